@@ -1,0 +1,56 @@
+"""contactsolve: solvers for contact problems with friction.
+
+The contact Jacobian, the inverse mass, b and friction in; impulses and a convergence history out:
+
+>>> import contactsolve as cs
+>>> problem = cs.scenarios.box_stack(4)
+>>> result = cs.solve(problem, method="gauss_seidel", rtol=1e-6)
+>>> result.converged
+True
+
+See `solve`, `Solver`, `Problem`; `scenarios`, `io`, `compare` and `plots` for experiments.
+"""
+
+from __future__ import annotations
+
+import os as _os
+
+try:
+    from . import _core
+except ImportError as _error:
+    raise ImportError(
+        "contactsolve's C extension is not built here. In the source folder, Python finds the "
+        "sources before the installed package: run `pip install -e .`, or start Python elsewhere. "
+        f"({_error})"
+    ) from _error
+
+from . import data, io, measures, methods, orders, scenarios, schemes, sets
+from ._version import __version__
+from .geometry import contact_jacobian
+from .problem import Problem
+from .result import History, Result
+from .solver import Method, Solver, State, solve
+
+__all__ = [
+    "History",
+    "Method",
+    "Problem",
+    "Result",
+    "Solver",
+    "State",
+    "__version__",
+    "contact_jacobian",
+    "data",
+    "io",
+    "measures",
+    "methods",
+    "orders",
+    "scenarios",
+    "schemes",
+    "sets",
+    "solve",
+]
+
+if hasattr(_os, "register_at_fork"):
+    # Worker threads do not survive a fork; a child would wait for them for ever.
+    _os.register_at_fork(before=_core.release_threads)

@@ -1,0 +1,76 @@
+"""The C library. Shapes and meanings are those of the Python classes above it."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+@final
+class Problem:
+    def __new__(
+        cls,
+        bodies: tuple[tuple[int, int, bool, np.ndarray], ...],
+        blocks: tuple[tuple[Any, ...], ...],
+        matrix: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+        /,
+    ) -> Problem: ...
+    @property
+    def asymmetry(self) -> float: ...
+    def jacobian(self, group: int, /) -> np.ndarray: ...
+    def bodies(self, group: int, /) -> np.ndarray | None: ...
+    def inverse_mass(self, group: int, /) -> np.ndarray: ...
+    def b(self, group: int, /) -> np.ndarray: ...
+    def count_blocks(self, fixed_as_body: bool, /) -> int: ...
+    def first_immovable(self) -> int: ...
+    def assemble(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+@final
+class Solver:
+    def __new__(
+        cls,
+        problem: Problem,
+        method: str,
+        scheme: str,
+        order: str,
+        permutation: Any,
+        local: str,
+        r_factor: str | None,
+        r_value: float,
+        bound: str,
+        relaxation: float,
+        averaging: float,
+        rollback: int,
+        rollback_growth: float,
+        dtype: str,
+        stop: str,
+        rtol: float,
+        atol: float,
+        check_every: int,
+        max_iterations: int,
+        record: tuple[str, ...],
+        record_every: int,
+        quality_r: float,
+        threads: int,
+        seed: int,
+    ) -> Solver: ...
+    def solve(
+        self,
+        initial: np.ndarray | None,
+        b: np.ndarray | None,
+        parameters: np.ndarray | None,
+        callback: Callable[[int, np.ndarray, np.ndarray], object] | None,
+        progress: Callable[[int, np.ndarray], object] | None,
+        /,
+    ) -> tuple[Any, ...]: ...
+    def describe(self) -> dict[str, Any]: ...
+
+def methods() -> list[tuple[str, str]]: ...
+def schemes() -> list[tuple[str, str]]: ...
+def orders() -> list[tuple[str, str]]: ...
+def measures() -> list[tuple[str, str]]: ...
+def sets() -> list[tuple[str, str]]: ...
+def set_parameters(name: str, rows: int, /) -> int: ...
+def memory_live() -> int: ...
+def memory_fail_after(successes: int, /) -> None: ...
+def release_threads() -> None: ...
+def build() -> dict[str, Any]: ...

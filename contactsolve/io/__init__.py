@@ -1,0 +1,5 @@
+"""Problems from files and into files."""
+
+from contactsolve.io.fclib import FclibFile, FclibPoint, read_fclib, write_fclib
+
+__all__ = ["FclibFile", "FclibPoint", "read_fclib", "write_fclib"]

@@ -1,0 +1,17 @@
+"""Measures: how good an iterate is."""
+
+from __future__ import annotations
+
+from . import _core
+
+__all__ = ["describe", "names"]
+
+
+def names() -> list[str]:
+    """Return the names of all measures."""
+    return [name for name, _ in _core.measures()]
+
+
+def describe() -> dict[str, str]:
+    """Return one line on each, by name."""
+    return dict(_core.measures())

@@ -1,0 +1,17 @@
+"""Methods: what is iterated."""
+
+from __future__ import annotations
+
+from . import _core
+
+__all__ = ["describe", "names"]
+
+
+def names() -> list[str]:
+    """Return the names of all methods."""
+    return [name for name, _ in _core.methods()]
+
+
+def describe() -> dict[str, str]:
+    """Return one line on each, by name."""
+    return dict(_core.methods())

@@ -1,0 +1,174 @@
+"""What a solve returns: impulses, and the history of how they came about."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+__all__ = ["History", "Result"]
+
+
+class History(Mapping[str, np.ndarray]):
+    """A table of one row per recorded iteration.
+
+    ``history["natural_map"]`` is a column, ``history.columns`` names them, ``len(history)`` counts
+    the rows. The first row is the initial iterate (iteration 0). Measures that were not evaluated
+    at an iteration are NaN there.
+    """
+
+    __slots__ = ("_values", "columns")
+
+    def __init__(self, columns: tuple[str, ...], values: np.ndarray) -> None:
+        self.columns = columns
+        self._values = values
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        try:
+            return self._values[:, self.columns.index(name)]
+        except ValueError:
+            known = ", ".join(self.columns)
+            raise KeyError(f"no column {name!r}; recorded: {known}") from None
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def last(self, name: str) -> float:
+        """Return the last value of a column that was evaluated, or NaN."""
+        column = self[name]
+        known = column[~np.isnan(column)]
+        return float(known[-1]) if len(known) else float("nan")
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame`; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame({name: self[name] for name in self.columns})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, History):
+            return NotImplemented
+        return self.columns == other.columns and np.array_equal(
+            self._values, other._values, equal_nan=True
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} rows: {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        return _html_table(self.columns, [list(row) for row in _ends(self._values)])
+
+
+def _ends(rows: np.ndarray, shown: int = 8) -> Iterator[list[str]]:
+    """The first and last rows as text, with an ellipsis between."""
+    for i, row in enumerate(rows):
+        if len(rows) <= shown or i < shown // 2 or i >= len(rows) - shown // 2:
+            yield [f"{value:.6g}" for value in row]
+        elif i == shown // 2:
+            yield ["…"] * len(row)
+
+
+def _html_table(columns: tuple[str, ...], rows: list[list[str]]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+@dataclass(eq=False, slots=True)
+class Result:
+    """The answer of a solve.
+
+    Attributes
+    ----------
+    impulses
+        λ, ``(K, m)`` [N s].
+    residual_velocities
+        ξ = Aλ + b, ``(K, m)`` [m/s].
+    body_velocity_change
+        M⁻¹Jᵀλ, ``(n, d)`` [m/s, rad/s]; None where A was given.
+    history
+        One row per recorded iteration.
+    converged
+        Whether the stop rule was met.
+    status
+        ``"converged"``, ``"max_iterations"``, ``"diverging"`` (the best iterate is returned) or
+        ``"stopped"`` (by the callback).
+    message
+        What was reached and, where that is too little, what to try.
+    iterations
+        Sweeps made.
+    time
+        Seconds of the sweeps and of the checks that decide, set-up and recording apart.
+    natural_map, natural_map_scaled
+        At the returned impulses, in float64 on the data as given [N s], [1].
+    worst_contact
+        Where `natural_map` is reached; -1 without contacts.
+    info
+        What was chosen and why, bytes, set-up seconds, rollbacks, warnings.
+    problem
+        The problem that was solved.
+    """
+
+    impulses: np.ndarray
+    residual_velocities: np.ndarray
+    body_velocity_change: np.ndarray | None
+    history: History
+    converged: bool
+    status: str
+    message: str
+    iterations: int
+    time: float
+    natural_map: float
+    natural_map_scaled: float
+    worst_contact: int
+    info: dict[str, Any]
+    problem: Problem = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the problem as plain Python and NumPy values."""
+        names = [name for name in self.__slots__ if name not in ("problem", "history")]
+        values = {name: getattr(self, name) for name in names}
+        values["history"] = dict(self.history)
+        return values
+
+    def __repr__(self) -> str:
+        return (
+            f"Result({self.status} after {self.iterations} iterations, "
+            f"{format_seconds(self.time)}, natural map {self.natural_map:.2e} N s)"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ["status", self.status],
+            ["message", self.message],
+            ["iterations", str(self.iterations)],
+            ["time", format_seconds(self.time)],
+            ["natural map", f"{self.natural_map:.3e} N s"],
+            ["contacts", str(len(self.impulses))],
+            ["method", f"{self.info['method']}, {self.info['scheme']}, {self.info['dtype']}"],
+        ]
+        return _html_table(("result", ""), rows)
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

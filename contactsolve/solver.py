@@ -1,0 +1,572 @@
+"""Solving: `solve` for one problem, `Solver` for many solves of one structure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from . import _core
+from ._arrays import real_array, spread
+from .problem import Problem, shaped_b
+from .result import History, Result
+from .sets import Set
+
+__all__ = ["Method", "Options", "Solver", "State", "solve"]
+
+_NAN = math.nan
+
+
+class Options(TypedDict, total=False):
+    """The options of a `Method`; see `Solver`."""
+
+    scheme: str
+    order: Any
+    local: str
+    relaxation: float
+    averaging: float | None
+    r_factor: str | float
+    rollback: int
+    rollback_growth: float
+    bound: str
+    rtol: float | None
+    atol: float | None
+    stop: str
+    check_every: int
+    max_iterations: int
+    dtype: Any
+    threads: int | None
+    record: Iterable[str]
+    record_every: int
+    quality_r: float
+    rng: Any
+
+
+class Method:
+    """A method with its options, as `contactsolve.compare` takes it.
+
+    Parameters
+    ----------
+    method
+        A name of ``contactsolve.methods.names()``.
+    label
+        Shown in tables and plots; made from the method and its options by default.
+    **options
+        Options of `Solver`.
+    """
+
+    def __init__(self, method: str, *, label: str = "", **options: Unpack[Options]) -> None:
+        self.method = method
+        self.options = options
+        words = [f"{name}={_short(value)}" for name, value in options.items()]
+        self.label = label or ", ".join([method, *words])
+
+    def __repr__(self) -> str:
+        return f"Method({self.label!r})"
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value) if np.ndim(value) == 0 else "<array>"
+
+
+@dataclass(slots=True)
+class State:
+    """What a callback sees between two sweeps.
+
+    Attributes
+    ----------
+    iteration
+        Sweeps made so far.
+    impulses
+        λ at this iteration, ``(K, m)``, read-only [N s].
+    measures
+        The newest row of the history by name: iteration, time and what is recorded.
+    """
+
+    iteration: int
+    impulses: np.ndarray
+    measures: dict[str, float]
+
+
+class Solver:
+    """A problem packed for one method: solve it as often as wanted.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`.
+    method
+        ``"jacobi"``, ``"gauss_seidel"`` or ``"auto"``: for now, Gauss-Seidel with rollback.
+    scheme
+        How Aλ + b is had: ``"matrix"`` (A built or given), ``"factorized"`` (A never formed), or
+        ``"auto"``, the one with fewer multiplications a sweep (S1 Table 3.1).
+    order
+        The contacts' order in a sweep: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`) or a
+        permutation ``(K,)``. Jacobi's result does not depend on it.
+    local
+        ``"auto"`` solves blocks of free rows exactly and projects others, ``"projected"`` projects
+        all, ``"exact"`` insists on free blocks only.
+    relaxation
+        α, scales R (JOR and SOR of S2).
+    averaging
+        ω in ``λ ← λ_old + ω (λ_new − λ_old)``, at most 1; None for none.
+    r_factor
+        R: ``"local"``, 1/max diag(A_ss) on each coupled set s, over max(1, λ_max(R A_kk));
+        ``"block"``, 1/λ_max(A_kk); or one number for every row.
+    rollback
+        How often R may be halved and the best iterate restored when the residual grows (S1 section
+        3.5); 0 for never.
+    rollback_growth
+        What counts as growth: the residual over its smallest value so far. S1 takes 1, which on
+        frictional problems halves R for passing rises of solves that would converge.
+    bound
+        The friction bound comes from the ``"current"`` normal impulse, just computed, or from the
+        ``"previous"`` one (S1 chapter 3).
+    rtol, atol
+        With ``stop="natural_map"``: converged when every coupled set s has
+        ``Δ_s <= atol + rtol (|λ_s| + ρ_s max|b|)``. Both None: exactly `max_iterations` sweeps.
+    stop
+        The measure that decides. Measures other than ``"natural_map"`` are compared with `atol`.
+    check_every
+        Measures that cost about a sweep are evaluated every so many iterations.
+    max_iterations
+        Sweeps at most.
+    dtype
+        ``"float64"`` or ``"float32"`` sweeps. Measures are always taken in float64.
+    threads
+        Threads for Jacobi; None for as many as pay. Results do not depend on it.
+    record, record_every
+        Names of the measures in the history, and how often a row is kept.
+    quality_r
+        R_const of the measure ``"quality"`` (S1 eq. 3.32).
+    rng
+        Seed or `numpy.random.Generator` of ``order="random"``.
+
+    Raises
+    ------
+    ValueError
+        For unknown names (listing the known ones) and numbers out of range.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> solver = cs.Solver(cs.scenarios.box_stack(3), method="gauss_seidel")
+    >>> first = solver.solve()
+    >>> solver.solve(mu=0.1, initial=first).converged
+    True
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        method: str = "auto",
+        scheme: str = "auto",
+        order: Any = "auto",
+        local: str = "auto",
+        relaxation: float = 1.0,
+        averaging: float | None = None,
+        r_factor: str | float = "local",
+        rollback: int = 5,
+        rollback_growth: float = 3.0,
+        bound: str = "current",
+        rtol: float | None = 1e-6,
+        atol: float | None = 0.0,
+        stop: str = "natural_map",
+        check_every: int = 10,
+        max_iterations: int = 1000,
+        dtype: Any = "float64",
+        threads: int | None = None,
+        record: Iterable[str] = ("residual", "natural_map"),
+        record_every: int = 1,
+        quality_r: float = 100.0,
+        rng: Any = None,
+    ) -> None:
+        if not isinstance(problem, Problem):
+            raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
+        self.problem = problem
+        named = isinstance(order, str)
+        word, number = (r_factor, 0.0) if isinstance(r_factor, str) else (None, r_factor)
+        try:
+            self._core = _core.Solver(
+                problem._core,
+                method,
+                scheme,
+                order if named else "auto",
+                None if named else order,
+                local,
+                word,
+                number,
+                bound,
+                relaxation,
+                1.0 if averaging is None else averaging,
+                rollback,
+                rollback_growth,
+                _dtype_name(dtype),
+                stop,
+                _NAN if rtol is None else rtol,
+                _NAN if atol is None else atol,
+                check_every,
+                max_iterations,
+                _names("record", record),
+                record_every,
+                quality_r,
+                0 if threads is None else threads,
+                _seed(rng) if named and order == "random" else 0,
+            )
+        except (TypeError, OverflowError) as error:
+            given = {name: value for name, value in locals().items() if name in _KINDS}
+            raise _explain(given, error) from None
+        if stop != "natural_map" and not atol and rtol is not None:
+            raise ValueError(f"stop={stop!r} is compared with atol, which is {atol}: give one")
+        self._asked = f"{stop} <= {atol}" if stop != "natural_map" else f"rtol={rtol}, atol={atol}"
+        described = self._core.describe()
+        self._columns: tuple[str, ...] = described.pop("columns")
+        self._info = _info(described, problem, method, scheme)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What was chosen and why, bytes, set-up seconds, warnings."""
+        return dict(self._info)
+
+    def solve(
+        self,
+        b: Any = None,
+        mu: Any = None,
+        initial: Any = None,
+        *,
+        callback: Callable[[State], object] | None = None,
+        progress: bool = False,
+    ) -> Result:
+        """Solve, with the problem's b and mu or with others for this call.
+
+        Parameters
+        ----------
+        b
+            ``(K, m)`` or flat, in place of the problem's [m/s].
+        mu
+            A number or ``(K,)``, in place of the problem's.
+        initial
+            Impulses to start from, ``(K, m)`` or flat, or a `Result`; zero by default.
+        callback
+            Called with a `State` after every sweep. Raising `StopIteration` ends the solve with the
+            iterate at hand; other exceptions pass through.
+        progress
+            Show a progress bar (needs tqdm).
+
+        Raises
+        ------
+        RuntimeError
+            If the solver is running already.
+        KeyboardInterrupt
+            At Ctrl-C; the solver can be used again.
+        """
+        problem = self.problem
+        if b is not None:
+            b = shaped_b(b, problem.contacts, problem.rows)
+        if mu is not None:
+            if problem.sets.name != "disc":
+                raise ValueError(f"mu is given, but the set {problem.sets.name!r} takes none")
+            mu = spread("mu", real_array("mu", mu), (problem.contacts,))
+        if initial is not None:
+            initial = self._start(initial)
+        bar = _ProgressBar(self._columns) if progress else None
+        notify = None if callback is None else self._notifier(callback)
+        try:
+            answer = self._core.solve(initial, b, mu, notify, bar)
+        finally:
+            if bar is not None:
+                bar.close()
+        return self._result(answer)
+
+    def _start(self, initial: Any) -> np.ndarray:
+        value = initial.impulses if isinstance(initial, Result) else initial
+        array = real_array("initial", value)
+        shape = (self.problem.contacts, self.problem.rows)
+        if array.shape not in (shape, (shape[0] * shape[1],)):
+            raise ValueError(f"initial has shape {array.shape}: the problem needs {shape}")
+        return array
+
+    def _notifier(self, callback: Callable[[State], object]) -> Callable[..., None]:
+        shape = (self.problem.contacts, self.problem.rows)
+
+        def notify(iteration: int, row: np.ndarray, impulses: np.ndarray) -> None:
+            measures = dict(zip(self._columns, row.tolist(), strict=True))
+            callback(State(iteration, impulses.reshape(shape), measures))
+
+        return notify
+
+    def _result(self, answer: tuple) -> Result:
+        impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
+        seconds, natural_map, scaled, worst = figures
+        problem = self.problem
+        shape = (problem.contacts, problem.rows)
+        info = self._info.copy()
+        info["rollbacks"] = rollbacks
+        info["best_iteration"] = best
+        info["solve_seconds"] = seconds
+        if problem.bodies_count:
+            velocity = velocity.reshape(problem.bodies_count, -1)
+        elif problem._minv_shape is None:
+            velocity = None
+        message = _message(status, iterations, natural_map, scaled, worst, info, self._asked)
+        return Result(
+            impulses=impulses.reshape(shape),
+            residual_velocities=xi.reshape(shape),
+            body_velocity_change=velocity,
+            history=History(self._columns, table),
+            converged=status == "converged",
+            status=status,
+            message=message,
+            iterations=iterations,
+            time=seconds,
+            natural_map=natural_map,
+            natural_map_scaled=scaled,
+            worst_contact=worst,
+            info=info,
+            problem=problem,
+        )
+
+    def __repr__(self) -> str:
+        info = self._info
+        return f"Solver({self.problem!r}, {info['method']}, {info['scheme']}, {info['dtype']})"
+
+
+def solve(
+    problem: Any,
+    Minv: Any = None,
+    b: Any = None,
+    mu: Any = None,
+    *,
+    bodies: Any = None,
+    sets: Set | None = None,
+    lo: Any = None,
+    hi: Any = None,
+    strict: bool = False,
+    initial: Any = None,
+    callback: Callable[[State], object] | None = None,
+    progress: bool = False,
+    method: str = "auto",
+    **options: Unpack[Options],
+) -> Result:
+    """Solve a contact problem.
+
+    ``solve(problem, **options)`` or, straight from arrays, ``solve(J, Minv, b, mu, bodies=...,
+    **options)``.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`, or the contact Jacobian J ``(K, 2, m, d)``.
+    Minv, b, mu, bodies, sets, lo, hi, strict
+        As for `Problem`, when J is given.
+    initial, callback, progress
+        As for `Solver.solve`.
+    method, **options
+        As for `Solver`.
+
+    Returns
+    -------
+    Result
+        Not reaching a tolerance never raises: ``result.converged`` and ``result.message`` tell.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> result = cs.solve(cs.scenarios.box_stack(2), rtol=1e-8)
+    >>> result.status
+    'converged'
+    """
+    if isinstance(problem, Problem):
+        given = {"Minv": Minv, "b": b, "mu": mu, "bodies": bodies, "sets": sets, "lo": lo, "hi": hi}
+        for name, value in given.items():
+            if value is not None:
+                raise TypeError(f"{name} is given, but the Problem has its own")
+    else:
+        problem = Problem(
+            problem, Minv, b, mu, bodies=bodies, sets=sets, lo=lo, hi=hi, strict=strict
+        )
+    solver = Solver(problem, method=method, **options)
+    return solver.solve(initial=initial, callback=callback, progress=progress)
+
+
+# ---- options ------------------------------------------------------------------------------------
+
+_KINDS = {
+    "method": "str",
+    "scheme": "str",
+    "local": "str",
+    "relaxation": "float",
+    "averaging": "float",
+    "r_factor": "float",
+    "rollback": "int",
+    "rollback_growth": "float",
+    "bound": "str",
+    "rtol": "float",
+    "atol": "float",
+    "stop": "str",
+    "check_every": "int",
+    "max_iterations": "int",
+    "record_every": "int",
+    "quality_r": "float",
+    "threads": "int",
+}
+_WANTED = {"str": "a name", "float": "a number", "int": "an integer"}
+_OPTIONAL = {"averaging", "rtol", "atol", "threads"}
+
+
+def _explain(given: dict[str, Any], error: Exception) -> Exception:
+    """Return an error that names the option of a wrong type."""
+    for name, value in given.items():
+        kind = _KINDS[name]
+        if (value is None and name in _OPTIONAL) or (name == "r_factor" and isinstance(value, str)):
+            continue
+        try:
+            right = isinstance(value, str) if kind == "str" else _is_number(value, kind)
+        except OverflowError:
+            return ValueError(f"{name} is {value}: that is too large")
+        if not right:
+            return TypeError(f"{name} is {value!r}: {_WANTED[kind]} is needed")
+    return error
+
+
+def _is_number(value: Any, kind: str) -> bool:
+    if isinstance(value, (str, bytes)):
+        return False
+    try:
+        if kind == "float":
+            float(value)
+        else:
+            np.int64(value.__index__())
+    except (TypeError, AttributeError, ValueError):
+        return False
+    return True
+
+
+def _dtype_name(dtype: Any) -> str:
+    if isinstance(dtype, str):
+        return dtype
+    return np.dtype(dtype).name
+
+
+def _names(option: str, names: Any) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError(f"{option} is {names!r}: a tuple of names is needed, such as ({names!r},)")
+    names = tuple(names)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{option} holds {name!r}: names of measures are needed")
+    return names
+
+
+def _seed(rng: Any) -> int:
+    return int(np.random.default_rng(rng).integers(2**63))
+
+
+# ---- what is told -------------------------------------------------------------------------------
+
+
+def _info(described: dict[str, Any], problem: Problem, method: str, scheme: str) -> dict[str, Any]:
+    info = described
+    info["contacts"] = problem.contacts
+    why = []
+    if method == "auto":
+        why.append("method='auto' is Gauss-Seidel with rollback")
+    if scheme == "auto":
+        why.append(_why_scheme(info["scheme"], problem))
+    info["why"] = why
+    warnings = []
+    if info["immovable_blocks"]:
+        count, first = info["immovable_blocks"], problem._core.first_immovable()
+        warnings.append(
+            f"{count} contact{'s' if count > 1 else ''} between immovable bodies (the first is "
+            f"contact {first}): no impulse changes anything there, it is left at its start"
+        )
+    if info["singular_blocks"]:
+        warnings.append(
+            f"{info['singular_blocks']} free blocks have redundant rows and no inverse: they are "
+            f"relaxed like other blocks instead of solved exactly"
+        )
+    asymmetry = problem._core.asymmetry
+    if asymmetry > 1e-12:
+        warnings.append(f"A is unsymmetric, by {asymmetry:.1e} of its largest entry: used as it is")
+    info["warnings"] = warnings
+    return info
+
+
+def _why_scheme(scheme: str, problem: Problem) -> str:
+    if problem._matrix is not None:
+        return "scheme='auto' is the given matrix"
+    fewer = "A has few blocks" if scheme == "matrix" else "A would have many blocks"
+    return f"scheme='auto' chose '{scheme}': {fewer} for its contacts"
+
+
+def _message(
+    status: str,
+    iterations: int,
+    natural_map: float,
+    scaled: float,
+    worst: int,
+    info: dict[str, Any],
+    asked: str,
+) -> str:
+    reached = f"natural map {natural_map:.2e} N s (scaled {scaled:.1e})"
+    if status == "converged":
+        return f"converged after {iterations} iterations: {reached}, {asked}"
+    where = f", worst at contact {worst}" if worst >= 0 else ""
+    if status == "stopped":
+        return f"stopped by the callback after {iterations} iterations: {reached}{where}"
+    if status == "diverging":
+        return (
+            f"diverging: the residual kept growing after {info['rollbacks']} halvings of R; the "
+            f"iterate of sweep {info['best_iteration']} is returned, {reached}{where}. Try "
+            f"{_advice(info)}"
+        )
+    if asked == "rtol=None, atol=None":
+        return f"{iterations} iterations made, as asked: {reached}{where}"
+    return (
+        f"not converged after {iterations} iterations: {reached}{where}; asked was {asked}. Try "
+        f"{_advice(info)}"
+    )
+
+
+def _advice(info: dict[str, Any]) -> str:
+    tries = []
+    if info["method"] == "jacobi":
+        tries.append("method='gauss_seidel'")
+    if info["rollbacks"]:
+        tries.append("rollback=0 with a smaller relaxation")
+    if info["dtype"] == "float32":
+        tries.append("dtype='float64' (float32 stops near a scaled map of 1e-6)")
+    tries.append("more iterations")
+    tries.append("a start from an earlier result (initial=)")
+    return ", ".join(tries)
+
+
+class _ProgressBar:
+    """A tqdm bar that the C library may call with an iteration and a row of the history."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            raise ImportError(
+                "progress=True needs tqdm: pip install 'contactsolve[notebook]'"
+            ) from None
+        self._columns = columns
+        self._bar = tqdm(unit="sweep", desc="contactsolve", leave=False)
+
+    def __call__(self, iteration: int, row: np.ndarray) -> None:
+        shown = {
+            name: f"{value:.2e}"
+            for name, value in zip(self._columns[2:], row[2:], strict=True)
+            if not math.isnan(value)
+        }
+        self._bar.set_postfix(shown, refresh=False)
+        self._bar.update(iteration - self._bar.n)
+
+    def close(self) -> None:
+        self._bar.close()

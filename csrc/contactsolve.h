@@ -1,0 +1,219 @@
+/* contactsolve: solvers for contact problems with friction. The whole public C interface.
+ *
+ *     xi(lambda) = A lambda + b,   A = J M^-1 J^T
+ *     lambda_k   = prox_{C_k}(lambda_k - R_k xi_k(lambda))       for every block k        (1)
+ *
+ * A problem is built once (bodies, then constraint blocks; or a given matrix A), a solver is made
+ * for it (method, scheme, order, precision: everything is packed here), and the solver is run as
+ * often as wanted. tests/c/example.c is a complete program.
+ *
+ * Notation: K blocks of m rows, bodies of d degrees of freedom. Impulses lambda [N s], velocities
+ * xi and b [m/s]. Blocks, rows and bodies are numbered in the order in which they were added. A
+ * contact block has its normal in row 0 and its tangents behind; the normal points from the first
+ * body of the pair to the second.
+ *
+ * Errors: functions that can fail return a cs_status and describe the failure in a cs_error (may be
+ * NULL). Inputs are copied; nothing is ever written to them. Different objects may be used from
+ * different threads at once; one solver may not. */
+#ifndef CONTACTSOLVE_H
+#define CONTACTSOLVE_H
+
+#include <stdint.h>
+
+#if defined(_WIN32) || !defined(__GNUC__)
+#define CS_PUBLIC
+#else
+#define CS_PUBLIC __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CONTACTSOLVE_VERSION "0.1.0"
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+typedef enum cs_status {
+#define CS_STATUS(identifier, text) CS_##identifier,
+#include "core/status.def"
+#undef CS_STATUS
+} cs_status;
+
+typedef struct cs_error {
+    cs_status status;
+    char message[320]; /* names the argument, the index and the value */
+} cs_error;
+
+CS_PUBLIC const char *cs_status_text(cs_status status);
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+typedef struct cs_problem cs_problem;
+
+/* A group of bodies with the same number of degrees of freedom. */
+typedef struct cs_bodies {
+    int64_t count;
+    int dof;                    /* d */
+    int diagonal;               /* inverse_mass holds diagonals */
+    const double *inverse_mass; /* (count, d, d) or (count, d); zero for an immovable body */
+} cs_bodies;
+
+/* A group of constraint blocks with the same rows and the same kind of set. */
+typedef struct cs_blocks {
+    int64_t count;
+    int rows;   /* m, 1 to 6 */
+    int dof[2]; /* degrees of freedom of the first and the second body */
+    const double
+        *jacobian; /* (count, m*d_0 + m*d_1): both blocks row by row; NULL when A is given */
+    const int64_t *bodies;    /* (count, 2), -1 for the fixed world; NULL when A is given */
+    const double *b;          /* (count, m) */
+    const char *set;          /* cs_set_name */
+    const double *parameters; /* (count, cs_set_parameters(set, m)), see the set's file */
+    const char
+        *parameter_name; /* what error messages call the parameters, e.g. "mu"; may be NULL */
+} cs_blocks;
+
+/* A square matrix in compressed sparse rows; repeated entries are added up. */
+typedef struct cs_csr {
+    int64_t rows;
+    const int64_t *start;  /* (rows + 1) */
+    const int64_t *column; /* (start[rows]) */
+    const double *value;   /* (start[rows]) */
+} cs_csr;
+
+CS_PUBLIC cs_status cs_problem_create(cs_problem **problem, cs_error *error);
+CS_PUBLIC cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies,
+                                          cs_error *error);
+CS_PUBLIC cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks,
+                                          cs_error *error);
+/* Gives A itself, for blocks added without a Jacobian. A may be slightly unsymmetric. */
+CS_PUBLIC cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *matrix,
+                                          cs_error *error);
+CS_PUBLIC void cs_problem_destroy(cs_problem *problem);
+
+CS_PUBLIC int64_t cs_problem_blocks(const cs_problem *problem);
+CS_PUBLIC int64_t cs_problem_rows(const cs_problem *problem);
+/* Length of the velocity vector of all bodies. */
+CS_PUBLIC int64_t cs_problem_velocities(const cs_problem *problem);
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The i-th name of each list, NULL past the end; `*summary` (may be NULL) gets one line on it. */
+CS_PUBLIC const char *cs_method_name(int i, const char **summary);
+CS_PUBLIC const char *cs_scheme_name(int i, const char **summary);
+CS_PUBLIC const char *cs_order_name(int i, const char **summary);
+CS_PUBLIC const char *cs_measure_name(int i, const char **summary);
+CS_PUBLIC const char *cs_set_name(int i, const char **summary);
+/* Parameters per block of a set on m rows; -1 when the set does not take m rows. */
+CS_PUBLIC int cs_set_parameters(const char *set, int rows);
+
+/* ---- solving --------------------------------------------------------------------------------- */
+
+enum { CS_MAX_COLUMNS = 32 }; /* measures that one history can record */
+
+typedef struct cs_options {
+    const char *method, *scheme, *order; /* cs_*_name, or "auto" */
+    const char *local;                   /* "auto", "projected", "exact" */
+    const char *r_factor;                /* "local", "block", or NULL: r_value on every row */
+    double r_value;
+    const char *bound;      /* friction bound from the "current" or the "previous" normal impulse */
+    double relaxation;      /* alpha: scales R */
+    double averaging;       /* omega: new and old impulses are averaged; 1 for none */
+    int rollback;           /* halvings of R when the residual grows; 0 for none */
+    double rollback_growth; /* residual over its minimum that counts as divergence; S1: 1 */
+    const char *dtype;      /* "float64", "float32" */
+    const char *stop;       /* a measure's name */
+    double rtol, atol;      /* both NaN: exactly max_iterations sweeps */
+    int64_t check_every, max_iterations, record_every;
+    const char *const *record; /* names of the measures to record */
+    int records;
+    double quality_r;           /* R_const of the measure `quality` */
+    int threads;                /* 0: as many as pay */
+    uint64_t seed;              /* of the order "random" */
+    const int64_t *permutation; /* an order of one's own (K), or NULL */
+} cs_options;
+
+CS_PUBLIC cs_options cs_options_default(void);
+
+/* What a long loop shows, and asks, between sweeps. */
+typedef struct cs_progress {
+    int64_t iteration, max_iterations;
+    const double *row; /* the newest row of the history: iteration, time, measures */
+    int columns;
+    const double *impulses; /* at this iteration; NULL unless every_iteration */
+} cs_progress;
+
+typedef struct cs_control {
+    /* Returns 0 to go on, 1 to stop with the iterate at hand, -1 to abort with CS_INTERRUPTED. */
+    int (*poll)(void *context, const cs_progress *progress);
+    void *context;
+    int every_iteration; /* otherwise a few hundred times a second at most */
+} cs_control;
+
+typedef enum cs_outcome {
+    CS_CONVERGED,
+    CS_MAX_ITERATIONS,
+    CS_DIVERGING,
+    CS_STOPPED,
+} cs_outcome;
+
+CS_PUBLIC const char *cs_outcome_name(cs_outcome outcome);
+
+/* Where a solve leaves its answer: the caller's buffers (each may be NULL), then figures. */
+typedef struct cs_result {
+    double *impulses;            /* (rows) lambda */
+    double *residual_velocities; /* (rows) xi = A lambda + b */
+    double *velocity_change;     /* (velocities) M^-1 J^T lambda; zero when A was given */
+    cs_outcome outcome;
+    int64_t iterations;
+    int64_t best_iteration; /* whose iterate is returned; `iterations` unless diverging */
+    int rollbacks;
+    double seconds;     /* of the sweeps and of the checks that decide */
+    double natural_map; /* at the returned impulses [N s] */
+    double natural_map_scaled;
+    int64_t worst_block;   /* where natural_map is reached; -1 with no blocks */
+    const double *history; /* (history_rows, columns), the solver's until its next solve */
+    int64_t history_rows;
+    int columns;
+} cs_result;
+
+/* What was chosen. */
+typedef struct cs_solver_info {
+    const char *method, *scheme, *order, *local, *dtype;
+    int threads, columns;
+    const char *column[CS_MAX_COLUMNS + 2];
+    int64_t matrix_blocks;    /* of A, when the scheme holds it */
+    int64_t immovable_blocks; /* contacts that no impulse can change */
+    int64_t singular_blocks;  /* free blocks without an inverse, solved by projection */
+    int64_t bytes;
+    double seconds; /* of setting up */
+} cs_solver_info;
+
+typedef struct cs_solver cs_solver;
+
+/* The problem must outlive the solver. `control` may be NULL. */
+CS_PUBLIC cs_status cs_solver_create(cs_solver **solver, const cs_problem *problem,
+                                     const cs_options *options, const cs_control *control,
+                                     cs_error *error);
+/* Solves. `initial` (rows), `b` (rows) and `parameters` (those of all groups, one after another)
+ * replace zero and the problem's own for this call; each may be NULL. */
+CS_PUBLIC cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double *b,
+                                    const double *parameters, const cs_control *control,
+                                    cs_result *result, cs_error *error);
+CS_PUBLIC void cs_solver_describe(const cs_solver *solver, cs_solver_info *info);
+CS_PUBLIC void cs_solver_destroy(cs_solver *solver);
+
+/* Before a fork: lets go of the worker threads, which a child process would wait for in vain. */
+CS_PUBLIC void cs_release_threads(void);
+
+/* ---- for tests ------------------------------------------------------------------------------- */
+
+CS_PUBLIC int64_t cs_memory_live(void);                 /* blocks allocated and not released */
+CS_PUBLIC void cs_memory_fail_after(int64_t successes); /* then one allocation fails; -1: never */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

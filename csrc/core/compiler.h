@@ -1,0 +1,24 @@
+/* The only place that knows about compilers.
+ *
+ * Kernels are written once and compiled for several precisions (core/both.h), block shapes
+ * (CS_INLINE bodies called with constant sizes) and, later, instruction sets and the GPU. */
+#ifndef CS_COMPILER_H
+#define CS_COMPILER_H
+
+#if defined(__CUDACC__)
+#define CS_HD __host__ __device__ inline
+#define CS_RESTRICT __restrict__
+#else
+#define CS_HD static inline
+#define CS_RESTRICT restrict
+#endif
+
+/* A body that must melt into its caller, so that sizes passed as constants unroll its loops. */
+#define CS_INLINE static inline __attribute__((always_inline))
+#define CS_UNUSED __attribute__((unused))
+#define CS_PRINTF(text, first) __attribute__((format(printf, text, first)))
+
+#define CS_CAT_(a, b) a##b
+#define CS_CAT(a, b) CS_CAT_(a, b)
+
+#endif

@@ -1,0 +1,38 @@
+/* Impulses that decay to zero pass through denormal numbers, where each operation traps into
+ * microcode: sweeps were measured 40-60 % slower. A solve flushes them to zero and gives the
+ * caller's mode back. The mode belongs to a thread: every worker sets its own. */
+#ifndef CS_DENORMALS_H
+#define CS_DENORMALS_H
+
+#include <stdint.h>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+typedef uint32_t cs_float_mode;
+static inline cs_float_mode cs_flush_denormals(void)
+{
+    cs_float_mode saved = _mm_getcsr();
+    _mm_setcsr(saved | 0x8040u); /* flush to zero, denormals are zero */
+    return saved;
+}
+static inline void cs_restore_denormals(cs_float_mode saved) { _mm_setcsr(saved); }
+#elif defined(__aarch64__)
+typedef uint64_t cs_float_mode;
+static inline cs_float_mode cs_flush_denormals(void)
+{
+    cs_float_mode saved;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
+    __asm__ volatile("msr fpcr, %0" : : "r"(saved | (1ull << 24)));
+    return saved;
+}
+static inline void cs_restore_denormals(cs_float_mode saved)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(saved));
+}
+#else
+typedef int cs_float_mode;
+static inline cs_float_mode cs_flush_denormals(void) { return 0; }
+static inline void cs_restore_denormals(cs_float_mode saved) { (void)saved; }
+#endif
+
+#endif

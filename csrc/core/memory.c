@@ -1,0 +1,85 @@
+#include "core/memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+static atomic_llong live_blocks;
+static atomic_llong fail_in = -1; /* allocations until one fails; negative: never */
+
+int64_t cs_memory_live(void) { return atomic_load(&live_blocks); }
+
+void cs_memory_fail_after(int64_t successes) { atomic_store(&fail_in, successes); }
+
+static int injected_failure(void)
+{
+    if (atomic_load_explicit(&fail_in, memory_order_relaxed) < 0) return 0;
+    return atomic_fetch_sub(&fail_in, 1) == 0;
+}
+
+void *cs_allocate(int64_t count, size_t size)
+{
+    if (count < 0 || (uint64_t)count > (SIZE_MAX - ALIGNMENT) / (size ? size : 1)) return NULL;
+    if (injected_failure()) return NULL;
+    size_t bytes = (size_t)count * size;
+    bytes = bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
+    void *memory = aligned_alloc(ALIGNMENT, bytes);
+    if (!memory) return NULL;
+    memset(memory, 0, bytes);
+    atomic_fetch_add(&live_blocks, 1);
+    return memory;
+}
+
+void cs_release(void *memory)
+{
+    if (!memory) return;
+    atomic_fetch_sub(&live_blocks, 1);
+    free(memory);
+}
+
+/* Small requests share blocks of this size; larger ones get a block of their own. */
+enum { SHARED_BLOCK = 4096 };
+
+typedef struct cs_arena_block {
+    struct cs_arena_block *previous;
+    size_t used, capacity; /* bytes of payload */
+    char padding[ALIGNMENT - 3 * sizeof(size_t)];
+} cs_arena_block;
+
+static cs_arena_block *new_block(cs_arena *arena, size_t capacity)
+{
+    cs_arena_block *block = cs_allocate((int64_t)(sizeof *block + capacity), 1);
+    if (!block) return NULL;
+    block->previous = arena->last;
+    block->capacity = capacity;
+    arena->last = block;
+    return block;
+}
+
+void *cs_arena_take(cs_arena *arena, int64_t count, size_t size)
+{
+    if (count < 0 || (uint64_t)count > (SIZE_MAX / 2) / (size ? size : 1)) return NULL;
+    size_t bytes = (size_t)count * size;
+    bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT; /* at least one spare byte: tails may be read */
+    cs_arena_block *block = arena->last;
+    if (!block || block->capacity - block->used < bytes) {
+        block = new_block(arena, bytes > SHARED_BLOCK ? bytes : SHARED_BLOCK);
+        if (!block) return NULL;
+    }
+    void *memory = (char *)(block + 1) + block->used;
+    block->used += bytes;
+    arena->bytes += bytes;
+    return memory;
+}
+
+void cs_arena_clear(cs_arena *arena)
+{
+    for (cs_arena_block *block = arena->last, *previous; block; block = previous) {
+        previous = block->previous;
+        cs_release(block);
+    }
+    arena->last = NULL;
+    arena->bytes = 0;
+}

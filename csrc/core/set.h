@@ -1,0 +1,30 @@
+/* The feasible set of a block's impulses, as the problem and the measures see it. The sets
+ * themselves are in prox/. */
+#ifndef CS_SET_H
+#define CS_SET_H
+
+#include "contactsolve.h"
+
+#include <stdint.h>
+
+enum { CS_MAX_ROWS = 6 };
+
+typedef struct cs_set {
+    const char *name, *summary;
+    int kind;                    /* its place in prox/sets.def */
+    int bilateral;               /* every impulse is allowed: a block may be solved exactly */
+    int contact;                 /* row 0 is a normal impulse, the others are tangential */
+    int frictional;              /* parameter 0 is a Coulomb coefficient */
+    int (*parameters)(int rows); /* per block; -1 when the set does not take so many rows */
+    /* Number of the coupled set that each row belongs to: rows of one share one r. */
+    void (*coupling)(int rows, int *coupled_set);
+    /* Checks the parameters of `count` blocks. `first_block` numbers the message. */
+    cs_status (*check)(int64_t count, int rows, const double *parameters, int64_t first_block,
+                       const char *parameter_name, cs_error *error);
+    /* z <- prox_C(z). The friction bound comes from the normal impulse just projected, or, where
+     * `previous` is given, from previous[0]. */
+    void (*prox_f32)(int rows, float *z, const float *parameters, const float *previous);
+    void (*prox_f64)(int rows, double *z, const double *parameters, const double *previous);
+} cs_set;
+
+#endif

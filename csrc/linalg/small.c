@@ -1,0 +1,107 @@
+#include "linalg/small.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { SWEEPS = 30 }; /* Jacobi converges quadratically: ten are plenty */
+
+static double off_diagonal(int n, double s[CS_MAX_ROWS][CS_MAX_ROWS])
+{
+    double largest = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) largest = fmax(largest, fabs(s[i][j]));
+    return largest;
+}
+
+/* One rotation in the plane (p, q) that makes s[p][q] zero. */
+static void rotate(int n, double s[CS_MAX_ROWS][CS_MAX_ROWS], int p, int q)
+{
+    if (s[p][q] == 0) return;
+    double theta = (s[q][q] - s[p][p]) / (2 * s[p][q]);
+    double t = copysign(1, theta) / (fabs(theta) + sqrt(1 + theta * theta));
+    double c = 1 / sqrt(1 + t * t), d = t * c;
+    for (int k = 0; k < n; k++) {
+        double a = s[k][p], b = s[k][q];
+        s[k][p] = c * a - d * b;
+        s[k][q] = d * a + c * b;
+    }
+    for (int k = 0; k < n; k++) {
+        double a = s[p][k], b = s[q][k];
+        s[p][k] = c * a - d * b;
+        s[q][k] = d * a + c * b;
+    }
+}
+
+double cs_largest_eigenvalue(int n, const double *a)
+{
+    double s[CS_MAX_ROWS][CS_MAX_ROWS], scale = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            s[i][j] = 0.5 * (a[i * n + j] + a[j * n + i]);
+            scale = fmax(scale, fabs(s[i][j]));
+        }
+    for (int sweep = 0; sweep < SWEEPS && off_diagonal(n, s) > DBL_EPSILON * scale; sweep++)
+        for (int p = 0; p < n; p++)
+            for (int q = p + 1; q < n; q++) rotate(n, s, p, q);
+    double largest = s[0][0];
+    for (int i = 1; i < n; i++) largest = fmax(largest, s[i][i]);
+    return largest;
+}
+
+int cs_invert(int n, const double *a, double *inverse)
+{
+    double work[CS_MAX_ROWS][2 * CS_MAX_ROWS] = {{0}}, scale = 0;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) scale = fmax(scale, fabs(a[i * n + j]));
+        memcpy(work[i], a + (size_t)i * (size_t)n, sizeof(double) * (size_t)n);
+        work[i][n + i] = 1;
+    }
+    for (int column = 0; column < n; column++) {
+        int pivot = column;
+        for (int i = column + 1; i < n; i++)
+            if (fabs(work[i][column]) > fabs(work[pivot][column])) pivot = i;
+        if (!(fabs(work[pivot][column]) > 64 * DBL_EPSILON * scale)) return -1;
+        for (int j = 0; j < 2 * n; j++) {
+            double swap = work[pivot][j];
+            work[pivot][j] = work[column][j];
+            work[column][j] = swap;
+        }
+        double factor = 1 / work[column][column];
+        for (int j = 0; j < 2 * n; j++) work[column][j] *= factor;
+        for (int i = 0; i < n; i++) {
+            double multiple = work[i][column];
+            if (i == column || multiple == 0) continue;
+            for (int j = 0; j < 2 * n; j++) work[i][j] -= multiple * work[column][j];
+        }
+    }
+    for (int i = 0; i < n; i++)
+        memcpy(inverse + (size_t)i * (size_t)n, work[i] + n, sizeof(double) * (size_t)n);
+    return 0;
+}
+
+/* Relative to the diagonal entry of its own row, so that mixed units do not matter: below
+ * INDEFINITE a pivot is negative in earnest, below ZERO it is rounding about zero. */
+#define INDEFINITE 1e-9
+#define ZERO 1e-13
+#define ZERO_COLUMN 1e-6 /* what a zero pivot's column may still hold, over sqrt(a_ii a_jj) */
+
+int cs_semidefinite_cholesky(int n, const double *a, double *lower)
+{
+    memset(lower, 0, sizeof(double) * (size_t)n * (size_t)n);
+    for (int j = 0; j < n; j++) {
+        double diagonal = a[j * n + j], pivot = diagonal;
+        for (int k = 0; k < j; k++) pivot -= lower[j * n + k] * lower[j * n + k];
+        if (diagonal < 0 || pivot < -INDEFINITE * diagonal) return j;
+        int zero = pivot <= ZERO * diagonal;
+        double root = zero ? 0 : sqrt(pivot);
+        lower[j * n + j] = root;
+        for (int i = j + 1; i < n; i++) {
+            double entry = a[i * n + j];
+            for (int k = 0; k < j; k++) entry -= lower[i * n + k] * lower[j * n + k];
+            if (!zero) lower[i * n + j] = entry / root;
+            else if (fabs(entry) > ZERO_COLUMN * sqrt(fabs(diagonal * a[i * n + i]))) return i;
+        }
+    }
+    return -1;
+}

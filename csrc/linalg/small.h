@@ -1,0 +1,20 @@
+/* Dense matrices of a few rows, on the stack, row-major, in double precision: the diagonal blocks
+ * of A (m <= 6) and the inverse mass of one body. */
+#ifndef CS_SMALL_H
+#define CS_SMALL_H
+
+#include "core/set.h"
+
+/* Largest eigenvalue of the symmetric part of `a` (n, n), n <= CS_MAX_ROWS, by Jacobi rotations. */
+double cs_largest_eigenvalue(int n, const double *a);
+
+/* inverse <- a^-1 (n, n), n <= CS_MAX_ROWS, by elimination with partial pivoting. Returns 0, or -1
+ * where a is singular to rounding. */
+int cs_invert(int n, const double *a, double *inverse);
+
+/* lower (n, n) with lower lower^T = a for a symmetric positive semi-definite a, whose lower
+ * triangle is read; a zero pivot gives a zero column. Returns -1, or the row at which a proves
+ * indefinite. */
+int cs_semidefinite_cholesky(int n, const double *a, double *lower);
+
+#endif

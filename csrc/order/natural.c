@@ -1,0 +1,13 @@
+#include "order/schedule.h"
+
+static void sequence(const cs_problem *problem, uint64_t seed, int64_t *visits)
+{
+    (void)seed;
+    for (int64_t i = 0; i < problem->blocks; i++) visits[i] = i;
+}
+
+const cs_order cs_order_natural = {
+    .name = "natural",
+    .summary = "as the contacts were given",
+    .sequence = sequence,
+};

@@ -1,0 +1,26 @@
+#include "order/schedule.h"
+
+/* One step of splitmix64 (Steele, Lea, Flood 2014): small, and good enough to shuffle with. */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+static void sequence(const cs_problem *problem, uint64_t seed, int64_t *visits)
+{
+    for (int64_t i = 0; i < problem->blocks; i++) visits[i] = i;
+    for (int64_t i = problem->blocks - 1; i > 0; i--) {
+        int64_t j = (int64_t)(next(&seed) % (uint64_t)(i + 1)), swap = visits[i];
+        visits[i] = visits[j];
+        visits[j] = swap;
+    }
+}
+
+const cs_order cs_order_random = {
+    .name = "random",
+    .summary = "one random order, the same in every sweep (option rng)",
+    .sequence = sequence,
+};

@@ -1,0 +1,140 @@
+/* A = J M^-1 J^T = G G^T, block row by block row.  S1 eq. 3.3, Theorem 3.1
+ *
+ * Row k has a block for every block that shares a moving body with it. The rows are walked twice:
+ * once to count, once to fill. */
+#include "core/error.h"
+#include "problem/adjacency.h"
+#include "problem/problem.h"
+
+enum { POLL_EVERY = 1024 };
+
+typedef struct assembly {
+    const cs_problem *problem;
+    cs_adjacency adjacency;
+    int64_t *seen;      /* (blocks): the row (+ 1) that met a block last */
+    int64_t *neighbour; /* (blocks) of the row at hand */
+    double *scaled;     /* G of all blocks */
+    int64_t *place;     /* (blocks + 1): where a block's G begins */
+} assembly;
+
+/* Collects the blocks that share a moving body with `block`, ascending; returns how many. `mark`
+ * differs from call to call. */
+static int64_t neighbours(assembly *a, int64_t block, int64_t mark)
+{
+    int64_t count = 0;
+    a->seen[block] = mark;
+    a->neighbour[count++] = block; /* the diagonal block is always there */
+    for (int side = 0; side < 2; side++) {
+        int64_t body = a->adjacency.body[2 * block + side];
+        if (body < 0) continue;
+        for (int64_t e = a->adjacency.start[body]; e < a->adjacency.start[body + 1]; e++) {
+            int64_t other = a->adjacency.entry[e] / 2;
+            if (a->seen[other] == mark) continue;
+            a->seen[other] = mark;
+            a->neighbour[count++] = other;
+        }
+    }
+    cs_sort_ascending(a->neighbour, count);
+    return count;
+}
+
+/* A_kl = sum over shared bodies of G_k,side G_l,other^T */
+static void add_shared(const assembly *a, int64_t k, int64_t l, const cs_block_group *row,
+                       const cs_block_group *column, double *value)
+{
+    const double *x = a->scaled + a->place[k];
+    for (int s = 0; s < 2; x += row->rows * row->dof[s], s++) {
+        int64_t body = a->adjacency.body[2 * k + s];
+        const double *y = a->scaled + a->place[l];
+        for (int t = 0; t < 2; y += column->rows * column->dof[t], t++) {
+            if (body < 0 || a->adjacency.body[2 * l + t] != body) continue;
+            int dof = row->dof[s];
+            for (int i = 0; i < row->rows; i++)
+                for (int j = 0; j < column->rows; j++) {
+                    double sum = 0;
+                    for (int c = 0; c < dof; c++) sum += x[i * dof + c] * y[j * dof + c];
+                    value[i * column->rows + j] += sum;
+                }
+        }
+    }
+}
+
+static cs_status prepare(assembly *a, cs_arena *arena, cs_error *error)
+{
+    const cs_problem *problem = a->problem;
+    int64_t doubles = 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        doubles += problem->block_group[g].count * cs_jacobian_size(&problem->block_group[g]);
+    cs_status status = cs_adjacency_build(problem, arena, 0, &a->adjacency, error);
+    if (status) return status;
+    a->seen = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
+    a->neighbour = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
+    a->place = cs_arena_take(arena, problem->blocks + 1, sizeof(int64_t));
+    a->scaled = cs_arena_take(arena, doubles, sizeof(double));
+    if (!a->seen || !a->neighbour || !a->place || !a->scaled)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for assembling A");
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t block = group->first_block + k, place = a->place[block];
+            cs_scaled_jacobian(problem, group, k, a->scaled + place);
+            a->place[block + 1] = place + cs_jacobian_size(group);
+        }
+    }
+    return CS_OK;
+}
+
+/* Where rows of blocks begin, in columns and in values. */
+static void count_rows(assembly *a, cs_block_matrix *matrix)
+{
+    for (int64_t k = 0; k < matrix->blocks; k++) {
+        int64_t count = neighbours(a, k, k + 1), columns = 0;
+        for (int64_t e = 0; e < count; e++)
+            columns += cs_block_group_of(a->problem, a->neighbour[e])->rows;
+        matrix->start[k + 1] = matrix->start[k] + count;
+        matrix->first[k + 1] = matrix->first[k] + columns * cs_block_group_of(a->problem, k)->rows;
+    }
+}
+
+static void fill_row(assembly *a, cs_block_matrix *matrix, int64_t k)
+{
+    int64_t count = neighbours(a, k, matrix->blocks + k + 1);
+    const cs_block_group *row = cs_block_group_of(a->problem, k);
+    double *value = matrix->value + matrix->first[k];
+    for (int64_t e = 0; e < count; e++) {
+        int64_t l = a->neighbour[e];
+        const cs_block_group *column = cs_block_group_of(a->problem, l);
+        matrix->column[matrix->start[k] + e] = l;
+        add_shared(a, k, l, row, column, value);
+        value += row->rows * column->rows;
+    }
+}
+
+cs_status cs_assemble(const cs_problem *problem, cs_arena *arena, const cs_control *control,
+                      cs_block_matrix **result, cs_error *error)
+{
+    cs_arena scratch = {0};
+    assembly a = {.problem = problem};
+    cs_block_matrix *matrix = cs_block_matrix_new(arena, problem->blocks);
+    cs_status status = CS_OK;
+    if (!matrix) goto no_memory;
+    status = prepare(&a, &scratch, error);
+    if (status) goto out;
+    count_rows(&a, matrix);
+    if (cs_block_matrix_take(arena, matrix)) goto no_memory;
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        if (k % POLL_EVERY == 0 && control && control->poll(control->context, NULL) < 0) {
+            status = cs_fail(error, CS_INTERRUPTED, "interrupted while assembling A");
+            goto out;
+        }
+        fill_row(&a, matrix, k);
+    }
+    *result = matrix;
+    goto out;
+no_memory:
+    status = cs_fail(error, CS_NO_MEMORY, "out of memory for A of %lld contacts",
+                     (long long)problem->blocks);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}

@@ -1,0 +1,225 @@
+/* The container of A, and a given A cut into blocks. */
+#include "problem/block_matrix.h"
+
+#include "core/error.h"
+#include "problem/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+cs_block_matrix *cs_block_matrix_new(cs_arena *arena, int64_t blocks)
+{
+    cs_block_matrix *matrix = cs_arena_take(arena, 1, sizeof *matrix);
+    if (!matrix) return NULL;
+    matrix->blocks = blocks;
+    matrix->start = cs_arena_take(arena, blocks + 1, sizeof(int64_t));
+    matrix->first = cs_arena_take(arena, blocks + 1, sizeof(int64_t));
+    return matrix->start && matrix->first ? matrix : NULL;
+}
+
+int cs_block_matrix_take(cs_arena *arena, cs_block_matrix *matrix)
+{
+    matrix->column = cs_arena_take(arena, matrix->start[matrix->blocks], sizeof(int64_t));
+    matrix->value = cs_arena_take(arena, matrix->first[matrix->blocks], sizeof(double));
+    return !matrix->column || !matrix->value;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void cs_sort_ascending(int64_t *values, int64_t count)
+{
+    if (count > 32) {
+        qsort(values, (size_t)count, sizeof(int64_t), ascending);
+        return;
+    }
+    for (int64_t i = 1; i < count; i++) {
+        int64_t value = values[i], j = i;
+        for (; j > 0 && values[j - 1] > value; j--) values[j] = values[j - 1];
+        values[j] = value;
+    }
+}
+
+/* ---- a given A ------------------------------------------------------------------------------- */
+
+static cs_status check_csr(const cs_problem *problem, const cs_csr *csr, cs_error *error)
+{
+    if (csr->rows != problem->rows)
+        return cs_fail(error, CS_INVALID, "A has %lld rows; the blocks have %lld",
+                       (long long)csr->rows, (long long)problem->rows);
+    if (csr->start[0] != 0)
+        return cs_fail(error, CS_INVALID, "A.indptr[0] is %lld: it must be 0",
+                       (long long)csr->start[0]);
+    for (int64_t i = 0; i < csr->rows; i++) {
+        if (csr->start[i + 1] < csr->start[i])
+            return cs_fail(error, CS_INVALID, "A.indptr[%lld] is %lld, below A.indptr[%lld] = %lld",
+                           (long long)i + 1, (long long)csr->start[i + 1], (long long)i,
+                           (long long)csr->start[i]);
+        for (int64_t e = csr->start[i]; e < csr->start[i + 1]; e++) {
+            if (csr->column[e] < 0 || csr->column[e] >= csr->rows)
+                return cs_fail(error, CS_INVALID,
+                               "A.indices[%lld] is %lld: columns run from 0 to %lld", (long long)e,
+                               (long long)csr->column[e], (long long)csr->rows - 1);
+            if (!isfinite(csr->value[e]))
+                return cs_fail(error, CS_INVALID, "A[%lld, %lld] is %g: every entry must be finite",
+                               (long long)i, (long long)csr->column[e], csr->value[e]);
+        }
+    }
+    return CS_OK;
+}
+
+typedef struct cutting {
+    const cs_problem *problem;
+    const cs_csr *csr;
+    int64_t *block_of; /* (rows): the block that a row or column belongs to */
+    int64_t *seen;     /* (blocks): the row of blocks (+ 1) that met a block last */
+    int64_t *place;    /* (blocks): where that block's values begin */
+    int64_t *found;    /* (blocks): columns of the row at hand */
+} cutting;
+
+/* The columns of blocks that row of blocks `k` reaches, ascending; returns how many. */
+static int64_t find_columns(cutting *c, int64_t k, int64_t mark)
+{
+    int64_t row = cs_block_row(c->problem, k), end = cs_block_row(c->problem, k + 1), count = 0;
+    c->seen[k] = mark;
+    c->found[count++] = k; /* the diagonal block is always kept */
+    for (int64_t e = c->csr->start[row]; e < c->csr->start[end]; e++) {
+        int64_t block = c->block_of[c->csr->column[e]];
+        if (c->seen[block] == mark) continue;
+        c->seen[block] = mark;
+        c->found[count++] = block;
+    }
+    cs_sort_ascending(c->found, count);
+    return count;
+}
+
+static void fill_row(cutting *c, cs_block_matrix *matrix, int64_t k)
+{
+    const cs_problem *problem = c->problem;
+    int64_t count = find_columns(c, k, matrix->blocks + k + 1);
+    int64_t row = cs_block_row(problem, k), at = matrix->first[k];
+    int rows = cs_block_group_of(problem, k)->rows;
+    for (int64_t e = 0; e < count; e++) {
+        matrix->column[matrix->start[k] + e] = c->found[e];
+        c->place[c->found[e]] = at;
+        at += rows * cs_block_group_of(problem, c->found[e])->rows;
+    }
+    for (int i = 0; i < rows; i++)
+        for (int64_t e = c->csr->start[row + i]; e < c->csr->start[row + i + 1]; e++) {
+            int64_t column = c->csr->column[e], block = c->block_of[column];
+            int columns = cs_block_group_of(problem, block)->rows;
+            int64_t j = column - cs_block_row(problem, block);
+            matrix->value[c->place[block] + i * columns + j] += c->csr->value[e];
+        }
+}
+
+static cs_status cut(cutting *c, cs_arena *arena, cs_block_matrix *matrix, cs_error *error)
+{
+    const cs_problem *problem = c->problem;
+    for (int64_t k = 0; k < problem->blocks; k++)
+        for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
+            c->block_of[i] = k;
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        int64_t count = find_columns(c, k, k + 1), columns = 0;
+        for (int64_t e = 0; e < count; e++)
+            columns += cs_block_group_of(problem, c->found[e])->rows;
+        matrix->start[k + 1] = matrix->start[k] + count;
+        matrix->first[k + 1] = matrix->first[k] + columns * cs_block_group_of(problem, k)->rows;
+    }
+    if (cs_block_matrix_take(arena, matrix))
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for A of %lld blocks",
+                       (long long)problem->blocks);
+    for (int64_t k = 0; k < problem->blocks; k++) fill_row(c, matrix, k);
+    return CS_OK;
+}
+
+/* Entry (i, j) of the given matrix, repeated entries added up. */
+static double entry(const cs_csr *csr, int64_t i, int64_t j)
+{
+    double sum = 0;
+    for (int64_t e = csr->start[i]; e < csr->start[i + 1]; e++)
+        if (csr->column[e] == j) sum += csr->value[e];
+    return sum;
+}
+
+static cs_status check_diagonal(const cs_csr *csr, cs_error *error)
+{
+    for (int64_t i = 0; i < csr->rows; i++) {
+        double diagonal = entry(csr, i, i);
+        if (diagonal < 0)
+            return cs_fail(error, CS_INVALID,
+                           "A[%lld, %lld] is %g: a Delassus matrix has no negative diagonal",
+                           (long long)i, (long long)i, diagonal);
+    }
+    return CS_OK;
+}
+
+/* Block (l, k) of the matrix, or NULL where it is zero. Rows are asked for ascending k, so that each
+ * keeps a cursor: `place` into value, `seen` into column. */
+static const double *mirror_block(cutting *c, const cs_block_matrix *matrix, int64_t l, int64_t k)
+{
+    int rows = cs_block_group_of(c->problem, l)->rows;
+    while (c->seen[l] < matrix->start[l + 1] && matrix->column[c->seen[l]] < k)
+        c->place[l] += rows * cs_block_group_of(c->problem, matrix->column[c->seen[l]++])->rows;
+    int there = c->seen[l] < matrix->start[l + 1] && matrix->column[c->seen[l]] == k;
+    return there ? matrix->value + c->place[l] : NULL;
+}
+
+/* max |A - A^T| / max |A|: given matrices are used as they are, and this is reported. */
+static double asymmetry(cutting *c, const cs_block_matrix *matrix)
+{
+    double defect = 0, largest = 0;
+    for (int64_t k = 0; k < matrix->blocks; k++) {
+        c->seen[k] = matrix->start[k];
+        c->place[k] = matrix->first[k];
+    }
+    for (int64_t k = 0; k < matrix->blocks; k++) {
+        int rows = cs_block_group_of(c->problem, k)->rows;
+        const double *value = matrix->value + matrix->first[k];
+        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
+            int columns = cs_block_group_of(c->problem, matrix->column[e])->rows;
+            const double *mirror = mirror_block(c, matrix, matrix->column[e], k);
+            for (int i = 0; i < rows; i++)
+                for (int j = 0; j < columns; j++) {
+                    double other = mirror ? mirror[j * rows + i] : 0;
+                    largest = fmax(largest, fabs(value[i * columns + j]));
+                    defect = fmax(defect, fabs(value[i * columns + j] - other));
+                }
+            value += rows * columns;
+        }
+    }
+    return largest > 0 ? defect / largest : 0;
+}
+
+cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *csr, cs_error *error)
+{
+    cs_arena scratch = {0};
+    cutting c = {.problem = problem, .csr = csr};
+    cs_block_matrix *matrix = NULL;
+    cs_status status = check_csr(problem, csr, error);
+    if (!status) status = check_diagonal(csr, error);
+    if (status) goto out;
+    if (problem->block_groups && problem->block_group[0].jacobian) {
+        status = cs_fail(error, CS_INVALID, "A is given for blocks that have Jacobians");
+        goto out;
+    }
+    matrix = cs_block_matrix_new(&problem->arena, problem->blocks);
+    c.block_of = cs_arena_take(&scratch, problem->rows, sizeof(int64_t));
+    c.seen = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
+    c.place = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
+    c.found = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
+    if (!matrix || !c.block_of || !c.seen || !c.place || !c.found) {
+        status = cs_fail(error, CS_NO_MEMORY, "out of memory for A");
+        goto out;
+    }
+    status = cut(&c, &problem->arena, matrix, error);
+    if (status) goto out;
+    matrix->asymmetry = asymmetry(&c, matrix);
+    problem->matrix = matrix;
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}

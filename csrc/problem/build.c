@@ -1,0 +1,263 @@
+/* Adding bodies, blocks and a given matrix to a problem: every check of the input is here. */
+#include "core/error.h"
+#include "linalg/small.h"
+#include "problem/problem.h"
+#include "prox/prox.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A copy of `count` doubles in the problem's arena. */
+static double *keep(cs_problem *problem, const double *values, int64_t count)
+{
+    double *copy = cs_arena_take(&problem->arena, count, sizeof(double));
+    if (copy && count) memcpy(copy, values, sizeof(double) * (size_t)count);
+    return copy;
+}
+
+static cs_status out_of_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for the problem's copy of its arrays");
+}
+
+/* First entry that is not finite, or -1. */
+static int64_t find_not_finite(const double *values, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(values[i])) return i;
+    return -1;
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+/* How far M^-1 may be from symmetric, relative to its largest entry: single-precision input. */
+#define SYMMETRY 1e-6
+
+static cs_status check_symmetric(int dof, const double *block, int64_t body, cs_error *error)
+{
+    double largest = 0;
+    for (int i = 0; i < dof * dof; i++) largest = fmax(largest, fabs(block[i]));
+    for (int i = 0; i < dof; i++)
+        for (int j = 0; j < i; j++)
+            if (fabs(block[i * dof + j] - block[j * dof + i]) > SYMMETRY * largest)
+                return cs_fail(error, CS_INVALID,
+                               "Minv[%lld, %d, %d] is %g but Minv[%lld, %d, %d] is %g: an inverse "
+                               "mass is symmetric",
+                               (long long)body, i, j, block[i * dof + j], (long long)body, j, i,
+                               block[j * dof + i]);
+    return CS_OK;
+}
+
+static cs_status factor_diagonal(cs_body_group *group, cs_error *error)
+{
+    int dof = group->dof;
+    for (int64_t i = 0; i < group->count * dof; i++) {
+        double entry = group->inverse_mass[i];
+        if (entry < 0)
+            return cs_fail(error, CS_INVALID,
+                           "Minv[%lld, %lld] is %g: an inverse mass is 0 (immovable) or more",
+                           (long long)(group->first_body + i / dof), (long long)(i % dof), entry);
+        group->root[i] = sqrt(entry);
+    }
+    return CS_OK;
+}
+
+static cs_status factor_blocks(cs_body_group *group, cs_error *error)
+{
+    int dof = group->dof;
+    for (int64_t body = 0; body < group->count; body++) {
+        const double *block = group->inverse_mass + body * dof * dof;
+        long long number = (long long)(group->first_body + body);
+        cs_status status = check_symmetric(dof, block, number, error);
+        if (status) return status;
+        int row = cs_semidefinite_cholesky(dof, block, group->root + body * dof * dof);
+        if (row >= 0)
+            return cs_fail(error, CS_INVALID,
+                           "Minv[%lld] is indefinite, found at row %d (Minv[%lld, %d, %d] is %g): "
+                           "an inverse mass has no negative eigenvalue",
+                           number, row, number, row, row, block[row * dof + row]);
+    }
+    return CS_OK;
+}
+
+static void find_immovable(cs_body_group *group)
+{
+    int64_t size = group->dof * (group->diagonal ? 1 : group->dof);
+    for (int64_t body = 0; body < group->count; body++) {
+        const double *inverse = group->inverse_mass + body * size;
+        int64_t i = 0;
+        while (i < size && inverse[i] == 0) i++;
+        group->immovable[body] = i == size;
+    }
+}
+
+static cs_status report_inverse_mass(const cs_body_group *group, int64_t entry, double value,
+                                     cs_error *error)
+{
+    int64_t dof = group->dof, size = group->diagonal ? dof : dof * dof;
+    long long body = (long long)(group->first_body + entry / size),
+              rest = (long long)(entry % size);
+    if (group->diagonal)
+        return cs_fail(error, CS_INVALID, "Minv[%lld, %lld] is %g: every entry must be finite",
+                       body, rest, value);
+    return cs_fail(error, CS_INVALID, "Minv[%lld, %lld, %lld] is %g: every entry must be finite",
+                   body, rest / dof, rest % dof, value);
+}
+
+cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs_error *error)
+{
+    if (problem->body_groups == CS_MAX_GROUPS)
+        return cs_fail(error, CS_INVALID, "a problem takes at most %d groups of bodies",
+                       CS_MAX_GROUPS);
+    if (problem->block_groups)
+        return cs_fail(error, CS_INVALID, "add all bodies before the first block");
+    if (bodies->dof < 1 || bodies->dof > CS_MAX_DOF || bodies->count < 0)
+        return cs_fail(error, CS_INVALID,
+                       "Minv describes bodies with %d degrees of freedom; from 1 to %d are taken",
+                       bodies->dof, CS_MAX_DOF);
+    cs_body_group *group = &problem->body_group[problem->body_groups];
+    *group = (cs_body_group){
+        .count = bodies->count,
+        .dof = bodies->dof,
+        .diagonal = bodies->diagonal,
+        .first_body = problem->bodies,
+        .first_velocity = problem->velocities,
+    };
+    int64_t entries = bodies->count * bodies->dof * (bodies->diagonal ? 1 : bodies->dof);
+    int64_t bad = find_not_finite(bodies->inverse_mass, entries);
+    if (bad >= 0) return report_inverse_mass(group, bad, bodies->inverse_mass[bad], error);
+
+    group->inverse_mass = keep(problem, bodies->inverse_mass, entries);
+    group->root = cs_arena_take(&problem->arena, entries, sizeof(double));
+    group->immovable = cs_arena_take(&problem->arena, bodies->count, 1);
+    if (!group->inverse_mass || !group->root || !group->immovable) return out_of_memory(error);
+    cs_status status =
+        group->diagonal ? factor_diagonal(group, error) : factor_blocks(group, error);
+    if (status) return status;
+    find_immovable(group);
+    problem->body_groups++;
+    problem->bodies += group->count;
+    problem->velocities += group->count * group->dof;
+    return CS_OK;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static cs_status check_bodies(const cs_problem *problem, const cs_blocks *blocks, cs_error *error)
+{
+    long long first = (long long)problem->blocks;
+    for (int64_t i = 0; i < 2 * blocks->count; i++) {
+        int64_t body = blocks->bodies[i];
+        long long block = first + (long long)(i / 2);
+        int side = (int)(i % 2);
+        if (body < -1 || body >= problem->bodies)
+            return cs_fail(error, CS_INVALID,
+                           "bodies[%lld, %d] is %lld: body numbers run from -1 (the fixed world) "
+                           "to %lld",
+                           block, side, (long long)body, (long long)problem->bodies - 1);
+        const cs_body_group *group = cs_body_group_of(problem, body);
+        if (group && group->dof != blocks->dof[side])
+            return cs_fail(error, CS_INVALID,
+                           "bodies[%lld, %d] is %lld, which has %d degrees of freedom, but J has "
+                           "%d columns for it",
+                           block, side, (long long)body, group->dof, blocks->dof[side]);
+    }
+    return CS_OK;
+}
+
+static cs_status check_jacobian(const cs_problem *problem, const cs_blocks *blocks, cs_error *error)
+{
+    int64_t size = (int64_t)blocks->rows * (blocks->dof[0] + blocks->dof[1]);
+    int64_t bad = find_not_finite(blocks->jacobian, blocks->count * size);
+    if (bad < 0) return CS_OK;
+    int64_t first_side = (int64_t)blocks->rows * blocks->dof[0], rest = bad % size;
+    int side = rest >= first_side;
+    if (side) rest -= first_side;
+    return cs_fail(error, CS_INVALID, "J[%lld, %d, %lld, %lld] is %g: every entry must be finite",
+                   (long long)(problem->blocks + bad / size), side,
+                   (long long)(rest / blocks->dof[side]), (long long)(rest % blocks->dof[side]),
+                   blocks->jacobian[bad]);
+}
+
+/* Where the partners' velocities begin; the fixed world and immovable bodies have none. */
+static void find_velocities(const cs_problem *problem, cs_block_group *group)
+{
+    for (int64_t i = 0; i < 2 * group->count; i++) {
+        const cs_body_group *owner = cs_body_group_of(problem, group->bodies[i]);
+        int64_t place = owner ? group->bodies[i] - owner->first_body : 0;
+        int moving = owner && !owner->immovable[place];
+        group->velocity[i] = moving ? owner->first_velocity + place * owner->dof : -1;
+    }
+}
+
+static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const cs_blocks *blocks,
+                               cs_error *error)
+{
+    cs_status status = check_bodies(problem, blocks, error);
+    if (!status) status = check_jacobian(problem, blocks, error);
+    if (status) return status;
+    group->dof[0] = blocks->dof[0];
+    group->dof[1] = blocks->dof[1];
+    group->jacobian = keep(problem, blocks->jacobian, group->count * cs_jacobian_size(group));
+    group->bodies = cs_arena_take(&problem->arena, 2 * group->count, sizeof(int64_t));
+    group->velocity = cs_arena_take(&problem->arena, 2 * group->count, sizeof(int64_t));
+    if (!group->jacobian || !group->bodies || !group->velocity) return out_of_memory(error);
+    if (group->count)
+        memcpy(group->bodies, blocks->bodies, sizeof(int64_t) * 2 * (size_t)group->count);
+    find_velocities(problem, group);
+    return CS_OK;
+}
+
+static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, cs_error *error)
+{
+    if (problem->block_groups == CS_MAX_GROUPS)
+        return cs_fail(error, CS_INVALID, "a problem takes at most %d groups of blocks",
+                       CS_MAX_GROUPS);
+    if (blocks->rows < 1 || blocks->rows > CS_MAX_ROWS || blocks->count < 0)
+        return cs_fail(error, CS_INVALID, "blocks have %d rows; from 1 to %d are taken",
+                       blocks->rows, CS_MAX_ROWS);
+    const cs_set *set = cs_set_find(blocks->set);
+    if (!set) return cs_fail(error, CS_UNKNOWN_NAME, "sets: there is no set '%s'", blocks->set);
+    if (set->parameters(blocks->rows) < 0)
+        return cs_fail(error, CS_INVALID, "sets: '%s' does not take blocks of %d row%s", set->name,
+                       blocks->rows, blocks->rows == 1 ? "" : "s");
+    if (problem->block_groups && !problem->block_group[0].jacobian != !blocks->jacobian)
+        return cs_fail(error, CS_INVALID, "either every block has a Jacobian, or A is given");
+    return CS_OK;
+}
+
+cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs_error *error)
+{
+    cs_status status = check_kind(problem, blocks, error);
+    if (status) return status;
+    int64_t bad = find_not_finite(blocks->b, blocks->count * blocks->rows);
+    if (bad >= 0)
+        return cs_fail(error, CS_INVALID, "b[%lld, %lld] is %g: every entry must be finite",
+                       (long long)(problem->blocks + bad / blocks->rows),
+                       (long long)(bad % blocks->rows), blocks->b[bad]);
+    const cs_set *set = cs_set_find(blocks->set);
+    cs_block_group *group = &problem->block_group[problem->block_groups];
+    *group = (cs_block_group){
+        .count = blocks->count,
+        .rows = blocks->rows,
+        .first_block = problem->blocks,
+        .first_row = problem->rows,
+        .set = set,
+        .parameters = set->parameters(blocks->rows),
+        .first_parameter = problem->parameters,
+    };
+    status = set->check(blocks->count, blocks->rows, blocks->parameters, problem->blocks,
+                        blocks->parameter_name, error);
+    if (status) return status;
+    set->coupling(group->rows, group->coupled_set);
+    if (blocks->jacobian) status = copy_jacobian(problem, group, blocks, error);
+    if (status) return status;
+    group->b = keep(problem, blocks->b, group->count * group->rows);
+    group->parameter = keep(problem, blocks->parameters, group->count * group->parameters);
+    if (!group->b || !group->parameter) return out_of_memory(error);
+    problem->block_groups++;
+    problem->blocks += group->count;
+    problem->rows += group->count * group->rows;
+    problem->parameters += group->count * group->parameters;
+    return CS_OK;
+}

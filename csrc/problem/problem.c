@@ -1,0 +1,231 @@
+#include "problem/problem.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+cs_status cs_problem_create(cs_problem **problem, cs_error *error)
+{
+    *problem = cs_allocate(1, sizeof **problem);
+    return *problem ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for a problem");
+}
+
+void cs_problem_destroy(cs_problem *problem)
+{
+    if (!problem) return;
+    cs_arena_clear(&problem->arena);
+    cs_release(problem);
+}
+
+int64_t cs_problem_blocks(const cs_problem *problem) { return problem->blocks; }
+int64_t cs_problem_rows(const cs_problem *problem) { return problem->rows; }
+int64_t cs_problem_velocities(const cs_problem *problem) { return problem->velocities; }
+
+const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body)
+{
+    if (body < 0) return NULL;
+    for (int g = 0; g < problem->body_groups; g++) {
+        const cs_body_group *group = &problem->body_group[g];
+        if (body < group->first_body + group->count) return group;
+    }
+    return NULL;
+}
+
+const cs_block_group *cs_block_group_of(const cs_problem *problem, int64_t block)
+{
+    int g = 0;
+    while (block >= problem->block_group[g].first_block + problem->block_group[g].count) g++;
+    return &problem->block_group[g];
+}
+
+int64_t cs_block_row(const cs_problem *problem, int64_t block)
+{
+    if (block == problem->blocks) return problem->rows;
+    const cs_block_group *group = cs_block_group_of(problem, block);
+    return group->first_row + (block - group->first_block) * group->rows;
+}
+
+/* velocity += J_k^T lambda_k, one side */
+CS_INLINE void add_transposed(int rows, int dof, const double *jacobian, const double *lambda,
+                              double *velocity)
+{
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < dof; c++) velocity[c] += jacobian[i * dof + c] * lambda[i];
+}
+
+/* xi_k += J_k velocity, one side */
+CS_INLINE void add_product(int rows, int dof, const double *jacobian, const double *velocity,
+                           double *xi)
+{
+    for (int i = 0; i < rows; i++) {
+        double sum = 0;
+        for (int c = 0; c < dof; c++) sum += jacobian[i * dof + c] * velocity[c];
+        xi[i] += sum;
+    }
+}
+
+static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
+{
+    int rows = group->rows, spatial = rows == 3 && group->dof[0] == 6 && group->dof[1] == 6;
+    const double *jacobian = group->jacobian;
+    for (int64_t k = 0; k < group->count; k++)
+        for (int side = 0; side < 2; side++) {
+            int dof = group->dof[side];
+            int64_t at = group->velocity[2 * k + side];
+            const double *impulse = lambda + group->first_row + k * rows;
+            if (at >= 0 && spatial) add_transposed(3, 6, jacobian, impulse, velocity + at);
+            else if (at >= 0) add_transposed(rows, dof, jacobian, impulse, velocity + at);
+            jacobian += rows * dof;
+        }
+}
+
+static void add_velocities(const cs_block_group *group, const double *velocity, double *xi)
+{
+    int rows = group->rows, spatial = rows == 3 && group->dof[0] == 6 && group->dof[1] == 6;
+    const double *jacobian = group->jacobian;
+    for (int64_t k = 0; k < group->count; k++)
+        for (int side = 0; side < 2; side++) {
+            int dof = group->dof[side];
+            int64_t at = group->velocity[2 * k + side];
+            double *sum = xi + group->first_row + k * rows;
+            if (at >= 0 && spatial) add_product(3, 6, jacobian, velocity + at, sum);
+            else if (at >= 0) add_product(rows, dof, jacobian, velocity + at, sum);
+            jacobian += rows * dof;
+        }
+}
+
+/* velocity <- M^-1 velocity for one group; `scratch` (dof) holds a body's product. */
+static void apply_inverse_mass(const cs_body_group *group, double *velocity, double *scratch)
+{
+    int dof = group->dof;
+    for (int64_t body = 0; body < group->count; body++) {
+        double *v = velocity + group->first_velocity + body * dof;
+        if (group->diagonal) {
+            for (int c = 0; c < dof; c++) v[c] *= group->inverse_mass[body * dof + c];
+            continue;
+        }
+        const double *inverse = group->inverse_mass + body * dof * dof;
+        for (int i = 0; i < dof; i++) {
+            scratch[i] = 0;
+            for (int c = 0; c < dof; c++) scratch[i] += inverse[i * dof + c] * v[c];
+        }
+        memcpy(v, scratch, sizeof(double) * (size_t)dof);
+    }
+}
+
+void cs_velocity_change(const cs_problem *problem, const double *lambda, double *velocity)
+{
+    double scratch[CS_MAX_DOF];
+    memset(velocity, 0, sizeof(double) * (size_t)problem->velocities);
+    if (problem->matrix) return;
+    for (int g = 0; g < problem->block_groups; g++)
+        add_impulses(&problem->block_group[g], lambda, velocity);
+    for (int g = 0; g < problem->body_groups; g++)
+        apply_inverse_mass(&problem->body_group[g], velocity, scratch);
+}
+
+/* xi += A lambda for a given A. */
+static void multiply_matrix(const cs_problem *problem, const double *lambda, double *xi)
+{
+    const cs_block_matrix *matrix = problem->matrix;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t block = group->first_block + k;
+            double *row = xi + group->first_row + k * group->rows;
+            const double *value = matrix->value + matrix->first[block];
+            for (int64_t e = matrix->start[block]; e < matrix->start[block + 1]; e++) {
+                const cs_block_group *other = cs_block_group_of(problem, matrix->column[e]);
+                const double *part = lambda + other->first_row +
+                                     (matrix->column[e] - other->first_block) * other->rows;
+                for (int i = 0; i < group->rows; i++)
+                    for (int j = 0; j < other->rows; j++) row[i] += *value++ * part[j];
+            }
+        }
+    }
+}
+
+void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
+                          double *velocity, double *xi)
+{
+    memcpy(xi, b, sizeof(double) * (size_t)problem->rows);
+    if (problem->matrix) {
+        multiply_matrix(problem, lambda, xi);
+        return;
+    }
+    cs_velocity_change(problem, lambda, velocity);
+    for (int g = 0; g < problem->block_groups; g++)
+        add_velocities(&problem->block_group[g], velocity, xi);
+}
+
+void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
+                        double *scaled)
+{
+    const double *jacobian = group->jacobian + index * cs_jacobian_size(group);
+    for (int side = 0; side < 2; side++) {
+        int dof = group->dof[side], entries = group->rows * dof;
+        int64_t body = group->bodies[2 * index + side];
+        memset(scaled, 0, sizeof(double) * (size_t)entries);
+        if (group->velocity[2 * index + side] >= 0) {
+            const cs_body_group *owner = cs_body_group_of(problem, body);
+            const double *root =
+                owner->root + (body - owner->first_body) * (owner->diagonal ? dof : dof * dof);
+            for (int i = 0; i < group->rows; i++)
+                for (int c = 0; c < dof; c++) {
+                    if (owner->diagonal) {
+                        scaled[i * dof + c] = jacobian[i * dof + c] * root[c];
+                        continue;
+                    }
+                    double sum = 0; /* L is lower triangular */
+                    for (int e = c; e < dof; e++) sum += jacobian[i * dof + e] * root[e * dof + c];
+                    scaled[i * dof + c] = sum;
+                }
+        }
+        jacobian += entries;
+        scaled += entries;
+    }
+}
+
+static void given_diagonal(const cs_problem *problem, const cs_block_group *group, int64_t index,
+                           double *diagonal)
+{
+    const cs_block_matrix *matrix = problem->matrix;
+    int64_t block = group->first_block + index;
+    const double *value = matrix->value + matrix->first[block];
+    memset(diagonal, 0, sizeof(double) * (size_t)(group->rows * group->rows));
+    for (int64_t e = matrix->start[block]; e < matrix->start[block + 1]; e++) {
+        int columns = cs_block_group_of(problem, matrix->column[e])->rows;
+        if (matrix->column[e] == block)
+            memcpy(diagonal, value, sizeof(double) * (size_t)(group->rows * group->rows));
+        value += group->rows * columns;
+    }
+}
+
+/* diagonal += X Y^T, both (m, dof). */
+static void add_outer(int rows, int dof, const double *x, const double *y, double *diagonal)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < rows; j++)
+            for (int c = 0; c < dof; c++) diagonal[i * rows + j] += x[i * dof + c] * y[j * dof + c];
+}
+
+void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, int64_t index,
+                       double *diagonal)
+{
+    if (problem->matrix) {
+        given_diagonal(problem, group, index, diagonal);
+        return;
+    }
+    int rows = group->rows;
+    double scaled[2 * CS_MAX_ROWS * CS_MAX_DOF];
+    cs_scaled_jacobian(problem, group, index, scaled);
+    const double *first = scaled, *second = scaled + rows * group->dof[0];
+    memset(diagonal, 0, sizeof(double) * (size_t)(rows * rows));
+    add_outer(rows, group->dof[0], first, first, diagonal);
+    add_outer(rows, group->dof[1], second, second, diagonal);
+    const int64_t *bodies = group->bodies + 2 * index;
+    if (bodies[0] == bodies[1]) { /* both partners the same body: the cross terms as well */
+        add_outer(rows, group->dof[0], first, second, diagonal);
+        add_outer(rows, group->dof[0], second, first, diagonal);
+    }
+}

@@ -1,0 +1,87 @@
+/* A contact problem as arrays.
+ *
+ *     bodies   group 0: d = 6 | group 1: d = 12 | ...     one velocity vector, groups in turn
+ *     blocks   group 0: m = 3 on (6, 6) | group 1: m = 1 on (6, 12) | ...   one lambda, in turn
+ *
+ * Everything a kernel needs of a block follows from its group and its place in it. A problem has
+ * either bodies and Jacobians or a given A (`matrix`), never both. */
+#ifndef CS_PROBLEM_H
+#define CS_PROBLEM_H
+
+#include "contactsolve.h"
+#include "core/memory.h"
+#include "core/set.h"
+#include "problem/block_matrix.h"
+
+enum { CS_MAX_GROUPS = 64, CS_MAX_DOF = 64 };
+
+typedef struct cs_body_group {
+    int64_t count;
+    int dof;
+    int diagonal;           /* inverse_mass is (count, dof), else (count, dof, dof) */
+    int64_t first_body;     /* number of its first body */
+    int64_t first_velocity; /* where its velocities begin */
+    double *inverse_mass;
+    double *root;             /* L with L L^T = M^-1, in the form of inverse_mass */
+    unsigned char *immovable; /* (count): M^-1 = 0 */
+} cs_body_group;
+
+typedef struct cs_block_group {
+    int64_t count;
+    int rows;   /* m */
+    int dof[2]; /* of the first and the second body; 0 where A is given */
+    int64_t first_block, first_row;
+    double *jacobian;  /* (count, m d_0 + m d_1) */
+    int64_t *bodies;   /* (count, 2), -1: fixed world */
+    int64_t *velocity; /* (count, 2): where the partners' velocities begin; -1: immovable */
+    double *b;         /* (count, m) */
+    const cs_set *set;
+    int parameters;               /* per block */
+    int64_t first_parameter;      /* where the group's begin among all */
+    double *parameter;            /* (count, parameters) */
+    int coupled_set[CS_MAX_ROWS]; /* of each row */
+} cs_block_group;
+
+struct cs_problem {
+    cs_arena arena;
+    cs_body_group body_group[CS_MAX_GROUPS];
+    cs_block_group block_group[CS_MAX_GROUPS];
+    int body_groups, block_groups;
+    int64_t bodies, velocities; /* totals */
+    int64_t blocks, rows, parameters;
+    cs_block_matrix *matrix; /* the given A, or NULL */
+};
+
+/* A body's group, NULL for the fixed world. */
+const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body);
+
+/* The group of a block. */
+const cs_block_group *cs_block_group_of(const cs_problem *problem, int64_t block);
+
+/* First row of a block in lambda. */
+int64_t cs_block_row(const cs_problem *problem, int64_t block);
+
+/* Doubles in one block of a group's Jacobian. */
+static inline int64_t cs_jacobian_size(const cs_block_group *group)
+{
+    return (int64_t)group->rows * (group->dof[0] + group->dof[1]);
+}
+
+/* velocity <- M^-1 J^T lambda, with the Jacobian and inverse mass as given. S1 eq. 3.18 */
+void cs_velocity_change(const cs_problem *problem, const double *lambda, double *velocity);
+
+/* xi <- A lambda + b with the data as given; `velocity` (velocities) is scratch and ends as
+ * M^-1 J^T lambda. S1 eq. 2.69 */
+void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
+                          double *velocity, double *xi);
+
+/* G_k = J_k L of block `index` of `group`: (m, d_0) then (m, d_1), a side of an immovable body
+ * zero. A = G G^T. */
+void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
+                        double *scaled);
+
+/* The diagonal block A_kk (m, m). */
+void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, int64_t index,
+                       double *diagonal);
+
+#endif

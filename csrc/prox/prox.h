@@ -1,0 +1,25 @@
+/* Feasible sets and their proximal maps, prox_C(z) = argmin_{x in C} |x - z|^2  (S1 eq. 2.43).
+ *
+ * A set's file holds two parts: the body of its prox over `real`, compiled for both precisions and
+ * melted into the kernels, and its description (a cs_set), compiled once in prox/sets.c. */
+#ifndef CS_PROX_H
+#define CS_PROX_H
+
+#include "core/compiler.h"
+#include "core/set.h"
+
+#include <math.h>
+
+typedef enum cs_set_kind {
+#define CS_SET(name) CS_SET_##name,
+#include "prox/sets.def"
+#undef CS_SET
+} cs_set_kind;
+
+#define CS_TEMPLATE "prox/all.inc"
+#include "core/both.h"
+
+/* The set of that name, or NULL. */
+const cs_set *cs_set_find(const char *name);
+
+#endif

@@ -1,0 +1,66 @@
+/* The descriptions of all sets, and their list. */
+#include "core/error.h"
+#include "prox/prox.h"
+
+#include <string.h>
+
+/* A friction coefficient beyond this is a mistake (inf among them), not a material. */
+#define CS_LARGEST_FRICTION 1e6
+
+static void cs_coupling_none(int rows, int *coupled_set)
+{
+    for (int i = 0; i < rows; i++) coupled_set[i] = i;
+}
+
+static cs_status cs_check_nothing(int64_t count, int rows, const double *parameters,
+                                  int64_t first_block, const char *parameter_name, cs_error *error)
+{
+    (void)count, (void)rows, (void)parameters, (void)first_block, (void)parameter_name, (void)error;
+    return CS_OK;
+}
+
+#define CS_SET_PROX(set) .prox_f32 = cs_call_##set##_f32, .prox_f64 = cs_call_##set##_f64
+
+/* The inline bodies once more as functions, for those who call through a pointer. */
+#define CS_SET(name)                                                                       \
+    static void cs_call_##name##_f32(int m, float *z, const float *p, const float *old)    \
+    {                                                                                      \
+        cs_prox_##name##_f32(m, z, p, old);                                                \
+    }                                                                                      \
+    static void cs_call_##name##_f64(int m, double *z, const double *p, const double *old) \
+    {                                                                                      \
+        cs_prox_##name##_f64(m, z, p, old);                                                \
+    }
+#include "prox/sets.def"
+#undef CS_SET
+
+#define CS_SET_DESCRIPTION
+#include "prox/sets.def"
+#undef CS_SET_DESCRIPTION
+
+static const cs_set *const sets[] = {
+#define CS_SET(name) &cs_set_##name,
+#include "prox/sets.def"
+#undef CS_SET
+};
+enum { SETS = sizeof sets / sizeof *sets };
+
+const cs_set *cs_set_find(const char *name)
+{
+    for (int i = 0; i < SETS; i++)
+        if (strcmp(sets[i]->name, name) == 0) return sets[i];
+    return NULL;
+}
+
+const char *cs_set_name(int i, const char **summary)
+{
+    if (i < 0 || i >= SETS) return NULL;
+    if (summary) *summary = sets[i]->summary;
+    return sets[i]->name;
+}
+
+int cs_set_parameters(const char *set, int rows)
+{
+    const cs_set *found = cs_set_find(set);
+    return found && rows >= 1 ? found->parameters(rows) : -1;
+}

@@ -1,0 +1,45 @@
+/* Arrays in and out, and errors. */
+#include "python/core.h"
+
+#include <string.h>
+
+void raise_error(const cs_error *error)
+{
+    switch (error->status) {
+    case CS_OK:
+    case CS_INTERRUPTED: return;
+    case CS_NO_MEMORY: PyErr_SetString(PyExc_MemoryError, error->message); return;
+    case CS_INVALID:
+    case CS_UNKNOWN_NAME:
+    case CS_UNSUPPORTED: break;
+    }
+    PyErr_SetString(PyExc_ValueError, error->message);
+}
+
+static PyArrayObject *converted(PyObject *value, const char *name, int type, const char *wanted)
+{
+    PyObject *array = PyArray_FROM_OTF(value, type, NPY_ARRAY_IN_ARRAY);
+    if (!array && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: an array of %s is needed, not %R", name, wanted,
+                     (PyObject *)Py_TYPE(value));
+    return (PyArrayObject *)array;
+}
+
+PyArrayObject *double_array(PyObject *value, const char *name)
+{
+    return converted(value, name, NPY_DOUBLE, "real numbers");
+}
+
+PyArrayObject *int64_array(PyObject *value, const char *name)
+{
+    return converted(value, name, NPY_INT64, "integers");
+}
+
+PyObject *new_doubles(const double *values, int64_t count)
+{
+    npy_intp length = (npy_intp)count;
+    PyObject *array = PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+    if (array && values && count)
+        memcpy(PyArray_DATA((PyArrayObject *)array), values, sizeof(double) * (size_t)count);
+    return array;
+}

@@ -1,0 +1,41 @@
+/* What the files of the CPython module share. */
+#ifndef CS_PYTHON_CORE_H
+#define CS_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL contactsolve_numpy
+#ifndef CS_PYTHON_MODULE
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "contactsolve.h"
+#include "problem/problem.h"
+
+typedef struct core_state {
+    PyTypeObject *problem_type, *solver_type;
+} core_state;
+
+extern PyType_Spec problem_spec, solver_spec;
+
+typedef struct problem_object {
+    PyObject_HEAD
+    cs_problem *problem;
+} problem_object;
+
+/* Raises the Python exception of a failed call; an interruption has raised its own. */
+void raise_error(const cs_error *error);
+
+/* `value` as a contiguous array of doubles (int64 for the second), a new reference; NULL with an
+ * error set that names the argument. */
+PyArrayObject *double_array(PyObject *value, const char *name);
+PyArrayObject *int64_array(PyObject *value, const char *name);
+
+/* A new 1-D array of doubles, copied from `values` unless that is NULL. */
+PyObject *new_doubles(const double *values, int64_t count);
+
+#endif

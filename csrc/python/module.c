@@ -1,0 +1,172 @@
+/* contactsolve._core: the C library for Python. Multi-phase initialisation, heap types, safe
+ * without a GIL: objects are independent, and a solver carries a busy flag. */
+#define CS_PYTHON_MODULE
+#include "core/parallel.h"
+#include "python/core.h"
+
+/* [(name, summary), ...] of one of the C library's lists. */
+static PyObject *list_names(const char *(*list)(int, const char **))
+{
+    PyObject *names = PyList_New(0);
+    const char *summary, *name;
+    for (int i = 0; names && (name = list(i, &summary)); i++) {
+        PyObject *pair = Py_BuildValue("(ss)", name, summary);
+        if (!pair || PyList_Append(names, pair) < 0) Py_CLEAR(names);
+        Py_XDECREF(pair);
+    }
+    return names;
+}
+
+static PyObject *core_methods_list(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    return list_names(cs_method_name);
+}
+
+static PyObject *core_schemes_list(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    return list_names(cs_scheme_name);
+}
+
+static PyObject *core_orders_list(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    return list_names(cs_order_name);
+}
+
+static PyObject *core_measures_list(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    return list_names(cs_measure_name);
+}
+
+static PyObject *core_sets_list(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    return list_names(cs_set_name);
+}
+
+static PyObject *core_set_parameters(PyObject *m, PyObject *args)
+{
+    (void)m;
+    const char *name;
+    int rows;
+    if (!PyArg_ParseTuple(args, "si:set_parameters", &name, &rows)) return NULL;
+    return PyLong_FromLong(cs_set_parameters(name, rows));
+}
+
+static PyObject *core_memory_live(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    return PyLong_FromLongLong(cs_memory_live());
+}
+
+static PyObject *core_memory_fail_after(PyObject *m, PyObject *successes)
+{
+    (void)m;
+    long long count = PyLong_AsLongLong(successes);
+    if (count == -1 && PyErr_Occurred()) return NULL;
+    cs_memory_fail_after(count);
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *core_release_threads(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    cs_release_threads();
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *core_build(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+#ifdef _OPENMP
+    long openmp = _OPENMP;
+#else
+    long openmp = 0;
+#endif
+#ifdef __VERSION__
+    const char *compiler = __VERSION__;
+#else
+    const char *compiler = "unknown";
+#endif
+#ifdef __clang__
+    const char *family = "clang";
+#else
+    const char *family = "gcc";
+#endif
+    return Py_BuildValue("{s:s,s:l,s:i,s:s,s:s,s:s}", "version", CONTACTSOLVE_VERSION, "openmp",
+                         openmp, "threads", cs_threads_available(), "compiler", compiler,
+                         "compiler_family", family, "instructions", "baseline");
+}
+
+static PyMethodDef core_functions[] = {
+    {"methods", core_methods_list, METH_NOARGS, "methods()\n--\n\n[(name, summary), ...]"},
+    {"schemes", core_schemes_list, METH_NOARGS, "schemes()\n--\n\n[(name, summary), ...]"},
+    {"orders", core_orders_list, METH_NOARGS, "orders()\n--\n\n[(name, summary), ...]"},
+    {"measures", core_measures_list, METH_NOARGS, "measures()\n--\n\n[(name, summary), ...]"},
+    {"sets", core_sets_list, METH_NOARGS, "sets()\n--\n\n[(name, summary), ...]"},
+    {"set_parameters", core_set_parameters, METH_VARARGS,
+     "set_parameters(name, rows)\n--\n\nParameters per block, or -1."},
+    {"memory_live", core_memory_live, METH_NOARGS,
+     "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
+    {"memory_fail_after", core_memory_fail_after, METH_O,
+     "memory_fail_after(successes)\n--\n\nLets one later allocation fail; -1 for none (tests)."},
+    {"release_threads", core_release_threads, METH_NOARGS,
+     "release_threads()\n--\n\nLets go of worker threads, before a fork."},
+    {"build", core_build, METH_NOARGS, "build()\n--\n\nHow this library was built."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+{
+    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *type ? PyModule_AddType(module, *type) : -1;
+}
+
+static int core_exec(PyObject *module)
+{
+    core_state *state = PyModule_GetState(module);
+    import_array1(-1);
+    if (add_type(module, &problem_spec, &state->problem_type) < 0) return -1;
+    return add_type(module, &solver_spec, &state->solver_type);
+}
+
+static int core_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    core_state *state = PyModule_GetState(module);
+    Py_VISIT(state->problem_type);
+    Py_VISIT(state->solver_type);
+    return 0;
+}
+
+static int core_clear(PyObject *module)
+{
+    core_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->problem_type);
+    Py_CLEAR(state->solver_type);
+    return 0;
+}
+
+static PyModuleDef_Slot core_slots[] = {
+    {Py_mod_exec, (void *)core_exec},
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef core_definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "contactsolve._core",
+    .m_doc = "The C library under contactsolve.",
+    .m_size = sizeof(core_state),
+    .m_methods = core_functions,
+    .m_slots = core_slots,
+    .m_traverse = core_traverse,
+    .m_clear = core_clear,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&core_definition); }

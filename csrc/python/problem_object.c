@@ -1,0 +1,311 @@
+/* _core.Problem: a cs_problem, filled once and never changed. contactsolve/problem.py decides on
+ * shapes; values are checked in C. */
+#include "python/core.h"
+
+#include <string.h>
+
+static int64_t length(PyArrayObject *array) { return array ? (int64_t)PyArray_SIZE(array) : 0; }
+
+static int wrong_length(const char *name, int64_t found, int64_t wanted)
+{
+    if (found == wanted) return 0;
+    PyErr_Format(PyExc_ValueError, "%s has %lld entries; %lld are needed", name, (long long)found,
+                 (long long)wanted);
+    return 1;
+}
+
+/* (count, dof, diagonal, inverse_mass) */
+static int add_bodies(cs_problem *problem, PyObject *group)
+{
+    long long count;
+    int dof, diagonal, result = -1;
+    PyObject *value;
+    if (!PyArg_ParseTuple(group, "LipO:bodies", &count, &dof, &diagonal, &value)) return -1;
+    PyArrayObject *inverse = double_array(value, "Minv");
+    if (!inverse) return -1;
+    if (wrong_length("Minv", length(inverse), count * dof * (diagonal ? 1 : dof))) goto out;
+    cs_bodies bodies = {count, dof, diagonal, PyArray_DATA(inverse)};
+    cs_error error = {0};
+    if (cs_problem_add_bodies(problem, &bodies, &error)) raise_error(&error);
+    else result = 0;
+out:
+    Py_DECREF(inverse);
+    return result;
+}
+
+/* (count, rows, dof_i, dof_j, J or None, bodies or None, b, set, parameters) */
+static int add_blocks(cs_problem *problem, PyObject *group)
+{
+    long long count;
+    int rows, dof[2], result = -1;
+    const char *set;
+    PyObject *jacobian_value, *bodies_value, *b_value, *parameters_value;
+    PyArrayObject *jacobian = NULL, *bodies = NULL, *b = NULL, *parameters = NULL;
+    if (!PyArg_ParseTuple(group, "LiiiOOOsO:blocks", &count, &rows, &dof[0], &dof[1],
+                          &jacobian_value, &bodies_value, &b_value, &set, &parameters_value))
+        return -1;
+    int per_block = cs_set_parameters(set, rows);
+    b = double_array(b_value, "b");
+    parameters = double_array(parameters_value, "sets");
+    if (!b || !parameters) goto out;
+    if (jacobian_value != Py_None) {
+        jacobian = double_array(jacobian_value, "J");
+        bodies = int64_array(bodies_value, "bodies");
+        if (!jacobian || !bodies) goto out;
+        if (wrong_length("J", length(jacobian), count * rows * (dof[0] + dof[1]))) goto out;
+        if (wrong_length("bodies", length(bodies), 2 * count)) goto out;
+    }
+    if (wrong_length("b", length(b), count * rows)) goto out;
+    if (per_block >= 0 && wrong_length("sets", length(parameters), count * per_block)) goto out;
+    cs_blocks blocks = {
+        .count = count,
+        .rows = rows,
+        .dof = {dof[0], dof[1]},
+        .jacobian = jacobian ? PyArray_DATA(jacobian) : NULL,
+        .bodies = bodies ? PyArray_DATA(bodies) : NULL,
+        .b = PyArray_DATA(b),
+        .set = set,
+        .parameters = PyArray_DATA(parameters),
+    };
+    cs_error error = {0};
+    if (cs_problem_add_blocks(problem, &blocks, &error)) raise_error(&error);
+    else result = 0;
+out:
+    Py_XDECREF(jacobian);
+    Py_XDECREF(bodies);
+    Py_XDECREF(b);
+    Py_XDECREF(parameters);
+    return result;
+}
+
+/* (indptr, indices, data) */
+static int set_matrix(cs_problem *problem, PyObject *matrix)
+{
+    int result = -1;
+    PyObject *start_value, *column_value, *data_value;
+    if (!PyArg_ParseTuple(matrix, "OOO:matrix", &start_value, &column_value, &data_value))
+        return -1;
+    PyArrayObject *start = int64_array(start_value, "A.indptr");
+    PyArrayObject *column = start ? int64_array(column_value, "A.indices") : NULL;
+    PyArrayObject *data = column ? double_array(data_value, "A.data") : NULL;
+    if (!data) goto out;
+    int64_t rows = length(start) - 1;
+    const int64_t *starts = PyArray_DATA(start);
+    if (rows < 0 || starts[rows] != length(column) || starts[rows] != length(data)) {
+        PyErr_Format(PyExc_ValueError,
+                     "A.indptr ends at %lld, but A.indices has %lld entries and A.data %lld",
+                     rows < 0 ? 0LL : (long long)starts[rows], (long long)length(column),
+                     (long long)length(data));
+        goto out;
+    }
+    cs_csr csr = {rows, starts, PyArray_DATA(column), PyArray_DATA(data)};
+    cs_error error = {0};
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_problem_set_matrix(problem, &csr, &error);
+    Py_END_ALLOW_THREADS
+    if (status) raise_error(&error);
+    else result = 0;
+out:
+    Py_XDECREF(start);
+    Py_XDECREF(column);
+    Py_XDECREF(data);
+    return result;
+}
+
+static int add_each(cs_problem *problem, PyObject *groups, int (*add)(cs_problem *, PyObject *))
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(groups); i++) {
+        PyObject *group = PyTuple_GET_ITEM(groups, i);
+        if (!PyTuple_Check(group)) {
+            PyErr_SetString(PyExc_TypeError, "a group must be a tuple");
+            return -1;
+        }
+        if (add(problem, group) < 0) return -1;
+    }
+    return 0;
+}
+
+static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *bodies, *blocks, *matrix;
+    if (keywords && PyDict_GET_SIZE(keywords)) {
+        PyErr_SetString(PyExc_TypeError, "Problem takes no keyword arguments");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "O!O!O:Problem", &PyTuple_Type, &bodies, &PyTuple_Type, &blocks,
+                          &matrix))
+        return NULL;
+    problem_object *self = (problem_object *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    cs_error error = {0};
+    if (cs_problem_create(&self->problem, &error)) {
+        raise_error(&error);
+        goto fail;
+    }
+    if (add_each(self->problem, bodies, add_bodies) < 0) goto fail;
+    if (add_each(self->problem, blocks, add_blocks) < 0) goto fail;
+    if (matrix != Py_None && set_matrix(self->problem, matrix) < 0) goto fail;
+    return (PyObject *)self;
+fail:
+    Py_DECREF(self);
+    return NULL;
+}
+
+static void problem_dealloc(problem_object *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    cs_problem_destroy(self->problem);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* ---- reading back ---------------------------------------------------------------------------- */
+
+static PyObject *problem_jacobian(problem_object *self, PyObject *index)
+{
+    long g = PyLong_AsLong(index);
+    if (g < 0 || g >= self->problem->block_groups)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    const cs_block_group *group = &self->problem->block_group[g];
+    if (!group->jacobian) return Py_NewRef(Py_None);
+    return new_doubles(group->jacobian, group->count * cs_jacobian_size(group));
+}
+
+static PyObject *problem_bodies(problem_object *self, PyObject *index)
+{
+    long g = PyLong_AsLong(index);
+    if (g < 0 || g >= self->problem->block_groups)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    const cs_block_group *group = &self->problem->block_group[g];
+    if (!group->bodies) return Py_NewRef(Py_None);
+    npy_intp shape[2] = {(npy_intp)group->count, 2};
+    PyObject *array = PyArray_SimpleNew(2, shape, NPY_INT64);
+    if (array && group->count)
+        memcpy(PyArray_DATA((PyArrayObject *)array), group->bodies,
+               sizeof(int64_t) * 2 * (size_t)group->count);
+    return array;
+}
+
+static PyObject *problem_inverse_mass(problem_object *self, PyObject *index)
+{
+    long g = PyLong_AsLong(index);
+    if (g < 0 || g >= self->problem->body_groups)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    const cs_body_group *group = &self->problem->body_group[g];
+    return new_doubles(group->inverse_mass,
+                       group->count * group->dof * (group->diagonal ? 1 : group->dof));
+}
+
+static PyObject *problem_b(problem_object *self, PyObject *index)
+{
+    long g = PyLong_AsLong(index);
+    if (g < 0 || g >= self->problem->block_groups)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    const cs_block_group *group = &self->problem->block_group[g];
+    return new_doubles(group->b, group->count * group->rows);
+}
+
+static PyObject *problem_count_blocks(problem_object *self, PyObject *fixed_as_body)
+{
+    int as_body = PyObject_IsTrue(fixed_as_body);
+    if (as_body < 0) return NULL;
+    int64_t count;
+    Py_BEGIN_ALLOW_THREADS
+    count = cs_count_blocks(self->problem, as_body);
+    Py_END_ALLOW_THREADS
+    return count < 0 ? PyErr_NoMemory() : PyLong_FromLongLong(count);
+}
+
+/* First contact that no impulse can change, or -1. */
+static PyObject *problem_first_immovable(problem_object *self, PyObject *unused)
+{
+    (void)unused;
+    const cs_problem *problem = self->problem;
+    for (int g = 0; g < problem->block_groups; g++)
+        for (int64_t k = 0; k < problem->block_group[g].count; k++) {
+            double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
+            int rows = problem->block_group[g].rows, zero = 1;
+            cs_diagonal_block(problem, &problem->block_group[g], k, diagonal);
+            for (int i = 0; i < rows; i++) zero = zero && diagonal[i * rows + i] == 0;
+            if (zero) return PyLong_FromLongLong(problem->block_group[g].first_block + k);
+        }
+    return PyLong_FromLong(-1);
+}
+
+static PyObject *int64_vector(const int64_t *values, int64_t count)
+{
+    npy_intp size = (npy_intp)count;
+    PyObject *array = PyArray_SimpleNew(1, &size, NPY_INT64);
+    if (array && count)
+        memcpy(PyArray_DATA((PyArrayObject *)array), values, sizeof(int64_t) * (size_t)count);
+    return array;
+}
+
+static PyObject *problem_assemble(problem_object *self, PyObject *unused)
+{
+    (void)unused;
+    cs_arena arena = {0};
+    cs_block_matrix *matrix = self->problem->matrix;
+    cs_error error = {0};
+    cs_status status = CS_OK;
+    PyObject *result = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    if (!matrix) status = cs_assemble(self->problem, &arena, NULL, &matrix, &error);
+    Py_END_ALLOW_THREADS
+    if (status) {
+        raise_error(&error);
+    } else {
+        int64_t blocks = matrix->blocks;
+        result = Py_BuildValue("NNN", new_doubles(matrix->value, matrix->first[blocks]),
+                               int64_vector(matrix->column, matrix->start[blocks]),
+                               int64_vector(matrix->start, blocks + 1));
+    }
+    cs_arena_clear(&arena);
+    return result;
+}
+
+static PyObject *problem_asymmetry(problem_object *self, void *closure)
+{
+    (void)closure;
+    return PyFloat_FromDouble(self->problem->matrix ? self->problem->matrix->asymmetry : 0);
+}
+
+static PyMethodDef problem_methods[] = {
+    {"jacobian", (PyCFunction)(void (*)(void))problem_jacobian, METH_O,
+     "jacobian(group)\n--\n\nA flat copy of a group's Jacobian, or None."},
+    {"bodies", (PyCFunction)(void (*)(void))problem_bodies, METH_O,
+     "bodies(group)\n--\n\nA copy of a group's body pairs, or None."},
+    {"inverse_mass", (PyCFunction)(void (*)(void))problem_inverse_mass, METH_O,
+     "inverse_mass(group)\n--\n\nA flat copy of a body group's inverse mass, or None."},
+    {"b", (PyCFunction)(void (*)(void))problem_b, METH_O,
+     "b(group)\n--\n\nA flat copy of a group's b, or None."},
+    {"count_blocks", (PyCFunction)(void (*)(void))problem_count_blocks, METH_O,
+     "count_blocks(fixed_as_body)\n--\n\nNon-zero blocks of A, without building it."},
+    {"first_immovable", (PyCFunction)(void (*)(void))problem_first_immovable, METH_NOARGS,
+     "first_immovable()\n--\n\nThe first contact that no impulse can change, or -1."},
+    {"assemble", (PyCFunction)(void (*)(void))problem_assemble, METH_NOARGS,
+     "assemble()\n--\n\nA as (values, block columns, row starts)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef problem_attributes[] = {
+    {"asymmetry", (getter)problem_asymmetry, NULL, "max |A - A^T| / max |A| of a given A.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot problem_slots[] = {
+    {Py_tp_new, (void *)problem_new},
+    {Py_tp_dealloc, (void *)problem_dealloc},
+    {Py_tp_methods, problem_methods},
+    {Py_tp_getset, problem_attributes},
+    {Py_tp_doc, "Problem(bodies, blocks, matrix)\n--\n\nA contact problem in C. See Problem."},
+    {0, NULL},
+};
+
+PyType_Spec problem_spec = {
+    .name = "contactsolve._core.Problem",
+    .basicsize = sizeof(problem_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = problem_slots,
+};

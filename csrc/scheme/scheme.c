@@ -1,0 +1,164 @@
+#include "scheme/scheme.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+#define CS_SCHEME(name) extern const cs_scheme cs_scheme_##name;
+#include "scheme/schemes.def"
+#undef CS_SCHEME
+
+static const cs_scheme *const schemes[] = {
+#define CS_SCHEME(name) &cs_scheme_##name,
+#include "scheme/schemes.def"
+#undef CS_SCHEME
+};
+enum { SCHEMES = sizeof schemes / sizeof *schemes };
+
+const cs_scheme *cs_scheme_find(const char *name)
+{
+    for (int i = 0; i < SCHEMES; i++)
+        if (strcmp(schemes[i]->name, name) == 0) return schemes[i];
+    return NULL;
+}
+
+const char *cs_scheme_name(int i, const char **summary)
+{
+    if (i < 0 || i >= SCHEMES) return NULL;
+    if (summary) *summary = schemes[i]->summary;
+    return schemes[i]->name;
+}
+
+const cs_scheme *cs_scheme_choose(const cs_problem *problem)
+{
+    if (problem->matrix || !problem->blocks) return &cs_scheme_matrix;
+    /* Multiplications of a sweep: m^2 a block of A, or 2 m (d_0 + d_1) a contact (read u, write
+     * u). Blocks of different m are few enough to count with the mean. */
+    double blocks = (double)cs_count_blocks(problem, 0);
+    double factorized = 0, rows = (double)problem->rows / (double)problem->blocks;
+    for (int g = 0; g < problem->block_groups; g++)
+        factorized += 2.0 * (double)problem->block_group[g].count *
+                      (double)cs_jacobian_size(&problem->block_group[g]);
+    int cheaper = blocks >= 0 && blocks * rows * rows < factorized;
+    return cheaper ? &cs_scheme_matrix : &cs_scheme_factorized;
+}
+
+/* ---- packing --------------------------------------------------------------------------------- */
+
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for packing the problem");
+}
+
+static cs_status pack_group(cs_packed *packed, int g, int exact, cs_arena *arena, cs_error *error)
+{
+    const cs_block_group *group = &packed->problem->block_group[g];
+    cs_packed_group *p = &packed->group[g];
+    size_t size = cs_real_size(packed->dtype);
+    *p = (cs_packed_group){
+        .count = group->count,
+        .rows = group->rows,
+        .dof = {group->dof[0], group->dof[1]},
+        .set = (cs_set_kind)group->set->kind,
+        .parameters = group->parameters,
+    };
+    p->row = cs_arena_take(arena, p->count, sizeof(int64_t));
+    p->b = cs_arena_take(arena, p->count * p->rows, size);
+    p->r = cs_arena_take(arena, p->count * p->rows, size);
+    p->parameter = cs_arena_take(arena, p->count * p->parameters, size);
+    if (!p->row || !p->b || !p->r || !p->parameter) return no_memory(error);
+    if (exact) {
+        p->step = cs_arena_take(arena, p->count * p->rows * p->rows, size);
+        if (!p->step) return no_memory(error);
+    }
+    for (int64_t v = 0; v < p->count; v++)
+        p->row[v] = group->first_row + packed->schedule->visit[g][v] * p->rows;
+    return CS_OK;
+}
+
+cs_status cs_pack_common(cs_packed *packed, const unsigned char *exact, cs_arena *arena,
+                         cs_error *error)
+{
+    const cs_problem *problem = packed->problem;
+    size_t size = cs_real_size(packed->dtype);
+    packed->lambda = cs_arena_take(arena, problem->rows, size);
+    packed->part = cs_arena_take(arena, 2 * cs_chunks(problem->blocks), sizeof(double));
+    if (!packed->lambda || !packed->part) return no_memory(error);
+    for (int g = 0; g < problem->block_groups; g++) {
+        cs_status status = pack_group(packed, g, exact[g], arena, error);
+        if (status) return status;
+    }
+    return CS_OK;
+}
+
+/* to[i] = from[i], into the precision of the solve. */
+static void convert(cs_dtype dtype, void *to, int64_t at, const double *from, int64_t count)
+{
+    if (dtype == CS_F64) memcpy((double *)to + at, from, sizeof(double) * (size_t)count);
+    else
+        for (int64_t i = 0; i < count; i++) ((float *)to)[at + i] = (float)from[i];
+}
+
+void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        const cs_block_group *group = &packed->problem->block_group[g];
+        cs_packed_group *p = &packed->group[g];
+        for (int64_t v = 0; v < p->count; v++) {
+            int64_t index = packed->schedule->visit[g][v];
+            convert(packed->dtype, p->b, v * p->rows, b + p->row[v], p->rows);
+            convert(packed->dtype, p->parameter, v * p->parameters,
+                    parameters + group->first_parameter + index * p->parameters, p->parameters);
+        }
+    }
+}
+
+void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        cs_packed_group *p = &packed->group[g];
+        int size = p->rows * p->rows;
+        for (int64_t v = 0; v < p->count; v++) {
+            convert(packed->dtype, p->r, v * p->rows, r + p->row[v], p->rows);
+            if (p->step)
+                convert(packed->dtype, p->step, v * size,
+                        step[g] + packed->schedule->visit[g][v] * size, size);
+        }
+    }
+}
+
+static void scale(cs_dtype dtype, void *values, int64_t count, double factor)
+{
+    for (int64_t i = 0; i < count && dtype == CS_F64; i++) ((double *)values)[i] *= factor;
+    for (int64_t i = 0; i < count && dtype == CS_F32; i++) ((float *)values)[i] *= (float)factor;
+}
+
+void cs_scale_steps(cs_packed *packed, double factor)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        cs_packed_group *p = &packed->group[g];
+        scale(packed->dtype, p->r, p->count * p->rows, factor);
+        if (p->step) scale(packed->dtype, p->step, p->count * p->rows * p->rows, factor);
+    }
+}
+
+void cs_put_impulses(cs_packed *packed, const double *lambda)
+{
+    convert(packed->dtype, packed->lambda, 0, lambda, packed->problem->rows);
+}
+
+void cs_get_impulses(const cs_packed *packed, double *lambda)
+{
+    int64_t rows = packed->problem->rows;
+    if (packed->dtype == CS_F64) memcpy(lambda, packed->lambda, sizeof(double) * (size_t)rows);
+    else
+        for (int64_t i = 0; i < rows; i++) lambda[i] = (double)((float *)packed->lambda)[i];
+}
+
+void cs_add_parts(const cs_packed *packed, int64_t chunks, cs_sweep_stats *stats)
+{
+    for (int64_t c = 0; c < chunks; c++) {
+        if (packed->part[2 * c] > stats->residual) stats->residual = packed->part[2 * c];
+        stats->merit += packed->part[2 * c + 1];
+    }
+}

@@ -1,0 +1,115 @@
+/* How A lambda + b is had, and the sweep's inner loop.
+ *
+ *     problem x schedule  --pack-->  cs_packed  --stage-->  lambda updated, residual measured
+ *
+ * A packed group holds what one visit reads, in the order of the visits and in the precision of the
+ * solve. lambda stays in the user's order: callbacks and measures need no permutation. */
+#ifndef CS_SCHEME_H
+#define CS_SCHEME_H
+
+#include "order/schedule.h"
+#include "problem/problem.h"
+#include "prox/prox.h"
+
+typedef enum cs_dtype { CS_F32, CS_F64, CS_DTYPES } cs_dtype;
+
+/* Arrays of `real` are void * here: float or double, as cs_packed.dtype says. */
+typedef struct cs_packed_group {
+    int64_t count;
+    int rows, dof[2];
+    cs_set_kind set;
+    int parameters;
+    int64_t *row;    /* (count): first row of the visited block in lambda */
+    void *b;         /* (count, m) */
+    void *r;         /* (count, m): diagonal of R_k, relaxation and rollback included */
+    void *parameter; /* (count, parameters) */
+    void *step;      /* (count, m, m): a full R_k instead, for blocks solved exactly; or NULL */
+    /* factorized: G_k and where the partners' velocities are (the spare ones where immovable) */
+    void *scaled;      /* (count, m d_0 + m d_1) */
+    int64_t *velocity; /* (count, 2) */
+    /* matrix: the row of blocks */
+    int64_t *start;       /* (count + 1) into column */
+    int64_t *first;       /* (count + 1) into value */
+    int64_t *column;      /* first row of the column's block in lambda */
+    unsigned char *width; /* its rows; NULL where every block of the problem has m */
+    void *value;
+} cs_packed_group;
+
+/* Where a body's velocity comes from: one side of one visited block. */
+typedef struct cs_gather {
+    int64_t visit;
+    int group, side;
+} cs_gather;
+
+typedef struct cs_packed {
+    const cs_problem *problem;
+    const cs_schedule *schedule;
+    cs_dtype dtype;
+    int threads;
+    int bound_previous; /* friction bound from the impulse before the update */
+    double averaging;   /* omega */
+    cs_packed_group group[CS_MAX_GROUPS];
+    int64_t matrix_blocks;
+    void *lambda;          /* (rows) */
+    void *next;            /* (rows): the new impulses of a simultaneous stage, matrix scheme */
+    void *velocity;        /* (velocities + CS_MAX_DOF spare): u = G^T lambda */
+    int64_t *gather_start; /* (bodies + 1) */
+    cs_gather *gather;
+    double *part; /* (2, chunks): residual and merit of each chunk of a simultaneous stage */
+} cs_packed;
+
+typedef struct cs_sweep_stats {
+    double residual; /* max |new - old|  S1 eq. 3.31 */
+    double merit;    /* sum (new - old)^2  S1 eq. 3.30; not a number once an impulse is not */
+} cs_sweep_stats;
+
+typedef struct cs_scheme {
+    const char *name, *summary;
+    int needs_jacobian;
+    /* Adds what this scheme reads to the groups. */
+    cs_status (*pack)(cs_packed *packed, cs_arena *arena, const cs_control *control,
+                      cs_error *error);
+    /* Makes what depends on lambda (u = G^T lambda) agree with it. */
+    void (*refresh[CS_DTYPES])(cs_packed *packed);
+    void (*sequential[CS_DTYPES])(cs_packed *packed, const cs_range *range, cs_sweep_stats *stats);
+    void (*simultaneous[CS_DTYPES])(cs_packed *packed, const cs_stage *stage,
+                                    cs_sweep_stats *stats);
+} cs_scheme;
+
+/* The scheme of that name, or NULL. */
+const cs_scheme *cs_scheme_find(const char *name);
+
+/* The scheme with fewer multiplications a sweep (S1 Table 3.1, from block counts). */
+const cs_scheme *cs_scheme_choose(const cs_problem *problem);
+
+/* Bytes of one `real`. */
+static inline size_t cs_real_size(cs_dtype dtype)
+{
+    return dtype == CS_F32 ? sizeof(float) : sizeof(double);
+}
+
+/* Prepares what every scheme reads; `exact[g]` tells which groups get a full R_k. */
+cs_status cs_pack_common(cs_packed *packed, const unsigned char *exact, cs_arena *arena,
+                         cs_error *error);
+
+/* Writes b (rows) and the sets' parameters (parameters), both in the user's order. */
+void cs_pack_data(cs_packed *packed, const double *b, const double *parameters);
+
+/* Writes R: `r` (rows), and `step` of group g (count, m, m) for exact groups. */
+void cs_pack_steps(cs_packed *packed, const double *r, double *const *step);
+void cs_scale_steps(cs_packed *packed, double factor);
+
+/* lambda in and out of the precision of the solve. */
+void cs_put_impulses(cs_packed *packed, const double *lambda);
+void cs_get_impulses(const cs_packed *packed, double *lambda);
+
+/* Simultaneous stages are cut into chunks of this many blocks, whatever the number of threads: the
+ * sums over chunks, in order, do not depend on it. */
+enum { CS_CHUNK = 512 };
+
+static inline int64_t cs_chunks(int64_t count) { return (count + CS_CHUNK - 1) / CS_CHUNK; }
+
+/* Adds up packed->part over the chunks of one range. */
+void cs_add_parts(const cs_packed *packed, int64_t chunks, cs_sweep_stats *stats);
+
+#endif

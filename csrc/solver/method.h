@@ -1,0 +1,53 @@
+/* The methods, and the solver that runs them. */
+#ifndef CS_METHOD_H
+#define CS_METHOD_H
+
+#include "measure/measure.h"
+#include "solver/history.h"
+#include "sweep/sweep.h"
+
+/* A method: what is iterated. */
+typedef struct cs_method {
+    const char *name, *summary;
+    cs_stage_kind stage; /* what the blocks of one sweep see of each other */
+    cs_status (*solve)(cs_solver *solver, const cs_control *control, cs_result *result,
+                       cs_error *error);
+} cs_method;
+
+/* The method of that name, or NULL. */
+const cs_method *cs_method_find(const char *name);
+
+/* One problem packed for one method. */
+struct cs_solver {
+    cs_arena arena;
+    const cs_problem *problem;
+    const cs_method *method;
+    const cs_scheme *scheme;
+    cs_options options;
+    const char *order_name;
+    const cs_measure *stop;
+    int fixed_iterations; /* no tolerance: exactly max_iterations sweeps */
+    cs_schedule schedule;
+    cs_packed packed;
+    cs_history history;
+    /* R as computed, in the user's order; what is packed may be scaled by a rollback. */
+    double *r;
+    double *step[CS_MAX_GROUPS];
+    double steps_scale;
+    double *rho;
+    double *b, *parameters; /* in force for this solve */
+    double *lambda, *xi;    /* (rows), double precision, for the measures */
+    double *velocity;       /* (velocities), scratch */
+    void *best;             /* (rows), precision of the solve */
+    int64_t immovable_blocks, singular_blocks;
+    double setup_seconds;
+};
+
+/* The fixed-point iteration that Jacobi and Gauss-Seidel share.  S1 chapter 3 */
+cs_status cs_fixed_point(cs_solver *solver, const cs_control *control, cs_result *result,
+                         cs_error *error);
+
+/* R and rho from the diagonal blocks of A; counts immovable and singular blocks. */
+cs_status cs_choose_steps(cs_solver *solver, unsigned char *exact, cs_error *error);
+
+#endif

@@ -1,0 +1,421 @@
+/* Making a solver from options, running it, describing it. */
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "solver/method.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CS_METHOD(name) extern const cs_method cs_method_##name;
+#include "solver/solvers.def"
+#undef CS_METHOD
+
+static const cs_method *const methods[] = {
+#define CS_METHOD(name) &cs_method_##name,
+#include "solver/solvers.def"
+#undef CS_METHOD
+};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+const cs_method *cs_method_find(const char *name)
+{
+    for (int i = 0; i < METHODS; i++)
+        if (strcmp(methods[i]->name, name) == 0) return methods[i];
+    return NULL;
+}
+
+const char *cs_method_name(int i, const char **summary)
+{
+    if (i < 0 || i >= METHODS) return NULL;
+    if (summary) *summary = methods[i]->summary;
+    return methods[i]->name;
+}
+
+const char *cs_outcome_name(cs_outcome outcome)
+{
+    switch (outcome) {
+    case CS_CONVERGED: return "converged";
+    case CS_MAX_ITERATIONS: return "max_iterations";
+    case CS_DIVERGING: return "diverging";
+    case CS_STOPPED: return "stopped";
+    }
+    return "unknown";
+}
+
+cs_options cs_options_default(void)
+{
+    static const char *const record[] = {"residual", "natural_map"};
+    return (cs_options){
+        .method = "auto",
+        .scheme = "auto",
+        .order = "auto",
+        .local = "auto",
+        .r_factor = "local",
+        .bound = "current",
+        .relaxation = 1,
+        .averaging = 1,
+        .rollback = 5,
+        .rollback_growth = 3,
+        .dtype = "float64",
+        .stop = "natural_map",
+        .rtol = 1e-6,
+        .check_every = 10,
+        .max_iterations = 1000,
+        .record_every = 1,
+        .record = record,
+        .records = 2,
+        .quality_r = 100,
+    };
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* Fails with the names that an option takes: those of a list, with "auto" in front if allowed. */
+static cs_status unknown_name(const char *option, const char *given, int with_auto,
+                              const char *(*list)(int, const char **), cs_error *error)
+{
+    char known[200] = "";
+    size_t used = 0;
+    for (int i = with_auto ? -1 : 0; i < 0 || list(i, NULL); i++) {
+        const char *name = i < 0 ? "auto" : list(i, NULL);
+        size_t length = strlen(name);
+        if (used + length + 3 > sizeof known) break;
+        if (used) known[used++] = ',';
+        if (used) known[used++] = ' ';
+        memcpy(known + used, name, length + 1);
+        used += length;
+    }
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option, given, known);
+}
+
+static int is_auto(const char *name) { return strcmp(name, "auto") == 0; }
+
+static cs_status positive(const char *option, double value, cs_error *error)
+{
+    if (value > 0 && isfinite(value)) return CS_OK;
+    return cs_fail(error, CS_INVALID, "%s is %g: a finite number above 0 is needed", option, value);
+}
+
+static cs_status at_least(const char *option, int64_t value, int64_t least, cs_error *error)
+{
+    if (value >= least) return CS_OK;
+    return cs_fail(error, CS_INVALID, "%s is %lld: it must be at least %lld", option,
+                   (long long)value, (long long)least);
+}
+
+static cs_status one_of(const char *option, const char *value, const char *const *known, int count,
+                        cs_error *error)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(value, known[i]) == 0) return CS_OK;
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s, %s%s%s", option, value,
+                   known[0], known[1], count > 2 ? ", " : "", count > 2 ? known[2] : "");
+}
+
+static cs_status check_numbers(const cs_options *options, cs_error *error)
+{
+    cs_status status = positive("relaxation", options->relaxation, error);
+    if (!status) status = positive("averaging", options->averaging, error);
+    if (!status && options->averaging > 1)
+        status = cs_fail(error, CS_INVALID,
+                         "averaging is %g: the weight of the new impulses is at "
+                         "most 1",
+                         options->averaging);
+    if (!status && !options->r_factor) status = positive("r_factor", options->r_value, error);
+    if (!status) status = positive("quality_r", options->quality_r, error);
+    if (!status) status = at_least("rollback", options->rollback, 0, error);
+    if (!status && !(options->rollback_growth >= 1))
+        status = cs_fail(error, CS_INVALID, "rollback_growth is %g: it must be at least 1",
+                         options->rollback_growth);
+    if (!status) status = at_least("max_iterations", options->max_iterations, 0, error);
+    if (!status) status = at_least("check_every", options->check_every, 1, error);
+    if (!status) status = at_least("record_every", options->record_every, 1, error);
+    if (!status) status = at_least("threads", options->threads, 0, error);
+    return status;
+}
+
+static cs_status check_words(const cs_options *options, const cs_problem *problem, cs_error *error)
+{
+    static const char *const locals[] = {"auto", "projected", "exact"};
+    static const char *const factors[] = {"local", "block"};
+    static const char *const bounds[] = {"current", "previous"};
+    static const char *const dtypes[] = {"float64", "float32"};
+    cs_status status = one_of("local", options->local, locals, 3, error);
+    if (!status && options->r_factor)
+        status = one_of("r_factor", options->r_factor, factors, 2, error);
+    if (!status) status = one_of("bound", options->bound, bounds, 2, error);
+    if (!status) status = one_of("dtype", options->dtype, dtypes, 2, error);
+    for (int g = 0; g < problem->block_groups && !status; g++)
+        if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
+            status = cs_fail(error, CS_UNSUPPORTED,
+                             "local='exact' solves free blocks only, and this problem has blocks "
+                             "of set '%s': use local='auto', which solves the free ones exactly",
+                             problem->block_group[g].set->name);
+    return status;
+}
+
+static cs_status check_tolerances(cs_solver *solver, cs_error *error)
+{
+    cs_options *options = &solver->options;
+    solver->fixed_iterations = isnan(options->rtol) && isnan(options->atol);
+    if (solver->fixed_iterations) return CS_OK;
+    if (isnan(options->rtol)) options->rtol = 0;
+    if (isnan(options->atol)) options->atol = 0;
+    if (options->rtol < 0 || options->atol < 0)
+        return cs_fail(error, CS_INVALID, "%s is %g: a tolerance is 0 or more",
+                       options->rtol < 0 ? "rtol" : "atol",
+                       options->rtol < 0 ? options->rtol : options->atol);
+    return CS_OK;
+}
+
+static cs_status find_measure(const char *option, const char *name, const cs_problem *problem,
+                              const cs_measure **measure, cs_error *error)
+{
+    *measure = cs_measure_find(name);
+    if (!*measure) return unknown_name(option, name, 0, cs_measure_name, error);
+    const char *obstacle = (*measure)->obstacle ? (*measure)->obstacle(problem) : NULL;
+    if (obstacle)
+        return cs_fail(error, CS_UNSUPPORTED, "%s: '%s' does not fit this problem: %s", option,
+                       name, obstacle);
+    return CS_OK;
+}
+
+static cs_status find_names(cs_solver *solver, cs_error *error)
+{
+    const cs_options *options = &solver->options;
+    const cs_problem *problem = solver->problem;
+    const char *method = is_auto(options->method) ? "gauss_seidel" : options->method;
+    solver->method = cs_method_find(method);
+    if (!solver->method) return unknown_name("method", method, 1, cs_method_name, error);
+    solver->scheme =
+        is_auto(options->scheme) ? cs_scheme_choose(problem) : cs_scheme_find(options->scheme);
+    if (!solver->scheme) return unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
+    if (solver->scheme->needs_jacobian && problem->matrix)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
+                       "scheme='matrix'",
+                       solver->scheme->name);
+    cs_status status = find_measure("stop", options->stop, problem, &solver->stop, error);
+    if (status) return status;
+    if (options->records < 0 || options->records > CS_MAX_COLUMNS)
+        return cs_fail(error, CS_INVALID, "record names %d measures; at most %d are taken",
+                       options->records, CS_MAX_COLUMNS);
+    solver->history.columns = options->records + 2;
+    for (int i = 0; i < options->records && !status; i++)
+        status =
+            find_measure("record", options->record[i], problem, &solver->history.measure[i], error);
+    return status;
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+static cs_status check_permutation(const int64_t *permutation, int64_t count, int64_t *seen,
+                                   cs_error *error)
+{
+    memset(seen, 0, sizeof(int64_t) * (size_t)count);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t block = permutation[i];
+        if (block < 0 || block >= count)
+            return cs_fail(error, CS_INVALID, "order[%lld] is %lld: contacts run from 0 to %lld",
+                           (long long)i, (long long)block, (long long)count - 1);
+        if (seen[block])
+            return cs_fail(error, CS_INVALID,
+                           "order[%lld] is %lld, as order[%lld] is: every "
+                           "contact is visited once",
+                           (long long)i, (long long)block, (long long)seen[block] - 1);
+        seen[block] = i + 1;
+    }
+    return CS_OK;
+}
+
+static cs_status build_schedule(cs_solver *solver, cs_error *error)
+{
+    cs_arena scratch = {0};
+    const cs_options *options = &solver->options;
+    const cs_problem *problem = solver->problem;
+    cs_status status = CS_OK;
+    int64_t *sequence = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
+    int64_t *seen = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
+    if (!sequence || !seen) {
+        status = cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+        goto out;
+    }
+    solver->order_name = options->permutation ? "given" : "natural";
+    if (options->permutation) {
+        status = check_permutation(options->permutation, problem->blocks, seen, error);
+        if (status) goto out;
+        memcpy(sequence, options->permutation, sizeof(int64_t) * (size_t)problem->blocks);
+    } else {
+        const char *name = is_auto(options->order) ? "natural" : options->order;
+        const cs_order *order = cs_order_find(name);
+        if (!order) status = unknown_name("order", name, 1, cs_order_name, error);
+        if (status) goto out;
+        solver->order_name = order->name;
+        order->sequence(problem, options->seed, sequence);
+    }
+    status = cs_schedule_single(problem, solver->method->stage, sequence, &solver->arena,
+                                &solver->schedule, error);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+static cs_status take_workspace(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_arena *arena = &solver->arena;
+    solver->r = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->rho = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->b = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->parameters = cs_arena_take(arena, problem->parameters, sizeof(double));
+    solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
+    solver->best = cs_arena_take(arena, problem->rows, cs_real_size(solver->packed.dtype));
+    int complete = solver->r && solver->rho && solver->b && solver->parameters && solver->lambda &&
+                   solver->xi && solver->velocity && solver->best;
+    return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
+}
+
+enum { WORTH_THREADS = 4096 }; /* contacts below which a parallel loop costs more than it gains */
+
+static int choose_threads(const cs_solver *solver)
+{
+    if (solver->method->stage == CS_SEQUENTIAL) return 1;
+    if (solver->options.threads) return solver->options.threads;
+    return solver->problem->blocks < WORTH_THREADS ? 1 : cs_threads_available();
+}
+
+static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    const cs_options *options = &solver->options;
+    unsigned char exact[CS_MAX_GROUPS] = {0};
+    solver->packed = (cs_packed){
+        .problem = solver->problem,
+        .schedule = &solver->schedule,
+        .dtype = strcmp(options->dtype, "float32") == 0 ? CS_F32 : CS_F64,
+        .threads = choose_threads(solver),
+        .bound_previous = strcmp(options->bound, "previous") == 0,
+        .averaging = options->averaging,
+    };
+    cs_status status = take_workspace(solver, error);
+    if (!status) status = cs_choose_steps(solver, exact, error);
+    if (!status) status = cs_pack_common(&solver->packed, exact, &solver->arena, error);
+    if (!status) status = solver->scheme->pack(&solver->packed, &solver->arena, control, error);
+    if (!status) cs_pack_steps(&solver->packed, solver->r, solver->step);
+    solver->steps_scale = 1;
+    return status;
+}
+
+cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const cs_options *options,
+                           const cs_control *control, cs_error *error)
+{
+    double start = cs_clock();
+    *result = NULL;
+    cs_solver *solver = cs_allocate(1, sizeof *solver);
+    if (!solver) return cs_fail(error, CS_NO_MEMORY, "out of memory for a solver");
+    solver->problem = problem;
+    solver->options = *options;
+    cs_status status = CS_OK;
+    if (problem->block_groups && !problem->block_group[0].jacobian && !problem->matrix)
+        status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
+    if (!status) status = check_numbers(&solver->options, error);
+    if (!status) status = check_words(&solver->options, problem, error);
+    if (!status) status = check_tolerances(solver, error);
+    if (!status) status = find_names(solver, error);
+    if (!status) status = build_schedule(solver, error);
+    if (!status) status = pack(solver, control, error);
+    if (status) {
+        cs_solver_destroy(solver);
+        return status;
+    }
+    solver->setup_seconds = cs_clock() - start;
+    *result = solver;
+    return CS_OK;
+}
+
+void cs_solver_destroy(cs_solver *solver)
+{
+    if (!solver) return;
+    cs_history_release(&solver->history);
+    cs_arena_clear(&solver->arena);
+    cs_release(solver);
+}
+
+/* ---- solving --------------------------------------------------------------------------------- */
+
+static cs_status check_finite(const char *name, const double *values, int64_t count,
+                              cs_error *error)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return cs_fail(error, CS_INVALID, "%s[%lld] is %g: every entry must be finite", name,
+                           (long long)i, values[i]);
+    return CS_OK;
+}
+
+/* The problem's own b and parameters, or those given for this solve. */
+static cs_status load_data(cs_solver *solver, const double *b, const double *parameters,
+                           cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_status status = b ? check_finite("b", b, problem->rows, error) : CS_OK;
+    for (int g = 0; g < problem->block_groups && !status; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        const double *given = parameters ? parameters + group->first_parameter : group->parameter;
+        if (parameters)
+            status = group->set->check(group->count, group->rows, given, group->first_block, NULL,
+                                       error);
+        if (status) break;
+        memcpy(solver->parameters + group->first_parameter, given,
+               sizeof(double) * (size_t)(group->count * group->parameters));
+        memcpy(solver->b + group->first_row, b ? b + group->first_row : group->b,
+               sizeof(double) * (size_t)(group->count * group->rows));
+    }
+    if (!status) cs_pack_data(&solver->packed, solver->b, solver->parameters);
+    return status;
+}
+
+cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double *b,
+                          const double *parameters, const cs_control *control, cs_result *result,
+                          cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_status status = load_data(solver, b, parameters, error);
+    if (!status && initial) status = check_finite("initial", initial, problem->rows, error);
+    if (status) return status;
+    if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);
+    else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
+    cs_put_impulses(&solver->packed, solver->lambda);
+    if (solver->steps_scale != 1) cs_pack_steps(&solver->packed, solver->r, solver->step);
+    solver->steps_scale = 1;
+    solver->history.rows = 0;
+
+    int64_t expected = solver->options.max_iterations / solver->options.record_every + 2;
+    status = cs_history_reserve(&solver->history, expected < 4096 ? expected : 4096, error);
+    if (!status) status = solver->method->solve(solver, control, result, error);
+    return status;
+}
+
+void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
+{
+    *info = (cs_solver_info){
+        .method = solver->method->name,
+        .scheme = solver->scheme->name,
+        .order = solver->order_name,
+        .local = solver->options.local,
+        .dtype = solver->packed.dtype == CS_F32 ? "float32" : "float64",
+        .threads = solver->packed.threads,
+        .columns = solver->history.columns,
+        .column = {"iteration", "time"},
+        .matrix_blocks = solver->packed.matrix_blocks,
+        .immovable_blocks = solver->immovable_blocks,
+        .singular_blocks = solver->singular_blocks,
+        .bytes = (int64_t)solver->arena.bytes,
+        .seconds = solver->setup_seconds,
+    };
+    for (int c = 2; c < info->columns; c++) info->column[c] = solver->history.measure[c - 2]->name;
+}
+
+void cs_release_threads(void) { cs_threads_release(); }

@@ -1,0 +1,10 @@
+/* Runs a scheme over a schedule. */
+#ifndef CS_SWEEP_H
+#define CS_SWEEP_H
+
+#include "scheme/scheme.h"
+
+/* One sweep: every stage once, in order. The caller flushes denormals. */
+void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats);
+
+#endif

@@ -1,0 +1,162 @@
+"""Builds the extension module ``contactsolve._core`` from ``csrc/``.
+
+All metadata stands in ``pyproject.toml``; here is only what needs a program.  Environment
+variables that change the build:
+
+==========================  ====================================================================
+``CONTACTSOLVE_OPENMP``     unset: OpenMP if a test program builds with it, else serial;
+                            ``0``: serial; ``1``: OpenMP, and an error without it
+``CONTACTSOLVE_STRICT=1``   more warnings, each of them an error
+``CONTACTSOLVE_SANITIZE=1`` AddressSanitizer and UndefinedBehaviorSanitizer, assertions on
+==========================  ====================================================================
+"""
+
+import os
+import sysconfig
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError, LinkError, PlatformError
+
+CSRC = Path("csrc")
+
+# A file named *.kernel.c is compiled once per entry, with these flags added and with
+# CS_KERNEL_BUILD defined as the entry's name, so that it can name its functions by it.  What is
+# chosen at run time must lie in such a file: everything else has to run on every machine of the
+# architecture, which is why no flag here names the machine that builds.
+KERNEL_BUILDS = {"baseline": []}
+
+MACROS = [("_POSIX_C_SOURCE", "200809L")]
+# Contraction is off for the same bits with and without fused multiply-add.
+COMPILE = ["-std=c17", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden"]
+OPENMP = ["-fopenmp"]
+SERIAL = ["-Wno-unknown-pragmas"]
+STRICT = [
+    "-Wall",
+    "-Wextra",
+    "-Wshadow",
+    "-Wconversion",
+    "-Wstrict-prototypes",
+    "-Wmissing-prototypes",
+    "-Wundef",
+    "-Wvla",
+    "-Werror",
+]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+# Python's own flags turn assertions off and make signed overflow wrap; both would hide errors.
+SANITIZE_COMPILE = ["-O1", "-g", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-wrapv"]
+
+OPENMP_PROBE = """\
+#include <omp.h>
+int contactsolve_probe(void);
+int contactsolve_probe(void)
+{
+    int threads = 0;
+#pragma omp parallel reduction(+ : threads)
+    threads += omp_get_max_threads();
+    return threads;
+}
+"""
+
+
+def is_on(switch: str) -> bool:
+    return os.environ.get(switch, "0") not in ("", "0")
+
+
+def openmp_builds(compiler) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "probe.c")
+        source.write_text(OPENMP_PROBE)
+        library = str(source.with_suffix(".so"))
+        try:
+            objects = compiler.compile([str(source)], output_dir=folder, extra_postargs=OPENMP)
+            compiler.link_shared_object(objects, library, extra_postargs=OPENMP)
+        except (CompileError, LinkError):
+            return False
+    return True
+
+
+def wants_openmp(compiler) -> bool:
+    choice = os.environ.get("CONTACTSOLVE_OPENMP", "")
+    if choice == "0":
+        return False
+    found = openmp_builds(compiler)
+    if choice == "1" and not found:
+        raise PlatformError("CONTACTSOLVE_OPENMP=1, but no program builds with -fopenmp here")
+    return found
+
+
+def flags(compiler) -> tuple[list[str], list[str]]:
+    """Flags for compiling and for linking, by the compiler and the environment."""
+    compile_flags, link_flags = list(COMPILE), []
+    # System headers, so that warnings hold for our code only.
+    for folder in (sysconfig.get_path("include"), numpy.get_include()):
+        compile_flags += ["-isystem", folder]
+    if wants_openmp(compiler):
+        compile_flags += OPENMP
+        link_flags += OPENMP
+    else:
+        compile_flags += SERIAL
+    if is_on("CONTACTSOLVE_STRICT"):
+        compile_flags += STRICT
+    if is_on("CONTACTSOLVE_SANITIZE"):
+        compile_flags += SANITIZE + SANITIZE_COMPILE
+        link_flags += SANITIZE
+    return compile_flags, link_flags
+
+
+def builds_of(source: str) -> dict[str, list[str]]:
+    """Each build of one source file: folder for the object file → flags added."""
+    if not source.endswith(".kernel.c"):
+        return {"common": []}
+    return {name: [*extra, f"-DCS_KERNEL_BUILD={name}"] for name, extra in KERNEL_BUILDS.items()}
+
+
+class BuildCore(build_ext):
+    """Compile all files in parallel, and kernels once per instruction set.
+
+    Nothing is reused from an earlier build: its flags may have been others.
+    """
+
+    def build_extension(self, ext):
+        if self.compiler.compiler_type != "unix":
+            raise PlatformError("contactsolve builds with GCC or Clang only")
+        compile_flags, link_flags = flags(self.compiler)
+        units = [
+            (source, build, compile_flags + extra)
+            for source in ext.sources
+            for build, extra in builds_of(source).items()
+        ]
+        with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
+            objects = list(pool.map(lambda unit: self.compile_unit(ext, *unit), units))
+        self.compiler.link_shared_object(
+            objects,
+            self.get_ext_fullpath(ext.name),
+            libraries=[*self.get_libraries(ext), "m"],
+            extra_postargs=link_flags,
+            build_temp=self.build_temp,
+        )
+
+    def compile_unit(self, ext, source, build, compile_flags):
+        (result,) = self.compiler.compile(
+            [source],
+            output_dir=str(Path(self.build_temp, build)),
+            macros=ext.define_macros,
+            include_dirs=ext.include_dirs,
+            extra_postargs=compile_flags,
+        )
+        return result
+
+
+if __name__ == "__main__":
+    core = Extension(
+        "contactsolve._core",
+        sources=sorted(map(str, CSRC.rglob("*.c"))),
+        include_dirs=[str(CSRC)],
+        define_macros=MACROS,
+    )
+    setup(ext_modules=[core], cmdclass={"build_ext": BuildCore})

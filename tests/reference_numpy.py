@@ -1,0 +1,555 @@
+"""The equations of contact solving in plain NumPy: slow, clear, sharing no code with the package.
+
+The tests compare the C kernels with this file, so it is written for reading: everything is dense,
+one block at a time, and each function repeats the equation it follows. A problem is
+
+    xi(lambda) = A lambda + b,   A = J M^-1 J^T                          (mathematics, section 1)
+    lambda_k = prox_{C_k}(lambda_k - R_k xi_k(lambda))   for every k     (eq. 1)
+
+with one block k of m rows per contact: the normal first, then the tangents. Section numbers are
+those of the mathematics page, "S1 eq." those of the source text it calls S1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+# ---------------------------------------------------------------------------------------------
+# Sets and their prox (section 2). `coupled` lists the rows that share one scalar r (section 1).
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Free:
+    """Bilateral rows: any impulse is allowed, prox(z) = z."""
+
+    rows: int
+
+    def coupled(self) -> list[list[int]]:
+        return [[row] for row in range(self.rows)]
+
+    def prox(self, z: np.ndarray, old_normal: float | None = None) -> np.ndarray:
+        return z.copy()
+
+
+@dataclass(frozen=True)
+class Box:
+    """Each row within [lo, hi], infinite ends allowed: prox clamps row by row."""
+
+    lo: np.ndarray
+    hi: np.ndarray
+
+    def coupled(self) -> list[list[int]]:
+        return [[row] for row in range(len(self.lo))]
+
+    def prox(self, z: np.ndarray, old_normal: float | None = None) -> np.ndarray:
+        return np.minimum(np.maximum(z, self.lo), self.hi)
+
+
+@dataclass(frozen=True)
+class HalfLine:
+    """Normal impulse >= 0, no impulse in the remaining rows (frictionless contact)."""
+
+    rows: int
+
+    def coupled(self) -> list[list[int]]:
+        return [[row] for row in range(self.rows)]
+
+    def prox(self, z: np.ndarray, old_normal: float | None = None) -> np.ndarray:
+        projected = np.zeros_like(z)
+        projected[0] = max(0.0, z[0])
+        return projected
+
+
+@dataclass(frozen=True)
+class Disc:
+    """Normal impulse >= 0, tangential impulse in the disc of radius mu times a normal impulse.
+
+    The radius takes the normal impulse just projected (bound "current"), or `old_normal`, the one
+    before this update (bound "previous"), where it is given.
+    """
+
+    rows: int
+    mu: float
+
+    def coupled(self) -> list[list[int]]:
+        return [[0], list(range(1, self.rows))]
+
+    def prox(self, z: np.ndarray, old_normal: float | None = None) -> np.ndarray:
+        projected = z.copy()
+        projected[0] = max(0.0, z[0])
+        radius = self.mu * max(0.0, projected[0] if old_normal is None else old_normal)
+        length = np.linalg.norm(z[1:])
+        if length > radius:
+            projected[1:] = z[1:] * (radius / length)
+        return projected
+
+
+ConstraintSet = Free | Box | HalfLine | Disc
+
+
+# ---------------------------------------------------------------------------------------------
+# Problems
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProblemArrays:
+    """The arrays a user hands over; the tests pass the same ones to the package and to here.
+
+    J (K, 2, m, d), Minv (n, d, d) or (n, d), b (K, m), bodies (K, 2) with -1 the fixed world,
+    mu (K,) for the disc, lo and hi (K, m) for the box.
+    """
+
+    J: np.ndarray
+    Minv: np.ndarray
+    b: np.ndarray
+    bodies: np.ndarray
+    set_name: str
+    mu: np.ndarray | None = None
+    lo: np.ndarray | None = None
+    hi: np.ndarray | None = None
+
+    def constraint_sets(self) -> list[ConstraintSet]:
+        contacts, rows = self.b.shape
+        if self.set_name == "free":
+            return [Free(rows) for _ in range(contacts)]
+        if self.set_name == "box":
+            return [Box(self.lo[k], self.hi[k]) for k in range(contacts)]
+        if self.set_name == "half_line":
+            return [HalfLine(rows) for _ in range(contacts)]
+        if self.set_name == "disc":
+            return [Disc(rows, float(self.mu[k])) for k in range(contacts)]
+        raise ValueError(f"no reference for the set {self.set_name!r}")
+
+    def set_parameters(self) -> dict[str, np.ndarray]:
+        """The parameters of the set by name: mu, or lo and hi, or none."""
+        named = {"mu": self.mu, "lo": self.lo, "hi": self.hi}
+        return {name: value for name, value in named.items() if value is not None}
+
+    def reordered(self, contact_order: np.ndarray) -> ProblemArrays:
+        """The same problem with its contacts listed in another order."""
+        per_contact = {"J": self.J, "b": self.b, "bodies": self.bodies, **self.set_parameters()}
+        return replace(self, **{name: value[contact_order] for name, value in per_contact.items()})
+
+    def renumbered(self, new_index: np.ndarray) -> ProblemArrays:
+        """The same problem with body i called new_index[i]; the fixed world stays -1."""
+        minv = np.empty_like(self.Minv)
+        minv[new_index] = self.Minv
+        bodies = np.where(self.bodies < 0, -1, new_index[np.maximum(self.bodies, 0)])
+        return replace(self, Minv=minv, bodies=bodies)
+
+
+@dataclass(frozen=True)
+class ReferenceProblem:
+    """A problem in dense form; `jacobian` and `inverse_mass` are None where A itself was given."""
+
+    A: np.ndarray
+    b: np.ndarray
+    blocks: list[slice]
+    sets: list[ConstraintSet]
+    jacobian: np.ndarray | None = None
+    inverse_mass: np.ndarray | None = None
+
+    @classmethod
+    def from_arrays(cls, *groups: ProblemArrays) -> ReferenceProblem:
+        """Section 1: A = J M^-1 J^T. Several groups act on the bodies of the first one's Minv."""
+        inverse_mass = dense_inverse_mass(groups[0].Minv)
+        body_count, dof = groups[0].Minv.shape[:2]
+        jacobian = np.vstack([dense_jacobian(group, body_count * dof) for group in groups])
+        return cls(
+            A=jacobian @ inverse_mass @ jacobian.T,
+            b=np.concatenate([group.b.ravel() for group in groups]),
+            blocks=block_slices([row for group in groups for row in block_rows(group.b)]),
+            sets=[one for group in groups for one in group.constraint_sets()],
+            jacobian=jacobian,
+            inverse_mass=inverse_mass,
+        )
+
+    @classmethod
+    def from_delassus(cls, delassus: np.ndarray, arrays: ProblemArrays) -> ReferenceProblem:
+        """A as given, symmetric or not; b and the sets are those of `arrays`."""
+        return cls(
+            A=delassus,
+            b=arrays.b.ravel(),
+            blocks=block_slices(block_rows(arrays.b)),
+            sets=arrays.constraint_sets(),
+        )
+
+    def diagonal_block(self, k: int) -> np.ndarray:
+        return self.A[self.blocks[k], self.blocks[k]]
+
+    def immovable(self, k: int) -> bool:
+        """Both partners are fixed: A_kk = 0, and no impulse changes anything."""
+        return not self.diagonal_block(k).any()
+
+    def xi(self, lam: np.ndarray) -> np.ndarray:
+        """Section 1: xi = A lambda + b."""
+        return self.A @ lam + self.b
+
+    def body_velocity_change(self, lam: np.ndarray) -> np.ndarray:
+        """Section 1: M^-1 J^T lambda, flat."""
+        return self.inverse_mass @ (self.jacobian.T @ lam)
+
+
+def block_rows(b: np.ndarray) -> list[int]:
+    return [b.shape[1]] * b.shape[0]
+
+
+def block_slices(rows: Sequence[int]) -> list[slice]:
+    ends = np.cumsum(rows).astype(int)
+    return [slice(int(end) - count, int(end)) for end, count in zip(ends, rows, strict=True)]
+
+
+def dense_inverse_mass(minv: np.ndarray) -> np.ndarray:
+    """M^-1 of all bodies as one block-diagonal matrix, from blocks (n, d, d) or diagonals."""
+    body_count, dof = minv.shape[:2]
+    dense = np.zeros((body_count * dof, body_count * dof))
+    for body in range(body_count):
+        span = slice(body * dof, (body + 1) * dof)
+        dense[span, span] = np.diag(minv[body]) if minv.ndim == 2 else minv[body]
+    return dense
+
+
+def dense_jacobian(arrays: ProblemArrays, columns: int) -> np.ndarray:
+    """J of all contacts; the world has no columns, and a body may be both partners."""
+    contacts, _, rows, dof = arrays.J.shape
+    dense = np.zeros((contacts * rows, columns))
+    for k in range(contacts):
+        for side in range(2):
+            body = arrays.bodies[k, side]
+            if body >= 0:
+                dense[k * rows : (k + 1) * rows, body * dof : (body + 1) * dof] += arrays.J[k, side]
+    return dense
+
+
+# ---------------------------------------------------------------------------------------------
+# r-factors (sections 1 and 3)
+# ---------------------------------------------------------------------------------------------
+
+
+def largest_eigenvalue(block: np.ndarray) -> float:
+    return float(np.linalg.eigvalsh(0.5 * (block + block.T))[-1])
+
+
+def set_factors(problem: ReferenceProblem, k: int) -> np.ndarray:
+    """S2 eqs. 4.42-4.43: r_s = 1/max diag(A_ss), one scalar per coupled set, as one value a row."""
+    diagonal = np.diag(problem.diagonal_block(k))
+    factors = np.zeros(len(diagonal))
+    for coupled in problem.sets[k].coupled():
+        largest = max((diagonal[row] for row in coupled), default=0.0)
+        factors[coupled] = 1.0 / largest if largest > 0.0 else 0.0
+    return factors
+
+
+def local_factors(problem: ReferenceProblem, k: int) -> np.ndarray:
+    """Section 1: r_s of each coupled set, scaled by 1/max(1, lambda_max(R^1/2 A_kk R^1/2))."""
+    factors = set_factors(problem, k)
+    root = np.diag(np.sqrt(factors))
+    return factors / max(1.0, largest_eigenvalue(root @ problem.diagonal_block(k) @ root))
+
+
+def row_factors(problem: ReferenceProblem, k: int, r_factor: str | float) -> np.ndarray:
+    """Section 3, r-factors: "local", "block" (1/largest eigenvalue of A_kk) or a number."""
+    if r_factor == "local":
+        return local_factors(problem, k)
+    if r_factor == "block":
+        largest = largest_eigenvalue(problem.diagonal_block(k))
+        return np.full(len(problem.diagonal_block(k)), 1.0 / largest if largest > 0.0 else 0.0)
+    return np.full(len(problem.diagonal_block(k)), float(r_factor))
+
+
+def step_matrix(
+    problem: ReferenceProblem, k: int, r_factor: str | float, local: str = "auto"
+) -> np.ndarray:
+    """R_k: the inverse of A_kk for free blocks (section 1), else the r-factors on the diagonal.
+
+    A free block of deficient rank has no inverse and takes the projected step like any other.
+    """
+    block = problem.diagonal_block(k)
+    exact = isinstance(problem.sets[k], Free) and local in ("auto", "exact")
+    if exact and np.linalg.matrix_rank(block) == len(block):
+        return np.linalg.inv(block)
+    return np.diag(row_factors(problem, k, r_factor))
+
+
+# ---------------------------------------------------------------------------------------------
+# Sweeps (section 3)
+# ---------------------------------------------------------------------------------------------
+
+
+def sweep(
+    problem: ReferenceProblem,
+    lam: np.ndarray,
+    *,
+    solver: str,
+    scheme: str = "matrix",
+    order: Sequence[int] | None = None,
+    local: str = "auto",
+    relaxation: float = 1.0,
+    averaging: float | None = None,
+    r_factor: str | float = "local",
+    bound: str = "current",
+) -> np.ndarray:
+    """One visit of every block: eq. (1) with relaxation (S2) and averaging (S4).
+
+        z = lambda_k - relaxation R_k xi_k,   lambda_k <- lambda_k + averaging (prox(z) - lambda_k)
+
+    Jacobi takes every xi_k from the impulses before the sweep, Gauss-Seidel from the newest ones.
+    Scheme "matrix" reads rows of A; "factorized" keeps w = M^-1 J^T lambda (S1 eq. 3.19).
+    """
+    sequential = {"jacobi": False, "gauss_seidel": True}[solver]
+    current = lam.copy()
+    seen = current if sequential else lam
+    w = problem.body_velocity_change(lam) if scheme == "factorized" else None
+    for k in range(len(problem.blocks)) if order is None else order:
+        rows = problem.blocks[k]
+        if problem.immovable(k):
+            continue
+        if w is None:
+            xi = problem.A[rows] @ seen + problem.b[rows]
+        else:
+            xi = problem.jacobian[rows] @ w + problem.b[rows]
+        old = lam[rows].copy()
+        step = relaxation * step_matrix(problem, k, r_factor, local)
+        projected = problem.sets[k].prox(
+            old - step @ xi, old_normal=old[0] if bound == "previous" else None
+        )
+        new = projected if averaging is None else old + averaging * (projected - old)
+        current[rows] = new
+        if w is not None and sequential:
+            w = w + problem.inverse_mass @ (problem.jacobian[rows].T @ (new - old))
+    return current
+
+
+def run(
+    problem: ReferenceProblem, sweeps: int, *, initial: np.ndarray | None = None, **options
+) -> list[np.ndarray]:
+    """The initial iterate and the one after each sweep; `options` are those of `sweep`."""
+    lam = np.zeros(len(problem.b)) if initial is None else np.array(initial, dtype=float).ravel()
+    iterates = [lam]
+    for _ in range(sweeps):
+        iterates.append(sweep(problem, iterates[-1], **options))
+    return iterates
+
+
+# ---------------------------------------------------------------------------------------------
+# Measures (section 4)
+# ---------------------------------------------------------------------------------------------
+
+
+def residual(new: np.ndarray, old: np.ndarray) -> float:
+    """S1 eq. 3.31: the largest change of an impulse."""
+    return float(np.max(np.abs(new - old), initial=0.0))
+
+
+def merit(new: np.ndarray, old: np.ndarray) -> float:
+    """S1 eq. 3.30: the squared 2-norm of the change."""
+    return float(np.sum((new - old) ** 2))
+
+
+def quality(problem: ReferenceProblem, lam: np.ndarray, r: float = 100.0) -> float:
+    """S1 eq. 3.32: 1/2 ||prox(lambda - r (A lambda + b)) - lambda||^2."""
+    z = lam - r * problem.xi(lam)
+    changes = [
+        one.prox(z[rows]) - lam[rows]
+        for rows, one in zip(problem.blocks, problem.sets, strict=True)
+    ]
+    return 0.5 * float(sum(np.sum(change**2) for change in changes))
+
+
+@dataclass(frozen=True)
+class SetDefect:
+    """One coupled set s: Delta_s, rho_s and ||lambda_s|| of section 4."""
+
+    delta: float
+    rho: float
+    size: float
+
+
+def set_defects(problem: ReferenceProblem, lam: np.ndarray) -> list[SetDefect]:
+    """Delta_s = ||lambda_s - prox(lambda_s - rho_s xi_s)||_inf, rho_s = 1/max diag(A_ss).
+
+    The disc's radius is that of the normal impulse just projected in the same block. A set whose
+    diagonal is zero has rho_s = 0: nothing can be asked of it.
+    """
+    xi = problem.xi(lam)
+    defects = []
+    for k, rows in enumerate(problem.blocks):
+        rho = set_factors(problem, k)
+        change = np.abs(lam[rows] - problem.sets[k].prox(lam[rows] - rho * xi[rows]))
+        for coupled in problem.sets[k].coupled():
+            if coupled:
+                size = float(np.linalg.norm(lam[rows][coupled]))
+                defects.append(SetDefect(float(np.max(change[coupled])), rho[coupled[0]], size))
+    return defects
+
+
+def natural_map(problem: ReferenceProblem, lam: np.ndarray) -> float:
+    """max Delta_s [N s]."""
+    return max((defect.delta for defect in set_defects(problem, lam)), default=0.0)
+
+
+def natural_map_velocity(problem: ReferenceProblem, lam: np.ndarray) -> float:
+    """max Delta_s / rho_s [m/s]."""
+    return max(
+        (defect.delta / defect.rho for defect in set_defects(problem, lam) if defect.rho > 0.0),
+        default=0.0,
+    )
+
+
+def natural_map_scaled(problem: ReferenceProblem, lam: np.ndarray) -> float:
+    """max Delta_s / (||lambda_s|| + rho_s max|b|), the quantity a relative tolerance tests."""
+    largest = float(np.max(np.abs(problem.b), initial=0.0))
+    ratios = [
+        defect.delta / (defect.size + defect.rho * largest)
+        for defect in set_defects(problem, lam)
+        if defect.delta > 0.0
+    ]
+    return max(ratios, default=0.0)
+
+
+def cone_projection(z: np.ndarray, mu: float) -> np.ndarray:
+    """Euclidean projection on {||z_t|| <= mu z_n}: in the polar cone, inside, or between."""
+    normal, length = z[0], float(np.linalg.norm(z[1:]))
+    if mu * length <= -normal:
+        return np.zeros_like(z)
+    if length <= mu * normal:
+        return z.copy()
+    projected = np.empty_like(z)
+    projected[0] = (normal + mu * length) / (1.0 + mu * mu)
+    projected[1:] = z[1:] * (mu * projected[0] / length)
+    return projected
+
+
+def fclib_error(problem: ReferenceProblem, lam: np.ndarray) -> float:
+    """The full error of the FCLIB community, for blocks with a friction cone.
+
+    u = A r + q, u~ = u + (mu ||u_T||, 0, 0),
+    sqrt(sum ||r - P_K(r - u~)||^2) / max(||q||, ||r||, ||u||), undivided where that is <= eps.
+    A half-line is the cone of mu = 0.
+    """
+    u = problem.xi(lam)
+    total = 0.0
+    for rows, one in zip(problem.blocks, problem.sets, strict=True):
+        mu = {HalfLine: 0.0, Disc: getattr(one, "mu", None)}[type(one)]
+        shifted = u[rows].copy()
+        shifted[0] += mu * np.linalg.norm(u[rows][1:])
+        total += float(np.sum((lam[rows] - cone_projection(lam[rows] - shifted, mu)) ** 2))
+    scale = max(float(np.linalg.norm(vector)) for vector in (problem.b, lam, u))
+    return np.sqrt(total) / scale if scale > np.finfo(float).eps else np.sqrt(total)
+
+
+def measures(
+    problem: ReferenceProblem, iterates: Sequence[np.ndarray], quality_r: float = 100.0
+) -> dict[str, np.ndarray]:
+    """Columns as in `result.history`: row i belongs to iterate i, the first has no residual."""
+    pairs = list(zip(iterates[1:], iterates[:-1], strict=True))
+    columns = {
+        "residual": [np.nan] + [residual(new, old) for new, old in pairs],
+        "merit": [np.nan] + [merit(new, old) for new, old in pairs],
+        "quality": [quality(problem, lam, quality_r) for lam in iterates],
+        "natural_map": [natural_map(problem, lam) for lam in iterates],
+        "natural_map_velocity": [natural_map_velocity(problem, lam) for lam in iterates],
+        "natural_map_scaled": [natural_map_scaled(problem, lam) for lam in iterates],
+    }
+    if all(isinstance(one, HalfLine | Disc) for one in problem.sets):
+        columns["fclib_error"] = [fclib_error(problem, lam) for lam in iterates]
+    return {name: np.array(values) for name, values in columns.items()}
+
+
+# ---------------------------------------------------------------------------------------------
+# Random problems
+# ---------------------------------------------------------------------------------------------
+
+
+def random_inverse_mass(
+    rng: np.random.Generator, bodies: int, dof: int, *, diagonal: bool = False
+) -> np.ndarray:
+    """Inverse masses over two decades, as blocks (n, d, d) or diagonals (n, d)."""
+    values = 10.0 ** rng.uniform(-1.0, 1.0, (bodies, dof))
+    if diagonal:
+        return values
+    rotations = np.linalg.qr(rng.normal(size=(bodies, dof, dof)))[0]
+    blocks = np.einsum("bij,bj,bkj->bik", rotations, values, rotations)
+    return 0.5 * (blocks + blocks.transpose(0, 2, 1))
+
+
+def random_bodies(rng: np.random.Generator, contacts: int, bodies: int) -> np.ndarray:
+    """Pairs of different partners, each possibly the world (-1) but never both."""
+    pairs = np.empty((contacts, 2), dtype=np.int64)
+    for k in range(contacts):
+        pairs[k] = rng.choice(np.arange(-1, bodies), size=2, replace=False)
+    return pairs
+
+
+def random_set_parameters(
+    rng: np.random.Generator, contacts: int, rows: int, set_name: str
+) -> dict[str, np.ndarray]:
+    """Friction from none to above one; boxes one-sided, two-sided, unbounded and of no width."""
+    if set_name == "disc":
+        mu = rng.uniform(0.1, 1.2, contacts)
+        mu[::5] = 0.0
+        return {"mu": mu}
+    if set_name == "box":
+        lo = -rng.uniform(0.0, 1.0, (contacts, rows))
+        hi = rng.uniform(0.0, 1.0, (contacts, rows))
+        kind = rng.integers(0, 6, (contacts, rows))
+        lo[kind == 1], hi[kind == 2] = -np.inf, np.inf
+        lo[kind == 3], hi[kind == 3] = -np.inf, np.inf
+        hi[kind == 4] = lo[kind == 4]
+        lo[kind == 5] = 0.5 * hi[kind == 5]
+        return {"lo": lo, "hi": hi}
+    return {}
+
+
+def random_problem(
+    rng: np.random.Generator,
+    contacts: int,
+    bodies: int,
+    rows: int,
+    dof: int,
+    set_name: str,
+    *,
+    diagonal: bool = False,
+    awkward: bool = True,
+) -> ProblemArrays:
+    """Random contacts between random bodies, J and b of order one.
+
+    With `awkward` (needs three contacts and two bodies) body 0 is given M^-1 = 0, contact 0 lies
+    between it and the world (immovable), contact 1 between it and the last body, and the last
+    contact repeats the one before it: A is singular.
+    """
+    minv = random_inverse_mass(rng, bodies, dof, diagonal=diagonal)
+    pairs = random_bodies(rng, contacts, bodies)
+    jacobian = rng.normal(size=(contacts, 2, rows, dof))
+    b = rng.normal(size=(contacts, rows))
+    parameters = random_set_parameters(rng, contacts, rows, set_name)
+    if awkward:
+        minv[0] = 0.0
+        pairs[0], pairs[1] = (-1, 0), (0, bodies - 1)
+        pairs[-1], jacobian[-1] = pairs[-2], jacobian[-2]
+        if set_name == "box":
+            # The impulse of an immovable contact is zero, so zero has to be allowed there.
+            immovable = (pairs <= 0).all(axis=1)
+            parameters["lo"][immovable], parameters["hi"][immovable] = -0.5, 0.5
+    return ProblemArrays(jacobian, minv, b, pairs, set_name, **parameters)
+
+
+def random_impulses(rng: np.random.Generator, arrays: ProblemArrays) -> np.ndarray:
+    """Impulses (K, m) in the sets and away from a solution, zero where nothing can move."""
+    problem = ReferenceProblem.from_arrays(arrays)
+    guess = rng.normal(size=arrays.b.shape)
+    for k, one in enumerate(problem.sets):
+        guess[k] = 0.0 if problem.immovable(k) else one.prox(guess[k])
+    return guess
+
+
+def slightly_unsymmetric(
+    rng: np.random.Generator, delassus: np.ndarray, defect: float = 2e-3
+) -> np.ndarray:
+    """A with every entry off by up to `defect`, as large as the defect of FCLIB's matrices."""
+    return delassus * (1.0 + defect * rng.uniform(-1.0, 1.0, delassus.shape))

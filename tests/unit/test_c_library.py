@@ -1,0 +1,144 @@
+"""The C library without Python: its own tests and the example, with sanitizers on.
+
+A program ``tests/c/test_*.c`` is a test: it passes by returning 0.  Everything is compiled here
+from the sources beside this file, so that the sanitizers see it whole; the environment variables
+of ``setup.py`` hold (``CONTACTSOLVE_OPENMP=0``, ``CONTACTSOLVE_STRICT=1``).
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CSRC = ROOT / "csrc"
+PROGRAMS = ROOT / "tests" / "c"
+COMPILER = shlex.split(os.environ.get("CC", "cc"))
+COMPILE = [
+    "-std=c17",
+    "-D_POSIX_C_SOURCE=200809L",
+    "-O1",
+    "-g",
+    "-fno-omit-frame-pointer",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+    f"-I{CSRC}",
+]
+STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-unknown-pragmas", "-Werror"]
+
+pytestmark = pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="needs a C compiler")
+
+
+def run(command, **options):
+    """Run a command; its output is the message of the failure."""
+    # A sanitizer that is preloaded into Python would also check the compiler.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    environment |= {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    done = subprocess.run(
+        [str(part) for part in command], env=environment, capture_output=True, text=True, **options
+    )
+    if done.returncode != 0:
+        pytest.fail(f"{shlex.join(map(str, command))}\n{done.stdout}{done.stderr}", pytrace=False)
+    return done.stdout
+
+
+def openmp_flags(folder):
+    if os.environ.get("CONTACTSOLVE_OPENMP") == "0":
+        return []
+    probe = folder / "probe.c"
+    probe.write_text("#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n")
+    command = [*COMPILER, "-fopenmp", probe, "-o", folder / "probe"]
+    found = subprocess.run(list(map(str, command)), capture_output=True).returncode == 0
+    return ["-fopenmp"] if found else []
+
+
+@pytest.fixture(scope="session")
+def flags(tmp_path_factory):
+    strict = STRICT if os.environ.get("CONTACTSOLVE_STRICT") == "1" else []
+    return [*COMPILE, *strict, *openmp_flags(tmp_path_factory.mktemp("probe"))]
+
+
+@pytest.fixture(scope="session")
+def library(flags, tmp_path_factory):
+    """All of the library but the Python module, as a static library."""
+    folder = tmp_path_factory.mktemp("library")
+
+    def compiled(source):
+        name = "_".join(source.relative_to(CSRC).with_suffix(".o").parts)
+        kernel = ["-DCS_KERNEL_BUILD=baseline"] if source.name.endswith(".kernel.c") else []
+        run([*COMPILER, *flags, *kernel, "-c", source, "-o", folder / name])
+        return folder / name
+
+    sources = [path for path in sorted(CSRC.rglob("*.c")) if CSRC / "python" not in path.parents]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compiled, sources))
+    archive = folder / "libcontactsolve.a"
+    run(["ar", "rcs", archive, *objects])
+    return archive
+
+
+@pytest.fixture
+def build(library, flags, tmp_path):
+    """A function that compiles one C program against the library."""
+
+    def build_program(source):
+        program = tmp_path / source.stem
+        run([*COMPILER, *flags, f"-I{PROGRAMS}", source, library, "-lm", "-o", program])
+        return program
+
+    return build_program
+
+
+@pytest.mark.parametrize("source", sorted(PROGRAMS.glob("test_*.c")), ids=lambda path: path.stem)
+def test_program_passes(build, source, tmp_path):
+    run([build(source)], cwd=tmp_path)
+
+
+def documented_output(source):
+    """The lines below ``Output:`` in the comment at the head of a program."""
+    comment = re.match(r"/\*(.*?)\*/", source.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line.strip().removeprefix("*").strip() for line in comment[1].splitlines()]
+    return [line for line in lines[lines.index("Output:") + 1 :] if line]
+
+
+def test_example_prints_what_it_documents(build, tmp_path):
+    source = PROGRAMS / "example.c"
+    output = run([build(source)], cwd=tmp_path)
+    assert [line.strip() for line in output.splitlines()] == documented_output(source)
+
+
+def test_example_needs_the_public_header_only():
+    text = (PROGRAMS / "example.c").read_text(encoding="utf-8")
+    assert re.findall(r'#include "(.*)"', text) == ["contactsolve.h"]
+    assert "Python.h" not in text
+
+
+FAULTS = {
+    "heap-buffer-overflow": "int value = data[count];\n    free(data);\n    return value;",
+    "detected memory leaks": "data[0] = count;\n    data = NULL;\n    return 0;",
+    "signed integer overflow": "free(data);\n    return 2147483647 + count;",
+}
+
+
+@pytest.mark.parametrize("report", FAULTS)
+def test_a_faulty_program_is_stopped(build, tmp_path, report):
+    """Without this, a compiler that ignores the flags would make every test above pass."""
+    source = tmp_path / "faulty.c"
+    source.write_text(
+        "#include <stdlib.h>\n"
+        "int main(int count, char **words)\n"
+        "{\n"
+        "    (void)words;\n"
+        "    int *volatile data = calloc((size_t)count, sizeof *data);\n"
+        f"    {FAULTS[report]}\n"
+        "}\n"
+    )
+    with pytest.raises(pytest.fail.Exception, match=report):
+        run([build(source)])
