@@ -24,8 +24,10 @@ except ImportError as _error:
         f"({_error})"
     ) from _error
 
-from . import data, io, measures, methods, orders, scenarios, schemes, sets
+from . import data, io, measures, methods, orders, plots, scenarios, schemes, sets
+from ._info import info
 from ._version import __version__
+from .compare import Table, compare, quality_of
 from .geometry import contact_jacobian
 from .problem import Problem
 from .result import History, Result
@@ -38,13 +40,18 @@ __all__ = [
     "Result",
     "Solver",
     "State",
+    "Table",
     "__version__",
+    "compare",
     "contact_jacobian",
     "data",
+    "info",
     "io",
     "measures",
     "methods",
     "orders",
+    "plots",
+    "quality_of",
     "scenarios",
     "schemes",
     "sets",

@@ -104,12 +104,16 @@ static cs_status at_least(const char *option, int64_t value, int64_t least, cs_e
                    (long long)value, (long long)least);
 }
 
-static cs_status one_of(const char *option, const char *value, const char *const *known, int count,
+/* Replaces the caller's word by ours of the same letters, which lives as long as the library. */
+static cs_status one_of(const char *option, const char **value, const char *const *known, int count,
                         cs_error *error)
 {
     for (int i = 0; i < count; i++)
-        if (strcmp(value, known[i]) == 0) return CS_OK;
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s, %s%s%s", option, value,
+        if (strcmp(*value, known[i]) == 0) {
+            *value = known[i];
+            return CS_OK;
+        }
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s, %s%s%s", option, *value,
                    known[0], known[1], count > 2 ? ", " : "", count > 2 ? known[2] : "");
 }
 
@@ -135,17 +139,17 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
     return status;
 }
 
-static cs_status check_words(const cs_options *options, const cs_problem *problem, cs_error *error)
+static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
 {
     static const char *const locals[] = {"auto", "projected", "exact"};
     static const char *const factors[] = {"local", "block"};
     static const char *const bounds[] = {"current", "previous"};
     static const char *const dtypes[] = {"float64", "float32"};
-    cs_status status = one_of("local", options->local, locals, 3, error);
+    cs_status status = one_of("local", &options->local, locals, 3, error);
     if (!status && options->r_factor)
-        status = one_of("r_factor", options->r_factor, factors, 2, error);
-    if (!status) status = one_of("bound", options->bound, bounds, 2, error);
-    if (!status) status = one_of("dtype", options->dtype, dtypes, 2, error);
+        status = one_of("r_factor", &options->r_factor, factors, 2, error);
+    if (!status) status = one_of("bound", &options->bound, bounds, 2, error);
+    if (!status) status = one_of("dtype", &options->dtype, dtypes, 2, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
         if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
             status = cs_fail(error, CS_UNSUPPORTED,

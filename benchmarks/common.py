@@ -1,0 +1,77 @@
+"""What the benchmarks share: fair timing, and results as CSV per machine."""
+
+import csv
+import os
+import platform
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import contactsolve as cs
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def machine() -> str:
+    """Name of this machine for the results folder: processor and number of cores."""
+    model = platform.processor() or platform.machine()
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        fields = dict(re.findall(r"^(model name|cpu family|model)\s*:\s*(.+)$", text, re.MULTILINE))
+        model = f"{fields['model name']} {fields['cpu family']}-{fields['model']}"
+    except (OSError, KeyError):
+        pass
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return re.sub(r"[^a-z0-9]+", "-", f"{model} {cores} cores".lower()).strip("-")
+
+
+def interleaved(tasks: Mapping[str, Callable[[], float | None]], repeats: int = 7) -> dict:
+    """Seconds of each task, `repeats` times in turn, so that all meet the same disturbances.
+
+    A task returns its own seconds, or None to be timed from outside. One run warms up.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in tasks}
+    for task in tasks.values():
+        task()
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            own = task()
+            seconds[name].append(time.perf_counter() - start if own is None else own)
+    return {name: np.array(values) for name, values in seconds.items()}
+
+
+def quartiles(values: np.ndarray) -> dict[str, float]:
+    """Return lower quartile, median and upper quartile."""
+    low, median, high = np.percentile(values, [25, 50, 75])
+    return {"low": low, "median": median, "high": high}
+
+
+def versions() -> dict[str, str]:
+    """Return versions that matter for a timing."""
+    build = cs.info()
+    return {
+        "contactsolve": build["version"],
+        "compiler": f"{build['compiler_family']} {build['compiler']}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def write_csv(name: str, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """Write rows to ``results/<machine>/<name>.csv``, versions beside them."""
+    rows = list(rows)
+    folder = RESULTS / machine()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [*rows[0], *versions()])
+        writer.writeheader()
+        for row in rows:
+            short = {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}
+            writer.writerow({**short, **versions()})
+    return path
