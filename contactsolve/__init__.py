@@ -3,7 +3,7 @@
 The contact Jacobian, the inverse mass, b and friction in; impulses and a convergence history out:
 
 >>> import contactsolve as cs
->>> problem = cs.scenarios.box_stack(4)
+>>> problem = cs.scenarios.ball_grid(4)
 >>> result = cs.solve(problem, method="gauss_seidel", rtol=1e-6)
 >>> result.converged
 True

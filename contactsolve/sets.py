@@ -14,7 +14,7 @@ import numpy as np
 from . import _core
 from ._arrays import real_array, spread
 
-__all__ = ["Set", "box", "disc", "free", "half_line", "names"]
+__all__ = ["Set", "box", "describe", "disc", "free", "half_line", "names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +77,11 @@ def disc(mu: Any) -> Set:
         Friction coefficient: one number, or ``(K,)``.
     """
     return Set("disc", (real_array("mu", mu),))
+
+
+def describe() -> dict[str, str]:
+    """Return one line on each set, by name."""
+    return dict(_core.sets())
 
 
 def names() -> list[str]:

@@ -219,12 +219,24 @@ static cs_status iterate(iteration *it, cs_result *result, cs_error *error)
     return status;
 }
 
+/* The last row tells of the impulses returned, also where it came between two checks. */
+static void complete_last_row(iteration *it)
+{
+    cs_history *history = &it->solver->history;
+    double *row = history->value + (history->rows - 1) * history->columns;
+    for (int c = 2; c < history->columns; c++) {
+        const cs_measure *measure = history->measure[c - 2];
+        if (!measure->of_sweep && isnan(row[c])) row[c] = measure->evaluate(&it->state);
+    }
+}
+
 /* The figures and the caller's buffers, all at the impulses returned. */
 static void finish(iteration *it, cs_result *result)
 {
     cs_solver *solver = it->solver;
     const cs_problem *problem = solver->problem;
     evaluate_state(it);
+    complete_last_row(it);
     const cs_natural_map *map = cs_natural_map_of(&it->state);
     result->iterations = it->number;
     result->best_iteration = result->outcome == CS_DIVERGING ? it->best_number : it->number;
