@@ -252,7 +252,7 @@ class Problem:
         free = u + probe.apply_inverse_mass(h)
         b = probe.contact_velocity(free) + chi + epsilon * (probe.contact_velocity(u) + chi) + extra
         probe.update(b=b)
-        probe.state = InitialState(read_only(u.copy()), read_only(free), read_only(chi))
+        probe.state = InitialState(*(read_only(np.array(part)) for part in (u, h, free, chi)))
         if strict:
             probe._refuse_immovable()
         return probe
@@ -441,6 +441,15 @@ class Problem:
             return None
         groups = enumerate(self._bodies)
         return self._each([read_only(self._core.inverse_mass(g).reshape(s)) for g, s in groups])
+
+    @property
+    def mass_matrix(self) -> Any:
+        """The mass of a problem given by a J of any pattern and a mass; None otherwise."""
+        operator = self._operator
+        if operator is None or not operator._is_mass:
+            return None
+        mass = operator._matrix
+        return mass if is_sparse(mass) or mass.ndim == 2 else np.diag(mass)
 
     @property
     def b(self) -> Any:

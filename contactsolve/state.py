@@ -16,6 +16,8 @@ class InitialState(NamedTuple):
     ----------
     velocity
         u before the step, in the shape given [m/s, rad/s].
+    impulse
+        h, external impulses in the shape of the velocities [N s].
     free_velocity
         u + M⁻¹ h, without contacts [m/s, rad/s].
     drive
@@ -23,6 +25,7 @@ class InitialState(NamedTuple):
     """
 
     velocity: np.ndarray
+    impulse: np.ndarray
     free_velocity: np.ndarray
     drive: np.ndarray
 
