@@ -29,11 +29,14 @@ from ._info import info
 from ._version import __version__
 from .compare import Table, compare, quality_of
 from .geometry import contact_jacobian
+from .groups import Bodies, Group
 from .problem import Problem
 from .result import History, Result
 from .solver import Method, Solver, State, solve
 
 __all__ = [
+    "Bodies",
+    "Group",
     "History",
     "Method",
     "Problem",

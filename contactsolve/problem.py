@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from . import sets as _sets
-from ._arrays import index_array, read_only, real_array
-from .sets import Set
+from ._arrays import read_only, real_array, spread
+from ._matrices import Csr, Operator, csr_of, is_sparse, scalar_rows
+from ._update import per_group, updated_bodies, updated_group
+from .groups import Bodies, Group, Layout, inverted, shaped_b
+from .sets import Set, choose_set
+from .state import InitialState, restitution_rows
 
 __all__ = ["Problem"]
-
-_Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Problem:
@@ -21,7 +23,7 @@ class Problem:
 
     Find impulses λ with
 
-    .. math:: ξ(λ) = A λ + b, \quad A = J M^{-1} J^T, \quad
+    .. math:: ξ(λ) = A λ + b, \quad A = J M^{-1} J^T + Σ, \quad
               λ_k = \mathrm{prox}_{C_k}(λ_k - R_k ξ_k(λ))
 
     for K blocks of m rows (S1 eqs. 2.69, 2.74).
@@ -30,24 +32,37 @@ class Problem:
     ----------
     J
         Contact Jacobian, ``(K, 2, m, d)``: for each contact the ``(m, d)`` block of its first and
-        of its second body. The relative velocity is that of the second body minus that of the
-        first; rows are normal, tangents.
+        of its second body; or a pair ``(J_i (K, m, d_i), J_j (K, m, d_j))``. The relative velocity
+        is that of the second body minus that of the first; rows are normal, tangents. Without
+        `bodies`: one dense or SciPy sparse matrix ``(K m, dof)`` of any pattern, with `rows`.
     Minv
-        Inverse masses, blocks ``(n, d, d)`` (symmetric, positive semi-definite) or diagonals
-        ``(n, d)``. Zero makes a body immovable.
+        Inverse masses: with `bodies`, blocks ``(n, d, d)`` (symmetric, positive semi-definite) or
+        diagonals ``(n, d)``, zero for an immovable body; without, a flat diagonal ``(dof,)``,
+        blocks, or a dense or sparse ``(dof, dof)`` matrix.
     b
         Relative velocities without contact impulses [m/s], ``(K, m)`` or flat.
     mu
         Friction coefficient, a number or ``(K,)``. Contacts are frictionless without it.
     bodies
-        ``(K, 2)`` integers: the two bodies of each contact, −1 for the fixed world.
+        ``(K, 2)`` integers: the two bodies of each contact, −1 for the fixed world; both may be
+        the same body. With `groups`, a list of `Bodies`.
+    mass
+        Masses instead of inverse masses, in the same forms.
+    rows
+        m, for a J of any pattern (3 by default).
     sets
         The feasible set, from `contactsolve.sets`; by default a disc when `mu` is given, a box when
         `lo` or `hi` is, a half-line otherwise.
     lo, hi
         Bounds of a box [N s].
+    compliance
+        Diagonal of Σ: a number, ``(m,)``, ``(K, 1)`` or ``(K, m)`` [m/(N s)].
+    groups
+        Several groups of constraints in one problem (joints beside contacts, or bodies of different
+        degrees of freedom): a list of `Group`, with ``bodies=[Bodies(...), ...]``. Results then
+        hold one array per group.
     strict
-        Make contacts between immovable bodies an error. Otherwise their impulse is zero and
+        Make contacts between immovable bodies an error. Otherwise they keep their impulse and
         ``result.info["warnings"]`` says so.
     name
         Shown in tables and plots.
@@ -74,53 +89,68 @@ class Problem:
     array([[0.1]])
     """
 
-    __slots__ = ("_core", "_matrix", "_minv_shape", "_set", "contacts", "dof", "name", "rows")
+    __slots__ = (
+        "_bodies",
+        "_core",
+        "_groups",
+        "_matrix",
+        "_operator",
+        "_recipe",
+        "contacts",
+        "dof",
+        "grouped",
+        "name",
+        "state",
+    )
 
     _core: _core.Problem
-    _matrix: _Csr | None
-    _minv_shape: tuple[int, ...] | None
-    _set: Set
+    _groups: tuple[Layout, ...]
+    _bodies: tuple[tuple[int, ...], ...]  # shape of each group's inverse mass
+    _matrix: Csr | None
+    _operator: Operator | None
+    _recipe: dict[str, Any]
     contacts: int
-    rows: int
     dof: int
+    grouped: bool
     name: str
+    state: InitialState | None
 
     def __init__(
         self,
-        J: Any,
-        Minv: Any,
-        b: Any,
+        J: Any = None,
+        Minv: Any = None,
+        b: Any = None,
         mu: Any = None,
         *,
-        bodies: Any,
+        bodies: Any = None,
+        mass: Any = None,
+        rows: int | None = None,
         sets: Set | None = None,
         lo: Any = None,
         hi: Any = None,
+        compliance: Any = None,
+        groups: Sequence[Group] | None = None,
         strict: bool = False,
         name: str = "",
     ) -> None:
-        J = real_array("J", J)
-        if J.ndim != 4 or J.shape[1] != 2:
-            raise ValueError(f"J has shape {J.shape}: (contacts, 2, rows, dof) is needed")
-        contacts, _, rows, dof = J.shape
-        Minv = real_array("Minv", Minv)
-        if Minv.ndim not in (2, 3) or Minv.shape[1:] != (dof,) * (Minv.ndim - 1):
-            raise ValueError(
-                f"Minv has shape {Minv.shape}: with J of shape {J.shape} it must be "
-                f"(bodies, {dof}) or (bodies, {dof}, {dof})"
-            )
-        pairs = index_array("bodies", bodies)
-        if pairs.shape != (contacts, 2):
-            raise ValueError(
-                f"bodies has shape {pairs.shape}: J of shape {J.shape} needs ({contacts}, 2)"
-            )
-        self._matrix = None
-        self._minv_shape = Minv.shape
-        self.dof = Minv.shape[0] * dof
-        body_groups = ((Minv.shape[0], dof, Minv.ndim == 2, Minv),)
-        self._finish(contacts, rows, dof, J, pairs, b, mu, sets, lo, hi, body_groups, None, name)
+        self.name = str(name)
+        self.state = None
+        if groups is not None:
+            given = {"J": J, "Minv": Minv, "b": b, "mu": mu, "mass": mass, "rows": rows}
+            given |= {"sets": sets, "lo": lo, "hi": hi, "compliance": compliance}
+            _refuse(given, "groups have their own")
+            self._from_groups(groups, bodies)
+        elif bodies is None:
+            self._from_matrices(J, Minv, mass, b, mu, rows, sets, lo, hi, compliance)
+        else:
+            if rows is not None:
+                raise TypeError("rows is for a J of any pattern; J with bodies has its own rows")
+            group = Group(J, bodies, b, mu, sets=sets, lo=lo, hi=hi, compliance=compliance)
+            self._from_blocks(group, _inverse_masses(Minv, mass, group))
         if strict:
             self._refuse_immovable()
+
+    # ---- ways to begin --------------------------------------------------------------------------
 
     @classmethod
     def from_delassus(
@@ -151,97 +181,315 @@ class Problem:
         rows
             m, the rows of each contact.
         """
-        m = rows_per_contact(rows)
-        data, indices, indptr = _csr_of(A)
-        total = len(indptr) - 1
-        if total % m:
-            raise ValueError(f"A has {total} rows, which is no multiple of rows={m}")
         self = cls.__new__(cls)
-        self._matrix = (read_only(data), read_only(indices), read_only(indptr))
-        self._minv_shape = None
-        self.dof = 0
-        matrix = (indptr, indices, data)
-        self._finish(total // m, m, 0, None, None, b, mu, sets, lo, hi, (), matrix, name)
+        self.name, self.state, self._operator, self.dof = str(name), None, None, 0
+        self._from_matrix(csr_of(A), b, mu, rows, sets, lo, hi)
         if strict:
             self._refuse_immovable()
         return self
 
-    def _finish(
+    @classmethod
+    def from_state(
+        cls,
+        J: Any,
+        M: Any = None,
+        *,
+        velocity: Any,
+        impulse: Any = 0.0,
+        mu: Any = None,
+        drive: Any = 0.0,
+        restitution: Any = 0.0,
+        bias: Any = 0.0,
+        Minv: Any = None,
+        bodies: Any = None,
+        rows: int | None = None,
+        sets: Set | None = None,
+        lo: Any = None,
+        hi: Any = None,
+        compliance: Any = None,
+        strict: bool = False,
+        name: str = "",
+    ) -> Problem:
+        r"""Make a problem from a state: b is built here.
+
+        .. math:: b = J (u + M^{-1} h) + χ + ε (J u + χ) + \text{bias}
+
+        (math: S2 section 4.4 with Newton's law in every row that has a restitution.)
+
+        Parameters
+        ----------
+        J, bodies, rows
+            As for `Problem`.
+        M, Minv
+            Mass or inverse mass: one of them, in the forms of `Problem`.
+        velocity
+            u before the step: ``(n, d)``, or ``(dof,)`` for a J of any pattern [m/s, rad/s].
+        impulse
+            External impulses h (gravity, gyroscopic), in the shape of `velocity` or a number [N s].
+        drive
+            χ, velocity of kinematic partners, a number or ``(K, m)`` [m/s].
+        restitution
+            ε between 0 and 1: a number or ``(K,)`` for the normal rows, or ``(K, m)``.
+        bias
+            Stabilisation added to b, a number or ``(K, m)`` [m/s].
+        mu, sets, lo, hi, compliance, strict, name
+            As for `Problem`.
+        """
+        if (M is None) == (Minv is None):
+            raise TypeError("give either M or Minv")
+        shaped = {"bodies": bodies, "rows": rows, "sets": sets, "lo": lo, "hi": hi}
+        zero = np.zeros(_row_count(J))
+        probe = cls(J, Minv, zero, mu, mass=M, compliance=compliance, name=name, **shaped)
+        u = real_array("velocity", velocity)
+        wanted = probe._velocity_shape()
+        if u.shape != wanted:
+            raise ValueError(f"velocity has shape {u.shape}: {wanted} is needed")
+        h = spread("impulse", real_array("impulse", impulse), wanted)
+        K, m = probe._groups[0].shape
+        chi = spread("drive", real_array("drive", drive), (K, m))
+        extra = spread("bias", real_array("bias", bias), (K, m))
+        epsilon = restitution_rows(restitution, K, m)
+        free = u + probe.apply_inverse_mass(h)
+        b = probe.contact_velocity(free) + chi + epsilon * (probe.contact_velocity(u) + chi) + extra
+        probe.update(b=b)
+        probe.state = InitialState(*(read_only(np.array(part)) for part in (u, h, free, chi)))
+        if strict:
+            probe._refuse_immovable()
+        return probe
+
+    # ---- packing --------------------------------------------------------------------------------
+
+    def _from_blocks(self, group: Group, inverse_mass: np.ndarray) -> None:
+        self.grouped = False
+        count, dof = inverse_mass.shape[:2]
+        self._pack(((count, dof, inverse_mass.ndim == 2, inverse_mass),), (group,))
+
+    def _from_groups(self, groups: Sequence[Group], bodies: Any) -> None:
+        bodies = () if bodies is None else tuple(bodies)
+        groups = tuple(groups)
+        for name, items, kind in (("groups", groups, Group), ("bodies", bodies, Bodies)):
+            for i, item in enumerate(items):
+                if not isinstance(item, kind):
+                    raise TypeError(f"{name}[{i}] is {item!r}: a {kind.__name__} is needed")
+        self.grouped = True
+        self._pack(
+            tuple((x.count, x.dof, x.inverse_mass.ndim == 2, x.inverse_mass) for x in bodies),
+            groups,
+        )
+
+    def _pack(self, bodies: tuple, groups: tuple[Group, ...]) -> None:
+        """Hand everything to the C library, which copies and checks it."""
+        self._matrix = self._operator = None
+        self._groups = tuple(Layout(*group.shape, group.dofs, group.set) for group in groups)
+        self._bodies = tuple(inverse.shape for _, _, _, inverse in bodies)
+        self.contacts = sum(group.contacts for group in self._groups)
+        self.dof = sum(count * dof for count, dof, _, _ in bodies)
+        self._core = _core.Problem(bodies, tuple(_block(group) for group in groups), None)
+
+    def _from_matrices(
         self,
-        contacts: int,
-        rows: int,
-        dof: int,
-        J: np.ndarray | None,
-        pairs: np.ndarray | None,
+        J: Any,
+        Minv: Any,
+        mass: Any,
         b: Any,
         mu: Any,
+        rows: int | None,
         sets: Set | None,
         lo: Any,
         hi: Any,
-        body_groups: tuple,
-        matrix: tuple | None,
-        name: str,
+        compliance: Any,
     ) -> None:
-        """Hand everything to the C library, which copies and checks it."""
-        self.contacts = contacts
-        self.rows = rows
-        self.name = str(name)
-        self._set = _choose_set(mu, sets, lo, hi)
-        b = shaped_b(b, contacts, rows)
-        parameters = self._set.parameters(contacts, rows)
-        block = (contacts, rows, dof, dof, J, pairs, b, self._set.name, parameters)
-        self._core = _core.Problem(body_groups, (block,), matrix)
+        if J is None:
+            raise TypeError("J is missing")
+        if not is_sparse(J) and (isinstance(J, tuple) or np.ndim(J) != 2):
+            raise TypeError("bodies is missing: J of blocks needs the two bodies of each contact")
+        operator = Operator(J, Minv, mass)
+        m = rows_per_contact(3 if rows is None else rows)
+        if operator.rows % m:
+            raise ValueError(f"J has {operator.rows} rows, which is no multiple of rows={m}")
+        sigma = None
+        if compliance is not None:
+            shape = (operator.rows // m, m)
+            sigma = spread("compliance", real_array("compliance", compliance), shape).ravel()
+            _refuse_negative("compliance", sigma.reshape(shape))
+        self._operator = operator
+        self.dof = operator.dof
+        self._from_matrix(operator.delassus(sigma), b, mu, m, sets, lo, hi)
+        self._recipe["compliance"] = sigma
+
+    def _from_matrix(
+        self, csr: Csr, b: Any, mu: Any, rows: Any, sets: Set | None, lo: Any, hi: Any
+    ) -> None:
+        data, indices, indptr = csr
+        m, total = rows_per_contact(rows), len(indptr) - 1
+        if total % m:
+            raise ValueError(f"A has {total} rows, which is no multiple of rows={m}")
+        feasible = choose_set(mu, sets, lo, hi)
+        layout = Layout(total // m, m, (0, 0), feasible)
+        b = shaped_b(b, *layout.shape)
+        self.grouped = False
+        self._groups, self._bodies = (layout,), ()
+        self.contacts = layout.contacts
+        self._matrix = (read_only(data), read_only(indices), read_only(indptr))
+        self._recipe = {}
+        block = (*layout.shape, 0, 0, None, None, b, feasible.name)
+        parameters = feasible.parameters(*layout.shape)
+        self._core = _core.Problem((), ((*block, parameters, None),), (indptr, indices, data))
 
     def _refuse_immovable(self) -> None:
         contact = self._core.first_immovable()
         if contact >= 0:
-            pair = "" if self.bodies is None else f" (bodies {self.bodies[contact].tolist()})"
+            pair = ""
+            if self._bodies and not self.grouped:
+                pair = f" (bodies {self.bodies[contact].tolist()})"
             raise ValueError(
                 f"contact {contact} is between immovable bodies{pair}: strict=True refuses it"
             )
 
+    # ---- new values -----------------------------------------------------------------------------
+
+    def update(self, *, J: Any = None, Minv: Any = None, b: Any = None, mu: Any = None) -> None:
+        """Change values, never structure; solvers built on the problem notice.
+
+        Parameters
+        ----------
+        J, Minv, b, mu
+            New values in the shapes the problem was made with; for grouped problems lists with one
+            entry per group (of bodies, for `Minv`), None to keep one. Changing J or Minv leaves b
+            as it is.
+
+        Raises
+        ------
+        ValueError
+            For values that a new problem would refuse, or of another structure. The problem is
+            unchanged then.
+        RuntimeError
+            While a solver is at work on the problem.
+        """
+        fresh = Problem.__new__(Problem)
+        fresh.name, fresh.state = self.name, None
+        if self._matrix is not None:
+            self._fill_matrix(fresh, J, Minv, b, mu)
+        else:
+            given = {"J": J, "b": b, "mu": mu}
+            values = [per_group(n, v, len(self._groups), self.grouped) for n, v in given.items()]
+            inverses = per_group("Minv", Minv, len(self._bodies), self.grouped)
+            fresh.grouped = self.grouped
+            groups = tuple(
+                updated_group(self._core, g, layout, *new)
+                for g, (layout, *new) in enumerate(zip(self._groups, *values, strict=True))
+            )
+            fresh._pack(updated_bodies(self._core, self._bodies, inverses), groups)
+        self._core.replace(fresh._core)
+        self._groups, self._matrix, self._operator = fresh._groups, fresh._matrix, fresh._operator
+
+    def _fill_matrix(self, fresh: Problem, J: Any, Minv: Any, b: Any, mu: Any) -> None:
+        layout, operator, csr = self._groups[0], self._operator, self._matrix
+        if J is not None or Minv is not None:
+            if operator is None:
+                raise ValueError("this problem was made from A: it has no J or Minv to update")
+            operator = operator.updated(J, Minv)
+            csr = operator.delassus(self._recipe["compliance"])
+        assert csr is not None
+        fresh._operator, fresh.dof = operator, self.dof
+        feasible = layout.set if mu is None else layout.set.with_mu(mu)
+        b = self.b if b is None else b
+        fresh._from_matrix(csr, b, None, layout.rows, feasible, None, None)
+
+    # ---- reading back ---------------------------------------------------------------------------
+
+    def _each(self, values: list) -> Any:
+        """One value per group, or the value of the only one."""
+        return values if self.grouped else values[0]
+
     @property
-    def J(self) -> np.ndarray | None:
-        """The Jacobian, ``(K, 2, m, d)``, a read-only copy; None where A was given."""
-        if self._minv_shape is None:
+    def rows(self) -> Any:
+        """m; a list for grouped problems."""
+        return self._each([group.rows for group in self._groups])
+
+    @property
+    def J(self) -> Any:
+        """The Jacobian in the form given, a read-only copy; None where A was given.
+
+        ``(K, 2, m, d)``, a pair where the partners' degrees of freedom differ, a matrix where one
+        was given; a list for grouped problems.
+        """
+        if self._operator is not None:
+            return self._operator.J
+        if self._matrix is not None:
             return None
-        shape = (self.contacts, 2, self.rows, self._minv_shape[1])
-        return read_only(self._core.jacobian(0).reshape(shape))
+        return self._each([self._jacobian(g) for g in range(len(self._groups))])
+
+    def _jacobian(self, g: int) -> Any:
+        contacts, rows, (first, second), _ = self._groups[g]
+        flat = self._core.jacobian(g)
+        if first == second:
+            return read_only(flat.reshape(contacts, 2, rows, first))
+        flat = flat.reshape(contacts, rows * (first + second))
+        halves = flat[:, : rows * first], flat[:, rows * first :]
+        return tuple(
+            read_only(half.reshape(contacts, rows, dof))
+            for half, dof in zip(halves, (first, second), strict=True)
+        )
 
     @property
-    def Minv(self) -> np.ndarray | None:
-        """The inverse masses in the form given, a read-only copy; None where A was given."""
-        if self._minv_shape is None:
+    def Minv(self) -> Any:
+        """The inverse masses, a read-only copy; None where A or a mass matrix was given."""
+        if self._operator is not None:
+            return None if self._operator._is_mass else self._operator._matrix
+        if self._matrix is not None:
             return None
-        return read_only(self._core.inverse_mass(0).reshape(self._minv_shape))
+        groups = enumerate(self._bodies)
+        return self._each([read_only(self._core.inverse_mass(g).reshape(s)) for g, s in groups])
 
     @property
-    def b(self) -> np.ndarray:
-        """``(K, m)``, a read-only copy [m/s]."""
-        return read_only(self._core.b(0).reshape(self.contacts, self.rows))
-
-    @property
-    def mu(self) -> np.ndarray | None:
-        """Friction coefficients, ``(K,)``; None for sets without."""
-        if self._set.name != "disc":
+    def mass_matrix(self) -> Any:
+        """The mass of a problem given by a J of any pattern and a mass; None otherwise."""
+        operator = self._operator
+        if operator is None or not operator._is_mass:
             return None
-        return read_only(self._set.parameters(self.contacts, self.rows)[:, 0])
+        mass = operator._matrix
+        return mass if is_sparse(mass) or mass.ndim == 2 else np.diag(mass)
 
     @property
-    def bodies(self) -> np.ndarray | None:
-        """The body pairs, ``(K, 2)``, a read-only copy; None where A was given."""
-        pairs = self._core.bodies(0)
-        return None if pairs is None else read_only(pairs)
+    def b(self) -> Any:
+        """``(K, m)``, a read-only copy [m/s]; a list for grouped problems."""
+        groups = enumerate(self._groups)
+        return self._each([read_only(self._core.b(g).reshape(x.shape)) for g, x in groups])
 
     @property
-    def sets(self) -> Set:
-        """The feasible set of the contacts."""
-        return self._set
+    def mu(self) -> Any:
+        """Friction coefficients, ``(K,)``; None for sets without; a list for grouped problems."""
+        return self._each([group.set.mu(group.contacts) for group in self._groups])
+
+    @property
+    def bodies(self) -> Any:
+        """The body pairs, ``(K, 2)``, a read-only copy; None without; a list for grouped ones."""
+        if self._matrix is not None:
+            return None
+        return self._each([read_only(self._core.bodies(g)) for g in range(len(self._groups))])
+
+    @property
+    def compliance(self) -> Any:
+        """Σ's diagonal, ``(K, m)``, or None; a list for grouped problems."""
+        if self._matrix is not None:
+            sigma = self._recipe.get("compliance")
+            return None if sigma is None else sigma.reshape(self._groups[0].shape)
+        values = [self._core.compliance(g) for g in range(len(self._groups))]
+        shapes = [group.shape for group in self._groups]
+        return self._each(
+            [None if v is None else v.reshape(s) for v, s in zip(values, shapes, strict=True)]
+        )
+
+    @property
+    def sets(self) -> Any:
+        """The feasible set of the contacts; a list for grouped problems."""
+        return self._each([group.set for group in self._groups])
 
     @property
     def bodies_count(self) -> int:
-        """The number of bodies; 0 where A was given."""
-        return 0 if self._minv_shape is None else self._minv_shape[0]
+        """The number of bodies; 0 where a matrix was given."""
+        return sum(shape[0] for shape in self._bodies)
 
     @property
     def block_count(self) -> int:
@@ -266,129 +514,226 @@ class Problem:
             "contacts": self.contacts,
             "rows": self.rows,
             "bodies": self.bodies_count,
-            "set": self._set.name,
+            "set": self._each([group.set.name for group in self._groups]),
             "blocks": self.block_count,
         }
         if self._matrix is not None:
             info["asymmetry"] = self._core.asymmetry
         return info
 
+    # ---- products -------------------------------------------------------------------------------
+
+    def _velocity_shape(self) -> tuple[int, ...]:
+        if self._operator is not None:
+            return (self.dof,)
+        return self._bodies[0][:2]
+
+    def apply_inverse_mass(self, impulse: np.ndarray) -> np.ndarray:
+        """Return M⁻¹ h for generalised impulses in the shape of the velocities."""
+        if self._operator is not None:
+            return self._operator.apply_inverse_mass(impulse)
+        inverse = self.Minv
+        if inverse.ndim == 2:
+            return inverse * impulse
+        return np.einsum("nij,nj->ni", inverse, impulse)
+
+    def contact_velocity(self, velocity: np.ndarray) -> np.ndarray:
+        """Return J u, ``(K, m)`` [m/s], immovable bodies included, for ungrouped problems."""
+        shape = self._groups[0].shape
+        if self._operator is not None:
+            return np.asarray(self._operator.J @ velocity).reshape(shape)
+        padded = np.vstack([velocity, np.zeros((1, velocity.shape[1]))])  # body −1 is at rest
+        return np.einsum("ksmd,ksd->km", self.J, padded[self.bodies])
+
+    def split(self, flat: np.ndarray) -> Any:
+        """Return a vector over all rows as ``(K, m)``, or as one such array per group."""
+        if not self.grouped:
+            return flat.reshape(self._groups[0].shape)
+        sizes = [group.contacts * group.rows for group in self._groups]
+        parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
+        return [part.reshape(g.shape) for part, g in zip(parts, self._groups, strict=True)]
+
+    def join(self, name: str, value: Any) -> np.ndarray:
+        """Return ``(K, m)``, its flat form, or one such array per group, as one flat vector."""
+        rows = sum(group.contacts * group.rows for group in self._groups)
+        if self.grouped and isinstance(value, (list, tuple)) and len(value) == len(self._groups):
+            parts = []
+            for g, (item, group) in enumerate(zip(value, self._groups, strict=True)):
+                array = real_array(f"{name}[{g}]", item)
+                if array.size != group.contacts * group.rows:
+                    raise ValueError(
+                        f"{name}[{g}] has shape {array.shape}: {group.shape} is needed"
+                    )
+                parts.append(array.ravel())
+            return np.concatenate(parts) if parts else np.zeros(0)
+        array = real_array(name, value)
+        shapes = [(rows,)] if self.grouped else [self._groups[0].shape, (rows,)]
+        if array.shape not in shapes:
+            wanted = " or ".join(str(shape) for shape in shapes)
+            if self.grouped:
+                wanted += f", or a list with one array per group ({len(self._groups)}),"
+            raise ValueError(f"{name} has shape {array.shape}: the problem needs {wanted}")
+        return array.ravel()
+
+    def parameters(self, mu: Any) -> np.ndarray:
+        """Return the parameters of all sets with these friction coefficients, for one solve."""
+        if self.grouped and isinstance(mu, (list, tuple)):
+            mus = list(mu)
+            if len(mus) != len(self._groups):
+                raise ValueError(f"mu has {len(mus)} entries: one per group is needed")
+        else:
+            mus = [mu if x.set.takes_mu or not self.grouped else None for x in self._groups]
+        parts = []
+        for group, value in zip(self._groups, mus, strict=True):
+            feasible = group.set if value is None else group.set.with_mu(value)
+            parts.append(feasible.parameters(*group.shape).ravel())
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def velocity_change(self, flat: np.ndarray, impulses: np.ndarray) -> Any:
+        """Return M⁻¹Jᵀλ in the shape of the bodies, as the C library computed it or anew."""
+        if self._operator is not None:
+            return self._operator.velocity_change(impulses)
+        if self._matrix is not None:
+            return None
+        sizes = [shape[0] * shape[1] for shape in self._bodies]
+        parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
+        return self._each(
+            [part.reshape(shape[:2]) for part, shape in zip(parts, self._bodies, strict=True)]
+        )
+
     def delassus(self) -> Any:
-        """Return A as a SciPy BSR array with ``(m, m)`` blocks; needs SciPy."""
-        from scipy.sparse import bsr_array
+        """Return A as a SciPy sparse array: BSR with ``(m, m)`` blocks, or CSR when m varies."""
+        from scipy.sparse import bsr_array, csr_array
 
+        sizes = {group.rows for group in self._groups}
+        if len(sizes) != 1:
+            data, indices, indptr = self.delassus_csr()
+            return csr_array((data, indices, indptr), shape=(len(indptr) - 1,) * 2)
+        m = sizes.pop()
         values, columns, starts = self._core.assemble()
-        total = self.contacts * self.rows
-        blocks = values.reshape(-1, self.rows, self.rows)
-        return bsr_array((blocks, columns, starts), shape=(total, total))
+        blocks = values.reshape(-1, m, m)
+        return bsr_array((blocks, columns, starts), shape=(self.contacts * m,) * 2)
 
-    def delassus_csr(self) -> _Csr:
+    def delassus_csr(self) -> Csr:
         """Return A in compressed sparse rows, ``(data, indices, indptr)``.
 
         A given A comes back value for value and entry for entry; otherwise it is assembled.
         """
         if self._matrix is not None:
             return self._matrix
-        m = self.rows
         values, columns, starts = self._core.assemble()
-        blocks = np.diff(starts)
-        indptr = np.zeros(self.contacts * m + 1, np.int64)
-        np.cumsum(np.repeat(blocks * m, m), out=indptr[1:])
-        # Block rows one after another: inside each, row by row and then block by block.
-        row_of_block = np.repeat(np.arange(self.contacts), blocks)
-        place = np.arange(len(columns)) - starts[row_of_block]
-        at = (
-            (starts[row_of_block] * m * m + place * m)[:, None, None]
-            + (np.arange(m)[:, None] * (blocks[row_of_block] * m)[:, None, None])
-            + np.arange(m)
-        )
-        data = np.empty(len(columns) * m * m)
-        indices = np.empty(len(columns) * m * m, np.int64)
-        data[at.ravel()] = values
-        indices[at.ravel()] = np.broadcast_to(
-            columns[:, None, None] * m + np.arange(m), at.shape
-        ).ravel()
-        return data, indices, indptr
+        rows = np.repeat([x.rows for x in self._groups], [x.contacts for x in self._groups])
+        first_row = np.concatenate([[0], np.cumsum(rows)])
+        return scalar_rows(values, columns, starts, rows, first_row)
+
+    # ---- keeping --------------------------------------------------------------------------------
 
     def __reduce__(self) -> tuple:
-        keep = {"sets": self._set, "name": self.name}
+        keep = {"name": self.name, "state": self.state}
         if self._matrix is not None:
-            return _rebuild, (self._matrix, self.b, self.rows, keep)
-        return _rebuild_bodies, (self.J, self.Minv, self.b, self.bodies, keep)
+            layout = self._groups[0]
+            parts = (self._matrix, self._operator, self.b, layout.rows, layout.set, self._recipe)
+            return _rebuild_matrix, (*parts, keep)
+        core = self._core
+        groups = [
+            (self._jacobian(g), core.bodies(g), core.b(g), x.set, core.compliance(g))
+            for g, x in enumerate(self._groups)
+        ]
+        inverses = [self._core.inverse_mass(g).reshape(s) for g, s in enumerate(self._bodies)]
+        return _rebuild_groups, (groups, inverses, self.grouped, keep)
 
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""
-        origin = "given matrix" if self._matrix is not None else f"{self.bodies_count} bodies"
-        return (
-            f"Problem({name}{self.contacts} contacts of {self.rows} rows, {origin}, "
-            f"set {self._set.name})"
+        if self._operator is not None:
+            origin = f"{self.dof} degrees of freedom"
+        elif self._matrix is not None:
+            origin = "given matrix"
+        else:
+            origin = f"{self.bodies_count} bodies"
+        kinds = ", ".join(f"{x.contacts} of {x.rows} rows in {x.set.name}" for x in self._groups)
+        return f"Problem({name}{self.contacts} contacts ({kinds}), {origin})"
+
+
+def _row_count(J: Any) -> int:
+    """Rows of the whole problem, from the shape of J in any form."""
+    shape = np.shape(J[0]) if isinstance(J, tuple) else getattr(J, "shape", None) or np.shape(J)
+    if len(shape) == 2:
+        return int(shape[0])
+    return int(shape[0] * shape[-2]) if len(shape) in (3, 4) else 0
+
+
+def _block(group: Group) -> tuple:
+    contacts, rows = group.shape
+    block = (contacts, rows, *group.dofs, group.J, group.bodies, group.b, group.set.name)
+    return (*block, group.set.parameters(contacts, rows), group.compliance)
+
+
+def _rebuild_matrix(
+    matrix: Csr,
+    operator: Operator | None,
+    b: np.ndarray,
+    rows: int,
+    feasible: Set,
+    recipe: dict[str, Any],
+    keep: dict[str, Any],
+) -> Problem:
+    self = Problem.__new__(Problem)
+    self.name, self.state, self._operator = keep["name"], keep["state"], operator
+    self.dof = 0 if operator is None else operator.dof
+    copies = tuple(np.array(part) for part in matrix)
+    self._from_matrix((copies[0], copies[1], copies[2]), b, None, rows, feasible, None, None)
+    self._recipe = recipe
+    return self
+
+
+def _rebuild_groups(
+    groups: list[tuple], inverses: list[np.ndarray], grouped: bool, keep: dict[str, Any]
+) -> Problem:
+    self = Problem.__new__(Problem)
+    self.name, self.state, self.grouped = keep["name"], keep["state"], grouped
+    parts = []
+    for J, bodies, b, feasible, sigma in groups:
+        part = Group(J, bodies, b, sets=feasible)
+        part.compliance = sigma
+        parts.append(part)
+    self._pack(tuple((len(x), x.shape[1], x.ndim == 2, x) for x in inverses), tuple(parts))
+    return self
+
+
+def _refuse(given: dict[str, Any], reason: str) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise TypeError(f"{name} is given, but the {reason}")
+
+
+def _refuse_negative(name: str, array: np.ndarray) -> None:
+    bad = np.argwhere(~((array >= 0) & np.isfinite(array)))
+    if len(bad):
+        contact, row = bad[0]
+        raise ValueError(
+            f"{name}[{contact}, {row}] is {array[contact, row]:g}: a finite number, 0 or more, is "
+            f"needed"
         )
+
+
+def _inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
+    """Return ``(n, d, d)`` or ``(n, d)`` for bodies that all have the same d."""
+    if (Minv is None) == (mass is None):
+        raise TypeError("give either Minv or mass")
+    name = "Minv" if mass is None else "mass"
+    array = real_array(name, Minv if mass is None else mass)
+    dof = group.dofs[0]
+    if array.ndim not in (2, 3) or array.shape[1:] != (dof,) * (array.ndim - 1):
+        contacts, rows = group.shape
+        raise ValueError(
+            f"{name} has shape {array.shape}: with J of shape ({contacts}, 2, {rows}, {dof}) it "
+            f"must be (bodies, {dof}) or (bodies, {dof}, {dof})"
+        )
+    return inverted(array) if mass is not None else array
 
 
 def rows_per_contact(rows: Any) -> int:
     """Return the number of rows of a contact, checked."""
-    if not isinstance(rows, (int, np.integer)) or not 1 <= rows <= 6:
+    if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or not 1 <= rows <= 6:
         raise ValueError(f"rows is {rows!r}: an integer from 1 to 6 is needed")
     return int(rows)
-
-
-def _rebuild(matrix: _Csr, b: np.ndarray, rows: int, keep: dict[str, Any]) -> Problem:
-    return Problem.from_delassus(matrix, b, rows=rows, **keep)
-
-
-def _rebuild_bodies(
-    J: np.ndarray, Minv: np.ndarray, b: np.ndarray, bodies: np.ndarray, keep: dict[str, Any]
-) -> Problem:
-    return Problem(J, Minv, b, bodies=bodies, **keep)
-
-
-def shaped_b(b: Any, contacts: int, rows: int) -> np.ndarray:
-    """Return b as ``(contacts, rows)``, from that shape or flat."""
-    b = real_array("b", b)
-    if b.shape not in ((contacts, rows), (contacts * rows,)):
-        raise ValueError(
-            f"b has shape {b.shape}: {contacts} contacts of {rows} rows need "
-            f"({contacts}, {rows}) or ({contacts * rows},)"
-        )
-    return b.reshape(contacts, rows)
-
-
-def _choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any) -> Set:
-    bounded = lo is not None or hi is not None
-    if sets is not None:
-        if not isinstance(sets, Set):
-            raise TypeError(f"sets is {sets!r}: a set of contactsolve.sets is needed")
-        if mu is not None or bounded:
-            raise ValueError(f"sets={sets!r} has its own parameters: leave out mu, lo and hi")
-        return sets
-    if mu is not None and bounded:
-        raise ValueError("mu makes the contacts discs, lo and hi boxes: give one of them")
-    if mu is not None:
-        return _sets.disc(mu)
-    if bounded:
-        return _sets.box(-np.inf if lo is None else lo, np.inf if hi is None else hi)
-    return _sets.half_line()
-
-
-def _csr_of(A: Any) -> _Csr:
-    """Return copies of ``(data, indices, indptr)`` of any form of a square matrix."""
-    if isinstance(A, tuple) and len(A) == 3:
-        data = real_array("A.data", A[0])
-        indices = index_array("A.indices", A[1])
-        indptr = index_array("A.indptr", A[2])
-        for name, array in (("data", data), ("indices", indices), ("indptr", indptr)):
-            if array.ndim != 1:
-                raise ValueError(f"A.{name} has shape {array.shape}: one dimension is needed")
-        return data.copy(), indices.copy(), indptr.copy()
-    if hasattr(A, "tocsr"):
-        if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
-            raise ValueError(f"A has shape {A.shape}: a square matrix is needed")
-        csr = A.tocsr()
-        return _csr_of((csr.data, csr.indices, csr.indptr))
-    dense = real_array("A", A)
-    if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
-        raise ValueError(f"A has shape {dense.shape}: a square matrix is needed")
-    row, column = np.nonzero(dense)
-    indptr = np.zeros(dense.shape[0] + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=dense.shape[0]), out=indptr[1:])
-    return dense[row, column], column.astype(np.int64), indptr

@@ -97,7 +97,7 @@ class Result:
     Attributes
     ----------
     impulses
-        λ, ``(K, m)`` [N s].
+        λ, ``(K, m)`` [N s]; for grouped problems a list, one array per group, here and below.
     residual_velocities
         ξ = Aλ + b, ``(K, m)`` [m/s].
     body_velocity_change
@@ -125,9 +125,9 @@ class Result:
         The problem that was solved.
     """
 
-    impulses: np.ndarray
-    residual_velocities: np.ndarray
-    body_velocity_change: np.ndarray | None
+    impulses: Any
+    residual_velocities: Any
+    body_velocity_change: Any
     history: History
     converged: bool
     status: str
@@ -139,6 +139,19 @@ class Result:
     worst_contact: int
     info: dict[str, Any]
     problem: Problem = field(repr=False)
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """v⁺ = J u⁺ + χ after the step, ``(K, m)`` [m/s], for problems built from a state."""
+        problem, state = self.problem, self.problem.state
+        if state is None:
+            raise AttributeError(
+                "velocities needs a problem built by Problem.from_state: others do not know u; "
+                "residual_velocities is A λ + b"
+            )
+        return problem.contact_velocity(state.free_velocity + self.body_velocity_change) + (
+            state.drive
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the problem as plain Python and NumPy values."""
@@ -160,7 +173,7 @@ class Result:
             ["iterations", str(self.iterations)],
             ["time", format_seconds(self.time)],
             ["natural map", f"{self.natural_map:.3e} N s"],
-            ["contacts", str(len(self.impulses))],
+            ["contacts", str(self.problem.contacts)],
             ["method", f"{self.info['method']}, {self.info['scheme']}, {self.info['dtype']}"],
         ]
         return _html_table(("result", ""), rows)

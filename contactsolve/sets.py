@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import real_array, spread
+from ._arrays import read_only, real_array, spread
 
 __all__ = ["Set", "box", "describe", "disc", "free", "half_line", "names"]
 
@@ -35,6 +35,23 @@ class Set:
         if self.name == "disc":
             return spread("mu", self.values[0], (contacts,)).reshape(contacts, 1)
         return np.zeros((contacts, 0))
+
+    @property
+    def takes_mu(self) -> bool:
+        """Whether the set has a friction coefficient."""
+        return self.name == "disc"
+
+    def with_mu(self, mu: Any) -> Set:
+        """Return the same set with another friction coefficient."""
+        if not self.takes_mu:
+            raise ValueError(f"mu is given, but the set {self.name!r} takes none")
+        return disc(mu)
+
+    def mu(self, contacts: int) -> np.ndarray | None:
+        """Return the friction coefficients, ``(contacts,)``, or None."""
+        if not self.takes_mu:
+            return None
+        return read_only(spread("mu", self.values[0], (contacts,)))
 
     def __repr__(self) -> str:
         values = ", ".join(_short(value) for value in self.values)
@@ -82,6 +99,24 @@ def disc(mu: Any) -> Set:
 def describe() -> dict[str, str]:
     """Return one line on each set, by name."""
     return dict(_core.sets())
+
+
+def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any) -> Set:
+    """Return the set that a problem's arguments stand for."""
+    bounded = lo is not None or hi is not None
+    if sets is not None:
+        if not isinstance(sets, Set):
+            raise TypeError(f"sets is {sets!r}: a set of contactsolve.sets is needed")
+        if mu is not None or bounded:
+            raise ValueError(f"sets={sets!r} has its own parameters: leave out mu, lo and hi")
+        return sets
+    if mu is not None and bounded:
+        raise ValueError("mu makes the contacts discs, lo and hi boxes: give one of them")
+    if mu is not None:
+        return disc(mu)
+    if bounded:
+        return box(-np.inf if lo is None else lo, np.inf if hi is None else hi)
+    return half_line()
 
 
 def names() -> list[str]:

@@ -10,8 +10,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from . import _core
-from ._arrays import real_array, spread
-from .problem import Problem, shaped_b
+from .problem import Problem
 from .result import History, Result
 from .sets import Set
 
@@ -266,36 +265,27 @@ class Solver:
         """
         problem = self.problem
         if b is not None:
-            b = shaped_b(b, problem.contacts, problem.rows)
-        if mu is not None:
-            if problem.sets.name != "disc":
-                raise ValueError(f"mu is given, but the set {problem.sets.name!r} takes none")
-            mu = spread("mu", real_array("mu", mu), (problem.contacts,))
+            b = problem.join("b", b)
+        parameters = None if mu is None else problem.parameters(mu)
+        if isinstance(initial, Result):
+            initial = initial.impulses
         if initial is not None:
-            initial = self._start(initial)
+            initial = problem.join("initial", initial)
         bar = _ProgressBar(self._columns) if progress else None
         notify = None if callback is None else self._notifier(callback)
         try:
-            answer = self._core.solve(initial, b, mu, notify, bar)
+            answer = self._core.solve(initial, b, parameters, notify, bar)
         finally:
             if bar is not None:
                 bar.close()
         return self._result(answer)
 
-    def _start(self, initial: Any) -> np.ndarray:
-        value = initial.impulses if isinstance(initial, Result) else initial
-        array = real_array("initial", value)
-        shape = (self.problem.contacts, self.problem.rows)
-        if array.shape not in (shape, (shape[0] * shape[1],)):
-            raise ValueError(f"initial has shape {array.shape}: the problem needs {shape}")
-        return array
-
     def _notifier(self, callback: Callable[[State], object]) -> Callable[..., None]:
-        shape = (self.problem.contacts, self.problem.rows)
+        split = self.problem.split
 
         def notify(iteration: int, row: np.ndarray, impulses: np.ndarray) -> None:
             measures = dict(zip(self._columns, row.tolist(), strict=True))
-            callback(State(iteration, impulses.reshape(shape), measures))
+            callback(State(iteration, split(impulses), measures))
 
         return notify
 
@@ -303,20 +293,15 @@ class Solver:
         impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
         seconds, natural_map, scaled, worst = figures
         problem = self.problem
-        shape = (problem.contacts, problem.rows)
         info = self._info.copy()
         info["rollbacks"] = rollbacks
         info["best_iteration"] = best
         info["solve_seconds"] = seconds
-        if problem.bodies_count:
-            velocity = velocity.reshape(problem.bodies_count, -1)
-        elif problem._minv_shape is None:
-            velocity = None
         message = _message(status, iterations, natural_map, scaled, worst, info, self._asked)
         return Result(
-            impulses=impulses.reshape(shape),
-            residual_velocities=xi.reshape(shape),
-            body_velocity_change=velocity,
+            impulses=problem.split(impulses),
+            residual_velocities=problem.split(xi),
+            body_velocity_change=problem.velocity_change(velocity, impulses),
             history=History(self._columns, table),
             converged=status == "converged",
             status=status,
@@ -342,9 +327,12 @@ def solve(
     mu: Any = None,
     *,
     bodies: Any = None,
+    mass: Any = None,
+    rows: int | None = None,
     sets: Set | None = None,
     lo: Any = None,
     hi: Any = None,
+    compliance: Any = None,
     strict: bool = False,
     initial: Any = None,
     callback: Callable[[State], object] | None = None,
@@ -361,7 +349,7 @@ def solve(
     ----------
     problem
         A `Problem`, or the contact Jacobian J ``(K, 2, m, d)``.
-    Minv, b, mu, bodies, sets, lo, hi, strict
+    Minv, b, mu, bodies, mass, rows, sets, lo, hi, compliance, strict
         As for `Problem`, when J is given.
     initial, callback, progress
         As for `Solver.solve`.
@@ -380,15 +368,14 @@ def solve(
     >>> result.status
     'converged'
     """
-    if isinstance(problem, Problem):
-        given = {"Minv": Minv, "b": b, "mu": mu, "bodies": bodies, "sets": sets, "lo": lo, "hi": hi}
-        for name, value in given.items():
+    arrays = {"bodies": bodies, "mass": mass, "rows": rows, "sets": sets, "lo": lo, "hi": hi}
+    arrays["compliance"] = compliance
+    if not isinstance(problem, Problem):
+        problem = Problem(problem, Minv, b, mu, strict=strict, **arrays)
+    else:
+        for name, value in {"Minv": Minv, "b": b, "mu": mu, **arrays}.items():
             if value is not None:
                 raise TypeError(f"{name} is given, but the Problem has its own")
-    else:
-        problem = Problem(
-            problem, Minv, b, mu, bodies=bodies, sets=sets, lo=lo, hi=hi, strict=strict
-        )
     solver = Solver(problem, method=method, **options)
     return solver.solve(initial=initial, callback=callback, progress=progress)
 

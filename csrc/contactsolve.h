@@ -70,6 +70,7 @@ typedef struct cs_blocks {
     const double *b;          /* (count, m) */
     const char *set;          /* cs_set_name */
     const double *parameters; /* (count, cs_set_parameters(set, m)), see the set's file */
+    const double *compliance; /* (count, m), Sigma added to A; NULL for none or where A is given */
     const char
         *parameter_name; /* what error messages call the parameters, e.g. "mu"; may be NULL */
 } cs_blocks;
@@ -90,6 +91,10 @@ CS_PUBLIC cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *
 /* Gives A itself, for blocks added without a Jacobian. A may be slightly unsymmetric. */
 CS_PUBLIC cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *matrix,
                                           cs_error *error);
+/* Takes over the values of `with`, which must have the same structure (groups, counts, sizes,
+ * bodies, sets; for a given A, its size) and is left with the old ones. Solvers of `problem` notice
+ * at their next solve; none may be running. */
+CS_PUBLIC cs_status cs_problem_replace(cs_problem *problem, cs_problem *with, cs_error *error);
 CS_PUBLIC void cs_problem_destroy(cs_problem *problem);
 
 CS_PUBLIC int64_t cs_problem_blocks(const cs_problem *problem);

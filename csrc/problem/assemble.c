@@ -96,6 +96,13 @@ static void count_rows(assembly *a, cs_block_matrix *matrix)
     }
 }
 
+/* A_kk += Sigma_kk */
+static void add_compliance(const cs_block_group *group, int64_t index, double *value)
+{
+    for (int i = 0; i < group->rows && group->compliance; i++)
+        value[i * group->rows + i] += group->compliance[index * group->rows + i];
+}
+
 static void fill_row(assembly *a, cs_block_matrix *matrix, int64_t k)
 {
     int64_t count = neighbours(a, k, matrix->blocks + k + 1);
@@ -106,6 +113,7 @@ static void fill_row(assembly *a, cs_block_matrix *matrix, int64_t k)
         const cs_block_group *column = cs_block_group_of(a->problem, l);
         matrix->column[matrix->start[k] + e] = l;
         add_shared(a, k, l, row, column, value);
+        if (l == k) add_compliance(row, k - row->first_block, value);
         value += row->rows * column->rows;
     }
 }

@@ -208,6 +208,24 @@ static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const
     return CS_OK;
 }
 
+static cs_status copy_compliance(cs_problem *problem, cs_block_group *group,
+                                 const cs_blocks *blocks, cs_error *error)
+{
+    int64_t entries = group->count * group->rows;
+    if (!blocks->jacobian)
+        return cs_fail(error, CS_INVALID,
+                       "compliance is for problems with Jacobians: add it to "
+                       "the diagonal of a given A");
+    for (int64_t i = 0; i < entries; i++)
+        if (!(blocks->compliance[i] >= 0) || isinf(blocks->compliance[i]))
+            return cs_fail(error, CS_INVALID,
+                           "compliance[%lld, %lld] is %g: a finite number, 0 or more, is needed",
+                           (long long)(problem->blocks + i / group->rows),
+                           (long long)(i % group->rows), blocks->compliance[i]);
+    group->compliance = keep(problem, blocks->compliance, entries);
+    return group->compliance ? CS_OK : out_of_memory(error);
+}
+
 static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, cs_error *error)
 {
     if (problem->block_groups == CS_MAX_GROUPS)
@@ -252,6 +270,8 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
     set->coupling(group->rows, group->coupled_set);
     if (blocks->jacobian) status = copy_jacobian(problem, group, blocks, error);
     if (status) return status;
+    if (blocks->compliance) status = copy_compliance(problem, group, blocks, error);
+    if (status) return status;
     group->b = keep(problem, blocks->b, group->count * group->rows);
     group->parameter = keep(problem, blocks->parameters, group->count * group->parameters);
     if (!group->b || !group->parameter) return out_of_memory(error);
@@ -259,5 +279,36 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
     problem->blocks += group->count;
     problem->rows += group->count * group->rows;
     problem->parameters += group->count * group->parameters;
+    return CS_OK;
+}
+
+/* ---- new values ------------------------------------------------------------------------------ */
+
+static int same_structure(const cs_problem *a, const cs_problem *b)
+{
+    int same = a->body_groups == b->body_groups && a->block_groups == b->block_groups &&
+               !a->matrix == !b->matrix;
+    for (int g = 0; g < a->body_groups && same; g++)
+        same = a->body_group[g].count == b->body_group[g].count &&
+               a->body_group[g].dof == b->body_group[g].dof;
+    for (int g = 0; g < a->block_groups && same; g++) {
+        const cs_block_group *x = &a->block_group[g], *y = &b->block_group[g];
+        same = x->count == y->count && x->rows == y->rows && x->dof[0] == y->dof[0] &&
+               x->dof[1] == y->dof[1] && x->set == y->set;
+        for (int64_t i = 0; i < 2 * x->count && same && x->bodies; i++)
+            same = x->bodies[i] == y->bodies[i];
+    }
+    return same;
+}
+
+cs_status cs_problem_replace(cs_problem *problem, cs_problem *with, cs_error *error)
+{
+    if (!same_structure(problem, with))
+        return cs_fail(error, CS_INVALID,
+                       "the new values have another structure (contacts, rows, bodies, sets)");
+    cs_problem old = *problem;
+    *problem = *with;
+    *with = old;
+    problem->version = old.version + 1;
     return CS_OK;
 }

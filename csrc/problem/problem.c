@@ -145,6 +145,14 @@ static void multiply_matrix(const cs_problem *problem, const double *lambda, dou
     }
 }
 
+/* xi += Sigma lambda */
+static void add_compliance(const cs_block_group *group, const double *lambda, double *xi)
+{
+    if (!group->compliance) return;
+    for (int64_t i = 0; i < group->count * group->rows; i++)
+        xi[group->first_row + i] += group->compliance[i] * lambda[group->first_row + i];
+}
+
 void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
                           double *velocity, double *xi)
 {
@@ -154,8 +162,10 @@ void cs_residual_velocity(const cs_problem *problem, const double *lambda, const
         return;
     }
     cs_velocity_change(problem, lambda, velocity);
-    for (int g = 0; g < problem->block_groups; g++)
+    for (int g = 0; g < problem->block_groups; g++) {
         add_velocities(&problem->block_group[g], velocity, xi);
+        add_compliance(&problem->block_group[g], lambda, xi);
+    }
 }
 
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
@@ -228,4 +238,6 @@ void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, i
         add_outer(rows, group->dof[0], first, second, diagonal);
         add_outer(rows, group->dof[0], second, first, diagonal);
     }
+    for (int i = 0; i < rows && group->compliance; i++)
+        diagonal[i * rows + i] += group->compliance[index * rows + i];
 }

@@ -37,6 +37,7 @@ typedef struct cs_block_group {
     double *b;         /* (count, m) */
     const cs_set *set;
     int parameters;               /* per block */
+    double *compliance;           /* (count, m): diagonal of Sigma; or NULL */
     int64_t first_parameter;      /* where the group's begin among all */
     double *parameter;            /* (count, parameters) */
     int coupled_set[CS_MAX_ROWS]; /* of each row */
@@ -50,6 +51,7 @@ struct cs_problem {
     int64_t bodies, velocities; /* totals */
     int64_t blocks, rows, parameters;
     cs_block_matrix *matrix; /* the given A, or NULL */
+    int64_t version;         /* counts replacements of the values */
 };
 
 /* A body's group, NULL for the fixed world. */

@@ -13,6 +13,8 @@
 #endif
 #include <numpy/arrayobject.h>
 
+#include <stdatomic.h>
+
 #include "contactsolve.h"
 #include "problem/problem.h"
 
@@ -25,7 +27,13 @@ extern PyType_Spec problem_spec, solver_spec;
 typedef struct problem_object {
     PyObject_HEAD
     cs_problem *problem;
+    atomic_int running; /* solvers at work on it; -1 while its values are being replaced */
 } problem_object;
+
+/* A solver that is at work keeps the problem's values from being replaced. Non-zero with an error
+ * set when they are being replaced just now. */
+int problem_begin(problem_object *self);
+void problem_end(problem_object *self);
 
 /* Raises the Python exception of a failed call; an interruption has raised its own. */
 void raise_error(const cs_error *error);

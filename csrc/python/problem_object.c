@@ -33,16 +33,18 @@ out:
     return result;
 }
 
-/* (count, rows, dof_i, dof_j, J or None, bodies or None, b, set, parameters) */
+/* (count, rows, dof_i, dof_j, J or None, bodies or None, b, set, parameters, compliance or None) */
 static int add_blocks(cs_problem *problem, PyObject *group)
 {
     long long count;
     int rows, dof[2], result = -1;
     const char *set;
-    PyObject *jacobian_value, *bodies_value, *b_value, *parameters_value;
+    PyObject *jacobian_value, *bodies_value, *b_value, *parameters_value, *compliance_value;
     PyArrayObject *jacobian = NULL, *bodies = NULL, *b = NULL, *parameters = NULL;
-    if (!PyArg_ParseTuple(group, "LiiiOOOsO:blocks", &count, &rows, &dof[0], &dof[1],
-                          &jacobian_value, &bodies_value, &b_value, &set, &parameters_value))
+    PyArrayObject *compliance = NULL;
+    if (!PyArg_ParseTuple(group, "LiiiOOOsOO:blocks", &count, &rows, &dof[0], &dof[1],
+                          &jacobian_value, &bodies_value, &b_value, &set, &parameters_value,
+                          &compliance_value))
         return -1;
     int per_block = cs_set_parameters(set, rows);
     b = double_array(b_value, "b");
@@ -55,6 +57,11 @@ static int add_blocks(cs_problem *problem, PyObject *group)
         if (wrong_length("J", length(jacobian), count * rows * (dof[0] + dof[1]))) goto out;
         if (wrong_length("bodies", length(bodies), 2 * count)) goto out;
     }
+    if (compliance_value != Py_None) {
+        compliance = double_array(compliance_value, "compliance");
+        if (!compliance) goto out;
+        if (wrong_length("compliance", length(compliance), count * rows)) goto out;
+    }
     if (wrong_length("b", length(b), count * rows)) goto out;
     if (per_block >= 0 && wrong_length("sets", length(parameters), count * per_block)) goto out;
     cs_blocks blocks = {
@@ -66,6 +73,7 @@ static int add_blocks(cs_problem *problem, PyObject *group)
         .b = PyArray_DATA(b),
         .set = set,
         .parameters = PyArray_DATA(parameters),
+        .compliance = compliance ? PyArray_DATA(compliance) : NULL,
     };
     cs_error error = {0};
     if (cs_problem_add_blocks(problem, &blocks, &error)) raise_error(&error);
@@ -75,6 +83,7 @@ out:
     Py_XDECREF(bodies);
     Py_XDECREF(b);
     Py_XDECREF(parameters);
+    Py_XDECREF(compliance);
     return result;
 }
 
@@ -160,6 +169,42 @@ static void problem_dealloc(problem_object *self)
     Py_DECREF(type);
 }
 
+/* ---- new values ------------------------------------------------------------------------------ */
+
+int problem_begin(problem_object *self)
+{
+    int running = atomic_load(&self->running);
+    do {
+        if (running < 0) {
+            PyErr_SetString(PyExc_RuntimeError, "the problem is being updated in another thread");
+            return -1;
+        }
+    } while (!atomic_compare_exchange_weak(&self->running, &running, running + 1));
+    return 0;
+}
+
+void problem_end(problem_object *self) { atomic_fetch_sub(&self->running, 1); }
+
+static PyObject *problem_replace(problem_object *self, PyObject *other)
+{
+    if (Py_TYPE(other) != Py_TYPE(self) || other == (PyObject *)self) {
+        PyErr_SetString(PyExc_TypeError, "replace takes another Problem");
+        return NULL;
+    }
+    int idle = 0;
+    if (!atomic_compare_exchange_strong(&self->running, &idle, -1)) {
+        PyErr_SetString(PyExc_RuntimeError, "a Solver is at work on this problem: update it when "
+                                            "the solve has ended");
+        return NULL;
+    }
+    cs_error error = {0};
+    cs_status status =
+        cs_problem_replace(self->problem, ((problem_object *)other)->problem, &error);
+    atomic_store(&self->running, 0);
+    if (status) raise_error(&error);
+    return status ? NULL : Py_NewRef(Py_None);
+}
+
 /* ---- reading back ---------------------------------------------------------------------------- */
 
 static PyObject *problem_jacobian(problem_object *self, PyObject *index)
@@ -204,6 +249,16 @@ static PyObject *problem_b(problem_object *self, PyObject *index)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     const cs_block_group *group = &self->problem->block_group[g];
     return new_doubles(group->b, group->count * group->rows);
+}
+
+static PyObject *problem_compliance(problem_object *self, PyObject *index)
+{
+    long g = PyLong_AsLong(index);
+    if (g < 0 || g >= self->problem->block_groups)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    const cs_block_group *group = &self->problem->block_group[g];
+    if (!group->compliance) return Py_NewRef(Py_None);
+    return new_doubles(group->compliance, group->count * group->rows);
 }
 
 static PyObject *problem_count_blocks(problem_object *self, PyObject *fixed_as_body)
@@ -280,6 +335,10 @@ static PyMethodDef problem_methods[] = {
      "inverse_mass(group)\n--\n\nA flat copy of a body group's inverse mass, or None."},
     {"b", (PyCFunction)(void (*)(void))problem_b, METH_O,
      "b(group)\n--\n\nA flat copy of a group's b, or None."},
+    {"compliance", (PyCFunction)(void (*)(void))problem_compliance, METH_O,
+     "compliance(group)\n--\n\nA flat copy of a group's compliance, or None."},
+    {"replace", (PyCFunction)(void (*)(void))problem_replace, METH_O,
+     "replace(other)\n--\n\nTakes the values of another Problem of the same structure."},
     {"count_blocks", (PyCFunction)(void (*)(void))problem_count_blocks, METH_O,
      "count_blocks(fixed_as_body)\n--\n\nNon-zero blocks of A, without building it."},
     {"first_immovable", (PyCFunction)(void (*)(void))problem_first_immovable, METH_NOARGS,

@@ -4,7 +4,6 @@
 #include "python/core.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 typedef struct solver_object {
@@ -148,7 +147,10 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         options.permutation = PyArray_DATA(permutation);
     }
     cs_error error = {0};
-    if (create(self, &options, &error)) {
+    if (problem_begin((problem_object *)problem) < 0) goto fail;
+    cs_status status = create(self, &options, &error);
+    problem_end((problem_object *)problem);
+    if (status) {
         raise_error(&error);
         goto fail;
     }
@@ -253,7 +255,10 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
                                             "around this callback): make one Solver for each");
         goto out;
     }
-    tuple = run(self, data_of(initial), data_of(b), data_of(parameters), args[3], args[4]);
+    if (problem_begin((problem_object *)self->problem) == 0) {
+        tuple = run(self, data_of(initial), data_of(b), data_of(parameters), args[3], args[4]);
+        problem_end((problem_object *)self->problem);
+    }
     atomic_flag_clear(&self->busy);
 out:
     Py_XDECREF(initial);

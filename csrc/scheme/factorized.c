@@ -22,11 +22,18 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     group->scaled = cs_arena_take(arena, group->count * size, cs_real_size(packed->dtype));
     group->velocity = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
     if (!group->scaled || !group->velocity) return no_memory(error);
+    if (blocks->compliance) {
+        group->compliance =
+            cs_arena_take(arena, group->count * group->rows, cs_real_size(packed->dtype));
+        if (!group->compliance) return no_memory(error);
+    }
     for (int64_t v = 0; v < group->count; v++) {
         int64_t index = packed->schedule->visit[g][v];
         cs_scaled_jacobian(problem, blocks, index, scaled);
-        if (packed->dtype == CS_F32) copy_scaled_f32(group->scaled, v * size, scaled, size);
-        else copy_scaled_f64(group->scaled, v * size, scaled, size);
+        cs_convert(packed->dtype, group->scaled, v * size, scaled, size);
+        if (group->compliance)
+            cs_convert(packed->dtype, group->compliance, v * group->rows,
+                       blocks->compliance + index * group->rows, group->rows);
         for (int side = 0; side < 2; side++) {
             int64_t at = blocks->velocity[2 * index + side];
             group->velocity[2 * v + side] = at >= 0 ? at : problem->velocities;

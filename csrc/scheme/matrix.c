@@ -62,9 +62,8 @@ static cs_status pack_group(cs_packed *packed, int g, const cs_block_matrix *mat
         group->start[v + 1] = group->start[v] + matrix->start[block + 1] - matrix->start[block];
         group->first[v + 1] = group->first[v] + in_row;
         if (share) continue;
-        const double *from = matrix->value + matrix->first[block];
-        if (packed->dtype == CS_F32) copy_values_f32(group->value, group->first[v], from, in_row);
-        else copy_values_f64(group->value, group->first[v], from, in_row);
+        cs_convert(packed->dtype, group->value, group->first[v],
+                   matrix->value + matrix->first[block], in_row);
     }
     return CS_OK;
 }

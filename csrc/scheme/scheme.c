@@ -91,8 +91,7 @@ cs_status cs_pack_common(cs_packed *packed, const unsigned char *exact, cs_arena
     return CS_OK;
 }
 
-/* to[i] = from[i], into the precision of the solve. */
-static void convert(cs_dtype dtype, void *to, int64_t at, const double *from, int64_t count)
+void cs_convert(cs_dtype dtype, void *to, int64_t at, const double *from, int64_t count)
 {
     if (dtype == CS_F64) memcpy((double *)to + at, from, sizeof(double) * (size_t)count);
     else
@@ -106,9 +105,9 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
         cs_packed_group *p = &packed->group[g];
         for (int64_t v = 0; v < p->count; v++) {
             int64_t index = packed->schedule->visit[g][v];
-            convert(packed->dtype, p->b, v * p->rows, b + p->row[v], p->rows);
-            convert(packed->dtype, p->parameter, v * p->parameters,
-                    parameters + group->first_parameter + index * p->parameters, p->parameters);
+            cs_convert(packed->dtype, p->b, v * p->rows, b + p->row[v], p->rows);
+            cs_convert(packed->dtype, p->parameter, v * p->parameters,
+                       parameters + group->first_parameter + index * p->parameters, p->parameters);
         }
     }
 }
@@ -119,10 +118,10 @@ void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
         cs_packed_group *p = &packed->group[g];
         int size = p->rows * p->rows;
         for (int64_t v = 0; v < p->count; v++) {
-            convert(packed->dtype, p->r, v * p->rows, r + p->row[v], p->rows);
+            cs_convert(packed->dtype, p->r, v * p->rows, r + p->row[v], p->rows);
             if (p->step)
-                convert(packed->dtype, p->step, v * size,
-                        step[g] + packed->schedule->visit[g][v] * size, size);
+                cs_convert(packed->dtype, p->step, v * size,
+                           step[g] + packed->schedule->visit[g][v] * size, size);
         }
     }
 }
@@ -144,7 +143,7 @@ void cs_scale_steps(cs_packed *packed, double factor)
 
 void cs_put_impulses(cs_packed *packed, const double *lambda)
 {
-    convert(packed->dtype, packed->lambda, 0, lambda, packed->problem->rows);
+    cs_convert(packed->dtype, packed->lambda, 0, lambda, packed->problem->rows);
 }
 
 void cs_get_impulses(const cs_packed *packed, double *lambda)

@@ -19,11 +19,12 @@ typedef struct cs_packed_group {
     int rows, dof[2];
     cs_set_kind set;
     int parameters;
-    int64_t *row;    /* (count): first row of the visited block in lambda */
-    void *b;         /* (count, m) */
-    void *r;         /* (count, m): diagonal of R_k, relaxation and rollback included */
-    void *parameter; /* (count, parameters) */
-    void *step;      /* (count, m, m): a full R_k instead, for blocks solved exactly; or NULL */
+    int64_t *row;     /* (count): first row of the visited block in lambda */
+    void *b;          /* (count, m) */
+    void *r;          /* (count, m): diagonal of R_k, relaxation and rollback included */
+    void *parameter;  /* (count, parameters) */
+    void *step;       /* (count, m, m): a full R_k instead, for blocks solved exactly; or NULL */
+    void *compliance; /* (count, m): diagonal of Sigma, factorized only; or NULL */
     /* factorized: G_k and where the partners' velocities are (the spare ones where immovable) */
     void *scaled;      /* (count, m d_0 + m d_1) */
     int64_t *velocity; /* (count, 2) */
@@ -87,6 +88,9 @@ static inline size_t cs_real_size(cs_dtype dtype)
 {
     return dtype == CS_F32 ? sizeof(float) : sizeof(double);
 }
+
+/* to[at + i] = from[i], into the precision of the solve. */
+void cs_convert(cs_dtype dtype, void *to, int64_t at, const double *from, int64_t count);
 
 /* Prepares what every scheme reads; `exact[g]` tells which groups get a full R_k. */
 cs_status cs_pack_common(cs_packed *packed, const unsigned char *exact, cs_arena *arena,

@@ -40,6 +40,8 @@ struct cs_solver {
     double *velocity;       /* (velocities), scratch */
     void *best;             /* (rows), precision of the solve */
     int64_t immovable_blocks, singular_blocks;
+    int64_t version; /* of the problem, as packed; -1 when packing failed */
+    cs_arena given;  /* what outlives a repacking: the order given by the caller */
     double setup_seconds;
 };
 

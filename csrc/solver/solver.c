@@ -312,10 +312,35 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
     return status;
 }
 
+/* The caller's order, copied: it is read again when the problem changes. */
+static cs_status keep_permutation(cs_solver *solver, cs_error *error)
+{
+    int64_t blocks = solver->problem->blocks;
+    if (!solver->options.permutation) return CS_OK;
+    int64_t *copy = cs_arena_take(&solver->given, blocks, sizeof(int64_t));
+    if (!copy) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    memcpy(copy, solver->options.permutation, sizeof(int64_t) * (size_t)blocks);
+    solver->options.permutation = copy;
+    return CS_OK;
+}
+
+/* Everything that depends on the problem's values; done again when they change. */
+static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    double start = cs_clock();
+    solver->version = -1;
+    solver->immovable_blocks = solver->singular_blocks = 0;
+    cs_arena_clear(&solver->arena);
+    cs_status status = build_schedule(solver, error);
+    if (!status) status = pack(solver, control, error);
+    if (!status) solver->version = solver->problem->version;
+    solver->setup_seconds = cs_clock() - start;
+    return status;
+}
+
 cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const cs_options *options,
                            const cs_control *control, cs_error *error)
 {
-    double start = cs_clock();
     *result = NULL;
     cs_solver *solver = cs_allocate(1, sizeof *solver);
     if (!solver) return cs_fail(error, CS_NO_MEMORY, "out of memory for a solver");
@@ -328,13 +353,12 @@ cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const 
     if (!status) status = check_words(&solver->options, problem, error);
     if (!status) status = check_tolerances(solver, error);
     if (!status) status = find_names(solver, error);
-    if (!status) status = build_schedule(solver, error);
-    if (!status) status = pack(solver, control, error);
+    if (!status) status = keep_permutation(solver, error);
+    if (!status) status = prepare(solver, control, error);
     if (status) {
         cs_solver_destroy(solver);
         return status;
     }
-    solver->setup_seconds = cs_clock() - start;
     *result = solver;
     return CS_OK;
 }
@@ -344,6 +368,7 @@ void cs_solver_destroy(cs_solver *solver)
     if (!solver) return;
     cs_history_release(&solver->history);
     cs_arena_clear(&solver->arena);
+    cs_arena_clear(&solver->given);
     cs_release(solver);
 }
 
@@ -386,7 +411,10 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
                           cs_error *error)
 {
     const cs_problem *problem = solver->problem;
-    cs_status status = load_data(solver, b, parameters, error);
+    cs_status status = CS_OK;
+    if (solver->version != problem->version) status = prepare(solver, control, error);
+    if (status) return status;
+    status = load_data(solver, b, parameters, error);
     if (!status && initial) status = check_finite("initial", initial, problem->rows, error);
     if (status) return status;
     if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);

@@ -1,0 +1,251 @@
+"""Matrices in their many forms: a given A, and A = J M⁻¹ Jᵀ for a J of any pattern."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import index_array, read_only, real_array
+
+Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+_COLUMNS_AT_ONCE = 256  # right-hand sides of a sparse solve
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether `matrix` is a SciPy sparse matrix or array."""
+    return hasattr(matrix, "tocsr")
+
+
+def csr_of(A: Any) -> Csr:
+    """Return copies of ``(data, indices, indptr)`` of any form of a square matrix."""
+    if isinstance(A, tuple) and len(A) == 3:
+        data = real_array("A.data", A[0])
+        indices = index_array("A.indices", A[1])
+        indptr = index_array("A.indptr", A[2])
+        for name, array in (("data", data), ("indices", indices), ("indptr", indptr)):
+            if array.ndim != 1:
+                raise ValueError(f"A.{name} has shape {array.shape}: one dimension is needed")
+        if len(indptr) == 0:
+            raise ValueError("A.indptr is empty: it has one entry more than A has rows")
+        return data.copy(), indices.copy(), indptr.copy()
+    if is_sparse(A):
+        if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+            raise ValueError(f"A has shape {A.shape}: a square matrix is needed")
+        csr = A.tocsr()
+        return csr_of((csr.data, csr.indices, csr.indptr))
+    dense = real_array("A", A)
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+        raise ValueError(f"A has shape {dense.shape}: a square matrix is needed")
+    row, column = np.nonzero(dense)
+    indptr = np.zeros(dense.shape[0] + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=dense.shape[0]), out=indptr[1:])
+    return dense[row, column], column.astype(np.int64), indptr
+
+
+class Operator:
+    """A Jacobian of any pattern with its mass matrix, ``(rows, dof)`` and ``(dof, dof)``.
+
+    Parameters
+    ----------
+    J
+        Dense or SciPy sparse, ``(rows, dof)``.
+    Minv, mass
+        One of them: flat ``(dof,)`` diagonal, ``(n, d, d)`` blocks with n d = dof, or a dense or
+        sparse ``(dof, dof)`` matrix. A sparse mass is factored (SciPy), never inverted.
+    """
+
+    def __init__(self, J: Any, Minv: Any, mass: Any) -> None:
+        if (Minv is None) == (mass is None):
+            raise TypeError("give either Minv or mass")
+        self.J = _checked_matrix("J", J)
+        self.rows, self.dof = self.J.shape
+        name = "Minv" if mass is None else "mass"
+        self._is_mass = mass is not None
+        self._matrix = _square_form(name, Minv if mass is None else mass, self.dof)
+        self._factor: Any = None
+        if self._is_mass:
+            self._factor = self._factored()
+
+    def _factored(self) -> Any:
+        """Return a function that solves with the mass, which must be positive definite."""
+        M = self._matrix
+        if not is_sparse(M) and M.ndim == 1:
+            bad = np.flatnonzero(~(M > 0))
+            if len(bad):
+                raise ValueError(f"mass[{bad[0]}] is {M[bad[0]]:g}: a mass is positive")
+            return lambda x: x / (M if x.ndim == 1 else M[:, None])
+        if is_sparse(M):
+            return _sparse_factor(M)
+        try:
+            lower = np.linalg.cholesky(M)
+        except np.linalg.LinAlgError:
+            smallest = np.linalg.eigvalsh(M)[0]
+            raise ValueError(
+                f"mass has the eigenvalue {smallest:g}: a mass is positive definite"
+            ) from None
+        return lambda x: np.linalg.solve(lower.T, np.linalg.solve(lower, x))
+
+    def apply_inverse_mass(self, x: np.ndarray) -> np.ndarray:
+        """Return M⁻¹ x for one vector or several columns."""
+        if self._is_mass:
+            return self._factor(x)
+        if not is_sparse(self._matrix) and self._matrix.ndim == 1:
+            return x * (self._matrix if x.ndim == 1 else self._matrix[:, None])
+        return self._matrix @ x
+
+    def kinetic_energy(self, u: np.ndarray) -> float:
+        """Return ½ uᵀ M u [J]; M⁻¹ must be invertible."""
+        if self._is_mass:
+            M = self._matrix
+            return 0.5 * float(u @ (M * u if not is_sparse(M) and M.ndim == 1 else M @ u))
+        if not is_sparse(self._matrix) and self._matrix.ndim == 1:
+            moving = self._matrix > 0
+            return 0.5 * float(np.sum(u[moving] ** 2 / self._matrix[moving]))
+        dense = self._matrix.toarray() if is_sparse(self._matrix) else self._matrix
+        return 0.5 * float(u @ np.linalg.lstsq(dense, u, rcond=None)[0])
+
+    def velocity_change(self, impulses: np.ndarray) -> np.ndarray:
+        """Return M⁻¹ Jᵀ λ, ``(dof,)``."""
+        return self.apply_inverse_mass(np.asarray(self.J.T @ impulses))
+
+    def delassus(self, compliance: np.ndarray | None) -> Csr:
+        """Return A = J M⁻¹ Jᵀ + Σ in compressed sparse rows."""
+        J = self.J
+        if not is_sparse(J) or (not is_sparse(self._matrix) and self._matrix.ndim == 2):
+            dense = J.toarray() if is_sparse(J) else J
+            A = dense @ self.apply_inverse_mass(dense.T)
+            A = (A + A.T) / 2
+            if compliance is not None:
+                A[np.diag_indices_from(A)] += compliance
+            return csr_of(A)
+        import scipy.sparse as sparse
+
+        if self._is_mass and is_sparse(self._matrix):
+            columns = [
+                sparse.csr_array(J @ self._factor(J[at : at + _COLUMNS_AT_ONCE].toarray().T))
+                for at in range(0, self.rows, _COLUMNS_AT_ONCE)
+            ]
+            A = sparse.hstack(columns) if columns else sparse.csr_array((0, 0))
+        elif is_sparse(self._matrix):
+            A = J @ self._matrix @ J.T
+        else:
+            diagonal = 1 / self._matrix if self._is_mass else self._matrix
+            A = J @ sparse.diags_array(diagonal) @ J.T
+        A = (A + A.T) / 2
+        if compliance is not None:
+            A = A + sparse.diags_array(compliance)
+        return csr_of(A)
+
+    def updated(self, J: Any, Minv: Any) -> Operator:
+        """Return the operator with another J or M⁻¹ of the same size; None keeps one."""
+        inverse = (None, self._matrix) if self._is_mass else (self._matrix, None)
+        new = Operator(self.J if J is None else J, *(inverse if Minv is None else (Minv, None)))
+        if new.J.shape != self.J.shape:
+            raise ValueError(f"J has shape {new.J.shape}: {self.J.shape} is kept")
+        return new
+
+    def __reduce__(self) -> tuple:
+        Minv, mass = (None, self._matrix) if self._is_mass else (self._matrix, None)
+        return Operator, (self.J, Minv, mass)
+
+
+def _checked_matrix(name: str, matrix: Any) -> Any:
+    """Return a two-dimensional matrix with finite entries: CSR array or dense, in own memory."""
+    if is_sparse(matrix):
+        from scipy.sparse import csr_array
+
+        sparse = csr_array(matrix, dtype=np.float64, copy=True)
+        bad = np.flatnonzero(~np.isfinite(sparse.data))
+        if len(bad):
+            row = int(np.searchsorted(sparse.indptr, bad[0], side="right") - 1)
+            column, value = sparse.indices[bad[0]], sparse.data[bad[0]]
+            raise ValueError(f"{name}[{row}, {column}] is {value:g}: every entry must be finite")
+        return sparse
+    dense = real_array(name, matrix).copy()
+    bad_entries = np.argwhere(~np.isfinite(dense))
+    if len(bad_entries):
+        index = tuple(int(i) for i in bad_entries[0])
+        at = ", ".join(map(str, index))
+        raise ValueError(f"{name}[{at}] is {dense[index]:g}: every entry must be finite")
+    if dense.ndim != 2 and name == "J":
+        raise ValueError(f"J has shape {dense.shape}: a matrix (rows, dof) is needed")
+    return read_only(dense)
+
+
+def _square_form(name: str, matrix: Any, dof: int) -> Any:
+    """Return a flat diagonal, a dense or a sparse symmetric ``(dof, dof)`` matrix."""
+    matrix = _checked_matrix(name, matrix)
+    if not is_sparse(matrix) and matrix.ndim == 3 and matrix.shape[1] == matrix.shape[2]:
+        matrix = _block_diagonal(matrix)
+    if not is_sparse(matrix) and matrix.shape == (dof,):
+        bad = np.flatnonzero(matrix < 0)
+        if len(bad):
+            raise ValueError(f"{name}[{bad[0]}] is {matrix[bad[0]]:g}: it is 0 or more")
+        return matrix
+    if matrix.shape != (dof, dof):
+        raise ValueError(
+            f"{name} has shape {matrix.shape}: J has {dof} columns, so ({dof},), ({dof}, {dof}) or "
+            f"blocks (n, d, d) with n d = {dof} are needed"
+        )
+    difference = abs(matrix - matrix.T)
+    largest = abs(matrix).max() if dof else 0.0
+    if dof and difference.max() > 1e-6 * largest:
+        row, column = np.unravel_index(int(difference.argmax()), (dof, dof))
+        raise ValueError(
+            f"{name}[{row}, {column}] is {matrix[row, column]:g} but {name}[{column}, {row}] is "
+            f"{matrix[column, row]:g}: it must be symmetric"
+        )
+    return matrix
+
+
+def _block_diagonal(blocks: np.ndarray) -> Any:
+    """Return the sparse matrix with these blocks on its diagonal (dense for a single one)."""
+    if len(blocks) == 1:
+        return blocks[0]
+    from scipy.sparse import bsr_array
+
+    count, size, _ = blocks.shape
+    shape = (count * size, count * size)
+    matrix = bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=shape)
+    return matrix.tocsr()
+
+
+def _sparse_factor(M: Any) -> Any:
+    """Return the solve of a sparse Cholesky-like factor; M must be positive definite."""
+    from scipy.sparse.linalg import splu
+
+    options = {"SymmetricMode": True}
+    try:
+        factor = splu(M.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    except RuntimeError:
+        raise ValueError("mass is singular: a mass is positive definite") from None
+    pivots = factor.U.diagonal()
+    if len(pivots) and pivots.min() <= 0:
+        raise ValueError(
+            f"mass has the pivot {pivots.min():g} when factored: a mass is positive definite"
+        )
+    return factor.solve
+
+
+def scalar_rows(
+    values: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    first_row: np.ndarray,
+) -> Csr:
+    """Cut rows of blocks, whose sizes may vary, into scalar rows."""
+    block_row = np.repeat(np.arange(len(rows)), np.diff(starts))
+    height, width = rows[block_row], rows[columns]
+    # Entries of all blocks in the order of `values`: block by block, row by row.
+    sizes = height * width
+    block = np.repeat(np.arange(len(columns)), sizes)
+    inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    row = first_row[block_row[block]] + inside // width[block]
+    column = first_row[columns[block]] + inside % width[block]
+    order = np.lexsort((column, row))
+    indptr = np.zeros(first_row[-1] + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=first_row[-1]), out=indptr[1:])
+    return values[order], column[order].astype(np.int64), indptr
