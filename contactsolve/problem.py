@@ -223,9 +223,8 @@ class Problem:
     @property
     def mu(self) -> np.ndarray | None:
         """Friction coefficients, ``(K,)``; None for sets without."""
-        if self._set.name != "disc":
-            return None
-        return read_only(self._set.parameters(self.contacts, self.rows)[:, 0])
+        mu = self._set.parameter("mu", self.contacts)
+        return None if mu is None else read_only(mu)
 
     @property
     def bodies(self) -> np.ndarray | None:

@@ -227,6 +227,8 @@ def _datasets(
     """The numbers of a file by path: what is stored as int32, and what as float64."""
     if problem.mu is None:
         raise ValueError("problem has no mu: FCLIB holds friction problems only")
+    if problem.sets.name != "disc":
+        raise ValueError(f"problem has the set {problem.sets.name!r}: FCLIB holds discs only")
     if problem.rows not in (2, 3):
         raise ValueError(f"problem has {problem.rows} rows a contact: FCLIB holds 2 or 3")
     data, indices, indptr = problem.delassus_csr()
