@@ -44,6 +44,13 @@ def csr_of(A: Any) -> Csr:
     return dense[row, column], column.astype(np.int64), indptr
 
 
+class Unsymmetric:
+    """A mass matrix to be taken as it is, symmetric or not: some published ones are not."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+
+
 class Operator:
     """A Jacobian of any pattern with its mass matrix, ``(rows, dof)`` and ``(dof, dof)``.
 
@@ -63,7 +70,10 @@ class Operator:
         self.rows, self.dof = self.J.shape
         name = "Minv" if mass is None else "mass"
         self._is_mass = mass is not None
-        self._matrix = _square_form(name, Minv if mass is None else mass, self.dof)
+        self._symmetric = not isinstance(mass, Unsymmetric)
+        if isinstance(mass, Unsymmetric):
+            mass = mass.matrix
+        self._matrix = _square_form(name, Minv if mass is None else mass, self.dof, self._symmetric)
         self._factor: Any = None
         if self._is_mass:
             self._factor = self._factored()
@@ -77,7 +87,7 @@ class Operator:
                 raise ValueError(f"mass[{bad[0]}] is {M[bad[0]]:g}: a mass is positive")
             return lambda x: x / (M if x.ndim == 1 else M[:, None])
         if is_sparse(M):
-            return _sparse_factor(M)
+            return _sparse_factor(M, self._symmetric)
         try:
             lower = np.linalg.cholesky(M)
         except np.linalg.LinAlgError:
@@ -116,7 +126,7 @@ class Operator:
         if not is_sparse(J) or (not is_sparse(self._matrix) and self._matrix.ndim == 2):
             dense = J.toarray() if is_sparse(J) else J
             A = dense @ self.apply_inverse_mass(dense.T)
-            A = (A + A.T) / 2
+            A = (A + A.T) / 2 if self._symmetric else A
             if compliance is not None:
                 A[np.diag_indices_from(A)] += compliance
             return csr_of(A)
@@ -133,21 +143,27 @@ class Operator:
         else:
             diagonal = 1 / self._matrix if self._is_mass else self._matrix
             A = J @ sparse.diags_array(diagonal) @ J.T
-        A = (A + A.T) / 2
+        A = (A + A.T) / 2 if self._symmetric else A
         if compliance is not None:
             A = A + sparse.diags_array(compliance)
         return csr_of(A)
 
+    def _inverse_or_mass(self) -> tuple[Any, Any]:
+        """Return the arguments Minv and mass that made this operator."""
+        if not self._is_mass:
+            return self._matrix, None
+        return None, self._matrix if self._symmetric else Unsymmetric(self._matrix)
+
     def updated(self, J: Any, Minv: Any) -> Operator:
         """Return the operator with another J or M⁻¹ of the same size; None keeps one."""
-        inverse = (None, self._matrix) if self._is_mass else (self._matrix, None)
+        inverse = self._inverse_or_mass()
         new = Operator(self.J if J is None else J, *(inverse if Minv is None else (Minv, None)))
         if new.J.shape != self.J.shape:
             raise ValueError(f"J has shape {new.J.shape}: {self.J.shape} is kept")
         return new
 
     def __reduce__(self) -> tuple:
-        Minv, mass = (None, self._matrix) if self._is_mass else (self._matrix, None)
+        Minv, mass = self._inverse_or_mass()
         return Operator, (self.J, Minv, mass)
 
 
@@ -174,7 +190,7 @@ def _checked_matrix(name: str, matrix: Any) -> Any:
     return read_only(dense)
 
 
-def _square_form(name: str, matrix: Any, dof: int) -> Any:
+def _square_form(name: str, matrix: Any, dof: int, symmetric: bool) -> Any:
     """Return a flat diagonal, a dense or a sparse symmetric ``(dof, dof)`` matrix."""
     matrix = _checked_matrix(name, matrix)
     if not is_sparse(matrix) and matrix.ndim == 3 and matrix.shape[1] == matrix.shape[2]:
@@ -189,6 +205,8 @@ def _square_form(name: str, matrix: Any, dof: int) -> Any:
             f"{name} has shape {matrix.shape}: J has {dof} columns, so ({dof},), ({dof}, {dof}) or "
             f"blocks (n, d, d) with n d = {dof} are needed"
         )
+    if not symmetric:
+        return matrix
     difference = abs(matrix - matrix.T)
     largest = abs(matrix).max() if dof else 0.0
     if dof and difference.max() > 1e-6 * largest:
@@ -212,10 +230,12 @@ def _block_diagonal(blocks: np.ndarray) -> Any:
     return matrix.tocsr()
 
 
-def _sparse_factor(M: Any) -> Any:
-    """Return the solve of a sparse Cholesky-like factor; M must be positive definite."""
+def _sparse_factor(M: Any, symmetric: bool) -> Any:
+    """Return the solve of a sparse factor; a symmetric M must be positive definite."""
     from scipy.sparse.linalg import splu
 
+    if not symmetric:
+        return splu(M.tocsc()).solve
     options = {"SymmetricMode": True}
     try:
         factor = splu(M.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)

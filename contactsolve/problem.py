@@ -537,6 +537,17 @@ class Problem:
             return inverse * impulse
         return np.einsum("nij,nj->ni", inverse, impulse)
 
+    def kinetic_energy(self, velocity: np.ndarray) -> float:
+        """Return ½ uᵀ M u of the bodies that can move [J], for ungrouped problems."""
+        if self._operator is not None:
+            return self._operator.kinetic_energy(velocity)
+        inverse = self.Minv
+        if inverse.ndim == 2:
+            moving = inverse > 0
+            return 0.5 * float(np.sum(velocity[moving] ** 2 / inverse[moving]))
+        momentum = np.einsum("nij,nj->ni", np.linalg.pinv(inverse, hermitian=True), velocity)
+        return 0.5 * float(np.sum(momentum * velocity))
+
     def contact_velocity(self, velocity: np.ndarray) -> np.ndarray:
         """Return J u, ``(K, m)`` [m/s], immovable bodies included, for ungrouped problems."""
         shape = self._groups[0].shape

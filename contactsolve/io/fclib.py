@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contactsolve import sets
+from contactsolve._matrices import Unsymmetric
 from contactsolve.problem import Problem
 
 __all__ = ["FclibFile", "FclibPoint", "read_fclib", "write_fclib"]
@@ -368,6 +369,8 @@ class _Reader:
                         f"this {kind} problem has bilateral constraints (/fclib_{kind}/{name}), "
                         "which are not supported"
                     )
+            if kind == "local" and "fclib_local/vectors/mu_r" in self.file:
+                raise self.error("this is a local rolling friction problem, not supported")
             return kind
         found = [name for name in self.file if name.startswith("fclib_")]
         if found:
@@ -401,7 +404,7 @@ class _Reader:
         sparse = _import_sparse()
         root, rows = f"fclib_{kind}", self.rows(kind)
         M, dof, _ = self.matrix(f"{root}/M", square=True)
-        H, height, width = self.matrix(f"{root}/H")
+        transposed, height, width = self.matrix(f"{root}/H")
         if height != dof or width % rows:
             raise self.error(
                 f"/{root}/H is {height} x {width}: expected {dof} rows, as M, and a multiple of "
@@ -415,8 +418,8 @@ class _Reader:
         if kind.endswith("rolling"):
             mu_r = self.vector(f"{root}/vectors/mu_r", contacts, "the number of contacts")
             friction = {"sets": sets.rolling(mu, mu_r)}
-        mass = self._whole(sparse.csr_array(M, shape=(dof, dof)))
-        J = sparse.csr_array(sparse.csr_array(H, shape=(height, width)).T)
+        mass = Unsymmetric(self._whole(sparse.csr_array(M, shape=(dof, dof))))
+        J = sparse.csr_array(sparse.csr_array(transposed, shape=(height, width)).T)
         return Problem.from_state(
             J,
             mass,

@@ -43,6 +43,10 @@ void raise_error(const cs_error *error);
 PyArrayObject *double_array(PyObject *value, const char *name);
 PyArrayObject *int64_array(PyObject *value, const char *name);
 
+/* inspect(problem, impulses, xi, parameters, largest_b, tolerance) -> (activity (rows), natural map,
+ * scaled natural map, infeasibility (blocks each)) */
+PyObject *core_inspect(PyObject *module, PyObject *args);
+
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */
 PyObject *new_doubles(const double *values, int64_t count);
 
