@@ -188,8 +188,8 @@ class Result:
         problem, state = self.problem, self.problem.state
         if state is None:
             raise AttributeError(
-                "velocities needs a problem built by Problem.from_state: others do not know u; "
-                "residual_velocities is A λ + b"
+                "velocities needs a problem built by Problem.from_state and not updated since: "
+                "others do not know u; residual_velocities is A λ + b"
             )
         return problem.contact_velocity(state.free_velocity + self.body_velocity_change) + (
             state.drive

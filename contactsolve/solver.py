@@ -239,7 +239,9 @@ class Solver:
         elif stop != "natural_map":
             self._asked = f"{stop} <= {atol}"
         self._columns: tuple[str, ...] = described.pop("columns")
+        self._told = (tuple(described), method, scheme)
         self._info = _info(described, problem, method, scheme)
+        self._updates = problem.updates
 
     @property
     def info(self) -> dict[str, Any]:
@@ -293,7 +295,15 @@ class Solver:
         finally:
             if bar is not None:
                 bar.close()
+        if self._updates != problem.updates:
+            self._describe_again()
         return self._result(answer, b, parameters)
+
+    def _describe_again(self) -> None:
+        """Tell of the problem's new values: which contacts are immovable, how long set-up took."""
+        described, (names, method, scheme) = self._core.describe(), self._told
+        self._info = _info({n: described[n] for n in names}, self.problem, method, scheme)
+        self._updates = self.problem.updates
 
     def _notifier(self, callback: Callable[[State], object]) -> Callable[..., None]:
         split = self.problem.split

@@ -30,7 +30,8 @@ typedef struct problem_object {
     atomic_int running; /* solvers at work on it; -1 while its values are being replaced */
 } problem_object;
 
-/* A solver that is at work keeps the problem's values from being replaced. Non-zero with an error
+/* Whoever reads a problem with the GIL released, a solver at work above all, keeps its values from
+ * being replaced. Non-zero with an error
  * set when they are being replaced just now. */
 int problem_begin(problem_object *self);
 void problem_end(problem_object *self);
