@@ -117,14 +117,8 @@ class Energy:
 def activity(result: Result) -> np.ndarray:
     """Return what each contact does, or each row of other blocks; see `Result.active`."""
     codes, *_ = _inspect(result)
-    return _words(result, codes)
-
-
-def _words(result: Result, codes: np.ndarray) -> np.ndarray:
     words = _ACTIVITIES[codes].reshape(result.impulses.shape)
-    if _is_contact(result):
-        return words[:, 0] if words.size else words.reshape(len(words), -1)[:, :0].reshape(-1)
-    return words
+    return words[:, 0] if _is_contact(result) else words
 
 
 def _is_contact(result: Result) -> bool:

@@ -136,8 +136,9 @@ class Solver:
         With ``stop="natural_map"``: converged when every coupled set s has
         ``Δ_s <= atol + rtol (|λ_s| + ρ_s max|b|)``. Both None: exactly `max_iterations` sweeps.
     stop
-        The measure that decides. ``"delta_element"`` and ``"delta_norm"`` hold rtol and atol as S2's
-        T_rel and T_abs; other measures than these and ``"natural_map"`` are compared with `atol`.
+        The measure that decides. ``"delta_element"`` and ``"delta_norm"`` hold rtol and atol
+        as S2's T_rel and T_abs; other measures than these and ``"natural_map"`` are compared with
+        `atol`.
     check_every
         Measures that cost about a sweep are evaluated every so many iterations.
     max_iterations
@@ -201,6 +202,7 @@ class Solver:
         adjacent = isinstance(averaging, str)
         if adjacent and averaging != "adjacent":
             raise ValueError(f"averaging: {averaging!r} is unknown; known: adjacent, or a number")
+        weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
         try:
             self._core = _core.Solver(
                 problem._core,
@@ -213,7 +215,7 @@ class Solver:
                 number,
                 bound,
                 relaxation,
-                1.0 if averaging is None or adjacent else averaging,
+                weight,
                 adjacent,
                 rollback,
                 rollback_growth,
