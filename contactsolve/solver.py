@@ -201,6 +201,7 @@ class Solver:
         weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
         if adjacent and averaging != "adjacent":
             raise ValueError(f"averaging: {averaging!r} is unknown; known: adjacent, or a number")
+        weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
         try:
             self._core = _core.Solver(
                 problem._core,

@@ -56,7 +56,7 @@ def b_of_state(
     free = u + problem.apply_inverse_mass(h)
     before = problem.contact_velocity(u) + chi
     b = problem.contact_velocity(free) + chi + epsilon * before + extra
-    return b, InitialState(read_only(u.copy()), read_only(free), read_only(chi))
+    return b, InitialState(*(read_only(np.array(part)) for part in (u, h, free, chi)))
 
 
 def _restitution_rows(value: Any, contacts: int, rows: int) -> np.ndarray:

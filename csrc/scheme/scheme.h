@@ -51,8 +51,9 @@ typedef struct cs_sweep_stats {
     int64_t unfinished; /* block solves given up before rounding */
 } cs_sweep_stats;
 
-/* Steps after which the solution of a block's own problem is given up. */
-enum { CS_INNER_STEPS = 2000 };
+/* Steps after which the solution of a block's own problem is given up, and after how many it
+ * is asked whether they get smaller. */
+enum { CS_INNER_STEPS = 5000, CS_INNER_PATIENCE = 100 };
 
 typedef struct cs_packed {
     const cs_problem *problem;
