@@ -408,3 +408,11 @@ class TestShippedData:
         assert "Apache License" in (folder / "LICENSE.fclib").read_text(encoding="utf-8")
         for name in cs.data.names():
             assert name in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_other_friction_than_coulombs_is_not_written(tmp_path):
+    pytest.importorskip("h5py")
+    problem = cs.Problem.from_delassus(np.eye(3), np.ones((1, 3)), sets=cs.sets.box_friction(0.5))
+    with pytest.raises(ValueError, match="'box_friction': FCLIB holds discs only"):
+        cs.io.write_fclib(tmp_path / "box.hdf5", problem)
+    assert not list(tmp_path.iterdir())
