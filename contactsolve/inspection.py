@@ -18,9 +18,9 @@ __all__ = ["Check", "Energy", "activity", "check", "energy"]
 # As the C library numbers them (cs_activity).
 _ACTIVITIES = np.array(["open", "stick", "slide", "free", "low", "high"])
 
-# Impulses below this part of their scale count as none, however exact the result; of results that
-# are less exact, those below twice what was reached, and at most the last.
-_EXACT, _ROUGH = 1e-12, 1e-3
+# Impulses below a part of their scale count as none: this many times the scaled natural map of the
+# result, because an iteration is a few of its steps away from where it goes, within limits.
+_STEPS_AWAY, _EXACT, _ROUGH = 10.0, 1e-12, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def check(result: Result, count: int) -> Check:
 
 
 def _inspect(result: Result) -> tuple[np.ndarray, ...]:
-    reached = 2.0 * result.natural_map_scaled
+    reached = _STEPS_AWAY * result.natural_map_scaled
     tolerance = min(max(reached, _EXACT), _ROUGH) if np.isfinite(reached) else _ROUGH
     b = _b(result)
     return _core.inspect(

@@ -154,9 +154,9 @@ class Result:
 
         Of boxes and free blocks, what holds each row: ``"free"``, ``"low"`` or ``"high"``,
         ``(K, m)``. Judged by where the step λ − ρξ arrives: at or below zero along the normal
-        (open), beyond the friction bound (slide), at a bound (low, high). Steps that miss it by
-        less than the accuracy of the result, measured in the scale of their set, count as there:
-        a contact on the edge between sticking and sliding sticks. A frictionless contact slides
+        (open), beyond the friction bound (slide), at a bound (low, high). What is less than ten
+        times the natural map of the result, each in the scale of its set, counts as nothing: a
+        contact on the edge between sticking and sliding sticks. A frictionless contact slides
         where it moves along its tangents; one that rolls without sliding sticks.
         """
         return inspection.activity(self)

@@ -19,7 +19,7 @@ void cs_measure_change(cs_state *state, const double *old, const double *updated
     for (int64_t i = 0; i < state->problem->rows; i++) {
         double change = fabs(updated[i] - old[i]);
         double here = ratio(change, fabs(old[i]) * state->rtol + state->atol);
-        if (!(here <= element)) element = here;
+        if (here > element || isnan(here)) element = here;
         change_square += change * change;
         old_square += old[i] * old[i];
     }

@@ -12,7 +12,7 @@ double cs_block_infeasibility(const cs_state *state, const cs_block_group *group
     for (int i = 0; i < group->rows; i++) {
         double change = lambda[i] - z[i], *sum = &square[group->coupled_set[i]];
         *sum += change * change;
-        if (!(*sum <= largest)) largest = *sum;
+        if (*sum > largest || isnan(*sum)) largest = *sum;
     }
     return sqrt(largest);
 }
@@ -46,7 +46,7 @@ static double block_dissipation_gap(const cs_state *state, const cs_block_group 
     for (int s = 1; s < CS_MAX_ROWS; s++) {
         double mu = cs_friction_of(state, group, index, s);
         double gap = fabs(work[s] + mu * lambda[0] * sqrt(square[s]));
-        if (!(gap <= largest)) largest = gap;
+        if (gap > largest || isnan(gap)) largest = gap;
     }
     return largest;
 }
@@ -61,7 +61,7 @@ static double largest(cs_state *state, int contacts,
         if (contacts && !group->set->contact) continue;
         for (int64_t k = 0; k < group->count; k++) {
             double value = of_block(state, group, k);
-            if (!(value <= most)) most = value;
+            if (value > most || isnan(value)) most = value;
         }
     }
     return most;

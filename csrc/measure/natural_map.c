@@ -24,7 +24,7 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
             count++;
         }
         double change = fabs(lambda[i] - z[i]);
-        if (!(change <= set->impulse)) set->impulse = change; /* keeps a NaN */
+        if (change > set->impulse || isnan(change)) set->impulse = change; /* keeps a NaN */
         set->norm_square += lambda[i] * lambda[i];
     }
     return count;

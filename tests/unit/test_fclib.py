@@ -393,7 +393,7 @@ def test_an_existing_file_is_kept_unless_told_otherwise(tmp_path):
 
 def test_problems_the_format_cannot_hold(tmp_path):
     with pytest.raises(
-        ValueError, match="has the set 'half_line': FCLIB holds friction problems only"
+        ValueError, match="has the set 'half_line': FCLIB holds Coulomb and rolling"
     ):
         cs.io.write_fclib(tmp_path / "a.hdf5", cs.scenarios.ball_grid(2, rows=1))
     assert not list(tmp_path.iterdir())
@@ -508,3 +508,10 @@ def test_global_files_that_are_wrong(tmp_path):
     rolling = cs.io.read_fclib(GLOBAL[1])
     with pytest.raises(ValueError, match="rolling friction in global problems only"):
         cs.io.write_fclib(tmp_path / "a.hdf5", rolling, kind="local")
+
+
+def test_other_friction_than_coulombs_is_not_written(tmp_path):
+    problem = cs.Problem.from_delassus(np.eye(3), np.ones((1, 3)), sets=cs.sets.box_friction(0.5))
+    with pytest.raises(ValueError, match="'box_friction': FCLIB holds Coulomb and rolling"):
+        cs.io.write_fclib(tmp_path / "box.hdf5", problem)
+    assert not list(tmp_path.iterdir())
