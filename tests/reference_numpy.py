@@ -149,11 +149,13 @@ class ProblemArrays:
     """The arrays a user hands over; the tests pass the same ones to the package and to here.
 
     J (K, 2, m, d), Minv (n, d, d) or (n, d), b (K, m), bodies (K, 2) with -1 the fixed world,
-    mu (K,) for the disc and box friction, mu and mu_r for rolling, lo and hi (K, m) for the box.
+    mu (K,) for the disc and box friction, mu and mu_r for rolling, lo and hi (K, m) for the box,
+    compliance (K, m). For one of several groups on bodies of different d, J may be a pair
+    (K, m, d_i), (K, m, d_j), and Minv is None.
     """
 
-    J: np.ndarray
-    Minv: np.ndarray
+    J: np.ndarray | tuple[np.ndarray, np.ndarray]
+    Minv: np.ndarray | None
     b: np.ndarray
     bodies: np.ndarray
     set_name: str
@@ -161,6 +163,7 @@ class ProblemArrays:
     lo: np.ndarray | None = None
     hi: np.ndarray | None = None
     mu_r: np.ndarray | None = None
+    compliance: np.ndarray | None = None
 
     def constraint_sets(self) -> list[ConstraintSet]:
         contacts, rows = self.b.shape
@@ -198,7 +201,10 @@ class ProblemArrays:
 
 @dataclass(frozen=True)
 class ReferenceProblem:
-    """A problem in dense form; `jacobian` and `inverse_mass` are None where A itself was given."""
+    """A problem in dense form; `jacobian` and `inverse_mass` are None where A itself was given.
+
+    `compliance` is the diagonal of Sigma, already part of A.
+    """
 
     A: np.ndarray
     b: np.ndarray
@@ -206,20 +212,39 @@ class ReferenceProblem:
     sets: list[ConstraintSet]
     jacobian: np.ndarray | None = None
     inverse_mass: np.ndarray | None = None
+    compliance: np.ndarray | float = 0.0
 
     @classmethod
     def from_arrays(cls, *groups: ProblemArrays) -> ReferenceProblem:
-        """Section 1: A = J M^-1 J^T. Several groups act on the bodies of the first one's Minv."""
-        inverse_mass = dense_inverse_mass(groups[0].Minv)
-        body_count, dof = groups[0].Minv.shape[:2]
-        jacobian = np.vstack([dense_jacobian(group, body_count * dof) for group in groups])
+        """Several groups on the bodies of the first one's Minv."""
+        return cls.from_groups([groups[0].Minv], groups)
+
+    @classmethod
+    def from_groups(
+        cls, inverse_masses: Sequence[np.ndarray], groups: Sequence[ProblemArrays]
+    ) -> ReferenceProblem:
+        """Section 1: A = J M^-1 J^T + Sigma, bodies and contacts numbered through their groups."""
+        dofs = [minv.shape[1] for minv in inverse_masses for _ in minv]
+        spans = block_slices(dofs)
+        inverse_mass = np.zeros((sum(dofs), sum(dofs)))
+        singles = [one for minv in inverse_masses for one in minv]
+        for span, one in zip(spans, singles, strict=True):
+            inverse_mass[span, span] = np.diag(one) if one.ndim == 1 else one
+        jacobian = np.vstack([dense_jacobian(group, spans, sum(dofs)) for group in groups])
+        sigma = np.concatenate(
+            [
+                np.zeros(group.b.size) if group.compliance is None else group.compliance.ravel()
+                for group in groups
+            ]
+        )
         return cls(
-            A=jacobian @ inverse_mass @ jacobian.T,
+            A=jacobian @ inverse_mass @ jacobian.T + np.diag(sigma),
             b=np.concatenate([group.b.ravel() for group in groups]),
             blocks=block_slices([row for group in groups for row in block_rows(group.b)]),
             sets=[one for group in groups for one in group.constraint_sets()],
             jacobian=jacobian,
             inverse_mass=inverse_mass,
+            compliance=sigma,
         )
 
     @classmethod
@@ -257,25 +282,16 @@ def block_slices(rows: Sequence[int]) -> list[slice]:
     return [slice(int(end) - count, int(end)) for end, count in zip(ends, rows, strict=True)]
 
 
-def dense_inverse_mass(minv: np.ndarray) -> np.ndarray:
-    """M^-1 of all bodies as one block-diagonal matrix, from blocks (n, d, d) or diagonals."""
-    body_count, dof = minv.shape[:2]
-    dense = np.zeros((body_count * dof, body_count * dof))
-    for body in range(body_count):
-        span = slice(body * dof, (body + 1) * dof)
-        dense[span, span] = np.diag(minv[body]) if minv.ndim == 2 else minv[body]
-    return dense
-
-
-def dense_jacobian(arrays: ProblemArrays, columns: int) -> np.ndarray:
+def dense_jacobian(arrays: ProblemArrays, spans: list[slice], columns: int) -> np.ndarray:
     """J of all contacts; the world has no columns, and a body may be both partners."""
-    contacts, _, rows, dof = arrays.J.shape
+    contacts, rows = arrays.b.shape
     dense = np.zeros((contacts * rows, columns))
     for k in range(contacts):
         for side in range(2):
             body = arrays.bodies[k, side]
             if body >= 0:
-                dense[k * rows : (k + 1) * rows, body * dof : (body + 1) * dof] += arrays.J[k, side]
+                block = arrays.J[side][k] if isinstance(arrays.J, tuple) else arrays.J[k, side]
+                dense[k * rows : (k + 1) * rows, spans[body]] += block
     return dense
 
 
@@ -424,7 +440,8 @@ def sweep(
         if w is None:
             xi = problem.A[rows] @ seen + problem.b[rows]
         else:
-            xi = problem.jacobian[rows] @ w + problem.b[rows]
+            sigma = np.broadcast_to(problem.compliance, len(problem.b))
+            xi = problem.jacobian[rows] @ w + sigma[rows] * seen[rows] + problem.b[rows]
         old = lam[rows].copy()
         old_normal = old[0] if bound == "previous" else None
         one, W = problem.sets[k], problem.diagonal_block(k)

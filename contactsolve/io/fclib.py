@@ -251,7 +251,8 @@ def _kind_to_write(problem: Problem, kind: str) -> str:
     rolling = problem.sets.name == "rolling"
     if problem.sets.name not in ("disc", "rolling"):
         raise ValueError(
-            f"problem has the set {problem.sets.name!r}: FCLIB holds Coulomb and rolling friction only"
+            f"problem has the set {problem.sets.name!r}: FCLIB holds Coulomb and rolling "
+            "friction only"
         )
     state, mass = problem.state, problem.mass_matrix
     whole = mass is not None and state is not None and not np.any(state.velocity)

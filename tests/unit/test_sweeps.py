@@ -1,20 +1,27 @@
-"""Every scheme, solver, set and precision against the NumPy reference after 1, 2 and 3 sweeps.
-
-The tolerances are relative to the largest value compared: a sweep of these problems rounds a few
-dozen times per row, and the step of a free block goes through the inverse of A_kk.
-"""
+"""Every scheme, solver, set and precision against the NumPy reference after 1, 2 and 3 sweeps."""
 
 from __future__ import annotations
 
 import itertools
-import zlib
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
+from agreement import (
+    DTYPES,
+    EXACTLY,
+    SCHEMES,
+    SOLVERS,
+    TOLERANCE,
+    amplification,
+    assert_close,
+    case_name,
+    generator,
+    package_set,
+    pairwise,
+)
 from reference_numpy import (
-    Free,
     ProblemArrays,
     ReferenceProblem,
     measures,
@@ -24,10 +31,6 @@ from reference_numpy import (
     slightly_unsymmetric,
 )
 
-TOLERANCE = {"float64": 2e-12, "float32": 5e-6}
-SOLVERS = ("jacobi", "gauss_seidel")
-SCHEMES = ("matrix", "factorized")
-DTYPES = tuple(TOLERANCE)
 SET_ROWS = [
     *(("free", rows) for rows in range(1, 7)),
     *(("box", rows) for rows in range(1, 7)),
@@ -46,16 +49,6 @@ MEASURES = (
     "infeasibility",
 )
 OF_CONTACTS = ("penetration", "complementarity", "dissipation_gap")
-EXACTLY = {"rtol": None, "atol": None, "rollback": 0}
-
-
-def generator(*key) -> np.random.Generator:
-    """A generator of its own for each case, so that no case depends on which others ran."""
-    return np.random.default_rng(zlib.crc32(repr(key).encode()))
-
-
-def package_set(arrays: ProblemArrays):
-    return getattr(cs.sets, arrays.set_name)(**arrays.set_parameters())
 
 
 def package_problem(arrays: ProblemArrays) -> cs.Problem:
@@ -69,28 +62,6 @@ def recorded_measures(arrays: ProblemArrays) -> tuple[str, ...]:
         return MEASURES
     has_cone = arrays.set_name != "box_friction"
     return (*MEASURES, *OF_CONTACTS, *(("fclib_error",) if has_cone else ()))
-
-
-def assert_close(got, wanted, tolerance: float, what: str, size: float = 0.0) -> None:
-    """Equal up to `tolerance` times the largest wanted value or `size`; NaN where wanted."""
-    got, wanted = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
-    assert got.shape == wanted.shape, what
-    scale = max(size, float(np.nanmax(np.abs(wanted), initial=0.0)))
-    np.testing.assert_allclose(got, wanted, rtol=0.0, atol=tolerance * scale, err_msg=what)
-
-
-def amplification(reference: ReferenceProblem) -> float:
-    """By how much solving its worst free block exactly may magnify rounding: its condition.
-
-    The tolerances leave two digits for everything else, so that the first hundred is theirs.
-    """
-    blocks = [
-        reference.diagonal_block(k)
-        for k, one in enumerate(reference.sets)
-        if isinstance(one, Free) and not reference.immovable(k)
-    ]
-    regular = [block for block in blocks if np.linalg.matrix_rank(block) == len(block)]
-    return max([1.0, *(np.linalg.cond(block) / 100.0 for block in regular)])
 
 
 def assert_sweeps_agree(
@@ -222,28 +193,7 @@ OPTION_VALUES = {
 }
 
 
-def option_cases() -> list[dict]:
-    """Random combinations, drawn until every pair of values of two options has occurred."""
-    missing = {
-        ((first, i), (second, j))
-        for first, second in itertools.combinations(OPTION_VALUES, 2)
-        for i in range(len(OPTION_VALUES[first]))
-        for j in range(len(OPTION_VALUES[second]))
-    }
-    rng = np.random.default_rng(3)
-    cases = []
-    while missing:
-        drawn = {name: int(rng.integers(len(values))) for name, values in OPTION_VALUES.items()}
-        missing -= set(itertools.combinations(drawn.items(), 2))
-        cases.append({name: OPTION_VALUES[name][index] for name, index in drawn.items()})
-    return cases
-
-
-def case_name(case: dict) -> str:
-    return "-".join("".join(str(value).split()) for value in case.values())
-
-
-@pytest.mark.parametrize("case", option_cases(), ids=case_name)
+@pytest.mark.parametrize("case", pairwise(OPTION_VALUES, 3), ids=case_name)
 def test_options_in_pairs(case):
     case = dict(case)
     (set_name, rows), dof = case.pop("set_rows"), case.pop("dof")
