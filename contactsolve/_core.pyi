@@ -54,7 +54,7 @@ class Solver:
         record_every: int,
         quality_r: float,
         threads: int,
-        seed: int,
+        order_options: tuple[Any, ...],
     ) -> Solver: ...
     def solve(
         self,

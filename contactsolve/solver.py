@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from . import _core
+from .orders import chosen
 from .problem import Problem
 from .result import History, Result
 from .sets import Set
@@ -38,6 +39,7 @@ class Options(TypedDict, total=False):
     max_iterations: int
     dtype: Any
     threads: int | None
+    parts: int
     record: Iterable[str]
     record_every: int
     quality_r: float
@@ -103,8 +105,9 @@ class Solver:
         How Aλ + b is had: ``"matrix"`` (A built or given), ``"factorized"`` (A never formed), or
         ``"auto"``, the one with fewer multiplications a sweep (S1 Table 3.1).
     order
-        The contacts' order in a sweep: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`) or a
-        permutation ``(K,)``. Jacobi's result does not depend on it.
+        The contacts' order in a sweep: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`),
+        ``"colored"``, ``"ranges"``, an object of `contactsolve.orders`, or a permutation ``(K,)``.
+        Jacobi's result does not depend on it.
     local
         ``"auto"`` solves blocks of free rows exactly and projects others, ``"projected"`` projects
         all, ``"exact"`` insists on free blocks only. ``"block"`` solves each block's own problem
@@ -144,7 +147,10 @@ class Solver:
     dtype
         ``"float64"`` or ``"float32"`` sweeps. Measures are always taken in float64.
     threads
-        Threads for Jacobi; None for as many as pay. Results do not depend on it.
+        Threads for stages that allow it (Jacobi, colours, ranges); None for as many as pay. Results
+        do not depend on it.
+    parts
+        Into how many ranges the orders ``"ranges"`` and `orders.relaxed` cut. Results depend on it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
     quality_r
@@ -187,6 +193,7 @@ class Solver:
         max_iterations: int = 1000,
         dtype: Any = "float64",
         threads: int | None = None,
+        parts: int = 8,
         record: Iterable[str] = ("residual", "natural_map"),
         record_every: int = 1,
         quality_r: float = 100.0,
@@ -195,7 +202,7 @@ class Solver:
         if not isinstance(problem, Problem):
             raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
         self.problem = problem
-        named = isinstance(order, str)
+        visits = chosen(order)
         word, number = (r_factor, 0.0) if isinstance(r_factor, str) else (None, r_factor)
         adjacent = isinstance(averaging, str)
         weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
@@ -207,8 +214,8 @@ class Solver:
                 problem._core,
                 method,
                 scheme,
-                order if named else "auto",
-                None if named else order,
+                visits.name,
+                visits.permutation,
                 local,
                 word,
                 number,
@@ -228,7 +235,7 @@ class Solver:
                 record_every,
                 quality_r,
                 0 if threads is None else threads,
-                _seed(rng) if named and order == "random" else 0,
+                visits.options(_seed(rng) if visits.name == "random" else 0, parts),
             )
         except (TypeError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in _KINDS}
@@ -434,6 +441,7 @@ _KINDS = {
     "record_every": "int",
     "quality_r": "float",
     "threads": "int",
+    "parts": "int",
 }
 _WANTED = {"str": "a name", "float": "a number", "int": "an integer"}
 _OPTIONAL = {"averaging", "rtol", "atol", "threads"}

@@ -119,9 +119,24 @@ CS_PUBLIC int cs_set_is_contact(const char *set);
 
 enum { CS_MAX_COLUMNS = 32 }; /* measures that one history can record */
 
+/* What the orders take; each reads what concerns it. */
+typedef struct cs_order_options {
+    uint64_t seed;              /* random */
+    const int64_t *permutation; /* given: the blocks (K) as they are to be visited */
+    int parts;                  /* into which concurrent stages are cut */
+    int fixed_as_body;          /* colored: immovable bodies of the problem conflict, as in S1 */
+    int balanced;               /* colored: the least used free colour, not the lowest */
+    int64_t colors;        /* balanced: how many; 0: the highest edge degree, -1: as greedy finds */
+    int multiple_of_parts; /* balanced: round the number of colours up */
+    int64_t unsafe_below;  /* colored: colours of fewer blocks are merged into an unsafe stage, */
+    int unsafe_simultaneous; /* whose blocks do not see each other (else: parts at once) */
+    int unsafe_first;        /* and which comes first, not last */
+} cs_order_options;
+
 typedef struct cs_options {
     const char *method, *scheme, *order; /* cs_*_name, or "auto" */
-    const char *local;                   /* "auto", "projected", "exact", "block" */
+    cs_order_options order_options;
+    const char *local;    /* "auto", "projected", "exact", "block" */
     const char *r_factor; /* "local", "block", "global", or NULL: r_value on every row */
     double r_value;
     const char *bound;      /* friction bound from the "current" or the "previous" normal impulse */
@@ -136,10 +151,8 @@ typedef struct cs_options {
     int64_t check_every, max_iterations, record_every;
     const char *const *record; /* names of the measures to record */
     int records;
-    double quality_r;           /* R_const of the measure `quality` */
-    int threads;                /* 0: as many as pay */
-    uint64_t seed;              /* of the order "random" */
-    const int64_t *permutation; /* an order of one's own (K), or NULL */
+    double quality_r; /* R_const of the measure `quality` */
+    int threads;      /* 0: as many as pay */
 } cs_options;
 
 CS_PUBLIC cs_options cs_options_default(void);
@@ -191,6 +204,7 @@ typedef struct cs_result {
 typedef struct cs_solver_info {
     const char *method, *scheme, *order, *local, *dtype;
     int threads, columns;
+    int64_t stages, colors; /* of the order; no colours: 0 */
     const char *column[CS_MAX_COLUMNS + 2];
     int64_t matrix_blocks;    /* of A, when the scheme holds it */
     int64_t immovable_blocks; /* contacts that no impulse can change */

@@ -1,13 +1,16 @@
 #include "order/schedule.h"
 
-static void sequence(const cs_problem *problem, uint64_t seed, int64_t *visits)
+static cs_status plan_natural(const cs_problem *problem, const cs_order_options *options,
+                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    (void)seed;
-    for (int64_t i = 0; i < problem->blocks; i++) visits[i] = i;
+    (void)options, (void)scratch, (void)error;
+    for (int64_t i = 0; i < problem->blocks; i++) plan->block[i] = i;
+    cs_plan_close(plan, CS_SEQUENTIAL, problem->blocks);
+    return CS_OK;
 }
 
 const cs_order cs_order_natural = {
     .name = "natural",
     .summary = "as the contacts were given",
-    .sequence = sequence,
+    .plan = plan_natural,
 };

@@ -9,18 +9,23 @@ static uint64_t next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-static void sequence(const cs_problem *problem, uint64_t seed, int64_t *visits)
+static cs_status plan_random(const cs_problem *problem, const cs_order_options *options,
+                             cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    for (int64_t i = 0; i < problem->blocks; i++) visits[i] = i;
+    (void)scratch, (void)error;
+    uint64_t state = options->seed;
+    for (int64_t i = 0; i < problem->blocks; i++) plan->block[i] = i;
     for (int64_t i = problem->blocks - 1; i > 0; i--) {
-        int64_t j = (int64_t)(next(&seed) % (uint64_t)(i + 1)), swap = visits[i];
-        visits[i] = visits[j];
-        visits[j] = swap;
+        int64_t j = (int64_t)(next(&state) % (uint64_t)(i + 1)), swap = plan->block[i];
+        plan->block[i] = plan->block[j];
+        plan->block[j] = swap;
     }
+    cs_plan_close(plan, CS_SEQUENTIAL, problem->blocks);
+    return CS_OK;
 }
 
 const cs_order cs_order_random = {
     .name = "random",
     .summary = "one random order, the same in every sweep (option rng)",
-    .sequence = sequence,
+    .plan = plan_random,
 };

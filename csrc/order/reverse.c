@@ -1,13 +1,16 @@
 #include "order/schedule.h"
 
-static void sequence(const cs_problem *problem, uint64_t seed, int64_t *visits)
+static cs_status plan_reverse(const cs_problem *problem, const cs_order_options *options,
+                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    (void)seed;
-    for (int64_t i = 0; i < problem->blocks; i++) visits[i] = problem->blocks - 1 - i;
+    (void)options, (void)scratch, (void)error;
+    for (int64_t i = 0; i < problem->blocks; i++) plan->block[i] = problem->blocks - 1 - i;
+    cs_plan_close(plan, CS_SEQUENTIAL, problem->blocks);
+    return CS_OK;
 }
 
 const cs_order cs_order_reverse = {
     .name = "reverse",
     .summary = "from the last contact to the first",
-    .sequence = sequence,
+    .plan = plan_reverse,
 };

@@ -29,54 +29,118 @@ const char *cs_order_name(int i, const char **summary)
     return orders[i]->name;
 }
 
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena)
+{
+    cs_plan *plan = cs_arena_take(arena, 1, sizeof *plan);
+    if (!plan) return NULL;
+    plan->block = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
+    plan->start = cs_arena_take(arena, problem->blocks + 1, sizeof(int64_t));
+    plan->kind = cs_arena_take(arena, problem->blocks, sizeof(cs_stage_kind));
+    plan->cut = cs_arena_take(arena, problem->blocks, 1);
+    return plan->block && plan->start && plan->kind && plan->cut ? plan : NULL;
+}
+
+void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end)
+{
+    if (plan->start[plan->stages] == end) return;
+    plan->kind[plan->stages++] = kind;
+    plan->start[plan->stages] = end;
+}
+
+void cs_plan_flatten(cs_plan *plan, int64_t blocks)
+{
+    plan->stages = 0;
+    memset(plan->cut, 0, (size_t)blocks);
+    cs_plan_close(plan, CS_SIMULTANEOUS, blocks);
+}
+
+void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts)
+{
+    for (int64_t p = 0; p < parts; p++) {
+        int64_t at = first + (end - first) * p / parts;
+        if (at < end) plan->cut[at] = 1;
+    }
+}
+
+/* ---- laying out ------------------------------------------------------------------------------ */
+
 static int group_of(const cs_problem *problem, int64_t block)
 {
     return (int)(cs_block_group_of(problem, block) - problem->block_group);
 }
 
-/* Number of runs of blocks of one group. */
-static int64_t count_ranges(const cs_problem *problem, const int64_t *sequence)
+/* Where the visits of one stage are cut: into parts, and parts into ranges of one group. */
+typedef struct cutter {
+    const cs_plan *plan;
+    const cs_problem *problem;
+    int64_t stage, in_part;
+    int last_group;
+} cutter;
+
+/* 2 where a part begins with this visit, 1 where a range does, else 0. */
+static int begins(cutter *c, int64_t visit, int group)
 {
-    int64_t ranges = 0;
-    int last = -1;
-    for (int64_t i = 0; i < problem->blocks; i++) {
-        int group = group_of(problem, sequence[i]);
-        ranges += group != last;
-        last = group;
-    }
-    return ranges;
+    cs_stage_kind kind = c->plan->kind[c->stage];
+    int chunked = kind == CS_SIMULTANEOUS || kind == CS_INDEPENDENT;
+    int part = visit == c->plan->start[c->stage] || (chunked && c->in_part == CS_CHUNK) ||
+               (kind == CS_CONCURRENT && c->plan->cut[visit]);
+    int range = part || group != c->last_group;
+    c->in_part = part ? 1 : c->in_part + 1;
+    c->last_group = group;
+    return part ? 2 : range;
 }
 
-static void fill(const cs_problem *problem, const int64_t *sequence, cs_schedule *schedule)
+static void count(const cs_problem *problem, const cs_plan *plan, int64_t *parts, int64_t *ranges)
 {
-    int64_t visited[CS_MAX_GROUPS] = {0};
-    cs_range *range = schedule->range - 1;
-    int last = -1;
-    schedule->natural = 1;
-    for (int64_t i = 0; i < problem->blocks; i++) {
-        int group = group_of(problem, sequence[i]);
-        if (group != last) *++range = (cs_range){group, visited[group], 0};
-        last = group;
-        int64_t index = sequence[i] - problem->block_group[group].first_block;
+    *parts = *ranges = 0;
+    for (int64_t s = 0; s < plan->stages; s++) {
+        cutter c = {plan, problem, s, 0, -1};
+        for (int64_t i = plan->start[s]; i < plan->start[s + 1]; i++) {
+            int cut = begins(&c, i, group_of(problem, plan->block[i]));
+            *parts += cut == 2;
+            *ranges += cut > 0;
+        }
+    }
+}
+
+static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s, int64_t *visited,
+                      cs_schedule *schedule)
+{
+    cs_stage *stage = &schedule->stage[s];
+    cutter c = {plan, problem, s, 0, -1};
+    *stage = (cs_stage){plan->kind[s], schedule->parts, 0, plan->start[s + 1] - plan->start[s]};
+    for (int64_t i = plan->start[s]; i < plan->start[s + 1]; i++) {
+        int group = group_of(problem, plan->block[i]), cut = begins(&c, i, group);
+        if (cut == 2) schedule->part[schedule->parts++] = schedule->ranges;
+        if (cut) schedule->range[schedule->ranges++] = (cs_range){group, visited[group], 0};
+        int64_t index = plan->block[i] - problem->block_group[group].first_block;
         schedule->natural &= index == visited[group];
         schedule->visit[group][visited[group]++] = index;
-        range->count++;
+        schedule->range[schedule->ranges - 1].count++;
     }
+    stage->parts = schedule->parts - stage->first_part;
+    if (stage->parts > schedule->most_parts) schedule->most_parts = stage->parts;
 }
 
-cs_status cs_schedule_single(const cs_problem *problem, cs_stage_kind kind, const int64_t *sequence,
-                             cs_arena *arena, cs_schedule *schedule, cs_error *error)
+cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_arena *arena,
+                          cs_schedule *schedule, cs_error *error)
 {
-    *schedule = (cs_schedule){.stages = 1, .ranges = count_ranges(problem, sequence)};
-    schedule->stage = cs_arena_take(arena, 1, sizeof(cs_stage));
-    schedule->range = cs_arena_take(arena, schedule->ranges, sizeof(cs_range));
-    int complete = schedule->stage && schedule->range;
+    int64_t visited[CS_MAX_GROUPS] = {0};
+    *schedule = (cs_schedule){.stages = plan->stages, .natural = 1, .colors = plan->colors};
+    int64_t parts, ranges;
+    count(problem, plan, &parts, &ranges);
+    schedule->stage = cs_arena_take(arena, plan->stages, sizeof(cs_stage));
+    schedule->part = cs_arena_take(arena, parts + 1, sizeof(int64_t));
+    schedule->range = cs_arena_take(arena, ranges, sizeof(cs_range));
+    int complete = schedule->stage && schedule->part && schedule->range;
     for (int g = 0; g < problem->block_groups; g++) {
         schedule->visit[g] = cs_arena_take(arena, problem->block_group[g].count, sizeof(int64_t));
         complete = complete && schedule->visit[g];
     }
     if (!complete) return cs_fail(error, CS_NO_MEMORY, "out of memory for the schedule");
-    *schedule->stage = (cs_stage){kind, 0, schedule->ranges};
-    fill(problem, sequence, schedule);
+    for (int64_t s = 0; s < plan->stages; s++) lay_stage(problem, plan, s, visited, schedule);
+    schedule->part[parts] = ranges;
     return CS_OK;
 }

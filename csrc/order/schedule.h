@@ -4,8 +4,11 @@
  *     stage    = range | range | ...          of one kind
  *     range    = consecutive visits to the blocks of one group
  *
- * Jacobi is one simultaneous stage, Gauss-Seidel one sequential stage; later orders (colours,
- * partitions) are longer lists of stages. */
+ * Jacobi is one simultaneous stage, Gauss-Seidel one sequential stage, a colouring one independent
+ * stage for each colour, S1's naive parallel scheme one stage of concurrent parts.
+ *
+ * An order writes a plan: the blocks in the order of their visits, cut into stages and parts. The
+ * plan is then laid out by groups. */
 #ifndef CS_SCHEDULE_H
 #define CS_SCHEDULE_H
 
@@ -14,6 +17,8 @@
 typedef enum cs_stage_kind {
     CS_SEQUENTIAL,   /* every block sees the ones before it */
     CS_SIMULTANEOUS, /* every block sees the values from before the stage */
+    CS_INDEPENDENT,  /* no two blocks share a moving body: both of the above at once */
+    CS_CONCURRENT,   /* parts, sequential inside, each seeing the others as before the stage */
 } cs_stage_kind;
 
 typedef struct cs_range {
@@ -21,30 +26,62 @@ typedef struct cs_range {
     int64_t first, count; /* visits to the group: places in visit[group] */
 } cs_range;
 
+/* A stage is worked off in parts: at once where its kind allows it. Simultaneous and independent
+ * stages are cut into parts of at most CS_CHUNK blocks, whatever the number of threads, so that
+ * sums over parts, in order, do not depend on it. */
+enum { CS_CHUNK = 512 };
+
 typedef struct cs_stage {
     cs_stage_kind kind;
-    int64_t first_range, ranges;
+    int64_t first_part, parts;
+    int64_t blocks; /* visited in this stage */
 } cs_stage;
 
 typedef struct cs_schedule {
     cs_stage *stage;
     cs_range *range;
-    int64_t stages, ranges;
+    int64_t *part; /* (parts + 1) into range: where each part of each stage begins */
+    int64_t stages, parts, ranges;
+    int64_t most_parts;            /* of one stage */
     int64_t *visit[CS_MAX_GROUPS]; /* (group's count): blocks of the group, as visited */
     int natural;                   /* every group is visited in its own order */
+    int colors;                    /* that the order found; 0 when it does not colour */
 } cs_schedule;
+
+typedef struct cs_plan {
+    int64_t *block; /* (blocks), as visited */
+    int64_t stages;
+    int64_t *start;      /* (stages + 1) into block */
+    cs_stage_kind *kind; /* (stages) */
+    unsigned char *cut;  /* (blocks): a concurrent part begins with this visit */
+    int colors;
+} cs_plan;
 
 typedef struct cs_order {
     const char *name, *summary;
-    /* Fills `sequence` (blocks) with the blocks in the order of their visits. */
-    void (*sequence)(const cs_problem *problem, uint64_t seed, int64_t *sequence);
+    /* Fills the plan, whose arrays have room for one stage a block. `scratch` is the order's. */
+    cs_status (*plan)(const cs_problem *problem, const cs_order_options *options, cs_arena *scratch,
+                      cs_plan *plan, cs_error *error);
 } cs_order;
 
 /* The order of that name, or NULL. */
 const cs_order *cs_order_find(const char *name);
 
-/* One stage over the blocks in the order of `sequence` (blocks). */
-cs_status cs_schedule_single(const cs_problem *problem, cs_stage_kind kind, const int64_t *sequence,
-                             cs_arena *arena, cs_schedule *schedule, cs_error *error);
+/* A plan with room for every block, or NULL. */
+cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena);
+
+/* Ends a stage of `kind` with the visits so far, `end` of them. Nothing for an empty stage. */
+void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end);
+
+/* Makes one simultaneous stage of all: what Jacobi needs of any order. */
+void cs_plan_flatten(cs_plan *plan, int64_t blocks);
+
+/* Begins a part of a concurrent stage at each of `parts` near-equal cuts of the visits from
+ * `first` to `end`. */
+void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts);
+
+/* Lays a plan out by groups. */
+cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_arena *arena,
+                          cs_schedule *schedule, cs_error *error);
 
 #endif

@@ -89,6 +89,23 @@ static int read_record(PyObject *record, const char **names)
     return 0;
 }
 
+/* (seed, parts, fixed_as_body, balanced, colors, multiple_of_parts, unsafe_below,
+ * unsafe_simultaneous, unsafe_first) */
+static int read_order(PyObject *tuple, cs_order_options *order)
+{
+    unsigned long long seed;
+    long long colors, unsafe_below;
+    if (!PyArg_ParseTuple(tuple, "KippLpLpp:order_options", &seed, &order->parts,
+                          &order->fixed_as_body, &order->balanced, &colors,
+                          &order->multiple_of_parts, &unsafe_below, &order->unsafe_simultaneous,
+                          &order->unsafe_first))
+        return -1;
+    order->seed = seed;
+    order->colors = colors;
+    order->unsafe_below = unsafe_below;
+    return 0;
+}
+
 static cs_status create(solver_object *self, const cs_options *options, cs_error *error)
 {
     poll_context context = {0};
@@ -102,42 +119,41 @@ static cs_status create(solver_object *self, const cs_options *options, cs_error
 
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"problem",     "method",
-                            "scheme",      "order",
-                            "permutation", "local",
-                            "r_factor",    "r_value",
-                            "bound",       "relaxation",
-                            "averaging",   "averaging_adjacent",
-                            "rollback",    "rollback_growth",
-                            "dtype",       "stop",
-                            "rtol",        "atol",
-                            "check_every", "max_iterations",
-                            "record",      "record_every",
-                            "quality_r",   "threads",
-                            "seed",        NULL};
+    static char *names[] = {"problem",       "method",
+                            "scheme",        "order",
+                            "permutation",   "local",
+                            "r_factor",      "r_value",
+                            "bound",         "relaxation",
+                            "averaging",     "averaging_adjacent",
+                            "rollback",      "rollback_growth",
+                            "dtype",         "stop",
+                            "rtol",          "atol",
+                            "check_every",   "max_iterations",
+                            "record",        "record_every",
+                            "quality_r",     "threads",
+                            "order_options", NULL};
     core_state *state = PyType_GetModuleState(type);
     cs_options options = cs_options_default();
     const char *record_names[CS_MAX_COLUMNS];
-    PyObject *problem, *permutation_value, *record;
+    PyObject *problem, *permutation_value, *record, *order_options;
     PyArrayObject *permutation = NULL;
     long long check_every, max_iterations, record_every;
-    unsigned long long seed;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!sssOszdsddpidssddLLO!LdiK:Solver", names, state->problem_type,
+            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!:Solver", names, state->problem_type,
             &problem, &options.method, &options.scheme, &options.order, &permutation_value,
             &options.local, &options.r_factor, &options.r_value, &options.bound,
             &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
             &options.rollback_growth, &options.dtype, &options.stop, &options.rtol, &options.atol,
             &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
-            &options.quality_r, &options.threads, &seed))
+            &options.quality_r, &options.threads, &PyTuple_Type, &order_options))
         return NULL;
     options.check_every = check_every;
     options.max_iterations = max_iterations;
     options.record_every = record_every;
-    options.seed = seed;
     options.record = record_names;
     options.records = (int)PyTuple_GET_SIZE(record);
     if (read_record(record, record_names) < 0) return NULL;
+    if (read_order(order_options, &options.order_options) < 0) return NULL;
     solver_object *self = (solver_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     atomic_flag_clear(&self->busy);
@@ -151,7 +167,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
                          (Py_ssize_t)PyArray_SIZE(permutation), (long long)blocks);
             goto fail;
         }
-        options.permutation = PyArray_DATA(permutation);
+        options.order_options.permutation = PyArray_DATA(permutation);
     }
     cs_error error = {0};
     if (problem_begin((problem_object *)problem) < 0) goto fail;
@@ -293,13 +309,14 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     PyObject *columns = column_names(&info);
     if (!columns) return NULL;
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i}", "method", info.method,
-        "scheme", info.scheme, "order", info.order, "local", info.local, "dtype", info.dtype,
-        "threads", info.threads, "columns", columns, "matrix_blocks", (long long)info.matrix_blocks,
-        "immovable_blocks", (long long)info.immovable_blocks, "singular_blocks",
-        (long long)info.singular_blocks, "bytes", (long long)info.bytes, "setup_seconds",
-        info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
-        info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio);
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L}", "method",
+        info.method, "scheme", info.scheme, "order", info.order, "local", info.local, "dtype",
+        info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
+        (long long)info.matrix_blocks, "immovable_blocks", (long long)info.immovable_blocks,
+        "singular_blocks", (long long)info.singular_blocks, "bytes", (long long)info.bytes,
+        "setup_seconds", info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
+        info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio, "stages", (long long)info.stages,
+        "colors", (long long)info.colors);
 }
 
 static PyMethodDef solver_methods[] = {

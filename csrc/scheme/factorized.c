@@ -4,6 +4,8 @@
 #include "core/parallel.h"
 #include "scheme/scheme.h"
 
+#include <string.h>
+
 #define CS_TEMPLATE "scheme/factorized.inc"
 #include "core/both.h"
 
@@ -34,10 +36,6 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
         if (group->compliance)
             cs_convert(packed->dtype, group->compliance, v * group->rows,
                        blocks->compliance + index * group->rows, group->rows);
-        for (int side = 0; side < 2; side++) {
-            int64_t at = blocks->velocity[2 * index + side];
-            group->velocity[2 * v + side] = at >= 0 ? at : problem->velocities;
-        }
     }
     return CS_OK;
 }
@@ -67,18 +65,98 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
     return CS_OK;
 }
 
+/* ---- where the partners' velocities are ------------------------------------------------------ */
+
+typedef struct placing {
+    cs_packed *packed;
+    const cs_stage *stage;
+    int64_t *copy; /* (velocities): the copy (+ 1) that the part at hand has of a velocity */
+    int64_t part;  /* whose copies these are, counted through all stages; -1 for none */
+    int64_t end;   /* of all copies so far */
+    int fill;      /* the second time: write, not only count */
+} placing;
+
+/* The part's own copy of the velocity at `place`, made when there is none. */
+static int64_t local_copy(placing *p, int64_t place, int dof)
+{
+    cs_packed *packed = p->packed;
+    int64_t first = packed->local_start[p->part], *count = &packed->local_start[p->part + 1];
+    int64_t known = p->copy[place] - 1;
+    if (known >= first && known < *count && (!p->fill || packed->local[known].place == place))
+        return p->fill ? packed->local[known].copy : 0;
+    p->copy[place] = *count + 1;
+    if (p->fill) packed->local[*count] = (cs_local_velocity){place, p->end, dof};
+    ++*count;
+    p->end += dof;
+    return p->end - dof;
+}
+
+static void place_visit(void *context, int g, int64_t visit, int64_t part)
+{
+    placing *p = context;
+    const cs_problem *problem = p->packed->problem;
+    const cs_block_group *blocks = &problem->block_group[g];
+    int64_t index = p->packed->schedule->visit[g][visit], number = p->stage->first_part + part;
+    if (number != p->part) {
+        p->part = number;
+        p->packed->local_start[number + 1] = p->packed->local_start[number];
+    }
+    for (int side = 0; side < 2; side++) {
+        int64_t at = blocks->velocity[2 * index + side];
+        if (at < 0) at = problem->velocities + part * CS_MAX_DOF;
+        else if (p->stage->kind == CS_CONCURRENT) at = local_copy(p, at, blocks->dof[side]);
+        if (p->fill) p->packed->group[g].velocity[2 * visit + side] = at;
+    }
+}
+
+/* Goes through all visits: to count the copies, or to place everything. Returns the length of the
+ * velocity vector. */
+static int64_t place(cs_packed *packed, int64_t *copy, int fill)
+{
+    const cs_schedule *schedule = packed->schedule;
+    placing p = {.packed = packed, .copy = copy, .part = -1, .fill = fill};
+    p.end = packed->problem->velocities + CS_MAX_DOF * (schedule->most_parts + 1);
+    packed->local_start[0] = 0;
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        p.stage = &schedule->stage[s];
+        cs_each_visit(schedule, p.stage, place_visit, &p);
+    }
+    return p.end;
+}
+
+static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *error)
+{
+    cs_arena scratch = {0};
+    cs_status status = CS_OK;
+    int64_t parts = packed->schedule->parts;
+    size_t velocities = (size_t)packed->problem->velocities;
+    int64_t *copy = cs_arena_take(&scratch, packed->problem->velocities, sizeof(int64_t));
+    packed->local_start = cs_arena_take(arena, parts + 1, sizeof(int64_t));
+    if (!copy || !packed->local_start) goto no_memory;
+    int64_t length = place(packed, copy, 0);
+    packed->local = cs_arena_take(arena, packed->local_start[parts], sizeof(cs_local_velocity));
+    packed->velocity = cs_arena_take(arena, length, cs_real_size(packed->dtype));
+    if (!packed->local || !packed->velocity) goto no_memory;
+    memset(copy, 0, sizeof(int64_t) * velocities);
+    place(packed, copy, 1);
+    goto out;
+no_memory:
+    status = no_memory(error);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
 static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *control,
                       cs_error *error)
 {
     (void)control; /* short work: linear in the contacts */
-    size_t size = cs_real_size(packed->dtype);
-    packed->velocity = cs_arena_take(arena, packed->problem->velocities + CS_MAX_DOF, size);
-    if (!packed->velocity) return no_memory(error);
     for (int g = 0; g < packed->problem->block_groups; g++) {
         cs_status status = pack_group(packed, g, arena, error);
         if (status) return status;
     }
-    return pack_gather(packed, arena, error);
+    cs_status status = place_velocities(packed, arena, error);
+    return status ? status : pack_gather(packed, arena, error);
 }
 
 const cs_scheme cs_scheme_factorized = {
@@ -87,6 +165,7 @@ const cs_scheme cs_scheme_factorized = {
     .needs_jacobian = 1,
     .pack = pack,
     .refresh = {factorized_refresh_f32, factorized_refresh_f64},
-    .sequential = {factorized_sequential_f32, factorized_sequential_f64},
-    .simultaneous = {factorized_simultaneous_f32, factorized_simultaneous_f64},
+    .begin = {factorized_begin_f32, factorized_begin_f64},
+    .visit = {factorized_visit_f32, factorized_visit_f64},
+    .end = {factorized_end_f32, factorized_end_f64},
 };

@@ -68,6 +68,61 @@ static cs_status pack_group(cs_packed *packed, int g, const cs_block_matrix *mat
     return CS_OK;
 }
 
+/* For one stage: which part of it visits a block. */
+typedef struct hiding {
+    cs_packed *packed;
+    const cs_stage *stage;
+    int64_t *part;     /* (blocks): the part (+ 1) that visits the block, in the stage at hand */
+    int64_t *stage_of; /* (blocks): the stage (+ 1) in which part holds */
+    const cs_block_matrix *matrix;
+    int64_t number; /* of the stage */
+} hiding;
+
+static int64_t block_of(const cs_packed *packed, int group, int64_t visit)
+{
+    return packed->problem->block_group[group].first_block + packed->schedule->visit[group][visit];
+}
+
+static void note_part(void *context, int group, int64_t visit, int64_t part)
+{
+    hiding *h = context;
+    int64_t block = block_of(h->packed, group, visit);
+    h->part[block] = part;
+    h->stage_of[block] = h->number + 1;
+}
+
+/* Lets the columns of one visit that it may not see point to the values from before the stage. */
+static void hide_others(void *context, int group, int64_t visit, int64_t part)
+{
+    hiding *h = context;
+    cs_packed_group *packed = &h->packed->group[group];
+    int64_t at = packed->start[visit], block = block_of(h->packed, group, visit);
+    for (int64_t e = h->matrix->start[block]; e < h->matrix->start[block + 1]; e++, at++) {
+        int64_t other = h->matrix->column[e];
+        int here = h->stage_of[other] == h->number + 1;
+        if (here && (h->stage->kind == CS_SIMULTANEOUS || h->part[other] != part))
+            packed->column[at] += h->packed->problem->rows;
+    }
+}
+
+static cs_status hide_stages(cs_packed *packed, const cs_block_matrix *matrix, cs_arena *scratch,
+                             cs_error *error)
+{
+    const cs_schedule *schedule = packed->schedule;
+    hiding h = {.packed = packed, .matrix = matrix};
+    h.part = cs_arena_take(scratch, packed->problem->blocks, sizeof(int64_t));
+    h.stage_of = cs_arena_take(scratch, packed->problem->blocks, sizeof(int64_t));
+    if (!h.part || !h.stage_of) return no_memory(error);
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        h.stage = &schedule->stage[s];
+        h.number = s;
+        if (h.stage->kind != CS_SIMULTANEOUS && h.stage->kind != CS_CONCURRENT) continue;
+        cs_each_visit(schedule, h.stage, note_part, &h);
+        cs_each_visit(schedule, h.stage, hide_others, &h);
+    }
+    return CS_OK;
+}
+
 static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *control,
                       cs_error *error)
 {
@@ -79,11 +134,8 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
         status = cs_assemble(packed->problem, share ? arena : &scratch, control, &matrix, error);
     for (int g = 0; g < packed->problem->block_groups && !status; g++)
         status = pack_group(packed, g, matrix, share, arena, error);
-    if (!status) {
-        packed->matrix_blocks = matrix->start[matrix->blocks];
-        packed->next = cs_arena_take(arena, packed->problem->rows, cs_real_size(packed->dtype));
-        if (!packed->next) status = no_memory(error);
-    }
+    if (!status) packed->matrix_blocks = matrix->start[matrix->blocks];
+    if (!status) status = hide_stages(packed, matrix, &scratch, error);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -93,6 +145,7 @@ const cs_scheme cs_scheme_matrix = {
     .summary = "rows of A, built or given (S1 section 3.3)",
     .pack = pack,
     .refresh = {matrix_refresh_f32, matrix_refresh_f64},
-    .sequential = {matrix_sequential_f32, matrix_sequential_f64},
-    .simultaneous = {matrix_simultaneous_f32, matrix_simultaneous_f64},
+    .begin = {matrix_begin_f32, matrix_begin_f64},
+    .visit = {matrix_visit_f32, matrix_visit_f64},
+    .end = {matrix_end_f32, matrix_end_f64},
 };

@@ -91,9 +91,9 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
 {
     const cs_problem *problem = packed->problem;
     size_t size = cs_real_size(packed->dtype);
-    packed->lambda = cs_arena_take(arena, problem->rows, size);
+    packed->lambda = cs_arena_take(arena, 2 * problem->rows, size);
     packed->damping = 1;
-    packed->part = cs_arena_take(arena, cs_chunks(problem->blocks), sizeof *packed->part);
+    packed->part = cs_arena_take(arena, packed->schedule->most_parts, sizeof *packed->part);
     if (!packed->lambda || !packed->part) return no_memory(error);
     for (int g = 0; g < problem->block_groups; g++) {
         cs_status status = pack_group(packed, g, local[g], weighted, arena, error);
@@ -180,11 +180,16 @@ void cs_get_impulses(const cs_packed *packed, double *lambda)
         for (int64_t i = 0; i < rows; i++) lambda[i] = (double)((float *)packed->lambda)[i];
 }
 
-void cs_add_parts(const cs_packed *packed, int64_t chunks, cs_sweep_stats *stats)
+void cs_each_visit(const cs_schedule *schedule, const cs_stage *stage,
+                   void (*work)(void *context, int group, int64_t visit, int64_t part),
+                   void *context)
 {
-    for (int64_t c = 0; c < chunks; c++) {
-        if (packed->part[c].residual > stats->residual) stats->residual = packed->part[c].residual;
-        stats->merit += packed->part[c].merit;
-        stats->unfinished += packed->part[c].unfinished;
+    for (int64_t p = 0; p < stage->parts; p++) {
+        const int64_t *part = schedule->part + stage->first_part + p;
+        for (int64_t r = part[0]; r < part[1]; r++) {
+            const cs_range *range = &schedule->range[r];
+            for (int64_t v = range->first; v < range->first + range->count; v++)
+                work(context, range->group, v, p);
+        }
     }
 }

@@ -45,6 +45,12 @@ typedef struct cs_gather {
     int group, side;
 } cs_gather;
 
+/* A part's own copy of one body's velocity: in a concurrent stage it sees no other part's work. */
+typedef struct cs_local_velocity {
+    int64_t place, copy; /* in cs_packed.velocity */
+    int dof;
+} cs_local_velocity;
+
 typedef struct cs_sweep_stats {
     double residual;    /* max |new - old|  S1 eq. 3.31 */
     double merit;       /* sum (new - old)^2  S1 eq. 3.30; not a number once an impulse is not */
@@ -65,12 +71,14 @@ typedef struct cs_packed {
     double damping;     /* nu, for blocks whose own problem is solved */
     cs_packed_group group[CS_MAX_GROUPS];
     int64_t matrix_blocks;
-    void *lambda;          /* (rows) */
-    void *next;            /* (rows): the new impulses of a simultaneous stage, matrix scheme */
-    void *velocity;        /* (velocities + CS_MAX_DOF spare): u = G^T lambda */
-    int64_t *gather_start; /* (bodies + 1) */
+    void *lambda;   /* (rows), then (rows) as before the stage, for those who may not see others */
+    void *velocity; /* u = G^T lambda, then spare ones for immovable bodies, one for each part of
+                     * a stage, then the parts' own copies of what they touch */
+    struct cs_local_velocity *local; /* these copies */
+    int64_t *local_start;            /* (parts + 1) into local; NULL without concurrent stages */
+    int64_t *gather_start;           /* (bodies + 1) */
     cs_gather *gather;
-    cs_sweep_stats *part; /* (chunks) of a simultaneous stage */
+    cs_sweep_stats *part; /* (most parts of a stage) */
 } cs_packed;
 
 typedef struct cs_scheme {
@@ -81,9 +89,12 @@ typedef struct cs_scheme {
                       cs_error *error);
     /* Makes what depends on lambda (u = G^T lambda) agree with it. */
     void (*refresh[CS_DTYPES])(cs_packed *packed);
-    void (*sequential[CS_DTYPES])(cs_packed *packed, const cs_range *range, cs_sweep_stats *stats);
-    void (*simultaneous[CS_DTYPES])(cs_packed *packed, const cs_stage *stage,
-                                    cs_sweep_stats *stats);
+    /* Before and after a stage, and one part of it. Parts may run at once; each thread has flushed
+     * denormals. */
+    void (*begin[CS_DTYPES])(cs_packed *packed, const cs_stage *stage);
+    void (*visit[CS_DTYPES])(cs_packed *packed, const cs_stage *stage, int64_t part,
+                             cs_sweep_stats *stats);
+    void (*end[CS_DTYPES])(cs_packed *packed, const cs_stage *stage);
 } cs_scheme;
 
 /* The scheme of that name, or NULL. */
@@ -127,13 +138,18 @@ void cs_pack_weights(cs_packed *packed, const double *weight);
 void cs_put_impulses(cs_packed *packed, const double *lambda);
 void cs_get_impulses(const cs_packed *packed, double *lambda);
 
-/* Simultaneous stages are cut into chunks of this many blocks, whatever the number of threads: the
- * sums over chunks, in order, do not depend on it. */
-enum { CS_CHUNK = 512 };
+/* How many threads a stage is worth: a short one is done sooner by one. */
+static inline int cs_stage_threads(const cs_packed *packed, const cs_stage *stage)
+{
+    return stage->blocks < 2 * CS_CHUNK || stage->kind == CS_SEQUENTIAL ? 1 : packed->threads;
+}
 
+/* Cuts a loop over `count` things into pieces of CS_CHUNK. */
 static inline int64_t cs_chunks(int64_t count) { return (count + CS_CHUNK - 1) / CS_CHUNK; }
 
-/* Adds up packed->part over the chunks of one range. */
-void cs_add_parts(const cs_packed *packed, int64_t chunks, cs_sweep_stats *stats);
+/* Calls `work` for each block that a stage visits, with the part of the stage that visits it. */
+void cs_each_visit(const cs_schedule *schedule, const cs_stage *stage,
+                   void (*work)(void *context, int group, int64_t visit, int64_t part),
+                   void *context);
 
 #endif

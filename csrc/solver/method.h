@@ -25,7 +25,7 @@ struct cs_solver {
     const cs_method *method;
     const cs_scheme *scheme;
     cs_options options;
-    const char *order_name;
+    const cs_order *order;
     const cs_measure *stop;
     int fixed_iterations; /* no tolerance: exactly max_iterations sweeps */
     cs_schedule schedule;

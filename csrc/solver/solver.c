@@ -67,6 +67,7 @@ cs_options cs_options_default(void)
         .record = record,
         .records = 2,
         .quality_r = 100,
+        .order_options = {.parts = 8, .unsafe_simultaneous = 1},
     };
 }
 
@@ -139,6 +140,7 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
     if (!status) status = at_least("max_iterations", options->max_iterations, 0, error);
     if (!status) status = at_least("check_every", options->check_every, 1, error);
     if (!status) status = at_least("record_every", options->record_every, 1, error);
+    if (!status) status = at_least("parts", options->order_options.parts, 1, error);
     if (!status) status = at_least("threads", options->threads, 0, error);
     return status;
 }
@@ -238,53 +240,21 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-static cs_status check_permutation(const int64_t *permutation, int64_t count, int64_t *seen,
-                                   cs_error *error)
-{
-    memset(seen, 0, sizeof(int64_t) * (size_t)count);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t block = permutation[i];
-        if (block < 0 || block >= count)
-            return cs_fail(error, CS_INVALID, "order[%lld] is %lld: contacts run from 0 to %lld",
-                           (long long)i, (long long)block, (long long)count - 1);
-        if (seen[block])
-            return cs_fail(error, CS_INVALID,
-                           "order[%lld] is %lld, as order[%lld] is: every "
-                           "contact is visited once",
-                           (long long)i, (long long)block, (long long)seen[block] - 1);
-        seen[block] = i + 1;
-    }
-    return CS_OK;
-}
-
 static cs_status build_schedule(cs_solver *solver, cs_error *error)
 {
     cs_arena scratch = {0};
     const cs_options *options = &solver->options;
     const cs_problem *problem = solver->problem;
+    const char *name = is_auto(options->order) ? "natural" : options->order;
+    solver->order = cs_order_find(name);
+    if (!solver->order) return unknown_name("order", name, 1, cs_order_name, error);
+    cs_plan *plan = cs_plan_new(problem, &scratch);
     cs_status status = CS_OK;
-    int64_t *sequence = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
-    int64_t *seen = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
-    if (!sequence || !seen) {
-        status = cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
-        goto out;
-    }
-    solver->order_name = options->permutation ? "given" : "natural";
-    if (options->permutation) {
-        status = check_permutation(options->permutation, problem->blocks, seen, error);
-        if (status) goto out;
-        memcpy(sequence, options->permutation, sizeof(int64_t) * (size_t)problem->blocks);
-    } else {
-        const char *name = is_auto(options->order) ? "natural" : options->order;
-        const cs_order *order = cs_order_find(name);
-        if (!order) status = unknown_name("order", name, 1, cs_order_name, error);
-        if (status) goto out;
-        solver->order_name = order->name;
-        order->sequence(problem, options->seed, sequence);
-    }
-    status = cs_schedule_single(problem, solver->method->stage, sequence, &solver->arena,
-                                &solver->schedule, error);
-out:
+    if (!plan) status = cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    if (!status)
+        status = solver->order->plan(problem, &options->order_options, &scratch, plan, error);
+    if (!status && solver->method->stage == CS_SIMULTANEOUS) cs_plan_flatten(plan, problem->blocks);
+    if (!status) status = cs_schedule_lay(problem, plan, &solver->arena, &solver->schedule, error);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -322,7 +292,10 @@ enum { WORTH_THREADS = 4096 }; /* contacts below which a parallel loop costs mor
 
 static int choose_threads(const cs_solver *solver)
 {
-    if (solver->method->stage == CS_SEQUENTIAL) return 1;
+    int alone = 1;
+    for (int64_t s = 0; s < solver->schedule.stages; s++)
+        alone = alone && solver->schedule.stage[s].kind == CS_SEQUENTIAL;
+    if (alone) return 1;
     if (solver->options.threads) return solver->options.threads;
     return solver->problem->blocks < WORTH_THREADS ? 1 : cs_threads_available();
 }
@@ -366,11 +339,11 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
 static cs_status keep_permutation(cs_solver *solver, cs_error *error)
 {
     int64_t blocks = solver->problem->blocks;
-    if (!solver->options.permutation) return CS_OK;
+    if (!solver->options.order_options.permutation) return CS_OK;
     int64_t *copy = cs_arena_take(&solver->given, blocks, sizeof(int64_t));
     if (!copy) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
-    memcpy(copy, solver->options.permutation, sizeof(int64_t) * (size_t)blocks);
-    solver->options.permutation = copy;
+    memcpy(copy, solver->options.order_options.permutation, sizeof(int64_t) * (size_t)blocks);
+    solver->options.order_options.permutation = copy;
     return CS_OK;
 }
 
@@ -485,7 +458,9 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
     *info = (cs_solver_info){
         .method = solver->method->name,
         .scheme = solver->scheme->name,
-        .order = solver->order_name,
+        .order = solver->order->name,
+        .stages = solver->schedule.stages,
+        .colors = solver->schedule.colors,
         .local = solver->options.local,
         .dtype = solver->packed.dtype == CS_F32 ? "float32" : "float64",
         .threads = solver->packed.threads,
