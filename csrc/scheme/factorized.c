@@ -1,10 +1,36 @@
 /* The scheme `factorized`: each contact keeps its G_k = J_k L, each body its u = G^T lambda. */
-#include "core/denormals.h"
 #include "core/error.h"
-#include "core/parallel.h"
 #include "scheme/scheme.h"
 
 #include <string.h>
+
+enum {
+    FACTORIZED_KEEP, /* a small simultaneous stage: lambda from before it */
+    FACTORIZED_COPY, /* a concurrent one: each part's copies of velocities */
+    FACTORIZED_VISIT,
+    FACTORIZED_GATHER, /* a large simultaneous stage: u recomputed, S1 section 6.4 */
+    FACTORIZED_ADD,    /* a small one: its changes added to u */
+    FACTORIZED_CHANGE, /* a concurrent one: what each part changed */
+    FACTORIZED_MERGE,
+    FACTORIZED_PHASES
+};
+
+static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
+{
+    /* Recomputing u goes through all contacts, adding to it through those of the stage. */
+    int large = 4 * stage->blocks > packed->problem->blocks;
+    int simultaneous = stage->kind == CS_SIMULTANEOUS, concurrent = stage->kind == CS_CONCURRENT;
+    switch (phase) {
+    case FACTORIZED_KEEP:
+    case FACTORIZED_ADD: return simultaneous && !large ? 1 : 0;
+    case FACTORIZED_COPY:
+    case FACTORIZED_CHANGE: return concurrent ? stage->parts : 0;
+    case FACTORIZED_VISIT: return stage->parts;
+    case FACTORIZED_GATHER: return simultaneous && large ? cs_chunks(packed->problem->bodies) : 0;
+    case FACTORIZED_MERGE: return concurrent ? 1 : 0;
+    }
+    return -1;
+}
 
 #define CS_TEMPLATE "scheme/factorized.inc"
 #include "core/both.h"
@@ -165,7 +191,6 @@ const cs_scheme cs_scheme_factorized = {
     .needs_jacobian = 1,
     .pack = pack,
     .refresh = {factorized_refresh_f32, factorized_refresh_f64},
-    .begin = {factorized_begin_f32, factorized_begin_f64},
-    .visit = {factorized_visit_f32, factorized_visit_f64},
-    .end = {factorized_end_f32, factorized_end_f64},
+    .tasks = tasks,
+    .run = {factorized_run_f32, factorized_run_f64},
 };

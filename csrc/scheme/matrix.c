@@ -1,8 +1,16 @@
 /* The scheme `matrix`: A is built, or given, and a visit multiplies one row of blocks. */
-#include "core/denormals.h"
 #include "core/error.h"
-#include "core/parallel.h"
 #include "scheme/scheme.h"
+
+enum { MATRIX_KEEP, MATRIX_VISIT, MATRIX_PHASES };
+
+static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
+{
+    (void)packed;
+    int hides = stage->kind == CS_SIMULTANEOUS || stage->kind == CS_CONCURRENT;
+    if (phase == MATRIX_PHASES) return -1;
+    return phase == MATRIX_KEEP && !hides ? 0 : stage->parts;
+}
 
 #define CS_TEMPLATE "scheme/matrix.inc"
 #include "core/both.h"
@@ -145,7 +153,6 @@ const cs_scheme cs_scheme_matrix = {
     .summary = "rows of A, built or given (S1 section 3.3)",
     .pack = pack,
     .refresh = {matrix_refresh_f32, matrix_refresh_f64},
-    .begin = {matrix_begin_f32, matrix_begin_f64},
-    .visit = {matrix_visit_f32, matrix_visit_f64},
-    .end = {matrix_end_f32, matrix_end_f64},
+    .tasks = tasks,
+    .run = {matrix_run_f32, matrix_run_f64},
 };

@@ -93,11 +93,37 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     size_t size = cs_real_size(packed->dtype);
     packed->lambda = cs_arena_take(arena, 2 * problem->rows, size);
     packed->damping = 1;
-    packed->part = cs_arena_take(arena, packed->schedule->most_parts, sizeof *packed->part);
+    packed->part = cs_arena_take(arena, packed->schedule->parts, sizeof *packed->part);
     if (!packed->lambda || !packed->part) return no_memory(error);
     for (int g = 0; g < problem->block_groups; g++) {
         cs_status status = pack_group(packed, g, local[g], weighted, arena, error);
         if (status) return status;
+    }
+    return CS_OK;
+}
+
+cs_status cs_pack_phases(cs_packed *packed, const cs_scheme *scheme, cs_arena *arena,
+                         cs_error *error)
+{
+    const cs_schedule *schedule = packed->schedule;
+    for (int fill = 0; fill < 2; fill++) {
+        packed->phases = 0;
+        for (int64_t s = 0; s < schedule->stages; s++) {
+            const cs_stage *stage = &schedule->stage[s];
+            int64_t tasks;
+            for (int phase = 0; (tasks = scheme->tasks(packed, stage, phase)) >= 0; phase++) {
+                if (!tasks) continue;
+                if (fill) {
+                    cs_phase *next = &packed->phase[packed->phases];
+                    next->stage = stage;
+                    next->number = phase;
+                    next->tasks = tasks;
+                }
+                packed->phases++;
+            }
+        }
+        if (!fill) packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
+        if (!packed->phase) return no_memory(error);
     }
     return CS_OK;
 }

@@ -11,6 +11,8 @@
 #include "problem/problem.h"
 #include "prox/prox.h"
 
+#include <stdatomic.h>
+
 typedef enum cs_dtype { CS_F32, CS_F64, CS_DTYPES } cs_dtype;
 
 /* Arrays of `real` are void * here: float or double, as cs_packed.dtype says. */
@@ -45,6 +47,15 @@ typedef struct cs_gather {
     int group, side;
 } cs_gather;
 
+/* One phase of one stage: its tasks, and how many have been begun and ended in this sweep. */
+typedef struct cs_phase {
+    const cs_stage *stage;
+    int number; /* within the stage */
+    int64_t tasks;
+    _Alignas(64) atomic_llong begun; /* apart: every thread counts here */
+    atomic_llong ended;
+} cs_phase;
+
 /* A part's own copy of one body's velocity: in a concurrent stage it sees no other part's work. */
 typedef struct cs_local_velocity {
     int64_t place, copy; /* in cs_packed.velocity */
@@ -78,7 +89,9 @@ typedef struct cs_packed {
     int64_t *local_start;            /* (parts + 1) into local; NULL without concurrent stages */
     int64_t *gather_start;           /* (bodies + 1) */
     cs_gather *gather;
-    cs_sweep_stats *part; /* (most parts of a stage) */
+    cs_sweep_stats *part;   /* (parts of all stages), of the last sweep */
+    struct cs_phase *phase; /* (phases): what a sweep does, in order */
+    int64_t phases;
 } cs_packed;
 
 typedef struct cs_scheme {
@@ -89,12 +102,10 @@ typedef struct cs_scheme {
                       cs_error *error);
     /* Makes what depends on lambda (u = G^T lambda) agree with it. */
     void (*refresh[CS_DTYPES])(cs_packed *packed);
-    /* Before and after a stage, and one part of it. Parts may run at once; each thread has flushed
-     * denormals. */
-    void (*begin[CS_DTYPES])(cs_packed *packed, const cs_stage *stage);
-    void (*visit[CS_DTYPES])(cs_packed *packed, const cs_stage *stage, int64_t part,
-                             cs_sweep_stats *stats);
-    void (*end[CS_DTYPES])(cs_packed *packed, const cs_stage *stage);
+    /* A stage is worked off in phases, one after another; the tasks of a phase may run at once, on
+     * threads that have flushed denormals. Returns how many tasks a phase has; -1 past the last. */
+    int64_t (*tasks)(const cs_packed *packed, const cs_stage *stage, int phase);
+    void (*run[CS_DTYPES])(cs_packed *packed, const cs_stage *stage, int phase, int64_t task);
 } cs_scheme;
 
 /* The scheme of that name, or NULL. */
@@ -123,6 +134,10 @@ typedef enum cs_local {
 cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted, cs_arena *arena,
                          cs_error *error);
 
+/* Lists what a sweep of this scheme does; after the scheme's own packing. */
+cs_status cs_pack_phases(cs_packed *packed, const cs_scheme *scheme, cs_arena *arena,
+                         cs_error *error);
+
 /* Writes b (rows) and the sets' parameters (parameters), both in the user's order. */
 void cs_pack_data(cs_packed *packed, const double *b, const double *parameters);
 
@@ -137,12 +152,6 @@ void cs_pack_weights(cs_packed *packed, const double *weight);
 /* lambda in and out of the precision of the solve. */
 void cs_put_impulses(cs_packed *packed, const double *lambda);
 void cs_get_impulses(const cs_packed *packed, double *lambda);
-
-/* How many threads a stage is worth: a short one is done sooner by one. */
-static inline int cs_stage_threads(const cs_packed *packed, const cs_stage *stage)
-{
-    return stage->blocks < 2 * CS_CHUNK || stage->kind == CS_SEQUENTIAL ? 1 : packed->threads;
-}
 
 /* Cuts a loop over `count` things into pieces of CS_CHUNK. */
 static inline int64_t cs_chunks(int64_t count) { return (count + CS_CHUNK - 1) / CS_CHUNK; }

@@ -330,6 +330,7 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
                                 error);
     if (!status && options->averaging_adjacent) status = pack_weights(solver, error);
     if (!status) status = solver->scheme->pack(&solver->packed, &solver->arena, control, error);
+    if (!status) status = cs_pack_phases(&solver->packed, solver->scheme, &solver->arena, error);
     if (!status) cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;
     return status;

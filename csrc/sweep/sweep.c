@@ -1,42 +1,75 @@
+/* A sweep is a list of phases. Threads go through the list together, each taking tasks as it comes:
+ *
+ *     thread 0:  task 0, task 2, task 3 ... all ended? next phase
+ *     thread 1:  task 1, ...
+ *
+ * A thread that the system has taken off its core has usually no task in hand, so that the others
+ * need not wait for it: on a busy machine a barrier, where all have to show up, costs a scheduler's
+ * tick of milliseconds each time. Which thread does a task makes no difference to the result. */
 #include "sweep/sweep.h"
 
 #include "core/denormals.h"
 #include "core/parallel.h"
 
-/* One part, by whichever thread. */
-static void visit_part(const cs_scheme *scheme, cs_packed *packed, const cs_stage *stage,
-                       int64_t part)
+#include <sched.h>
+
+enum { SPINS = 1000 }; /* looks at a counter before giving the core away */
+
+static void run_tasks(const cs_scheme *scheme, cs_packed *packed, cs_phase *phase)
+{
+    for (;;) {
+        int64_t task = atomic_fetch_add_explicit(&phase->begun, 1, memory_order_relaxed);
+        if (task >= phase->tasks) return;
+        scheme->run[packed->dtype](packed, phase->stage, phase->number, task);
+        atomic_fetch_add_explicit(&phase->ended, 1, memory_order_release);
+    }
+}
+
+static void wait_for(const cs_phase *phase)
+{
+    for (int spin = 0;; spin++) {
+        if (atomic_load_explicit(&phase->ended, memory_order_acquire) == phase->tasks) return;
+        if (spin % SPINS == SPINS - 1) sched_yield();
+    }
+}
+
+static void run_together(const cs_scheme *scheme, cs_packed *packed)
 {
     cs_float_mode mode = cs_flush_denormals();
-    packed->part[part] = (cs_sweep_stats){0};
-    scheme->visit[packed->dtype](packed, stage, part, &packed->part[part]);
+    for (int64_t p = 0; p < packed->phases; p++) {
+        run_tasks(scheme, packed, &packed->phase[p]);
+        wait_for(&packed->phase[p]);
+    }
     cs_restore_denormals(mode);
 }
 
-static void add_parts(const cs_packed *packed, int64_t parts, cs_sweep_stats *stats)
+static void run_alone(const cs_scheme *scheme, cs_packed *packed)
 {
-    for (int64_t p = 0; p < parts; p++) {
-        if (packed->part[p].residual > stats->residual) stats->residual = packed->part[p].residual;
-        stats->merit += packed->part[p].merit;
-        stats->unfinished += packed->part[p].unfinished;
+    for (int64_t p = 0; p < packed->phases; p++) {
+        const cs_phase *phase = &packed->phase[p];
+        for (int64_t task = 0; task < phase->tasks; task++)
+            scheme->run[packed->dtype](packed, phase->stage, phase->number, task);
     }
 }
 
 void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats)
 {
-    const cs_schedule *schedule = packed->schedule;
-    *stats = (cs_sweep_stats){0};
-    for (int64_t s = 0; s < schedule->stages; s++) {
-        const cs_stage *stage = &schedule->stage[s];
-        int threads = cs_stage_threads(packed, stage);
-        scheme->begin[packed->dtype](packed, stage);
-        if (threads > 1) {
-            CS_PARALLEL_FOR(threads)
-            for (int64_t p = 0; p < stage->parts; p++) visit_part(scheme, packed, stage, p);
-        } else {
-            for (int64_t p = 0; p < stage->parts; p++) visit_part(scheme, packed, stage, p);
+    int threads = packed->threads;
+    if (threads > 1) {
+        for (int64_t p = 0; p < packed->phases; p++) {
+            atomic_store_explicit(&packed->phase[p].begun, 0, memory_order_relaxed);
+            atomic_store_explicit(&packed->phase[p].ended, 0, memory_order_relaxed);
         }
-        add_parts(packed, stage->parts, stats);
-        scheme->end[packed->dtype](packed, stage);
+        CS_PARALLEL_FOR(threads)
+        for (int t = 0; t < threads; t++) run_together(scheme, packed);
+    } else {
+        run_alone(scheme, packed);
+    }
+    *stats = (cs_sweep_stats){0};
+    for (int64_t p = 0; p < packed->schedule->parts; p++) {
+        const cs_sweep_stats *part = &packed->part[p];
+        if (part->residual > stats->residual) stats->residual = part->residual;
+        stats->merit += part->merit;
+        stats->unfinished += part->unfinished;
     }
 }
