@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from contactsolve.problem import Problem
 
 # What `rng=` takes: a number stands for the same scene at every call, None for a new one.
-Seed = int | np.random.Generator | None
+# A string, because the name alone would load numpy.random at import.
+Seed: TypeAlias = "int | np.random.Generator | None"
 
 Scenario = TypeVar("Scenario", bound=Callable[..., Problem])
 
