@@ -98,8 +98,8 @@ GROUPS = [
         lambda: joint((PAIR[0], np.ones((3, 1, 4)))),
         ValueError,
         (
-            "J is a pair of shapes (2, 1, 6) and (3, 1, 4): (contacts, rows, dof) is needed for each, "
-            "with the same contacts and rows"
+            "J is a pair of shapes (2, 1, 6) and (3, 1, 4): (contacts, rows, dof) is needed for "
+            "each, with the same contacts and rows"
         ),
     ),
     (
@@ -395,8 +395,8 @@ MATRICES = [
         lambda: matrices(Minv=np.ones(5)),
         ValueError,
         (
-            "Minv has shape (5,): J has 4 columns, so (4,), (4, 4) or blocks (n, d, d) with n d = 4 "
-            "are needed"
+            "Minv has shape (5,): J has 4 columns, so (4,), (4, 4) or blocks (n, d, d) with "
+            "n d = 4 are needed"
         ),
     ),
     (
@@ -404,8 +404,8 @@ MATRICES = [
         lambda: matrices(mass=SPARSE(np.eye(3))),
         ValueError,
         (
-            "mass has shape (3, 3): J has 4 columns, so (4,), (4, 4) or blocks (n, d, d) with n d = 4 "
-            "are needed"
+            "mass has shape (3, 3): J has 4 columns, so (4,), (4, 4) or blocks (n, d, d) with "
+            "n d = 4 are needed"
         ),
     ),
     ("both", lambda: matrices(Minv=1, mass=1), TypeError, "give either Minv or mass"),
@@ -590,8 +590,8 @@ STATES = [
         lambda: state(restitution=np.zeros(2)),
         ValueError,
         (
-            "restitution has shape (2,): one number or (3,) for the normals, or (3, 3) for every row, "
-            "is needed"
+            "restitution has shape (2,): one number or (3,) for the normals, or (3, 3) for every "
+            "row, is needed"
         ),
     ),
     (

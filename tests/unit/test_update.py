@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import pickle
 import threading
@@ -81,7 +82,9 @@ def known(value):
         return {name: known(item) for name, item in value.items()}
     if scipy.sparse.issparse(value):
         return known((value.data, value.indices, value.indptr))
-    if isinstance(value, cs.Problem) or type(value).__name__ == "Operator":
+    if isinstance(value, cs.Problem):
+        return known(value.__getstate__())
+    if type(value).__name__ == "Operator":
         return known(value.__reduce__()[1])
     return known(vars(value)) if hasattr(value, "__dict__") else value
 
@@ -408,6 +411,7 @@ def test_problems_and_results_survive_a_pickle(kind):
         back = pickle.loads(pickle.dumps(result, protocol))
         assert known(back.problem) == known(problem)
         assert repr(back.problem) == repr(problem)
+        assert repr(copy.deepcopy(problem).info) == repr(problem.info)
         assert repr(back.problem.info) == repr(problem.info)
         np.testing.assert_array_equal(flat(back.impulses), flat(result.impulses))
         assert back.history == result.history
