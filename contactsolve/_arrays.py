@@ -63,7 +63,10 @@ def _as_array(name: str, value: Any) -> np.ndarray:
     if is_sparse(value):
         raise TypeError(f"{name} is a sparse matrix: an array is needed")
     if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
-        return np.from_dlpack(value)
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise TypeError(f"{name} cannot be read through __dlpack__: {error}") from None
     try:
         return np.asarray(value)
     except ValueError as error:

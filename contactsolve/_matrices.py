@@ -8,11 +8,13 @@ import numpy as np
 
 from ._arrays import (
     finite_array,
+    first_entry,
     index_array,
     is_sparse,
     read_only,
     real_array,
     refuse_other_than_real,
+    spread,
 )
 from .groups import inverted
 
@@ -296,6 +298,18 @@ def _pivots(M: Any) -> tuple[Any, np.ndarray]:
     options = {"SymmetricMode": True}
     factor = splu(M.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
     return factor.solve, factor.U.diagonal()
+
+
+def flat_compliance(value: Any, total: int, rows: int) -> np.ndarray:
+    """Return Σ's diagonal for `total` rows, in blocks of `rows`, checked."""
+    given = real_array("compliance", value)
+    bad = ~((given >= 0) & np.isfinite(given))
+    if bad.any():
+        where = f"[{first_entry(bad)}]" if given.ndim else ""
+        raise ValueError(
+            f"compliance{where} is {given[bad][0]:g}: a finite number, 0 or more, is needed"
+        )
+    return spread("compliance", given, (total // rows, rows)).ravel()
 
 
 def scalar_rows(

@@ -9,7 +9,7 @@ import numpy as np
 from . import _core
 from ._arrays import real_array
 from ._layout import Layout
-from .groups import Group, packed_jacobian, shaped_b
+from .groups import Group, packed_bodies, packed_jacobian, shaped_b
 
 
 def per_group(name: str, value: Any, count: int, grouped: bool) -> list[Any]:
@@ -52,5 +52,5 @@ def updated_bodies(
             inverse = real_array("Minv", inverses[g])
             if inverse.shape != shape:
                 raise ValueError(f"Minv has shape {inverse.shape}: {shape} is kept")
-        bodies.append((shape[0], shape[1], len(shape) == 2, inverse))
+        bodies.append(packed_bodies(inverse))
     return tuple(bodies)

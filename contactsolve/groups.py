@@ -57,8 +57,18 @@ class Bodies:
         self.inverse_mass = array
         self.count, self.dof = array.shape[:2]
 
+    def packed(self) -> tuple[int, int, bool, np.ndarray]:
+        """Return the bodies as the C library takes them."""
+        return packed_bodies(self.inverse_mass)
+
     def __repr__(self) -> str:
         return f"Bodies({self.count} of {self.dof} degrees of freedom)"
+
+
+def packed_bodies(inverse_mass: np.ndarray) -> tuple[int, int, bool, np.ndarray]:
+    """Return bodies of ``(n, d, d)`` or ``(n, d)`` as the C library takes them."""
+    count, dof = inverse_mass.shape[:2]
+    return count, dof, inverse_mass.ndim == 2, inverse_mass
 
 
 def inverted(mass: np.ndarray) -> np.ndarray:
@@ -132,9 +142,22 @@ class Group:
         if compliance is not None:
             self.compliance = spread("compliance", real_array("compliance", compliance), self.shape)
 
+    def packed(self) -> tuple[Any, ...]:
+        """Return the group as the C library takes it."""
+        parameters = self.set.parameters(*self.shape)
+        arrays = (self.J, self.bodies, self.b, self.set.name, parameters, self.compliance)
+        return (*self.shape, *self.dofs, *arrays)
+
     def __repr__(self) -> str:
         contacts, rows = self.shape
         return f"Group({contacts} blocks of {rows} rows, set {self.set.name})"
+
+
+def check_kinds(name: str, items: tuple[Any, ...], kind: type) -> None:
+    """Raise unless every item is of that kind."""
+    for i, item in enumerate(items):
+        if not isinstance(item, kind):
+            raise TypeError(f"{name}[{i}] is {item!r}: a {kind.__name__} is needed")
 
 
 def given_jacobian(J: Any) -> Any:

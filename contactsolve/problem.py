@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import first_entry, is_sparse, read_only, real_array, spread
+from ._arrays import is_sparse, read_only
 from ._layout import Layout, join, parameters, split
-from ._matrices import Csr, Operator, csr_of, scalar_rows
+from ._matrices import Csr, Operator, csr_of, flat_compliance, scalar_rows
 from ._update import per_group, updated_bodies, updated_group
 from .groups import (
     Bodies,
     Group,
+    check_kinds,
     given_jacobian,
     inverse_masses,
+    packed_bodies,
     row_count,
     rows_per_contact,
     shaped_b,
@@ -105,7 +107,7 @@ class Problem:
         "_groups",
         "_matrix",
         "_operator",
-        "_recipe",
+        "_sigma",
         "contacts",
         "dof",
         "grouped",
@@ -119,7 +121,7 @@ class Problem:
     _bodies: tuple[tuple[int, ...], ...]  # shape of each group's inverse mass
     _matrix: Csr | None
     _operator: Operator | None
-    _recipe: dict[str, Any]
+    _sigma: np.ndarray | None  # compliance of a J of any pattern
     contacts: int
     dof: int
     grouped: bool
@@ -165,7 +167,7 @@ class Problem:
             group = Group(J, bodies, b, mu, sets=sets, lo=lo, hi=hi, compliance=compliance)
             inverse = inverse_masses(Minv, mass, group)
             self.grouped = False
-            self._pack(((*inverse.shape[:2], inverse.ndim == 2, inverse),), (group,))
+            self._pack((packed_bodies(inverse),), (group,))
         if strict:
             self._refuse_immovable()
 
@@ -280,17 +282,11 @@ class Problem:
     # ---- packing --------------------------------------------------------------------------------
 
     def _from_groups(self, groups: Sequence[Group], bodies: Any) -> None:
-        bodies = () if bodies is None else tuple(bodies)
-        groups = tuple(groups)
-        for name, items, kind in (("groups", groups, Group), ("bodies", bodies, Bodies)):
-            for i, item in enumerate(items):
-                if not isinstance(item, kind):
-                    raise TypeError(f"{name}[{i}] is {item!r}: a {kind.__name__} is needed")
+        groups, bodies = tuple(groups), () if bodies is None else tuple(bodies)
+        check_kinds("groups", groups, Group)
+        check_kinds("bodies", bodies, Bodies)
         self.grouped = True
-        self._pack(
-            tuple((x.count, x.dof, x.inverse_mass.ndim == 2, x.inverse_mass) for x in bodies),
-            groups,
-        )
+        self._pack(tuple(one.packed() for one in bodies), groups)
 
     def _pack(self, bodies: tuple, groups: tuple[Group, ...]) -> None:
         """Hand everything to the C library, which copies and checks it."""
@@ -301,7 +297,7 @@ class Problem:
         self._bodies = tuple(inverse.shape for _, _, _, inverse in bodies)
         self.contacts = sum(group.contacts for group in self._groups)
         self.dof = sum(count * dof for count, dof, _, _ in bodies)
-        self._core = _core.Problem(bodies, tuple(_block(group) for group in groups), None)
+        self._core = _core.Problem(bodies, tuple(group.packed() for group in groups), None)
 
     def _from_matrices(
         self,
@@ -323,20 +319,11 @@ class Problem:
         m = rows_per_contact(3 if rows is None else rows)
         if operator.rows % m:
             raise ValueError(f"J has {operator.rows} rows, which is no multiple of rows={m}")
-        sigma = None
-        if compliance is not None:
-            given = real_array("compliance", compliance)
-            sigma = spread("compliance", given, (operator.rows // m, m)).ravel()
-            bad = ~((given >= 0) & np.isfinite(given))
-            if bad.any():
-                where = f"[{first_entry(bad)}]" if given.ndim else ""
-                raise ValueError(
-                    f"compliance{where} is {given[bad][0]:g}: a finite number, 0 or more, is needed"
-                )
+        sigma = None if compliance is None else flat_compliance(compliance, operator.rows, m)
         self._operator = operator
         self.dof = operator.dof
         self._from_matrix(operator.delassus(sigma), b, mu, m, sets, lo, hi)
-        self._recipe["compliance"] = sigma
+        self._sigma = sigma
 
     def _from_matrix(
         self, csr: Csr, b: Any, mu: Any, rows: Any, sets: Set | None, lo: Any, hi: Any
@@ -352,7 +339,7 @@ class Problem:
         self._groups, self._bodies = (layout,), ()
         self.contacts = layout.contacts
         self._matrix = (read_only(data), read_only(indices), read_only(indptr))
-        self._recipe = {}
+        self._sigma = None
         block = (*layout.shape, 0, 0, None, None, b, feasible.name)
         parameters = feasible.parameters(*layout.shape)
         self._core = _core.Problem((), ((*block, parameters, None),), (indptr, indices, data))
@@ -412,9 +399,9 @@ class Problem:
             if operator is None:
                 raise ValueError("this problem was made from A: it has no J or Minv to update")
             operator = operator.updated(J, Minv)
-            csr = operator.delassus(self._recipe["compliance"])
+            csr = operator.delassus(self._sigma)
         assert csr is not None
-        fresh._operator, fresh.dof = operator, self.dof
+        fresh._operator = operator
         feasible = layout.set if mu is None else layout.set.with_mu(mu)
         b = self.b if b is None else b
         fresh._from_matrix(csr, b, None, layout.rows, feasible, None, None)
@@ -497,8 +484,8 @@ class Problem:
     def compliance(self) -> Any:
         """Σ's diagonal, ``(K, m)``, or None; a list for grouped problems."""
         if self._matrix is not None:
-            sigma = self._recipe.get("compliance")
-            return None if sigma is None else read_only(sigma.reshape(self._groups[0].shape).copy())
+            sigma, shape = self._sigma, self._groups[0].shape
+            return None if sigma is None else read_only(sigma.reshape(shape).copy())
         values = [self._core.compliance(g) for g in range(len(self._groups))]
         pairs = zip(values, self._groups, strict=True)
         return self._each([None if v is None else read_only(v.reshape(x.shape)) for v, x in pairs])
@@ -636,18 +623,34 @@ class Problem:
 
     # ---- keeping --------------------------------------------------------------------------------
 
-    def __reduce__(self) -> tuple:
+    def __getstate__(self) -> tuple:
+        kept = (self.name, self.state, self.grouped)
         if self._matrix is not None:
             layout = self._groups[0]
-            parts = (self._matrix, self._operator, self.b, layout.rows, layout.set, self._recipe)
-            return _rebuild_matrix, (*parts, self.name, self.state)
+            given = (self._matrix, self._operator, self._sigma)
+            return kept, given, (self.b, layout.rows, layout.set)
         core = self._core
         groups = [
             (self._jacobian(g), core.bodies(g), core.b(g), x.set, core.compliance(g))
             for g, x in enumerate(self._groups)
         ]
-        inverses = [self._core.inverse_mass(g).reshape(s) for g, s in enumerate(self._bodies)]
-        return _rebuild_groups, (groups, inverses, self.grouped, self.name, self.state)
+        inverses = [core.inverse_mass(g).reshape(s) for g, s in enumerate(self._bodies)]
+        return kept, None, (inverses, groups)
+
+    def __setstate__(self, state: tuple) -> None:
+        (self.name, self.state, self.grouped), given, values = state
+        if given is not None:
+            b, rows, feasible = values
+            csr, self._operator, sigma = given
+            self.dof = 0 if self._operator is None else self._operator.dof
+            self._from_matrix(csr, b, None, rows, feasible, None, None)
+            self._sigma = sigma
+            return
+        inverses, groups = values
+        parts = tuple(Group(J, bodies, b, sets=x) for J, bodies, b, x, _ in groups)
+        for part, (*_, sigma) in zip(parts, groups, strict=True):
+            part.compliance = sigma
+        self._pack(tuple(packed_bodies(inverse) for inverse in inverses), parts)
 
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""
@@ -659,49 +662,6 @@ class Problem:
             origin = f"{self.bodies_count} bodies"
         kinds = ", ".join(f"{x.contacts} of {x.rows} rows in {x.set.name}" for x in self._groups)
         return f"Problem({name}{self.contacts} contacts ({kinds}), {origin})"
-
-
-def _block(group: Group) -> tuple:
-    contacts, rows = group.shape
-    block = (contacts, rows, *group.dofs, group.J, group.bodies, group.b, group.set.name)
-    return (*block, group.set.parameters(contacts, rows), group.compliance)
-
-
-def _rebuild_matrix(
-    matrix: Csr,
-    operator: Operator | None,
-    b: np.ndarray,
-    rows: int,
-    feasible: Set,
-    recipe: dict[str, Any],
-    name: str,
-    state: InitialState | None,
-) -> Problem:
-    self = Problem.__new__(Problem)
-    self.name, self.state, self._operator = name, state, operator
-    self.dof = 0 if operator is None else operator.dof
-    copies = tuple(np.array(part) for part in matrix)
-    self._from_matrix((copies[0], copies[1], copies[2]), b, None, rows, feasible, None, None)
-    self._recipe = recipe
-    return self
-
-
-def _rebuild_groups(
-    groups: list[tuple],
-    inverses: list[np.ndarray],
-    grouped: bool,
-    name: str,
-    state: InitialState | None,
-) -> Problem:
-    self = Problem.__new__(Problem)
-    self.name, self.state, self.grouped = name, state, grouped
-    parts = []
-    for J, bodies, b, feasible, sigma in groups:
-        part = Group(J, bodies, b, sets=feasible)
-        part.compliance = sigma
-        parts.append(part)
-    self._pack(tuple((len(x), x.shape[1], x.ndim == 2, x) for x in inverses), tuple(parts))
-    return self
 
 
 def _refuse(given: dict[str, Any], reason: str) -> None:

@@ -414,7 +414,8 @@ def solve(
     if not isinstance(problem, Problem):
         problem = Problem(problem, Minv, b, mu, strict=strict, **arrays)
     else:
-        for name, value in {"Minv": Minv, "b": b, "mu": mu, **arrays}.items():
+        given = {"Minv": Minv, "b": b, "mu": mu, **arrays, "strict": strict or None}
+        for name, value in given.items():
             if value is not None:
                 raise TypeError(f"{name} is given, but the Problem has its own")
     solver = Solver(problem, method=method, **options)

@@ -193,8 +193,8 @@ static PyObject *problem_replace(problem_object *self, PyObject *other)
     }
     int idle = 0;
     if (!atomic_compare_exchange_strong(&self->running, &idle, -1)) {
-        PyErr_SetString(PyExc_RuntimeError, "a Solver is at work on this problem: update it when "
-                                            "the solve has ended");
+        PyErr_SetString(PyExc_RuntimeError, "a Solver is at work on this problem, or A is being "
+                                            "assembled: update it when that has ended");
         return NULL;
     }
     cs_error error = {0};
