@@ -1,0 +1,293 @@
+"""The command ``contactsolve``: a demonstration, files solved, what there is to choose from.
+
+Exit codes: 0 done, 1 the solve did not converge, 2 wrong input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import inspect
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import contactsolve as cs
+from contactsolve import _core
+from contactsolve.result import format_seconds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["main"]
+
+_NOT_CONVERGED, _WRONG_INPUT, _INTERRUPTED = 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    chosen = _parser().parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = chosen.run
+    try:
+        return run(chosen)
+    except (ValueError, OSError, ImportError) as error:
+        print(f"contactsolve: error: {error}", file=sys.stderr)
+        return _WRONG_INPUT
+    except KeyboardInterrupt:
+        print("contactsolve: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+
+
+# ---- demo ---------------------------------------------------------------------------------------
+
+_DEMO = "Box_Stacks-i0122-82-5.reduced_local"
+_DEMO_METHODS = {
+    "Jacobi": cs.Method("jacobi"),
+    "Jacobi, relaxation 0.5": cs.Method("jacobi", relaxation=0.5),
+    "Gauss-Seidel": cs.Method("gauss_seidel"),
+    "Gauss-Seidel, relaxation 1.5": cs.Method("gauss_seidel", relaxation=1.5),
+    "Gauss-Seidel, float32": cs.Method("gauss_seidel", dtype="float32"),
+}
+
+
+def _demo(chosen: argparse.Namespace) -> int:
+    """Solve a shipped problem by several methods: a table, and a picture."""
+    picture = _Picture(chosen.output, columns=2)
+    problem = cs.io.read_fclib(cs.data.path(_DEMO))
+    methods, labels = list(_DEMO_METHODS.values()), list(_DEMO_METHODS)
+    print(f"Stacks of boxes, a real problem of {problem.contacts} contacts with friction:\n")
+    table = cs.compare(problem, methods, labels=labels, rtol=1e-8, max_iterations=250)
+    print(table)
+    for ax, x in zip(picture.axes, ("iteration", "time"), strict=True):
+        cs.plots.convergence(table, x=x, ax=ax, legend=False)
+    picture.axes[1].set_ylabel("")
+    curves, names = picture.axes[0].get_legend_handles_labels()
+    picture.figure.legend(curves, names, loc="outside lower center", ncols=3, frameon=False)
+    picture.figure.suptitle(f"Stacks of boxes, {problem.contacts} contacts with friction")
+    print(f"\npicture: {picture.save()}")
+    return 0
+
+
+# ---- solve --------------------------------------------------------------------------------------
+
+
+def _solve(chosen: argparse.Namespace) -> int:
+    """Solve an FCLIB file, print the outcome, write what was asked for."""
+    if chosen.output is not None:
+        _require_folder(chosen.output)
+        if chosen.output.exists() and not chosen.overwrite:
+            raise FileExistsError(f"{chosen.output} exists: pass --overwrite to replace it")
+    picture = None if chosen.plot is None else _Picture(chosen.plot)
+    problem = cs.io.read_fclib(chosen.file)
+    options = {name: getattr(chosen, name) for name in _OPTIONS if hasattr(chosen, name)}
+    result = cs.solve(problem, **options)
+    print(_summary(problem, result))
+    if chosen.output is not None:
+        cs.io.write_fclib(chosen.output, problem, result, overwrite=chosen.overwrite)
+        print(f"solution: {chosen.output.resolve()}")
+    if picture is not None:
+        label = f"{result.info['method']}, {result.info['dtype']}"
+        cs.plots.convergence(result, ax=picture.axes[0], labels=label)
+        picture.axes[0].set_title(problem.name)
+        print(f"picture: {picture.save()}")
+    asked_for_sweeps = options.get("rtol", 0) is options.get("atol", 0) is None
+    if result.converged or asked_for_sweeps:
+        return 0
+    print("contactsolve: the solve did not converge", file=sys.stderr)
+    return _NOT_CONVERGED
+
+
+def _summary(problem: cs.Problem, result: cs.Result) -> str:
+    info = result.info
+    largest = max(abs(result.impulses).max(initial=0.0), 0.0)
+    lines = [
+        ("problem", f"{problem.name}, {problem.contacts} contacts of {problem.rows} rows"),
+        ("method", f"{info['method']}, scheme {info['scheme']}, {info['dtype']}"),
+        ("result", result.message),
+        ("time", f"{format_seconds(result.time)}, set-up {format_seconds(info['setup_seconds'])}"),
+        ("largest impulse", f"{largest:.6g} N s"),
+        *(("note", text) for text in info["warnings"]),
+    ]
+    return "\n".join(f"{name + ':':<17}{text}" for name, text in lines)
+
+
+def _number_or_none(text: str) -> float | None:
+    return None if text == "none" else _number(text)
+
+
+def _number_or_word(text: str) -> float | str:
+    return text if text.isidentifier() and text not in ("nan", "inf") else _number(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
+
+
+# The options of `Solver` that a word or a number can express. What a value may be is checked, and
+# what it is by default is said, by the solver alone.
+_OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "method": (str, "what is iterated"),
+    "scheme": (str, "how the residual velocity is had"),
+    "order": (str, "the contacts' order in a sweep"),
+    "rng": (_integer, "seed of --order random"),
+    "local": (str, "how a block is solved: auto, projected, exact"),
+    "relaxation": (_number, "factor on R"),
+    "averaging": (_number_or_none, "weight of the new impulses, or none"),
+    "r_factor": (_number_or_word, "R: local, block or a number"),
+    "rollback": (_integer, "how often R may be halved"),
+    "rollback_growth": (_number, "growth of the residual that halves R"),
+    "bound": (str, "the normal impulse that bounds friction: current, previous"),
+    "rtol": (_number_or_none, "relative tolerance, or none"),
+    "atol": (_number_or_none, "absolute tolerance, or none"),
+    "stop": (str, "the measure that decides"),
+    "quality_r": (_number, "R of the measure quality"),
+    "check_every": (_integer, "sweeps between two checks"),
+    "max_iterations": (_integer, "sweeps at most"),
+    "dtype": (str, "precision of the sweeps: float64, float32"),
+    "threads": (_integer, "threads of a method that uses them"),
+}
+
+
+# ---- methods, info ------------------------------------------------------------------------------
+
+
+def _methods(_: argparse.Namespace) -> int:
+    """List what there is to choose from."""
+    sections = {
+        "methods": cs.methods.describe(),
+        "schemes": cs.schemes.describe(),
+        "orders": cs.orders.describe(),
+        "measures": cs.measures.describe(),
+        "sets": dict(_core.sets()),
+    }
+    width = max(len(name) for section in sections.values() for name in section)
+    blocks = (
+        "\n".join([title, *(f"  {name:<{width}}  {text}" for name, text in section.items())])
+        for title, section in sections.items()
+    )
+    print("\n\n".join(blocks))
+    return 0
+
+
+def _info(_: argparse.Namespace) -> int:
+    """Tell versions and build, as a report of an error needs them."""
+    build = cs.info()
+    openmp = f"yes ({build['openmp']})" if build["openmp"] else "no, a serial build"
+    lines = {
+        "contactsolve": cs.__version__,
+        "compiler": f"{build['compiler_family']} {build['compiler']}",
+        "OpenMP": openmp,
+        "threads": build["threads"],
+        "instructions": build["instructions"],
+        "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        **{name: _version(name) for name in ("numpy", "matplotlib", "h5py", "scipy", "tqdm")},
+    }
+    print("\n".join(f"{name:<13} {value}" for name, value in lines.items()))
+    return 0
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+# ---- pictures -----------------------------------------------------------------------------------
+
+
+class _Picture:
+    """A figure without a window, bound to a file that is checked before any work is done."""
+
+    def __init__(self, path: Path, columns: int = 1) -> None:
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise ImportError(
+                "pictures need matplotlib, which the extra 'plot' brings: "
+                "pip install 'contactsolve[plot]'"
+            ) from error
+        _require_folder(path)
+        self.path = path if path.suffix else path.with_suffix(".png")
+        size = (6.0, 4.0) if columns == 1 else (9.6, 4.4)
+        self.figure: Figure = Figure(figsize=size, layout="constrained")
+        known = self.figure.canvas.get_supported_filetypes()
+        if self.path.suffix[1:].lower() not in known:
+            raise ValueError(
+                f"{self.path} ends in {self.path.suffix!r}: expected one of {', '.join(known)}"
+            )
+        self.axes = list(self.figure.subplots(1, columns, sharey=True, squeeze=False)[0])
+
+    def save(self) -> Path:
+        self.figure.savefig(self.path, dpi=150)
+        return self.path.resolve()
+
+
+def _require_folder(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} does not exist")
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="contactsolve", description="Solvers for contact problems with friction."
+    )
+    parser.add_argument("--version", action="version", version=cs.__version__)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="solve a shipped problem by several methods")
+    demo.set_defaults(run=_demo)
+    demo.add_argument(
+        "--output",
+        type=Path,
+        default=Path("contactsolve_demo.png"),
+        metavar="PATH",
+        help="the picture (default: %(default)s)",
+    )
+
+    _add_solve(commands.add_parser("solve", help="solve an FCLIB file"))
+
+    methods = commands.add_parser("methods", help="list methods, schemes, orders, measures, sets")
+    methods.set_defaults(run=_methods)
+    info = commands.add_parser("info", help="tell the version and how it was built")
+    info.set_defaults(run=_info)
+    return parser
+
+
+def _add_solve(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_solve)
+    parser.description = (
+        "Solve a local FCLIB problem. Options are those of contactsolve.Solver; "
+        "`contactsolve methods` lists the names they take. Exit code 1: not converged."
+    )
+    parser.add_argument("file", type=Path, metavar="FILE.hdf5")
+    parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the convergence")
+    parser.add_argument("--output", type=Path, metavar="PATH", help="write problem and solution")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file of --output")
+    defaults = inspect.signature(cs.Solver).parameters
+    options = parser.add_argument_group("options of the solver")
+    for name, (convert, text) in _OPTIONS.items():
+        default = defaults[name].default
+        options.add_argument(
+            f"--{name.replace('_', '-')}",
+            dest=name,
+            type=convert,
+            default=argparse.SUPPRESS,
+            metavar="NAME" if convert is str else "VALUE",
+            help=f"{text} (default: {'none' if default is None else default})",
+        )

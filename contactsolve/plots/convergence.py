@@ -1,0 +1,212 @@
+"""How the measures of a solution fall, sweep by sweep or second by second."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from contactsolve.compare import Table
+from contactsolve.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+__all__ = ["convergence"]
+
+# What is not here is shown by its own name: a new measure needs no entry to be drawn.
+_AXIS_LABELS = {
+    "residual": "residual [N s]",
+    "merit": "merit Θ [N² s²]",
+    "quality": "quality γ [N² s²]",
+    "natural_map": "natural map [N s]",
+    "natural_map_velocity": "natural map [m/s]",
+    "natural_map_scaled": "scaled natural map [1]",
+    "fclib_error": "FCLIB error [1]",
+}
+
+_TIME_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+
+# Shown in default labels where they tell the results apart.
+_TELLING = ("scheme", "order", "local", "dtype", "contacts")
+
+# Curves of two methods may lie on each other: a dashed one lets that below it through.
+_STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)))
+
+
+def convergence(
+    results: Result | Table | Mapping[str, Result] | Iterable[Result],
+    *,
+    x: str = "iteration",
+    y: str = "natural_map",
+    ax: Axes | None = None,
+    labels: Sequence[str] | str | None = None,
+    legend: bool = True,
+    **line: Any,
+) -> Axes:
+    """Plot a measure of the history, on a logarithmic axis, over iterations or time.
+
+    A dot ends the curve of a solve that converged (in a table: that did what it was to do), a cross
+    that of a solve that did not. Rows in which the measure was not evaluated are left out.
+
+    Parameters
+    ----------
+    results : Result, Table, dict of label to Result, or list of Result
+    x : {"iteration", "time"}
+        The horizontal axis. Time is that of the sweeps and of the checks that decide; the data of
+        the curves are in seconds, whatever unit the axis shows.
+    y : str, default "natural_map"
+        A measure of ``contactsolve.measures.names()`` that was recorded.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+    labels : list of str, optional
+        One for each result; by default the labels of the table or the dict, else the method and
+        the options in which the results differ.
+    legend : bool, default True
+        Add a legend, if there are several curves or labels are given.
+    **line
+        Passed to ``ax.plot``, such as ``linewidth=1``, for all curves.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        `x` or `y` that is no column of a history, or as many labels as there are no results.
+    TypeError
+        `results` of another type.
+    ImportError
+        matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> results = [cs.solve(cs.scenarios.box_stack(3), method=name) for name in cs.methods.names()]
+    >>> ax = cs.plots.convergence(results)  # doctest: +SKIP
+    """
+    if x not in ("iteration", "time"):
+        raise ValueError(f"x is {x!r}: 'iteration' or 'time' is needed")
+    curves = _curves(results, labels)
+    points = [_points(curve, x, y) for curve in curves]
+    if ax is None:
+        ax = _new_axes()
+    # Further curves on the same axes go on in the cycle, as their colours do.
+    styles = islice(cycle(_STYLES), len(ax.get_legend_handles_labels()[0]), None)
+    for curve, (across, up), style in zip(curves, points, styles, strict=False):
+        look = {"linestyle": style, "linewidth": 1.6, "label": curve.label, **line}
+        (drawn,) = ax.plot(across, up, **look)
+        _mark_end(ax, drawn, curve.succeeded)
+    _dress(ax, x, y)
+    if legend and (len(curves) > 1 or labels is not None):
+        ax.legend(framealpha=0.9, edgecolor="none")
+    return ax
+
+
+# ---- what is drawn ------------------------------------------------------------------------------
+
+
+class _Curve(NamedTuple):
+    label: str
+    result: Result
+    succeeded: bool
+
+
+def _curves(results: Any, labels: Sequence[str] | str | None) -> list[_Curve]:
+    """The results with their labels, and whether they got where they should."""
+    reached = [row.reached for row in results] if isinstance(results, Table) else None
+    if isinstance(results, Table):
+        results = results.results
+    if isinstance(results, Result):
+        results = [results]
+    listed = list(results.values() if isinstance(results, Mapping) else results)
+    for i, result in enumerate(listed):
+        if not isinstance(result, Result):
+            raise TypeError(f"results[{i}] is {result!r}: a Result is needed")
+    if labels is None:
+        found = list(results) if isinstance(results, Mapping) else _default_labels(listed)
+    else:
+        found = [labels] if isinstance(labels, str) else list(labels)
+    if len(found) != len(listed):
+        raise ValueError(f"labels is {labels!r}: one for each of {len(listed)} results is needed")
+    succeeded = reached or [result.converged for result in listed]
+    return list(map(_Curve, map(str, found), listed, succeeded))
+
+
+def _default_labels(results: Sequence[Result]) -> list[str]:
+    """The methods, with options in which the results differ, or numbered if that is not enough."""
+    telling = [name for name in _TELLING if len({str(result.info[name]) for result in results}) > 1]
+    labels = [
+        ", ".join([result.info["method"], *(f"{name}={result.info[name]}" for name in telling)])
+        for result in results
+    ]
+    if len(set(labels)) == len(labels):
+        return labels
+    seen: Counter[str] = Counter()
+    for i, label in enumerate(labels):
+        seen[label] += 1
+        labels[i] = f"{label} ({seen[label]})"
+    return labels
+
+
+def _points(curve: _Curve, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of the history in which the measure is known."""
+    history = curve.result.history
+    if y not in history or y in ("iteration", "time"):
+        known = ", ".join(history.columns[2:])
+        raise ValueError(
+            f"y is {y!r}, which the history of {curve.label!r} does not have; recorded: {known}. "
+            "Solve with record=(...) to have others"
+        )
+    across, up = history[x], history[y]
+    known_rows = np.isfinite(up)
+    return across[known_rows], up[known_rows]
+
+
+# ---- how it looks -------------------------------------------------------------------------------
+
+
+def _new_axes() -> Axes:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "plots need matplotlib, which the extra 'plot' brings: pip install 'contactsolve[plot]'"
+        ) from error
+    _, ax = pyplot.subplots(layout="constrained")
+    return ax
+
+
+def _mark_end(ax: Axes, drawn: Line2D, succeeded: bool) -> None:
+    """Tell at the end of a curve whether the solve got where it should."""
+    across, up = map(np.asarray, drawn.get_data())
+    marker, size = ("o", 5.0) if succeeded else ("X", 7.0)
+    ax.plot(across[-1:], up[-1:], marker=marker, markersize=size, color=drawn.get_color())
+
+
+def _dress(ax: Axes, x: str, y: str) -> None:
+    """Scale, names, units and grid."""
+    ax.set_yscale("log")
+    ax.margins(x=0.02)
+    if x == "time":
+        _show_time(ax)
+    else:
+        ax.set_xlabel("iteration")
+        if ax.get_xscale() == "linear":
+            ax.locator_params(axis="x", integer=True)
+    ax.set_ylabel(_AXIS_LABELS.get(y, y.replace("_", " ")))
+    ax.grid(visible=True, color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def _show_time(ax: Axes) -> None:
+    """Show seconds in the unit that suits all curves drawn so far."""
+    longest = ax.get_xlim()[1]
+    unit, size = next((entry for entry in _TIME_UNITS if longest >= entry[1]), _TIME_UNITS[-1])
+    ax.xaxis.set_major_formatter(lambda seconds, _: f"{seconds / size:g}")
+    ax.set_xlabel(f"time [{unit}]")

@@ -1,0 +1,347 @@
+"""`contactsolve.compare`: S1's protocol, the table, and what it refuses."""
+
+import html
+import importlib
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+
+module = importlib.import_module("contactsolve.compare")  # the package's attribute is the function
+
+
+@pytest.fixture(scope="module")
+def ball_grid():
+    return cs.scenarios.ball_grid(8, ground="body", contact_order="backward")
+
+
+@pytest.fixture(scope="module")
+def stack():
+    return cs.scenarios.box_stack(4)
+
+
+# ---- the protocol -------------------------------------------------------------------------------
+
+
+def test_s1_protocol_on_the_small_ball_grid(ball_grid):
+    methods = ["jacobi", "gauss_seidel"]
+    until = cs.quality_of("gauss_seidel", iterations=50)
+    table = cs.compare(ball_grid, methods, until=until, repeats=1, r_factor=5.0)
+    # S1 table 3.3, first and fourth row.
+    assert [row.iterations for row in table] == [63, 50]
+    assert [row.status for row in table] == ["reached", "reference"]
+    assert table.target == table["gauss_seidel"].quality == pytest.approx(246.88, rel=1e-4)
+    assert table["gauss_seidel"].residual == pytest.approx(0.0879, rel=1e-3)
+    assert table["jacobi"].residual == pytest.approx(0.0682, rel=1e-3)
+
+
+def test_methods_stop_at_the_first_sweep_that_is_good_enough(stack):
+    methods = ["jacobi", cs.Method("gauss_seidel", relaxation=1.5)]
+    table = cs.compare(stack, methods, until=cs.quality_of("gauss_seidel"), repeats=1)
+    for row, result in zip(table, table.results.values(), strict=True):
+        before, last = result.history["quality"][-2:]
+        assert row.status == "reached"
+        assert last == row.quality <= table.target * (1 + 1e-5) < before
+
+
+def test_rounding_costs_no_sweep(ball_grid):
+    methods = [
+        cs.Method("gauss_seidel", scheme="matrix"),
+        cs.Method("gauss_seidel", scheme="factorized"),
+        cs.Method("gauss_seidel", dtype="float32"),
+    ]
+    until = cs.quality_of(cs.Method("gauss_seidel", scheme="matrix"), iterations=50)
+    table = cs.compare(ball_grid, methods, until=until, repeats=1)
+    assert [row.iterations for row in table] == [50, 50, 50]
+    assert [row.status for row in table] == ["reference", "reached", "reached"]
+
+
+def test_constant_of_the_quality_is_that_of_the_target(stack):
+    def quality(**options):
+        until = cs.quality_of("gauss_seidel", iterations=5, **options)
+        return cs.compare(stack, "gauss_seidel", until=until, repeats=1).target
+
+    options = {"rtol": None, "atol": None, "max_iterations": 5, "record": ("quality",)}
+    direct = cs.solve(stack, method="gauss_seidel", quality_r=3.0, **options)
+    assert quality(quality_r=3.0) == direct.history["quality"][-1] != quality()
+
+
+def test_a_number_is_a_natural_map(stack):
+    table = cs.compare(stack, ["jacobi"], until=1e-5, repeats=1)
+    before, last = table.results["jacobi"].history["natural_map"][-2:]
+    assert table["jacobi"].natural_map == last <= 1e-5 < before
+    assert table["jacobi"].reached
+    assert table.target == 1e-5
+
+
+def test_without_a_target_each_stops_by_its_own_options(stack):
+    methods = ["jacobi", cs.Method("jacobi", rtol=1e-3, check_every=7)]
+    table = cs.compare(stack, methods, repeats=1, rtol=1e-5, scheme="matrix")
+    loose = {"scheme": "matrix", "rtol": 1e-3, "check_every": 7}
+    for row, options in zip(table, ({"scheme": "matrix", "rtol": 1e-5}, loose), strict=True):
+        alone = cs.solve(stack, method="jacobi", **options)
+        result = table.results[row.method]
+        assert (row.iterations, row.status) == (alone.iterations, "converged")
+        assert np.array_equal(result.impulses, alone.impulses)
+        assert result.info["scheme"] == "matrix"
+    assert table.target is None
+    assert table.notes == ()
+
+
+def test_history_has_every_sweep_and_all_measures(stack):
+    table = cs.compare(stack, ["gauss_seidel"], repeats=1, record=("merit",))
+    result = table.results["gauss_seidel"]
+    assert set(result.history) >= {"residual", "natural_map", "quality", "merit"}
+    assert list(result.history["iteration"]) == list(range(result.iterations + 1))
+    assert not np.isnan(result.history["natural_map"]).any()
+    assert result.history["natural_map"][-1] == result.natural_map
+    assert result.history["time"][-1] == result.time
+
+
+@pytest.mark.parametrize("rng", [None, 7, np.random.default_rng(7)])
+@pytest.mark.parametrize("common", [False, True])
+def test_all_runs_use_one_random_order(stack, rng, common):
+    own = {"order": "random"} if common else {"order": "random", "rng": rng}
+    method = cs.Method("gauss_seidel", label="mixed", **own)
+    until = cs.quality_of(method, iterations=20)
+    options = {"rng": rng} if common else {}
+    table = cs.compare(stack, [method], until=until, repeats=1, **options)
+    assert table[0].status == "reference"
+    result = cs.compare(stack, [method], repeats=1, **options).results["mixed"]
+    assert result.history["natural_map"][-1] == result.natural_map
+    if rng == 7:
+        alone = cs.solve(stack, method="gauss_seidel", order="random", rng=7)
+        assert np.array_equal(result.impulses, alone.impulses)
+
+
+def test_start_is_that_of_all_methods(stack):
+    start = cs.solve(stack, method="jacobi", rtol=1e-9)
+    table = cs.compare(stack, ["jacobi", "gauss_seidel"], initial=start, rtol=1e-7, repeats=1)
+    assert [row.iterations for row in table] == [0, 0]
+    assert np.isnan(table["jacobi"].residual)  # no sweep, no change
+
+
+def test_no_contacts():
+    problem = cs.Problem(
+        np.zeros((0, 2, 3, 6)), np.ones((1, 6)), [], 0.5, bodies=np.zeros((0, 2), int)
+    )
+    table = cs.compare(problem, ["jacobi"], until=cs.quality_of("gauss_seidel"), repeats=1)
+    assert (table.target, table[0].iterations, table[0].status) == (0.0, 0, "reached")
+    assert "jacobi" in repr(table)
+
+
+# ---- timing -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recorded_solves(monkeypatch):
+    """All solves that `compare` makes, as options; their times are 1, 2, 3 ... seconds."""
+    solves = []
+
+    class Recorder(cs.Solver):
+        def __init__(self, problem, **options):
+            super().__init__(problem, **options)
+            self.options = options
+
+        def solve(self, **arguments):
+            result = super().solve(**arguments)
+            solves.append(self.options)
+            result.time = float(len(solves))
+            return result
+
+    monkeypatch.setattr(module, "Solver", Recorder)
+    return solves
+
+
+def test_timed_runs_take_turns_and_only_sweep(stack, recorded_solves):
+    table = cs.compare(stack, ["jacobi", "gauss_seidel"], repeats=3)
+    timed = recorded_solves[4:]  # a search and a recorded run of each come before
+    assert [options["method"] for options in timed] == ["jacobi", "gauss_seidel"] * 3
+    for options in timed:
+        assert (options["rtol"], options["atol"], options["record"]) == (None, None, ())
+        assert options["max_iterations"] == table[options["method"]].iterations
+    # Mean and standard deviation, over N, of 5, 7, 9 and of 6, 8, 10.
+    assert [row.time for row in table] == [7.0, 8.0]
+    assert [row.time_sigma for row in table] == pytest.approx([(8 / 3) ** 0.5] * 2, rel=1e-15)
+
+
+def test_set_up_is_apart(ball_grid):
+    row = cs.compare(ball_grid, "jacobi", max_iterations=1, repeats=2, rtol=None, atol=None)[0]
+    assert row.setup_time > 0
+    assert row.time > 0
+    assert row.status == "max_iterations"
+
+
+# ---- methods that do not get there --------------------------------------------------------------
+
+
+def test_not_reached_is_said(stack):
+    until = cs.quality_of("gauss_seidel", iterations=50)
+    methods = ["jacobi", "gauss_seidel"]
+    table = cs.compare(stack, methods, until=until, repeats=1, max_iterations=10)
+    assert [row.status for row in table] == ["not reached", "reference"]
+    assert [row.reached for row in table] == [False, True]
+    assert [row.iterations for row in table] == [10, 50]
+    assert "jacobi did not reach quality <= " in table.notes[0]
+    assert "within 10 sweeps" in table.notes[0]
+    for note in table.notes:
+        assert note in repr(table).splitlines()
+        assert f"<p>{html.escape(note)}</p>" in table._repr_html_()
+
+
+def test_not_converged_is_said(stack):
+    table = cs.compare(stack, ["jacobi"], repeats=1, max_iterations=3)
+    assert (table[0].status, table[0].reached) == ("max_iterations", False)
+    assert table.notes[0] == "jacobi did not reach its tolerance within 3 sweeps."
+
+
+def test_sweeps_asked_for_are_no_failure(stack):
+    table = cs.compare(stack, ["jacobi"], repeats=1, rtol=None, atol=None, max_iterations=3)
+    assert table.notes == ()
+
+
+def test_divergence_is_said(stack):
+    methods = [cs.Method("jacobi", r_factor=1e3, rollback=1)]
+    for until in (None, 1e-6, cs.quality_of("gauss_seidel")):
+        table = cs.compare(stack, methods, until=until, repeats=1)
+        assert (table[0].status, table[0].reached) == ("diverging", False)
+        assert "diverged" in table.notes[0]
+        assert table.results[table[0].method].status == "diverging"
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(stack):
+    methods = ["jacobi", cs.Method("gauss_seidel", label="long & <named>")]
+    return cs.compare(stack, methods, repeats=2, until=cs.quality_of("jacobi", 20))
+
+
+def test_rows_by_number_and_label(table):
+    assert len(table) == 2
+    assert table[0] is table["jacobi"] is next(iter(table))
+    assert table[-1] is table["long & <named>"]
+    assert list(table.results) == ["jacobi", "long & <named>"]
+    with pytest.raises(KeyError, match="no method 'sor' in the table; it has: jacobi, long"):
+        table["sor"]
+
+
+def test_text_is_aligned(table):
+    title, rule, names, units, _, first, second, last_rule = repr(table).splitlines()
+    assert title.startswith("box_stack 4, 16 contacts, until quality <= ")
+    assert "mean and σ of 2 runs" in title
+    assert set(rule) == set(last_rule) == {"-"}
+    heads = ["method", "sweeps", "time", "σ", "set-up", "quality", "natural map", "residual"]
+    assert re.split(r" {2,}", names) == [*heads, "status"]
+    column = names.index("status")
+    assert (first[column:], second[column:]) == ("reference", "reached")
+    for name in ("sweeps", "time", "quality", "natural map"):  # numbers end where their names end
+        end = names.index(name) + len(name)
+        assert all(line[end - 1] != " " and line[end] == " " for line in (first, second))
+        assert units[:end].endswith("]") or name == "sweeps"
+    assert first.startswith("jacobi ")
+
+
+def test_units_suit_the_times():
+    def texts(*seconds):
+        scale = module._Scale(seconds)
+        return [scale.unit, *map(scale.text, seconds)]
+
+    assert texts(2.5, 0.01) == ["[s]", "2.500", "0.010"]
+    assert texts(0.0431, 0.5) == ["[ms]", "43.1", "500.0"]
+    assert texts(3.25e-5, 1e-9) == ["[µs]", "32.50", "0.00"]
+    assert texts(0.0) == ["[µs]", "0.000"]
+    assert texts(12345.678) == ["[s]", "12346"]
+
+
+def test_html(table):
+    text = table._repr_html_()
+    assert text.count("<tr>") == text.count("</tr>") == 3
+    assert "long &amp; &lt;named&gt;" in text
+    assert "<named>" not in text
+    assert "<th>natural map [N s]</th>" in text
+
+
+def test_columns(table):
+    columns = table.to_dict()
+    assert columns["method"] == ["jacobi", "long & <named>"]
+    assert columns["iterations"] == [row.iterations for row in table]
+    frame = table.to_pandas()
+    assert frame.loc["jacobi", "quality"] == table["jacobi"].quality
+    assert list(frame.columns) == list(columns)[1:]
+
+
+def test_table_can_be_pickled(table):
+    copy = pickle.loads(pickle.dumps(table))
+    assert copy.rows == table.rows
+    assert copy.results["jacobi"].history == table.results["jacobi"].history
+
+
+def test_labels(stack):
+    table = cs.compare(stack, ["jacobi", "jacobi"], labels=["one", "two"], repeats=1)
+    assert list(table.results) == ["one", "two"]
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+QUALITY = cs.quality_of("gauss_seidel")
+
+
+@pytest.mark.parametrize(
+    ("methods", "options", "error", "message"),
+    [
+        ([], {}, ValueError, "methods is empty: at least one is needed"),
+        (["jacobi", 3], {}, TypeError, "methods[1] is 3: a name or a contactsolve.Method"),
+        (["newton"], {}, ValueError, "method: 'newton' is unknown; known: auto, jacobi"),
+        (
+            ["jacobi", "jacobi"],
+            {},
+            ValueError,
+            "two methods are labelled 'jacobi': give them labels=",
+        ),
+        (["jacobi"], {"labels": ["a", "b"]}, ValueError, "labels is ['a', 'b']: one for each of 1"),
+        (["jacobi"], {"repeats": 0}, ValueError, "repeats is 0: at least 1 is needed"),
+        (["jacobi"], {"until": 0.0}, ValueError, "until is 0.0: a finite number above 0"),
+        (["jacobi"], {"until": float("nan")}, ValueError, "until is nan: a finite number above 0"),
+        (["jacobi"], {"until": "quality"}, TypeError, "until is 'quality': a number, quality_of("),
+        (
+            ["jacobi"],
+            {"until": QUALITY, "rtol": 1e-6},
+            ValueError,
+            "rtol is given for jacobi, but until= decides: leave it out",
+        ),
+        (
+            [cs.Method("jacobi", label="J", atol=1e-6)],
+            {"until": 1e-6},
+            ValueError,
+            "atol is given for J, but until= decides: leave it out",
+        ),
+        (
+            ["jacobi"],
+            {"until": QUALITY, "quality_r": 10.0},
+            ValueError,
+            "quality_r is given for jacobi, but quality_of has its own: leave it out",
+        ),
+    ],
+)
+def test_refused(stack, methods, options, error, message):
+    with pytest.raises(error) as caught:
+        cs.compare(stack, methods, **options)
+    assert message in str(caught.value)
+
+
+def test_target_that_is_not_finite(stack):
+    until = cs.quality_of(cs.Method("jacobi", r_factor=1e308, rollback=0), quality_r=1e300)
+    with pytest.raises(ValueError, match="it cannot be a target"):
+        cs.compare(stack, ["jacobi"], until=until)
+
+
+def test_quality_of_refuses():
+    with pytest.raises(ValueError, match="iterations is 0: at least 1 is needed"):
+        cs.quality_of("gauss_seidel", iterations=0)
+    with pytest.raises(TypeError, match=r"method is None: a name or a contactsolve\.Method"):
+        cs.quality_of(None)
