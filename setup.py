@@ -8,6 +8,7 @@ variables that change the build:
                             ``0``: serial; ``1``: OpenMP, and an error without it
 ``CONTACTSOLVE_STRICT=1``   more warnings, each of them an error
 ``CONTACTSOLVE_SANITIZE=1`` AddressSanitizer and UndefinedBehaviorSanitizer, assertions on
+``CONTACTSOLVE_COVERAGE=1`` counts executed lines, for gcov
 ==========================  ====================================================================
 """
 
@@ -49,6 +50,9 @@ STRICT = [
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # Python's own flags turn assertions off and make signed overflow wrap; both would hide errors.
 SANITIZE_COMPILE = ["-O1", "-g", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-wrapv"]
+# Threads count the same lines; without optimisation a line of the source is a line that ran.
+COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
+COVERAGE_COMPILE = ["-O0", "-g"]
 
 OPENMP_PROBE = """\
 #include <omp.h>
@@ -106,6 +110,9 @@ def flags(compiler) -> tuple[list[str], list[str]]:
     if is_on("CONTACTSOLVE_SANITIZE"):
         compile_flags += SANITIZE + SANITIZE_COMPILE
         link_flags += SANITIZE
+    if is_on("CONTACTSOLVE_COVERAGE"):
+        compile_flags += COVERAGE + COVERAGE_COMPILE
+        link_flags += COVERAGE
     return compile_flags, link_flags
 
 

@@ -3,7 +3,7 @@
 The contact Jacobian, the inverse mass, b and friction in; impulses and a convergence history out:
 
 >>> import contactsolve as cs
->>> problem = cs.scenarios.box_stack(4)
+>>> problem = cs.scenarios.ball_grid(4)
 >>> result = cs.solve(problem, method="gauss_seidel", rtol=1e-6)
 >>> result.converged
 True
@@ -28,6 +28,7 @@ from . import data, io, measures, methods, orders, plots, scenarios, schemes, se
 from ._info import info
 from ._version import __version__
 from .compare import Table, compare, quality_of
+from .friction import choose_friction, solve_static_kinetic
 from .geometry import contact_jacobian
 from .groups import Bodies, Group
 from .problem import Problem
@@ -45,6 +46,7 @@ __all__ = [
     "State",
     "Table",
     "__version__",
+    "choose_friction",
     "compare",
     "contact_jacobian",
     "data",
@@ -59,6 +61,7 @@ __all__ = [
     "schemes",
     "sets",
     "solve",
+    "solve_static_kinetic",
 ]
 
 if hasattr(_os, "register_at_fork"):

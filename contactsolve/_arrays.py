@@ -7,14 +7,25 @@ from typing import Any
 import numpy as np
 
 _REAL_KINDS = "fiub"
+_LARGEST = np.iinfo(np.int64).max
 
 
 def real_array(name: str, value: Any) -> np.ndarray:
     """Return `value` as a C-contiguous float64 array; it may be the caller's own memory."""
     array = _as_array(name, value)
-    if array.dtype.kind not in _REAL_KINDS:
-        raise TypeError(f"{name} has dtype {array.dtype}: real numbers are needed")
+    refuse_other_than_real(name, array.dtype)
     return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+
+
+def refuse_other_than_real(name: str, dtype: np.dtype) -> None:
+    """Raise for complex numbers, texts and objects."""
+    if dtype.kind not in _REAL_KINDS:
+        raise TypeError(f"{name} has dtype {dtype}: real numbers are needed")
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether `matrix` is a SciPy sparse matrix or array."""
+    return hasattr(matrix, "tocsr")
 
 
 def index_array(name: str, value: Any) -> np.ndarray:
@@ -24,12 +35,33 @@ def index_array(name: str, value: Any) -> np.ndarray:
         return np.zeros(array.shape, np.int64)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} has dtype {array.dtype}: integers are needed")
+    if array.dtype == np.uint64 and array.max() > _LARGEST:
+        large = array > _LARGEST
+        raise ValueError(f"{name}[{first_entry(large)}] is {array[large][0]}: that is too large")
     return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def finite_array(name: str, value: Any) -> np.ndarray:
+    """Return `value` as `real_array` does, without NaN and infinities."""
+    array = real_array(name, value)
+    finite = np.isfinite(array)
+    if not finite.all():
+        number = array[~finite][0]
+        where = f"[{first_entry(~finite)}]" if array.ndim else ""
+        raise ValueError(f"{name}{where} is {number:g}: every entry must be finite")
+    return array
+
+
+def first_entry(mask: np.ndarray) -> str:
+    """Return the index of the first True entry as text: ``"3, 0"``."""
+    return ", ".join(str(i) for i in np.argwhere(mask)[0])
 
 
 def _as_array(name: str, value: Any) -> np.ndarray:
     if value is None:
         raise TypeError(f"{name} is missing")
+    if is_sparse(value):
+        raise TypeError(f"{name} is a sparse matrix: an array is needed")
     if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
         return np.from_dlpack(value)
     try:
@@ -41,7 +73,7 @@ def _as_array(name: str, value: Any) -> np.ndarray:
 def spread(name: str, value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Return `value` broadcast to `shape`, in memory of its own."""
     try:
-        return np.ascontiguousarray(np.broadcast_to(value, shape), dtype=np.float64)
+        return np.array(np.broadcast_to(value, shape), dtype=np.float64, order="C")
     except ValueError:
         raise ValueError(
             f"{name} has shape {value.shape}: one number or shape {shape} is needed"

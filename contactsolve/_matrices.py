@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import index_array, read_only, real_array
+from ._arrays import (
+    finite_array,
+    index_array,
+    is_sparse,
+    read_only,
+    real_array,
+    refuse_other_than_real,
+)
+from .groups import inverted
 
 Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 _COLUMNS_AT_ONCE = 256  # right-hand sides of a sparse solve
-
-
-def is_sparse(matrix: Any) -> bool:
-    """Whether `matrix` is a SciPy sparse matrix or array."""
-    return hasattr(matrix, "tocsr")
+_INDEFINITE = 1e-9  # what a negative eigenvalue must exceed, for rows scaled to a diagonal of ones
 
 
 def csr_of(A: Any) -> Csr:
@@ -44,6 +48,13 @@ def csr_of(A: Any) -> Csr:
     return dense[row, column], column.astype(np.int64), indptr
 
 
+class Unsymmetric:
+    """A mass matrix to be taken as it is, symmetric or not: some published ones are not."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+
+
 class Operator:
     """A Jacobian of any pattern with its mass matrix, ``(rows, dof)`` and ``(dof, dof)``.
 
@@ -53,7 +64,8 @@ class Operator:
         Dense or SciPy sparse, ``(rows, dof)``.
     Minv, mass
         One of them: flat ``(dof,)`` diagonal, ``(n, d, d)`` blocks with n d = dof, or a dense or
-        sparse ``(dof, dof)`` matrix. A sparse mass is factored (SciPy), never inverted.
+        sparse ``(dof, dof)`` matrix. A diagonal mass is inverted and may be infinite; any other is
+        factored (sparse: by SciPy), never inverted.
     """
 
     def __init__(self, J: Any, Minv: Any, mass: Any) -> None:
@@ -61,31 +73,28 @@ class Operator:
             raise TypeError("give either Minv or mass")
         self.J = _checked_matrix("J", J)
         self.rows, self.dof = self.J.shape
-        name = "Minv" if mass is None else "mass"
-        self._is_mass = mass is not None
-        self._matrix = _square_form(name, Minv if mass is None else mass, self.dof)
         self._factor: Any = None
-        if self._is_mass:
-            self._factor = self._factored()
+        if mass is None:
+            self._matrix = _square_form("Minv", Minv, self.dof)
+            _refuse_indefinite(self._matrix)
+        elif isinstance(mass, Unsymmetric):
+            self._matrix = _square_form("mass", mass.matrix, self.dof, symmetric=False)
+            self._factor = _sparse_lu(self._matrix)
+        else:
+            self._matrix = _square_form("mass", mass, self.dof)
+            if is_sparse(self._matrix):
+                self._factor = _sparse_factor(self._matrix)
+            elif self._matrix.ndim == 2:
+                self._factor = _dense_factor(self._matrix)
+            else:
+                self._matrix = read_only(inverted(self._matrix))
+        self._is_mass = self._factor is not None
+        self._symmetric = not isinstance(mass, Unsymmetric)
 
-    def _factored(self) -> Any:
-        """Return a function that solves with the mass, which must be positive definite."""
-        M = self._matrix
-        if not is_sparse(M) and M.ndim == 1:
-            bad = np.flatnonzero(~(M > 0))
-            if len(bad):
-                raise ValueError(f"mass[{bad[0]}] is {M[bad[0]]:g}: a mass is positive")
-            return lambda x: x / (M if x.ndim == 1 else M[:, None])
-        if is_sparse(M):
-            return _sparse_factor(M)
-        try:
-            lower = np.linalg.cholesky(M)
-        except np.linalg.LinAlgError:
-            smallest = np.linalg.eigvalsh(M)[0]
-            raise ValueError(
-                f"mass has the eigenvalue {smallest:g}: a mass is positive definite"
-            ) from None
-        return lambda x: np.linalg.solve(lower.T, np.linalg.solve(lower, x))
+    @property
+    def Minv(self) -> Any:
+        """M⁻¹ as it is kept, the caller's to change; None where a mass is."""
+        return None if self._is_mass else self._matrix.copy()
 
     def apply_inverse_mass(self, x: np.ndarray) -> np.ndarray:
         """Return M⁻¹ x for one vector or several columns."""
@@ -98,8 +107,7 @@ class Operator:
     def kinetic_energy(self, u: np.ndarray) -> float:
         """Return ½ uᵀ M u [J]; M⁻¹ must be invertible."""
         if self._is_mass:
-            M = self._matrix
-            return 0.5 * float(u @ (M * u if not is_sparse(M) and M.ndim == 1 else M @ u))
+            return 0.5 * float(u @ (self._matrix @ u))
         if not is_sparse(self._matrix) and self._matrix.ndim == 1:
             moving = self._matrix > 0
             return 0.5 * float(np.sum(u[moving] ** 2 / self._matrix[moving]))
@@ -116,7 +124,7 @@ class Operator:
         if not is_sparse(J) or (not is_sparse(self._matrix) and self._matrix.ndim == 2):
             dense = J.toarray() if is_sparse(J) else J
             A = dense @ self.apply_inverse_mass(dense.T)
-            A = (A + A.T) / 2
+            A = (A + A.T) / 2 if self._symmetric else A
             if compliance is not None:
                 A[np.diag_indices_from(A)] += compliance
             return csr_of(A)
@@ -131,24 +139,28 @@ class Operator:
         elif is_sparse(self._matrix):
             A = J @ self._matrix @ J.T
         else:
-            diagonal = 1 / self._matrix if self._is_mass else self._matrix
-            A = J @ sparse.diags_array(diagonal) @ J.T
-        A = (A + A.T) / 2
+            A = J @ sparse.diags_array(self._matrix) @ J.T
+        A = (A + A.T) / 2 if self._symmetric else A
         if compliance is not None:
             A = A + sparse.diags_array(compliance)
         return csr_of(A)
 
+    def _inverse_or_mass(self) -> tuple[Any, Any]:
+        """Return the arguments Minv and mass that made this operator."""
+        if not self._is_mass:
+            return self._matrix, None
+        return None, self._matrix if self._symmetric else Unsymmetric(self._matrix)
+
     def updated(self, J: Any, Minv: Any) -> Operator:
         """Return the operator with another J or M⁻¹ of the same size; None keeps one."""
-        inverse = (None, self._matrix) if self._is_mass else (self._matrix, None)
+        inverse = self._inverse_or_mass()
         new = Operator(self.J if J is None else J, *(inverse if Minv is None else (Minv, None)))
         if new.J.shape != self.J.shape:
             raise ValueError(f"J has shape {new.J.shape}: {self.J.shape} is kept")
         return new
 
     def __reduce__(self) -> tuple:
-        Minv, mass = (None, self._matrix) if self._is_mass else (self._matrix, None)
-        return Operator, (self.J, Minv, mass)
+        return Operator, (self.J, *self._inverse_or_mass())
 
 
 def _checked_matrix(name: str, matrix: Any) -> Any:
@@ -156,6 +168,7 @@ def _checked_matrix(name: str, matrix: Any) -> Any:
     if is_sparse(matrix):
         from scipy.sparse import csr_array
 
+        refuse_other_than_real(name, matrix.dtype)
         sparse = csr_array(matrix, dtype=np.float64, copy=True)
         bad = np.flatnonzero(~np.isfinite(sparse.data))
         if len(bad):
@@ -163,32 +176,30 @@ def _checked_matrix(name: str, matrix: Any) -> Any:
             column, value = sparse.indices[bad[0]], sparse.data[bad[0]]
             raise ValueError(f"{name}[{row}, {column}] is {value:g}: every entry must be finite")
         return sparse
-    dense = real_array(name, matrix).copy()
-    bad_entries = np.argwhere(~np.isfinite(dense))
-    if len(bad_entries):
-        index = tuple(int(i) for i in bad_entries[0])
-        at = ", ".join(map(str, index))
-        raise ValueError(f"{name}[{at}] is {dense[index]:g}: every entry must be finite")
+    dense = finite_array(name, matrix).copy()
     if dense.ndim != 2 and name == "J":
         raise ValueError(f"J has shape {dense.shape}: a matrix (rows, dof) is needed")
     return read_only(dense)
 
 
-def _square_form(name: str, matrix: Any, dof: int) -> Any:
+def _square_form(name: str, matrix: Any, dof: int, *, symmetric: bool = True) -> Any:
     """Return a flat diagonal, a dense or a sparse symmetric ``(dof, dof)`` matrix."""
+    if not is_sparse(matrix):
+        matrix = real_array(name, matrix)
+        if name == "mass" and matrix.shape == (dof,):
+            return matrix  # infinite for what does not move
     matrix = _checked_matrix(name, matrix)
-    if not is_sparse(matrix) and matrix.ndim == 3 and matrix.shape[1] == matrix.shape[2]:
-        matrix = _block_diagonal(matrix)
-    if not is_sparse(matrix) and matrix.shape == (dof,):
-        bad = np.flatnonzero(matrix < 0)
-        if len(bad):
-            raise ValueError(f"{name}[{bad[0]}] is {matrix[bad[0]]:g}: it is 0 or more")
+    if matrix.shape == (dof,):
         return matrix
+    if not is_sparse(matrix) and matrix.ndim == 3 and matrix.shape[1] == matrix.shape[2]:
+        matrix = _block_diagonal(name, matrix)
     if matrix.shape != (dof, dof):
         raise ValueError(
             f"{name} has shape {matrix.shape}: J has {dof} columns, so ({dof},), ({dof}, {dof}) or "
             f"blocks (n, d, d) with n d = {dof} are needed"
         )
+    if not symmetric:
+        return matrix
     difference = abs(matrix - matrix.T)
     largest = abs(matrix).max() if dof else 0.0
     if dof and difference.max() > 1e-6 * largest:
@@ -200,8 +211,39 @@ def _square_form(name: str, matrix: Any, dof: int) -> Any:
     return matrix
 
 
-def _block_diagonal(blocks: np.ndarray) -> Any:
+def _refuse_indefinite(inverse: Any) -> None:
+    """Raise for an inverse mass with a negative eigenvalue, relative to its own rows."""
+    diagonal = inverse if inverse.ndim == 1 else inverse.diagonal()
+    if (diagonal < 0).any():
+        i = int(np.argmax(diagonal < 0))
+        where = f"{i}" if inverse.ndim == 1 else f"{i}, {i}"
+        raise ValueError(
+            f"Minv[{where}] is {diagonal[i]:g}: an inverse mass is 0 (immovable) or more"
+        )
+    if inverse.ndim == 1:
+        return
+    # With its rows scaled to a diagonal of ones, and a little more, it must have a factor.
+    unit = 1 / np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max(initial=1.0)))
+    scaled = inverse * unit[:, None] * unit
+    size = len(diagonal)
+    try:
+        if is_sparse(inverse):
+            from scipy.sparse import eye_array
+
+            definite = _pivots(scaled + _INDEFINITE * eye_array(size))[1].min(initial=1.0) > 0
+        else:
+            np.linalg.cholesky(scaled + _INDEFINITE * np.eye(size))
+            definite = True
+    except (np.linalg.LinAlgError, RuntimeError):
+        definite = False
+    if not definite:
+        raise ValueError("Minv is indefinite: an inverse mass has no negative eigenvalue")
+
+
+def _block_diagonal(name: str, blocks: np.ndarray) -> Any:
     """Return the sparse matrix with these blocks on its diagonal (dense for a single one)."""
+    if name == "mass":
+        inverted(blocks)  # for its messages, which name the block
     if len(blocks) == 1:
         return blocks[0]
     from scipy.sparse import bsr_array
@@ -212,21 +254,48 @@ def _block_diagonal(blocks: np.ndarray) -> Any:
     return matrix.tocsr()
 
 
+def _dense_factor(M: np.ndarray) -> Any:
+    """Return the solve of a Cholesky factor; M must be positive definite."""
+    try:
+        lower = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        smallest = np.linalg.eigvalsh(M)[0]
+        raise ValueError(
+            f"mass has the eigenvalue {smallest:g}: a mass is positive definite"
+        ) from None
+    return lambda x: np.linalg.solve(lower.T, np.linalg.solve(lower, x))
+
+
 def _sparse_factor(M: Any) -> Any:
     """Return the solve of a sparse Cholesky-like factor; M must be positive definite."""
-    from scipy.sparse.linalg import splu
-
-    options = {"SymmetricMode": True}
     try:
-        factor = splu(M.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+        solve, pivots = _pivots(M)
     except RuntimeError:
         raise ValueError("mass is singular: a mass is positive definite") from None
-    pivots = factor.U.diagonal()
     if len(pivots) and pivots.min() <= 0:
         raise ValueError(
             f"mass has the pivot {pivots.min():g} when factored: a mass is positive definite"
         )
-    return factor.solve
+    return solve
+
+
+def _sparse_lu(M: Any) -> Any:
+    """Return the solve of a sparse M of any kind."""
+    from scipy.sparse.linalg import splu
+
+    try:
+        return splu(M.tocsc()).solve
+    except RuntimeError:
+        raise ValueError("mass is singular") from None
+
+
+def _pivots(M: Any) -> tuple[Any, np.ndarray]:
+    """Return the solve of M = L D Lᵀ and the diagonal D; RuntimeError where M is singular."""
+    from scipy.sparse.linalg import splu
+
+    options = {"SymmetricMode": True}
+    factor = splu(M.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    return factor.solve, factor.U.diagonal()
 
 
 def scalar_rows(

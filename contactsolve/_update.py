@@ -8,7 +8,8 @@ import numpy as np
 
 from . import _core
 from ._arrays import real_array
-from .groups import Group, Layout, packed_jacobian, shaped_b
+from ._layout import Layout
+from .groups import Group, packed_jacobian, shaped_b
 
 
 def per_group(name: str, value: Any, count: int, grouped: bool) -> list[Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ._arrays import index_array, real_array, spread
+from ._arrays import finite_array, first_entry, index_array, is_sparse, real_array, spread
 from .sets import Set, choose_set
 
 __all__ = ["Bodies", "Group"]
@@ -36,17 +36,22 @@ class Bodies:
             raise TypeError("give either Minv or mass")
         array = real_array(name, Minv if mass is None else mass)
         self.shape = array.shape
-        if array.ndim == 2 and array.shape[0] == array.shape[1] and diagonal is None:
+        square = array.ndim > 1 and array.shape[-2] == array.shape[-1]
+        if array.ndim == 2 and square and array.size > 1 and diagonal is None:
             raise ValueError(
                 f"{name} of shape {array.shape} may be {len(array)} diagonals or one body: say "
                 f"diagonal=True or diagonal=False"
             )
-        if array.ndim == 2 and not (diagonal if diagonal is not None else True):
-            array = array[None]
-        if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[1] != array.shape[2]):
+        flat = array.ndim == 2 and diagonal is not False
+        blocks = array.ndim in (2, 3) and square and diagonal is not True
+        if not flat and not blocks:
+            wanted = {None: "(count, d, d), (count, d) or (d, d)", True: "(count, d)"}
             raise ValueError(
-                f"{name} has shape {array.shape}: (count, d, d), (count, d) or (d, d) is needed"
+                f"{name} has shape {array.shape}: "
+                f"{wanted.get(diagonal, '(count, d, d) or (d, d)')} is needed"
             )
+        if not flat and array.ndim == 2:
+            array = array[None]
         if mass is not None:
             array = inverted(array)
         self.inverse_mass = array
@@ -57,18 +62,14 @@ class Bodies:
 
 
 def inverted(mass: np.ndarray) -> np.ndarray:
-    """Return the inverses of mass blocks ``(n, d, d)`` or diagonals ``(n, d)``, checked."""
-    if mass.ndim == 2:
-        bad = np.argwhere(~(mass > 0))
-        if len(bad):
-            body, row = bad[0]
-            raise ValueError(f"mass[{body}, {row}] is {mass[body, row]:g}: a mass is positive")
+    """Return the inverses of mass blocks ``(n, d, d)`` or diagonals of any other shape."""
+    if mass.ndim != 3:
+        bad = ~(mass > 0)
+        if bad.any():
+            value = mass[bad][0]
+            raise ValueError(f"mass[{first_entry(bad)}] is {value:g}: a mass is positive")
         return 1.0 / mass
-    for body, block in enumerate(mass):
-        if not np.isfinite(block).all():
-            row, column = np.argwhere(~np.isfinite(block))[0]
-            value = block[row, column]
-            raise ValueError(f"mass[{body}, {row}, {column}] is {value:g}: it must be finite")
+    for body, block in enumerate(finite_array("mass", mass)):
         if not np.allclose(block, block.T, rtol=0, atol=1e-6 * np.abs(block).max(initial=0.0)):
             row, column = np.unravel_index(np.abs(block - block.T).argmax(), block.shape)
             raise ValueError(
@@ -136,24 +137,18 @@ class Group:
         return f"Group({contacts} blocks of {rows} rows, set {self.set.name})"
 
 
-class Layout(NamedTuple):
-    """The shape of one group inside a problem."""
-
-    contacts: int
-    rows: int
-    dofs: tuple[int, ...]
-    set: Set
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """``(K, m)``."""
-        return self.contacts, self.rows
+def given_jacobian(J: Any) -> Any:
+    """Return J as a pair of arrays, a sparse matrix as it is, or an array."""
+    if isinstance(J, tuple) and len(J) == 2:
+        return real_array("J[0]", J[0]), real_array("J[1]", J[1])
+    return J if is_sparse(J) else real_array("J", J)
 
 
 def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
     """Return J as ``(K, m d_i + m d_j)`` and ``(K, m, d_i, d_j)``."""
-    if isinstance(J, tuple) and len(J) == 2:
-        first, second = real_array("J[0]", J[0]), real_array("J[1]", J[1])
+    J = given_jacobian(J)
+    if isinstance(J, tuple):
+        first, second = J
         if first.ndim != 3 or second.ndim != 3 or first.shape[:2] != second.shape[:2]:
             raise ValueError(
                 f"J is a pair of shapes {first.shape} and {second.shape}: (contacts, rows, dof) "
@@ -162,7 +157,10 @@ def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
         contacts, rows, dof = first.shape
         flat = [half.reshape(contacts, rows * half.shape[2]) for half in (first, second)]
         return np.concatenate(flat, axis=1), (contacts, rows, dof, second.shape[2])
-    J = real_array("J", J)
+    if is_sparse(J):
+        raise TypeError(
+            "J is a sparse matrix: with bodies, blocks (contacts, 2, rows, dof) are needed"
+        )
     if J.ndim != 4 or J.shape[1] != 2:
         raise ValueError(f"J has shape {J.shape}: (contacts, 2, rows, dof) is needed")
     contacts, _, rows, dof = J.shape
@@ -178,3 +176,34 @@ def shaped_b(b: Any, contacts: int, rows: int) -> np.ndarray:
             f"({contacts}, {rows}) or ({contacts * rows},)"
         )
     return b.reshape(contacts, rows)
+
+
+def row_count(J: Any) -> int:
+    """Return the rows of the whole problem from a J of `given_jacobian`, 0 for a wrong shape."""
+    shape = J[0].shape if isinstance(J, tuple) else J.shape
+    if len(shape) == 2:
+        return int(shape[0])
+    return int(shape[0] * shape[-2]) if len(shape) in (3, 4) else 0
+
+
+def inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
+    """Return ``(n, d, d)`` or ``(n, d)`` for bodies that all have the same d."""
+    if (Minv is None) == (mass is None):
+        raise TypeError("give either Minv or mass")
+    name = "Minv" if mass is None else "mass"
+    array = real_array(name, Minv if mass is None else mass)
+    dof = group.dofs[0]
+    if array.ndim not in (2, 3) or array.shape[1:] != (dof,) * (array.ndim - 1):
+        contacts, rows = group.shape
+        raise ValueError(
+            f"{name} has shape {array.shape}: with J of shape ({contacts}, 2, {rows}, {dof}) it "
+            f"must be (bodies, {dof}) or (bodies, {dof}, {dof})"
+        )
+    return inverted(array) if mass is not None else array
+
+
+def rows_per_contact(rows: Any) -> int:
+    """Return the number of rows of a contact, checked."""
+    if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or not 1 <= rows <= 6:
+        raise ValueError(f"rows is {rows!r}: an integer from 1 to 6 is needed")
+    return int(rows)

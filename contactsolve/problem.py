@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from ._arrays import read_only, real_array, spread
-from ._matrices import Csr, Operator, csr_of, is_sparse, scalar_rows
+from ._arrays import first_entry, is_sparse, read_only, real_array, spread
+from ._layout import Layout, join, parameters, split
+from ._matrices import Csr, Operator, csr_of, scalar_rows
 from ._update import per_group, updated_bodies, updated_group
-from .groups import Bodies, Group, Layout, inverted, shaped_b
+from .groups import (
+    Bodies,
+    Group,
+    given_jacobian,
+    inverse_masses,
+    row_count,
+    rows_per_contact,
+    shaped_b,
+)
 from .sets import Set, choose_set
-from .state import InitialState, restitution_rows
+from .state import InitialState, b_of_state
 
 __all__ = ["Problem"]
 
@@ -101,6 +111,7 @@ class Problem:
         "grouped",
         "name",
         "state",
+        "updates",
     )
 
     _core: _core.Problem
@@ -114,6 +125,13 @@ class Problem:
     grouped: bool
     name: str
     state: InitialState | None
+    updates: int  # made so far
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Problem:  # noqa: ARG004 (of __init__)
+        """Make a problem without values, which __init__ or another way to begin fills."""
+        self = super().__new__(cls)
+        self.name, self.state, self.updates = "", None, 0
+        return self
 
     def __init__(
         self,
@@ -134,7 +152,6 @@ class Problem:
         name: str = "",
     ) -> None:
         self.name = str(name)
-        self.state = None
         if groups is not None:
             given = {"J": J, "Minv": Minv, "b": b, "mu": mu, "mass": mass, "rows": rows}
             given |= {"sets": sets, "lo": lo, "hi": hi, "compliance": compliance}
@@ -146,7 +163,9 @@ class Problem:
             if rows is not None:
                 raise TypeError("rows is for a J of any pattern; J with bodies has its own rows")
             group = Group(J, bodies, b, mu, sets=sets, lo=lo, hi=hi, compliance=compliance)
-            self._from_blocks(group, _inverse_masses(Minv, mass, group))
+            inverse = inverse_masses(Minv, mass, group)
+            self.grouped = False
+            self._pack(((*inverse.shape[:2], inverse.ndim == 2, inverse),), (group,))
         if strict:
             self._refuse_immovable()
 
@@ -182,7 +201,7 @@ class Problem:
             m, the rows of each contact.
         """
         self = cls.__new__(cls)
-        self.name, self.state, self._operator, self.dof = str(name), None, None, 0
+        self.name, self._operator, self.dof = str(name), None, 0
         self._from_matrix(csr_of(A), b, mu, rows, sets, lo, hi)
         if strict:
             self._refuse_immovable()
@@ -237,32 +256,28 @@ class Problem:
         """
         if (M is None) == (Minv is None):
             raise TypeError("give either M or Minv")
-        shaped = {"bodies": bodies, "rows": rows, "sets": sets, "lo": lo, "hi": hi}
-        zero = np.zeros(_row_count(J))
-        probe = cls(J, Minv, zero, mu, mass=M, compliance=compliance, name=name, **shaped)
-        u = real_array("velocity", velocity)
-        wanted = probe._velocity_shape()
-        if u.shape != wanted:
-            raise ValueError(f"velocity has shape {u.shape}: {wanted} is needed")
-        h = spread("impulse", real_array("impulse", impulse), wanted)
-        K, m = probe._groups[0].shape
-        chi = spread("drive", real_array("drive", drive), (K, m))
-        extra = spread("bias", real_array("bias", bias), (K, m))
-        epsilon = restitution_rows(restitution, K, m)
-        free = u + probe.apply_inverse_mass(h)
-        b = probe.contact_velocity(free) + chi + epsilon * (probe.contact_velocity(u) + chi) + extra
-        probe.update(b=b)
-        probe.state = InitialState(read_only(u.copy()), read_only(free), read_only(chi))
-        if strict:
-            probe._refuse_immovable()
-        return probe
+        J = given_jacobian(J)
+        self = cls(
+            J,
+            Minv,
+            np.zeros(row_count(J)),
+            mu,
+            bodies=bodies,
+            mass=M,
+            rows=rows,
+            sets=sets,
+            lo=lo,
+            hi=hi,
+            compliance=compliance,
+            strict=strict,
+            name=name,
+        )
+        b, state = b_of_state(self, velocity, impulse, drive, restitution, bias)
+        self.update(b=b)
+        self.state = state
+        return self
 
     # ---- packing --------------------------------------------------------------------------------
-
-    def _from_blocks(self, group: Group, inverse_mass: np.ndarray) -> None:
-        self.grouped = False
-        count, dof = inverse_mass.shape[:2]
-        self._pack(((count, dof, inverse_mass.ndim == 2, inverse_mass),), (group,))
 
     def _from_groups(self, groups: Sequence[Group], bodies: Any) -> None:
         bodies = () if bodies is None else tuple(bodies)
@@ -280,7 +295,9 @@ class Problem:
     def _pack(self, bodies: tuple, groups: tuple[Group, ...]) -> None:
         """Hand everything to the C library, which copies and checks it."""
         self._matrix = self._operator = None
-        self._groups = tuple(Layout(*group.shape, group.dofs, group.set) for group in groups)
+        self._groups = tuple(
+            Layout(*group.shape, group.dofs, deepcopy(group.set)) for group in groups
+        )
         self._bodies = tuple(inverse.shape for _, _, _, inverse in bodies)
         self.contacts = sum(group.contacts for group in self._groups)
         self.dof = sum(count * dof for count, dof, _, _ in bodies)
@@ -299,9 +316,8 @@ class Problem:
         hi: Any,
         compliance: Any,
     ) -> None:
-        if J is None:
-            raise TypeError("J is missing")
-        if not is_sparse(J) and (isinstance(J, tuple) or np.ndim(J) != 2):
+        J = given_jacobian(J)
+        if isinstance(J, tuple) or len(J.shape) != 2:
             raise TypeError("bodies is missing: J of blocks needs the two bodies of each contact")
         operator = Operator(J, Minv, mass)
         m = rows_per_contact(3 if rows is None else rows)
@@ -309,9 +325,14 @@ class Problem:
             raise ValueError(f"J has {operator.rows} rows, which is no multiple of rows={m}")
         sigma = None
         if compliance is not None:
-            shape = (operator.rows // m, m)
-            sigma = spread("compliance", real_array("compliance", compliance), shape).ravel()
-            _refuse_negative("compliance", sigma.reshape(shape))
+            given = real_array("compliance", compliance)
+            sigma = spread("compliance", given, (operator.rows // m, m)).ravel()
+            bad = ~((given >= 0) & np.isfinite(given))
+            if bad.any():
+                where = f"[{first_entry(bad)}]" if given.ndim else ""
+                raise ValueError(
+                    f"compliance{where} is {given[bad][0]:g}: a finite number, 0 or more, is needed"
+                )
         self._operator = operator
         self.dof = operator.dof
         self._from_matrix(operator.delassus(sigma), b, mu, m, sets, lo, hi)
@@ -324,7 +345,7 @@ class Problem:
         m, total = rows_per_contact(rows), len(indptr) - 1
         if total % m:
             raise ValueError(f"A has {total} rows, which is no multiple of rows={m}")
-        feasible = choose_set(mu, sets, lo, hi)
+        feasible = deepcopy(choose_set(mu, sets, lo, hi))
         layout = Layout(total // m, m, (0, 0), feasible)
         b = shaped_b(b, *layout.shape)
         self.grouped = False
@@ -356,7 +377,7 @@ class Problem:
         J, Minv, b, mu
             New values in the shapes the problem was made with; for grouped problems lists with one
             entry per group (of bodies, for `Minv`), None to keep one. Changing J or Minv leaves b
-            as it is.
+            as it is. A problem built from a state forgets it unless only mu changes.
 
         Raises
         ------
@@ -367,7 +388,6 @@ class Problem:
             While a solver is at work on the problem.
         """
         fresh = Problem.__new__(Problem)
-        fresh.name, fresh.state = self.name, None
         if self._matrix is not None:
             self._fill_matrix(fresh, J, Minv, b, mu)
         else:
@@ -381,6 +401,9 @@ class Problem:
             )
             fresh._pack(updated_bodies(self._core, self._bodies, inverses), groups)
         self._core.replace(fresh._core)
+        self.updates += 1
+        if J is not None or Minv is not None or b is not None:
+            self.state = None
         self._groups, self._matrix, self._operator = fresh._groups, fresh._matrix, fresh._operator
 
     def _fill_matrix(self, fresh: Problem, J: Any, Minv: Any, b: Any, mu: Any) -> None:
@@ -415,7 +438,8 @@ class Problem:
         was given; a list for grouped problems.
         """
         if self._operator is not None:
-            return self._operator.J
+            J = self._operator.J
+            return J.copy() if is_sparse(J) else J
         if self._matrix is not None:
             return None
         return self._each([self._jacobian(g) for g in range(len(self._groups))])
@@ -436,11 +460,20 @@ class Problem:
     def Minv(self) -> Any:
         """The inverse masses, a read-only copy; None where A or a mass matrix was given."""
         if self._operator is not None:
-            return None if self._operator._is_mass else self._operator._matrix
+            return self._operator.Minv
         if self._matrix is not None:
             return None
         groups = enumerate(self._bodies)
         return self._each([read_only(self._core.inverse_mass(g).reshape(s)) for g, s in groups])
+
+    @property
+    def mass_matrix(self) -> Any:
+        """The mass of a problem given by a J of any pattern and a mass; None otherwise."""
+        operator = self._operator
+        if operator is None or not operator._is_mass:
+            return None
+        mass = operator._matrix
+        return mass if is_sparse(mass) or mass.ndim == 2 else np.diag(mass)
 
     @property
     def b(self) -> Any:
@@ -465,12 +498,10 @@ class Problem:
         """Σ's diagonal, ``(K, m)``, or None; a list for grouped problems."""
         if self._matrix is not None:
             sigma = self._recipe.get("compliance")
-            return None if sigma is None else sigma.reshape(self._groups[0].shape)
+            return None if sigma is None else read_only(sigma.reshape(self._groups[0].shape).copy())
         values = [self._core.compliance(g) for g in range(len(self._groups))]
-        shapes = [group.shape for group in self._groups]
-        return self._each(
-            [None if v is None else v.reshape(s) for v, s in zip(values, shapes, strict=True)]
-        )
+        pairs = zip(values, self._groups, strict=True)
+        return self._each([None if v is None else read_only(v.reshape(x.shape)) for v, x in pairs])
 
     @property
     def sets(self) -> Any:
@@ -514,7 +545,9 @@ class Problem:
 
     # ---- products -------------------------------------------------------------------------------
 
-    def _velocity_shape(self) -> tuple[int, ...]:
+    @property
+    def velocity_shape(self) -> tuple[int, ...]:
+        """The shape of the bodies' velocities, for ungrouped problems: ``(n, d)`` or ``(dof,)``."""
         if self._operator is not None:
             return (self.dof,)
         return self._bodies[0][:2]
@@ -528,57 +561,41 @@ class Problem:
             return inverse * impulse
         return np.einsum("nij,nj->ni", inverse, impulse)
 
+    def kinetic_energy(self, velocity: np.ndarray) -> float:
+        """Return ½ uᵀ M u of the bodies that can move [J], for ungrouped problems."""
+        if self._operator is not None:
+            return self._operator.kinetic_energy(velocity)
+        inverse = self.Minv
+        if inverse.ndim == 2:
+            moving = inverse > 0
+            return 0.5 * float(np.sum(velocity[moving] ** 2 / inverse[moving]))
+        momentum = np.einsum("nij,nj->ni", np.linalg.pinv(inverse, hermitian=True), velocity)
+        return 0.5 * float(np.sum(momentum * velocity))
+
     def contact_velocity(self, velocity: np.ndarray) -> np.ndarray:
         """Return J u, ``(K, m)`` [m/s], immovable bodies included, for ungrouped problems."""
         shape = self._groups[0].shape
         if self._operator is not None:
             return np.asarray(self._operator.J @ velocity).reshape(shape)
         padded = np.vstack([velocity, np.zeros((1, velocity.shape[1]))])  # body −1 is at rest
-        return np.einsum("ksmd,ksd->km", self.J, padded[self.bodies])
+        J, bodies, v = self.J, self.bodies, np.zeros(shape)
+        for side in range(2):
+            block = J[side] if isinstance(J, tuple) else J[:, side]
+            if block.shape[2] == velocity.shape[1]:  # otherwise all of them are the fixed world
+                v += np.einsum("kmd,kd->km", block, padded[bodies[:, side]])
+        return v
 
     def split(self, flat: np.ndarray) -> Any:
         """Return a vector over all rows as ``(K, m)``, or as one such array per group."""
-        if not self.grouped:
-            return flat.reshape(self._groups[0].shape)
-        sizes = [group.contacts * group.rows for group in self._groups]
-        parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
-        return [part.reshape(g.shape) for part, g in zip(parts, self._groups, strict=True)]
+        return split(self._groups, self.grouped, flat)
 
     def join(self, name: str, value: Any) -> np.ndarray:
         """Return ``(K, m)``, its flat form, or one such array per group, as one flat vector."""
-        rows = sum(group.contacts * group.rows for group in self._groups)
-        if self.grouped and isinstance(value, (list, tuple)) and len(value) == len(self._groups):
-            parts = []
-            for g, (item, group) in enumerate(zip(value, self._groups, strict=True)):
-                array = real_array(f"{name}[{g}]", item)
-                if array.size != group.contacts * group.rows:
-                    raise ValueError(
-                        f"{name}[{g}] has shape {array.shape}: {group.shape} is needed"
-                    )
-                parts.append(array.ravel())
-            return np.concatenate(parts) if parts else np.zeros(0)
-        array = real_array(name, value)
-        shapes = [(rows,)] if self.grouped else [self._groups[0].shape, (rows,)]
-        if array.shape not in shapes:
-            wanted = " or ".join(str(shape) for shape in shapes)
-            if self.grouped:
-                wanted += f", or a list with one array per group ({len(self._groups)}),"
-            raise ValueError(f"{name} has shape {array.shape}: the problem needs {wanted}")
-        return array.ravel()
+        return join(self._groups, self.grouped, name, value)
 
     def parameters(self, mu: Any) -> np.ndarray:
         """Return the parameters of all sets with these friction coefficients, for one solve."""
-        if self.grouped and isinstance(mu, (list, tuple)):
-            mus = list(mu)
-            if len(mus) != len(self._groups):
-                raise ValueError(f"mu has {len(mus)} entries: one per group is needed")
-        else:
-            mus = [mu if x.set.takes_mu or not self.grouped else None for x in self._groups]
-        parts = []
-        for group, value in zip(self._groups, mus, strict=True):
-            feasible = group.set if value is None else group.set.with_mu(value)
-            parts.append(feasible.parameters(*group.shape).ravel())
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return parameters(self._groups, self.grouped, mu)
 
     def velocity_change(self, flat: np.ndarray, impulses: np.ndarray) -> Any:
         """Return M⁻¹Jᵀλ in the shape of the bodies, as the C library computed it or anew."""
@@ -620,18 +637,17 @@ class Problem:
     # ---- keeping --------------------------------------------------------------------------------
 
     def __reduce__(self) -> tuple:
-        keep = {"name": self.name, "state": self.state}
         if self._matrix is not None:
             layout = self._groups[0]
             parts = (self._matrix, self._operator, self.b, layout.rows, layout.set, self._recipe)
-            return _rebuild_matrix, (*parts, keep)
+            return _rebuild_matrix, (*parts, self.name, self.state)
         core = self._core
         groups = [
             (self._jacobian(g), core.bodies(g), core.b(g), x.set, core.compliance(g))
             for g, x in enumerate(self._groups)
         ]
         inverses = [self._core.inverse_mass(g).reshape(s) for g, s in enumerate(self._bodies)]
-        return _rebuild_groups, (groups, inverses, self.grouped, keep)
+        return _rebuild_groups, (groups, inverses, self.grouped, self.name, self.state)
 
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""
@@ -643,14 +659,6 @@ class Problem:
             origin = f"{self.bodies_count} bodies"
         kinds = ", ".join(f"{x.contacts} of {x.rows} rows in {x.set.name}" for x in self._groups)
         return f"Problem({name}{self.contacts} contacts ({kinds}), {origin})"
-
-
-def _row_count(J: Any) -> int:
-    """Rows of the whole problem, from the shape of J in any form."""
-    shape = np.shape(J[0]) if isinstance(J, tuple) else getattr(J, "shape", None) or np.shape(J)
-    if len(shape) == 2:
-        return int(shape[0])
-    return int(shape[0] * shape[-2]) if len(shape) in (3, 4) else 0
 
 
 def _block(group: Group) -> tuple:
@@ -666,10 +674,11 @@ def _rebuild_matrix(
     rows: int,
     feasible: Set,
     recipe: dict[str, Any],
-    keep: dict[str, Any],
+    name: str,
+    state: InitialState | None,
 ) -> Problem:
     self = Problem.__new__(Problem)
-    self.name, self.state, self._operator = keep["name"], keep["state"], operator
+    self.name, self.state, self._operator = name, state, operator
     self.dof = 0 if operator is None else operator.dof
     copies = tuple(np.array(part) for part in matrix)
     self._from_matrix((copies[0], copies[1], copies[2]), b, None, rows, feasible, None, None)
@@ -678,10 +687,14 @@ def _rebuild_matrix(
 
 
 def _rebuild_groups(
-    groups: list[tuple], inverses: list[np.ndarray], grouped: bool, keep: dict[str, Any]
+    groups: list[tuple],
+    inverses: list[np.ndarray],
+    grouped: bool,
+    name: str,
+    state: InitialState | None,
 ) -> Problem:
     self = Problem.__new__(Problem)
-    self.name, self.state, self.grouped = keep["name"], keep["state"], grouped
+    self.name, self.state, self.grouped = name, state, grouped
     parts = []
     for J, bodies, b, feasible, sigma in groups:
         part = Group(J, bodies, b, sets=feasible)
@@ -695,36 +708,3 @@ def _refuse(given: dict[str, Any], reason: str) -> None:
     for name, value in given.items():
         if value is not None:
             raise TypeError(f"{name} is given, but the {reason}")
-
-
-def _refuse_negative(name: str, array: np.ndarray) -> None:
-    bad = np.argwhere(~((array >= 0) & np.isfinite(array)))
-    if len(bad):
-        contact, row = bad[0]
-        raise ValueError(
-            f"{name}[{contact}, {row}] is {array[contact, row]:g}: a finite number, 0 or more, is "
-            f"needed"
-        )
-
-
-def _inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
-    """Return ``(n, d, d)`` or ``(n, d)`` for bodies that all have the same d."""
-    if (Minv is None) == (mass is None):
-        raise TypeError("give either Minv or mass")
-    name = "Minv" if mass is None else "mass"
-    array = real_array(name, Minv if mass is None else mass)
-    dof = group.dofs[0]
-    if array.ndim not in (2, 3) or array.shape[1:] != (dof,) * (array.ndim - 1):
-        contacts, rows = group.shape
-        raise ValueError(
-            f"{name} has shape {array.shape}: with J of shape ({contacts}, 2, {rows}, {dof}) it "
-            f"must be (bodies, {dof}) or (bodies, {dof}, {dof})"
-        )
-    return inverted(array) if mass is not None else array
-
-
-def rows_per_contact(rows: Any) -> int:
-    """Return the number of rows of a contact, checked."""
-    if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or not 1 <= rows <= 6:
-        raise ValueError(f"rows is {rows!r}: an integer from 1 to 6 is needed")
-    return int(rows)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import inspection
+
 if TYPE_CHECKING:
     from .problem import Problem
 
@@ -90,6 +92,9 @@ def _html_table(columns: tuple[str, ...], rows: list[list[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+_NOT_PLAIN = ("problem", "_b", "_parameters")
+
+
 @dataclass(eq=False, slots=True)
 class Result:
     """The answer of a solve.
@@ -139,6 +144,43 @@ class Result:
     worst_contact: int
     info: dict[str, Any]
     problem: Problem = field(repr=False)
+    # What the solve used in place of the problem's own; None for these.
+    _b: np.ndarray | None = field(default=None, repr=False)
+    _parameters: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def active(self) -> Any:
+        """What each contact does: ``"open"``, ``"stick"`` or ``"slide"``, ``(K,)``.
+
+        Of boxes and free blocks, what holds each row: ``"free"``, ``"low"`` or ``"high"``,
+        ``(K, m)``. Judged by where the step λ − ρξ arrives: at or below zero along the normal
+        (open), beyond the friction bound (slide), at a bound (low, high). What is less than ten
+        times the natural map of the result, each in the scale of its set, counts as nothing: a
+        contact on the edge between sticking and sliding sticks. A frictionless contact slides
+        where it moves along its tangents; one that rolls without sliding sticks.
+        """
+        return inspection.activity(self)
+
+    def check(self, count: int = 5) -> inspection.Check:
+        """Return the worst contacts: their gap velocity, cone violation and natural map.
+
+        Parameters
+        ----------
+        count
+            How many to list, at most.
+
+        Examples
+        --------
+        >>> import contactsolve as cs
+        >>> result = cs.solve(cs.scenarios.box_stack(2), max_iterations=3)
+        >>> len(result.check(2))
+        2
+        """
+        return inspection.check(self, count)
+
+    def energy(self) -> inspection.Energy:
+        """Return the work of the contact impulses and, from a state, kinetic energies [J]."""
+        return inspection.energy(self)
 
     @property
     def velocities(self) -> np.ndarray:
@@ -146,8 +188,8 @@ class Result:
         problem, state = self.problem, self.problem.state
         if state is None:
             raise AttributeError(
-                "velocities needs a problem built by Problem.from_state: others do not know u; "
-                "residual_velocities is A λ + b"
+                "velocities needs a problem built by Problem.from_state and not updated since: "
+                "others do not know u; residual_velocities is A λ + b"
             )
         return problem.contact_velocity(state.free_velocity + self.body_velocity_change) + (
             state.drive
@@ -155,7 +197,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the problem as plain Python and NumPy values."""
-        names = [name for name in self.__slots__ if name not in ("problem", "history")]
+        names = [name for name in self.__slots__ if name != "history" and name not in _NOT_PLAIN]
         values = {name: getattr(self, name) for name in names}
         values["history"] = dict(self.history)
         return values

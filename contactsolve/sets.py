@@ -6,7 +6,7 @@ A set is given to `contactsolve.Problem` as ``sets=``. Without one, ``mu`` makes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,47 +14,87 @@ import numpy as np
 from . import _core
 from ._arrays import read_only, real_array, spread
 
-__all__ = ["Set", "box", "disc", "free", "half_line", "names"]
+__all__ = [
+    "Parameter",
+    "Set",
+    "box",
+    "box_friction",
+    "describe",
+    "disc",
+    "free",
+    "half_line",
+    "names",
+    "rolling",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """One parameter of a set: its value for every block, or for every row of every block."""
+
+    name: str
+    value: np.ndarray
+    of_rows: bool = False
+
+    def spread(self, contacts: int, rows: int) -> np.ndarray:
+        """Return the value of each block, ``(contacts, 1)`` or ``(contacts, rows)``."""
+        if self.of_rows:
+            return spread(self.name, self.value, (contacts, rows))
+        return spread(self.name, self.value, (contacts,)).reshape(contacts, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Set:
-    """A feasible set with its parameters; made by the functions of this module."""
+    """A feasible set with its parameters; made by the functions of this module.
+
+    The parameters stand in the order in which the C library reads them.
+    """
 
     name: str
-    values: tuple[Any, ...] = ()
+    values: tuple[Parameter, ...] = ()
 
     def parameters(self, contacts: int, rows: int) -> np.ndarray:
         """Return the parameters of each block, ``(contacts, p)``, as the C library reads them."""
-        if self.name == "box":
-            bounds = [
-                spread(name, value, (contacts, rows))
-                for name, value in zip(("lo", "hi"), self.values, strict=True)
-            ]
-            return np.concatenate(bounds, axis=1)
-        if self.name == "disc":
-            return spread("mu", self.values[0], (contacts,)).reshape(contacts, 1)
-        return np.zeros((contacts, 0))
+        parts = [parameter.spread(contacts, rows) for parameter in self.values]
+        return np.concatenate([np.zeros((contacts, 0)), *parts], axis=1)
+
+    def parameter(self, name: str, contacts: int) -> np.ndarray | None:
+        """Return the parameter of that name for each block, ``(contacts,)``; None without one."""
+        for parameter in self.values:
+            if parameter.name == name and not parameter.of_rows:
+                return parameter.spread(contacts, 1)[:, 0]
+        return None
+
+    def with_parameter(self, name: str, value: Any) -> Set:
+        """Return the same set with another value of one parameter.
+
+        Raises
+        ------
+        ValueError
+            Where the set has no parameter of that name.
+        """
+        if all(parameter.name != name for parameter in self.values):
+            raise ValueError(f"{name} is given, but the set {self.name!r} takes none")
+        array = real_array(name, value)
+        changed = (replace(p, value=array) if p.name == name else p for p in self.values)
+        return replace(self, values=tuple(changed))
 
     @property
     def takes_mu(self) -> bool:
         """Whether the set has a friction coefficient."""
-        return self.name == "disc"
+        return any(parameter.name == "mu" for parameter in self.values)
 
     def with_mu(self, mu: Any) -> Set:
         """Return the same set with another friction coefficient."""
-        if not self.takes_mu:
-            raise ValueError(f"mu is given, but the set {self.name!r} takes none")
-        return disc(mu)
+        return self.with_parameter("mu", mu)
 
     def mu(self, contacts: int) -> np.ndarray | None:
-        """Return the friction coefficients, ``(contacts,)``, or None."""
-        if not self.takes_mu:
-            return None
-        return read_only(spread("mu", self.values[0], (contacts,)))
+        """Return the friction coefficients, ``(contacts,)``, read-only, or None."""
+        mu = self.parameter("mu", contacts)
+        return None if mu is None else read_only(mu)
 
     def __repr__(self) -> str:
-        values = ", ".join(_short(value) for value in self.values)
+        values = ", ".join(_short(parameter.value) for parameter in self.values)
         return f"sets.{self.name}({values})"
 
 
@@ -63,9 +103,14 @@ def _short(value: Any) -> str:
     return f"{array.item():g}" if array.size == 1 else f"<array {array.shape}>"
 
 
+def _make(name: str, *, of_rows: bool = False, **values: Any) -> Set:
+    parameters = (Parameter(key, real_array(key, value), of_rows) for key, value in values.items())
+    return Set(name, tuple(parameters))
+
+
 def free() -> Set:
     """Any impulse on every row: a bilateral constraint such as a joint."""
-    return Set("free")
+    return _make("free")
 
 
 def box(lo: Any, hi: Any) -> Set:
@@ -77,12 +122,12 @@ def box(lo: Any, hi: Any) -> Set:
         Bounds [N s]: one number, ``(m,)`` for the rows of every block, or ``(K, m)``. Either may be
         infinite.
     """
-    return Set("box", (real_array("lo", lo), real_array("hi", hi)))
+    return _make("box", of_rows=True, lo=lo, hi=hi)
 
 
 def half_line() -> Set:
     """A frictionless contact: normal impulse >= 0, none on other rows (S1 eq. 2.24)."""
-    return Set("half_line")
+    return _make("half_line")
 
 
 def disc(mu: Any) -> Set:
@@ -93,7 +138,42 @@ def disc(mu: Any) -> Set:
     mu
         Friction coefficient: one number, or ``(K,)``.
     """
-    return Set("disc", (real_array("mu", mu),))
+    return _make("disc", mu=mu)
+
+
+def box_friction(mu: Any) -> Set:
+    """Friction along each tangent by itself: ``|tangential_i| <= mu * normal`` (S3).
+
+    The bound is a square around the disc of Coulomb friction: along its diagonal friction is
+    stronger by a factor of √2, and the result depends on the choice of the tangents.
+
+    Parameters
+    ----------
+    mu
+        Friction coefficient: one number, or ``(K,)``. Blocks have 2 or 3 rows, the normal first.
+    """
+    return _make("box_friction", mu=mu)
+
+
+def rolling(mu: Any, mu_r: Any) -> Set:
+    """Coulomb friction and rolling resistance, each a disc.
+
+    Blocks have 5 rows: normal, two tangents, and the rolling moments about the two tangents.
+
+    Parameters
+    ----------
+    mu
+        Friction coefficient, ``|tangential| <= mu * normal``: one number, or ``(K,)``.
+    mu_r
+        Coefficient of rolling resistance [m], ``|rolling moment| <= mu_r * normal``: one number,
+        or ``(K,)``.
+    """
+    return _make("rolling", mu=mu, mu_r=mu_r)
+
+
+def describe() -> dict[str, str]:
+    """Return one line on each set, by name."""
+    return dict(_core.sets())
 
 
 def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any) -> Set:

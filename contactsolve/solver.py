@@ -26,7 +26,7 @@ class Options(TypedDict, total=False):
     order: Any
     local: str
     relaxation: float
-    averaging: float | None
+    averaging: str | float | None
     r_factor: str | float
     rollback: int
     rollback_growth: float
@@ -107,14 +107,21 @@ class Solver:
         permutation ``(K,)``. Jacobi's result does not depend on it.
     local
         ``"auto"`` solves blocks of free rows exactly and projects others, ``"projected"`` projects
-        all, ``"exact"`` insists on free blocks only.
+        all, ``"exact"`` insists on free blocks only. ``"block"`` solves each block's own problem
+        outright, the other impulses as they are (S4): in closed form for free blocks, frictionless
+        contacts and planar friction, by inner projected steps to rounding for other sets. It has no
+        R: `r_factor` plays no part, and a rollback halves the averaging weight instead.
     relaxation
         α, scales R (JOR and SOR of S2).
     averaging
-        ω in ``λ ← λ_old + ω (λ_new − λ_old)``, at most 1; None for none.
+        ω in ``λ ← λ_old + ω (λ_new − λ_old)``, at most 1; None for none. ``"adjacent"``: for each
+        contact 1 over the number of contacts that share a moving body with it, 1 where there are
+        none (S4). With a given A they are the other blocks in its row.
     r_factor
         R: ``"local"``, 1/max diag(A_ss) on each coupled set s, over max(1, λ_max(R A_kk));
-        ``"block"``, 1/λ_max(A_kk); or one number for every row.
+        ``"block"``, 1/λ_max(A_kk); ``"global"``, 2/(α_min + α_max) with the extreme eigenvalues of
+        A, or 1.9/α_max where A is singular (from (A + Aᵀ)/2 where an unsymmetric A was given;
+        ``info`` tells the values); or one number for every row.
     rollback
         How often R may be halved and the best iterate restored when the residual grows (S1 section
         3.5); 0 for never.
@@ -128,7 +135,8 @@ class Solver:
         With ``stop="natural_map"``: converged when every coupled set s has
         ``Δ_s <= atol + rtol (|λ_s| + ρ_s max|b|)``. Both None: exactly `max_iterations` sweeps.
     stop
-        The measure that decides. Measures other than ``"natural_map"`` are compared with `atol`.
+        The measure that decides. ``"delta_element"`` and ``"delta_norm"`` take rtol, atol for S2's
+        T_rel and T_abs; other measures than these and ``"natural_map"`` are compared with `atol`.
     check_every
         Measures that cost about a sweep are evaluated every so many iterations.
     max_iterations
@@ -167,7 +175,7 @@ class Solver:
         order: Any = "auto",
         local: str = "auto",
         relaxation: float = 1.0,
-        averaging: float | None = None,
+        averaging: str | float | None = None,
         r_factor: str | float = "local",
         rollback: int = 5,
         rollback_growth: float = 3.0,
@@ -189,6 +197,11 @@ class Solver:
         self.problem = problem
         named = isinstance(order, str)
         word, number = (r_factor, 0.0) if isinstance(r_factor, str) else (None, r_factor)
+        adjacent = isinstance(averaging, str)
+        weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
+        if adjacent and averaging != "adjacent":
+            raise ValueError(f"averaging: {averaging!r} is unknown; known: adjacent, or a number")
+        weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
         try:
             self._core = _core.Solver(
                 problem._core,
@@ -201,7 +214,8 @@ class Solver:
                 number,
                 bound,
                 relaxation,
-                1.0 if averaging is None else averaging,
+                weight,
+                adjacent,
                 rollback,
                 rollback_growth,
                 _dtype_name(dtype),
@@ -219,12 +233,16 @@ class Solver:
         except (TypeError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in _KINDS}
             raise _explain(given, error) from None
-        if stop != "natural_map" and not atol and rtol is not None:
-            raise ValueError(f"stop={stop!r} is compared with atol, which is {atol}: give one")
-        self._asked = f"{stop} <= {atol}" if stop != "natural_map" else f"rtol={rtol}, atol={atol}"
         described = self._core.describe()
+        self._asked = f"rtol={rtol}, atol={atol}"
+        if described.pop("stop_is_ratio"):
+            self._asked = f"{stop} with {self._asked}"
+        elif stop != "natural_map":
+            self._asked = f"{stop} <= {atol}"
         self._columns: tuple[str, ...] = described.pop("columns")
+        self._told = (tuple(described), method, scheme)
         self._info = _info(described, problem, method, scheme)
+        self._updates = problem.updates
 
     @property
     def info(self) -> dict[str, Any]:
@@ -278,7 +296,15 @@ class Solver:
         finally:
             if bar is not None:
                 bar.close()
-        return self._result(answer)
+        if self._updates != problem.updates:
+            self._describe_again()
+        return self._result(answer, b, parameters)
+
+    def _describe_again(self) -> None:
+        """Tell of the problem's new values: which contacts are immovable, how long set-up took."""
+        described, (names, method, scheme) = self._core.describe(), self._told
+        self._info = _info({n: described[n] for n in names}, self.problem, method, scheme)
+        self._updates = self.problem.updates
 
     def _notifier(self, callback: Callable[[State], object]) -> Callable[..., None]:
         split = self.problem.split
@@ -289,14 +315,20 @@ class Solver:
 
         return notify
 
-    def _result(self, answer: tuple) -> Result:
+    def _result(self, answer: tuple, b: np.ndarray | None, parameters: np.ndarray | None) -> Result:
         impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
-        seconds, natural_map, scaled, worst = figures
+        seconds, natural_map, scaled, worst, unfinished = figures
         problem = self.problem
         info = self._info.copy()
         info["rollbacks"] = rollbacks
         info["best_iteration"] = best
         info["solve_seconds"] = seconds
+        if unfinished:
+            line = (
+                f"{unfinished} blocks were not solved to rounding in the last sweep: the bound on "
+                f"the inner steps of local='block' was met first"
+            )
+            info["warnings"] = [*info["warnings"], line]
         message = _message(status, iterations, natural_map, scaled, worst, info, self._asked)
         return Result(
             impulses=problem.split(impulses),
@@ -313,6 +345,8 @@ class Solver:
             worst_contact=worst,
             info=info,
             problem=problem,
+            _b=None if b is None else b.copy(),
+            _parameters=parameters,
         )
 
     def __repr__(self) -> str:
@@ -403,13 +437,14 @@ _KINDS = {
 }
 _WANTED = {"str": "a name", "float": "a number", "int": "an integer"}
 _OPTIONAL = {"averaging", "rtol", "atol", "threads"}
+_NAMED = {"averaging", "r_factor"}
 
 
 def _explain(given: dict[str, Any], error: Exception) -> Exception:
     """Return an error that names the option of a wrong type."""
     for name, value in given.items():
         kind = _KINDS[name]
-        if (value is None and name in _OPTIONAL) or (name == "r_factor" and isinstance(value, str)):
+        if (value is None and name in _OPTIONAL) or (name in _NAMED and isinstance(value, str)):
             continue
         try:
             right = isinstance(value, str) if kind == "str" else _is_number(value, kind)
@@ -465,6 +500,11 @@ def _info(described: dict[str, Any], problem: Problem, method: str, scheme: str)
     if scheme == "auto":
         why.append(_why_scheme(info["scheme"], problem))
     info["why"] = why
+    r_value, eigenvalues = info.pop("r_value"), info.pop("eigenvalues")
+    if not math.isnan(r_value):
+        info["r_factor"] = r_value
+    if not math.isnan(eigenvalues[0]):
+        info["eigenvalues"] = eigenvalues
     warnings = []
     if info["immovable_blocks"]:
         count, first = info["immovable_blocks"], problem._core.first_immovable()

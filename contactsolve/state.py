@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ._arrays import finite_array, first_entry, read_only, real_array, spread
+
 __all__ = ["InitialState"]
+
+
+if TYPE_CHECKING:
+    from .problem import Problem
 
 
 class InitialState(NamedTuple):
@@ -16,6 +22,8 @@ class InitialState(NamedTuple):
     ----------
     velocity
         u before the step, in the shape given [m/s, rad/s].
+    impulse
+        h, external impulses in the shape of the velocities [N s].
     free_velocity
         u + M⁻¹ h, without contacts [m/s, rad/s].
     drive
@@ -23,13 +31,37 @@ class InitialState(NamedTuple):
     """
 
     velocity: np.ndarray
+    impulse: np.ndarray
     free_velocity: np.ndarray
     drive: np.ndarray
 
 
-def restitution_rows(value: Any, contacts: int, rows: int) -> np.ndarray:
+def b_of_state(
+    problem: Problem,
+    velocity: Any,
+    impulse: Any,
+    drive: Any,
+    restitution: Any,
+    bias: Any,
+) -> tuple[np.ndarray, InitialState]:
+    """Return ``b = J (u + M⁻¹ h) + χ + ε (J u + χ) + bias``, ``(K, m)``, and the state."""
+    u, wanted = finite_array("velocity", velocity), problem.velocity_shape
+    if u.shape != wanted:
+        raise ValueError(f"velocity has shape {u.shape}: {wanted} is needed")
+    h = spread("impulse", finite_array("impulse", impulse), wanted)
+    rows = problem.b.shape
+    chi = spread("drive", finite_array("drive", drive), rows)
+    extra = spread("bias", finite_array("bias", bias), rows)
+    epsilon = _restitution_rows(restitution, *rows)
+    free = u + problem.apply_inverse_mass(h)
+    before = problem.contact_velocity(u) + chi
+    b = problem.contact_velocity(free) + chi + epsilon * before + extra
+    return b, InitialState(*(read_only(np.array(part)) for part in (u, h, free, chi)))
+
+
+def _restitution_rows(value: Any, contacts: int, rows: int) -> np.ndarray:
     """Return ε on every row ``(K, m)``: a number or ``(K,)`` holds for the normal rows only."""
-    array = np.asarray(value, dtype=np.float64)
+    array = real_array("restitution", value)
     if array.shape == (contacts, rows):
         full = array.copy()
     elif array.shape in ((), (contacts,)):
@@ -40,10 +72,8 @@ def restitution_rows(value: Any, contacts: int, rows: int) -> np.ndarray:
             f"restitution has shape {array.shape}: one number or ({contacts},) for the normals, or "
             f"({contacts}, {rows}) for every row, is needed"
         )
-    bad = np.argwhere(~((full >= 0) & (full <= 1)))
-    if len(bad):
-        contact, row = bad[0]
-        raise ValueError(
-            f"restitution[{contact}, {row}] is {full[contact, row]:g}: it lies between 0 and 1"
-        )
+    bad = ~((array >= 0) & (array <= 1))
+    if bad.any():
+        where = f"[{first_entry(bad)}]" if array.ndim else ""
+        raise ValueError(f"restitution{where} is {array[bad][0]:g}: it lies between 0 and 1")
     return full

@@ -112,6 +112,8 @@ CS_PUBLIC const char *cs_measure_name(int i, const char **summary);
 CS_PUBLIC const char *cs_set_name(int i, const char **summary);
 /* Parameters per block of a set on m rows; -1 when the set does not take m rows. */
 CS_PUBLIC int cs_set_parameters(const char *set, int rows);
+/* Whether row 0 of the set's blocks is a normal impulse. */
+CS_PUBLIC int cs_set_is_contact(const char *set);
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
@@ -119,16 +121,17 @@ enum { CS_MAX_COLUMNS = 32 }; /* measures that one history can record */
 
 typedef struct cs_options {
     const char *method, *scheme, *order; /* cs_*_name, or "auto" */
-    const char *local;                   /* "auto", "projected", "exact" */
-    const char *r_factor;                /* "local", "block", or NULL: r_value on every row */
+    const char *local;                   /* "auto", "projected", "exact", "block" */
+    const char *r_factor; /* "local", "block", "global", or NULL: r_value on every row */
     double r_value;
     const char *bound;      /* friction bound from the "current" or the "previous" normal impulse */
     double relaxation;      /* alpha: scales R */
     double averaging;       /* omega: new and old impulses are averaged; 1 for none */
+    int averaging_adjacent; /* omega is 1 over the number of adjacent contacts instead */
     int rollback;           /* halvings of R when the residual grows; 0 for none */
     double rollback_growth; /* residual over its minimum that counts as divergence; S1: 1 */
     const char *dtype;      /* "float64", "float32" */
-    const char *stop;       /* a measure's name */
+    const char *stop;       /* a measure's name; met at atol, or at 1 where it holds tolerances */
     double rtol, atol;      /* both NaN: exactly max_iterations sweeps */
     int64_t check_every, max_iterations, record_every;
     const char *const *record; /* names of the measures to record */
@@ -174,8 +177,9 @@ typedef struct cs_result {
     int64_t iterations;
     int64_t best_iteration; /* whose iterate is returned; `iterations` unless diverging */
     int rollbacks;
-    double seconds;     /* of the sweeps and of the checks that decide */
-    double natural_map; /* at the returned impulses [N s] */
+    int64_t unfinished_blocks; /* given up in the last sweep by local="block" */
+    double seconds;            /* of the sweeps and of the checks that decide */
+    double natural_map;        /* at the returned impulses [N s] */
     double natural_map_scaled;
     int64_t worst_block;   /* where natural_map is reached; -1 with no blocks */
     const double *history; /* (history_rows, columns), the solver's until its next solve */
@@ -191,6 +195,9 @@ typedef struct cs_solver_info {
     int64_t matrix_blocks;    /* of A, when the scheme holds it */
     int64_t immovable_blocks; /* contacts that no impulse can change */
     int64_t singular_blocks;  /* free blocks without an inverse, solved by projection */
+    double r_value;           /* the factor of all rows where there is one; not a number if not */
+    double eigenvalues[2];    /* smallest and largest of A, where the factor came from them */
+    int stop_is_ratio;        /* the measure that stops holds rtol and atol itself */
     int64_t bytes;
     double seconds; /* of setting up */
 } cs_solver_info;
@@ -208,6 +215,26 @@ CS_PUBLIC cs_status cs_solver_solve(cs_solver *solver, const double *initial, co
                                     cs_result *result, cs_error *error);
 CS_PUBLIC void cs_solver_describe(const cs_solver *solver, cs_solver_info *info);
 CS_PUBLIC void cs_solver_destroy(cs_solver *solver);
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+/* What a contact does, or where a row of another set is. */
+typedef enum cs_activity { CS_OPEN, CS_STICK, CS_SLIDE, CS_FREE, CS_LOW, CS_HIGH } cs_activity;
+
+/* Buffers of the caller. */
+typedef struct cs_inspection {
+    unsigned char *activity; /* (rows): a cs_activity; the same on all rows of a contact */
+    double *natural_map, *natural_map_scaled; /* (blocks) */
+    double *infeasibility; /* (blocks): largest distance of an impulse from its set */
+} cs_inspection;
+
+/* Looks at impulses (rows) and their residual velocities xi (rows) block by block. `parameters` as in
+ * cs_solver_solve; `largest_b` is max |b|; impulses below `tolerance` times the scale of their
+ * coupled set, |lambda_s| + rho_s max |b|, count as none. */
+CS_PUBLIC cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses,
+                                       const double *xi, const double *parameters, double largest_b,
+                                       double tolerance, const cs_inspection *inspection,
+                                       cs_error *error);
 
 /* Before a fork: lets go of the worker threads, which a child process would wait for in vain. */
 CS_PUBLIC void cs_release_threads(void);

@@ -88,7 +88,55 @@ class Disc:
         return projected
 
 
-ConstraintSet = Free | Box | HalfLine | Disc
+@dataclass(frozen=True)
+class BoxFriction:
+    """S3: normal impulse >= 0, each tangential impulse within +-mu times a normal impulse.
+
+    Each row is a coupled set of its own. `old_normal` as for the disc.
+    """
+
+    rows: int
+    mu: float
+
+    def coupled(self) -> list[list[int]]:
+        return [[row] for row in range(self.rows)]
+
+    def prox(self, z: np.ndarray, old_normal: float | None = None) -> np.ndarray:
+        normal = max(0.0, z[0])
+        bound = self.mu * max(0.0, normal if old_normal is None else old_normal)
+        return np.concatenate([[normal], np.clip(z[1:], -bound, bound)])
+
+
+@dataclass(frozen=True)
+class Rolling:
+    """Rows n, t1, t2, rho1, rho2: discs of radius mu and mu_r times a normal impulse."""
+
+    mu: float
+    mu_r: float
+
+    def coupled(self) -> list[list[int]]:
+        return [[0], [1, 2], [3, 4]]
+
+    def prox(self, z: np.ndarray, old_normal: float | None = None) -> np.ndarray:
+        tangential = Disc(3, self.mu).prox(z[[0, 1, 2]], old_normal)
+        moment = Disc(3, self.mu_r).prox(z[[0, 3, 4]], old_normal)
+        return np.concatenate([tangential, moment[1:]])
+
+
+ConstraintSet = Free | Box | HalfLine | Disc | BoxFriction | Rolling
+CONTACTS = HalfLine | Disc | BoxFriction | Rolling
+CONES = HalfLine | Disc | Rolling
+
+
+def sections(one: ConstraintSet) -> list[tuple[float, list[int]]]:
+    """The friction bounds of a contact: (bound over lambda_n, its rows) beside the normal."""
+    if isinstance(one, Rolling):
+        return [(one.mu, [1, 2]), (one.mu_r, [3, 4])]
+    if isinstance(one, BoxFriction):
+        return [(one.mu, [row]) for row in range(1, one.rows)]
+    if isinstance(one, Disc):
+        return [(one.mu, list(range(1, one.rows)))]
+    return [(0.0, [row]) for row in range(1, one.rows)]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -101,17 +149,21 @@ class ProblemArrays:
     """The arrays a user hands over; the tests pass the same ones to the package and to here.
 
     J (K, 2, m, d), Minv (n, d, d) or (n, d), b (K, m), bodies (K, 2) with -1 the fixed world,
-    mu (K,) for the disc, lo and hi (K, m) for the box.
+    mu (K,) for the disc and box friction, mu and mu_r for rolling, lo and hi (K, m) for the box,
+    compliance (K, m). For one of several groups on bodies of different d, J may be a pair
+    (K, m, d_i), (K, m, d_j), and Minv is None.
     """
 
-    J: np.ndarray
-    Minv: np.ndarray
+    J: np.ndarray | tuple[np.ndarray, np.ndarray]
+    Minv: np.ndarray | None
     b: np.ndarray
     bodies: np.ndarray
     set_name: str
     mu: np.ndarray | None = None
     lo: np.ndarray | None = None
     hi: np.ndarray | None = None
+    mu_r: np.ndarray | None = None
+    compliance: np.ndarray | None = None
 
     def constraint_sets(self) -> list[ConstraintSet]:
         contacts, rows = self.b.shape
@@ -123,11 +175,15 @@ class ProblemArrays:
             return [HalfLine(rows) for _ in range(contacts)]
         if self.set_name == "disc":
             return [Disc(rows, float(self.mu[k])) for k in range(contacts)]
+        if self.set_name == "box_friction":
+            return [BoxFriction(rows, float(self.mu[k])) for k in range(contacts)]
+        if self.set_name == "rolling":
+            return [Rolling(float(self.mu[k]), float(self.mu_r[k])) for k in range(contacts)]
         raise ValueError(f"no reference for the set {self.set_name!r}")
 
     def set_parameters(self) -> dict[str, np.ndarray]:
         """The parameters of the set by name: mu, or lo and hi, or none."""
-        named = {"mu": self.mu, "lo": self.lo, "hi": self.hi}
+        named = {"mu": self.mu, "mu_r": self.mu_r, "lo": self.lo, "hi": self.hi}
         return {name: value for name, value in named.items() if value is not None}
 
     def reordered(self, contact_order: np.ndarray) -> ProblemArrays:
@@ -145,7 +201,10 @@ class ProblemArrays:
 
 @dataclass(frozen=True)
 class ReferenceProblem:
-    """A problem in dense form; `jacobian` and `inverse_mass` are None where A itself was given."""
+    """A problem in dense form; `jacobian` and `inverse_mass` are None where A itself was given.
+
+    `compliance` is the diagonal of Sigma, already part of A.
+    """
 
     A: np.ndarray
     b: np.ndarray
@@ -153,20 +212,39 @@ class ReferenceProblem:
     sets: list[ConstraintSet]
     jacobian: np.ndarray | None = None
     inverse_mass: np.ndarray | None = None
+    compliance: np.ndarray | float = 0.0
 
     @classmethod
     def from_arrays(cls, *groups: ProblemArrays) -> ReferenceProblem:
-        """Section 1: A = J M^-1 J^T. Several groups act on the bodies of the first one's Minv."""
-        inverse_mass = dense_inverse_mass(groups[0].Minv)
-        body_count, dof = groups[0].Minv.shape[:2]
-        jacobian = np.vstack([dense_jacobian(group, body_count * dof) for group in groups])
+        """Several groups on the bodies of the first one's Minv."""
+        return cls.from_groups([groups[0].Minv], groups)
+
+    @classmethod
+    def from_groups(
+        cls, inverse_masses: Sequence[np.ndarray], groups: Sequence[ProblemArrays]
+    ) -> ReferenceProblem:
+        """Section 1: A = J M^-1 J^T + Sigma, bodies and contacts numbered through their groups."""
+        dofs = [minv.shape[1] for minv in inverse_masses for _ in minv]
+        spans = block_slices(dofs)
+        inverse_mass = np.zeros((sum(dofs), sum(dofs)))
+        singles = [one for minv in inverse_masses for one in minv]
+        for span, one in zip(spans, singles, strict=True):
+            inverse_mass[span, span] = np.diag(one) if one.ndim == 1 else one
+        jacobian = np.vstack([dense_jacobian(group, spans, sum(dofs)) for group in groups])
+        sigma = np.concatenate(
+            [
+                np.zeros(group.b.size) if group.compliance is None else group.compliance.ravel()
+                for group in groups
+            ]
+        )
         return cls(
-            A=jacobian @ inverse_mass @ jacobian.T,
+            A=jacobian @ inverse_mass @ jacobian.T + np.diag(sigma),
             b=np.concatenate([group.b.ravel() for group in groups]),
             blocks=block_slices([row for group in groups for row in block_rows(group.b)]),
             sets=[one for group in groups for one in group.constraint_sets()],
             jacobian=jacobian,
             inverse_mass=inverse_mass,
+            compliance=sigma,
         )
 
     @classmethod
@@ -204,25 +282,16 @@ def block_slices(rows: Sequence[int]) -> list[slice]:
     return [slice(int(end) - count, int(end)) for end, count in zip(ends, rows, strict=True)]
 
 
-def dense_inverse_mass(minv: np.ndarray) -> np.ndarray:
-    """M^-1 of all bodies as one block-diagonal matrix, from blocks (n, d, d) or diagonals."""
-    body_count, dof = minv.shape[:2]
-    dense = np.zeros((body_count * dof, body_count * dof))
-    for body in range(body_count):
-        span = slice(body * dof, (body + 1) * dof)
-        dense[span, span] = np.diag(minv[body]) if minv.ndim == 2 else minv[body]
-    return dense
-
-
-def dense_jacobian(arrays: ProblemArrays, columns: int) -> np.ndarray:
+def dense_jacobian(arrays: ProblemArrays, spans: list[slice], columns: int) -> np.ndarray:
     """J of all contacts; the world has no columns, and a body may be both partners."""
-    contacts, _, rows, dof = arrays.J.shape
+    contacts, rows = arrays.b.shape
     dense = np.zeros((contacts * rows, columns))
     for k in range(contacts):
         for side in range(2):
             body = arrays.bodies[k, side]
             if body >= 0:
-                dense[k * rows : (k + 1) * rows, body * dof : (body + 1) * dof] += arrays.J[k, side]
+                block = arrays.J[side][k] if isinstance(arrays.J, tuple) else arrays.J[k, side]
+                dense[k * rows : (k + 1) * rows, spans[body]] += block
     return dense
 
 
@@ -253,13 +322,70 @@ def local_factors(problem: ReferenceProblem, k: int) -> np.ndarray:
 
 
 def row_factors(problem: ReferenceProblem, k: int, r_factor: str | float) -> np.ndarray:
-    """Section 3, r-factors: "local", "block" (1/largest eigenvalue of A_kk) or a number."""
+    """Section 3, r-factors: "local", "block" (1/largest eigenvalue of A_kk), "global", a number."""
+    if r_factor == "global":
+        return np.full(len(problem.diagonal_block(k)), global_factor(problem))
     if r_factor == "local":
         return local_factors(problem, k)
     if r_factor == "block":
         largest = largest_eigenvalue(problem.diagonal_block(k))
         return np.full(len(problem.diagonal_block(k)), 1.0 / largest if largest > 0.0 else 0.0)
     return np.full(len(problem.diagonal_block(k)), float(r_factor))
+
+
+def movable_spectrum(problem: ReferenceProblem) -> np.ndarray:
+    """Eigenvalues, ascending, of the symmetric part of A without rows that nothing can move."""
+    movable = np.concatenate([set_factors(problem, k) for k in range(len(problem.blocks))]) > 0.0
+    part = problem.A[np.ix_(movable, movable)]
+    return np.linalg.eigvalsh(0.5 * (part + part.T))
+
+
+def global_factor(problem: ReferenceProblem) -> float:
+    """Section 3: 2/(alpha_min + alpha_max), and 1.9/alpha_max where A is singular."""
+    spectrum = movable_spectrum(problem)
+    smallest, largest = float(spectrum[0]), float(spectrum[-1])
+    return 2.0 / (smallest + largest) if smallest > 1e-10 * largest else 1.9 / largest
+
+
+def adjacent_contacts(problem: ReferenceProblem, k: int) -> int:
+    """S4: the other contacts that share a moving body, those whose block A_kl is not zero."""
+    row = problem.A[problem.blocks[k]]
+    return sum(bool(row[:, columns].any()) for j, columns in enumerate(problem.blocks) if j != k)
+
+
+def block_solution(
+    one: ConstraintSet,
+    W: np.ndarray,
+    q: np.ndarray,
+    start: np.ndarray,
+    old_normal: float | None = None,
+) -> np.ndarray:
+    """S4: z with W z + q = v and z = prox(z - v/l), by Newton's method on that equation.
+
+    The derivative is taken by differences; a few hundred projected steps come first, so that it is
+    the piece of the solution that Newton's method sees.
+    """
+    if isinstance(one, Free):
+        return -np.linalg.solve(W, q)
+    step = 1.0 / largest_eigenvalue(W)
+
+    def defect(z: np.ndarray) -> np.ndarray:
+        return z - one.prox(z - step * (W @ z + q), old_normal)
+
+    z = np.array(start, dtype=float)
+    for _ in range(300):
+        z = z - defect(z)
+    for _ in range(20):
+        here = defect(z)
+        size = 1e-7 * max(float(np.max(np.abs(z))), step * float(np.max(np.abs(q))))
+        columns = [
+            (defect(z + size * e) - defect(z - size * e)) / (2 * size) for e in np.eye(len(z))
+        ]
+        change = np.linalg.lstsq(np.array(columns).T, here, rcond=1e-10)[0]
+        if not np.max(np.abs(defect(z - change))) < np.max(np.abs(here)):
+            break
+        z = z - change
+    return one.prox(z - step * (W @ z + q), old_normal)
 
 
 def step_matrix(
@@ -270,7 +396,7 @@ def step_matrix(
     A free block of deficient rank has no inverse and takes the projected step like any other.
     """
     block = problem.diagonal_block(k)
-    exact = isinstance(problem.sets[k], Free) and local in ("auto", "exact")
+    exact = isinstance(problem.sets[k], Free) and local in ("auto", "exact", "block")
     if exact and np.linalg.matrix_rank(block) == len(block):
         return np.linalg.inv(block)
     return np.diag(row_factors(problem, k, r_factor))
@@ -290,7 +416,7 @@ def sweep(
     order: Sequence[int] | None = None,
     local: str = "auto",
     relaxation: float = 1.0,
-    averaging: float | None = None,
+    averaging: str | float | None = None,
     r_factor: str | float = "local",
     bound: str = "current",
 ) -> np.ndarray:
@@ -299,6 +425,8 @@ def sweep(
         z = lambda_k - relaxation R_k xi_k,   lambda_k <- lambda_k + averaging (prox(z) - lambda_k)
 
     Jacobi takes every xi_k from the impulses before the sweep, Gauss-Seidel from the newest ones.
+    With local="block" z solves the block's own problem instead (S4), and averaging="adjacent" takes
+    1 over the number of adjacent contacts.
     Scheme "matrix" reads rows of A; "factorized" keeps w = M^-1 J^T lambda (S1 eq. 3.19).
     """
     sequential = {"jacobi": False, "gauss_seidel": True}[solver]
@@ -312,13 +440,20 @@ def sweep(
         if w is None:
             xi = problem.A[rows] @ seen + problem.b[rows]
         else:
-            xi = problem.jacobian[rows] @ w + problem.b[rows]
+            sigma = np.broadcast_to(problem.compliance, len(problem.b))
+            xi = problem.jacobian[rows] @ w + sigma[rows] * seen[rows] + problem.b[rows]
         old = lam[rows].copy()
-        step = relaxation * step_matrix(problem, k, r_factor, local)
-        projected = problem.sets[k].prox(
-            old - step @ xi, old_normal=old[0] if bound == "previous" else None
-        )
-        new = projected if averaging is None else old + averaging * (projected - old)
+        old_normal = old[0] if bound == "previous" else None
+        one, W = problem.sets[k], problem.diagonal_block(k)
+        if local == "block" and not isinstance(one, Free):
+            projected = block_solution(one, W, xi - W @ old, old, old_normal)
+        else:
+            step = relaxation * step_matrix(problem, k, r_factor, local)
+            projected = one.prox(old - step @ xi, old_normal)
+        weight = averaging
+        if averaging == "adjacent":
+            weight = 1.0 / max(1, adjacent_contacts(problem, k))
+        new = projected if weight is None else old + weight * (projected - old)
         current[rows] = new
         if w is not None and sequential:
             w = w + problem.inverse_mass @ (problem.jacobian[rows].T @ (new - old))
@@ -425,22 +560,88 @@ def cone_projection(z: np.ndarray, mu: float) -> np.ndarray:
     return projected
 
 
+def rolling_cone_projection(z: np.ndarray, mu: float, mu_r: float) -> np.ndarray:
+    """Euclidean projection on {||z_T|| <= mu z_N, ||z_R|| <= mu_r z_N}.
+
+    For a given z_N both parts are clamped radially; z_N minimises the distance, which is convex in
+    it. Where no bound, one of them or both bind, it is the weighted mean of z_N and the ||z_s||/c_s
+    with the weights 1 and c_s^2: the nearest of these candidates that lies in the cone.
+    """
+    lengths = [float(np.linalg.norm(z[1:3])), float(np.linalg.norm(z[3:5]))]
+    bounds = [mu, mu_r]
+    candidates = [0.0]
+    for binding in ((), (0,), (1,), (0, 1)):
+        weights = 1.0 + sum(bounds[s] ** 2 for s in binding)
+        candidates.append((z[0] + sum(bounds[s] * lengths[s] for s in binding)) / weights)
+    points = []
+    for normal in candidates:
+        if normal < 0.0:
+            continue
+        tangential = Disc(3, mu).prox(np.concatenate([[normal], z[1:3]]), normal)
+        moment = Disc(3, mu_r).prox(np.concatenate([[normal], z[3:5]]), normal)
+        points.append(np.concatenate([[normal], tangential[1:], moment[1:]]))
+    return min(points, key=lambda point: float(np.sum((point - z) ** 2)))
+
+
 def fclib_error(problem: ReferenceProblem, lam: np.ndarray) -> float:
     """The full error of the FCLIB community, for blocks with a friction cone.
 
     u = A r + q, u~ = u + (mu ||u_T||, 0, 0),
     sqrt(sum ||r - P_K(r - u~)||^2) / max(||q||, ||r||, ||u||), undivided where that is <= eps.
-    A half-line is the cone of mu = 0.
+    A half-line is the cone of mu = 0; rolling adds mu_r ||u_R|| and the second bound of the cone.
     """
     u = problem.xi(lam)
     total = 0.0
     for rows, one in zip(problem.blocks, problem.sets, strict=True):
-        mu = {HalfLine: 0.0, Disc: getattr(one, "mu", None)}[type(one)]
         shifted = u[rows].copy()
-        shifted[0] += mu * np.linalg.norm(u[rows][1:])
-        total += float(np.sum((lam[rows] - cone_projection(lam[rows] - shifted, mu)) ** 2))
+        shifted[0] += sum(bound * np.linalg.norm(u[rows][part]) for bound, part in sections(one))
+        target = lam[rows] - shifted
+        if isinstance(one, Rolling):
+            nearest = rolling_cone_projection(target, one.mu, one.mu_r)
+        else:
+            nearest = cone_projection(target, getattr(one, "mu", 0.0))
+        total += float(np.sum((lam[rows] - nearest) ** 2))
     scale = max(float(np.linalg.norm(vector)) for vector in (problem.b, lam, u))
     return np.sqrt(total) / scale if scale > np.finfo(float).eps else np.sqrt(total)
+
+
+def infeasibility(problem: ReferenceProblem, lam: np.ndarray) -> float:
+    """The largest Euclidean distance of a coupled set's impulse from the set [N s]."""
+    return max(
+        float(np.linalg.norm((lam[rows] - one.prox(lam[rows]))[coupled]))
+        for rows, one in zip(problem.blocks, problem.sets, strict=True)
+        for coupled in one.coupled()
+        if coupled
+    )
+
+
+def contact_measures(problem: ReferenceProblem, lam: np.ndarray) -> tuple[float, float, float]:
+    """Penetration max -xi_n, complementarity max |lambda_n xi_n|, and the dissipation gap.
+
+    The gap is the largest |xi_t . lambda_t + mu lambda_n ||xi_t||| over the friction bounds.
+    """
+    xi = problem.xi(lam)
+    penetration = complementarity = gap = 0.0
+    for rows, one in zip(problem.blocks, problem.sets, strict=True):
+        if not isinstance(one, CONTACTS):
+            continue
+        impulse, velocity = lam[rows], xi[rows]
+        penetration = max(penetration, -velocity[0])
+        complementarity = max(complementarity, abs(impulse[0] * velocity[0]))
+        for bound, part in sections(one):
+            work = velocity[part] @ impulse[part]
+            gap = max(gap, abs(work + bound * impulse[0] * np.linalg.norm(velocity[part])))
+    return penetration, complementarity, gap
+
+
+def delta_element(new: np.ndarray, old: np.ndarray, rtol: float, atol: float) -> float:
+    """S2 eq. 4.49 as a ratio."""
+    return float(np.max(np.abs(new - old) / (np.abs(old) * rtol + atol)))
+
+
+def delta_norm(new: np.ndarray, old: np.ndarray, rtol: float, atol: float) -> float:
+    """S2 eq. 4.50 as a ratio."""
+    return float(np.linalg.norm(new - old) / (np.linalg.norm(old) * rtol + atol))
 
 
 def measures(
@@ -456,7 +657,12 @@ def measures(
         "natural_map_velocity": [natural_map_velocity(problem, lam) for lam in iterates],
         "natural_map_scaled": [natural_map_scaled(problem, lam) for lam in iterates],
     }
-    if all(isinstance(one, HalfLine | Disc) for one in problem.sets):
+    columns["infeasibility"] = [infeasibility(problem, lam) for lam in iterates]
+    if any(isinstance(one, CONTACTS) for one in problem.sets):
+        rows = [contact_measures(problem, lam) for lam in iterates]
+        names = ("penetration", "complementarity", "dissipation_gap")
+        columns |= dict(zip(names, zip(*rows, strict=True), strict=True))
+    if all(isinstance(one, CONES) for one in problem.sets):
         columns["fclib_error"] = [fclib_error(problem, lam) for lam in iterates]
     return {name: np.array(values) for name, values in columns.items()}
 
@@ -490,7 +696,11 @@ def random_set_parameters(
     rng: np.random.Generator, contacts: int, rows: int, set_name: str
 ) -> dict[str, np.ndarray]:
     """Friction from none to above one; boxes one-sided, two-sided, unbounded and of no width."""
-    if set_name == "disc":
+    if set_name == "rolling":
+        mu, mu_r = rng.uniform(0.1, 1.2, contacts), rng.uniform(0.05, 0.6, contacts)
+        mu[::5], mu_r[1::5] = 0.0, 0.0
+        return {"mu": mu, "mu_r": mu_r}
+    if set_name in ("disc", "box_friction"):
         mu = rng.uniform(0.1, 1.2, contacts)
         mu[::5] = 0.0
         return {"mu": mu}

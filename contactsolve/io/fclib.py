@@ -1,12 +1,16 @@
 """FCLIB files: the HDF5 format in which the field exchanges frictional-contact problems.
 
 A local FCLIB problem is ours without bodies: u = W r + q with W = A, q = b, r the impulses and
-u the residual velocities, per contact in the order normal, tangent 1, tangent 2.
+u the residual velocities, per contact in the order normal, tangent 1, tangent 2. A global one is
+ours with generalised coordinates, built from a state at rest: M v = H r + f and u = H^T v + w, so
+that J = H^T, h = f, and w is the velocity of driven partners.
 
     /fclib_local/spacedim                       2 or 3, the rows of a contact
     /fclib_local/W/{m, n, nz, nzmax, p, i, x}   nz: -2 rows (CSR), -1 columns (CSC), else triplets
     /fclib_local/vectors/{q, mu}
     /fclib_local/info/{title, description, math_info}
+    /fclib_global/spacedim, /fclib_global/{M, H}, /fclib_global/vectors/{f, w, mu}
+    /fclib_global_rolling/...                   the same with spacedim 5 and vectors/mu_r
     /guesses/number_of_guesses, /guesses/1/{r, u}, ...
     /solution/{r, u}
 """
@@ -14,6 +18,7 @@ u the residual velocities, per contact in the order normal, tangent 1, tangent 2
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, overload
@@ -21,6 +26,8 @@ from typing import Any, Literal, NamedTuple, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from contactsolve import sets
+from contactsolve._matrices import Unsymmetric
 from contactsolve.problem import Problem
 
 __all__ = ["FclibFile", "FclibPoint", "read_fclib", "write_fclib"]
@@ -28,6 +35,8 @@ __all__ = ["FclibFile", "FclibPoint", "read_fclib", "write_fclib"]
 PathLike = str | os.PathLike[str]
 
 _CSR, _CSC = -2, -1
+# The kinds that are read, each with the matrices of bilateral constraints, which are not.
+_UNSUPPORTED = {"local": ("V", "R"), "global": ("G",), "global_rolling": ("G",)}
 _INFO_TEXTS = ("title", "description", "math_info")
 
 
@@ -67,8 +76,10 @@ class FclibFile:
     guesses : tuple of FclibPoint
         Starting points, in the file's order.
     solution : FclibPoint or None
+    kind : str
+        ``"local"``, ``"global"`` or ``"global_rolling"``.
     attributes : dict
-        HDF5 attributes of the matrix and of the info group, under ``"W"`` and ``"info"``.
+        HDF5 attributes of the matrix (``"W"``, ``"M"``) and of the info group (``"info"``).
     """
 
     problem: Problem
@@ -77,6 +88,7 @@ class FclibFile:
     math_info: str = ""
     guesses: tuple[FclibPoint, ...] = ()
     solution: FclibPoint | None = None
+    kind: str = "local"
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -95,33 +107,38 @@ def read_fclib(path: PathLike, *, details: Literal[False] = False) -> Problem: .
 @overload
 def read_fclib(path: PathLike, *, details: Literal[True]) -> FclibFile: ...
 def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
-    """Read a local FCLIB problem.
+    """Read an FCLIB problem: local, global, or global with rolling friction.
 
     Parameters
     ----------
     path : str or path-like
-        An HDF5 file with an ``/fclib_local`` group, spacedim 2 or 3, its matrix by rows, by
-        columns or as triplets.
+        An HDF5 file with an ``/fclib_local``, ``/fclib_global`` or ``/fclib_global_rolling`` group,
+        its matrices by rows, by columns or as triplets. Global problems need SciPy.
     details : bool, default False
         Return everything the file holds, not the problem alone.
 
     Returns
     -------
     Problem or FclibFile
-        The problem has ``A = W`` exactly as stored, also where it is singular or slightly
-        unsymmetric, ``b = q`` and friction discs with the file's coefficients; its name is the
-        file's. With `details`, an `FclibFile`.
+        A local problem has ``A = W`` exactly as stored, also where it is singular or slightly
+        unsymmetric, ``b = q`` and friction discs with the file's coefficients. A global one has
+        ``J = H^T``, the mass M and a state (at rest, impulse f, drive w), so that
+        ``result.velocities`` is FCLIB's u. The name is the file's. With `details`, an `FclibFile`.
+
+    Warns
+    -----
+    UserWarning
+        One triangle of M is stored, and its mirror image was added.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     ValueError
-        The file is not HDF5, holds another kind of problem (global, rolling friction, with
-        bilateral constraints; the message says which), lacks a dataset or has one of a wrong
-        shape, type or content.
+        The file is not HDF5, holds a problem that is not supported (with bilateral constraints;
+        the message says so), lacks a dataset or has one of a wrong shape, type or content.
     ImportError
-        h5py is not installed.
+        h5py is not installed, or SciPy for a global problem.
 
     Notes
     -----
@@ -141,22 +158,19 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
     """
     path = Path(path)
     with _Reader(path) as reader:
-        reader.check_kind()
-        rows = reader.integer("fclib_local/spacedim")
-        if rows not in (2, 3):
-            raise reader.error(f"/fclib_local/spacedim is {rows}: expected 2 or 3")
-        A, size = reader.matrix("fclib_local/W", rows)
-        b = reader.vector("fclib_local/vectors/q", size, "the order of W")
-        mu = reader.vector("fclib_local/vectors/mu", size // rows, "the number of contacts")
-        problem = Problem.from_delassus(A, b, mu, rows=rows, name=path.stem)
+        kind = reader.kind()
+        problem = reader.local(path.stem) if kind == "local" else reader.at_large(kind, path.stem)
         if not details:
             return problem
+        root, matrix = f"fclib_{kind}", "W" if kind == "local" else "M"
+        b, rows = problem.b, problem.rows
         return FclibFile(
             problem,
-            **{name: reader.text(f"fclib_local/info/{name}") for name in _INFO_TEXTS},
-            guesses=reader.guesses(size, rows),
-            solution=reader.solution(b, rows),
-            attributes={name: reader.attributes(f"fclib_local/{name}") for name in ("W", "info")},
+            **{name: reader.text(f"{root}/info/{name}") for name in _INFO_TEXTS},
+            guesses=reader.guesses(b.size, rows),
+            solution=reader.solution(b.ravel(), rows),
+            kind=kind,
+            attributes={name: reader.attributes(f"{root}/{name}") for name in (matrix, "info")},
         )
 
 
@@ -165,24 +179,29 @@ def write_fclib(
     problem: Problem,
     result: _Solution | None = None,
     *,
+    kind: str = "auto",
     title: str = "",
     description: str = "",
     math_info: str = "",
     overwrite: bool = False,
 ) -> None:
-    """Write a problem as a local FCLIB file.
+    """Write a problem as an FCLIB file.
 
-    Values are written bit for bit, the matrix by rows. A problem of bodies is written through
-    its Delassus matrix: bodies and Jacobians have no place in this format.
+    Values are written bit for bit, matrices by rows. A problem of bodies is written through its
+    Delassus matrix as a local one: bodies and Jacobians of blocks have no place in this format.
 
     Parameters
     ----------
     path : str or path-like
         The file to make.
     problem : Problem
-        With friction, in two or three dimensions: rows 2 or 3.
+        With friction: rows 2 or 3, or rolling friction with rows 5.
     result : Result or FclibPoint, optional
         Written as the file's solution.
+    kind : {"auto", "local", "global"}
+        A global file holds J, the mass and the state of a problem that was built by
+        `Problem.from_state` from a J of any pattern and a mass at rest, as global files are read.
+        ``"auto"`` writes such problems as global ones and all others as local ones.
     title, description, math_info : str
         Texts for the reader of the file; the title defaults to the problem's name.
     overwrite : bool, default False
@@ -202,7 +221,9 @@ def write_fclib(
     path = Path(path)
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} exists: pass overwrite=True to replace it")
-    integers, floats = _datasets(problem, result)
+    root = f"fclib_{_kind_to_write(problem, kind)}"
+    integers, floats = _datasets(problem, root)
+    floats |= _solution_datasets(problem, result)
     texts = {"title": title or problem.name, "description": description, "math_info": math_info}
     for name, text in texts.items():
         if "\0" in text:
@@ -214,50 +235,93 @@ def write_fclib(
         for name, values in floats.items():
             file.create_dataset(name, data=values, dtype=np.float64)
         for name, text in texts.items():
-            _write_text(h5py, file, f"fclib_local/info/{name}", text)
+            _write_text(h5py, file, f"{root}/info/{name}", text)
         if problem.bodies is not None:
             # Siconos names the bodies that take part by this attribute.
             involved = np.unique(problem.bodies[problem.bodies >= 0])
-            file["fclib_local/info"].attrs.create("numberOfInvolvedDS", [len(involved)], dtype="i4")
+            file[f"{root}/info"].attrs.create("numberOfInvolvedDS", [len(involved)], dtype="i4")
 
 
-def _datasets(
-    problem: Problem, result: _Solution | None
-) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+def _kind_to_write(problem: Problem, kind: str) -> str:
+    """``local``, ``global`` or ``global_rolling``, or an error that says what is in the way."""
+    if kind not in ("auto", "local", "global"):
+        raise ValueError(f"kind: {kind!r} is unknown; known: auto, local, global")
+    if problem.grouped:
+        raise ValueError("problem has several groups: FCLIB holds contacts of one kind")
+    rolling = problem.sets.name == "rolling"
+    if problem.sets.name not in ("disc", "rolling"):
+        raise ValueError(
+            f"problem has the set {problem.sets.name!r}: FCLIB holds Coulomb and rolling "
+            "friction only"
+        )
+    state, mass = problem.state, problem.mass_matrix
+    whole = mass is not None and state is not None and not np.any(state.velocity)
+    if kind == "global" and not whole:
+        raise ValueError(
+            "kind='global' needs a problem built by Problem.from_state from a J of any pattern, a "
+            "mass, and a velocity of zero"
+        )
+    if kind == "local" or not whole:
+        if rolling:
+            raise ValueError("FCLIB holds rolling friction in global problems only")
+        return "local"
+    return "global_rolling" if rolling else "global"
+
+
+def _datasets(problem: Problem, root: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The numbers of a file by path: what is stored as int32, and what as float64."""
-    if problem.mu is None:
-        raise ValueError("problem has no mu: FCLIB holds friction problems only")
-    if problem.rows not in (2, 3):
-        raise ValueError(f"problem has {problem.rows} rows a contact: FCLIB holds 2 or 3")
-    data, indices, indptr = problem.delassus_csr()
+    integers: dict[str, Any] = {f"{root}/spacedim": [problem.rows]}
+    floats: dict[str, Any] = {}
+    if root == "fclib_local":
+        size = problem.contacts * problem.rows
+        matrices = {"W": (problem.delassus_csr(), (size, size))}
+        floats[f"{root}/vectors/q"] = np.reshape(problem.b, -1)
+    else:
+        sparse, state = _import_sparse(), problem.state
+        assert state is not None
+        matrices = {}
+        for name, matrix in (("M", problem.mass_matrix), ("H", problem.J.T)):
+            csr = sparse.csr_array(matrix)
+            matrices[name] = ((csr.data, csr.indices, csr.indptr), csr.shape)
+        floats[f"{root}/vectors/f"] = state.impulse
+        floats[f"{root}/vectors/w"] = state.drive.reshape(-1)
+    for name, (csr, shape) in matrices.items():
+        _add_matrix(f"{root}/{name}", csr, shape, integers, floats)
+    parameters = problem.sets.parameters(problem.contacts, problem.rows)
+    for name, column in zip(("mu", "mu_r"), parameters.T, strict=False):
+        floats[f"{root}/vectors/{name}"] = column
+    return integers, floats
+
+
+def _add_matrix(
+    name: str,
+    csr: tuple[Any, Any, Any],
+    shape: tuple[int, int],
+    integers: dict[str, Any],
+    floats: dict[str, Any],
+) -> None:
+    data, indices, indptr = csr
     largest = np.iinfo(np.int32).max
     if len(data) > largest:
-        raise ValueError(f"A has {len(data)} entries: FCLIB holds at most {largest}")
-    size = problem.contacts * problem.rows
-    integers = {
-        "fclib_local/spacedim": [problem.rows],
-        "fclib_local/W/m": [size],
-        "fclib_local/W/n": [size],
-        "fclib_local/W/nz": [_CSR],
-        "fclib_local/W/nzmax": [len(data)],
-        "fclib_local/W/p": indptr,
-        "fclib_local/W/i": indices,
-    }
-    floats = {
-        "fclib_local/W/x": data,
-        "fclib_local/vectors/q": np.reshape(problem.b, -1),
-        "fclib_local/vectors/mu": np.broadcast_to(problem.mu, (problem.contacts,)),
-    }
-    if result is not None:
-        shape = (problem.contacts, problem.rows)
-        for name, letter in (("impulses", "r"), ("residual_velocities", "u")):
-            values = np.asarray(getattr(result, name), dtype=np.float64)
-            if values.size != size:
-                raise ValueError(
-                    f"result.{name} has shape {values.shape}: expected {shape}, as the problem"
-                )
-            floats[f"solution/{letter}"] = values.reshape(-1)
-    return integers, floats
+        raise ValueError(f"/{name} has {len(data)} entries: FCLIB holds at most {largest}")
+    counts = {"m": shape[0], "n": shape[1], "nz": _CSR, "nzmax": len(data)}
+    integers.update({f"{name}/{key}": [value] for key, value in counts.items()})
+    integers[f"{name}/p"], integers[f"{name}/i"] = indptr, indices
+    floats[f"{name}/x"] = data
+
+
+def _solution_datasets(problem: Problem, result: _Solution | None) -> dict[str, Any]:
+    if result is None:
+        return {}
+    shape, floats = (problem.contacts, problem.rows), {}
+    for name, letter in (("impulses", "r"), ("residual_velocities", "u")):
+        values = np.asarray(getattr(result, name), dtype=np.float64)
+        if values.size != shape[0] * shape[1]:
+            raise ValueError(
+                f"result.{name} has shape {values.shape}: expected {shape}, as the problem"
+            )
+        floats[f"solution/{letter}"] = values.reshape(-1)
+    return floats
 
 
 def _write_text(h5py: Any, file: Any, name: str, text: str) -> None:
@@ -295,27 +359,91 @@ class _Reader:
     def error(self, message: str) -> ValueError:
         return ValueError(f"{self.path}: {message}")
 
-    def check_kind(self) -> None:
-        """Refuse every kind of file but a local problem, and say which kind it is."""
-        if "fclib_local" in self.file:
-            for name in ("V", "R"):
-                if f"fclib_local/{name}" in self.file:
+    def kind(self) -> str:
+        """Which kind of problem this is; an error for those that are not supported."""
+        for kind, unsupported in _UNSUPPORTED.items():
+            if f"fclib_{kind}" not in self.file:
+                continue
+            for name in unsupported:
+                if f"fclib_{kind}/{name}" in self.file:
                     raise self.error(
-                        f"this local problem has bilateral constraints (/fclib_local/{name}), "
-                        "which are not supported yet"
+                        f"this {kind} problem has bilateral constraints (/fclib_{kind}/{name}), "
+                        "which are not supported"
                     )
-            if "fclib_local/vectors/mu_r" in self.file:
-                raise self.error("this is a rolling friction problem, not supported yet")
-            return
-        groups = [name for name in self.file if name.startswith("fclib_")]
-        if not groups:
-            raise self.error("there is no /fclib_local group: not an FCLIB problem")
-        scope = "global" if "global" in groups[0] else "local"
-        rolling = " with rolling friction" if "rolling" in groups[0] else ""
-        raise self.error(
-            f"this is a {scope} problem{rolling} (/{groups[0]}), not supported yet: "
-            "expected a local problem (/fclib_local)"
+            if kind == "local" and "fclib_local/vectors/mu_r" in self.file:
+                raise self.error("this is a local rolling friction problem, not supported")
+            return kind
+        found = [name for name in self.file if name.startswith("fclib_")]
+        if found:
+            raise self.error(f"/{found[0]} is a kind of problem that is not supported")
+        raise self.error("there is no /fclib_local or /fclib_global group: not an FCLIB problem")
+
+    def rows(self, kind: str) -> int:
+        """Rows of a contact."""
+        rows = self.integer(f"fclib_{kind}/spacedim")
+        expected = (5,) if kind.endswith("rolling") else (2, 3)
+        if rows not in expected:
+            wanted = " or ".join(map(str, expected))
+            raise self.error(f"/fclib_{kind}/spacedim is {rows}: expected {wanted}")
+        return rows
+
+    def local(self, name: str) -> Problem:
+        """The problem u = W r + q."""
+        rows = self.rows("local")
+        A, size, _ = self.matrix("fclib_local/W", square=True)
+        if size % rows:
+            raise self.error(
+                f"/fclib_local/W is {size} x {size}: expected a multiple of the {rows} rows of a "
+                "contact"
+            )
+        b = self.vector("fclib_local/vectors/q", size, "the order of W")
+        mu = self.vector("fclib_local/vectors/mu", size // rows, "the number of contacts")
+        return Problem.from_delassus(A, b, mu, rows=rows, name=name)
+
+    def at_large(self, kind: str, name: str) -> Problem:
+        """The problem M v = H r + f, u = H^T v + w."""
+        sparse = _import_sparse()
+        root, rows = f"fclib_{kind}", self.rows(kind)
+        M, dof, _ = self.matrix(f"{root}/M", square=True)
+        transposed, height, width = self.matrix(f"{root}/H")
+        if height != dof or width % rows:
+            raise self.error(
+                f"/{root}/H is {height} x {width}: expected {dof} rows, as M, and a multiple of "
+                f"the {rows} rows of a contact as columns"
+            )
+        contacts = width // rows
+        f = self.vector(f"{root}/vectors/f", dof, "the order of M")
+        w = self.vector(f"{root}/vectors/w", width, "the columns of H")
+        mu = self.vector(f"{root}/vectors/mu", contacts, "the number of contacts")
+        friction: dict[str, Any] = {"mu": mu}
+        if kind.endswith("rolling"):
+            mu_r = self.vector(f"{root}/vectors/mu_r", contacts, "the number of contacts")
+            friction = {"sets": sets.rolling(mu, mu_r)}
+        mass = Unsymmetric(self._whole(sparse.csr_array(M, shape=(dof, dof))))
+        J = sparse.csr_array(sparse.csr_array(transposed, shape=(height, width)).T)
+        return Problem.from_state(
+            J,
+            mass,
+            velocity=np.zeros(dof),
+            impulse=f,
+            drive=w.reshape(contacts, rows),
+            rows=rows,
+            name=name,
+            **friction,
         )
+
+    def _whole(self, M: Any) -> Any:
+        """M, completed by its mirror image where one triangle is stored."""
+        import scipy.sparse as sparse
+
+        above, below = sparse.triu(M, 1), sparse.tril(M, -1)
+        if (above.nnz == 0) == (below.nnz == 0):
+            return M
+        warnings.warn(
+            f"{self.path}: one triangle of M is stored; its mirror image was added",
+            stacklevel=4,
+        )
+        return sparse.csr_array(M + (above + below).T)
 
     def array(self, name: str, kinds: str, what: str) -> NDArray[Any]:
         """A numeric dataset, flat."""
@@ -358,47 +486,44 @@ class _Reader:
         node = self.file.get(name)
         return {} if node is None else dict(node.attrs)
 
-    def matrix(self, name: str, rows: int) -> tuple[Csr, int]:
-        """The square matrix under `name` by rows, and its order."""
-        size = self.integer(f"{name}/m")
-        width = self.integer(f"{name}/n")
-        if width != size or size < 0 or size % rows != 0:
-            raise self.error(
-                f"/{name} is {size} x {width}: expected a square matrix whose order is a "
-                f"multiple of the {rows} rows of a contact"
-            )
+    def matrix(self, name: str, *, square: bool = False) -> tuple[Csr, int, int]:
+        """The matrix under `name` by rows, its height and its width."""
+        height, width = self.integer(f"{name}/m"), self.integer(f"{name}/n")
+        if height < 0 or width < 0 or (square and height != width):
+            wanted = "a square matrix" if square else "two sizes, 0 or more"
+            raise self.error(f"/{name} is {height} x {width}: expected {wanted}")
         storage = self.integer(f"{name}/nz")
         if storage == _CSR:
-            return self._compressed(name, size), size
+            return self._compressed(name, height, width), height, width
         if storage == _CSC:
-            data, row, pointers = self._compressed(name, size)
-            column = np.repeat(np.arange(size), np.diff(pointers))
-            return _by_rows(row, column, data, size), size
+            data, row, pointers = self._compressed(name, width, height)
+            column = np.repeat(np.arange(width), np.diff(pointers))
+            return _by_rows(row, column, data, height), height, width
         if storage >= 0:
-            return self._triplets(name, storage, size), size
+            return self._triplets(name, storage, height, width), height, width
         raise self.error(
             f"/{name}/nz is {storage}: expected -2 (by rows), -1 (by columns) or a count"
         )
 
-    def _compressed(self, name: str, size: int) -> Csr:
+    def _compressed(self, name: str, lines: int, length: int) -> Csr:
         """The arrays of a compressed matrix as stored, without the unused room at the end."""
         pointers = self.integers(f"{name}/p")
-        if pointers.shape != (size + 1,):
-            raise self.error(f"/{name}/p has shape {pointers.shape}: expected ({size + 1},)")
+        if pointers.shape != (lines + 1,):
+            raise self.error(f"/{name}/p has shape {pointers.shape}: expected ({lines + 1},)")
         if pointers[0] != 0 or np.any(np.diff(pointers) < 0):
             raise self.error(f"/{name}/p does not ascend from 0")
         count = int(pointers[-1])
         return Csr(
             self._entries(f"{name}/x", self.reals(f"{name}/x"), count),
-            self._indices(f"{name}/i", count, size),
+            self._indices(f"{name}/i", count, length),
             pointers,
         )
 
-    def _triplets(self, name: str, count: int, size: int) -> Csr:
-        row = self._indices(f"{name}/i", count, size)
-        column = self._indices(f"{name}/p", count, size)
+    def _triplets(self, name: str, count: int, height: int, width: int) -> Csr:
+        row = self._indices(f"{name}/i", count, height)
+        column = self._indices(f"{name}/p", count, width)
         values = self._entries(f"{name}/x", self.reals(f"{name}/x"), count)
-        return _by_rows(row, column, values, size)
+        return _by_rows(row, column, values, height)
 
     def _indices(self, name: str, count: int, size: int) -> NDArray[np.int64]:
         values = self._entries(name, self.integers(name), count)
@@ -449,6 +574,14 @@ def _by_rows(
             values = np.add.reduceat(values, np.flatnonzero(fresh))
     indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=size))))
     return Csr(values, column, indptr)
+
+
+def _import_sparse() -> Any:
+    try:
+        import scipy.sparse
+    except ImportError as error:
+        raise ImportError("global FCLIB problems need SciPy: pip install scipy") from error
+    return scipy.sparse
 
 
 def _import_h5py() -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from contactsolve import measures
 from contactsolve.compare import Table
 from contactsolve.plots._axes import new_axes, show_time
 from contactsolve.result import Result
@@ -18,17 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 __all__ = ["convergence"]
-
-# What is not here is shown by its own name: a new measure needs no entry to be drawn.
-_AXIS_LABELS = {
-    "residual": "residual [N s]",
-    "merit": "merit Θ [N² s²]",
-    "quality": "quality γ [N² s²]",
-    "natural_map": "natural map [N s]",
-    "natural_map_velocity": "natural map [m/s]",
-    "natural_map_scaled": "scaled natural map [1]",
-    "fclib_error": "FCLIB error [1]",
-}
 
 # Shown in default labels where they tell the results apart.
 _TELLING = ("scheme", "order", "local", "dtype", "contacts")
@@ -187,6 +177,7 @@ def _dress(ax: Axes, x: str, y: str) -> None:
         ax.set_xlabel("iteration")
         if ax.get_xscale() == "linear":
             ax.locator_params(axis="x", integer=True)
-    ax.set_ylabel(_AXIS_LABELS.get(y, y.replace("_", " ")))
+    unit = measures.units().get(y, "").replace("^2", "²")
+    ax.set_ylabel(y.replace("_", " ") + (f" [{unit}]" if unit else ""))
     ax.grid(visible=True, color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)

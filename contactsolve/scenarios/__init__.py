@@ -1,6 +1,7 @@
 """Contact problems to measure and to learn with, built from a few numbers.
 
-A scenario is one file with a function marked ``@scenario``, and one import line below.
+A scenario is one file with a function marked ``@scenario``, and one import line below. Each can be
+called without arguments; CONTRIBUTING.md tells how to add one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ from collections.abc import Callable
 from contactsolve.problem import Problem
 from contactsolve.scenarios._scene import REGISTRY as _REGISTRY
 from contactsolve.scenarios.ball_grid import ball_grid as ball_grid
+from contactsolve.scenarios.ball_pile import ball_pile as ball_pile
 from contactsolve.scenarios.box_stack import box_stack as box_stack
+from contactsolve.scenarios.disc_pyramid import disc_pyramid as disc_pyramid
+from contactsolve.scenarios.incline import incline as incline
+from contactsolve.scenarios.newton_cradle import newton_cradle as newton_cradle
+from contactsolve.scenarios.random import random as random
 
 
 def names() -> tuple[str, ...]:
@@ -18,8 +24,8 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()
-    ('ball_grid', 'box_stack')
+    >>> names()[:3]
+    ('ball_grid', 'ball_pile', 'box_stack')
     """
     return tuple(sorted(_REGISTRY))
 

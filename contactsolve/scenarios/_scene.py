@@ -1,15 +1,19 @@
-"""What every scenario shares: the list of scenarios, gravity, argument checks."""
+"""What every scenario shares: the list of scenarios, relative velocities, argument checks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contactsolve.problem import Problem
+
+# What `rng=` takes: a number stands for the same scene at every call, None for a new one.
+Seed = int | np.random.Generator | None
 
 Scenario = TypeVar("Scenario", bound=Callable[..., Problem])
 
@@ -27,8 +31,9 @@ class SceneArrays(NamedTuple):
 
     Attributes
     ----------
-    J : ndarray, shape (K, 2, m, 6)
-    Minv : ndarray, shape (n, 6)
+    J : ndarray, shape (K, 2, m, d)
+        d is 6, or 3 in the plane.
+    Minv : ndarray, shape (n, d)
         Diagonals: 1/mass [1/kg], then 1/moment of inertia [1/(kg m^2)].
     b : ndarray, shape (K, m)
         Constraint velocity without contact impulses [m/s].
@@ -66,10 +71,115 @@ def gravity_bias(
     ndarray, shape (K, m)
         [m/s]
     """
+    fall = np.zeros((len(Minv), 6))
+    fall[:, 2] = np.where(Minv[:, 2] > 0.0, -gravity * time_step, 0.0)
+    return relative_velocity(J, bodies, fall)
+
+
+def relative_velocity(
+    J: NDArray[np.float64], bodies: NDArray[np.int64], velocities: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """J u, contact by contact (S1 eq. 2.55).
+
+    Parameters
+    ----------
+    J : ndarray, shape (K, 2, m, d)
+    bodies : ndarray of int, shape (K, 2)
+    velocities : ndarray, shape (n, d)
+        Of the bodies [m/s, rad/s]; the fixed world has none.
+
+    Returns
+    -------
+    ndarray, shape (K, m)
+        [m/s]
+    """
     # The extra last row is the fixed world, which index -1 picks.
-    fall = np.zeros((len(Minv) + 1, 6))
-    fall[:-1, 2] = np.where(Minv[:, 2] > 0.0, -gravity * time_step, 0.0)
-    return np.einsum("ksmd,ksd->km", J, fall[bodies])
+    padded = np.concatenate((velocities, np.zeros((1, velocities.shape[1]))))
+    return np.einsum("ksmd,ksd->km", J, padded[bodies])
+
+
+def random_velocities(count: int, scale: float, rng: Seed) -> NDArray[np.float64]:
+    """Velocities of `count` bodies in space, each linear component uniform in [-scale, scale].
+
+    Returns
+    -------
+    ndarray, shape (count, 6)
+        [m/s]; no body turns.
+    """
+    velocities = np.zeros((count, 6))
+    if scale > 0.0:
+        velocities[:, :3] = np.random.default_rng(rng).uniform(-scale, scale, (count, 3))
+    return velocities
+
+
+def planar_jacobian(
+    normals: NDArray[np.float64], arms: NDArray[np.float64], bodies: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Jacobian blocks of contacts in the plane, rows normal and tangent (S4).
+
+    Parameters
+    ----------
+    normals : ndarray, shape (K, 2)
+        Unit normals, from the first body to the second; the tangent is the normal turned by +90
+        degrees.
+    arms : ndarray, shape (K, 2, 2)
+        From the centre of each partner to the contact point [m].
+    bodies : ndarray of int, shape (K, 2)
+        -1 is the fixed world.
+
+    Returns
+    -------
+    ndarray, shape (K, 2, 2, 3)
+        Columns: two components of the velocity, then the angular velocity.
+    """
+    tangents = np.stack((-normals[:, 1], normals[:, 0]), axis=1)
+    axes = np.stack((normals, tangents), axis=1)
+    J = np.empty((len(normals), 2, 2, 3))
+    J[..., :2] = axes[:, None]
+    # r x e, about the axis out of the plane.
+    J[..., 2] = (
+        arms[:, :, None, 0] * axes[:, None, :, 1] - arms[:, :, None, 1] * axes[:, None, :, 0]
+    )
+    J[:, 0] *= -1.0
+    J[bodies < 0] = 0.0
+    J += 0.0  # turns -0.0 into 0.0, for printed blocks without stray signs
+    return J
+
+
+def grid_shape(shape: int | Sequence[int]) -> tuple[int, int, int]:
+    """Three counts, from three or from one that stands for all."""
+    given: Any = shape
+    sizes = tuple(given) if np.iterable(given) else (given,) * 3
+    if len(sizes) != 3 or min(operator.index(size) for size in sizes) < 1:
+        raise ValueError(f"shape is {shape!r}: expected one or three integers above zero")
+    return operator.index(sizes[0]), operator.index(sizes[1]), operator.index(sizes[2])
+
+
+def solid_spheres(count: int, mass: float, radius: float) -> NDArray[np.float64]:
+    """Minv of equal solid spheres, shape (count, 6); moment of inertia 2/5 mass radius^2."""
+    inertia = 0.4 * mass * radius**2
+    return np.tile([1.0 / mass] * 3 + [1.0 / inertia] * 3, (count, 1))
+
+
+def require_count(**values: Any) -> None:
+    """Refuse what is not an integer above zero, by name."""
+    for name, value in values.items():
+        if operator.index(value) < 1:
+            raise ValueError(f"{name} is {value}: expected an integer above zero")
+
+
+def require_between(low: float, high: float, **values: Any) -> None:
+    """Refuse quantities outside of [low, high], by name."""
+    for name, value in values.items():
+        if not low <= value <= high:
+            raise ValueError(f"{name} is {value}: expected a number from {low:g} to {high:g}")
+
+
+def require_not_negative(**values: Any) -> None:
+    """Refuse quantities that are not finite or below zero, by name."""
+    for name, value in values.items():
+        if not (math.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{name} is {value}: expected a finite number, zero or above")
 
 
 def require_positive(**values: Any) -> None:

@@ -1,10 +1,9 @@
-"""S1's ball grid: equal spheres on a cubic lattice, each touching its neighbours."""
+"""S1's ball grid: equal spheres on a lattice, each touching its neighbours."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,43 +12,65 @@ from contactsolve.geometry import contact_jacobian
 from contactsolve.problem import Problem
 from contactsolve.scenarios._scene import (
     SceneArrays,
+    Seed,
     gravity_bias,
+    grid_shape,
+    random_velocities,
+    relative_velocity,
     require_choice,
+    require_not_negative,
     require_positive,
     scenario,
+    solid_spheres,
 )
 
 _X, _Y, _Z = 0, 1, 2
 _GROUND = -1
 
+# Neighbours whose distance is the diameter but for rounding touch.
+_TOUCHING = 1e-9
+
 
 @scenario
 def ball_grid(
-    shape: int | Sequence[int],
+    shape: int | Sequence[int] = 8,
     *,
+    layout: str = "cubic",
+    spacing: float | Sequence[float] = 0.0,
     ground: str = "fixed",
     contact_order: str = "forward",
     mass: float = 20.0,
     radius: float = 1.0,
     mu: ArrayLike = 0.5,
+    velocity: float = 0.0,
     gravity: float = 9.81,
     time_step: float = 0.01,
     rows: int = 3,
+    rng: Seed = 0,
 ) -> Problem:
-    """A lattice of touching solid spheres at rest on the ground (S1 section 3.8.1).
+    """A lattice of touching solid spheres on the ground (S1 section 3.8.1).
 
-    Balls are numbered with x fastest and z slowest. Side contacts carry nothing at the solution,
-    so the grid is a set of equal columns, each as hard as its height.
+    Balls are numbered with x fastest and z slowest. In the cubic layout at rest, side contacts
+    carry nothing at the solution: the grid is a set of equal columns, each as hard as its height.
 
     Parameters
     ----------
-    shape : int or three ints
+    shape : int or three ints, default 8
         Balls along x, y and z; one number n stands for n^3.
+    layout : {"cubic", "cannonball"}
+        ``"cubic"``: ball above ball. ``"cannonball"``: square layers too, but every second one is
+        shifted by half a cell along x and y, so that its balls lie in the hollows between four
+        balls below. Layers are then sqrt(2) radii apart instead of two: the face-centred cubic
+        packing, which fills 0.74 of space instead of 0.52.
+    spacing : float or three floats, default 0.0
+        Gaps added between neighbours along x, y and z [m]. Whether balls touch is decided by their
+        distance, so a gap removes the contacts along its axis, and in the cannonball layout also
+        those between layers. The lowest layer stays on the ground.
     ground : {"fixed", "body"}
         ``"fixed"``: the ground is the fixed world, index -1. ``"body"``: the ground is body 0,
         with zero inverse mass, and counts as a body in conflicts and couplings, as in S1.
     contact_order : {"forward", "backward"}
-        The order of the contacts, ball by ball. ``"forward"``: ground, +x, +y, +z, the order
+        The order of the contacts, ball by ball. ``"forward"``: ground, +x, +y, above, the order
         behind S1's colour counts. ``"backward"``: below, -x, -y, the order behind S1 Table 3.3.
     mass : float, default 20.0
         Of one ball [kg].
@@ -57,12 +78,16 @@ def ball_grid(
         Of one ball [m]; the moment of inertia is 2/5 mass radius^2.
     mu : float or array_like, shape (K,), default 0.5
         Friction coefficients; unused with one row.
+    velocity : float, default 0.0
+        Each linear component of each ball's velocity is uniform in [-velocity, velocity] [m/s].
     gravity : float, default 9.81
         Along -z [m/s^2].
     time_step : float, default 0.01
         Length of the step whose impulses are sought [s].
     rows : {3, 1}
         3: normal and two tangents with friction discs. 1: the normal alone, without friction.
+    rng : int, numpy.random.Generator or None, default 0
+        For the velocities. A number gives the same scene at every call, None a new one.
 
     Returns
     -------
@@ -75,21 +100,29 @@ def ball_grid(
 
     Notes
     -----
-    An n^3 grid has n^3 balls and n^2 (3 n - 2) contacts: 8^3 has 1,408, 24^3 40,320 and 40^3
-    188,800 (S1 Table 3.2, which counts the ground among the bodies).
+    A cubic n^3 grid has n^3 balls and n^2 (3 n - 2) contacts: 8^3 has 1,408, 24^3 40,320 and 40^3
+    188,800 (S1 Table 3.2, which counts the ground among the bodies). A cannonball grid has
+    (2 n - 1)^2 contacts between two layers instead of n^2, in all
+    n^2 (2 n - 1) + (n - 1) (2 n - 1)^2.
     """
-    size = _grid_shape(shape)
+    size = grid_shape(shape)
     arrays = ball_grid_arrays(
         size,
+        layout=layout,
+        spacing=spacing,
         ground=ground,
         contact_order=contact_order,
         mass=mass,
         radius=radius,
+        velocity=velocity,
         gravity=gravity,
         time_step=time_step,
         rows=rows,
+        rng=rng,
     )
     name = f"ball_grid {size[_X]}x{size[_Y]}x{size[_Z]}"
+    if layout != "cubic":
+        name += f" {layout}"
     friction = mu if rows > 1 else None
     return Problem(arrays.J, arrays.Minv, arrays.b, friction, bodies=arrays.bodies, name=name)
 
@@ -104,82 +137,150 @@ def ball_grid_arrays(
     gravity: float,
     time_step: float,
     rows: int,
+    layout: str = "cubic",
+    spacing: float | Sequence[float] = 0.0,
+    velocity: float = 0.0,
+    rng: Seed = 0,
 ) -> SceneArrays:
     """The arrays behind `ball_grid`, whose parameters these are."""
+    require_choice("layout", layout, ("cubic", "cannonball"))
     require_choice("ground", ground, ("fixed", "body"))
     require_choice("contact_order", contact_order, ("forward", "backward"))
     require_choice("rows", rows, (3, 1))
     require_positive(mass=mass, radius=radius, time_step=time_step)
+    require_not_negative(velocity=velocity)
 
-    centres = _centres(shape, radius)
-    pairs, axis = _forward(shape) if contact_order == "forward" else _backward(shape)
-    normals = np.eye(3)[axis]
+    lattice = _Lattice.of(shape)
+    pitch = _pitch(layout, spacing, radius)
+    centres = lattice.centres(layout, pitch, radius)
+    slots = _forward(lattice) if contact_order == "forward" else _backward(lattice)
+    if layout == "cannonball":
+        slots = _staggered(slots, lattice)
+    pairs, normals = _contacts(slots, centres, radius)
     points = centres[pairs[:, 1]] - radius * normals
 
-    inertia = 0.4 * mass * radius**2
-    Minv = np.tile([1.0 / mass] * 3 + [1.0 / inertia] * 3, (len(centres), 1))
+    velocities = random_velocities(len(centres), velocity, rng)
+    Minv = solid_spheres(len(centres), mass, radius)
     if ground == "body":
         pairs = pairs + 1
-        centres = np.concatenate((np.zeros((1, 3)), centres))
-        Minv = np.concatenate((np.zeros((1, 6)), Minv))
-
+        centres, velocities, Minv = (
+            np.concatenate((np.zeros((1, array.shape[1])), array))
+            for array in (centres, velocities, Minv)
+        )
     J = contact_jacobian(points, normals, pairs, centres)[:, :, :rows]
     b = gravity_bias(J, Minv, pairs, gravity, time_step)
+    if velocity > 0.0:
+        b += relative_velocity(J, pairs, velocities)
     return SceneArrays(J, Minv, b, pairs)
 
 
-def _grid_shape(shape: int | Sequence[int]) -> tuple[int, int, int]:
-    given: Any = shape
-    sizes = tuple(given) if np.iterable(given) else (given,) * 3
-    if len(sizes) != 3 or min(operator.index(size) for size in sizes) < 1:
-        raise ValueError(f"shape is {shape!r}: expected one or three integers above zero")
-    return operator.index(sizes[_X]), operator.index(sizes[_Y]), operator.index(sizes[_Z])
+class _Lattice(NamedTuple):
+    """Ball numbers and lattice coordinates, with x fastest."""
+
+    shape: tuple[int, int, int]
+    ball: NDArray[np.int64]
+    x: NDArray[np.int64]
+    y: NDArray[np.int64]
+    z: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, shape: tuple[int, int, int]) -> _Lattice:
+        ball = np.arange(shape[_X] * shape[_Y] * shape[_Z])
+        layer, x = np.divmod(ball, shape[_X])
+        z, y = np.divmod(layer, shape[_Y])
+        return cls(shape, ball, x, y, z)
+
+    def centres(
+        self, layout: str, pitch: NDArray[np.float64], radius: float
+    ) -> NDArray[np.float64]:
+        shift = 0.5 * (self.z % 2) if layout == "cannonball" else 0.0
+        return np.stack(
+            (
+                pitch[_X] * (self.x + shift),
+                pitch[_Y] * (self.y + shift),
+                pitch[_Z] * self.z + radius,
+            ),
+            axis=1,
+        )
+
+    def neighbour(self, dx: int, dy: int, dz: int) -> NDArray[np.int64]:
+        """The ball at that offset from each ball; `_NOBODY` beyond the border."""
+        x, y, z = self.x + dx, self.y + dy, self.z + dz
+        nx, ny, nz = self.shape
+        inside = (x >= 0) & (x < nx) & (y >= 0) & (y < ny) & (z >= 0) & (z < nz)
+        return np.where(inside, x + nx * (y + ny * z), _NOBODY)
 
 
-def _lattice(shape: tuple[int, int, int]) -> tuple[NDArray[np.int64], ...]:
-    """Ball numbers and lattice coordinates x, y, z, with x fastest."""
-    ball = np.arange(shape[_X] * shape[_Y] * shape[_Z])
-    layer, x = np.divmod(ball, shape[_X])
-    z, y = np.divmod(layer, shape[_Y])
-    return ball, x, y, z
+_NOBODY = -2
+
+# Candidates for contacts, ball by ball: first and second partner, each of shape (balls, slots).
+_Slots = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def _centres(shape: tuple[int, int, int], radius: float) -> NDArray[np.float64]:
-    _, x, y, z = _lattice(shape)
-    return radius * np.stack((2.0 * x, 2.0 * y, 2.0 * z + 1.0), axis=1)
+def _pitch(layout: str, spacing: float | Sequence[float], radius: float) -> NDArray[np.float64]:
+    """Distances of neighbouring columns, rows and layers."""
+    gaps = np.asarray(spacing, dtype=np.float64)
+    if gaps.shape not in ((), (3,)):
+        raise ValueError(f"spacing is {spacing!r}: expected one or three gaps")
+    gaps = np.broadcast_to(gaps, (3,))
+    for axis, gap in enumerate(gaps):
+        require_not_negative(**{f"spacing[{axis}]": gap})
+    height = np.sqrt(2.0) if layout == "cannonball" else 2.0
+    return radius * np.array([2.0, 2.0, height]) + gaps
 
 
-def _forward(shape: tuple[int, int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs and normal axes, ball by ball: the ground below it, then +x, +y, +z."""
-    ball, x, y, z = _lattice(shape)
-    row, layer = shape[_X], shape[_X] * shape[_Y]
-    ground = np.full_like(ball, _GROUND)
-    first = np.stack((ground, ball, ball, ball), axis=1)
-    second = np.stack((ball, ball + 1, ball + row, ball + layer), axis=1)
-    present = np.stack(
-        (z == 0, x < shape[_X] - 1, y < shape[_Y] - 1, z < shape[_Z] - 1),
-        axis=1,
+def _forward(lattice: _Lattice) -> _Slots:
+    """The ground below each ball, then its neighbours at +x, +y, +z."""
+    ball = lattice.ball
+    on_ground = np.where(lattice.z == 0, _GROUND, _NOBODY)
+    first = np.stack((on_ground, ball, ball, ball), axis=1)
+    ahead = [lattice.neighbour(*offset) for offset in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+    return first, np.stack((ball, *ahead), axis=1)
+
+
+def _backward(lattice: _Lattice) -> _Slots:
+    """What is below each ball, then its neighbours at -x, -y."""
+    below = np.where(lattice.z == 0, _GROUND, lattice.neighbour(0, 0, -1))
+    first = np.stack((below, lattice.neighbour(-1, 0, 0), lattice.neighbour(0, -1, 0)), axis=1)
+    return first, np.repeat(lattice.ball[:, None], 3, axis=1)
+
+
+def _staggered(slots: _Slots, lattice: _Lattice) -> _Slots:
+    """Four neighbours in the next layer for each slot that holds one.
+
+    A shifted layer lies towards +x and +y of the layers around it: seen from it, the neighbours
+    are at offsets 0 and 1, and seen from the others at offsets -1 and 0.
+    """
+    first, second = slots
+    forward = first.shape[1] == 4
+    ahead = 1 if forward else -1
+    odd = lattice.z % 2
+    four = [
+        np.where(odd == 1, lattice.neighbour(i, j, ahead), lattice.neighbour(i - 1, j - 1, ahead))
+        for j in (0, 1)
+        for i in (0, 1)
+    ]
+    balls = np.repeat(lattice.ball[:, None], 4, axis=1)
+    if forward:
+        return (
+            np.concatenate((first[:, :3], balls), axis=1),
+            np.concatenate((second[:, :3], np.stack(four, axis=1)), axis=1),
+        )
+    on_ground = np.where(lattice.z == 0, _GROUND, _NOBODY)
+    return (
+        np.concatenate((on_ground[:, None], np.stack(four, axis=1), first[:, 1:]), axis=1),
+        np.concatenate((second[:, :1], balls, second[:, 1:]), axis=1),
     )
-    return _kept(first, second, np.array([_Z, _X, _Y, _Z]), present)
 
 
-def _backward(shape: tuple[int, int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs and normal axes, ball by ball: what is below it, then -x, -y."""
-    ball, x, y, z = _lattice(shape)
-    row, layer = shape[_X], shape[_X] * shape[_Y]
-    below = np.where(z == 0, _GROUND, ball - layer)
-    first = np.stack((below, ball - 1, ball - row), axis=1)
-    second = np.stack((ball, ball, ball), axis=1)
-    present = np.stack((np.ones_like(x, dtype=bool), x > 0, y > 0), axis=1)
-    return _kept(first, second, np.array([_Z, _X, _Y]), present)
-
-
-def _kept(
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    axis: NDArray[np.int64],
-    present: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The slots that hold a contact, ball after ball."""
-    pairs = np.stack((first[present], second[present]), axis=1)
-    return pairs, np.broadcast_to(axis, present.shape)[present]
+def _contacts(
+    slots: _Slots, centres: NDArray[np.float64], radius: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pairs and normals of the slots whose partners are there and touch, ball after ball."""
+    present = (slots[0] != _NOBODY) & (slots[1] != _NOBODY)
+    pairs = np.stack([side[present] for side in slots], axis=1)
+    between = centres[pairs[:, 1]] - centres[pairs[:, 0]]
+    between[pairs[:, 0] == _GROUND] = (0.0, 0.0, 2.0 * radius)
+    distance = np.linalg.norm(between, axis=1)
+    touching = distance <= 2.0 * radius * (1.0 + _TOUCHING)
+    return pairs[touching], between[touching] / distance[touching, None]

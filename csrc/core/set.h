@@ -11,10 +11,14 @@ enum { CS_MAX_ROWS = 6 };
 
 typedef struct cs_set {
     const char *name, *summary;
-    int kind;                    /* its place in prox/sets.def */
-    int bilateral;               /* every impulse is allowed: a block may be solved exactly */
-    int contact;                 /* row 0 is a normal impulse, the others are tangential */
-    int frictional;              /* parameter 0 is a Coulomb coefficient */
+    int kind;      /* its place in prox/sets.def */
+    int bilateral; /* every impulse is allowed: a block may be solved exactly */
+    int contact;   /* row 0 is a normal impulse, the others are tangential */
+    /* Coupled set s >= 1 is a ball of radius lambda_n x parameter radius_parameter[s], parameter 0
+     * being Coulomb's coefficient. Other sets of a contact allow no impulse but the normal one. */
+    int frictional;
+    int radius_parameter[CS_MAX_ROWS];
+    int cone;                    /* FCLIB's error is defined: the friction cone is a circular one */
     int (*parameters)(int rows); /* per block; -1 when the set does not take so many rows */
     /* Number of the coupled set that each row belongs to: rows of one share one r. */
     void (*coupling)(int rows, int *coupled_set);

@@ -1,6 +1,7 @@
 /* The full error of the FCLIB community (Acary, Bremond, Huber: On solving contact problems with
  * Coulomb friction, 2018). With u = A lambda + b, u~ = u + (mu |u_T|, 0, 0) and the second-order
- * cone K = {|r_T| <= mu r_N}:
+ * cone K = {|r_T| <= mu r_N}; for rolling friction, u~ = u + (mu |u_T| + mu_r |u_R|, 0, ..., 0) and
+ * K = {|r_T| <= mu r_N, |r_R| <= mu_r r_N}:
  *
  *     err = sqrt( sum_i |r_i - P_K(r_i - u~_i)|^2 ) / max(|b|, |r|, |u|)
  */
@@ -8,37 +9,66 @@
 
 #include <math.h>
 
-static double tangential_norm(int rows, const double *x)
+/* A friction cone {|x_s| <= c_s x_N for all s}, and |x_s| of the vector at hand: one section s of
+ * tangents for Coulomb friction, a second one of rolling moments. */
+typedef struct sections {
+    int count;
+    double c[CS_MAX_ROWS], norm[CS_MAX_ROWS];
+} sections;
+
+/* |x_s| of each section. */
+static void measure_sections(const cs_block_group *group, const double *x, sections *s)
 {
-    double square = 0;
-    for (int i = 1; i < rows; i++) square += x[i] * x[i];
-    return sqrt(square);
+    for (int i = 0; i < s->count; i++) s->norm[i] = 0;
+    for (int i = 1; i < group->rows; i++) s->norm[group->coupled_set[i] - 1] += x[i] * x[i];
+    for (int i = 0; i < s->count; i++) s->norm[i] = sqrt(s->norm[i]);
+}
+
+/* x_N of the Euclidean projection: the root of the concave, increasing and piecewise linear
+ *
+ *     g(t) = t - x_N - sum_s c_s max(0, |x_s| - c_s t)
+ *
+ * by Newton's method from the left, which meets it after at most one step a section; 0 in the polar
+ * cone, where the root is negative. */
+static double project_normal(const sections *s, double normal)
+{
+    double t = -INFINITY;
+    for (int step = 0; step <= s->count; step++) {
+        double numerator = normal, denominator = 1;
+        for (int i = 0; i < s->count; i++) {
+            if (!(s->norm[i] > s->c[i] * t) || s->c[i] == 0) continue;
+            numerator += s->c[i] * s->norm[i];
+            denominator += s->c[i] * s->c[i];
+        }
+        t = numerator / denominator;
+    }
+    return t > 0 ? t : 0;
 }
 
 /* x <- P_K(x), Euclidean. */
-static void project_cone(int rows, double mu, double *x)
+static void project_cone(const cs_block_group *group, sections *s, double *x)
 {
-    double tangential = tangential_norm(rows, x);
-    if (mu * tangential <= -x[0]) { /* in the polar cone: asked first, for mu = 0 it is in both */
-        for (int i = 0; i < rows; i++) x[i] = 0;
-        return;
+    measure_sections(group, x, s);
+    x[0] = project_normal(s, x[0]);
+    for (int i = 1; i < group->rows; i++) {
+        int section = group->coupled_set[i] - 1;
+        double radius = s->c[section] * x[0];
+        if (s->norm[section] > radius) x[i] *= radius / s->norm[section];
     }
-    if (tangential <= mu * x[0]) return;
-    double normal = (x[0] + mu * tangential) / (1 + mu * mu);
-    x[0] = normal;
-    for (int i = 1; i < rows; i++) x[i] *= mu * normal / tangential;
 }
 
 static double block_square(const cs_state *state, const cs_block_group *group, int64_t index)
 {
     int rows = group->rows;
-    double mu = group->set->frictional ? *cs_state_parameters(state, group, index) : 0;
     const double *r = state->lambda + group->first_row + index * rows;
     const double *u = state->xi + group->first_row + index * rows;
+    sections s = {.count = group->coupled_set[rows - 1]};
+    for (int i = 0; i < s.count; i++) s.c[i] = cs_friction_of(state, group, index, i + 1);
     double step[CS_MAX_ROWS] = {0}, square = 0;
     for (int i = 0; i < rows; i++) step[i] = r[i] - u[i];
-    step[0] -= mu * tangential_norm(rows, u);
-    project_cone(rows, mu, step);
+    measure_sections(group, u, &s);
+    for (int i = 0; i < s.count; i++) step[0] -= s.c[i] * s.norm[i];
+    project_cone(group, &s, step);
     for (int i = 0; i < rows; i++) square += (r[i] - step[i]) * (r[i] - step[i]);
     return square;
 }
@@ -65,8 +95,8 @@ static double evaluate(cs_state *state)
 static const char *obstacle(const cs_problem *problem)
 {
     for (int g = 0; g < problem->block_groups; g++)
-        if (problem->block_group[g].count && !problem->block_group[g].set->contact)
-            return "it is defined for contacts, with Coulomb friction or without, only";
+        if (problem->block_group[g].count && !problem->block_group[g].set->cone)
+            return "it is defined for contacts with circular friction cones, or without friction";
     return NULL;
 }
 

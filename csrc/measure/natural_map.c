@@ -8,13 +8,8 @@
 
 #include <math.h>
 
-typedef struct set_defect {
-    double impulse, norm_square, rho;
-} set_defect;
-
-/* Delta_s, |lambda_s| and rho_s of each coupled set of one block; returns how many sets. */
-static int block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
-                         set_defect *sets)
+int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
+                     cs_set_defect *sets)
 {
     int rows = group->rows, count = 0;
     int64_t row = group->first_row + index * rows;
@@ -23,19 +18,19 @@ static int block_defects(const cs_state *state, const cs_block_group *group, int
     for (int i = 0; i < rows; i++) z[i] = lambda[i] - rho[i] * xi[i];
     group->set->prox_f64(rows, z, cs_state_parameters(state, group, index), NULL);
     for (int i = 0; i < rows; i++) {
-        set_defect *set = &sets[group->coupled_set[i]];
+        cs_set_defect *set = &sets[group->coupled_set[i]];
         if (group->coupled_set[i] == count) {
-            *set = (set_defect){.rho = rho[i]};
+            *set = (cs_set_defect){.rho = rho[i]};
             count++;
         }
         double change = fabs(lambda[i] - z[i]);
-        if (!(change <= set->impulse)) set->impulse = change; /* keeps a NaN */
+        if (change > set->impulse || isnan(change)) set->impulse = change; /* keeps a NaN */
         set->norm_square += lambda[i] * lambda[i];
     }
     return count;
 }
 
-static void add_set(const cs_state *state, const set_defect *set, int64_t block,
+static void add_set(const cs_state *state, const cs_set_defect *set, int64_t block,
                     cs_natural_map *map)
 {
     if (isnan(set->impulse) || isnan(map->impulse)) {
@@ -59,8 +54,8 @@ const cs_natural_map *cs_natural_map_of(cs_state *state)
     for (int g = 0; g < state->problem->block_groups; g++) {
         const cs_block_group *group = &state->problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
-            set_defect sets[CS_MAX_ROWS];
-            int count = block_defects(state, group, k, sets);
+            cs_set_defect sets[CS_MAX_ROWS];
+            int count = cs_block_defects(state, group, k, sets);
             for (int s = 0; s < count; s++) add_set(state, &sets[s], group->first_block + k, &map);
         }
     }

@@ -20,6 +20,6 @@ static double evaluate(cs_state *state)
 
 const cs_measure cs_measure_quality = {
     .name = "quality",
-    .summary = "half the squared prox step with one large constant r (S1 eq. 3.32)",
+    .summary = "half the squared prox step with one large constant r [N^2 s^2] (S1 eq. 3.32)",
     .evaluate = evaluate,
 };

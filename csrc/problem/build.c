@@ -193,6 +193,11 @@ static void find_velocities(const cs_problem *problem, cs_block_group *group)
 static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const cs_blocks *blocks,
                                cs_error *error)
 {
+    for (int side = 0; side < 2; side++)
+        if (blocks->dof[side] < 0 || blocks->dof[side] > CS_MAX_DOF)
+            return cs_fail(error, CS_INVALID,
+                           "J has %d columns for the bodies[:, %d]; at most %d are taken",
+                           blocks->dof[side], side, CS_MAX_DOF);
     cs_status status = check_bodies(problem, blocks, error);
     if (!status) status = check_jacobian(problem, blocks, error);
     if (status) return status;

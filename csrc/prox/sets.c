@@ -19,6 +19,18 @@ static cs_status cs_check_nothing(int64_t count, int rows, const double *paramet
     return CS_OK;
 }
 
+/* Coefficients of friction, `each` to a block, called names[0], names[1] ... in messages. */
+static cs_status cs_check_friction(int64_t count, int each, const double *parameters,
+                                   int64_t first_block, const char *const *names, cs_error *error)
+{
+    for (int64_t i = 0; i < count * each; i++)
+        if (!(parameters[i] >= 0) || parameters[i] > CS_LARGEST_FRICTION)
+            return cs_fail(error, CS_INVALID,
+                           "%s[%lld] is %g: a friction coefficient is a number, 0 or more",
+                           names[i % each], (long long)(first_block + i / each), parameters[i]);
+    return CS_OK;
+}
+
 #define CS_SET_PROX(set) .prox_f32 = cs_call_##set##_f32, .prox_f64 = cs_call_##set##_f64
 
 /* The inline bodies once more as functions, for those who call through a pointer. */
@@ -63,4 +75,10 @@ int cs_set_parameters(const char *set, int rows)
 {
     const cs_set *found = cs_set_find(set);
     return found && rows >= 1 ? found->parameters(rows) : -1;
+}
+
+int cs_set_is_contact(const char *set)
+{
+    const cs_set *found = cs_set_find(set);
+    return found && found->contact;
 }

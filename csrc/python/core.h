@@ -30,7 +30,8 @@ typedef struct problem_object {
     atomic_int running; /* solvers at work on it; -1 while its values are being replaced */
 } problem_object;
 
-/* A solver that is at work keeps the problem's values from being replaced. Non-zero with an error
+/* Whoever reads a problem with the GIL released, a solver at work above all, keeps its values from
+ * being replaced. Non-zero with an error
  * set when they are being replaced just now. */
 int problem_begin(problem_object *self);
 void problem_end(problem_object *self);
@@ -42,6 +43,10 @@ void raise_error(const cs_error *error);
  * error set that names the argument. */
 PyArrayObject *double_array(PyObject *value, const char *name);
 PyArrayObject *int64_array(PyObject *value, const char *name);
+
+/* inspect(problem, impulses, xi, parameters, largest_b, tolerance) -> (activity (rows), natural map,
+ * scaled natural map, infeasibility (blocks each)) */
+PyObject *core_inspect(PyObject *module, PyObject *args);
 
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */
 PyObject *new_doubles(const double *values, int64_t count);

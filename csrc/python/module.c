@@ -47,6 +47,20 @@ static PyObject *core_sets_list(PyObject *m, PyObject *unused)
     return list_names(cs_set_name);
 }
 
+static PyObject *core_contact_sets(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    const char *name;
+    for (int i = 0; list && (name = cs_set_name(i, NULL)); i++) {
+        if (!cs_set_is_contact(name)) continue;
+        PyObject *text = PyUnicode_FromString(name);
+        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
 static PyObject *core_set_parameters(PyObject *m, PyObject *args)
 {
     (void)m;
@@ -107,8 +121,13 @@ static PyMethodDef core_functions[] = {
     {"orders", core_orders_list, METH_NOARGS, "orders()\n--\n\n[(name, summary), ...]"},
     {"measures", core_measures_list, METH_NOARGS, "measures()\n--\n\n[(name, summary), ...]"},
     {"sets", core_sets_list, METH_NOARGS, "sets()\n--\n\n[(name, summary), ...]"},
+    {"contact_sets", core_contact_sets, METH_NOARGS,
+     "contact_sets()\n--\n\nNames of the sets whose first row is a normal impulse."},
     {"set_parameters", core_set_parameters, METH_VARARGS,
      "set_parameters(name, rows)\n--\n\nParameters per block, or -1."},
+    {"inspect", core_inspect, METH_VARARGS,
+     "inspect(problem, impulses, xi, parameters, largest_b, tolerance)\n--\n\nWhat each block "
+     "does."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,

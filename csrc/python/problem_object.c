@@ -264,11 +264,12 @@ static PyObject *problem_compliance(problem_object *self, PyObject *index)
 static PyObject *problem_count_blocks(problem_object *self, PyObject *fixed_as_body)
 {
     int as_body = PyObject_IsTrue(fixed_as_body);
-    if (as_body < 0) return NULL;
+    if (as_body < 0 || problem_begin(self) < 0) return NULL;
     int64_t count;
     Py_BEGIN_ALLOW_THREADS
     count = cs_count_blocks(self->problem, as_body);
     Py_END_ALLOW_THREADS
+    problem_end(self);
     return count < 0 ? PyErr_NoMemory() : PyLong_FromLongLong(count);
 }
 
@@ -300,6 +301,7 @@ static PyObject *int64_vector(const int64_t *values, int64_t count)
 static PyObject *problem_assemble(problem_object *self, PyObject *unused)
 {
     (void)unused;
+    if (problem_begin(self) < 0) return NULL;
     cs_arena arena = {0};
     cs_block_matrix *matrix = self->problem->matrix;
     cs_error error = {0};
@@ -317,6 +319,7 @@ static PyObject *problem_assemble(problem_object *self, PyObject *unused)
                                int64_vector(matrix->start, blocks + 1));
     }
     cs_arena_clear(&arena);
+    problem_end(self);
     return result;
 }
 

@@ -102,12 +102,19 @@ static cs_status create(solver_object *self, const cs_options *options, cs_error
 
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {
-        "problem",      "method",    "scheme",          "order",          "permutation",
-        "local",        "r_factor",  "r_value",         "bound",          "relaxation",
-        "averaging",    "rollback",  "rollback_growth", "dtype",          "stop",
-        "rtol",         "atol",      "check_every",     "max_iterations", "record",
-        "record_every", "quality_r", "threads",         "seed",           NULL};
+    static char *names[] = {"problem",     "method",
+                            "scheme",      "order",
+                            "permutation", "local",
+                            "r_factor",    "r_value",
+                            "bound",       "relaxation",
+                            "averaging",   "averaging_adjacent",
+                            "rollback",    "rollback_growth",
+                            "dtype",       "stop",
+                            "rtol",        "atol",
+                            "check_every", "max_iterations",
+                            "record",      "record_every",
+                            "quality_r",   "threads",
+                            "seed",        NULL};
     core_state *state = PyType_GetModuleState(type);
     cs_options options = cs_options_default();
     const char *record_names[CS_MAX_COLUMNS];
@@ -116,13 +123,13 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     long long check_every, max_iterations, record_every;
     unsigned long long seed;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!sssOszdsddidssddLLO!LdiK:Solver", names, state->problem_type,
+            args, keywords, "O!sssOszdsddpidssddLLO!LdiK:Solver", names, state->problem_type,
             &problem, &options.method, &options.scheme, &options.order, &permutation_value,
             &options.local, &options.r_factor, &options.r_value, &options.bound,
-            &options.relaxation, &options.averaging, &options.rollback, &options.rollback_growth,
-            &options.dtype, &options.stop, &options.rtol, &options.atol, &check_every,
-            &max_iterations, &PyTuple_Type, &record, &record_every, &options.quality_r,
-            &options.threads, &seed))
+            &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
+            &options.rollback_growth, &options.dtype, &options.stop, &options.rtol, &options.atol,
+            &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
+            &options.quality_r, &options.threads, &seed))
         return NULL;
     options.check_every = check_every;
     options.max_iterations = max_iterations;
@@ -189,7 +196,7 @@ static int optional_doubles(PyObject *value, const char *name, int64_t wanted,
 static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA(array) : NULL; }
 
 /* (impulses, residual velocities, velocity change, history, outcome, iterations, best iteration,
- * rollbacks, seconds, natural map, scaled natural map, worst block) */
+ * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks) */
 static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *xi,
                         PyObject *velocity)
 {
@@ -198,11 +205,11 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
     if (!history) return NULL;
     memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
            sizeof(double) * (size_t)(result->history_rows * result->columns));
-    return Py_BuildValue("OOONsLLidddL", impulses, xi, velocity, history,
+    return Py_BuildValue("OOONsLLidddLL", impulses, xi, velocity, history,
                          cs_outcome_name(result->outcome), (long long)result->iterations,
                          (long long)result->best_iteration, result->rollbacks, result->seconds,
                          result->natural_map, result->natural_map_scaled,
-                         (long long)result->worst_block);
+                         (long long)result->worst_block, (long long)result->unfinished_blocks);
 }
 
 static PyObject *run(solver_object *self, const double *initial, const double *b,
@@ -285,13 +292,14 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     cs_solver_describe(self->solver, &info);
     PyObject *columns = column_names(&info);
     if (!columns) return NULL;
-    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d}", "method", info.method,
-                         "scheme", info.scheme, "order", info.order, "local", info.local, "dtype",
-                         info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
-                         (long long)info.matrix_blocks, "immovable_blocks",
-                         (long long)info.immovable_blocks, "singular_blocks",
-                         (long long)info.singular_blocks, "bytes", (long long)info.bytes,
-                         "setup_seconds", info.seconds);
+    return Py_BuildValue(
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i}", "method", info.method,
+        "scheme", info.scheme, "order", info.order, "local", info.local, "dtype", info.dtype,
+        "threads", info.threads, "columns", columns, "matrix_blocks", (long long)info.matrix_blocks,
+        "immovable_blocks", (long long)info.immovable_blocks, "singular_blocks",
+        (long long)info.singular_blocks, "bytes", (long long)info.bytes, "setup_seconds",
+        info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
+        info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio);
 }
 
 static PyMethodDef solver_methods[] = {

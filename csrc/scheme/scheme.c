@@ -50,7 +50,8 @@ static cs_status no_memory(cs_error *error)
     return cs_fail(error, CS_NO_MEMORY, "out of memory for packing the problem");
 }
 
-static cs_status pack_group(cs_packed *packed, int g, int exact, cs_arena *arena, cs_error *error)
+static cs_status pack_group(cs_packed *packed, int g, cs_local local, int weighted, cs_arena *arena,
+                            cs_error *error)
 {
     const cs_block_group *group = &packed->problem->block_group[g];
     cs_packed_group *p = &packed->group[g];
@@ -67,25 +68,35 @@ static cs_status pack_group(cs_packed *packed, int g, int exact, cs_arena *arena
     p->r = cs_arena_take(arena, p->count * p->rows, size);
     p->parameter = cs_arena_take(arena, p->count * p->parameters, size);
     if (!p->row || !p->b || !p->r || !p->parameter) return no_memory(error);
-    if (exact) {
-        p->step = cs_arena_take(arena, p->count * p->rows * p->rows, size);
-        if (!p->step) return no_memory(error);
+    if (local != CS_PROJECTED) {
+        void *matrices = cs_arena_take(arena, p->count * p->rows * p->rows, size);
+        if (!matrices) return no_memory(error);
+        *(local == CS_EXACT ? &p->step : &p->diagonal) = matrices;
+    }
+    if (weighted) {
+        p->weight = cs_arena_take(arena, p->count, size);
+        if (!p->weight) return no_memory(error);
+    }
+    for (int i = 0; i < p->rows; i++) {
+        p->coupled_set[i] = group->coupled_set[i];
+        if (p->coupled_set[i] >= p->sets) p->sets = p->coupled_set[i] + 1;
     }
     for (int64_t v = 0; v < p->count; v++)
         p->row[v] = group->first_row + packed->schedule->visit[g][v] * p->rows;
     return CS_OK;
 }
 
-cs_status cs_pack_common(cs_packed *packed, const unsigned char *exact, cs_arena *arena,
+cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted, cs_arena *arena,
                          cs_error *error)
 {
     const cs_problem *problem = packed->problem;
     size_t size = cs_real_size(packed->dtype);
     packed->lambda = cs_arena_take(arena, problem->rows, size);
-    packed->part = cs_arena_take(arena, 2 * cs_chunks(problem->blocks), sizeof(double));
+    packed->damping = 1;
+    packed->part = cs_arena_take(arena, cs_chunks(problem->blocks), sizeof *packed->part);
     if (!packed->lambda || !packed->part) return no_memory(error);
     for (int g = 0; g < problem->block_groups; g++) {
-        cs_status status = pack_group(packed, g, exact[g], arena, error);
+        cs_status status = pack_group(packed, g, local[g], weighted, arena, error);
         if (status) return status;
     }
     return CS_OK;
@@ -114,15 +125,28 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
 
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
 {
+    packed->damping = 1;
     for (int g = 0; g < packed->problem->block_groups; g++) {
         cs_packed_group *p = &packed->group[g];
+        void *matrices = p->step ? p->step : p->diagonal;
         int size = p->rows * p->rows;
         for (int64_t v = 0; v < p->count; v++) {
             cs_convert(packed->dtype, p->r, v * p->rows, r + p->row[v], p->rows);
-            if (p->step)
-                cs_convert(packed->dtype, p->step, v * size,
+            if (matrices)
+                cs_convert(packed->dtype, matrices, v * size,
                            step[g] + packed->schedule->visit[g][v] * size, size);
         }
+    }
+}
+
+void cs_pack_weights(cs_packed *packed, const double *weight)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        int64_t first = packed->problem->block_group[g].first_block;
+        cs_packed_group *p = &packed->group[g];
+        for (int64_t v = 0; v < p->count; v++)
+            cs_convert(packed->dtype, p->weight, v, weight + first + packed->schedule->visit[g][v],
+                       1);
     }
 }
 
@@ -134,8 +158,10 @@ static void scale(cs_dtype dtype, void *values, int64_t count, double factor)
 
 void cs_scale_steps(cs_packed *packed, double factor)
 {
+    packed->damping *= factor;
     for (int g = 0; g < packed->problem->block_groups; g++) {
         cs_packed_group *p = &packed->group[g];
+        if (p->diagonal) continue;
         scale(packed->dtype, p->r, p->count * p->rows, factor);
         if (p->step) scale(packed->dtype, p->step, p->count * p->rows * p->rows, factor);
     }
@@ -157,7 +183,8 @@ void cs_get_impulses(const cs_packed *packed, double *lambda)
 void cs_add_parts(const cs_packed *packed, int64_t chunks, cs_sweep_stats *stats)
 {
     for (int64_t c = 0; c < chunks; c++) {
-        if (packed->part[2 * c] > stats->residual) stats->residual = packed->part[2 * c];
-        stats->merit += packed->part[2 * c + 1];
+        if (packed->part[c].residual > stats->residual) stats->residual = packed->part[c].residual;
+        stats->merit += packed->part[c].merit;
+        stats->unfinished += packed->part[c].unfinished;
     }
 }

@@ -19,12 +19,15 @@ typedef struct cs_packed_group {
     int rows, dof[2];
     cs_set_kind set;
     int parameters;
-    int64_t *row;     /* (count): first row of the visited block in lambda */
-    void *b;          /* (count, m) */
-    void *r;          /* (count, m): diagonal of R_k, relaxation and rollback included */
-    void *parameter;  /* (count, parameters) */
-    void *step;       /* (count, m, m): a full R_k instead, for blocks solved exactly; or NULL */
+    int64_t *row;    /* (count): first row of the visited block in lambda */
+    void *b;         /* (count, m) */
+    void *r;         /* (count, m): diagonal of R_k, relaxation and rollback included */
+    void *parameter; /* (count, parameters) */
+    void *step;     /* (count, m, m): a full R_k instead, for free blocks solved exactly; or NULL */
+    void *diagonal; /* (count, m, m): A_kk, where the block's own problem is solved; or NULL */
+    void *weight;   /* (count): omega of each block; NULL where all have cs_packed.averaging */
     void *compliance; /* (count, m): diagonal of Sigma, factorized only; or NULL */
+    int sets, coupled_set[CS_MAX_ROWS];
     /* factorized: G_k and where the partners' velocities are (the spare ones where immovable) */
     void *scaled;      /* (count, m d_0 + m d_1) */
     int64_t *velocity; /* (count, 2) */
@@ -42,6 +45,16 @@ typedef struct cs_gather {
     int group, side;
 } cs_gather;
 
+typedef struct cs_sweep_stats {
+    double residual;    /* max |new - old|  S1 eq. 3.31 */
+    double merit;       /* sum (new - old)^2  S1 eq. 3.30; not a number once an impulse is not */
+    int64_t unfinished; /* block solves given up before rounding */
+} cs_sweep_stats;
+
+/* Steps after which the solution of a block's own problem is given up, and after how many it
+ * is asked whether they get smaller. */
+enum { CS_INNER_STEPS = 5000, CS_INNER_PATIENCE = 100 };
+
 typedef struct cs_packed {
     const cs_problem *problem;
     const cs_schedule *schedule;
@@ -49,6 +62,7 @@ typedef struct cs_packed {
     int threads;
     int bound_previous; /* friction bound from the impulse before the update */
     double averaging;   /* omega */
+    double damping;     /* nu, for blocks whose own problem is solved */
     cs_packed_group group[CS_MAX_GROUPS];
     int64_t matrix_blocks;
     void *lambda;          /* (rows) */
@@ -56,13 +70,8 @@ typedef struct cs_packed {
     void *velocity;        /* (velocities + CS_MAX_DOF spare): u = G^T lambda */
     int64_t *gather_start; /* (bodies + 1) */
     cs_gather *gather;
-    double *part; /* (2, chunks): residual and merit of each chunk of a simultaneous stage */
+    cs_sweep_stats *part; /* (chunks) of a simultaneous stage */
 } cs_packed;
-
-typedef struct cs_sweep_stats {
-    double residual; /* max |new - old|  S1 eq. 3.31 */
-    double merit;    /* sum (new - old)^2  S1 eq. 3.30; not a number once an impulse is not */
-} cs_sweep_stats;
 
 typedef struct cs_scheme {
     const char *name, *summary;
@@ -92,16 +101,27 @@ static inline size_t cs_real_size(cs_dtype dtype)
 /* to[at + i] = from[i], into the precision of the solve. */
 void cs_convert(cs_dtype dtype, void *to, int64_t at, const double *from, int64_t count);
 
-/* Prepares what every scheme reads; `exact[g]` tells which groups get a full R_k. */
-cs_status cs_pack_common(cs_packed *packed, const unsigned char *exact, cs_arena *arena,
+/* How the blocks of a group are updated. */
+typedef enum cs_local {
+    CS_PROJECTED, /* a projected step with the factors r */
+    CS_EXACT,     /* one with a full R_k */
+    CS_BLOCK,     /* the block's own problem is solved */
+} cs_local;
+
+/* Prepares what every scheme reads. `weighted`: each block has its own omega. */
+cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted, cs_arena *arena,
                          cs_error *error);
 
 /* Writes b (rows) and the sets' parameters (parameters), both in the user's order. */
 void cs_pack_data(cs_packed *packed, const double *b, const double *parameters);
 
-/* Writes R: `r` (rows), and `step` of group g (count, m, m) for exact groups. */
+/* Writes R: `r` (rows), and `step` of group g (count, m, m): R_k where it is full, A_kk where the
+ * block's own problem is solved. Undoes cs_scale_steps. */
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step);
 void cs_scale_steps(cs_packed *packed, double factor);
+
+/* Writes omega of each block (blocks), in the user's order. */
+void cs_pack_weights(cs_packed *packed, const double *weight);
 
 /* lambda in and out of the precision of the solve. */
 void cs_put_impulses(cs_packed *packed, const double *lambda);

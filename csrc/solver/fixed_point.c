@@ -62,7 +62,8 @@ static int stop_rule(iteration *it)
     cs_solver *solver = it->solver;
     if (solver->fixed_iterations) return 0;
     if (solver->stop == cs_measure_find("natural_map")) return cs_natural_map_of(&it->state)->met;
-    return solver->stop->evaluate(&it->state) <= solver->options.atol;
+    double bound = solver->stop->is_ratio ? 1 : solver->options.atol;
+    return solver->stop->evaluate(&it->state) <= bound;
 }
 
 /* Whether the recorded measures need the state at all. */
@@ -181,7 +182,12 @@ static int advance(iteration *it)
     double start = cs_clock();
     it->number++;
     keep_best(it);
+    if (solver->previous) cs_get_impulses(&solver->packed, solver->previous);
     cs_sweep(solver->scheme, &solver->packed, &it->stats);
+    if (solver->previous) {
+        cs_get_impulses(&solver->packed, solver->lambda);
+        cs_measure_change(&it->state, solver->previous, solver->lambda);
+    }
     it->state.residual = it->stats.residual;
     it->state.merit = it->stats.merit;
     int healthy = 1;
@@ -219,16 +225,29 @@ static cs_status iterate(iteration *it, cs_result *result, cs_error *error)
     return status;
 }
 
+/* The last row tells of the impulses returned, also where it came between two checks. */
+static void complete_last_row(iteration *it)
+{
+    cs_history *history = &it->solver->history;
+    double *row = history->value + (history->rows - 1) * history->columns;
+    for (int c = 2; c < history->columns; c++) {
+        const cs_measure *measure = history->measure[c - 2];
+        if (!measure->of_sweep && isnan(row[c])) row[c] = measure->evaluate(&it->state);
+    }
+}
+
 /* The figures and the caller's buffers, all at the impulses returned. */
 static void finish(iteration *it, cs_result *result)
 {
     cs_solver *solver = it->solver;
     const cs_problem *problem = solver->problem;
     evaluate_state(it);
+    complete_last_row(it);
     const cs_natural_map *map = cs_natural_map_of(&it->state);
     result->iterations = it->number;
     result->best_iteration = result->outcome == CS_DIVERGING ? it->best_number : it->number;
     result->rollbacks = it->rollbacks;
+    result->unfinished_blocks = it->stats.unfinished;
     result->seconds = it->seconds;
     result->natural_map = map->impulse;
     result->natural_map_scaled = map->scaled;
@@ -266,6 +285,9 @@ cs_status cs_fixed_point(cs_solver *solver, const cs_control *control, cs_result
                   .quality_r = solver->options.quality_r,
                   .residual = NAN,
                   .merit = NAN,
+                  .delta_element = NAN,
+                  .delta_norm = NAN,
+                  .no_tolerance = solver->fixed_iterations,
                   .lambda = solver->lambda,
                   .xi = solver->xi},
     };

@@ -2,6 +2,7 @@
 #ifndef CS_METHOD_H
 #define CS_METHOD_H
 
+#include "linalg/lanczos.h"
 #include "measure/measure.h"
 #include "solver/history.h"
 #include "sweep/sweep.h"
@@ -39,6 +40,8 @@ struct cs_solver {
     double *lambda, *xi;    /* (rows), double precision, for the measures */
     double *velocity;       /* (velocities), scratch */
     void *best;             /* (rows), precision of the solve */
+    double *previous;       /* (rows): lambda before the last sweep; NULL unless a measure asks */
+    cs_spectrum spectrum;   /* of A, for the global factor */
     int64_t immovable_blocks, singular_blocks;
     int64_t version; /* of the problem, as packed; -1 when packing failed */
     cs_arena given;  /* what outlives a repacking: the order given by the caller */
@@ -49,7 +52,16 @@ struct cs_solver {
 cs_status cs_fixed_point(cs_solver *solver, const cs_control *control, cs_result *result,
                          cs_error *error);
 
-/* R and rho from the diagonal blocks of A; counts immovable and singular blocks. */
-cs_status cs_choose_steps(cs_solver *solver, unsigned char *exact, cs_error *error);
+/* R and rho from the diagonal blocks of A, and how each group is updated; counts immovable and
+ * singular blocks. */
+cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error);
+
+/* Whether one r is wanted for all rows; and that r, from the spectrum of A. */
+int cs_is_global(const cs_options *options);
+double cs_global_value(const cs_spectrum *spectrum);
+cs_status cs_global_factor(cs_solver *solver, cs_error *error);
+
+/* weight (blocks) <- 1 / number of adjacent contacts.  S4 */
+cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error);
 
 #endif

@@ -5,6 +5,7 @@
 #include "solver/method.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CS_METHOD(name) extern const cs_method cs_method_##name;
@@ -113,8 +114,11 @@ static cs_status one_of(const char *option, const char **value, const char *cons
             *value = known[i];
             return CS_OK;
         }
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s, %s%s%s", option, *value,
-                   known[0], known[1], count > 2 ? ", " : "", count > 2 ? known[2] : "");
+    char all[120] = "";
+    size_t used = 0;
+    for (int i = 0; i < count; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", known[i]);
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option, *value, all);
 }
 
 static cs_status check_numbers(const cs_options *options, cs_error *error)
@@ -141,15 +145,20 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
 
 static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
 {
-    static const char *const locals[] = {"auto", "projected", "exact"};
-    static const char *const factors[] = {"local", "block"};
+    static const char *const locals[] = {"auto", "projected", "exact", "block"};
+    static const char *const factors[] = {"local", "block", "global"};
     static const char *const bounds[] = {"current", "previous"};
     static const char *const dtypes[] = {"float64", "float32"};
-    cs_status status = one_of("local", &options->local, locals, 3, error);
+    cs_status status = one_of("local", &options->local, locals, 4, error);
     if (!status && options->r_factor)
-        status = one_of("r_factor", &options->r_factor, factors, 2, error);
+        status = one_of("r_factor", &options->r_factor, factors, 3, error);
     if (!status) status = one_of("bound", &options->bound, bounds, 2, error);
     if (!status) status = one_of("dtype", &options->dtype, dtypes, 2, error);
+    if (!status && strcmp(options->local, "block") == 0 && options->relaxation != 1)
+        status = cs_fail(error, CS_INVALID,
+                         "relaxation is %g: it scales R, and local='block' solves blocks without "
+                         "one; use averaging",
+                         options->relaxation);
     for (int g = 0; g < problem->block_groups && !status; g++)
         if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
             status = cs_fail(error, CS_UNSUPPORTED,
@@ -185,6 +194,20 @@ static cs_status find_measure(const char *option, const char *name, const cs_pro
     return CS_OK;
 }
 
+/* A measure that stops is compared with atol, unless it holds both tolerances. */
+static cs_status check_stop(const cs_solver *solver, cs_error *error)
+{
+    const cs_options *options = &solver->options;
+    const cs_measure *stop = solver->stop;
+    if (solver->fixed_iterations || stop == cs_measure_find("natural_map")) return CS_OK;
+    if (options->atol > 0 || (stop->is_ratio && options->rtol > 0)) return CS_OK;
+    if (stop->is_ratio)
+        return cs_fail(error, CS_INVALID, "stop='%s' needs rtol or atol, and both are 0",
+                       stop->name);
+    return cs_fail(error, CS_INVALID, "stop='%s' is compared with atol, which is 0: give one",
+                   stop->name);
+}
+
 static cs_status find_names(cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
@@ -201,6 +224,7 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
                        "scheme='matrix'",
                        solver->scheme->name);
     cs_status status = find_measure("stop", options->stop, problem, &solver->stop, error);
+    if (!status) status = check_stop(solver, error);
     if (status) return status;
     if (options->records < 0 || options->records > CS_MAX_COLUMNS)
         return cs_fail(error, CS_INVALID, "record names %d measures; at most %d are taken",
@@ -265,6 +289,15 @@ out:
     return status;
 }
 
+/* Whether a measure asks for the iterate before the last sweep. */
+static int needs_previous(const cs_solver *solver)
+{
+    int needed = solver->stop->of_change;
+    for (int c = 0; c < solver->history.columns - 2; c++)
+        needed |= solver->history.measure[c]->of_change;
+    return needed;
+}
+
 static cs_status take_workspace(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -277,8 +310,11 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
     solver->best = cs_arena_take(arena, problem->rows, cs_real_size(solver->packed.dtype));
-    int complete = solver->r && solver->rho && solver->b && solver->parameters && solver->lambda &&
-                   solver->xi && solver->velocity && solver->best;
+    int keeps = needs_previous(solver);
+    if (keeps) solver->previous = cs_arena_take(arena, problem->rows, sizeof(double));
+    int complete = (solver->previous || !keeps) && solver->r && solver->rho && solver->b &&
+                   solver->parameters && solver->lambda && solver->xi && solver->velocity &&
+                   solver->best;
     return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
 }
 
@@ -291,10 +327,21 @@ static int choose_threads(const cs_solver *solver)
     return solver->problem->blocks < WORTH_THREADS ? 1 : cs_threads_available();
 }
 
+static cs_status pack_weights(cs_solver *solver, cs_error *error)
+{
+    cs_arena scratch = {0};
+    double *weight = cs_arena_take(&scratch, solver->problem->blocks, sizeof(double));
+    cs_status status = weight ? cs_adjacent_weights(solver->problem, weight, error)
+                              : cs_fail(error, CS_NO_MEMORY, "out of memory for averaging");
+    if (!status) cs_pack_weights(&solver->packed, weight);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
 static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *error)
 {
     const cs_options *options = &solver->options;
-    unsigned char exact[CS_MAX_GROUPS] = {0};
+    cs_local local[CS_MAX_GROUPS] = {0};
     solver->packed = (cs_packed){
         .problem = solver->problem,
         .schedule = &solver->schedule,
@@ -304,8 +351,11 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
         .averaging = options->averaging,
     };
     cs_status status = take_workspace(solver, error);
-    if (!status) status = cs_choose_steps(solver, exact, error);
-    if (!status) status = cs_pack_common(&solver->packed, exact, &solver->arena, error);
+    if (!status) status = cs_choose_steps(solver, local, error);
+    if (!status)
+        status = cs_pack_common(&solver->packed, local, options->averaging_adjacent, &solver->arena,
+                                error);
+    if (!status && options->averaging_adjacent) status = pack_weights(solver, error);
     if (!status) status = solver->scheme->pack(&solver->packed, &solver->arena, control, error);
     if (!status) cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;
@@ -444,9 +494,18 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .matrix_blocks = solver->packed.matrix_blocks,
         .immovable_blocks = solver->immovable_blocks,
         .singular_blocks = solver->singular_blocks,
+        .r_value = NAN,
+        .eigenvalues = {NAN, NAN},
+        .stop_is_ratio = solver->stop->is_ratio,
         .bytes = (int64_t)solver->arena.bytes,
         .seconds = solver->setup_seconds,
     };
+    if (!solver->options.r_factor) info->r_value = solver->options.r_value;
+    if (cs_is_global(&solver->options)) {
+        info->r_value = cs_global_value(&solver->spectrum);
+        info->eigenvalues[0] = solver->spectrum.smallest;
+        info->eigenvalues[1] = solver->spectrum.largest;
+    }
     for (int c = 2; c < info->columns; c++) info->column[c] = solver->history.measure[c - 2]->name;
 }
 

@@ -3,8 +3,10 @@
  *     local   one scalar for each coupled set, 1 / max diag(A_ss)  (S2 eqs. 4.42, 4.43), over
  *             max(1, lambda_max(R^1/2 A_kk R^1/2)) so that a block alone never overshoots
  *     block   1 / lambda_max(A_kk) on every row
+ *     global  the same on every row, from the eigenvalues of A (solver/global_factor.c)
  *     number  the same on every row
  *     exact   A_kk^-1, for free blocks
+ *     inner   1 / lambda_max(A_ss), for blocks whose own problem is solved set after set
  *
  * Different factors inside one coupled set would converge to a wrong answer. */
 #include "core/error.h"
@@ -13,21 +15,6 @@
 
 #include <math.h>
 #include <string.h>
-
-/* 1 / max diag(A_ss) for every row of its set; 0 where an impulse moves nothing. */
-static void set_scales(const cs_block_group *group, const double *diagonal, double *rho)
-{
-    double largest[CS_MAX_ROWS] = {0};
-    for (int i = 0; i < group->rows; i++) {
-        double entry = diagonal[i * group->rows + i];
-        int set = group->coupled_set[i];
-        if (entry > largest[set]) largest[set] = entry;
-    }
-    for (int i = 0; i < group->rows; i++) {
-        double inverse = 1 / largest[group->coupled_set[i]];
-        rho[i] = isfinite(inverse) ? inverse : 0;
-    }
-}
 
 /* lambda_max(R^1/2 A_kk R^1/2) */
 static double overshoot(int rows, const double *diagonal, const double *r)
@@ -51,6 +38,23 @@ static void block_factors(int rows, const double *diagonal, const double *rho, d
     for (int i = 0; i < rows; i++) r[i] = rho[i] > 0 && largest > 0 ? 1 / largest : 0;
 }
 
+/* 1 / lambda_max(A_ss) for every row of its set: the steps inside a block's own problem. */
+static void inner_factors(const cs_block_group *group, const double *diagonal, const double *rho,
+                          double *r)
+{
+    double part[CS_MAX_ROWS * CS_MAX_ROWS];
+    for (int s = 0; s <= group->coupled_set[group->rows - 1]; s++) {
+        int row[CS_MAX_ROWS], count = 0;
+        for (int i = 0; i < group->rows; i++)
+            if (group->coupled_set[i] == s) row[count++] = i;
+        for (int i = 0; i < count; i++)
+            for (int j = 0; j < count; j++)
+                part[i * count + j] = diagonal[row[i] * group->rows + row[j]];
+        double largest = cs_largest_eigenvalue(count, part);
+        for (int i = 0; i < count; i++) r[row[i]] = rho[row[i]] > 0 ? 1 / largest : 0;
+    }
+}
+
 static void number_factors(int rows, double value, const double *rho, double *r)
 {
     for (int i = 0; i < rows; i++) r[i] = rho[i] > 0 ? value : 0;
@@ -72,7 +76,18 @@ static int is_zero(int count, const double *values)
     return 1;
 }
 
-static void choose_group(cs_solver *solver, int g, int exact)
+static void choose_factors(const cs_options *options, const cs_block_group *group, cs_local local,
+                           const double *diagonal, const double *rho, double *r)
+{
+    int rows = group->rows;
+    if (local == CS_BLOCK) inner_factors(group, diagonal, rho, r);
+    else if (!options->r_factor) number_factors(rows, options->r_value, rho, r);
+    else if (strcmp(options->r_factor, "block") == 0) block_factors(rows, diagonal, rho, r);
+    else local_factors(rows, diagonal, rho, r);
+    for (int i = 0; i < rows; i++) r[i] *= options->relaxation;
+}
+
+static void choose_group(cs_solver *solver, int g, cs_local local)
 {
     const cs_options *options = &solver->options;
     const cs_block_group *group = &solver->problem->block_group[g];
@@ -81,36 +96,46 @@ static void choose_group(cs_solver *solver, int g, int exact)
         double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
         double *rho = solver->rho + group->first_row + k * rows;
         double *r = solver->r + group->first_row + k * rows;
+        double *step = solver->step[g] ? solver->step[g] + k * rows * rows : NULL;
         cs_diagonal_block(solver->problem, group, k, diagonal);
-        set_scales(group, diagonal, rho);
-        if (!options->r_factor) number_factors(rows, options->r_value, rho, r);
-        else if (strcmp(options->r_factor, "block") == 0) block_factors(rows, diagonal, rho, r);
-        else local_factors(rows, diagonal, rho, r);
+        cs_set_scales(group, diagonal, rho);
+        choose_factors(options, group, local, diagonal, rho, r);
         int immovable = is_zero(rows, rho);
         solver->immovable_blocks += immovable;
-        if (exact) {
-            double *step = solver->step[g] + k * rows * rows;
-            solver->singular_blocks += exact_step(rows, diagonal, r, step) && !immovable;
+        if (local == CS_BLOCK) memcpy(step, diagonal, sizeof(double) * (size_t)(rows * rows));
+        if (local != CS_EXACT) continue;
+        if (exact_step(rows, diagonal, r, step)) solver->singular_blocks += !immovable;
+        else
             for (int i = 0; i < rows * rows; i++) step[i] *= options->relaxation;
-        }
-        for (int i = 0; i < rows; i++) r[i] *= options->relaxation;
     }
 }
 
-cs_status cs_choose_steps(cs_solver *solver, unsigned char *exact, cs_error *error)
+static cs_local choose_local(const cs_options *options, const cs_block_group *group)
+{
+    if (strcmp(options->local, "projected") == 0) return CS_PROJECTED;
+    if (group->set->bilateral) return CS_EXACT;
+    return strcmp(options->local, "block") == 0 ? CS_BLOCK : CS_PROJECTED;
+}
+
+int cs_is_global(const cs_options *options)
+{
+    return options->r_factor && strcmp(options->r_factor, "global") == 0 &&
+           strcmp(options->local, "block") != 0;
+}
+
+cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
-    int projected = strcmp(solver->options.local, "projected") == 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        exact[g] = group->set->bilateral && !projected;
-        if (exact[g]) {
+        local[g] = choose_local(&solver->options, group);
+        if (local[g] != CS_PROJECTED) {
             int64_t entries = group->count * group->rows * group->rows;
             solver->step[g] = cs_arena_take(&solver->arena, entries, sizeof(double));
             if (!solver->step[g])
-                return cs_fail(error, CS_NO_MEMORY, "out of memory for exact local solves");
+                return cs_fail(error, CS_NO_MEMORY, "out of memory for local solves");
         }
-        choose_group(solver, g, exact[g]);
+        choose_group(solver, g, local[g]);
     }
-    return CS_OK;
+    return cs_is_global(&solver->options) ? cs_global_factor(solver, error) : CS_OK;
 }

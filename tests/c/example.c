@@ -1,7 +1,8 @@
 /* A block of 1 kg on a slope, mu = 0.5, pulled by gravity for 10 ms: it sticks on the gentle slope
  * and slides on the steep one. The normal and the friction impulse come out, and the velocity left.
  *
- *     cc -std=c17 example.c -lcontactsolve -lm
+ *     cc -std=c17 -D_POSIX_C_SOURCE=200809L -Icsrc tests/c/example.c \
+ *         $(find csrc -name '*.c' ! -path '*python*') -lm
  *
  * Output:
  *     slope 20 degrees: normal 0.0922 N s, friction -0.0336 N s, slides at 0.0000 m/s
@@ -20,14 +21,22 @@ int main(void)
     double inverse_mass[] = {1, 1}, jacobian[] = {0, 0, 0, 0, 1, 0, 0, 1}, none[] = {0, 0};
     double mu[] = {0.5}, impulse[2], velocity[2];
     int64_t pair[] = {-1, 0}; /* the fixed world, the block */
-    cs_bodies block = {.count = 1, .dof = 2, .diagonal = 1, .inverse_mass = inverse_mass};
-    cs_blocks contact = {.count = 1, .rows = 2, .dof = {2, 2}, .jacobian = jacobian,
-                         .bodies = pair, .b = none, .set = "disc", .parameters = mu};
+    cs_bodies body = {.count = 1, .dof = 2, .diagonal = 1, .inverse_mass = inverse_mass};
+    cs_blocks contact = {
+        .count = 1,
+        .rows = 2,
+        .dof = {2, 2},
+        .jacobian = jacobian,
+        .bodies = pair,
+        .b = none,
+        .set = "disc",
+        .parameters = mu,
+    };
     cs_options options = cs_options_default();
     cs_result result = {.impulses = impulse, .residual_velocities = velocity};
 
     if (cs_problem_create(&problem, &error)) goto out;
-    if (cs_problem_add_bodies(problem, &block, &error)) goto out;
+    if (cs_problem_add_bodies(problem, &body, &error)) goto out;
     if (cs_problem_add_blocks(problem, &contact, &error)) goto out;
     if (cs_solver_create(&solver, problem, &options, NULL, &error)) goto out;
     for (int slope = 20; slope <= 40; slope += 20) {

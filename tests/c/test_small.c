@@ -45,7 +45,7 @@ static void eigenvalue_of_known_matrices(void)
     CHECK_NEAR(cs_largest_eigenvalue(2, (double[]){2, 1, 1, 2}), 3, 4 * DBL_EPSILON);
     CHECK_NEAR(cs_largest_eigenvalue(2, (double[]){0, 2, 2, 0}), 2, 4 * DBL_EPSILON);
     CHECK_NEAR(cs_largest_eigenvalue(3, (double[]){2, -1, 0, -1, 2, -1, 0, -1, 2}), 2 + sqrt(2),
-               8 * DBL_EPSILON);
+               16 * DBL_EPSILON);
     /* only the symmetric part counts */
     CHECK_NEAR(cs_largest_eigenvalue(2, (double[]){2, 5, -3, 2}), 3, 4 * DBL_EPSILON);
 }
@@ -88,7 +88,7 @@ static void inverse_of_known_matrices(void)
     CHECK_ALL_NEAR(9, inverse, back, 0);
 
     double hilbert[16];
-    double known[] = {16,  -120,  240,   -140,  -120, 1200,  -2700, 1680,
+    double known[] = {16,  -120,  240,  -140,  -120, 1200, -2700, 1680,
                       240, -2700, 6480, -4200, -140, 1680, -4200, 2800};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) hilbert[i * 4 + j] = 1.0 / (i + j + 1);
@@ -194,7 +194,7 @@ static void factor_of_random_matrices(void)
             for (int i = 0; i < n; i++)
                 for (int j = 0; j < n; j++) {
                     double unit = scale[i] * scale[j];
-                    CHECK_NEAR(product[i * n + j] / unit, a[i * n + j] / unit, 1e-12);
+                    CHECK_NEAR(product[i * n + j] / unit, a[i * n + j] / unit, 1e-11);
                     if (j > i) CHECK(lower[i * n + j] == 0);
                 }
         }

@@ -1,15 +1,26 @@
 """FCLIB files, read and written; the files here are made with h5py alone, or are real ones."""
 
+import shutil
 import sys
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+import scipy.sparse
 
 import contactsolve as cs
 
-REAL = sorted((Path(__file__).parents[1] / "reference" / "fclib").glob("*.hdf5"))
+REFERENCE = Path(__file__).parents[1] / "reference" / "fclib"
+GLOBAL = [
+    REFERENCE / f"{name}.hdf5"
+    for name in (
+        "Box_Stacks-i0122-82-5",
+        "Chute-ndof-768-nc-4-3",
+        "LMGC_GlobalFrictionContactProblem00046",
+    )
+]
+REAL = sorted(set(REFERENCE.glob("*.hdf5")) - set(GLOBAL))
 SHIPPED = [cs.data.path(name) for name in cs.data.names()]
 
 INTEGERS = ["spacedim", "W/m", "W/n", "W/nz", "W/nzmax", "W/p", "W/i"]
@@ -329,18 +340,21 @@ BROKEN = [
     (replace(f"{MATRIX}/i", [0, 1]), r"/fclib_local/W/i has shape \(2,\): expected \d+ entries"),
     (replace("solution/u", np.zeros(15)), "the dataset /solution/r is missing"),
     (replace("guesses/number_of_guesses", [1]), "the dataset /guesses/1/r is missing"),
-    (rename("fclib_local", "fclib_global"), r"a global problem \(/fclib_global\), not supported"),
+    (rename("fclib_local", "fclib_global"), "the dataset /fclib_global/M/m is missing"),
     (
         rename("fclib_local", "fclib_global_rolling"),
-        r"a global problem with rolling friction \(/fclib_global_rolling\), not supported",
+        "/fclib_global_rolling/spacedim is 3: expected 5",
     ),
     (
         rename("fclib_local", "fclib_local_rolling"),
-        r"a local problem with rolling friction \(/fclib_local_rolling\), not supported",
+        "/fclib_local_rolling is a kind of problem that is not supported",
     ),
-    (replace(f"{VECTORS}/mu_r", np.zeros(5)), "a rolling friction problem, not supported"),
+    (replace(f"{VECTORS}/mu_r", np.zeros(5)), "a local rolling friction problem, not supported"),
     (replace("fclib_local/V/m", [1]), r"bilateral constraints \(/fclib_local/V\), .* supported"),
-    (rename("fclib_local", "elsewhere"), "no /fclib_local group: not an FCLIB problem"),
+    (
+        rename("fclib_local", "elsewhere"),
+        "no /fclib_local or /fclib_global group: not an FCLIB problem",
+    ),
 ]
 
 
@@ -378,7 +392,9 @@ def test_an_existing_file_is_kept_unless_told_otherwise(tmp_path):
 
 
 def test_problems_the_format_cannot_hold(tmp_path):
-    with pytest.raises(ValueError, match="problem has no mu"):
+    with pytest.raises(
+        ValueError, match="has the set 'half_line': FCLIB holds Coulomb and rolling"
+    ):
         cs.io.write_fclib(tmp_path / "a.hdf5", cs.scenarios.ball_grid(2, rows=1))
     assert not list(tmp_path.iterdir())
 
@@ -408,3 +424,94 @@ class TestShippedData:
         assert "Apache License" in (folder / "LICENSE.fclib").read_text(encoding="utf-8")
         for name in cs.data.names():
             assert name in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def read_global(path):
+    """A global problem; the one file with half a mass matrix says so."""
+    if "LMGC_Global" not in path.name:
+        return cs.io.read_fclib(path, details=True)
+    with pytest.warns(UserWarning, match="one triangle of M is stored; its mirror image"):
+        return cs.io.read_fclib(path, details=True)
+
+
+@pytest.mark.parametrize("path", GLOBAL, ids=lambda path: path.name)
+class TestGlobalFiles:
+    def test_equations(self, path):
+        """M v = H r + f and u = H^T v + w, at an arbitrary r."""
+        problem = read_global(path).problem
+        M, J, state = problem.mass_matrix, problem.J, problem.state
+        r = np.random.default_rng(0).standard_normal(problem.contacts * problem.rows)
+        v = np.linalg.solve(M.toarray(), J.T @ r + state.impulse)
+        u = J @ v + state.drive.ravel()
+        xi = problem.delassus() @ r + problem.b.ravel()
+        np.testing.assert_allclose(xi, u, rtol=0, atol=1e-11 * np.abs(u).max())
+        symmetric = abs(M - M.T).max() == 0
+        assert symmetric == ("Chute" not in path.name)
+        assert (problem.info["asymmetry"] < 1e-12) == symmetric
+
+    def test_round_trip(self, tmp_path, path):
+        there = read_global(path)
+        copy = tmp_path / "copy.hdf5"
+        cs.io.write_fclib(copy, there.problem, title=there.title, description=there.description)
+        back = cs.io.read_fclib(copy, details=True)
+        assert (back.kind, back.title, back.description) == (
+            there.kind,
+            there.title,
+            there.description,
+        )
+        one, two = there.problem, back.problem
+        for name in ("mass_matrix", "J"):
+            first, second = (scipy.sparse.csr_array(getattr(x, name)) for x in (one, two))
+            for part in ("data", "indices", "indptr"):
+                np.testing.assert_array_equal(getattr(first, part), getattr(second, part))
+        np.testing.assert_array_equal(one.state.impulse, two.state.impulse)
+        np.testing.assert_array_equal(one.state.drive, two.state.drive)
+        np.testing.assert_array_equal(
+            one.sets.parameters(one.contacts, one.rows), two.sets.parameters(two.contacts, two.rows)
+        )
+
+    def test_it_is_solved(self, path):
+        problem = read_global(path).problem
+        result = cs.solve(problem, rtol=1e-6, max_iterations=5000, record=("fclib_error",))
+        assert result.converged
+        assert result.history.last("fclib_error") < 1e-4
+        np.testing.assert_allclose(result.velocities, result.residual_velocities, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("whole", "reduced"),
+    [
+        ("Box_Stacks-i0122-82-5", "Box_Stacks-i0122-82-5.reduced_local"),
+        ("LMGC_GlobalFrictionContactProblem00046", "LMGC_GFC3D_FEM-00046.reduced_local"),
+    ],
+)
+def test_global_problems_equal_their_reductions(whole, reduced):
+    problem = read_global(REFERENCE / f"{whole}.hdf5").problem
+    local = cs.io.read_fclib(REFERENCE / f"{reduced}.hdf5")
+    W = local.delassus().toarray()
+    difference = problem.delassus().toarray() - W
+    assert np.abs(difference).max() <= 1e-14 * np.abs(W).max()
+    np.testing.assert_allclose(problem.b, local.b, rtol=0, atol=1e-14 * np.abs(local.b).max())
+
+
+def test_global_files_that_are_wrong(tmp_path):
+    path = tmp_path / "broken.hdf5"
+    shutil.copy(GLOBAL[0], path)
+    with h5py.File(path, "r+") as file:
+        file["fclib_global/G/m"] = [1]
+    with pytest.raises(ValueError, match=r"broken\.hdf5: this global problem has bilateral"):
+        cs.io.read_fclib(path)
+    with pytest.raises(ValueError, match="kind: 'both' is unknown; known: auto, local, global"):
+        cs.io.write_fclib(tmp_path / "a.hdf5", cs.scenarios.box_stack(1), kind="both")
+    with pytest.raises(ValueError, match="kind='global' needs a problem built by"):
+        cs.io.write_fclib(tmp_path / "a.hdf5", cs.scenarios.box_stack(1), kind="global")
+    rolling = cs.io.read_fclib(GLOBAL[1])
+    with pytest.raises(ValueError, match="rolling friction in global problems only"):
+        cs.io.write_fclib(tmp_path / "a.hdf5", rolling, kind="local")
+
+
+def test_other_friction_than_coulombs_is_not_written(tmp_path):
+    problem = cs.Problem.from_delassus(np.eye(3), np.ones((1, 3)), sets=cs.sets.box_friction(0.5))
+    with pytest.raises(ValueError, match="'box_friction': FCLIB holds Coulomb and rolling"):
+        cs.io.write_fclib(tmp_path / "box.hdf5", problem)
+    assert not list(tmp_path.iterdir())

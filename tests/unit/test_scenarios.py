@@ -1,6 +1,8 @@
 """Scenes: their counts, their order and the rest state they are built to have."""
 
+import inspect
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -211,7 +213,104 @@ def test_names_of_problems():
     assert cs.scenarios.box_stack(3).name == "box_stack 3"
 
 
+def test_cannonball_grid_counts_and_packing():
+    nx, ny, nz = shape = (3, 4, 5)
+    problem = cs.scenarios.ball_grid(shape, layout="cannonball", radius=0.5)
+    in_layer = nz * ((nx - 1) * ny + nx * (ny - 1))
+    between = (nz - 1) * (2 * nx - 1) * (2 * ny - 1)
+    assert problem.contacts == nx * ny + in_layer + between
+    # Four balls carry the one in their hollow at 45 degrees; the others are level or on the ground.
+    upright = problem.J[:, 1, 0, 2]
+    assert np.sum(abs(upright - np.sqrt(0.5)) < 1e-12) == between
+    assert np.sum(abs(upright) < 1e-12) == in_layer
+    # Each ball inside touches twelve others, as in every closest packing.
+    inside = nx * ny * 2 + nx * 2 + 1
+    assert np.sum(problem.bodies == inside) == 12
+
+
+@pytest.mark.parametrize("spacing", [0.0, (0.1, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.1), 0.1])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("layout", ["cubic", "cannonball"])
+def test_ball_grid_contacts_are_the_pairs_that_touch(layout, order, spacing):
+    """Against all pairs of centres, read back from the lever arms."""
+    nx, ny, nz = shape = (3, 2, 4)
+    options = {"layout": layout, "spacing": spacing, "radius": 0.25, "contact_order": order}
+    problem = cs.scenarios.ball_grid(shape, **options)
+    gaps = np.broadcast_to(spacing, 3)
+    ball = np.arange(nx * ny * nz)
+    x, y, z = ball % nx, ball // nx % ny, ball // (nx * ny)
+    shift = 0.5 * (z % 2) if layout == "cannonball" else 0.0
+    height = np.sqrt(0.125) if layout == "cannonball" else 0.5
+    pitch = np.array([0.5, 0.5, height]) + gaps
+    centres = np.stack(((x + shift), (y + shift), z), axis=1) * pitch
+    distance = np.linalg.norm(centres[:, None] - centres, axis=2)
+    touching = {tuple(pair) for pair in np.argwhere(np.triu(abs(distance - 0.5) < 1e-12, 1))}
+    touching |= {(-1, low) for low in range(nx * ny)}
+    pairs = [tuple(pair) for pair in problem.bodies]
+    assert len(pairs) == len(set(pairs))
+    assert {pair if pair[0] < 0 else tuple(sorted(pair)) for pair in pairs} == touching
+    between = centres[problem.bodies[:, 1]] - centres[problem.bodies[:, 0]]
+    of_balls = problem.bodies[:, 0] >= 0
+    np.testing.assert_allclose(
+        problem.J[of_balls, 1, 0, :3], between[of_balls] / 0.5, rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("layout", ["cubic", "cannonball"])
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_both_orders_of_any_layout_hold_the_same_contacts(layout, ground):
+    def contacts(order):
+        problem = cs.scenarios.ball_grid(
+            (3, 4, 5), layout=layout, ground=ground, contact_order=order
+        )
+        pairs = np.sort(problem.bodies, axis=1)
+        by_pair = np.lexsort(pairs.T)
+        return pairs[by_pair], abs(problem.b[by_pair])
+
+    for one, other in zip(contacts("forward"), contacts("backward"), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
+def test_ball_grid_velocities():
+    """The ground's share of b is the ball's own velocity; other contacts see differences."""
+    options = {"velocity": 0.3, "gravity": 0.0, "rng": 4}
+    fixed = cs.scenarios.ball_grid(6, **options)
+    as_body = cs.scenarios.ball_grid(6, ground="body", **options)
+    np.testing.assert_array_equal(fixed.b, as_body.b)
+    on_ground = fixed.bodies[:, 0] < 0
+    assert abs(fixed.b[on_ground]).max() <= 0.3
+    assert 0.3 < abs(fixed.b[~on_ground]).max() <= 0.6
+    falling = cs.scenarios.ball_grid(6, **{**options, "gravity": 9.81})
+    at_rest = cs.scenarios.ball_grid(6)
+    np.testing.assert_allclose(falling.b, fixed.b + at_rest.b, rtol=0, atol=1e-15)
+
+
 ERRORS = [
+    ("ball_grid", {"layout": "fcc"}, ValueError, "layout is 'fcc': .*'cubic', 'cannonball'"),
+    ("ball_grid", {"spacing": (0.0, 0.1)}, ValueError, r"spacing is \(0\.0, 0\.1\): .*three gaps"),
+    ("ball_grid", {"spacing": (0, -0.1, 0)}, ValueError, r"spacing\[1\] is -0\.1"),
+    ("ball_grid", {"velocity": float("inf")}, ValueError, "velocity is inf"),
+    ("ball_pile", {"shape": (3, 0, 3)}, ValueError, r"shape is \(3, 0, 3\)"),
+    ("ball_pile", {"contact_chance": 1.5}, ValueError, r"contact_chance is 1\.5: .* from 0 to 1"),
+    ("ball_pile", {"approach": float("nan")}, ValueError, "approach is nan"),
+    ("ball_pile", {"ground": 1}, ValueError, "ground is 1: expected one of 'fixed', 'body'"),
+    ("disc_pyramid", {"layers": 0}, ValueError, "layers is 0"),
+    ("disc_pyramid", {"disc": 10}, ValueError, "disc is 10: expected a number from 0 to 9"),
+    ("disc_pyramid", {"impulse": (0, 0, 1)}, ValueError, r"impulse is \(0, 0, 1\): .* two comp"),
+    ("incline", {"angle": 90.0}, ValueError, r"angle is 90\.0: .* from 0 to 89"),
+    ("incline", {"count": 2, "mu": [0.1] * 3}, ValueError, r"mu has shape \(3,\): .*\(2,\)"),
+    ("incline", {"size": (1, 1)}, ValueError, r"size is \(1, 1\)"),
+    ("newton_cradle", {"moving": 6}, ValueError, "moving is 6: there are only 5 balls"),
+    ("newton_cradle", {"restitution": -0.1}, ValueError, r"restitution is -0\.1"),
+    ("newton_cradle", {"mass": [1, 1, 0, 1, 1]}, ValueError, r"mass\[2\] is 0\.0"),
+    ("newton_cradle", {"mass": [1, 1]}, ValueError, r"mass has shape \(2,\)"),
+    ("random", {"contacts": 0}, ValueError, "contacts is 0"),
+    ("random", {"bodies": 1}, ValueError, "bodies is 1: expected an integer above one"),
+    ("random", {"rows": 4}, ValueError, "rows is 4: expected one of 1, 2, 3"),
+    ("random", {"density": 0.0}, ValueError, r"density is 0\.0"),
+    ("random", {"redundancy": 1.0}, ValueError, r"redundancy is 1\.0"),
+    ("random", {"condition": 0.5}, ValueError, r"condition is 0\.5"),
+    ("random", {"fixed": -0.1}, ValueError, r"fixed is -0\.1"),
     ("ball_grid", {"shape": 0}, ValueError, "shape is 0: expected one or three integers"),
     ("ball_grid", {"shape": (2, 2)}, ValueError, r"shape is \(2, 2\)"),
     ("ball_grid", {"shape": (2, 2, 2.5)}, TypeError, "float"),
@@ -235,10 +334,62 @@ def test_errors_name_argument_and_value(name, options, error, message):
         cs.scenarios.get(name)(**options)
 
 
+NAMES = (
+    "ball_grid",
+    "ball_pile",
+    "box_stack",
+    "disc_pyramid",
+    "incline",
+    "newton_cradle",
+    "random",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_scenario_has_a_default_call_that_can_be_solved(name):
+    problem = cs.scenarios.get(name)()
+    assert problem.name.startswith(name)
+    assert problem.contacts > 0
+    assert cs.solve(problem, method="gauss_seidel", rtol=1e-3, max_iterations=2000).converged
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_is_documented(name):
+    function = cs.scenarios.get(name)
+    documented = re.findall(r"^ {4}(\w+)(?:, \w+)* : ", function.__doc__, re.MULTILINE)
+    assert documented == list(inspect.signature(function).parameters)
+
+
+RANDOM_SCENES = {
+    "ball_grid": {"shape": 3, "velocity": 1.0},
+    "ball_pile": {"shape": 6},
+    "random": {"condition": 10.0, "redundancy": 0.2},
+}
+
+
+@pytest.mark.parametrize("name", RANDOM_SCENES)
+def test_a_seed_makes_a_scene(name):
+    def arrays(rng):
+        problem = cs.scenarios.get(name)(**RANDOM_SCENES[name], rng=rng)
+        return [problem.J, problem.Minv, problem.b, problem.bodies]
+
+    for one, other in zip(arrays(7), arrays(np.random.default_rng(7)), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for first, second in ((7, 8), (None, None)):
+        assert not np.array_equal(arrays(first)[2], arrays(second)[2])
+
+
+def test_scenes_with_a_seed_are_those_that_take_one():
+    taken = [
+        name for name in NAMES if "rng" in inspect.signature(cs.scenarios.get(name)).parameters
+    ]
+    assert taken == sorted(RANDOM_SCENES)
+
+
 def test_names_and_get():
-    assert cs.scenarios.names() == ("ball_grid", "box_stack")
+    assert cs.scenarios.names() == NAMES
     assert cs.scenarios.get("ball_grid") is cs.scenarios.ball_grid
-    with pytest.raises(ValueError, match="unknown scenario 'pile': expected one of ball_grid, box"):
+    with pytest.raises(ValueError, match="unknown scenario 'pile': expected one of ball_grid, b"):
         cs.scenarios.get("pile")
 
 

@@ -1,0 +1,145 @@
+"""Static against kinetic friction.
+
+Which coefficient holds is decided per contact before a solve and frozen in it (mathematics, section
+2): deciding inside the prox would make the solution depend on the factors R. `choose_friction`
+decides by the velocities before the step, `solve_static_kinetic` by what the contacts do in the
+solution, pass after pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ._arrays import read_only, real_array, spread
+from .problem import Problem
+from .result import Result
+from .solver import Solver
+
+__all__ = ["choose_friction", "solve_static_kinetic"]
+
+
+def choose_friction(
+    mu_static: Any, mu_kinetic: Any, tangential_velocity: Any, threshold: float
+) -> np.ndarray:
+    """Return the friction coefficient of each contact by how fast it slides.
+
+    Parameters
+    ----------
+    mu_static, mu_kinetic
+        Coefficients of contacts that stick and that slide: a number or ``(K,)``; the kinetic one
+        is not the larger.
+    tangential_velocity
+        Sliding velocities before the step [m/s], ``(K,)`` or ``(K, tangents)``.
+    threshold
+        Contacts slide when they are faster than this [m/s], 0 or more.
+
+    Returns
+    -------
+    ndarray, shape (K,)
+        ``mu_kinetic`` where the contact slides, ``mu_static`` elsewhere.
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape, or coefficients that are negative or in the wrong order.
+
+    Examples
+    --------
+    >>> choose_friction(0.6, 0.4, [[0.0, 0.0], [0.3, -0.1]], threshold=1e-3)
+    array([0.6, 0.4])
+    """
+    velocity = real_array("tangential_velocity", tangential_velocity)
+    if velocity.ndim not in (1, 2):
+        raise ValueError(
+            f"tangential_velocity has shape {velocity.shape}: (K,) or (K, tangents) is needed"
+        )
+    if not threshold >= 0:
+        raise ValueError(f"threshold is {threshold}: a velocity of 0 or more is needed")
+    static, kinetic = _coefficients(mu_static, mu_kinetic, len(velocity))
+    speed = np.abs(velocity) if velocity.ndim == 1 else np.linalg.norm(velocity, axis=1)
+    return np.where(speed > threshold, kinetic, static)
+
+
+def solve_static_kinetic(
+    problem: Problem, mu_static: Any, mu_kinetic: Any, *, passes: int = 10, **options: Any
+) -> Result:
+    """Solve with static friction where contacts stick and kinetic friction where they slide.
+
+    The first pass takes the static coefficient everywhere. Each later one takes the kinetic
+    coefficient for the contacts that slid in the pass before and the static one for the others,
+    starting from its impulses, until no contact changes.
+
+    Parameters
+    ----------
+    problem
+        A problem with friction; its own coefficients are not used.
+    mu_static, mu_kinetic
+        A number or ``(K,)``; the kinetic one is not the larger.
+    passes
+        Solves at most.
+    **options
+        As for `contactsolve.solve`.
+
+    Returns
+    -------
+    Result
+        Of the last pass. ``info["static_kinetic"]`` tells ``passes``, ``settled`` (whether the last
+        pass changed no contact), ``changed`` (how many it did), ``iterations`` and ``time`` of all
+        passes, and ``mu``, the coefficients it was solved with. Contacts can go on changing for
+        ever; the message says so.
+
+    Raises
+    ------
+    ValueError
+        For a problem without friction, coefficients that are negative or in the wrong order, or
+        fewer than one pass.
+    """
+    if passes < 1:
+        raise ValueError(f"passes is {passes}: at least 1 is needed")
+    static, kinetic = _coefficients(mu_static, mu_kinetic, problem.contacts)
+    own = {name: options.pop(name) for name in ("callback", "progress") if name in options}
+    initial: Any = options.pop("initial", None)
+    solver = Solver(problem, **options)
+    mu, iterations, seconds = static, 0, 0.0
+    for number in range(1, passes + 1):
+        result = solver.solve(mu=mu, initial=initial, **own)
+        iterations, seconds = iterations + result.iterations, seconds + result.time
+        wanted = np.where(result.active == "slide", kinetic, static)
+        changed = int(np.count_nonzero(wanted != mu))
+        if not changed or result.status == "stopped" or number == passes:
+            break
+        mu, initial = wanted, result
+    told = {
+        "passes": number,
+        "settled": not changed,
+        "changed": changed,
+        "iterations": iterations,
+        "time": seconds,
+        "mu": read_only(mu.copy()),
+    }
+    if changed:
+        ending = f"{changed} contacts still change between sticking and sliding"
+    else:
+        ending = "no contact changes between sticking and sliding"
+    return replace(
+        result,
+        info={**result.info, "static_kinetic": told},
+        message=f"{result.message}; pass {number} of at most {passes}: {ending}",
+    )
+
+
+def _coefficients(mu_static: Any, mu_kinetic: Any, contacts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Both coefficients of each contact, checked."""
+    static = spread("mu_static", real_array("mu_static", mu_static), (contacts,))
+    kinetic = spread("mu_kinetic", real_array("mu_kinetic", mu_kinetic), (contacts,))
+    wrong = np.flatnonzero(~((kinetic >= 0) & (kinetic <= static) & np.isfinite(static)))
+    if len(wrong):
+        k = wrong[0]
+        raise ValueError(
+            f"mu_static[{k}] is {static[k]:g} and mu_kinetic[{k}] is {kinetic[k]:g}: "
+            f"0 <= mu_kinetic <= mu_static is needed"
+        )
+    return static, kinetic

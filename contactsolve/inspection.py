@@ -1,0 +1,190 @@
+"""A result seen contact by contact: what each does, how wrong it is, what work it did."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+
+if TYPE_CHECKING:
+    from .result import Result
+
+__all__ = ["Check", "Energy", "activity", "check", "energy"]
+
+# As the C library numbers them (cs_activity).
+_ACTIVITIES = np.array(["open", "stick", "slide", "free", "low", "high"])
+
+# Impulses below a part of their scale count as none: this many times the scaled natural map of the
+# result, because an iteration is a few of its steps away from where it goes, within limits.
+_STEPS_AWAY, _EXACT, _ROUGH = 10.0, 1e-12, 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """The worst contacts of a result, the worst first.
+
+    Attributes
+    ----------
+    contact
+        Their numbers.
+    gap_velocity
+        ξ_n [m/s]; below zero they approach. NaN for blocks that are no contacts.
+    cone_violation
+        Largest distance of a coupled set's impulse from the set [N s].
+    natural_map, natural_map_scaled
+        Distance of the impulses from their prox step [N s], and over the set's own scale [1], by
+        which the contacts are sorted.
+    activity
+        What each does, as in `Result.active`; for other blocks one word a row, joined by spaces.
+    total
+        The number of contacts in the result.
+    """
+
+    contact: np.ndarray
+    gap_velocity: np.ndarray
+    cone_violation: np.ndarray
+    natural_map: np.ndarray
+    natural_map_scaled: np.ndarray
+    activity: tuple[str, ...]
+    total: int
+
+    def __len__(self) -> int:
+        return len(self.contact)
+
+    def _table(self) -> list[tuple[str, ...]]:
+        head = ("contact", "gap velocity", "cone violation", "natural map", "scaled", "activity")
+        numbers = (
+            self.gap_velocity,
+            self.cone_violation,
+            self.natural_map,
+            self.natural_map_scaled,
+        )
+        rows = [
+            (str(contact), *("-" if np.isnan(x) else f"{x:.3e}" for x in values), activity)
+            for contact, activity, *values in zip(
+                self.contact.tolist(), self.activity, *numbers, strict=True
+            )
+        ]
+        return [head, ("", "[m/s]", "[N s]", "[N s]", "[1]", ""), *rows]
+
+    def __repr__(self) -> str:
+        table = self._table()
+        widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
+        return "\n".join([f"Check(the worst {len(self)} of {self.total} contacts)", *lines])
+
+    def _repr_html_(self) -> str:
+        head, units, *rows = self._table()
+        names = "".join(
+            f"<th>{html.escape(f'{name} {unit}'.strip())}</th>"
+            for name, unit in zip(head, units, strict=True)
+        )
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in rows
+        )
+        return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Work and energies of one step [J].
+
+    Attributes
+    ----------
+    contact_work
+        ½ λᵀ(b + ξ), the work of the contact impulses on the velocities ½(b + ξ). It is the change
+        of kinetic energy where b holds nothing but the contacts' velocities without impulses:
+        neither restitution nor stabilisation, and no compliance in A.
+    before, without_contact, after
+        Kinetic energies of the bodies before the step, after the external impulses alone, and
+        after the step; None where the problem was not built from a state.
+    """
+
+    contact_work: float
+    before: float | None = None
+    without_contact: float | None = None
+    after: float | None = None
+
+
+def activity(result: Result) -> Any:
+    """Return what each contact does, or each row of other blocks; see `Result.active`."""
+    codes, *_ = _inspect(result)
+    groups = _by_group(result, _ACTIVITIES[codes])
+    words = [group[:, 0] if contact else group for contact, group in groups]
+    return words if result.problem.grouped else words[0]
+
+
+def _by_group(result: Result, values: np.ndarray) -> list[tuple[bool, np.ndarray]]:
+    """Values of all rows as ``(K, m)`` of each group, and whether the group holds contacts."""
+    problem = result.problem
+    parts = problem.split(values)
+    sets = problem.sets
+    if not problem.grouped:
+        parts, sets = [parts], [sets]
+    known = _core.contact_sets()
+    return [(one.name in known, part) for one, part in zip(sets, parts, strict=True)]
+
+
+def check(result: Result, count: int) -> Check:
+    """Return the `count` worst contacts; see `Result.check`."""
+    codes, natural_map, scaled, infeasibility = _inspect(result)
+    worst = np.argsort(-scaled, kind="stable")[: max(0, count)]
+    words, gaps = [], []
+    xi = result.problem.join("residual_velocities", result.residual_velocities)
+    for contact, group in _by_group(result, _ACTIVITIES[codes]):
+        words += [row[0] if contact else " ".join(row) for row in group]
+    for contact, group in _by_group(result, xi):
+        gaps.append(group[:, 0] if contact else np.full(len(group), np.nan))
+    return Check(
+        contact=worst,
+        gap_velocity=np.concatenate(gaps)[worst] if gaps else np.zeros(0),
+        cone_violation=infeasibility[worst],
+        natural_map=natural_map[worst],
+        natural_map_scaled=scaled[worst],
+        activity=tuple(words[k] for k in worst),
+        total=result.problem.contacts,
+    )
+
+
+def _inspect(result: Result) -> tuple[np.ndarray, ...]:
+    reached = _STEPS_AWAY * result.natural_map_scaled
+    tolerance = min(max(reached, _EXACT), _ROUGH) if np.isfinite(reached) else _ROUGH
+    b = _b(result)
+    return _core.inspect(
+        result.problem._core,
+        result.problem.join("impulses", result.impulses),
+        result.problem.join("residual_velocities", result.residual_velocities),
+        result._parameters,
+        float(np.max(np.abs(b), initial=0.0)),
+        tolerance,
+    )
+
+
+def _b(result: Result) -> np.ndarray:
+    """The b that was solved with."""
+    return result.problem.join("b", result.problem.b if result._b is None else result._b)
+
+
+def energy(result: Result) -> Energy:
+    """Return the work of the contact impulses and, where known, kinetic energies."""
+    problem = result.problem
+    xi = problem.join("residual_velocities", result.residual_velocities)
+    work = 0.5 * float(problem.join("impulses", result.impulses) @ (_b(result) + xi))
+    return Energy(work, *_kinetic_energies(result))
+
+
+def _kinetic_energies(result: Result) -> tuple[float, ...]:
+    """Kinetic energies before, without contact and after, of a problem that knows its state."""
+    problem, state = result.problem, result.problem.state
+    if state is None:
+        return ()
+    after = state.free_velocity + result.body_velocity_change
+    return tuple(problem.kinetic_energy(u) for u in (state.velocity, state.free_velocity, after))

@@ -1,0 +1,163 @@
+/* A V = V T + beta v e^T with V^T V = 1: the eigenvalues of the small tridiagonal T approach the
+ * extreme ones of A first, and |beta e^T s| bounds the error of a Ritz value with vector s.
+ * (Golub, Van Loan: Matrix Computations, chapter 10) */
+#include "linalg/lanczos.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct lanczos {
+    int64_t n;
+    int size;      /* of T */
+    double *basis; /* (size + 1, n) */
+    double alpha[CS_LANCZOS_STEPS], beta[CS_LANCZOS_STEPS];
+} lanczos;
+
+static double dot(int64_t n, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+static void add_multiple(int64_t n, double factor, const double *x, double *y)
+{
+    for (int64_t i = 0; i < n; i++) y[i] += factor * x[i];
+}
+
+/* Number of eigenvalues of T below x: negative pivots of T - x (Sturm). */
+static int count_below(const lanczos *l, double x, double tiny)
+{
+    int count = 0;
+    double pivot = 1;
+    for (int i = 0; i < l->size; i++) {
+        double off = i ? l->beta[i - 1] : 0;
+        pivot = l->alpha[i] - x - off * off / pivot;
+        if (fabs(pivot) < tiny) pivot = -tiny;
+        count += pivot < 0;
+    }
+    return count;
+}
+
+/* The eigenvalue of T with `below` others under it, by bisection to rounding. */
+static double eigenvalue(const lanczos *l, int below)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < l->size; i++) {
+        double radius = (i ? l->beta[i - 1] : 0) + (i + 1 < l->size ? l->beta[i] : 0);
+        low = fmin(low, l->alpha[i] - radius);
+        high = fmax(high, l->alpha[i] + radius);
+    }
+    double size = fmax(fabs(low), fabs(high)), tiny = DBL_MIN + DBL_EPSILON * DBL_EPSILON * size;
+    while (high - low > 2 * DBL_EPSILON * size) {
+        double middle = low + 0.5 * (high - low);
+        if (middle <= low || middle >= high) break;
+        if (count_below(l, middle, tiny) > below) high = middle;
+        else low = middle;
+    }
+    return low + 0.5 * (high - low);
+}
+
+/* Last entry of the normalised eigenvector of T for `value`: two steps of inverse iteration, by
+ * elimination with row exchanges. */
+static double last_entry(const lanczos *l, double value)
+{
+    int n = l->size;
+    double x[CS_LANCZOS_STEPS], size = fabs(value);
+    for (int i = 0; i < n; i++) {
+        x[i] = 1;
+        size = fmax(size, fabs(l->alpha[i]));
+    }
+    for (int round = 0; round < 2; round++) {
+        double a[CS_LANCZOS_STEPS], b[CS_LANCZOS_STEPS] = {0}, c[CS_LANCZOS_STEPS] = {0};
+        double norm = 0;
+        for (int i = 0; i < n; i++) {
+            a[i] = l->alpha[i] - value;
+            b[i] = i + 1 < n ? l->beta[i] : 0;
+        }
+        for (int i = 0; i + 1 < n; i++) {
+            double below = l->beta[i];
+            if (fabs(below) > fabs(a[i])) { /* exchange rows i and i + 1 */
+                double factor = a[i] / below, next = a[i + 1], swap = x[i];
+                a[i] = below;
+                a[i + 1] = b[i] - factor * next;
+                c[i] = b[i + 1];
+                b[i] = next;
+                b[i + 1] = -factor * c[i];
+                x[i] = x[i + 1];
+                x[i + 1] = swap - factor * x[i];
+            } else if (a[i] != 0) {
+                double factor = below / a[i];
+                a[i + 1] -= factor * b[i];
+                x[i + 1] -= factor * x[i];
+            }
+        }
+        for (int i = n - 1; i >= 0; i--) {
+            double sum = x[i];
+            if (i + 1 < n) sum -= b[i] * x[i + 1];
+            if (i + 2 < n) sum -= c[i] * x[i + 2];
+            double pivot = fabs(a[i]) > DBL_EPSILON * size ? a[i] : DBL_EPSILON * size + DBL_MIN;
+            x[i] = sum / pivot;
+            norm += x[i] * x[i];
+        }
+        for (int i = 0; i < n; i++) x[i] /= sqrt(norm);
+    }
+    return fabs(x[n - 1]);
+}
+
+static void measure(const lanczos *l, double beta, cs_spectrum *spectrum)
+{
+    spectrum->steps = l->size;
+    spectrum->smallest = eigenvalue(l, 0);
+    spectrum->largest = eigenvalue(l, l->size - 1);
+    spectrum->smallest_error = beta * last_entry(l, spectrum->smallest);
+    spectrum->largest_error = beta * last_entry(l, spectrum->largest);
+}
+
+static int is_enough(const cs_spectrum *spectrum)
+{
+    return spectrum->largest_error <= CS_LANCZOS_LARGEST * spectrum->largest &&
+           spectrum->smallest_error <= CS_LANCZOS_SMALLEST * spectrum->smallest;
+}
+
+/* One product more: alpha and the next basis vector. Returns beta. */
+static double extend(lanczos *l, cs_product product, void *context)
+{
+    int k = l->size++;
+    double *v = l->basis + k * l->n, *next = v + l->n;
+    product(context, v, next);
+    l->alpha[k] = dot(l->n, v, next);
+    for (int twice = 0; twice < 2; twice++) /* once loses digits, twice is enough (Kahan) */
+        for (int i = 0; i <= k; i++) {
+            const double *earlier = l->basis + i * l->n;
+            add_multiple(l->n, -dot(l->n, earlier, next), earlier, next);
+        }
+    double beta = sqrt(dot(l->n, next, next));
+    l->beta[k] = beta;
+    return beta;
+}
+
+int cs_lanczos(int64_t n, cs_product product, void *context, double *start, cs_spectrum *spectrum)
+{
+    *spectrum = (cs_spectrum){0};
+    double norm = sqrt(dot(n, start, start));
+    if (!(norm > 0)) return 0;
+    int64_t steps = n < CS_LANCZOS_STEPS ? n : CS_LANCZOS_STEPS;
+    lanczos l = {.n = n, .basis = cs_allocate((steps + 1) * n, sizeof(double))};
+    if (!l.basis) return -1;
+    for (int64_t i = 0; i < n; i++) l.basis[i] = start[i] / norm;
+    double scale = 0;
+    while (l.size < steps) {
+        double beta = extend(&l, product, context);
+        scale = fmax(scale, fmax(fabs(l.alpha[l.size - 1]), beta));
+        int complete = !(beta > 64 * DBL_EPSILON * scale); /* the subspace is invariant */
+        if (complete) beta = 0;
+        if (complete || l.size == steps || l.size % 8 == 0) measure(&l, beta, spectrum);
+        if (complete || (l.size % 8 == 0 && is_enough(spectrum))) break;
+        double *next = l.basis + l.size * n;
+        for (int64_t i = 0; i < n; i++) next[i] /= beta;
+    }
+    cs_release(l.basis);
+    return 0;
+}

@@ -1,0 +1,72 @@
+/* _core.inspect: a state seen contact by contact. */
+#include "python/core.h"
+
+static PyObject *new_bytes(int64_t count)
+{
+    npy_intp length = (npy_intp)count;
+    return PyArray_SimpleNew(1, &length, NPY_UINT8);
+}
+
+static int wrong_length(PyArrayObject *array, const char *name, int64_t wanted)
+{
+    if ((int64_t)PyArray_SIZE(array) == wanted) return 0;
+    PyErr_Format(PyExc_ValueError, "%s has %zd entries; the problem needs %lld", name,
+                 (Py_ssize_t)PyArray_SIZE(array), (long long)wanted);
+    return 1;
+}
+
+/* The four arrays of an inspection, a new tuple. */
+static PyObject *inspect(const cs_problem *problem, PyArrayObject *impulses, PyArrayObject *xi,
+                         PyArrayObject *parameters, double largest_b, double tolerance)
+{
+    PyObject *activity = new_bytes(problem->rows), *answer = NULL;
+    PyObject *map = new_doubles(NULL, problem->blocks);
+    PyObject *scaled = new_doubles(NULL, problem->blocks);
+    PyObject *infeasibility = new_doubles(NULL, problem->blocks);
+    if (!activity || !map || !scaled || !infeasibility) goto out;
+    cs_inspection inspection = {
+        .activity = PyArray_DATA((PyArrayObject *)activity),
+        .natural_map = PyArray_DATA((PyArrayObject *)map),
+        .natural_map_scaled = PyArray_DATA((PyArrayObject *)scaled),
+        .infeasibility = PyArray_DATA((PyArrayObject *)infeasibility),
+    };
+    cs_error error = {0};
+    cs_status status = cs_problem_inspect(problem, PyArray_DATA(impulses), PyArray_DATA(xi),
+                                          parameters ? PyArray_DATA(parameters) : NULL, largest_b,
+                                          tolerance, &inspection, &error);
+    if (status) raise_error(&error);
+    else answer = PyTuple_Pack(4, activity, map, scaled, infeasibility);
+out:
+    Py_XDECREF(activity);
+    Py_XDECREF(map);
+    Py_XDECREF(scaled);
+    Py_XDECREF(infeasibility);
+    return answer;
+}
+
+PyObject *core_inspect(PyObject *module, PyObject *args)
+{
+    core_state *state = PyModule_GetState(module);
+    PyObject *owner, *impulses_value, *xi_value, *parameters_value, *answer = NULL;
+    PyArrayObject *impulses = NULL, *xi = NULL, *parameters = NULL;
+    double largest_b, tolerance;
+    if (!PyArg_ParseTuple(args, "O!OOOdd:inspect", state->problem_type, &owner, &impulses_value,
+                          &xi_value, &parameters_value, &largest_b, &tolerance))
+        return NULL;
+    const cs_problem *problem = ((problem_object *)owner)->problem;
+    impulses = double_array(impulses_value, "impulses");
+    xi = double_array(xi_value, "residual_velocities");
+    if (!impulses || !xi) goto out;
+    if (wrong_length(impulses, "impulses", problem->rows)) goto out;
+    if (wrong_length(xi, "residual_velocities", problem->rows)) goto out;
+    if (parameters_value != Py_None) {
+        parameters = double_array(parameters_value, "parameters");
+        if (!parameters || wrong_length(parameters, "parameters", problem->parameters)) goto out;
+    }
+    answer = inspect(problem, impulses, xi, parameters, largest_b, tolerance);
+out:
+    Py_XDECREF(impulses);
+    Py_XDECREF(xi);
+    Py_XDECREF(parameters);
+    return answer;
+}

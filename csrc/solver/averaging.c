@@ -1,0 +1,52 @@
+/* averaging="adjacent": each block's omega is 1 over the number of adjacent contacts, 1 where there
+ * are none (S4). Adjacent are the contacts that share a moving body, or the other blocks in a row of
+ * a given A. */
+#include "core/error.h"
+#include "problem/adjacency.h"
+#include "solver/method.h"
+
+/* Contacts beside `block` on its moving bodies, each counted once. */
+static int64_t count_adjacent(const cs_adjacency *adjacency, int64_t block, int64_t *seen)
+{
+    int64_t count = 0;
+    seen[block] = block + 1;
+    for (int side = 0; side < 2; side++) {
+        int64_t body = adjacency->body[2 * block + side];
+        if (body < 0) continue;
+        for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
+            int64_t other = adjacency->entry[e] / 2;
+            count += seen[other] != block + 1;
+            seen[other] = block + 1;
+        }
+    }
+    return count;
+}
+
+static int64_t count_in_row(const cs_block_matrix *matrix, int64_t block)
+{
+    int64_t count = 0;
+    for (int64_t e = matrix->start[block]; e < matrix->start[block + 1]; e++)
+        count += matrix->column[e] != block;
+    return count;
+}
+
+cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error)
+{
+    cs_arena scratch = {0};
+    cs_adjacency adjacency;
+    cs_status status = CS_OK;
+    int64_t *seen = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
+    if (!seen) {
+        status = cs_fail(error, CS_NO_MEMORY, "out of memory for counting adjacent contacts");
+        goto out;
+    }
+    if (!problem->matrix) status = cs_adjacency_build(problem, &scratch, 0, &adjacency, error);
+    for (int64_t block = 0; block < problem->blocks && !status; block++) {
+        int64_t count = problem->matrix ? count_in_row(problem->matrix, block)
+                                        : count_adjacent(&adjacency, block, seen);
+        weight[block] = count ? 1 / (double)count : 1;
+    }
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}

@@ -1,0 +1,97 @@
+/* r_factor="global": one r for all rows from the extreme eigenvalues of A (mathematics, section 3),
+ *
+ *     r = 2 / (alpha_min + alpha_max),   or 1.9 / alpha_max where A is singular.
+ *
+ * alpha_max is the largest Ritz value plus its error, so that it is hardly ever too small, which
+ * would let the iteration diverge. alpha_min counts as found where its error is small against it and
+ * it stands clear of rounding; otherwise A is taken for singular, which is never far off: alpha_min
+ * is then small. */
+#include "core/error.h"
+#include "solver/method.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SINGULAR 1e-10     /* alpha_min over alpha_max: below it A is singular to rounding */
+#define SMALLEST_FOUND 0.1 /* relative error at which alpha_min is believed */
+#define SINGULAR_FACTOR 1.9
+
+typedef struct product {
+    const cs_problem *problem;
+    double *zero, *velocity; /* (rows), (velocities) */
+} product;
+
+/* y += 1/2 (A + A^T) x for a given A, which may be slightly unsymmetric. */
+static void multiply_symmetric(const cs_problem *problem, const double *x, double *y)
+{
+    const cs_block_matrix *matrix = problem->matrix;
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        int rows = cs_block_group_of(problem, k)->rows;
+        int64_t row = cs_block_row(problem, k);
+        const double *value = matrix->value + matrix->first[k];
+        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
+            int columns = cs_block_group_of(problem, matrix->column[e])->rows;
+            int64_t column = cs_block_row(problem, matrix->column[e]);
+            for (int i = 0; i < rows; i++)
+                for (int j = 0; j < columns; j++, value++) {
+                    y[row + i] += 0.5 * *value * x[column + j];
+                    y[column + j] += 0.5 * *value * x[row + i];
+                }
+        }
+    }
+}
+
+static void multiply(void *context, const double *x, double *y)
+{
+    product *p = context;
+    if (!p->problem->matrix) {
+        cs_residual_velocity(p->problem, x, p->zero, p->velocity, y);
+        return;
+    }
+    memset(y, 0, sizeof(double) * (size_t)p->problem->rows);
+    multiply_symmetric(p->problem, x, y);
+}
+
+/* A start that has a part along every eigenvector: fixed pseudo-random numbers, zero where no
+ * impulse moves anything, so that immovable blocks do not make A singular. */
+static void choose_start(const cs_problem *problem, const double *rho, double *start)
+{
+    uint64_t state = 1;
+    for (int64_t i = 0; i < problem->rows; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        double number = (double)(state >> 11) / 9007199254740992.0 - 0.5;
+        start[i] = rho[i] > 0 ? number : 0;
+    }
+}
+
+double cs_global_value(const cs_spectrum *spectrum)
+{
+    double largest = spectrum->largest + spectrum->largest_error;
+    double smallest = spectrum->smallest;
+    if (!(largest > 0)) return 0;
+    int regular =
+        smallest > SINGULAR * largest && spectrum->smallest_error <= SMALLEST_FOUND * smallest;
+    return regular ? 2 / (smallest + largest) : SINGULAR_FACTOR / largest;
+}
+
+cs_status cs_global_factor(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_arena scratch = {0};
+    product p = {
+        .problem = problem,
+        .zero = cs_arena_take(&scratch, problem->rows, sizeof(double)),
+        .velocity = cs_arena_take(&scratch, problem->velocities, sizeof(double)),
+    };
+    double *start = cs_arena_take(&scratch, problem->rows, sizeof(double));
+    cs_status status = CS_OK;
+    if (start) choose_start(problem, solver->rho, start);
+    if (!p.zero || !p.velocity || !start ||
+        cs_lanczos(problem->rows, multiply, &p, start, &solver->spectrum))
+        status = cs_fail(error, CS_NO_MEMORY, "out of memory for the eigenvalues of A");
+    double r = cs_global_value(&solver->spectrum);
+    for (int64_t i = 0; i < problem->rows; i++)
+        solver->r[i] = solver->rho[i] > 0 ? r * solver->options.relaxation : 0;
+    cs_arena_clear(&scratch);
+    return status;
+}

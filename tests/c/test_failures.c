@@ -1,0 +1,172 @@
+/* Every allocation fails once: each time the call says so, and nothing is left behind.
+ *
+ * Arenas serve small requests from one block, so that a long chain, whose requests have a block
+ * each, is run beside the scene of several groups. */
+#include "core/memory.h"
+#include "scene.h"
+
+static scene s;
+
+enum { CHAIN = 1200, LIMIT = 500 };
+
+typedef cs_status (*action)(const cs_options *options, cs_error *error);
+
+/* A solver for `problem`, made, run twice and destroyed. */
+static cs_status solve(const cs_problem *problem, const cs_options *options, cs_error *error)
+{
+    cs_solver *solver = NULL;
+    cs_result result = {0};
+    cs_status status = cs_solver_create(&solver, problem, options, NULL, error);
+    CHECK(!status == (solver != NULL));
+    for (int i = 0; i < 2 && !status; i++)
+        status = cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, error);
+    cs_solver_destroy(solver);
+    return status;
+}
+
+static cs_status solve_scene(const cs_options *options, cs_error *error)
+{
+    cs_problem *problem = NULL;
+    cs_status status = scene_create(&s, &problem, error);
+    if (!status) status = solve(problem, options, error);
+    cs_problem_destroy(problem);
+    return status;
+}
+
+static cs_status solve_chain(const cs_options *options, cs_error *error)
+{
+    cs_problem *problem = NULL;
+    cs_status status = chain_create(CHAIN, &problem, error);
+    if (!status) status = solve(problem, options, error);
+    cs_problem_destroy(problem);
+    return status;
+}
+
+/* A given tridiagonal matrix. */
+static cs_status solve_given(const cs_options *options, cs_error *error)
+{
+    static int64_t start[CHAIN + 1], column[3 * CHAIN];
+    static double value[3 * CHAIN], b[CHAIN];
+    int64_t count = 0;
+    for (int64_t i = 0; i < CHAIN; i++) {
+        for (int64_t j = i ? i - 1 : 0; j <= i + 1 && j < CHAIN; j++, count++) {
+            column[count] = j;
+            value[count] = i == j ? 2 : -1;
+        }
+        start[i + 1] = count;
+        b[i] = -1;
+    }
+    cs_csr matrix = {CHAIN, start, column, value};
+    cs_blocks blocks = {.count = CHAIN, .rows = 1, .b = b, .set = "half_line"};
+    cs_problem *problem = NULL;
+    cs_status status = cs_problem_create(&problem, error);
+    if (!status) status = cs_problem_add_blocks(problem, &blocks, error);
+    if (!status) status = cs_problem_set_matrix(problem, &matrix, error);
+    if (!status) status = solve(problem, options, error);
+    cs_problem_destroy(problem);
+    return status;
+}
+
+/* Whether the failure still lies ahead: then it hits one of the allocations made here. */
+static int failure_is_pending(int successes)
+{
+    int pending = 0;
+    for (int i = 0; i <= successes && !pending; i++) {
+        void *probe = cs_allocate(1, 1);
+        pending = probe == NULL;
+        cs_release(probe);
+    }
+    cs_memory_fail_after(-1);
+    return pending;
+}
+
+static void fail_everywhere(action act, const cs_options *options)
+{
+    int64_t live = cs_memory_live();
+    for (int successes = 0; successes < LIMIT; successes++) {
+        cs_error error = {0};
+        cs_memory_fail_after(successes);
+        cs_status status = act(options, &error);
+        int pending = failure_is_pending(successes);
+        CHECK(cs_memory_live() == live);
+        if (pending) {
+            CHECK_STATUS(status, CS_OK, &error);
+            CHECK(successes > 5); /* all of them have failed, and there were some */
+            return;
+        }
+        CHECK_STATUS(status, CS_NO_MEMORY, &error);
+        CHECK(error.status == status && (!status || strstr(error.message, "out of memory")));
+    }
+    CHECK(!"more allocations than LIMIT");
+}
+
+static void fail_for_each_scheme(const char *const *schemes, action act)
+{
+    for (int i = 0; schemes[i]; i++)
+        for (int narrow = 0; narrow < 2; narrow++) {
+            cs_options options = cs_options_default();
+            options.max_iterations = 3;
+            options.scheme = schemes[i];
+            options.method = narrow ? "jacobi" : "gauss_seidel";
+            options.dtype = narrow ? "float32" : "float64";
+            options.order = narrow ? "random" : "natural";
+            fail_everywhere(act, &options);
+        }
+}
+
+/* A solver whose history could not grow works in its next solve. */
+static void a_solver_survives_a_failed_solve(void)
+{
+    double first[SCENE_ROWS], again[SCENE_ROWS];
+    cs_problem *problem;
+    cs_solver *solver = NULL;
+    cs_error error;
+    cs_options options = cs_options_default();
+    CHECK_STATUS(scene_create(&s, &problem, &error), CS_OK, &error);
+    CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
+    cs_result result = {.impulses = first};
+    cs_memory_fail_after(0);
+    CHECK(cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error) == CS_NO_MEMORY);
+    CHECK(cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error) == CS_OK);
+    result.impulses = again;
+    CHECK(cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error) == CS_OK);
+    CHECK(memcmp(first, again, sizeof first) == 0);
+    cs_solver_destroy(solver);
+    cs_problem_destroy(problem);
+}
+
+/* Beyond 4096 rows the history grows in the middle of a solve. */
+static void a_long_history_may_fail_to_grow(void)
+{
+    int64_t live = cs_memory_live();
+    cs_problem *problem;
+    cs_solver *solver = NULL;
+    cs_error error;
+    cs_options options = cs_options_default();
+    options.rtol = options.atol = NAN;
+    options.max_iterations = 20000;
+    CHECK_STATUS(chain_create(2, &problem, &error), CS_OK, &error);
+    CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
+    cs_result result = {0};
+    for (int successes = 0; successes < 4; successes++) {
+        cs_memory_fail_after(successes);
+        cs_status status = cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error);
+        int pending = failure_is_pending(successes);
+        CHECK(status == (pending ? CS_OK : CS_NO_MEMORY));
+        if (pending) CHECK(result.history_rows == options.max_iterations + 1);
+    }
+    cs_solver_destroy(solver);
+    cs_problem_destroy(problem);
+    CHECK(cs_memory_live() == live);
+}
+
+int main(void)
+{
+    scene_make(&s);
+    fail_for_each_scheme((const char *const[]){"matrix", "factorized", "auto", NULL}, solve_scene);
+    fail_for_each_scheme((const char *const[]){"matrix", "factorized", "auto", NULL}, solve_chain);
+    fail_for_each_scheme((const char *const[]){"matrix", "auto", NULL}, solve_given);
+    a_solver_survives_a_failed_solve();
+    a_long_history_may_fail_to_grow();
+    return test_result();
+}

@@ -1,0 +1,256 @@
+/* The sets: each prox is the projection onto its set, found here by comparing with sampled points.
+ *
+ * p is the projection of z onto a convex set C exactly when p is in C and (z - p).(y - p) <= 0 for
+ * every y in C. Friction is two projections: the normal impulse onto the half-line, then the
+ * tangential impulse onto the disc that it leaves. */
+#include "prox/prox.h"
+#include "testing.h"
+
+#include <float.h>
+#include <string.h>
+
+enum { SAMPLES = 400 };
+
+/* Whether no sampled point lies on z's side of the plane through p. */
+static int is_projection(int n, const double *z, const double *p, double (*points)[CS_MAX_ROWS])
+{
+    double size = 0;
+    for (int i = 0; i < n; i++) size = fmax(size, fmax(fabs(z[i]), fabs(p[i])));
+    for (int s = 0; s < SAMPLES; s++) {
+        double product = 0, distance = size;
+        for (int i = 0; i < n; i++) {
+            product += (z[i] - p[i]) * (points[s][i] - p[i]);
+            distance = fmax(distance, fabs(points[s][i]));
+        }
+        if (!(product <= 16 * DBL_EPSILON * size * distance)) return 0;
+    }
+    return 1;
+}
+
+static double anywhere(uint64_t *random) { return 10 * test_random(random); }
+
+/* ---- box, half-line, free -------------------------------------------------------------------- */
+
+/* A point of the box: corners, edges and inside. */
+static void sample_box(int rows, const double *bounds, uint64_t *random, double *point)
+{
+    for (int i = 0; i < rows; i++) {
+        double lo = fmax(bounds[i], -1e3), hi = fmin(bounds[rows + i], 1e3);
+        double u = test_random(random);
+        point[i] = u < -0.3 ? lo : u > 0.3 ? hi : lo + (hi - lo) * (u + 0.3) / 0.6;
+    }
+}
+
+static void box_is_a_projection(void)
+{
+    const cs_set *set = cs_set_find("box");
+    static double points[SAMPLES][CS_MAX_ROWS];
+    uint64_t random = 3;
+    for (int round = 0; round < 60; round++) {
+        int rows = round % CS_MAX_ROWS + 1;
+        double bounds[2 * CS_MAX_ROWS], z[CS_MAX_ROWS], p[CS_MAX_ROWS];
+        for (int i = 0; i < rows; i++) {
+            double a = anywhere(&random), b = anywhere(&random);
+            bounds[i] = round % 5 == 1 ? -INFINITY : fmin(a, b);
+            bounds[rows + i] = round % 7 == 2 ? INFINITY : fmax(a, b);
+            if (round % 9 == 3) bounds[i] = bounds[rows + i] = a; /* a single point */
+            z[i] = p[i] = anywhere(&random);
+        }
+        set->prox_f64(rows, p, bounds, NULL);
+        for (int i = 0; i < rows; i++) CHECK(p[i] >= bounds[i] && p[i] <= bounds[rows + i]);
+        for (int s = 0; s < SAMPLES; s++) sample_box(rows, bounds, &random, points[s]);
+        CHECK(is_projection(rows, z, p, points));
+    }
+}
+
+static void half_line_is_a_projection(void)
+{
+    const cs_set *set = cs_set_find("half_line");
+    static double points[SAMPLES][CS_MAX_ROWS]; /* rows behind the first stay zero */
+    uint64_t random = 5;
+    for (int s = 1; s < SAMPLES; s++) points[s][0] = fabs(anywhere(&random));
+    for (int round = 0; round < 60; round++) {
+        int rows = round % CS_MAX_ROWS + 1;
+        double z[CS_MAX_ROWS], p[CS_MAX_ROWS];
+        for (int i = 0; i < rows; i++) z[i] = p[i] = anywhere(&random);
+        set->prox_f64(rows, p, NULL, NULL);
+        CHECK(p[0] >= 0);
+        for (int i = 1; i < rows; i++) CHECK(p[i] == 0);
+        CHECK(is_projection(rows, z, p, points));
+    }
+}
+
+static void free_is_the_identity(void)
+{
+    double z[] = {-1, 2, -3, 4, -5, 1e300}, kept[6];
+    memcpy(kept, z, sizeof z);
+    cs_set_find("free")->prox_f64(6, z, NULL, NULL);
+    CHECK(memcmp(kept, z, sizeof z) == 0);
+}
+
+/* ---- disc ------------------------------------------------------------------------------------ */
+
+static void check_disc(int rows, double mu, const double *z, const double *previous,
+                       uint64_t *random)
+{
+    static double points[SAMPLES][CS_MAX_ROWS];
+    double p[3];
+    memcpy(p, z, sizeof(double) * (size_t)rows);
+    cs_set_find("disc")->prox_f64(rows, p, &mu, previous);
+    CHECK(p[0] == fmax(z[0], 0));
+    double bound = previous ? fmax(previous[0], 0) : p[0], radius = mu * bound;
+    double length = rows == 2 ? fabs(p[1]) : hypot(p[1], p[2]);
+    CHECK(length <= radius * (1 + 4 * DBL_EPSILON));
+    for (int s = 0; s < SAMPLES; s++) {
+        double angle = acos(-1) * test_random(random);
+        double distance = s % 3 ? radius : radius * fabs(test_random(random));
+        points[s][0] = rows == 2 ? distance * (s % 2 ? 1 : -1) : distance * cos(angle);
+        points[s][1] = distance * sin(angle);
+    }
+    CHECK(is_projection(rows - 1, z + 1, p + 1, points));
+}
+
+static void disc_is_a_projection(void)
+{
+    uint64_t random = 9;
+    for (int round = 0; round < 200; round++) {
+        double mu = round % 8 == 0 ? 0 : fabs(test_random(&random)), z[3], previous[3];
+        for (int i = 0; i < 3; i++) z[i] = anywhere(&random);
+        for (int i = 0; i < 3; i++) previous[i] = anywhere(&random);
+        if (round % 10 == 1) z[1] = z[2] = 0;
+        if (round % 10 == 2) z[0] = 0;
+        if (round % 10 == 3) { /* just outside */
+            double length = hypot(z[1], z[2]), wanted = 1.0001 * mu * fabs(z[0]);
+            for (int i = 1; i < 3; i++) z[i] *= wanted / length;
+        }
+        for (int rows = 2; rows <= 3; rows++) {
+            check_disc(rows, mu, z, NULL, &random);
+            check_disc(rows, mu, z, previous, &random);
+        }
+    }
+}
+
+/* Inside, the impulse is left exactly as it is: a sticking contact must not creep. */
+static void disc_leaves_sticking_impulses_alone(void)
+{
+    double mu = 0.5, z[] = {2, 0.6, -0.8}, kept[] = {2, 0.6, -0.8};
+    cs_set_find("disc")->prox_f64(3, z, &mu, NULL);
+    CHECK(memcmp(z, kept, sizeof z) == 0);
+    float mu_f32 = 0.5f, z_f32[] = {2, 0.6f, -0.8f}, kept_f32[] = {2, 0.6f, -0.8f};
+    cs_set_find("disc")->prox_f32(3, z_f32, &mu_f32, NULL);
+    CHECK(memcmp(z_f32, kept_f32, sizeof z_f32) == 0);
+}
+
+/* ---- of all sets ----------------------------------------------------------------------------- */
+
+/* Parameters that suit each set; returns 0 where it does not take so many rows. */
+static int sample_parameters(const cs_set *set, int rows, uint64_t *random, double *parameters)
+{
+    int count = set->parameters(rows);
+    if (count < 0) return 0;
+    for (int i = 0; i < count; i++) parameters[i] = fabs(test_random(random));
+    for (int i = 0; i < rows && count == 2 * rows; i++) parameters[i] *= -1;
+    return 1;
+}
+
+static void prox_twice_is_prox_once(const cs_set *set)
+{
+    uint64_t random = 21;
+    for (int round = 0; round < 300; round++) {
+        int rows = round % CS_MAX_ROWS + 1;
+        double parameters[2 * CS_MAX_ROWS], once[CS_MAX_ROWS], twice[CS_MAX_ROWS];
+        if (!sample_parameters(set, rows, &random, parameters)) continue;
+        for (int i = 0; i < rows; i++) once[i] = anywhere(&random);
+        set->prox_f64(rows, once, parameters, NULL);
+        memcpy(twice, once, sizeof once);
+        set->prox_f64(rows, twice, parameters, NULL);
+        CHECK_ALL_NEAR(rows, twice, once, 10 * 2 * DBL_EPSILON); /* exact but for the disc's root */
+    }
+}
+
+static void both_precisions_agree(const cs_set *set)
+{
+    uint64_t random = 23;
+    for (int round = 0; round < 300; round++) {
+        int rows = round % CS_MAX_ROWS + 1;
+        double parameters[2 * CS_MAX_ROWS], wide[CS_MAX_ROWS], previous[CS_MAX_ROWS];
+        float parameters_f32[2 * CS_MAX_ROWS], narrow[CS_MAX_ROWS], previous_f32[CS_MAX_ROWS];
+        if (!sample_parameters(set, rows, &random, parameters)) continue;
+        for (int i = 0; i < set->parameters(rows); i++)
+            parameters[i] = parameters_f32[i] = (float)parameters[i];
+        for (int i = 0; i < rows; i++) {
+            wide[i] = narrow[i] = (float)anywhere(&random);
+            previous[i] = previous_f32[i] = (float)anywhere(&random);
+        }
+        set->prox_f64(rows, wide, parameters, round % 2 ? previous : NULL);
+        set->prox_f32(rows, narrow, parameters_f32, round % 2 ? previous_f32 : NULL);
+        for (int i = 0; i < rows; i++)
+            CHECK_NEAR((double)narrow[i], wide[i], 10 * 2 * (double)FLT_EPSILON);
+    }
+}
+
+/* ---- names, rows, parameters ----------------------------------------------------------------- */
+
+static void rows_and_parameters(void)
+{
+    for (int rows = 1; rows <= 6; rows++) {
+        CHECK(cs_set_parameters("free", rows) == 0);
+        CHECK(cs_set_parameters("box", rows) == 2 * rows);
+        CHECK(cs_set_parameters("half_line", rows) == 0);
+        CHECK(cs_set_parameters("disc", rows) == (rows == 2 || rows == 3 ? 1 : -1));
+    }
+    const char *name;
+    for (int i = 0; (name = cs_set_name(i, NULL)); i++) {
+        CHECK(cs_set_parameters(name, 0) == -1);
+        CHECK(cs_set_parameters(name, -1) == -1);
+        CHECK(cs_set_parameters(name, 7) == -1);
+        CHECK(cs_set_find(name) && strcmp(cs_set_find(name)->name, name) == 0);
+        CHECK(cs_set_find(name)->kind == i);
+    }
+    CHECK(cs_set_name(-1, NULL) == NULL);
+    CHECK(cs_set_find("cone") == NULL && cs_set_parameters("cone", 3) == -1);
+}
+
+static void coupled_rows(void)
+{
+    int coupled[CS_MAX_ROWS];
+    cs_set_find("disc")->coupling(3, coupled);
+    CHECK(coupled[0] == 0 && coupled[1] == 1 && coupled[2] == 1);
+    cs_set_find("box")->coupling(6, coupled);
+    for (int i = 0; i < 6; i++) CHECK(coupled[i] == i);
+}
+
+/* Bad parameters are told by the number of the block among all, not within its group. */
+static void bad_parameters_are_told(void)
+{
+    cs_error error = {0};
+    double mu[] = {0, 0.5, -0.1}, lo_hi[] = {0, 0, 1, 1, 0, 2, 1, 1.5};
+    const cs_set *disc = cs_set_find("disc"), *box = cs_set_find("box");
+    CHECK_STATUS(disc->check(2, 3, mu, 40, "mu", &error), CS_OK, &error);
+    CHECK_STATUS(disc->check(3, 3, mu, 40, "mu", &error), CS_INVALID, &error);
+    CHECK(strncmp(error.message, "mu[42] is -0.1: ", 16) == 0);
+    CHECK_STATUS(box->check(1, 2, lo_hi, 40, NULL, &error), CS_OK, &error);
+    CHECK_STATUS(box->check(2, 2, lo_hi, 40, NULL, &error), CS_INVALID, &error);
+    CHECK(strcmp(error.message, "lo[41, 1] is 2, above hi[41, 1] = 1.5") == 0);
+    double bad[] = {NAN, INFINITY, -1e-300};
+    for (int i = 0; i < 3; i++) CHECK(disc->check(1, 3, &bad[i], 0, NULL, NULL) == CS_INVALID);
+    double wrong[][2] = {{NAN, 0}, {0, NAN}, {INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
+    for (int i = 0; i < 4; i++) CHECK(box->check(1, 1, wrong[i], 0, NULL, NULL) == CS_INVALID);
+}
+
+int main(void)
+{
+    box_is_a_projection();
+    half_line_is_a_projection();
+    free_is_the_identity();
+    disc_is_a_projection();
+    disc_leaves_sticking_impulses_alone();
+    for (int i = 0; cs_set_name(i, NULL); i++) {
+        prox_twice_is_prox_once(cs_set_find(cs_set_name(i, NULL)));
+        both_precisions_agree(cs_set_find(cs_set_name(i, NULL)));
+    }
+    rows_and_parameters();
+    coupled_rows();
+    bad_parameters_are_told();
+    return test_result();
+}
