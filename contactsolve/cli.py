@@ -134,6 +134,10 @@ def _number_or_word(text: str) -> float | str:
     return text if text.isidentifier() and text not in ("nan", "inf") else _number(text)
 
 
+def _averaging(text: str) -> float | str | None:
+    return None if text == "none" else _number_or_word(text)
+
+
 def _number(text: str) -> float:
     try:
         return float(text)
@@ -155,10 +159,10 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "scheme": (str, "how the residual velocity is had"),
     "order": (str, "the contacts' order in a sweep"),
     "rng": (_integer, "seed of --order random"),
-    "local": (str, "how a block is solved: auto, projected, exact"),
+    "local": (str, "how a block is solved: auto, projected, exact, block"),
     "relaxation": (_number, "factor on R"),
-    "averaging": (_number_or_none, "weight of the new impulses, or none"),
-    "r_factor": (_number_or_word, "R: local, block or a number"),
+    "averaging": (_averaging, "weight of the new impulses, adjacent, or none"),
+    "r_factor": (_number_or_word, "R: local, block, global or a number"),
     "rollback": (_integer, "how often R may be halved"),
     "rollback_growth": (_number, "growth of the residual that halves R"),
     "bound": (str, "the normal impulse that bounds friction: current, previous"),

@@ -32,7 +32,12 @@ def layout(count: int, edges: np.ndarray, ground: np.ndarray) -> np.ndarray:
     places = np.zeros((count, 2))
     members, local_edges = _parts(count, edges)
     for vertices, inside in zip(members, local_edges, strict=True):
-        if len(vertices) > 1:
+        if len(vertices) == 2:  # in sparse scenes by the thousand
+            upright = ground[vertices[0]] != ground[vertices[1]]
+            places[vertices[1]] = np.where(
+                upright, [0.0, 1.0 - 2.0 * ground[vertices[1]]], [1.0, 0.0]
+            )
+        elif len(vertices) > 2:
             placed = _connected(len(vertices), inside)
             places[vertices] = _upright(placed, ground[vertices])
     return _packed(places, members)

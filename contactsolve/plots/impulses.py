@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["impulses"]
 
-# Below this share of the largest normal impulse a contact counts as open, within this distance of
-# the cone as sliding; both no sharper than the solution is.
-_EXACT, _ROUGH = 1e-9, 1e-2
-
 # Told apart in grey as well.
 _LOOKS: dict[str, dict[str, Any]] = {
     "open": {"marker": "x", "color": "0.45", "s": 26, "linewidths": 1.2},
@@ -26,12 +22,12 @@ _LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def impulses(result: Result, *, ax: Axes | None = None, mu: Any = None) -> Axes:
+def impulses(result: Result, *, ax: Axes | None = None) -> Axes:
     """Draw the cone diagram: friction over its bound, against the normal impulse.
 
     A contact lies at height 0 on the axis of its cone and at height 1 on the cone. Contacts that
     stick are below 1, contacts that slide on it; contacts that are open have no impulse and are
-    counted, with one mark in the lower left corner.
+    counted, with one mark in the lower left corner. Which is which, ``result.active`` says.
 
     Parameters
     ----------
@@ -40,8 +36,6 @@ def impulses(result: Result, *, ax: Axes | None = None, mu: Any = None) -> Axes:
         frictionless contacts) are left out.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
-    mu : float or array_like, shape (K,), optional
-        The coefficients of a solve that was given other ones than the problem's.
 
     Returns
     -------
@@ -56,12 +50,6 @@ def impulses(result: Result, *, ax: Axes | None = None, mu: Any = None) -> Axes:
     ImportError
         matplotlib is not installed.
 
-    Notes
-    -----
-    What a contact does is what ``result.active`` says, where the result has it. Otherwise it is
-    judged from the impulse: open where the normal one is zero, sliding on the cone; zero and on
-    mean to the accuracy of the solution.
-
     Examples
     --------
     >>> import contactsolve as cs
@@ -69,7 +57,7 @@ def impulses(result: Result, *, ax: Axes | None = None, mu: Any = None) -> Axes:
     """
     if not isinstance(result, Result):
         raise TypeError(f"result is {result!r}: a Result is needed")
-    normal, ratio, states = _cone(result, mu)
+    normal, ratio, states = _cone(result)
     ax = new_axes() if ax is None else ax
     closed = states != "open"
     ax.axhline(1.0, color="0.55", linewidth=1.0, zorder=1)
@@ -105,42 +93,43 @@ def impulses(result: Result, *, ax: Axes | None = None, mu: Any = None) -> Axes:
     return ax
 
 
-def _cone(result: Result, mu: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _cone(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Normal impulse, friction over its bound, and state of each contact with friction."""
     problem = result.problem
-    grouped = problem.grouped
-    listed = result.impulses if grouped else [result.impulses]
-    found = problem.mu if grouped else [problem.mu]
-    sets = problem.sets if grouped else [problem.sets]
-    if mu is not None:
-        found = [None if known is None else mu for known in found]
-    kept = [g for g, known in enumerate(found) if known is not None]
+    impulses, states, sets = result.impulses, result.active, problem.sets
+    if not problem.grouped:
+        impulses, states, sets = [impulses], [states], [sets]
+    mus = _coefficients(result, sets, [part.shape for part in impulses])
+    kept = [g for g, mu in enumerate(mus) if mu is not None]
     if not kept:
         raise ValueError("no contact of this problem has friction: there is no cone to draw")
-    normal = np.concatenate([listed[g][:, 0] for g in kept])
-    friction = np.concatenate([_length(listed[g], sets[g].name) for g in kept])
-    bound = np.concatenate([found[g] * listed[g][:, 0] for g in kept])
+    normal = np.concatenate([impulses[g][:, 0] for g in kept])
+    friction = np.concatenate([_length(impulses[g], sets[g].name) for g in kept])
+    bound = np.concatenate([mus[g] for g in kept]) * normal
     ratio = np.divide(friction, bound, out=np.zeros_like(friction), where=bound > 0)
-    states = None if grouped else getattr(result, "active", None)
-    if states is None:
-        states = _states(result, normal, ratio)
-    return normal, ratio, np.asarray(states)
+    return normal, ratio, np.concatenate([states[g] for g in kept])
+
+
+def _coefficients(result: Result, sets: list, shapes: list) -> list:
+    """The friction coefficients that were solved with, of each group; None without friction."""
+    given = result._parameters
+    found, start = [], 0
+    for feasible, (contacts, rows) in zip(sets, shapes, strict=True):
+        table = feasible.parameters(contacts, rows)
+        if given is not None:
+            table = given[start : start + table.size].reshape(table.shape)
+        start += table.size
+        names = [parameter.name for parameter in feasible.values]
+        found.append(table[:, names.index("mu")] if "mu" in names else None)
+    return found
 
 
 def _length(impulse: np.ndarray, name: str) -> np.ndarray:
     """The tangential impulse in the norm of the set; rows behind the tangents are no friction."""
     tangential = np.abs(impulse[:, 1:3])
-    if tangential.shape[1] == 0:
-        return np.zeros(len(impulse))
-    return tangential.max(axis=1) if name == "box_friction" else np.linalg.norm(tangential, axis=1)
-
-
-def _states(result: Result, normal: np.ndarray, ratio: np.ndarray) -> np.ndarray:
-    reached = 2.0 * result.natural_map_scaled
-    tolerance = min(max(reached, _EXACT), _ROUGH) if np.isfinite(reached) else _ROUGH
-    states = np.where(ratio >= 1.0 - tolerance, "slide", "stick")
-    states[normal <= tolerance * normal.max(initial=0.0)] = "open"
-    return states
+    if name == "box_friction":
+        return tangential.max(axis=1, initial=0.0)
+    return np.linalg.norm(tangential, axis=1)
 
 
 def _dress(ax: Axes) -> None:

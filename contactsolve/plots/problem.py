@@ -200,8 +200,9 @@ def _draw_graph(ax: Axes, graph: _Graph) -> None:
     many = len(graph.bodies) > _NUMBERED
     _draw_edges(ax, graph, places, many)
     size = np.clip(6000.0 / max(len(graph.bodies), 1), 3.0, 200.0)
+    apart = " away from the fixed world" if graph.ground.any() else ""
     looks = (
-        (~graph.ground, "o", "white", "{} away from the fixed world"),
+        (~graph.ground, "o", "white", "{}" + apart),
         (graph.ground, "s", "#f3c98b", "{} on the fixed world"),
     )
     for chosen, marker, colour, label in looks:
