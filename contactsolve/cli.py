@@ -1,4 +1,4 @@
-"""The command ``contactsolve``: a demonstration, files solved, what there is to choose from.
+"""The command ``contactsolve``: files solved and compared, scenarios, what there is to choose from.
 
 Exit codes: 0 done, 1 the solve did not converge, 2 wrong input, 130 interrupted.
 """
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import contactsolve as cs
 from contactsolve import _core
+from contactsolve._scenario_options import add_scenarios, chosen_parameters, listing
+from contactsolve.compare import QualityOf
 from contactsolve.result import format_seconds
 
 if TYPE_CHECKING:
@@ -75,13 +77,10 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 def _solve(chosen: argparse.Namespace) -> int:
     """Solve an FCLIB file, print the outcome, write what was asked for."""
-    if chosen.output is not None:
-        _require_folder(chosen.output)
-        if chosen.output.exists() and not chosen.overwrite:
-            raise FileExistsError(f"{chosen.output} exists: pass --overwrite to replace it")
+    _require_writable(chosen.output, chosen.overwrite)
     picture = None if chosen.plot is None else _Picture(chosen.plot)
     problem = cs.io.read_fclib(chosen.file)
-    options = {name: getattr(chosen, name) for name in _OPTIONS if hasattr(chosen, name)}
+    options = _solver_options(chosen)
     result = cs.solve(problem, **options)
     print(_summary(problem, result))
     if chosen.output is not None:
@@ -97,6 +96,20 @@ def _solve(chosen: argparse.Namespace) -> int:
         return 0
     print("contactsolve: the solve did not converge", file=sys.stderr)
     return _NOT_CONVERGED
+
+
+def _solver_options(chosen: argparse.Namespace) -> dict[str, Any]:
+    """The options of the solver that were given; the others are its own defaults."""
+    return {name: getattr(chosen, name) for name in _OPTIONS if hasattr(chosen, name)}
+
+
+def _require_writable(path: Path | None, overwrite: bool) -> None:
+    """Refuse an output that cannot be written, before any work is done."""
+    if path is None:
+        return
+    _require_folder(path)
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} exists: pass --overwrite to replace it")
 
 
 def _summary(problem: cs.Problem, result: cs.Result) -> str:
@@ -121,6 +134,10 @@ def _number_or_word(text: str) -> float | str:
     return text if text.isidentifier() and text not in ("nan", "inf") else _number(text)
 
 
+def _averaging(text: str) -> float | str | None:
+    return None if text == "none" else _number_or_word(text)
+
+
 def _number(text: str) -> float:
     try:
         return float(text)
@@ -142,10 +159,10 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "scheme": (str, "how the residual velocity is had"),
     "order": (str, "the contacts' order in a sweep"),
     "rng": (_integer, "seed of --order random"),
-    "local": (str, "how a block is solved: auto, projected, exact"),
+    "local": (str, "how a block is solved: auto, projected, exact, block"),
     "relaxation": (_number, "factor on R"),
-    "averaging": (_number_or_none, "weight of the new impulses, or none"),
-    "r_factor": (_number_or_word, "R: local, block or a number"),
+    "averaging": (_averaging, "weight of the new impulses, adjacent, or none"),
+    "r_factor": (_number_or_word, "R: local, block, global or a number"),
     "rollback": (_integer, "how often R may be halved"),
     "rollback_growth": (_number, "growth of the residual that halves R"),
     "bound": (str, "the normal impulse that bounds friction: current, previous"),
@@ -158,6 +175,87 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "dtype": (str, "precision of the sweeps: float64, float32"),
     "threads": (_integer, "threads of a method that uses them"),
 }
+
+
+# ---- compare ------------------------------------------------------------------------------------
+
+
+def _compare(chosen: argparse.Namespace) -> int:
+    """Run several methods on an FCLIB file: a table, and a picture if asked for."""
+    picture = None if chosen.plot is None else _Picture(chosen.plot, columns=2, share=False)
+    problem = cs.io.read_fclib(chosen.file)
+    methods = chosen.methods or cs.methods.names()
+    goal = {"until": chosen.until, "repeats": chosen.repeats}
+    table = cs.compare(problem, methods, **goal, **_solver_options(chosen))
+    print(table)
+    if picture is not None:
+        measure = "quality" if isinstance(chosen.until, QualityOf) else "natural_map"
+        cs.plots.convergence(table, y=measure, ax=picture.axes[0])
+        cs.plots.compare(table, ax=picture.axes[1])
+        picture.figure.suptitle(f"{problem.name}, {problem.contacts} contacts")
+        print(f"\npicture: {picture.save()}")
+    return 0
+
+
+def _method(text: str) -> cs.Method:
+    """A method as tables label it: ``gauss_seidel,relaxation=1.5,dtype=float32``."""
+    name, *words = (word.strip() for word in text.split(","))
+    options: dict[str, Any] = {}
+    for word in words:
+        option, sign, value = word.partition("=")
+        option = option.replace("-", "_")
+        if not sign or option not in _OPTIONS or option == "method":
+            known = ", ".join(known for known in _OPTIONS if known != "method")
+            raise argparse.ArgumentTypeError(
+                f"{word!r} in {text!r} is no OPTION=VALUE; options are {known}"
+            )
+        try:
+            options[option] = _OPTIONS[option][0](value)
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentTypeError(f"{option} in {text!r}: {error}") from None
+    return cs.Method(name, **options)
+
+
+def _until(text: str) -> float | QualityOf:
+    """A natural map, or a method and its sweeps: ``gauss_seidel:50``."""
+    name, colon, sweeps = text.rpartition(":")
+    if not colon:
+        return _number(text)
+    try:
+        return cs.quality_of(_method(name), iterations=_integer(sweeps))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+# ---- scenario -----------------------------------------------------------------------------------
+
+
+def _scenario(chosen: argparse.Namespace) -> int:
+    """Make a scenario: its figures, a file and a picture if asked for."""
+    _require_writable(chosen.output, chosen.overwrite)
+    picture = None if chosen.plot is None else _Picture(chosen.plot, columns=2, share=False)
+    problem = cs.scenarios.get(chosen.scenario)(**chosen_parameters(chosen))
+    bodies = f"{problem.bodies_count} bodies, " if problem.bodies_count else ""
+    lines = [
+        ("problem", f"{problem.name}, {problem.contacts} contacts of {problem.rows} rows"),
+        ("size", f"{bodies}{problem.block_count} blocks of A"),
+    ]
+    print("\n".join(f"{name + ':':<10}{text}" for name, text in lines))
+    if chosen.output is not None:
+        cs.io.write_fclib(chosen.output, problem, overwrite=chosen.overwrite)
+        print(f"{'file:':<10}{chosen.output.resolve()}")
+    if picture is not None:
+        for ax, kind in zip(picture.axes, ("matrix", "graph"), strict=True):
+            cs.plots.problem(problem, ax=ax, kind=kind)
+        picture.figure.suptitle(problem.name)
+        print(f"{'picture:':<10}{picture.save()}")
+    return 0
+
+
+def _list_scenarios(_: argparse.Namespace) -> int:
+    """List the scenarios with their parameters."""
+    print(listing())
+    return 0
 
 
 # ---- methods, info ------------------------------------------------------------------------------
@@ -211,7 +309,7 @@ def _version(package: str) -> str:
 class _Picture:
     """A figure without a window, bound to a file that is checked before any work is done."""
 
-    def __init__(self, path: Path, columns: int = 1) -> None:
+    def __init__(self, path: Path, columns: int = 1, share: bool = True) -> None:
         try:
             from matplotlib.figure import Figure
         except ImportError as error:
@@ -228,7 +326,7 @@ class _Picture:
             raise ValueError(
                 f"{self.path} ends in {self.path.suffix!r}: expected one of {', '.join(known)}"
             )
-        self.axes = list(self.figure.subplots(1, columns, sharey=True, squeeze=False)[0])
+        self.axes = list(self.figure.subplots(1, columns, sharey=share, squeeze=False)[0])
 
     def save(self) -> Path:
         self.figure.savefig(self.path, dpi=150)
@@ -261,6 +359,8 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     _add_solve(commands.add_parser("solve", help="solve an FCLIB file"))
+    _add_compare(commands.add_parser("compare", help="run several methods on an FCLIB file"))
+    _add_scenario(commands.add_parser("scenario", help="make a problem from a few numbers"))
 
     methods = commands.add_parser("methods", help="list methods, schemes, orders, measures, sets")
     methods.set_defaults(run=_methods)
@@ -279,9 +379,71 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the convergence")
     parser.add_argument("--output", type=Path, metavar="PATH", help="write problem and solution")
     parser.add_argument("--overwrite", action="store_true", help="replace the file of --output")
+    _add_options(parser)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_compare)
+    parser.description = (
+        "Run several methods on an FCLIB problem until they are equally good, and time them. "
+        "Options of the solver hold for all methods; a method's own ones go before."
+    )
+    parser.add_argument("file", type=Path, metavar="FILE.hdf5")
+    parser.add_argument(
+        "--methods",
+        type=_method,
+        nargs="+",
+        action="extend",
+        metavar="METHOD",
+        help="names, with options after commas: gauss_seidel,relaxation=1.5 (default: all)",
+    )
+    parser.add_argument(
+        "--until",
+        type=_until,
+        metavar="GOAL",
+        help="a natural map [N s], or the quality of a method after some sweeps, as in "
+        "gauss_seidel:50 (default: each by its own options)",
+    )
+    repeats = inspect.signature(cs.compare).parameters["repeats"].default
+    parser.add_argument(
+        "--repeats",
+        type=_integer,
+        default=repeats,
+        metavar="VALUE",
+        help="timed runs of each method (default: %(default)s)",
+    )
+    parser.add_argument("--plot", type=Path, metavar="PATH", help="draw convergence and times")
+    _add_options(parser, without=("method",))
+
+
+def _add_scenario(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Make a scenario and write it as an FCLIB file. Parameters are those of the function in "
+        "contactsolve.scenarios; several numbers are joined by commas: --shape 4,4,2."
+    )
+    parser.set_defaults(run=lambda _: parser.error("a NAME or --list is required"))
+    parser.add_argument(
+        "--list",
+        dest="run",
+        action="store_const",
+        const=_list_scenarios,
+        default=argparse.SUPPRESS,
+        help="list the scenarios and their parameters",
+    )
+    common = argparse.ArgumentParser(add_help=False)
+    common.set_defaults(run=_scenario)
+    common.add_argument("-o", "--output", type=Path, metavar="PATH", help="write an FCLIB file")
+    common.add_argument("--overwrite", action="store_true", help="replace the file of --output")
+    common.add_argument("--plot", type=Path, metavar="PATH", help="draw matrix and contact graph")
+    add_scenarios(parser, common)
+
+
+def _add_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     defaults = inspect.signature(cs.Solver).parameters
     options = parser.add_argument_group("options of the solver")
     for name, (convert, text) in _OPTIONS.items():
+        if name in without:
+            continue
         default = defaults[name].default
         options.add_argument(
             f"--{name.replace('_', '-')}",

@@ -11,6 +11,7 @@ import numpy as np
 
 from contactsolve import measures
 from contactsolve.compare import Table
+from contactsolve.plots._axes import new_axes, show_time
 from contactsolve.result import Result
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 __all__ = ["convergence"]
-
-_TIME_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 # Shown in default labels where they tell the results apart.
 _TELLING = ("scheme", "order", "local", "dtype", "contacts")
@@ -85,7 +84,7 @@ def convergence(
     curves = _curves(results, labels)
     points = [_points(curve, x, y) for curve in curves]
     if ax is None:
-        ax = _new_axes()
+        ax = new_axes()
     # Further curves on the same axes go on in the cycle, as their colours do.
     styles = islice(cycle(_STYLES), len(ax.get_legend_handles_labels()[0]), None)
     for curve, (across, up), style in zip(curves, points, styles, strict=False):
@@ -161,17 +160,6 @@ def _points(curve: _Curve, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
 # ---- how it looks -------------------------------------------------------------------------------
 
 
-def _new_axes() -> Axes:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plots need matplotlib, which the extra 'plot' brings: pip install 'contactsolve[plot]'"
-        ) from error
-    _, ax = pyplot.subplots(layout="constrained")
-    return ax
-
-
 def _mark_end(ax: Axes, drawn: Line2D, succeeded: bool) -> None:
     """Tell at the end of a curve whether the solve got where it should."""
     across, up = map(np.asarray, drawn.get_data())
@@ -184,7 +172,7 @@ def _dress(ax: Axes, x: str, y: str) -> None:
     ax.set_yscale("log")
     ax.margins(x=0.02)
     if x == "time":
-        _show_time(ax)
+        show_time(ax.xaxis)
     else:
         ax.set_xlabel("iteration")
         if ax.get_xscale() == "linear":
@@ -193,11 +181,3 @@ def _dress(ax: Axes, x: str, y: str) -> None:
     ax.set_ylabel(y.replace("_", " ") + (f" [{unit}]" if unit else ""))
     ax.grid(visible=True, color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
-
-
-def _show_time(ax: Axes) -> None:
-    """Show seconds in the unit that suits all curves drawn so far."""
-    longest = ax.get_xlim()[1]
-    unit, size = next((entry for entry in _TIME_UNITS if longest >= entry[1]), _TIME_UNITS[-1])
-    ax.xaxis.set_major_formatter(lambda seconds, _: f"{seconds / size:g}")
-    ax.set_xlabel(f"time [{unit}]")

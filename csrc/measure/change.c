@@ -23,6 +23,8 @@ void cs_measure_change(cs_state *state, const double *old, const double *updated
         change_square += change * change;
         old_square += old[i] * old[i];
     }
+    /* Over an infinite norm, every change would count as none. */
+    if (!isfinite(old_square)) change_square = (double)NAN;
     int defined = !state->no_tolerance;
     state->delta_element = defined ? element : (double)NAN;
     state->delta_norm =

@@ -89,6 +89,8 @@ static double evaluate(cs_state *state)
             square += block_square(state, &problem->block_group[g], k);
     double scale = fmax(norm(state->b, problem->rows),
                         fmax(norm(state->lambda, problem->rows), norm(state->xi, problem->rows)));
+    /* Squares beyond the largest number: a blown-up iterate must not have the error 0. */
+    if (!isfinite(square) || !isfinite(scale)) return (double)NAN;
     return scale > 2.2e-16 ? sqrt(square) / scale : sqrt(square);
 }
 

@@ -33,7 +33,8 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
 static void add_set(const cs_state *state, const cs_set_defect *set, int64_t block,
                     cs_natural_map *map)
 {
-    if (isnan(set->impulse) || isnan(map->impulse)) {
+    /* Over an infinite scale, every distance would count as none. */
+    if (isnan(set->impulse) || isnan(map->impulse) || !isfinite(set->norm_square)) {
         *map = (cs_natural_map){NAN, NAN, NAN, isnan(map->impulse) ? map->worst_block : block, 0};
         return;
     }

@@ -1,0 +1,171 @@
+"""Places for the vertices of a graph in the plane, with NumPy alone.
+
+Each connected part is placed so that distances on paper are like distances in the graph: a start by
+classical scaling on a few pivots (Brandes and Pich, "Eigensolver methods for progressive
+multidimensional scaling of large data", 2007), then a few steps of stress majorization over
+neighbours and pivots (Ortmann, Klimenta, Brandes, "A sparse stress model", 2016).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_PIVOTS = 60  # graphs of no more vertices have all of them as pivots
+_STEPS = 60
+# A lattice of three dimensions is seen from a corner: along an axis its layers would coincide.
+_VIEW = np.array([[1.0, 0.0], [0.0, 1.0], [0.45, 0.3]])
+_APART = 1.5  # between two parts, in lengths of an edge
+
+
+def layout(count: int, edges: np.ndarray, ground: np.ndarray) -> np.ndarray:
+    """Return places ``(count, 2)``, an edge about 1 long, vertices marked `ground` towards below.
+
+    Parameters
+    ----------
+    count
+        Number of vertices.
+    edges
+        ``(E, 2)`` pairs of vertices, each pair once and none with itself.
+    ground
+        ``(count,)`` of bool.
+    """
+    places = np.zeros((count, 2))
+    members, local_edges = _parts(count, edges)
+    for vertices, inside in zip(members, local_edges, strict=True):
+        if len(vertices) == 2:  # in sparse scenes by the thousand
+            upright = ground[vertices[0]] != ground[vertices[1]]
+            places[vertices[1]] = np.where(
+                upright, [0.0, 1.0 - 2.0 * ground[vertices[1]]], [1.0, 0.0]
+            )
+        elif len(vertices) > 2:
+            placed = _connected(len(vertices), inside)
+            places[vertices] = _upright(placed, ground[vertices])
+    return _packed(places, members)
+
+
+def _parts(count: int, edges: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The connected parts, largest first: their vertices, and edges in numbers of the part."""
+    label = np.arange(count)
+    while True:
+        lowest = np.minimum(label[edges[:, 0]], label[edges[:, 1]])
+        new = label.copy()
+        np.minimum.at(new, edges[:, 0], lowest)
+        np.minimum.at(new, edges[:, 1], lowest)
+        new = new[new]
+        if np.array_equal(new, label):
+            break
+        label = new
+    _, part, sizes = np.unique(label, return_inverse=True, return_counts=True)
+    by_part = np.argsort(part, kind="stable")
+    number = np.empty(count, dtype=np.int64)
+    number[by_part] = np.arange(count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    edge_part = part[edges[:, 0]] if len(edges) else np.zeros(0, dtype=np.int64)
+    by_edge_part = np.argsort(edge_part, kind="stable")
+    ends = np.cumsum(np.bincount(edge_part, minlength=len(sizes)))
+    vertices = np.split(by_part, np.cumsum(sizes)[:-1])
+    inside = np.split(number[edges[by_edge_part]], ends[:-1])
+    order = np.argsort(-sizes, kind="stable")
+    return [vertices[i] for i in order], [inside[i] for i in order]
+
+
+def _connected(count: int, edges: np.ndarray) -> np.ndarray:
+    """Places of a connected graph."""
+    pivots = np.unique(np.linspace(0, count - 1, min(count, _PIVOTS)).astype(np.int64))
+    start, target = _both_ways(edges)
+    steps = _steps_between(count, start, target, pivots)
+    places = _scaled(steps)
+    # Vertices that no pivot tells apart start in one place and need a push.
+    places += np.random.default_rng(0).normal(scale=0.05, size=places.shape)
+    return _relaxed(places, start, target, pivots, steps)
+
+
+def _both_ways(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Edges from each of their ends, sorted by the first; of a connected graph, so none lacks."""
+    start, target = np.concatenate([edges, edges[:, ::-1]]).T
+    order = np.lexsort((target, start))
+    return start[order], target[order]
+
+
+def _steps_between(
+    count: int, start: np.ndarray, target: np.ndarray, pivots: np.ndarray
+) -> np.ndarray:
+    """Edges on the shortest way from each vertex to each pivot, ``(count, pivots)``."""
+    first = np.searchsorted(start, np.arange(count))
+    steps = np.full((count, len(pivots)), float(count))
+    steps[pivots, np.arange(len(pivots))] = 0.0
+    while True:
+        nearer = np.minimum(steps, np.minimum.reduceat(steps[target], first, axis=0) + 1.0)
+        if np.array_equal(nearer, steps):
+            return steps
+        steps = nearer
+
+
+def _scaled(steps: np.ndarray) -> np.ndarray:
+    """Classical scaling by distances to pivots, in three dimensions, seen from a corner."""
+    centred = steps**2
+    centred = centred - centred.mean(axis=0) - centred.mean(axis=1)[:, None] + centred.mean()
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    spread = centred @ axes[:, ::-1][:, :3]
+    spread *= np.sign(spread[np.abs(spread).argmax(axis=0), range(spread.shape[1])] + 0.5)
+    places = spread @ _VIEW[: spread.shape[1]]
+    size = np.abs(places - places.mean(axis=0)).max()
+    return places * (0.5 * steps.max() / size if size > 0 else 0.0)
+
+
+def _relaxed(
+    places: np.ndarray,
+    start: np.ndarray,
+    target: np.ndarray,
+    pivots: np.ndarray,
+    steps: np.ndarray,
+) -> np.ndarray:
+    """Move every vertex to where its neighbours and the pivots would have it, again and again."""
+    first = np.searchsorted(start, np.arange(len(places)))
+    near = steps.copy()
+    near[pivots, np.arange(len(pivots))] = np.inf  # a pivot does not pull itself
+    weight = near**-2.0
+    total = weight.sum(axis=1) + np.add.reduceat(np.ones(len(start)), first)
+    for _ in range(_STEPS):
+        offset = places[:, None, :] - places[None, pivots, :]
+        length = np.maximum(np.linalg.norm(offset, axis=2), 1e-9)
+        wanted = places[None, pivots, :] + offset * (steps / length)[:, :, None]
+        edge = places[start] - places[target]
+        unit = edge / np.maximum(np.linalg.norm(edge, axis=1), 1e-9)[:, None]
+        pulled = np.add.reduceat(places[target] + unit, first, axis=0)
+        places = (np.einsum("vp,vpc->vc", weight, wanted) + pulled) / total[:, None]
+    return places
+
+
+def _upright(places: np.ndarray, ground: np.ndarray) -> np.ndarray:
+    """Turn so that the ground is below; where that says nothing, the long side lies level."""
+    centred = places - places.mean(axis=0)
+    up = centred[~ground].mean(axis=0) - centred[ground].mean(axis=0) if _split(ground) else None
+    if up is None or np.linalg.norm(up) < 0.1:
+        values, vectors = np.linalg.eigh(centred.T @ centred)
+        # A symmetric graph has no long side, and rounding is not to choose one.
+        up = vectors[:, 0] if values[1] > 1.01 * values[0] else np.array([0.0, 1.0])
+    up = up / np.linalg.norm(up)
+    return centred @ np.array([[up[1], up[0]], [-up[0], up[1]]])
+
+
+def _split(ground: np.ndarray) -> bool:
+    return bool(ground.any() and not ground.all())
+
+
+def _packed(places: np.ndarray, members: list[np.ndarray]) -> np.ndarray:
+    """Put the parts side by side, in rows that together make about a square."""
+    low = [places[vertices].min(axis=0) for vertices in members]
+    sizes = [
+        places[vertices].max(axis=0) - a + _APART for vertices, a in zip(members, low, strict=True)
+    ]
+    if not sizes:
+        return places
+    width = max(max(size[0] for size in sizes), 1.3 * np.sqrt(sum(np.prod(size) for size in sizes)))
+    corner, height = np.zeros(2), 0.0
+    for vertices, a, size in zip(members, low, sizes, strict=True):
+        if corner[0] > 0 and corner[0] + size[0] > width + 1e-9:
+            corner, height = np.array([0.0, corner[1] - height]), 0.0
+        places[vertices] += corner - a - np.array([0.0, size[1]])
+        corner = corner + np.array([size[0], 0.0])
+        height = max(height, size[1])
+    return places

@@ -1,0 +1,165 @@
+"""The table of a comparison as a picture: time as bars, or time against sweeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contactsolve.compare import Row, Table
+from contactsolve.plots._axes import new_axes, show_time, time_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["compare"]
+
+_MARKERS = "osD^vPX*<>"
+
+
+def compare(table: Table, *, ax: Axes | None = None, kind: str = "bars") -> Axes:
+    """Draw what the methods of a comparison took.
+
+    Parameters
+    ----------
+    table : Table
+        From `contactsolve.compare`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+    kind : {"bars", "sweeps"}
+        ``"bars"``: one bar a method, as long as its time, with σ, and with time and sweeps in
+        figures beside it. ``"sweeps"``: a mark for each method, time against sweeps, on logarithmic
+        axes; methods on one of the thin lines have equally dear sweeps. Bars and marks of methods
+        that did not get to the target are not filled.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        Another `kind`.
+    TypeError
+        `table` that is no `Table`.
+    ImportError
+        matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> table = cs.compare(cs.scenarios.box_stack(3), ["jacobi", "gauss_seidel"])
+    >>> ax = cs.plots.compare(table)  # doctest: +SKIP
+    """
+    if not isinstance(table, Table):
+        raise TypeError(
+            f"table is {type(table).__name__}: a Table of contactsolve.compare is needed"
+        )
+    if kind not in ("bars", "sweeps"):
+        raise ValueError(f"kind is {kind!r}: 'bars' or 'sweeps' is needed")
+    ax = new_axes() if ax is None else ax
+    if kind == "bars":
+        _bars(ax, table)
+    else:
+        _sweeps(ax, table)
+    return ax
+
+
+def _bars(ax: Axes, table: Table) -> None:
+    places = np.arange(len(table))
+    for place, row in enumerate(table):
+        colour = f"C{place % 10}"
+        ax.barh(
+            place,
+            row.time,
+            height=0.62,
+            color=colour if row.reached else "white",
+            edgecolor=colour,
+            hatch=None if row.reached else "////",
+            linewidth=1.2,
+            xerr=row.time_sigma,
+            error_kw={"ecolor": "0.15", "capsize": 3.0, "elinewidth": 1.2},
+        )
+        ax.annotate(
+            _figures(row),
+            (row.time + row.time_sigma, place),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize="small",
+        )
+    ax.set_yticks(places, [row.method for row in table])
+    ax.invert_yaxis()
+    ax.tick_params(axis="y", length=0)
+    # Room for the longest figures beside the longest bar.
+    ax.set_xlim(0.0, 1.55 * max(row.time + row.time_sigma for row in table) or 1.0)
+    ax.spines[["top", "right"]].set_visible(False)
+    _finish(ax)
+
+
+def _figures(row: Row) -> str:
+    unit, size = time_unit(row.time)
+    sweeps = f"{row.iterations:,} sweep{'' if row.iterations == 1 else 's'}"
+    text = f"{row.time / size:.3g} {unit}, {sweeps}"
+    return text if row.reached else f"{text},\n{row.status.replace('_', ' ')}"
+
+
+def _sweeps(ax: Axes, table: Table) -> None:
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    for i, row in enumerate(table):
+        colour = f"C{i % 10}"
+        ax.errorbar(
+            [max(row.iterations, 1)],
+            [row.time],
+            yerr=[row.time_sigma],
+            fmt=_MARKERS[i % len(_MARKERS)],
+            color=colour,
+            markerfacecolor=colour if row.reached else "white",
+            markersize=8,
+            markeredgewidth=1.4,
+            capsize=3.0,
+            linestyle="none",
+            label=row.method if row.reached else f"{row.method} ({row.status.replace('_', ' ')})",
+        )
+    ax.margins(0.15)
+    _lines_of_equal_cost(ax, [row.time / max(row.iterations, 1) for row in table])
+    ax.set_xlabel("sweeps")
+    ax.xaxis.set_major_formatter(lambda sweeps, _: f"{sweeps:,g}")
+    _label_steps(ax)
+    # Below the axes: the marks may lie anywhere inside.
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), frameon=False, fontsize="small")
+    _finish(ax)
+
+
+def _label_steps(ax: Axes) -> None:
+    """Label 1, 2 and 5 of each decade: the axes often span less than one."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_minor_locator(NullLocator())
+
+
+def _lines_of_equal_cost(ax: Axes, costs: list[float]) -> None:
+    """Lines on which a sweep takes the same time, the mean one of the table in their middle."""
+    low, high = ax.get_xlim()
+    bounds = ax.get_ylim()
+    middle = np.exp(np.mean(np.log(costs)))
+    for factor in 2.0 ** np.arange(-6, 7):
+        ax.plot(
+            [low, high],
+            [middle * factor * low, middle * factor * high],
+            color="0.88",
+            lw=0.8,
+            zorder=0,
+        )
+    ax.set_xlim(low, high)
+    ax.set_ylim(bounds)
+
+
+def _finish(ax: Axes) -> None:
+    axis = ax.xaxis if ax.get_xscale() == "linear" else ax.yaxis
+    show_time(axis)
+    axis.grid(visible=True, color="0.92", linewidth=0.8)
+    ax.set_axisbelow(True)

@@ -1,0 +1,142 @@
+"""The cone diagram: where the impulse of each contact lies in its friction cone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contactsolve.plots._axes import new_axes
+from contactsolve.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["impulses"]
+
+# Told apart in grey as well.
+_LOOKS: dict[str, dict[str, Any]] = {
+    "open": {"marker": "x", "color": "0.45", "s": 26, "linewidths": 1.2},
+    "stick": {"marker": "o", "color": "#1f6fb4", "s": 18, "alpha": 0.75, "linewidths": 0},
+    "slide": {"marker": "^", "color": "#d9660f", "s": 24, "alpha": 0.85, "linewidths": 0},
+}
+
+
+def impulses(result: Result, *, ax: Axes | None = None) -> Axes:
+    """Draw the cone diagram: friction over its bound, against the normal impulse.
+
+    A contact lies at height 0 on the axis of its cone and at height 1 on the cone. Contacts that
+    stick are below 1, contacts that slide on it; contacts that are open have no impulse and are
+    counted, with one mark in the lower left corner. Which is which, ``result.active`` says.
+
+    Parameters
+    ----------
+    result : Result
+        Of a problem with friction. Blocks without a friction coefficient (joints, boxes,
+        frictionless contacts) are left out.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        No contact has friction.
+    TypeError
+        `result` that is no `Result`.
+    ImportError
+        matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> ax = cs.plots.impulses(cs.solve(cs.scenarios.box_stack(3)))  # doctest: +SKIP
+    """
+    if not isinstance(result, Result):
+        raise TypeError(f"result is {result!r}: a Result is needed")
+    normal, ratio, states = _cone(result)
+    ax = new_axes() if ax is None else ax
+    closed = states != "open"
+    ax.axhline(1.0, color="0.55", linewidth=1.0, zorder=1)
+    ax.set_ylim(-0.05, 1.15)
+    if closed.any() and normal[closed].max() > 30.0 * normal[closed].min() > 0.0:
+        ax.set_xscale("log")
+    for state in ("stick", "slide"):
+        chosen = states == state
+        if chosen.any():
+            label = f"{state}, {chosen.sum():,}"
+            many = chosen.sum() > 5000
+            ax.scatter(
+                normal[chosen],
+                ratio[chosen],
+                label=label,
+                zorder=2,
+                rasterized=many,
+                **_LOOKS[state],
+            )
+    if ax.get_xscale() == "linear":
+        ax.set_xlim(left=0.0)
+    if not closed.all():
+        ax.scatter(
+            [0.0],
+            [0.0],
+            label=f"open, {np.sum(~closed):,}",
+            transform=ax.get_yaxis_transform(),
+            clip_on=False,
+            zorder=3,
+            **_LOOKS["open"],
+        )
+    _dress(ax)
+    return ax
+
+
+def _cone(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Normal impulse, friction over its bound, and state of each contact with friction."""
+    problem = result.problem
+    impulses, states, sets = result.impulses, result.active, problem.sets
+    if not problem.grouped:
+        impulses, states, sets = [impulses], [states], [sets]
+    mus = _coefficients(result, sets, [part.shape for part in impulses])
+    kept = [g for g, mu in enumerate(mus) if mu is not None]
+    if not kept:
+        raise ValueError("no contact of this problem has friction: there is no cone to draw")
+    normal = np.concatenate([impulses[g][:, 0] for g in kept])
+    friction = np.concatenate([_length(impulses[g], sets[g].name) for g in kept])
+    bound = np.concatenate([mus[g] for g in kept]) * normal
+    ratio = np.divide(friction, bound, out=np.zeros_like(friction), where=bound > 0)
+    return normal, ratio, np.concatenate([states[g] for g in kept])
+
+
+def _coefficients(result: Result, sets: list, shapes: list) -> list:
+    """The friction coefficients that were solved with, of each group; None without friction."""
+    given = result._parameters
+    found, start = [], 0
+    for feasible, (contacts, rows) in zip(sets, shapes, strict=True):
+        table = feasible.parameters(contacts, rows)
+        if given is not None:
+            table = given[start : start + table.size].reshape(table.shape)
+        start += table.size
+        names = [parameter.name for parameter in feasible.values]
+        found.append(table[:, names.index("mu")] if "mu" in names else None)
+    return found
+
+
+def _length(impulse: np.ndarray, name: str) -> np.ndarray:
+    """The tangential impulse in the norm of the set; rows behind the tangents are no friction."""
+    tangential = np.abs(impulse[:, 1:3])
+    if name == "box_friction":
+        return tangential.max(axis=1, initial=0.0)
+    return np.linalg.norm(tangential, axis=1)
+
+
+def _dress(ax: Axes) -> None:
+    ax.set_xlabel("normal impulse [N s]")
+    ax.set_ylabel("friction / (µ × normal impulse) [1]")
+    ax.grid(visible=True, color="0.92", linewidth=0.8)
+    ax.set_axisbelow(True)
+    if ax.get_legend_handles_labels()[0]:
+        # Above the axes: there is no corner of a cone diagram that is empty for sure.
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)

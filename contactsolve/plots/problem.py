@@ -1,0 +1,287 @@
+"""What a problem looks like: the blocks of A, or the graph of its bodies and contacts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from contactsolve.plots._axes import new_axes
+from contactsolve.plots._layout import layout
+from contactsolve.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["problem"]
+
+# More cells would be smaller than a point of print: several blocks then share one.
+_CELLS = 250
+
+# More numbers than these would lie on each other.
+_NUMBERED = 40
+
+
+def problem(problem: Problem, *, ax: Axes | None = None, kind: str = "matrix") -> Axes:
+    """Draw the blocks of A, or the contact graph.
+
+    Parameters
+    ----------
+    problem : Problem
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+    kind : {"matrix", "graph"}
+        ``"matrix"``: the Frobenius norm of every block of A, on a logarithmic colour scale; blocks
+        that are zero stay white. Where there are too many blocks to see, a cell shows the largest
+        of several. ``"graph"``: bodies are vertices, numbered if there are few, and pairs of bodies
+        with contacts between them are edges, the wider the more contacts. The fixed world and
+        bodies that nothing can move are left out, because contacts with them do not couple; bodies
+        that touch them are squares. Contacts of a body with itself are not drawn.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        Another `kind`, or the graph of a problem that was made from a matrix and has no bodies.
+    TypeError
+        `problem` that is no `Problem`.
+    ImportError
+        matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> ax = cs.plots.problem(cs.scenarios.box_stack(3), kind="graph")  # doctest: +SKIP
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
+    if kind == "matrix":
+        blocks = _blocks(problem)
+        ax = new_axes() if ax is None else ax
+        _draw_matrix(ax, problem, blocks)
+    elif kind == "graph":
+        graph = _graph(problem)
+        ax = new_axes() if ax is None else ax
+        _draw_graph(ax, graph)
+    else:
+        raise ValueError(f"kind is {kind!r}: 'matrix' or 'graph' is needed")
+    return ax
+
+
+# ---- the matrix ---------------------------------------------------------------------------------
+
+
+class _Blocks(NamedTuple):
+    row: np.ndarray
+    column: np.ndarray
+    norm: np.ndarray
+
+
+def _blocks(problem: Problem) -> _Blocks:
+    """The blocks of A that are not zero."""
+    data, indices, indptr = problem.delassus_csr()
+    sizes = [np.shape(b) for b in (problem.b if problem.grouped else [problem.b])]
+    block = np.repeat(
+        np.arange(problem.contacts),
+        np.repeat([m for _, m in sizes], [count for count, _ in sizes]),
+    )
+    row = np.repeat(block, np.diff(indptr))
+    pair, place = np.unique(row * problem.contacts + block[indices], return_inverse=True)
+    norm = np.sqrt(np.bincount(place, weights=np.square(data), minlength=len(pair)))
+    filled = norm > 0
+    row, column = np.divmod(pair[filled], max(problem.contacts, 1))
+    return _Blocks(row, column, norm[filled])
+
+
+def _draw_matrix(ax: Axes, problem: Problem, blocks: _Blocks) -> None:
+    count = max(problem.contacts, 1)
+    cells = min(count, _CELLS)
+    image = np.zeros((cells, cells))
+    np.maximum.at(image, (blocks.row * cells // count, blocks.column * cells // count), blocks.norm)
+    shown = ax.imshow(
+        np.ma.masked_equal(image, 0.0),
+        cmap="viridis_r",
+        norm=_log_norm(blocks.norm),
+        interpolation="nearest",
+        extent=(-0.5, count - 0.5, count - 0.5, -0.5),
+    )
+    bar = ax.figure.colorbar(shown, ax=ax, fraction=0.046, pad=0.03)
+    _label_colours(bar, problem.grouped)
+    ax.locator_params(integer=True, nbins=6)
+    share = len(blocks.norm) / count**2
+    ax.set_xlabel(f"contact\n{len(blocks.norm):,} blocks, {100 * share:.3g} % of all")
+    ax.set_ylabel("contact")
+
+
+def _log_norm(norms: np.ndarray) -> Any:
+    from matplotlib.colors import LogNorm
+
+    if len(norms) == 0:
+        return LogNorm(1.0, 10.0)
+    low, high = norms.min(), norms.max()
+    return LogNorm(low, high) if high > 1.001 * low else LogNorm(low / 1.1, high * 1.1)
+
+
+def _label_colours(bar: Any, grouped: bool) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    # Blocks of different rows, such as angles beside lengths, have no unit in common.
+    bar.set_label("norm of the block" if grouped else "norm of the block [1/kg]")
+    bar.ax.yaxis.set_major_locator(FixedLocator(_ticks(bar.norm.vmin, bar.norm.vmax)))
+    if bar.norm.vmax < 1000.0 * bar.norm.vmin:
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """At most eight round values from low to high: decades, or 1, 2 and 5 of each."""
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    for steps in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
+        ticks = np.outer(decades, steps).ravel()
+        ticks = ticks[(ticks >= 0.999 * low) & (ticks <= 1.001 * high)]
+        if len(ticks) <= 8:
+            break
+    if len(ticks) < 2:
+        return np.geomspace(low, high, 3).tolist()
+    return ticks[:: -(-len(ticks) // 8)].tolist()
+
+
+# ---- the graph ----------------------------------------------------------------------------------
+
+
+class _Graph(NamedTuple):
+    bodies: np.ndarray  # their numbers in the problem
+    ground: np.ndarray  # whether each touches what cannot move
+    edges: np.ndarray  # pairs of places in `bodies`
+    counts: np.ndarray  # contacts of each edge
+    groups: np.ndarray  # the group each edge belongs to
+    names: list[str]  # of the groups
+    idle: int  # movable bodies without contacts
+
+
+def _graph(problem: Problem) -> _Graph:
+    if problem.bodies is None:
+        raise ValueError(
+            "kind='graph' needs bodies, and this problem was made from a matrix: "
+            "kind='matrix' draws its blocks"
+        )
+    listed = problem.bodies if problem.grouped else [problem.bodies]
+    sets = problem.sets if problem.grouped else [problem.sets]
+    pairs = np.concatenate([*listed, np.zeros((0, 2), dtype=np.int64)])
+    group = np.repeat(np.arange(len(listed)), [len(pair) for pair in listed])
+    # The last entry is the fixed world, which −1 picks.
+    movable = np.append(_movable(problem), False)
+    free = movable[pairs]
+    bodies = np.unique(pairs[free])
+    number = np.zeros(len(movable), dtype=np.int64)
+    number[bodies] = np.arange(len(bodies))
+    ground = np.zeros(len(bodies), dtype=bool)
+    ground[number[pairs[free & ~free[:, ::-1]]]] = True
+    between = free.all(axis=1) & (pairs[:, 0] != pairs[:, 1])
+    keyed = np.column_stack([group[between], np.sort(number[pairs[between]], axis=1)])
+    unique, counts = np.unique(keyed, axis=0, return_counts=True)
+    names = [f"{len(pair):,} in {found.name}" for pair, found in zip(listed, sets, strict=True)]
+    idle = int(movable.sum()) - len(bodies)
+    return _Graph(bodies, ground, unique[:, 1:], counts, unique[:, 0], names, idle)
+
+
+def _movable(problem: Problem) -> np.ndarray:
+    """Whether anything can move each body."""
+    inverses = problem.Minv if problem.grouped else [problem.Minv]
+    each = [inverse.reshape(len(inverse), -1).any(axis=1) for inverse in inverses]
+    return np.concatenate([*each, np.zeros(0, dtype=bool)])
+
+
+def _draw_graph(ax: Axes, graph: _Graph) -> None:
+    places = layout(len(graph.bodies), np.unique(graph.edges, axis=0), graph.ground)
+    many = len(graph.bodies) > _NUMBERED
+    _draw_edges(ax, graph, places, many)
+    size = np.clip(6000.0 / max(len(graph.bodies), 1), 3.0, 200.0)
+    apart = " away from the fixed world" if graph.ground.any() else ""
+    looks = (
+        (~graph.ground, "o", "white", "{}" + apart),
+        (graph.ground, "s", "#f3c98b", "{} on the fixed world"),
+    )
+    for chosen, marker, colour, label in looks:
+        if chosen.any():
+            ax.scatter(
+                places[chosen, 0],
+                places[chosen, 1],
+                s=size,
+                marker=marker,
+                c=colour,
+                edgecolors="0.15",
+                linewidths=0.5 if many else 1.0,
+                label=label.format(_count(int(chosen.sum()), "body", "bodies")),
+                zorder=3,
+                rasterized=len(graph.bodies) > 5000,
+            )
+    if not many:
+        for number, (x, y) in zip(graph.bodies, places, strict=True):
+            ax.annotate(str(number), (x, y), ha="center", va="center", fontsize=8, zorder=4)
+    _dress_graph(ax, graph, places)
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _draw_edges(ax: Axes, graph: _Graph, places: np.ndarray, many: bool) -> None:
+    from matplotlib.collections import LineCollection
+
+    several = len(graph.names) > 1
+    for group, name in enumerate(graph.names):
+        chosen = graph.groups == group
+        if not chosen.any():
+            continue
+        counts = graph.counts[chosen]
+        widths = (0.4 if many else 0.9) * np.minimum(counts, 8)
+        if len(counts) > 5000:
+            widths = widths * 0.6
+        span = f"{counts.min()}" if counts.min() == counts.max() else f"1 to {counts.max()}"
+        what = f"{name}; an edge is {span}" if several else f"an edge: {span} contacts"
+        if not several and counts.max() == 1:
+            what = "an edge: 1 contact"
+        ax.add_collection(
+            LineCollection(
+                list(places[graph.edges[chosen]]),
+                linewidths=widths,
+                colors=f"C{group}" if several else "0.6",
+                label=what,
+                zorder=2,
+                rasterized=len(counts) > 5000,
+            )
+        )
+
+
+def _dress_graph(ax: Axes, graph: _Graph, places: np.ndarray) -> None:
+    # Marks are as wide as paper, not as data: a graph in one line needs room beside it.
+    if len(places):
+        ax.update_datalim([places.min(axis=0) - 0.6, places.max(axis=0) + 0.6])
+    ax.margins(0.0)
+    ax.autoscale_view()
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_axis_off()
+    handles, labels = ax.get_legend_handles_labels()
+    if handles:
+        title = (
+            f"{_count(graph.idle, 'body', 'bodies')} without contacts left out"
+            if graph.idle
+            else None
+        )
+        legend = ax.legend(
+            handles,
+            labels,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            frameon=False,
+            title=title,
+            fontsize="small",
+            title_fontsize="small",
+        )
+        for handle in legend.legend_handles:
+            if handle is not None and hasattr(handle, "set_sizes"):
+                handle.set_sizes([40.0])
