@@ -245,7 +245,8 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     cs_arena scratch = {0};
     const cs_options *options = &solver->options;
     const cs_problem *problem = solver->problem;
-    const char *name = is_auto(options->order) ? "natural" : options->order;
+    const char *usual = options->order_options.permutation ? "given" : "natural";
+    const char *name = is_auto(options->order) ? usual : options->order;
     solver->order = cs_order_find(name);
     if (!solver->order) return unknown_name("order", name, 1, cs_order_name, error);
     cs_plan *plan = cs_plan_new(problem, &scratch);

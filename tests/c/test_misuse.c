@@ -47,8 +47,8 @@ static void bad_options_are_refused(const cs_problem *problem)
     REFUSE(dtype, "int", CS_UNKNOWN_NAME, "dtype: 'int' is unknown; known: float64, ");
     REFUSE(local, "exact", CS_UNSUPPORTED, "local='exact' solves free blocks only");
     REFUSE(stop, "fclib_error", CS_UNSUPPORTED, "stop: 'fclib_error' does not fit this problem: ");
-    REFUSE(permutation, repeated, CS_INVALID, "order[5] is 2, as order[2] is: ");
-    REFUSE(permutation, outside, CS_INVALID, "order[7] is 14: ");
+    REFUSE(order_options.permutation, repeated, CS_INVALID, "order[5] is 2, as order[2] is: ");
+    REFUSE(order_options.permutation, outside, CS_INVALID, "order[7] is 14: ");
     REFUSE(relaxation, 0, CS_INVALID, "relaxation is 0: ");
     REFUSE(relaxation, INFINITY, CS_INVALID, "relaxation is inf: ");
     REFUSE(averaging, 1.5, CS_INVALID, "averaging is 1.5: ");

@@ -101,7 +101,8 @@ static void compare_with_dense(const cs_problem *problem, const setting *how, co
     options.relaxation = 2;
     options.averaging = how->averaging;
     options.bound = how->previous_bound ? "previous" : "current";
-    options.permutation = how->order;
+
+    options.order_options.permutation = how->order;
     cs_solver *solver = NULL;
     cs_error error;
     cs_result result = {.impulses = lambda};
@@ -168,7 +169,8 @@ static void free_blocks_are_solved_exactly(const cs_problem *problem)
             cs_options options = fixed_sweeps(2);
             options.method = "gauss_seidel";
             options.scheme = schemes[i];
-            options.permutation = order;
+
+            options.order_options.permutation = order;
             run(problem, &options, NULL, lambda);
             for (int j = scene_row(last); j < scene_row(last) + 2; j++) {
                 double xi = s.b[j];
