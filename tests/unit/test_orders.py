@@ -1,0 +1,228 @@
+"""Orders: what they visit and see, S1's colour sizes, the same bits from any number of threads."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from agreement import EXACTLY, SCHEMES, generator, package_set
+from reference_numpy import ReferenceProblem, random_problem
+
+orders = cs.orders
+
+MANY = {
+    "greedy": orders.colored(),
+    "balanced": orders.colored("balanced"),
+    "tentative": orders.colored("balanced", colors="tentative", multiple_of_parts=True),
+    "relaxed": orders.relaxed(4),
+    "relaxed first": orders.relaxed(4, first=True),
+    "relaxed ranges": orders.relaxed(5, unsafe="ranges"),
+    "all unsafe": orders.relaxed(10**6),
+    "ranges": orders.ranges(),
+}
+
+
+def problem_of(arrays) -> cs.Problem:
+    return cs.Problem(
+        arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=package_set(arrays)
+    )
+
+
+def colors_of(problem: cs.Problem, *, balanced: bool = False, fixed_as_body: bool = False):
+    """Colours one contact at a time, from the bodies alone: S1 section 4.3."""
+    fixed = ~problem.Minv.reshape(problem.bodies_count, -1).any(axis=1)
+    touching = [
+        [b for b in pair if b >= 0 and (fixed_as_body or not fixed[b])]
+        for pair in problem.bodies.tolist()
+    ]
+    taken: dict[int, set[int]] = {}
+    degree = np.zeros(problem.bodies_count, int)
+    for pair in touching:
+        for body in set(pair):
+            degree[body] += 1
+    highest = max(sum(degree[b] - 1 for b in set(pair)) for pair in touching)
+    sizes: list[int] = [0] * (highest if balanced else 0)
+    result = []
+    for pair in touching:
+        used = set().union(*(taken.setdefault(body, set()) for body in pair))
+        free = [c for c in range(len(sizes)) if c not in used]
+        if not free:
+            free = [len(sizes)]
+            sizes.append(0)
+        color = min(free, key=lambda c: (sizes[c], c)) if balanced else free[0]
+        sizes[color] += 1
+        result.append(color)
+        for body in pair:
+            taken[body].add(color)
+    return np.array(result), sizes
+
+
+def one_sweep(problem, order, scheme="factorized", **options):
+    return cs.solve(
+        problem,
+        method="gauss_seidel",
+        scheme=scheme,
+        order=order,
+        max_iterations=1,
+        **EXACTLY,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("balanced", [False, True])
+def test_colours_are_visited_one_after_another(balanced, scheme):
+    """A coloured sweep is Gauss-Seidel in the order of the colours: each is independent."""
+    arrays = random_problem(generator("colours", balanced), 40, 15, 3, 6, "disc")
+    problem = problem_of(arrays)
+    colors, sizes = colors_of(problem, balanced=balanced)
+    order = orders.colored("balanced" if balanced else "greedy")
+    solver = cs.Solver(problem, order=order)
+    assert solver.info["colors"] == sum(size > 0 for size in sizes)
+    colored = one_sweep(problem, order, scheme)
+    listed = one_sweep(problem, np.argsort(colors, kind="stable"), scheme)
+    np.testing.assert_allclose(
+        colored.impulses, listed.impulses, rtol=0, atol=1e-13 * np.abs(listed.impulses).max()
+    )
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_ranges_are_blind_to_each_other(scheme):
+    """S1 section 7.1: inside a range Gauss-Seidel, between ranges the values of the last sweep."""
+    arrays = random_problem(generator("ranges"), 21, 8, 3, 6, "disc")
+    problem, reference = problem_of(arrays), ReferenceProblem.from_arrays(arrays)
+    parts, start = 4, generator("start").random((21, 3))
+    result = one_sweep(problem, orders.ranges(), scheme, parts=parts, initial=start)
+    cuts = [21 * p // parts for p in range(parts + 1)]
+    for first, end in itertools.pairwise(cuts):
+        inside = np.arange(first, end)
+        rows = (inside[:, None] * 3 + np.arange(3)).ravel()
+        alone = cs.Problem.from_delassus(
+            reference.A[np.ix_(rows, rows)],
+            (reference.A @ start.ravel() + reference.b)[rows]
+            - reference.A[np.ix_(rows, rows)] @ start.ravel()[rows],
+            sets=cs.sets.disc(problem.mu[inside]),
+        )
+        wanted = one_sweep(alone, "natural", "matrix", initial=start[inside]).impulses
+        np.testing.assert_allclose(
+            result.impulses[inside], wanted, rtol=0, atol=1e-12 * np.abs(wanted).max()
+        )
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_all_unsafe_is_jacobi(scheme):
+    problem = problem_of(random_problem(generator("unsafe"), 30, 12, 3, 6, "disc"))
+    relaxed = one_sweep(problem, orders.relaxed(10**6), scheme)
+    jacobi = cs.solve(problem, method="jacobi", scheme=scheme, max_iterations=1, **EXACTLY)
+    np.testing.assert_array_equal(relaxed.impulses, jacobi.impulses)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_small_colours_are_merged(scheme, first):
+    """The unsafe stage: blocks of small colours, blind to each other, first or last."""
+    problem = problem_of(random_problem(generator("relaxed"), 40, 15, 3, 6, "disc"))
+    colors, sizes = colors_of(problem)
+    small = np.array(sizes)[colors] < 6
+    assert 0 < small.sum() < 40
+    solver = cs.Solver(problem, order=orders.relaxed(6, first=first))
+    assert solver.info["stages"] == sum(size >= 6 for size in sizes) + 1
+    safe = np.argsort(np.where(small, 99, colors), kind="stable")[: 40 - small.sum()]
+    unsafe = np.flatnonzero(small)
+    state = np.zeros((40, 3))
+    for stage in [unsafe, safe] if first else [safe, unsafe]:
+        rest = np.setdiff1d(np.arange(40), stage)
+        if stage is unsafe:
+            after = cs.solve(
+                problem, method="jacobi", initial=state, max_iterations=1, **EXACTLY
+            ).impulses
+        else:
+            after = one_sweep(
+                problem, np.concatenate([stage, rest]), "matrix", initial=state
+            ).impulses
+        state[stage] = after[stage]
+    result = one_sweep(problem, orders.relaxed(6, first=first), scheme)
+    np.testing.assert_allclose(result.impulses, state, rtol=0, atol=1e-12 * np.abs(state).max())
+
+
+def test_s1_colours_of_the_medium_grid():
+    """S1 section 7.3, math: 576 greedy colours with the ground as a body, 580 balanced ones."""
+    problem = cs.scenarios.ball_grid(24, ground="body", contact_order="forward")
+    info = {}
+    for name, order in {
+        "greedy": orders.colored(fixed_as_body=True),
+        "balanced": orders.colored("balanced", fixed_as_body=True),
+        "relaxed": orders.relaxed(100, fixed_as_body=True),
+        "fixed": orders.colored(),
+    }.items():
+        info[name] = cs.Solver(problem, order=order).info
+    assert (info["greedy"]["colors"], info["greedy"]["stages"]) == (576, 576)
+    assert (info["balanced"]["colors"], info["balanced"]["stages"]) == (580, 580)
+    assert (info["relaxed"]["colors"], info["relaxed"]["stages"]) == (576, 7)
+    assert info["fixed"]["colors"] == 6
+
+
+def test_s1_naive_ranges_lose_quality():
+    """S1 section 7.1: 306 in place of 247 with eight ranges on the small grid (math: 305.8)."""
+    problem = cs.scenarios.ball_grid(8, ground="body", contact_order="backward")
+    result = cs.solve(
+        problem,
+        method="gauss_seidel",
+        order="ranges",
+        parts=8,
+        r_factor=5.0,
+        max_iterations=50,
+        check_every=50,
+        record=("quality",),
+        **EXACTLY,
+    )
+    assert result.history.last("quality") == pytest.approx(305.8, rel=1e-3)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", MANY)
+def test_threads_do_not_change_a_bit(name, scheme):
+    problem = cs.scenarios.ball_grid(12, ground="body")
+    options = {"scheme": scheme, "order": MANY[name], "max_iterations": 4, "dtype": "float64"}
+    for dtype in ("float64", "float32"):
+        options["dtype"] = dtype
+        one, *others = (
+            cs.solve(problem, threads=threads, **options, **EXACTLY) for threads in (1, 2, 3, 8)
+        )
+        for other in others:
+            np.testing.assert_array_equal(one.impulses, other.impulses)
+            np.testing.assert_array_equal(one.history["residual"], other.history["residual"])
+
+
+def test_a_hub_is_coloured_like_any_body():
+    """Many contacts on one moving body: all of different colours, none wasted."""
+    count = 300
+    J = np.ones((count, 2, 1, 3))
+    bodies = np.column_stack([np.zeros(count, int), np.arange(1, count + 1)])
+    problem = cs.Problem(J, np.ones((count + 1, 3)), np.zeros((count, 1)), bodies=bodies)
+    for strategy in ("greedy", "balanced"):
+        info = cs.Solver(problem, order=orders.colored(strategy)).info
+        assert (info["colors"], info["stages"]) == (count, count)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: orders.colored("even"), "strategy: 'even' is unknown; known: greedy, balanced"),
+        (lambda: orders.colored(colors=0), "colors is 0: at least 1 is needed"),
+        (lambda: orders.colored(colors="few"), "colors: 'few' is unknown; known: degree"),
+        (lambda: orders.relaxed(5, unsafe="never"), "unsafe: 'never' is unknown"),
+        (lambda: orders.relaxed(-1), "unsafe_below is -1"),
+    ],
+)
+def test_wrong_options(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_parts_are_at_least_one():
+    with pytest.raises(ValueError, match="parts is 0: it must be at least 1"):
+        cs.Solver(cs.scenarios.box_stack(1), order="ranges", parts=0)
