@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import first_entry, is_sparse, read_only, real_array, spread
+from ._arrays import first_entry, is_sparse, read_only, real_array, shortest, spread
 from ._layout import Layout, join, parameters, split
 from ._matrices import Csr, Operator, csr_of, scalar_rows
 from ._update import per_group, updated_bodies, updated_group
@@ -167,7 +167,7 @@ class Problem:
             self.grouped = False
             self._pack(((*inverse.shape[:2], inverse.ndim == 2, inverse),), (group,))
         if strict:
-            self._refuse_immovable()
+            self.refuse_immovable()
 
     # ---- ways to begin --------------------------------------------------------------------------
 
@@ -191,8 +191,8 @@ class Problem:
         ----------
         A
             ``(K m, K m)``: a SciPy sparse matrix, a dense array, or the CSR triple ``(data,
-            indices, indptr)``. It may be slightly unsymmetric and is used as it is;
-            ``problem.info`` tells.
+            indices, indptr)`` as a tuple of arrays. It may be slightly unsymmetric and is used as
+            it is; ``problem.info`` tells.
         b
             ``(K, m)`` or flat.
         mu, sets, lo, hi, strict, name
@@ -204,7 +204,7 @@ class Problem:
         self.name, self._operator, self.dof = str(name), None, 0
         self._from_matrix(csr_of(A), b, mu, rows, sets, lo, hi)
         if strict:
-            self._refuse_immovable()
+            self.refuse_immovable()
         return self
 
     @classmethod
@@ -331,7 +331,8 @@ class Problem:
             if bad.any():
                 where = f"[{first_entry(bad)}]" if given.ndim else ""
                 raise ValueError(
-                    f"compliance{where} is {given[bad][0]:g}: a finite number, 0 or more, is needed"
+                    f"compliance{where} is {shortest(given[bad][0])}: a finite number, 0 or more, "
+                    f"is needed"
                 )
         self._operator = operator
         self.dof = operator.dof
@@ -345,7 +346,7 @@ class Problem:
         m, total = rows_per_contact(rows), len(indptr) - 1
         if total % m:
             raise ValueError(f"A has {total} rows, which is no multiple of rows={m}")
-        feasible = deepcopy(choose_set(mu, sets, lo, hi))
+        feasible = deepcopy(choose_set(mu, sets, lo, hi, m))
         layout = Layout(total // m, m, (0, 0), feasible)
         b = shaped_b(b, *layout.shape)
         self.grouped = False
@@ -357,7 +358,8 @@ class Problem:
         parameters = feasible.parameters(*layout.shape)
         self._core = _core.Problem((), ((*block, parameters, None),), (indptr, indices, data))
 
-    def _refuse_immovable(self) -> None:
+    def refuse_immovable(self) -> None:
+        """Raise ValueError where a contact is between immovable bodies, as ``strict=True`` does."""
         contact = self._core.first_immovable()
         if contact >= 0:
             pair = ""
@@ -603,11 +605,11 @@ class Problem:
             return self._operator.velocity_change(impulses)
         if self._matrix is not None:
             return None
+        if not self.grouped:
+            return flat.reshape(self._bodies[0][:2])
         sizes = [shape[0] * shape[1] for shape in self._bodies]
         parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
-        return self._each(
-            [part.reshape(shape[:2]) for part, shape in zip(parts, self._bodies, strict=True)]
-        )
+        return [part.reshape(shape[:2]) for part, shape in zip(parts, self._bodies, strict=True)]
 
     def delassus(self) -> Any:
         """Return A as a SciPy sparse array: BSR with ``(m, m)`` blocks, or CSR when m varies."""
