@@ -38,7 +38,7 @@ def index_array(name: str, value: Any) -> np.ndarray:
     if array.dtype == np.uint64 and array.max() > _LARGEST:
         large = array > _LARGEST
         raise ValueError(f"{name}[{first_entry(large)}] is {array[large][0]}: that is too large")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    return np.ascontiguousarray(array, dtype=np.int64).reshape(array.shape)
 
 
 def finite_array(name: str, value: Any) -> np.ndarray:
@@ -50,6 +50,13 @@ def finite_array(name: str, value: Any) -> np.ndarray:
         where = f"[{first_entry(~finite)}]" if array.ndim else ""
         raise ValueError(f"{name}{where} is {number:g}: every entry must be finite")
     return array
+
+
+def shortest(value: Any) -> str:
+    """Return a number in the fewest digits that name it: ``"1"``, ``"1.0000001"``, ``"inf"``."""
+    number = float(value)
+    text = f"{number:g}"
+    return text if float(text) == number or number != number else repr(number)
 
 
 def first_entry(mask: np.ndarray) -> str:
@@ -75,6 +82,10 @@ def _as_array(name: str, value: Any) -> np.ndarray:
 
 def spread(name: str, value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Return `value` broadcast to `shape`, in memory of its own."""
+    if value.shape == shape:
+        return np.array(value, dtype=np.float64, order="C")
+    if value.ndim == 0:
+        return np.full(shape, value, np.float64)
     try:
         return np.array(np.broadcast_to(value, shape), dtype=np.float64, order="C")
     except ValueError:

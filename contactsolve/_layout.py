@@ -77,4 +77,4 @@ def parameters(groups: tuple[Layout, ...], grouped: bool, mu: Any) -> np.ndarray
     for group, value in zip(groups, mus, strict=True):
         feasible = group.set if value is None else group.set.with_mu(value)
         parts.append(feasible.parameters(*group.shape).ravel())
-    return np.concatenate(parts)
+    return np.concatenate(parts) if len(groups) > 1 else parts[-1]

@@ -14,6 +14,7 @@ from ._arrays import (
     read_only,
     real_array,
     refuse_other_than_real,
+    shortest,
     spread,
 )
 from .groups import inverted
@@ -25,8 +26,16 @@ _INDEFINITE = 1e-9  # what a negative eigenvalue must exceed, for rows scaled to
 
 
 def csr_of(A: Any) -> Csr:
-    """Return copies of ``(data, indices, indptr)`` of any form of a square matrix."""
+    """Return copies of ``(data, indices, indptr)`` of any form of a square matrix.
+
+    A tuple of three is that triple; where it may be three rows of a matrix, that has to be said.
+    """
     if isinstance(A, tuple) and len(A) == 3:
+        if all(isinstance(part, (list, tuple)) and len(part) == 3 for part in A):
+            raise TypeError(
+                "A is a tuple of three rows of three: give a matrix as an array, or these three "
+                "as arrays"
+            )
         data = real_array("A.data", A[0])
         indices = index_array("A.indices", A[1])
         indptr = index_array("A.indptr", A[2])
@@ -207,8 +216,8 @@ def _square_form(name: str, matrix: Any, dof: int, *, symmetric: bool = True) ->
     if dof and difference.max() > 1e-6 * largest:
         row, column = np.unravel_index(int(difference.argmax()), (dof, dof))
         raise ValueError(
-            f"{name}[{row}, {column}] is {matrix[row, column]:g} but {name}[{column}, {row}] is "
-            f"{matrix[column, row]:g}: it must be symmetric"
+            f"{name}[{row}, {column}] is {shortest(matrix[row, column])} but "
+            f"{name}[{column}, {row}] is {shortest(matrix[column, row])}: it must be symmetric"
         )
     return matrix
 
@@ -220,7 +229,7 @@ def _refuse_indefinite(inverse: Any) -> None:
         i = int(np.argmax(diagonal < 0))
         where = f"{i}" if inverse.ndim == 1 else f"{i}, {i}"
         raise ValueError(
-            f"Minv[{where}] is {diagonal[i]:g}: an inverse mass is 0 (immovable) or more"
+            f"Minv[{where}] is {shortest(diagonal[i])}: an inverse mass is 0 (immovable) or more"
         )
     if inverse.ndim == 1:
         return
@@ -307,7 +316,7 @@ def flat_compliance(value: Any, total: int, rows: int) -> np.ndarray:
     if bad.any():
         where = f"[{first_entry(bad)}]" if given.ndim else ""
         raise ValueError(
-            f"compliance{where} is {given[bad][0]:g}: a finite number, 0 or more, is needed"
+            f"compliance{where} is {shortest(given[bad][0])}: a finite number, 0 or more, is needed"
         )
     return spread("compliance", given, (total // rows, rows)).ravel()
 

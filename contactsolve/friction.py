@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import read_only, real_array, spread
+from ._arrays import read_only, real_array, shortest, spread
 from .problem import Problem
 from .result import Result
 from .solver import Solver
@@ -139,7 +139,7 @@ def _coefficients(mu_static: Any, mu_kinetic: Any, contacts: int) -> tuple[np.nd
     if len(wrong):
         k = wrong[0]
         raise ValueError(
-            f"mu_static[{k}] is {static[k]:g} and mu_kinetic[{k}] is {kinetic[k]:g}: "
-            f"0 <= mu_kinetic <= mu_static is needed"
+            f"mu_static[{k}] is {shortest(static[k])} and mu_kinetic[{k}] is "
+            f"{shortest(kinetic[k])}: 0 <= mu_kinetic <= mu_static is needed"
         )
     return static, kinetic

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import finite_array, first_entry, index_array, is_sparse, real_array, spread
+from ._arrays import finite_array, first_entry, index_array, is_sparse, real_array, shortest, spread
 from .sets import Set, choose_set
 
 __all__ = ["Bodies", "Group"]
@@ -77,14 +77,15 @@ def inverted(mass: np.ndarray) -> np.ndarray:
         bad = ~(mass > 0)
         if bad.any():
             value = mass[bad][0]
-            raise ValueError(f"mass[{first_entry(bad)}] is {value:g}: a mass is positive")
+            raise ValueError(f"mass[{first_entry(bad)}] is {shortest(value)}: a mass is positive")
         return 1.0 / mass
     for body, block in enumerate(finite_array("mass", mass)):
         if not np.allclose(block, block.T, rtol=0, atol=1e-6 * np.abs(block).max(initial=0.0)):
             row, column = np.unravel_index(np.abs(block - block.T).argmax(), block.shape)
             raise ValueError(
-                f"mass[{body}, {row}, {column}] is {block[row, column]:g} but "
-                f"mass[{body}, {column}, {row}] is {block[column, row]:g}: a mass is symmetric"
+                f"mass[{body}, {row}, {column}] is {shortest(block[row, column])} but "
+                f"mass[{body}, {column}, {row}] is {shortest(block[column, row])}: a mass is "
+                f"symmetric"
             )
         smallest = np.linalg.eigvalsh(block)[0] if len(block) else 1.0
         if smallest <= 0:
@@ -137,7 +138,7 @@ class Group:
                 f"({contacts}, 2)"
             )
         self.b = shaped_b(b, contacts, rows)
-        self.set = choose_set(mu, sets, lo, hi)
+        self.set = choose_set(mu, sets, lo, hi, rows)
         self.compliance = None
         if compliance is not None:
             self.compliance = spread("compliance", real_array("compliance", compliance), self.shape)
@@ -178,6 +179,7 @@ def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
                 f"is needed for each, with the same contacts and rows"
             )
         contacts, rows, dof = first.shape
+        _check_rows(f"J is a pair of shapes {first.shape} and {second.shape}", rows)
         flat = [half.reshape(contacts, rows * half.shape[2]) for half in (first, second)]
         return np.concatenate(flat, axis=1), (contacts, rows, dof, second.shape[2])
     if is_sparse(J):
@@ -187,7 +189,13 @@ def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
     if J.ndim != 4 or J.shape[1] != 2:
         raise ValueError(f"J has shape {J.shape}: (contacts, 2, rows, dof) is needed")
     contacts, _, rows, dof = J.shape
+    _check_rows(f"J has shape {J.shape}", rows)
     return J.reshape(contacts, 2 * rows * dof), (contacts, rows, dof, dof)
+
+
+def _check_rows(told: str, rows: int) -> None:
+    if not 1 <= rows <= 6:
+        raise ValueError(f"{told}: contacts have from 1 to 6 rows")
 
 
 def shaped_b(b: Any, contacts: int, rows: int) -> np.ndarray:

@@ -169,7 +169,7 @@ class Problem:
             self.grouped = False
             self._pack((packed_bodies(inverse),), (group,))
         if strict:
-            self._refuse_immovable()
+            self.refuse_immovable()
 
     # ---- ways to begin --------------------------------------------------------------------------
 
@@ -193,8 +193,8 @@ class Problem:
         ----------
         A
             ``(K m, K m)``: a SciPy sparse matrix, a dense array, or the CSR triple ``(data,
-            indices, indptr)``. It may be slightly unsymmetric and is used as it is;
-            ``problem.info`` tells.
+            indices, indptr)`` as a tuple of arrays. It may be slightly unsymmetric and is used as
+            it is; ``problem.info`` tells.
         b
             ``(K, m)`` or flat.
         mu, sets, lo, hi, strict, name
@@ -206,7 +206,7 @@ class Problem:
         self.name, self._operator, self.dof = str(name), None, 0
         self._from_matrix(csr_of(A), b, mu, rows, sets, lo, hi)
         if strict:
-            self._refuse_immovable()
+            self.refuse_immovable()
         return self
 
     @classmethod
@@ -332,7 +332,7 @@ class Problem:
         m, total = rows_per_contact(rows), len(indptr) - 1
         if total % m:
             raise ValueError(f"A has {total} rows, which is no multiple of rows={m}")
-        feasible = deepcopy(choose_set(mu, sets, lo, hi))
+        feasible = deepcopy(choose_set(mu, sets, lo, hi, m))
         layout = Layout(total // m, m, (0, 0), feasible)
         b = shaped_b(b, *layout.shape)
         self.grouped = False
@@ -344,7 +344,8 @@ class Problem:
         parameters = feasible.parameters(*layout.shape)
         self._core = _core.Problem((), ((*block, parameters, None),), (indptr, indices, data))
 
-    def _refuse_immovable(self) -> None:
+    def refuse_immovable(self) -> None:
+        """Raise ValueError where a contact is between immovable bodies, as ``strict=True`` does."""
         contact = self._core.first_immovable()
         if contact >= 0:
             pair = ""
@@ -590,11 +591,11 @@ class Problem:
             return self._operator.velocity_change(impulses)
         if self._matrix is not None:
             return None
+        if not self.grouped:
+            return flat.reshape(self._bodies[0][:2])
         sizes = [shape[0] * shape[1] for shape in self._bodies]
         parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
-        return self._each(
-            [part.reshape(shape[:2]) for part, shape in zip(parts, self._bodies, strict=True)]
-        )
+        return [part.reshape(shape[:2]) for part, shape in zip(parts, self._bodies, strict=True)]
 
     def delassus(self) -> Any:
         """Return A as a SciPy sparse array: BSR with ``(m, m)`` blocks, or CSR when m varies."""

@@ -56,6 +56,8 @@ class Set:
     def parameters(self, contacts: int, rows: int) -> np.ndarray:
         """Return the parameters of each block, ``(contacts, p)``, as the C library reads them."""
         parts = [parameter.spread(contacts, rows) for parameter in self.values]
+        if len(parts) == 1:
+            return parts[0]
         return np.concatenate([np.zeros((contacts, 0)), *parts], axis=1)
 
     def parameter(self, name: str, contacts: int) -> np.ndarray | None:
@@ -176,18 +178,28 @@ def describe() -> dict[str, str]:
     return dict(_core.sets())
 
 
-def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any) -> Set:
-    """Return the set that a problem's arguments stand for."""
+def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any, rows: int) -> Set:
+    """Return the set that a problem's arguments stand for, for blocks of that many rows."""
     bounded = lo is not None or hi is not None
     if sets is not None:
         if not isinstance(sets, Set):
-            raise TypeError(f"sets is {sets!r}: a set of contactsolve.sets is needed")
+            name = getattr(sets, "__name__", "")
+            made = callable(sets) and name in names()
+            advice = (
+                f"call it, sets.{name}(...)" if made else "a set of contactsolve.sets is needed"
+            )
+            raise TypeError(f"sets is {sets!r}: {advice}")
         if mu is not None or bounded:
             raise ValueError(f"sets={sets!r} has its own parameters: leave out mu, lo and hi")
         return sets
     if mu is not None and bounded:
         raise ValueError("mu makes the contacts discs, lo and hi boxes: give one of them")
     if mu is not None:
+        if _core.set_parameters("disc", rows) < 0:
+            raise ValueError(
+                f"mu makes the contacts discs, which take 2 or 3 rows, not {rows}: leave it out "
+                f"or give sets"
+            )
         return disc(mu)
     if bounded:
         return box(-np.inf if lo is None else lo, np.inf if hi is None else hi)

@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from . import _core
+from ._arrays import index_array
 from .orders import chosen
 from .problem import Problem
 from .result import History, Result
@@ -203,19 +204,25 @@ class Solver:
             raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
         self.problem = problem
         visits = chosen(order)
+        permutation = None
+        if visits.permutation is not None:
+            permutation = _permutation(visits.permutation, problem.contacts)
         word, number = (r_factor, 0.0) if isinstance(r_factor, str) else (None, r_factor)
         adjacent = isinstance(averaging, str)
-        weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
         if adjacent and averaging != "adjacent":
-            raise ValueError(f"averaging: {averaging!r} is unknown; known: adjacent, or a number")
+            raise ValueError(
+                f"averaging: {averaging!r} is unknown; known: adjacent, or a number from 0 to 1"
+            )
         weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
+        dtype_name, recorded = _dtype_name(dtype), _names("record", record)
+        seed = _seed(rng) if visits.name == "random" else 0
         try:
             self._core = _core.Solver(
                 problem._core,
                 method,
                 scheme,
                 visits.name,
-                visits.permutation,
+                permutation,
                 local,
                 word,
                 number,
@@ -225,19 +232,19 @@ class Solver:
                 adjacent,
                 rollback,
                 rollback_growth,
-                _dtype_name(dtype),
+                dtype_name,
                 stop,
-                _NAN if rtol is None else rtol,
-                _NAN if atol is None else atol,
+                _tolerance("rtol", rtol),
+                _tolerance("atol", atol),
                 check_every,
                 max_iterations,
-                _names("record", record),
+                recorded,
                 record_every,
                 quality_r,
                 0 if threads is None else threads,
-                visits.options(_seed(rng) if visits.name == "random" else 0, parts),
+                visits.options(seed, parts),
             )
-        except (TypeError, OverflowError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in _KINDS}
             raise _explain(given, error) from None
         described = self._core.describe()
@@ -289,6 +296,8 @@ class Solver:
             At Ctrl-C; the solver can be used again.
         """
         problem = self.problem
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback is {callback!r}: a function of a State is needed")
         if b is not None:
             b = problem.join("b", b)
         parameters = None if mu is None else problem.parameters(mu)
@@ -390,8 +399,10 @@ def solve(
     ----------
     problem
         A `Problem`, or the contact Jacobian J ``(K, 2, m, d)``.
-    Minv, b, mu, bodies, mass, rows, sets, lo, hi, compliance, strict
+    Minv, b, mu, bodies, mass, rows, sets, lo, hi, compliance
         As for `Problem`, when J is given.
+    strict
+        Make contacts between immovable bodies an error.
     initial, callback, progress
         As for `Solver.solve`.
     method, **options
@@ -418,6 +429,8 @@ def solve(
         for name, value in given.items():
             if value is not None:
                 raise TypeError(f"{name} is given, but the Problem has its own")
+        if strict:
+            problem.refuse_immovable()
     solver = Solver(problem, method=method, **options)
     return solver.solve(initial=initial, callback=callback, progress=progress)
 
@@ -427,11 +440,12 @@ def solve(
 _KINDS = {
     "method": "str",
     "scheme": "str",
+    "order": "word",
     "local": "str",
     "relaxation": "float",
     "averaging": "float",
     "r_factor": "float",
-    "rollback": "int",
+    "rollback": "short",
     "rollback_growth": "float",
     "bound": "str",
     "rtol": "float",
@@ -441,10 +455,11 @@ _KINDS = {
     "max_iterations": "int",
     "record_every": "int",
     "quality_r": "float",
-    "threads": "int",
+    "threads": "short",
+    "dtype_name": "str",
     "parts": "int",
 }
-_WANTED = {"str": "a name", "float": "a number", "int": "an integer"}
+_WANTED = {"str": "a name", "float": "a number", "int": "an integer", "short": "an integer"}
 _OPTIONAL = {"averaging", "rtol", "atol", "threads"}
 _NAMED = {"averaging", "r_factor"}
 
@@ -453,6 +468,10 @@ def _explain(given: dict[str, Any], error: Exception) -> Exception:
     """Return an error that names the option of a wrong type."""
     for name, value in given.items():
         kind = _KINDS[name]
+        if isinstance(value, str) and not _is_c_text(value):
+            return ValueError(f"{name.removesuffix('_name')}: {value!r} is no name")
+        if kind == "word":
+            continue
         if (value is None and name in _OPTIONAL) or (name in _NAMED and isinstance(value, str)):
             continue
         try:
@@ -470,6 +489,8 @@ def _is_number(value: Any, kind: str) -> bool:
     try:
         if kind == "float":
             float(value)
+        elif kind == "short":
+            np.int32(value.__index__())
         else:
             np.int64(value.__index__())
     except (TypeError, AttributeError, ValueError):
@@ -477,24 +498,62 @@ def _is_number(value: Any, kind: str) -> bool:
     return True
 
 
+def _is_c_text(value: str) -> bool:
+    """Whether a text can be handed to C: no zero inside, no half of a surrogate pair."""
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _tolerance(name: str, value: Any) -> Any:
+    """Return the number that the C library takes; NaN is its word for None."""
+    if value is None:
+        return _NAN
+    if isinstance(value, (float, np.floating)) and value != value:
+        raise ValueError(f"{name} is nan: a tolerance is 0 or more")
+    return value
+
+
+def _permutation(order: Any, contacts: int) -> np.ndarray:
+    permutation = index_array("order", order)
+    if permutation.ndim != 1:
+        raise ValueError(
+            f"order has shape {permutation.shape}: a name, or a permutation of shape "
+            f"({contacts},), is needed"
+        )
+    return permutation
+
+
 def _dtype_name(dtype: Any) -> str:
     if isinstance(dtype, str):
         return dtype
-    return np.dtype(dtype).name
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        raise TypeError(f"dtype is {dtype!r}: 'float64' or 'float32' is needed") from None
 
 
 def _names(option: str, names: Any) -> tuple[str, ...]:
     if isinstance(names, str):
         raise TypeError(f"{option} is {names!r}: a tuple of names is needed, such as ({names!r},)")
-    names = tuple(names)
+    try:
+        names = tuple(names)
+    except TypeError:
+        raise TypeError(f"{option} is {names!r}: a tuple of names is needed") from None
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"{option} holds {name!r}: names of measures are needed")
+        if not _is_c_text(name):
+            raise ValueError(f"{option} holds {name!r}, which is no name")
     return names
 
 
 def _seed(rng: Any) -> int:
-    return int(np.random.default_rng(rng).integers(2**63))
+    try:
+        return int(np.random.default_rng(rng).integers(2**63))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"rng is {rng!r}: {error}") from None
 
 
 # ---- what is told -------------------------------------------------------------------------------

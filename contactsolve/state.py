@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import finite_array, first_entry, read_only, real_array, spread
+from ._arrays import finite_array, first_entry, read_only, real_array, shortest, spread
 
 __all__ = ["InitialState"]
 
@@ -75,5 +75,7 @@ def _restitution_rows(value: Any, contacts: int, rows: int) -> np.ndarray:
     bad = ~((array >= 0) & (array <= 1))
     if bad.any():
         where = f"[{first_entry(bad)}]" if array.ndim else ""
-        raise ValueError(f"restitution{where} is {array[bad][0]:g}: it lies between 0 and 1")
+        raise ValueError(
+            f"restitution{where} is {shortest(array[bad][0])}: it lies between 0 and 1"
+        )
     return full

@@ -26,8 +26,9 @@ def impulses(result: Result, *, ax: Axes | None = None) -> Axes:
     """Draw the cone diagram: friction over its bound, against the normal impulse.
 
     A contact lies at height 0 on the axis of its cone and at height 1 on the cone. Contacts that
-    stick are below 1, contacts that slide on it; contacts that are open have no impulse and are
-    counted, with one mark in the lower left corner. Which is which, ``result.active`` says.
+    stick are below 1, or just there; contacts that slide are at 1; contacts that are open have no
+    impulse and are counted, with one mark in the lower left corner. Which is which is what
+    ``result.active`` says.
 
     Parameters
     ----------

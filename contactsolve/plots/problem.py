@@ -183,7 +183,7 @@ def _graph(problem: Problem) -> _Graph:
     between = free.all(axis=1) & (pairs[:, 0] != pairs[:, 1])
     keyed = np.column_stack([group[between], np.sort(number[pairs[between]], axis=1)])
     unique, counts = np.unique(keyed, axis=0, return_counts=True)
-    names = [f"{len(pair):,} in {found.name}" for pair, found in zip(listed, sets, strict=True)]
+    names = [f"group {g} ({found.name})" for g, found in enumerate(sets)]
     idle = int(movable.sum()) - len(bodies)
     return _Graph(bodies, ground, unique[:, 1:], counts, unique[:, 0], names, idle)
 
@@ -242,9 +242,9 @@ def _draw_edges(ax: Axes, graph: _Graph, places: np.ndarray, many: bool) -> None
         if len(counts) > 5000:
             widths = widths * 0.6
         span = f"{counts.min()}" if counts.min() == counts.max() else f"1 to {counts.max()}"
-        what = f"{name}; an edge is {span}" if several else f"an edge: {span} contacts"
-        if not several and counts.max() == 1:
-            what = "an edge: 1 contact"
+        what = f"an edge: {span} contact{'' if counts.max() == 1 else 's'}"
+        if several:
+            what = f"{name}, {what}"
         ax.add_collection(
             LineCollection(
                 list(places[graph.edges[chosen]]),

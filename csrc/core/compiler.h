@@ -15,6 +15,8 @@
 
 /* A body that must melt into its caller, so that sizes passed as constants unroll its loops. */
 #define CS_INLINE static inline __attribute__((always_inline))
+/* A rare path that must stay out of its caller's loop. */
+#define CS_RARE static __attribute__((noinline, cold, unused))
 #define CS_UNUSED __attribute__((unused))
 #define CS_PRINTF(text, first) __attribute__((format(printf, text, first)))
 

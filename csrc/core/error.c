@@ -1,7 +1,10 @@
 #include "core/error.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const char *cs_status_text(cs_status status)
 {
@@ -15,13 +18,52 @@ const char *cs_status_text(cs_status status)
     return "unknown status";
 }
 
+/* Where a text of at most `length` bytes may be cut: never inside a character of UTF-8. */
+static size_t cut(const char *text, size_t length)
+{
+    while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) length--;
+    return length;
+}
+
+cs_text cs_number(double value)
+{
+    cs_text number;
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(number.text, sizeof number.text, "%.*g", digits, value);
+        if (!isfinite(value) || strtod(number.text, NULL) == value) break;
+    }
+    return number;
+}
+
+cs_text cs_word(const char *word)
+{
+    enum { LONGEST = 40 };
+    cs_text shown = {{0}};
+    size_t length = strlen(word);
+    if (length <= LONGEST) {
+        memcpy(shown.text, word, length);
+        return shown;
+    }
+    length = cut(word, LONGEST);
+    memcpy(shown.text, word, length);
+    memcpy(shown.text + length, "...", 3);
+    return shown;
+}
+
 cs_status cs_fail(cs_error *error, cs_status status, const char *format, ...)
 {
     if (!error) return status;
     error->status = status;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->message, sizeof error->message, format, arguments);
+    int length = vsnprintf(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
+    size_t last = sizeof error->message - 1;
+    if (length > (int)last) {
+        /* The last character may have lost its end: it goes, unless it is of one byte. */
+        size_t end = last;
+        while (end > 0 && ((unsigned char)error->message[end - 1] & 0xC0) == 0x80) end--;
+        if (end > 0 && (unsigned char)error->message[end - 1] >= 0xC0) error->message[end - 1] = 0;
+    }
     return status;
 }

@@ -14,4 +14,14 @@
  * code, so that a check reads `return cs_fail(error, CS_INVALID, ...)`. */
 cs_status cs_fail(cs_error *error, cs_status status, const char *format, ...) CS_PRINTF(3, 4);
 
+typedef struct cs_text {
+    char text[64];
+} cs_text;
+
+/* The shortest digits that name this number and no other: "0.1", "1.0000001", "inf". */
+cs_text cs_number(double value);
+
+/* A caller's word, shortened where it is longer than any name of ours. */
+cs_text cs_word(const char *word);
+
 #endif

@@ -22,10 +22,27 @@ static inline int cs_threads_available(void)
 #endif
 }
 
+/* How many processors there are to run them. */
+static inline int cs_processors(void)
+{
+#ifdef _OPENMP
+    return omp_get_num_procs();
+#else
+    return 1;
+#endif
+}
+
+/* GCC has the call since version 9, long before it claims all of OpenMP 5.0. */
+#if defined(_OPENMP) && (_OPENMP >= 201811 || (!defined(__clang__) && __GNUC__ >= 9))
+#define CS_CAN_RELEASE_THREADS 1
+#else
+#define CS_CAN_RELEASE_THREADS 0
+#endif
+
 /* Lets go of the worker threads: a child process would wait for them in vain. */
 static inline void cs_threads_release(void)
 {
-#if defined(_OPENMP) && _OPENMP >= 201811
+#if CS_CAN_RELEASE_THREADS
     omp_pause_resource_all(omp_pause_hard);
 #endif
 }

@@ -49,12 +49,24 @@ double cs_largest_eigenvalue(int n, const double *a)
     return largest;
 }
 
+/* About a_ii^-1/2, as a power of two, which rounds nothing: rows of different units become alike. */
+static double unit_scale(double diagonal)
+{
+    int exponent = 0;
+    if (isfinite(diagonal)) frexp(diagonal, &exponent);
+    return ldexp(1, -exponent / 2);
+}
+
+/* Inverts S a S and scales back, S a diagonal that makes the rows alike. */
 int cs_invert(int n, const double *a, double *inverse)
 {
-    double work[CS_MAX_ROWS][2 * CS_MAX_ROWS] = {{0}}, scale = 0;
+    double work[CS_MAX_ROWS][2 * CS_MAX_ROWS] = {{0}}, unit[CS_MAX_ROWS], scale = 0;
+    for (int i = 0; i < n; i++) unit[i] = unit_scale(a[i * n + i]);
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) scale = fmax(scale, fabs(a[i * n + j]));
-        memcpy(work[i], a + (size_t)i * (size_t)n, sizeof(double) * (size_t)n);
+        for (int j = 0; j < n; j++) {
+            work[i][j] = unit[i] * a[i * n + j] * unit[j];
+            scale = fmax(scale, fabs(work[i][j]));
+        }
         work[i][n + i] = 1;
     }
     for (int column = 0; column < n; column++) {
@@ -76,7 +88,7 @@ int cs_invert(int n, const double *a, double *inverse)
         }
     }
     for (int i = 0; i < n; i++)
-        memcpy(inverse + (size_t)i * (size_t)n, work[i] + n, sizeof(double) * (size_t)n);
+        for (int j = 0; j < n; j++) inverse[i * n + j] = unit[i] * work[i][n + j] * unit[j];
     return 0;
 }
 

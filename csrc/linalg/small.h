@@ -9,7 +9,7 @@
 double cs_largest_eigenvalue(int n, const double *a);
 
 /* inverse <- a^-1 (n, n), n <= CS_MAX_ROWS, by elimination with partial pivoting. Returns 0, or -1
- * where a is singular to rounding. */
+ * where a is singular to rounding, each row measured by its own diagonal entry. */
 int cs_invert(int n, const double *a, double *inverse);
 
 /* lower (n, n) with lower lower^T = a for a symmetric positive semi-definite a, whose lower

@@ -6,10 +6,12 @@
 #include "problem/adjacency.h"
 #include "problem/problem.h"
 
-enum { POLL_EVERY = 1024 };
+enum { POLL_EVERY = 4096 }; /* blocks of A met; a row may hold any number of them */
 
 typedef struct assembly {
     const cs_problem *problem;
+    const cs_control *control;
+    int64_t work; /* blocks met since the last poll */
     cs_adjacency adjacency;
     int64_t *seen;      /* (blocks): the row (+ 1) that met a block last */
     int64_t *neighbour; /* (blocks) of the row at hand */
@@ -59,6 +61,16 @@ static void add_shared(const assembly *a, int64_t k, int64_t l, const cs_block_g
     }
 }
 
+/* Asks whether to go on, now and then; `count` blocks have been met. */
+static cs_status poll(assembly *a, int64_t count, cs_error *error)
+{
+    a->work += count;
+    if (a->work < POLL_EVERY || !a->control || !a->control->poll) return CS_OK;
+    a->work = 0;
+    if (a->control->poll(a->control->context, NULL) >= 0) return CS_OK;
+    return cs_fail(error, CS_INTERRUPTED, "interrupted while assembling A");
+}
+
 static cs_status prepare(assembly *a, cs_arena *arena, cs_error *error)
 {
     const cs_problem *problem = a->problem;
@@ -85,15 +97,18 @@ static cs_status prepare(assembly *a, cs_arena *arena, cs_error *error)
 }
 
 /* Where rows of blocks begin, in columns and in values. */
-static void count_rows(assembly *a, cs_block_matrix *matrix)
+static cs_status count_rows(assembly *a, cs_block_matrix *matrix, cs_error *error)
 {
-    for (int64_t k = 0; k < matrix->blocks; k++) {
+    cs_status status = CS_OK;
+    for (int64_t k = 0; k < matrix->blocks && !status; k++) {
         int64_t count = neighbours(a, k, k + 1), columns = 0;
         for (int64_t e = 0; e < count; e++)
             columns += cs_block_group_of(a->problem, a->neighbour[e])->rows;
         matrix->start[k + 1] = matrix->start[k] + count;
         matrix->first[k + 1] = matrix->first[k] + columns * cs_block_group_of(a->problem, k)->rows;
+        status = poll(a, count, error);
     }
+    return status;
 }
 
 /* A_kk += Sigma_kk */
@@ -122,22 +137,20 @@ cs_status cs_assemble(const cs_problem *problem, cs_arena *arena, const cs_contr
                       cs_block_matrix **result, cs_error *error)
 {
     cs_arena scratch = {0};
-    assembly a = {.problem = problem};
+    assembly a = {.problem = problem, .control = control};
     cs_block_matrix *matrix = cs_block_matrix_new(arena, problem->blocks);
     cs_status status = CS_OK;
     if (!matrix) goto no_memory;
     status = prepare(&a, &scratch, error);
     if (status) goto out;
-    count_rows(&a, matrix);
+    status = count_rows(&a, matrix, error);
+    if (status) goto out;
     if (cs_block_matrix_take(arena, matrix)) goto no_memory;
-    for (int64_t k = 0; k < problem->blocks; k++) {
-        if (k % POLL_EVERY == 0 && control && control->poll(control->context, NULL) < 0) {
-            status = cs_fail(error, CS_INTERRUPTED, "interrupted while assembling A");
-            goto out;
-        }
+    for (int64_t k = 0; k < problem->blocks && !status; k++) {
         fill_row(&a, matrix, k);
+        status = poll(&a, matrix->start[k + 1] - matrix->start[k], error);
     }
-    *result = matrix;
+    if (!status) *result = matrix;
     goto out;
 no_memory:
     status = cs_fail(error, CS_NO_MEMORY, "out of memory for A of %lld contacts",

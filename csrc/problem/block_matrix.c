@@ -45,19 +45,28 @@ void cs_sort_ascending(int64_t *values, int64_t count)
 
 /* ---- a given A ------------------------------------------------------------------------------- */
 
+/* All row starts are checked before any entry is read. */
+static cs_status check_starts(const cs_csr *csr, cs_error *error)
+{
+    if (csr->start[0] != 0)
+        return cs_fail(error, CS_INVALID, "A.indptr[0] is %lld: it must be 0",
+                       (long long)csr->start[0]);
+    for (int64_t i = 0; i < csr->rows; i++)
+        if (csr->start[i + 1] < csr->start[i])
+            return cs_fail(error, CS_INVALID, "A.indptr[%lld] is %lld, below A.indptr[%lld] = %lld",
+                           (long long)i + 1, (long long)csr->start[i + 1], (long long)i,
+                           (long long)csr->start[i]);
+    return CS_OK;
+}
+
 static cs_status check_csr(const cs_problem *problem, const cs_csr *csr, cs_error *error)
 {
     if (csr->rows != problem->rows)
         return cs_fail(error, CS_INVALID, "A has %lld rows; the blocks have %lld",
                        (long long)csr->rows, (long long)problem->rows);
-    if (csr->start[0] != 0)
-        return cs_fail(error, CS_INVALID, "A.indptr[0] is %lld: it must be 0",
-                       (long long)csr->start[0]);
-    for (int64_t i = 0; i < csr->rows; i++) {
-        if (csr->start[i + 1] < csr->start[i])
-            return cs_fail(error, CS_INVALID, "A.indptr[%lld] is %lld, below A.indptr[%lld] = %lld",
-                           (long long)i + 1, (long long)csr->start[i + 1], (long long)i,
-                           (long long)csr->start[i]);
+    cs_status status = check_starts(csr, error);
+    if (status) return status;
+    for (int64_t i = 0; i < csr->rows; i++)
         for (int64_t e = csr->start[i]; e < csr->start[i + 1]; e++) {
             if (csr->column[e] < 0 || csr->column[e] >= csr->rows)
                 return cs_fail(error, CS_INVALID,
@@ -67,7 +76,6 @@ static cs_status check_csr(const cs_problem *problem, const cs_csr *csr, cs_erro
                 return cs_fail(error, CS_INVALID, "A[%lld, %lld] is %g: every entry must be finite",
                                (long long)i, (long long)csr->column[e], csr->value[e]);
         }
-    }
     return CS_OK;
 }
 
@@ -151,8 +159,8 @@ static cs_status check_diagonal(const cs_csr *csr, cs_error *error)
         double diagonal = entry(csr, i, i);
         if (diagonal < 0)
             return cs_fail(error, CS_INVALID,
-                           "A[%lld, %lld] is %g: a Delassus matrix has no negative diagonal",
-                           (long long)i, (long long)i, diagonal);
+                           "A[%lld, %lld] is %s: a Delassus matrix has no negative diagonal",
+                           (long long)i, (long long)i, cs_number(diagonal).text);
     }
     return CS_OK;
 }

@@ -32,4 +32,8 @@ cs_status cs_assemble(const cs_problem *problem, cs_arena *arena, const cs_contr
  * -1 when memory runs out. */
 int64_t cs_count_blocks(const cs_problem *problem, int fixed_as_body);
 
+/* The same, given up beyond `limit`: some number above it then. The work is bounded by the answer,
+ * not by the square of a body's contacts. */
+int64_t cs_count_blocks_up_to(const cs_problem *problem, int fixed_as_body, int64_t limit);
+
 #endif

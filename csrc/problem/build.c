@@ -5,6 +5,7 @@
 #include "prox/prox.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A copy of `count` doubles in the problem's arena. */
@@ -38,13 +39,13 @@ static cs_status check_symmetric(int dof, const double *block, int64_t body, cs_
     double largest = 0;
     for (int i = 0; i < dof * dof; i++) largest = fmax(largest, fabs(block[i]));
     for (int i = 0; i < dof; i++)
-        for (int j = 0; j < i; j++)
+        for (int j = i + 1; j < dof; j++)
             if (fabs(block[i * dof + j] - block[j * dof + i]) > SYMMETRY * largest)
                 return cs_fail(error, CS_INVALID,
-                               "Minv[%lld, %d, %d] is %g but Minv[%lld, %d, %d] is %g: an inverse "
+                               "Minv[%lld, %d, %d] is %s but Minv[%lld, %d, %d] is %s: an inverse "
                                "mass is symmetric",
-                               (long long)body, i, j, block[i * dof + j], (long long)body, j, i,
-                               block[j * dof + i]);
+                               (long long)body, i, j, cs_number(block[i * dof + j]).text,
+                               (long long)body, j, i, cs_number(block[j * dof + i]).text);
     return CS_OK;
 }
 
@@ -55,8 +56,9 @@ static cs_status factor_diagonal(cs_body_group *group, cs_error *error)
         double entry = group->inverse_mass[i];
         if (entry < 0)
             return cs_fail(error, CS_INVALID,
-                           "Minv[%lld, %lld] is %g: an inverse mass is 0 (immovable) or more",
-                           (long long)(group->first_body + i / dof), (long long)(i % dof), entry);
+                           "Minv[%lld, %lld] is %s: an inverse mass is 0 (immovable) or more",
+                           (long long)(group->first_body + i / dof), (long long)(i % dof),
+                           cs_number(entry).text);
         group->root[i] = sqrt(entry);
     }
     return CS_OK;
@@ -73,9 +75,9 @@ static cs_status factor_blocks(cs_body_group *group, cs_error *error)
         int row = cs_semidefinite_cholesky(dof, block, group->root + body * dof * dof);
         if (row >= 0)
             return cs_fail(error, CS_INVALID,
-                           "Minv[%lld] is indefinite, found at row %d (Minv[%lld, %d, %d] is %g): "
+                           "Minv[%lld] is indefinite, found at row %d (Minv[%lld, %d, %d] is %s): "
                            "an inverse mass has no negative eigenvalue",
-                           number, row, number, row, row, block[row * dof + row]);
+                           number, row, number, row, row, cs_number(block[row * dof + row]).text);
     }
     return CS_OK;
 }
@@ -224,11 +226,25 @@ static cs_status copy_compliance(cs_problem *problem, cs_block_group *group,
     for (int64_t i = 0; i < entries; i++)
         if (!(blocks->compliance[i] >= 0) || isinf(blocks->compliance[i]))
             return cs_fail(error, CS_INVALID,
-                           "compliance[%lld, %lld] is %g: a finite number, 0 or more, is needed",
+                           "compliance[%lld, %lld] is %s: a finite number, 0 or more, is needed",
                            (long long)(problem->blocks + i / group->rows),
-                           (long long)(i % group->rows), blocks->compliance[i]);
+                           (long long)(i % group->rows), cs_number(blocks->compliance[i]).text);
     group->compliance = keep(problem, blocks->compliance, entries);
     return group->compliance ? CS_OK : out_of_memory(error);
+}
+
+/* "2 or 3", "from 1 to 6": the rows that a set takes. */
+static cs_text rows_of_set(const cs_set *set)
+{
+    int taken[CS_MAX_ROWS], count = 0;
+    for (int rows = 1; rows <= CS_MAX_ROWS; rows++)
+        if (set->parameters(rows) >= 0) taken[count++] = rows;
+    cs_text text = {{0}};
+    size_t room = sizeof text.text;
+    if (count == 1) snprintf(text.text, room, "%d", taken[0]);
+    if (count == 2) snprintf(text.text, room, "%d or %d", taken[0], taken[1]);
+    if (count > 2) snprintf(text.text, room, "from %d to %d", taken[0], taken[count - 1]);
+    return text;
 }
 
 static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, cs_error *error)
@@ -240,10 +256,15 @@ static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, 
         return cs_fail(error, CS_INVALID, "blocks have %d rows; from 1 to %d are taken",
                        blocks->rows, CS_MAX_ROWS);
     const cs_set *set = cs_set_find(blocks->set);
-    if (!set) return cs_fail(error, CS_UNKNOWN_NAME, "sets: there is no set '%s'", blocks->set);
+    if (!set)
+        return cs_fail(error, CS_UNKNOWN_NAME, "sets: there is no set '%s'",
+                       cs_word(blocks->set).text);
     if (set->parameters(blocks->rows) < 0)
-        return cs_fail(error, CS_INVALID, "sets: '%s' does not take blocks of %d row%s", set->name,
-                       blocks->rows, blocks->rows == 1 ? "" : "s");
+        return cs_fail(error, CS_INVALID,
+                       "sets: '%s' does not take blocks of %d row%s: it takes %s", set->name,
+                       blocks->rows, blocks->rows == 1 ? "" : "s", rows_of_set(set).text);
+    if (problem->matrix)
+        return cs_fail(error, CS_INVALID, "A is given already: add all blocks before it");
     if (problem->block_groups && !problem->block_group[0].jacobian != !blocks->jacobian)
         return cs_fail(error, CS_INVALID, "either every block has a Jacobian, or A is given");
     return CS_OK;

@@ -23,11 +23,19 @@ static cs_status cs_check_nothing(int64_t count, int rows, const double *paramet
 static cs_status cs_check_friction(int64_t count, int each, const double *parameters,
                                    int64_t first_block, const char *const *names, cs_error *error)
 {
-    for (int64_t i = 0; i < count * each; i++)
-        if (!(parameters[i] >= 0) || parameters[i] > CS_LARGEST_FRICTION)
+    for (int64_t i = 0; i < count * each; i++) {
+        const char *name = names[i % each];
+        long long block = (long long)(first_block + i / each);
+        cs_text value = cs_number(parameters[i]);
+        if (!(parameters[i] >= 0))
             return cs_fail(error, CS_INVALID,
-                           "%s[%lld] is %g: a friction coefficient is a number, 0 or more",
-                           names[i % each], (long long)(first_block + i / each), parameters[i]);
+                           "%s[%lld] is %s: a friction coefficient is a number, 0 or more", name,
+                           block, value.text);
+        if (parameters[i] > CS_LARGEST_FRICTION)
+            return cs_fail(error, CS_INVALID,
+                           "%s[%lld] is %s: a friction coefficient is at most %g", name, block,
+                           value.text, CS_LARGEST_FRICTION);
+    }
     return CS_OK;
 }
 

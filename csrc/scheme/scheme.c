@@ -29,18 +29,21 @@ const char *cs_scheme_name(int i, const char **summary)
     return schemes[i]->name;
 }
 
-const cs_scheme *cs_scheme_choose(const cs_problem *problem)
+cs_status cs_scheme_choose(const cs_problem *problem, const cs_scheme **scheme, cs_error *error)
 {
-    if (problem->matrix || !problem->blocks) return &cs_scheme_matrix;
+    *scheme = &cs_scheme_matrix;
+    if (problem->matrix || !problem->blocks) return CS_OK;
     /* Multiplications of a sweep: m^2 a block of A, or 2 m (d_0 + d_1) a contact (read u, write
      * u). Blocks of different m are few enough to count with the mean. */
-    double blocks = (double)cs_count_blocks(problem, 0);
     double factorized = 0, rows = (double)problem->rows / (double)problem->blocks;
     for (int g = 0; g < problem->block_groups; g++)
         factorized += 2.0 * (double)problem->block_group[g].count *
                       (double)cs_jacobian_size(&problem->block_group[g]);
-    int cheaper = blocks >= 0 && blocks * rows * rows < factorized;
-    return cheaper ? &cs_scheme_matrix : &cs_scheme_factorized;
+    double most = factorized / (rows * rows); /* blocks with which A is no dearer */
+    int64_t blocks = cs_count_blocks_up_to(problem, 0, (int64_t)most);
+    if (blocks < 0) return cs_fail(error, CS_NO_MEMORY, "out of memory for counting blocks of A");
+    if (!((double)blocks < most)) *scheme = &cs_scheme_factorized;
+    return CS_OK;
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */

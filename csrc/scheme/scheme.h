@@ -112,7 +112,7 @@ typedef struct cs_scheme {
 const cs_scheme *cs_scheme_find(const char *name);
 
 /* The scheme with fewer multiplications a sweep (S1 Table 3.1, from block counts). */
-const cs_scheme *cs_scheme_choose(const cs_problem *problem);
+cs_status cs_scheme_choose(const cs_problem *problem, const cs_scheme **scheme, cs_error *error);
 
 /* Bytes of one `real`. */
 static inline size_t cs_real_size(cs_dtype dtype)

@@ -35,6 +35,7 @@ typedef struct iteration {
     int best_is_current; /* lambda still is the best iterate */
     int rollbacks, converged, stopped;
     double last_poll;
+    cs_float_mode mode; /* the caller's */
 } iteration;
 
 static size_t impulse_bytes(const cs_solver *solver)
@@ -74,6 +75,14 @@ static int records_state(const cs_history *history)
     return 0;
 }
 
+static cs_status record(iteration *it, int known, cs_error *error)
+{
+    cs_history *history = &it->solver->history;
+    cs_status status = cs_history_reserve(history, 1, error);
+    if (!status) cs_history_append(history, it->number, it->seconds, &it->state, known);
+    return status;
+}
+
 /* Tests the stop rule and records, as the iteration number asks. */
 static cs_status check_and_record(iteration *it, cs_error *error)
 {
@@ -97,9 +106,7 @@ static cs_status check_and_record(iteration *it, cs_error *error)
         evaluate_state(it);
         known = 1;
     }
-    cs_status status = cs_history_reserve(&solver->history, 1, error);
-    if (!status) cs_history_append(&solver->history, it->number, it->seconds, &it->state, known);
-    return status;
+    return record(it, known, error);
 }
 
 static cs_status poll(iteration *it, cs_error *error)
@@ -119,7 +126,9 @@ static cs_status poll(iteration *it, cs_error *error)
         .columns = history->columns,
         .impulses = control->every_iteration ? solver->lambda : NULL,
     };
+    cs_restore_denormals(it->mode); /* whoever is asked may compute, too */
     int answer = control->poll(control->context, &progress);
+    cs_flush_denormals();
     if (answer < 0)
         return cs_fail(error, CS_INTERRUPTED, "interrupted at iteration %lld",
                        (long long)it->number);
@@ -225,6 +234,14 @@ static cs_status iterate(iteration *it, cs_result *result, cs_error *error)
     return status;
 }
 
+/* Ends the history with the last sweep, which may lie between two that are recorded. */
+static cs_status record_end(iteration *it, cs_error *error)
+{
+    const cs_history *history = &it->solver->history;
+    const double *row = history->value + (history->rows - 1) * history->columns;
+    return row[0] == (double)it->number ? CS_OK : record(it, 0, error);
+}
+
 /* The last row tells of the impulses returned, also where it came between two checks. */
 static void complete_last_row(iteration *it)
 {
@@ -291,10 +308,11 @@ cs_status cs_fixed_point(cs_solver *solver, const cs_control *control, cs_result
                   .lambda = solver->lambda,
                   .xi = solver->xi},
     };
-    cs_float_mode mode = cs_flush_denormals();
+    it.mode = cs_flush_denormals();
     solver->scheme->refresh[solver->packed.dtype](&solver->packed);
     cs_status status = iterate(&it, result, error);
+    if (!status) status = record_end(&it, error);
     if (!status) finish(&it, result);
-    cs_restore_denormals(mode);
+    cs_restore_denormals(it.mode);
     return status;
 }

@@ -88,7 +88,8 @@ static cs_status unknown_name(const char *option, const char *given, int with_au
         memcpy(known + used, name, length + 1);
         used += length;
     }
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option, given, known);
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option,
+                   cs_word(given).text, known);
 }
 
 static int is_auto(const char *name) { return strcmp(name, "auto") == 0; }
@@ -96,7 +97,8 @@ static int is_auto(const char *name) { return strcmp(name, "auto") == 0; }
 static cs_status positive(const char *option, double value, cs_error *error)
 {
     if (value > 0 && isfinite(value)) return CS_OK;
-    return cs_fail(error, CS_INVALID, "%s is %g: a finite number above 0 is needed", option, value);
+    return cs_fail(error, CS_INVALID, "%s is %s: a finite number above 0 is needed", option,
+                   cs_number(value).text);
 }
 
 static cs_status at_least(const char *option, int64_t value, int64_t least, cs_error *error)
@@ -106,9 +108,10 @@ static cs_status at_least(const char *option, int64_t value, int64_t least, cs_e
                    (long long)value, (long long)least);
 }
 
-/* Replaces the caller's word by ours of the same letters, which lives as long as the library. */
+/* Replaces the caller's word by ours of the same letters, which lives as long as the library.
+ * `besides` ends the message. */
 static cs_status one_of(const char *option, const char **value, const char *const *known, int count,
-                        cs_error *error)
+                        const char *besides, cs_error *error)
 {
     for (int i = 0; i < count; i++)
         if (strcmp(*value, known[i]) == 0) {
@@ -119,7 +122,8 @@ static cs_status one_of(const char *option, const char **value, const char *cons
     size_t used = 0;
     for (int i = 0; i < count; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", known[i]);
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option, *value, all);
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s%s", option,
+                   cs_word(*value).text, all, besides);
 }
 
 static cs_status check_numbers(const cs_options *options, cs_error *error)
@@ -128,15 +132,14 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
     if (!status) status = positive("averaging", options->averaging, error);
     if (!status && options->averaging > 1)
         status = cs_fail(error, CS_INVALID,
-                         "averaging is %g: the weight of the new impulses is at "
-                         "most 1",
-                         options->averaging);
+                         "averaging is %s: the weight of the new impulses is at most 1",
+                         cs_number(options->averaging).text);
     if (!status && !options->r_factor) status = positive("r_factor", options->r_value, error);
     if (!status) status = positive("quality_r", options->quality_r, error);
     if (!status) status = at_least("rollback", options->rollback, 0, error);
     if (!status && !(options->rollback_growth >= 1))
-        status = cs_fail(error, CS_INVALID, "rollback_growth is %g: it must be at least 1",
-                         options->rollback_growth);
+        status = cs_fail(error, CS_INVALID, "rollback_growth is %s: it must be at least 1",
+                         cs_number(options->rollback_growth).text);
     if (!status) status = at_least("max_iterations", options->max_iterations, 0, error);
     if (!status) status = at_least("check_every", options->check_every, 1, error);
     if (!status) status = at_least("record_every", options->record_every, 1, error);
@@ -151,16 +154,16 @@ static cs_status check_words(cs_options *options, const cs_problem *problem, cs_
     static const char *const factors[] = {"local", "block", "global"};
     static const char *const bounds[] = {"current", "previous"};
     static const char *const dtypes[] = {"float64", "float32"};
-    cs_status status = one_of("local", &options->local, locals, 4, error);
+    cs_status status = one_of("local", &options->local, locals, 4, "", error);
     if (!status && options->r_factor)
-        status = one_of("r_factor", &options->r_factor, factors, 3, error);
-    if (!status) status = one_of("bound", &options->bound, bounds, 2, error);
-    if (!status) status = one_of("dtype", &options->dtype, dtypes, 2, error);
+        status = one_of("r_factor", &options->r_factor, factors, 3, ", or a number", error);
+    if (!status) status = one_of("bound", &options->bound, bounds, 2, "", error);
+    if (!status) status = one_of("dtype", &options->dtype, dtypes, 2, "", error);
     if (!status && strcmp(options->local, "block") == 0 && options->relaxation != 1)
         status = cs_fail(error, CS_INVALID,
-                         "relaxation is %g: it scales R, and local='block' solves blocks without "
+                         "relaxation is %s: it scales R, and local='block' solves blocks without "
                          "one; use averaging",
-                         options->relaxation);
+                         cs_number(options->relaxation).text);
     for (int g = 0; g < problem->block_groups && !status; g++)
         if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
             status = cs_fail(error, CS_UNSUPPORTED,
@@ -178,9 +181,9 @@ static cs_status check_tolerances(cs_solver *solver, cs_error *error)
     if (isnan(options->rtol)) options->rtol = 0;
     if (isnan(options->atol)) options->atol = 0;
     if (options->rtol < 0 || options->atol < 0)
-        return cs_fail(error, CS_INVALID, "%s is %g: a tolerance is 0 or more",
+        return cs_fail(error, CS_INVALID, "%s is %s: a tolerance is 0 or more",
                        options->rtol < 0 ? "rtol" : "atol",
-                       options->rtol < 0 ? options->rtol : options->atol);
+                       cs_number(options->rtol < 0 ? options->rtol : options->atol).text);
     return CS_OK;
 }
 
@@ -217,15 +220,17 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     const char *method = is_auto(options->method) ? "gauss_seidel" : options->method;
     solver->method = cs_method_find(method);
     if (!solver->method) return unknown_name("method", method, 1, cs_method_name, error);
-    solver->scheme =
-        is_auto(options->scheme) ? cs_scheme_choose(problem) : cs_scheme_find(options->scheme);
+    cs_status status = CS_OK;
+    if (is_auto(options->scheme)) status = cs_scheme_choose(problem, &solver->scheme, error);
+    else solver->scheme = cs_scheme_find(options->scheme);
+    if (status) return status;
     if (!solver->scheme) return unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
     if (solver->scheme->needs_jacobian && problem->matrix)
         return cs_fail(error, CS_UNSUPPORTED,
                        "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
                        "scheme='matrix'",
                        solver->scheme->name);
-    cs_status status = find_measure("stop", options->stop, problem, &solver->stop, error);
+    status = find_measure("stop", options->stop, problem, &solver->stop, error);
     if (!status) status = check_stop(solver, error);
     if (status) return status;
     if (options->records < 0 || options->records > CS_MAX_COLUMNS)
@@ -289,7 +294,10 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
 }
 
-enum { WORTH_THREADS = 4096 }; /* contacts below which a parallel loop costs more than it gains */
+enum {
+    WORTH_THREADS = 4096, /* contacts below which a parallel loop costs more than it gains */
+    CROWDED = 4,          /* threads to a processor, at most */
+};
 
 static int choose_threads(const cs_solver *solver)
 {
@@ -297,8 +305,11 @@ static int choose_threads(const cs_solver *solver)
     for (int64_t s = 0; s < solver->schedule.stages; s++)
         alone = alone && solver->schedule.stage[s].kind == CS_SEQUENTIAL;
     if (alone) return 1;
-    if (solver->options.threads) return solver->options.threads;
-    return solver->problem->blocks < WORTH_THREADS ? 1 : cs_threads_available();
+    int64_t asked = solver->options.threads, most = solver->schedule.most_parts;
+    if (!asked) asked = solver->problem->blocks < WORTH_THREADS ? 1 : cs_threads_available();
+    /* More threads than parts, or than processors can take turns with, only cost. */
+    if (most > (int64_t)CROWDED * cs_processors()) most = (int64_t)CROWDED * cs_processors();
+    return (int)(asked < most ? asked : most > 0 ? most : 1);
 }
 
 static cs_status pack_weights(cs_solver *solver, cs_error *error)
@@ -399,13 +410,18 @@ void cs_solver_destroy(cs_solver *solver)
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
-static cs_status check_finite(const char *name, const double *values, int64_t count,
+/* Values of all rows, `name`[block, row] in messages. */
+static cs_status check_finite(const cs_problem *problem, const char *name, const double *values,
                               cs_error *error)
 {
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return cs_fail(error, CS_INVALID, "%s[%lld] is %g: every entry must be finite", name,
-                           (long long)i, values[i]);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t i = 0; i < group->count * group->rows; i++)
+            if (!isfinite(values[group->first_row + i]))
+                return cs_fail(error, CS_INVALID, "%s[%lld, %d] is %g: every entry must be finite",
+                               name, (long long)(group->first_block + i / group->rows),
+                               (int)(i % group->rows), values[group->first_row + i]);
+    }
     return CS_OK;
 }
 
@@ -414,7 +430,7 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
                            cs_error *error)
 {
     const cs_problem *problem = solver->problem;
-    cs_status status = b ? check_finite("b", b, problem->rows, error) : CS_OK;
+    cs_status status = b ? check_finite(problem, "b", b, error) : CS_OK;
     for (int g = 0; g < problem->block_groups && !status; g++) {
         const cs_block_group *group = &problem->block_group[g];
         const double *given = parameters ? parameters + group->first_parameter : group->parameter;
@@ -440,7 +456,7 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     if (solver->version != problem->version) status = prepare(solver, control, error);
     if (status) return status;
     status = load_data(solver, b, parameters, error);
-    if (!status && initial) status = check_finite("initial", initial, problem->rows, error);
+    if (!status && initial) status = check_finite(problem, "initial", initial, error);
     if (status) return status;
     if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);
     else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
@@ -449,8 +465,8 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     solver->steps_scale = 1;
     solver->history.rows = 0;
 
-    int64_t expected = solver->options.max_iterations / solver->options.record_every + 2;
-    status = cs_history_reserve(&solver->history, expected < 4096 ? expected : 4096, error);
+    int64_t expected = solver->options.max_iterations / solver->options.record_every;
+    status = cs_history_reserve(&solver->history, 2 + (expected < 4094 ? expected : 4094), error);
     if (!status) status = solver->method->solve(solver, control, result, error);
     return status;
 }

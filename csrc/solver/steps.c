@@ -22,7 +22,7 @@ static double overshoot(int rows, const double *diagonal, const double *r)
     double scaled[CS_MAX_ROWS * CS_MAX_ROWS];
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < rows; j++)
-            scaled[i * rows + j] = sqrt(r[i] * r[j]) * diagonal[i * rows + j];
+            scaled[i * rows + j] = sqrt(r[i]) * sqrt(r[j]) * diagonal[i * rows + j];
     return cs_largest_eigenvalue(rows, scaled);
 }
 
@@ -87,7 +87,38 @@ static void choose_factors(const cs_options *options, const cs_block_group *grou
     for (int i = 0; i < rows; i++) r[i] *= options->relaxation;
 }
 
-static void choose_group(cs_solver *solver, int g, cs_local local)
+/* Whether sweeps can hold a number and one over it: neither infinite nor flushed to zero. */
+static int is_invertible(cs_dtype dtype, double value)
+{
+    if (dtype == CS_F64) return isnormal(value) && isnormal(1 / value);
+    return isnormal((float)value) && isnormal((float)(1 / value));
+}
+
+/* A block whose A_kk overflows, or nearly vanishes, would pass for an immovable one. */
+static cs_status check_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
+                                const double *diagonal, cs_error *error)
+{
+    int rows = group->rows, narrow = solver->packed.dtype == CS_F32, largest[CS_MAX_ROWS];
+    for (int i = rows - 1; i >= 0; i--) largest[group->coupled_set[i]] = i;
+    for (int i = 0; i < rows; i++) {
+        int *row = &largest[group->coupled_set[i]];
+        double entry = diagonal[i * rows + i];
+        if (!(entry <= diagonal[*row * rows + *row])) *row = i; /* a NaN counts as largest */
+    }
+    for (int i = 0; i < rows; i++) {
+        double entry = diagonal[i * rows + i];
+        if (largest[group->coupled_set[i]] != i || entry == 0) continue;
+        if (is_invertible(solver->packed.dtype, entry)) continue;
+        long long row = (long long)(group->first_row + index * rows + i);
+        return cs_fail(error, CS_INVALID, "A[%lld, %lld] of contact %lld is %s, too %s for %s%s",
+                       row, row, (long long)(group->first_block + index), cs_number(entry).text,
+                       entry < 1 ? "small" : "large", narrow ? "float32" : "float64",
+                       narrow ? ": use dtype='float64'" : ": use other units");
+    }
+    return CS_OK;
+}
+
+static cs_status choose_group(cs_solver *solver, int g, cs_local local, cs_error *error)
 {
     const cs_options *options = &solver->options;
     const cs_block_group *group = &solver->problem->block_group[g];
@@ -98,6 +129,8 @@ static void choose_group(cs_solver *solver, int g, cs_local local)
         double *r = solver->r + group->first_row + k * rows;
         double *step = solver->step[g] ? solver->step[g] + k * rows * rows : NULL;
         cs_diagonal_block(solver->problem, group, k, diagonal);
+        cs_status status = check_diagonal(solver, group, k, diagonal, error);
+        if (status) return status;
         cs_set_scales(group, diagonal, rho);
         choose_factors(options, group, local, diagonal, rho, r);
         int immovable = is_zero(rows, rho);
@@ -108,6 +141,7 @@ static void choose_group(cs_solver *solver, int g, cs_local local)
         else
             for (int i = 0; i < rows * rows; i++) step[i] *= options->relaxation;
     }
+    return CS_OK;
 }
 
 static cs_local choose_local(const cs_options *options, const cs_block_group *group)
@@ -135,7 +169,8 @@ cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
             if (!solver->step[g])
                 return cs_fail(error, CS_NO_MEMORY, "out of memory for local solves");
         }
-        choose_group(solver, g, local[g]);
+        cs_status status = choose_group(solver, g, local[g], error);
+        if (status) return status;
     }
     return cs_is_global(&solver->options) ? cs_global_factor(solver, error) : CS_OK;
 }

@@ -42,7 +42,7 @@ static void bad_options_are_refused(const cs_problem *problem)
     REFUSE(stop, "speed", CS_UNKNOWN_NAME, "stop: 'speed' is unknown; known: residual, ");
     REFUSE(record, unknown, CS_UNKNOWN_NAME, "record: 'speed' is unknown; known: residual, ");
     REFUSE(local, "both", CS_UNKNOWN_NAME, "local: 'both' is unknown; known: auto, ");
-    REFUSE(r_factor, "global", CS_UNKNOWN_NAME, "r_factor: 'global' is unknown; known: local, ");
+    REFUSE(r_factor, "word", CS_UNKNOWN_NAME, "r_factor: 'word' is unknown; known: local, ");
     REFUSE(bound, "next", CS_UNKNOWN_NAME, "bound: 'next' is unknown; known: current, ");
     REFUSE(dtype, "int", CS_UNKNOWN_NAME, "dtype: 'int' is unknown; known: float64, ");
     REFUSE(local, "exact", CS_UNSUPPORTED, "local='exact' solves free blocks only");

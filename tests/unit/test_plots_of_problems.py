@@ -147,8 +147,8 @@ def test_graph_of_groups(ax):
     cs.plots.problem(mixed(), ax=ax, kind="graph")
     assert edges_of(ax) == [1, 1]  # a loop and bodies that cannot move have none
     assert legend(ax) == [
-        "1 in free; an edge is 1",
-        "5 in disc; an edge is 2",
+        "group 0 (free), an edge: 1 contact",
+        "group 1 (disc), an edge: 2 contacts",
         "2 bodies on the fixed world",
     ]
 
