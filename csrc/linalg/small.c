@@ -54,7 +54,8 @@ static double unit_scale(double diagonal)
 {
     int exponent = 0;
     if (isfinite(diagonal)) frexp(diagonal, &exponent);
-    return ldexp(1, -exponent / 2);
+    int half = (exponent >= 0 ? exponent : exponent - 1) / 2; /* rounded down, at both signs */
+    return ldexp(1, -half);
 }
 
 /* Inverts S a S and scales back, S a diagonal that makes the rows alike. */
