@@ -67,14 +67,16 @@ def parameters(groups: tuple[Layout, ...], grouped: bool, mu: Any) -> np.ndarray
     For grouped problems `mu` is a list, None to keep a group's own, or one number for all groups
     that have friction.
     """
-    if grouped and isinstance(mu, (list, tuple)):
+    if not grouped:
+        return groups[0].set.with_mu(mu).parameters(*groups[0].shape).ravel()
+    if isinstance(mu, (list, tuple)):
         mus = list(mu)
         if len(mus) != len(groups):
             raise ValueError(f"mu has {len(mus)} entries: one per group ({len(groups)}) is needed")
     else:
-        mus = [mu if group.set.takes_mu or not grouped else None for group in groups]
+        mus = [mu if group.set.takes_mu else None for group in groups]
     parts = [np.zeros(0)]
     for group, value in zip(groups, mus, strict=True):
         feasible = group.set if value is None else group.set.with_mu(value)
         parts.append(feasible.parameters(*group.shape).ravel())
-    return np.concatenate(parts) if len(groups) > 1 else parts[-1]
+    return np.concatenate(parts)

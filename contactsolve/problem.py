@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -292,7 +291,7 @@ class Problem:
         """Hand everything to the C library, which copies and checks it."""
         self._matrix = self._operator = None
         self._groups = tuple(
-            Layout(*group.shape, group.dofs, deepcopy(group.set)) for group in groups
+            Layout(*group.shape, group.dofs, group.set.copied()) for group in groups
         )
         self._bodies = tuple(inverse.shape for _, _, _, inverse in bodies)
         self.contacts = sum(group.contacts for group in self._groups)
@@ -332,7 +331,7 @@ class Problem:
         m, total = rows_per_contact(rows), len(indptr) - 1
         if total % m:
             raise ValueError(f"A has {total} rows, which is no multiple of rows={m}")
-        feasible = deepcopy(choose_set(mu, sets, lo, hi, m))
+        feasible = choose_set(mu, sets, lo, hi, m).copied()
         layout = Layout(total // m, m, (0, 0), feasible)
         b = shaped_b(b, *layout.shape)
         self.grouped = False

@@ -6,7 +6,7 @@ A set is given to `contactsolve.Problem` as ``sets=``. Without one, ``mu`` makes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,12 @@ class Set:
     name: str
     values: tuple[Parameter, ...] = ()
 
+    def copied(self) -> Set:
+        """Return the same set with parameters in memory of its own."""
+        return Set(
+            self.name, tuple(Parameter(p.name, p.value.copy(), p.of_rows) for p in self.values)
+        )
+
     def parameters(self, contacts: int, rows: int) -> np.ndarray:
         """Return the parameters of each block, ``(contacts, p)``, as the C library reads them."""
         parts = [parameter.spread(contacts, rows) for parameter in self.values]
@@ -78,8 +84,8 @@ class Set:
         if all(parameter.name != name for parameter in self.values):
             raise ValueError(f"{name} is given, but the set {self.name!r} takes none")
         array = real_array(name, value)
-        changed = (replace(p, value=array) if p.name == name else p for p in self.values)
-        return replace(self, values=tuple(changed))
+        changed = (Parameter(name, array, p.of_rows) if p.name == name else p for p in self.values)
+        return Set(self.name, tuple(changed))
 
     @property
     def takes_mu(self) -> bool:

@@ -10,15 +10,13 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from . import _core
-from ._arrays import index_array
+from ._options import KINDS, dtype_name, explain, names_of, permutation_of, seed_of, tolerance
 from .orders import chosen
 from .problem import Problem
 from .result import History, Result
 from .sets import Set
 
 __all__ = ["Method", "Options", "Solver", "State", "solve"]
-
-_NAN = math.nan
 
 
 class Options(TypedDict, total=False):
@@ -148,8 +146,8 @@ class Solver:
     dtype
         ``"float64"`` or ``"float32"`` sweeps. Measures are always taken in float64.
     threads
-        Threads for stages that allow it (Jacobi, colours, ranges); None for as many as pay. Results
-        do not depend on it.
+        Threads for stages that allow it (Jacobi, colours, ranges), at most four to a processor;
+        None for as many as pay. Results do not depend on it.
     parts
         Into how many ranges the orders ``"ranges"`` and `orders.relaxed` cut. Results depend on it.
     record, record_every
@@ -162,7 +160,8 @@ class Solver:
     Raises
     ------
     ValueError
-        For unknown names (listing the known ones) and numbers out of range.
+        For unknown names (listing the known ones), numbers out of range, and contacts whose A_kk,
+        or one over it, is no number in `dtype`.
 
     Examples
     --------
@@ -206,7 +205,7 @@ class Solver:
         visits = chosen(order)
         permutation = None
         if visits.permutation is not None:
-            permutation = _permutation(visits.permutation, problem.contacts)
+            permutation = permutation_of(visits.permutation, problem.contacts)
         word, number = (r_factor, 0.0) if isinstance(r_factor, str) else (None, r_factor)
         adjacent = isinstance(averaging, str)
         if adjacent and averaging != "adjacent":
@@ -214,8 +213,8 @@ class Solver:
                 f"averaging: {averaging!r} is unknown; known: adjacent, or a number from 0 to 1"
             )
         weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
-        dtype_name, recorded = _dtype_name(dtype), _names("record", record)
-        seed = _seed(rng) if visits.name == "random" else 0
+        precision, recorded = dtype_name(dtype), names_of("record", record)
+        seed = seed_of(rng) if visits.name == "random" else 0
         try:
             self._core = _core.Solver(
                 problem._core,
@@ -232,10 +231,10 @@ class Solver:
                 adjacent,
                 rollback,
                 rollback_growth,
-                dtype_name,
+                precision,
                 stop,
-                _tolerance("rtol", rtol),
-                _tolerance("atol", atol),
+                tolerance("rtol", rtol),
+                tolerance("atol", atol),
                 check_every,
                 max_iterations,
                 recorded,
@@ -245,8 +244,8 @@ class Solver:
                 visits.options(seed, parts),
             )
         except (TypeError, ValueError, OverflowError) as error:
-            given = {name: value for name, value in locals().items() if name in _KINDS}
-            raise _explain(given, error) from None
+            given = {name: value for name, value in locals().items() if name in KINDS}
+            raise explain(given, error) from None
         described = self._core.describe()
         self._asked = f"rtol={rtol}, atol={atol}"
         if described.pop("stop_is_ratio"):
@@ -433,127 +432,6 @@ def solve(
             problem.refuse_immovable()
     solver = Solver(problem, method=method, **options)
     return solver.solve(initial=initial, callback=callback, progress=progress)
-
-
-# ---- options ------------------------------------------------------------------------------------
-
-_KINDS = {
-    "method": "str",
-    "scheme": "str",
-    "order": "word",
-    "local": "str",
-    "relaxation": "float",
-    "averaging": "float",
-    "r_factor": "float",
-    "rollback": "short",
-    "rollback_growth": "float",
-    "bound": "str",
-    "rtol": "float",
-    "atol": "float",
-    "stop": "str",
-    "check_every": "int",
-    "max_iterations": "int",
-    "record_every": "int",
-    "quality_r": "float",
-    "threads": "short",
-    "dtype_name": "str",
-    "parts": "int",
-}
-_WANTED = {"str": "a name", "float": "a number", "int": "an integer", "short": "an integer"}
-_OPTIONAL = {"averaging", "rtol", "atol", "threads"}
-_NAMED = {"averaging", "r_factor"}
-
-
-def _explain(given: dict[str, Any], error: Exception) -> Exception:
-    """Return an error that names the option of a wrong type."""
-    for name, value in given.items():
-        kind = _KINDS[name]
-        if isinstance(value, str) and not _is_c_text(value):
-            return ValueError(f"{name.removesuffix('_name')}: {value!r} is no name")
-        if kind == "word":
-            continue
-        if (value is None and name in _OPTIONAL) or (name in _NAMED and isinstance(value, str)):
-            continue
-        try:
-            right = isinstance(value, str) if kind == "str" else _is_number(value, kind)
-        except OverflowError:
-            return ValueError(f"{name} is {value}: that is too large")
-        if not right:
-            return TypeError(f"{name} is {value!r}: {_WANTED[kind]} is needed")
-    return error
-
-
-def _is_number(value: Any, kind: str) -> bool:
-    if isinstance(value, (str, bytes)):
-        return False
-    try:
-        if kind == "float":
-            float(value)
-        elif kind == "short":
-            np.int32(value.__index__())
-        else:
-            np.int64(value.__index__())
-    except (TypeError, AttributeError, ValueError):
-        return False
-    return True
-
-
-def _is_c_text(value: str) -> bool:
-    """Whether a text can be handed to C: no zero inside, no half of a surrogate pair."""
-    try:
-        return b"\0" not in value.encode()
-    except UnicodeEncodeError:
-        return False
-
-
-def _tolerance(name: str, value: Any) -> Any:
-    """Return the number that the C library takes; NaN is its word for None."""
-    if value is None:
-        return _NAN
-    if isinstance(value, (float, np.floating)) and value != value:
-        raise ValueError(f"{name} is nan: a tolerance is 0 or more")
-    return value
-
-
-def _permutation(order: Any, contacts: int) -> np.ndarray:
-    permutation = index_array("order", order)
-    if permutation.ndim != 1:
-        raise ValueError(
-            f"order has shape {permutation.shape}: a name, or a permutation of shape "
-            f"({contacts},), is needed"
-        )
-    return permutation
-
-
-def _dtype_name(dtype: Any) -> str:
-    if isinstance(dtype, str):
-        return dtype
-    try:
-        return np.dtype(dtype).name
-    except TypeError:
-        raise TypeError(f"dtype is {dtype!r}: 'float64' or 'float32' is needed") from None
-
-
-def _names(option: str, names: Any) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise TypeError(f"{option} is {names!r}: a tuple of names is needed, such as ({names!r},)")
-    try:
-        names = tuple(names)
-    except TypeError:
-        raise TypeError(f"{option} is {names!r}: a tuple of names is needed") from None
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{option} holds {name!r}: names of measures are needed")
-        if not _is_c_text(name):
-            raise ValueError(f"{option} holds {name!r}, which is no name")
-    return names
-
-
-def _seed(rng: Any) -> int:
-    try:
-        return int(np.random.default_rng(rng).integers(2**63))
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"rng is {rng!r}: {error}") from None
 
 
 # ---- what is told -------------------------------------------------------------------------------

@@ -943,6 +943,40 @@ def test_more_threads_than_a_machine_has_do_not_end_the_process():
     assert done.stdout.strip() == "1.0" or done.stdout.startswith("threads is 200000: ")
 
 
+# ---- numbers that no sweep can hold --------------------------------------------------------------
+
+UNHELD = [
+    ("overflow", 1e200, 1.0, "float64", r"is inf, too large for float64: use other units"),
+    (
+        "denormal",
+        1.0,
+        1e-320,
+        "float64",
+        r"is 9\.99\S*e-321, too small for float64: use other units",
+    ),
+    ("large", 1.0, 1e40, "float32", r"is \S+, too large for float32: use dtype='float64'"),
+    ("small", 1.0, 1e-42, "float32", r"is \S+, too small for float32: use dtype='float64'"),
+]
+
+
+@pytest.mark.parametrize("method", ["jacobi", "gauss_seidel"])
+@pytest.mark.parametrize("feasible", [cs.sets.half_line(), cs.sets.free()], ids=lambda s: s.name)
+@pytest.mark.parametrize(("jacobian", "inverse_mass", "dtype", "ending"), named(UNHELD))
+def test_a_contact_that_moves_a_little_is_not_immovable(
+    jacobian, inverse_mass, dtype, ending, feasible, method
+):
+    J = np.zeros((2, 2, 1, 1))
+    J[0, 1], J[1, 1] = 1.0, jacobian
+    bodies = [[-1, 0], [-1, 1]]
+    made = cs.Problem(J, [[1.0], [inverse_mass]], [-1.0, -1.0], bodies=bodies, sets=feasible)
+    message = re.compile(rf"^A\[1, 1\] of contact 1 {ending}$")
+    check(lambda: cs.Solver(made, method=method, dtype=dtype), ValueError, message)
+    if dtype == "float32":
+        result = cs.solve(made, method=method)
+        assert result.converged
+        np.testing.assert_allclose(result.impulses[1, 0], 1 / inverse_mass, rtol=1e-6)
+
+
 # ---- Solver.solve -------------------------------------------------------------------------------
 
 SOLVE = [

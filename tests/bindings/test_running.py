@@ -236,6 +236,54 @@ def test_ctrl_c_ends_a_solve_at_once(options):
     assert answer["leaked"] == 0
 
 
+HUB = """
+import json, signal, sys, time
+import numpy as np, contactsolve as cs
+from contactsolve import _core
+
+signal.alarm(60)
+count = 20_000
+J = np.zeros((count, 2, 1, 3))
+J[:, 1, 0, 1] = 1.0
+bodies = np.column_stack([np.full(count, -1), np.zeros(count, int)])
+problem = cs.Problem(J, np.ones((1, 3)), np.full(count, -1.0), bodies=bodies)
+before = _core.memory_live()
+print("ready", flush=True)
+try:
+    cs.Solver(problem, scheme="matrix")
+except KeyboardInterrupt:
+    caught = time.monotonic()
+print(json.dumps({"caught": caught, "leaked": _core.memory_live() - before}))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_ctrl_c_ends_the_building_of_a_dense_matrix():
+    command = [sys.executable, "-P", "-c", HUB]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        assert process.poll() is None
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    answer = json.loads(output)
+    assert 0 <= answer["caught"] - sent < 0.5
+    assert answer["leaked"] == 0
+
+
+def test_the_scheme_is_chosen_without_counting_a_dense_matrix():
+    count = 300_000  # on one body: A would have 9e10 blocks, minutes of counting
+    J = np.zeros((count, 2, 1, 3))
+    J[:, 1, 0, 1] = 1.0
+    bodies = np.column_stack([np.full(count, -1), np.zeros(count, int)])
+    problem = cs.Problem(J, np.ones((1, 3)), np.full(count, -1.0), bodies=bodies)
+    info = cs.Solver(problem).info
+    assert info["scheme"] == "factorized"
+    assert info["setup_seconds"] < 5
+
+
 # ---- callbacks ----------------------------------------------------------------------------------
 
 
@@ -313,6 +361,30 @@ def test_what_a_callback_sees_is_read_only_and_stays(problem):
     assert seen[0].shape == (problem.contacts, 3)
     assert not np.array_equal(seen[0], seen[2])
     np.testing.assert_array_equal(seen[2], result.impulses)
+
+
+@pytest.mark.parametrize("stop_at", [6, 7, 10])
+def test_the_history_ends_with_the_iterate_returned(problem, stop_at):
+    def stop(state):
+        if state.iteration == stop_at:
+            raise StopIteration
+
+    result = sweeps(problem, 50, record_every=7).solve(callback=stop)
+    assert result.status == "stopped"
+    assert result.history["iteration"].tolist() == sorted({0, stop_at, *range(0, stop_at, 7)})
+    assert result.history["natural_map"][-1] == result.natural_map
+    complete = sweeps(problem, stop_at).solve().history
+    assert result.history["residual"][-1] == complete["residual"][-1]
+
+
+def test_the_history_of_a_diverging_solve_ends_with_its_last_sweep(problem):
+    options = {"relaxation": 20, "rollback": 1}
+    every = sweeps(problem, 1000, **options).solve()
+    result = sweeps(problem, 1000, record_every=1000, **options).solve()
+    assert result.status == every.status == "diverging"
+    assert result.history["iteration"].tolist() == [0, result.iterations]
+    assert result.history["residual"][-1] == every.history["residual"][-1]
+    assert result.history["natural_map"][-1] == result.natural_map
 
 
 def test_what_a_callback_returns_is_ignored(problem):

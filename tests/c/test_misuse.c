@@ -2,6 +2,8 @@
  * lengths. Each is refused, or does no harm; none may read or write where nothing is. */
 #include "scene.h"
 
+#include "core/error.h"
+
 static scene s;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -133,6 +135,25 @@ static void a_control_without_a_poll(const cs_problem *problem)
     }
 }
 
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void numbers_and_words_in_messages(void)
+{
+    CHECK(strcmp(cs_number(0.1).text, "0.1") == 0 && strcmp(cs_number(-3).text, "-3") == 0);
+    CHECK(strcmp(cs_number(1.0000001).text, "1.0000001") == 0);
+    CHECK(strcmp(cs_number(0.1 + 0.2).text, "0.30000000000000004") == 0);
+    CHECK(strcmp(cs_number(INFINITY).text, "inf") == 0 && strstr(cs_number(NAN).text, "nan"));
+    CHECK(strcmp(cs_word("a name").text, "a name") == 0);
+    char word[401] = "";
+    for (int i = 0; i < 200; i++) strcat(word, "\u00e9");
+    for (int shift = 0; shift < 2; shift++) {
+        cs_error error;
+        CHECK(cs_fail(&error, CS_INVALID, "%s%s", shift ? "x" : "", word) == CS_INVALID);
+        CHECK(strlen(error.message) >= sizeof error.message - 4);
+        CHECK((strlen(error.message) - (size_t)shift) % 2 == 0); /* whole characters of two bytes */
+    }
+}
+
 /* ---- a given matrix -------------------------------------------------------------------------- */
 
 static void a_matrix_out_of_order(void)
@@ -191,5 +212,6 @@ int main(void)
     a_control_without_a_poll(problem);
     cs_problem_destroy(problem);
     row_starts_that_overshoot();
+    numbers_and_words_in_messages();
     return test_result();
 }

@@ -153,6 +153,11 @@ static void contact_graph(const cs_problem *problem, int with_immovable)
     for (int k = 0; k < SCENE_BLOCKS; k++)
         for (int l = 0; l < SCENE_BLOCKS; l++) expected += share_moving_body(k, l, with_immovable);
     CHECK(cs_count_blocks(problem, with_immovable) == expected);
+    CHECK(cs_count_blocks_up_to(problem, with_immovable, expected) == expected);
+    for (int64_t limit = 0; limit < expected; limit++) {
+        int64_t found = cs_count_blocks_up_to(problem, with_immovable, limit);
+        CHECK(found > limit && found <= expected);
+    }
 }
 
 /* ---- a given A ------------------------------------------------------------------------------- */

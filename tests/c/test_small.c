@@ -96,6 +96,23 @@ static void inverse_of_known_matrices(void)
     CHECK_ALL_NEAR(16, inverse, known, 1.6e4 * 6480 * DBL_EPSILON); /* condition number 1.6e4 */
 }
 
+/* Rows of different units: each is measured by its own diagonal entry. */
+static void inverse_of_badly_scaled_matrices(void)
+{
+    double inverse[9], unit[] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, product[9];
+    CHECK(cs_invert(2, (double[]){1, 0, 0, 1e-15}, inverse) == 0);
+    CHECK(inverse[0] == 1 && inverse[1] == 0 && inverse[2] == 0 && inverse[3] == 1 / 1e-15);
+    double scale[] = {1, 0x1p-80, 0x1p+90}, alike[] = {4, 1, 1, 1, 3, 1, 1, 1, 2}, a[9];
+    for (int i = 0; i < 9; i++) a[i] = scale[i / 3] * alike[i] * scale[i % 3];
+    CHECK(cs_invert(3, a, inverse) == 0);
+    for (int i = 0; i < 9; i++) inverse[i] *= scale[i / 3] * scale[i % 3];
+    multiply(3, alike, inverse, 0, product);
+    CHECK_ALL_NEAR(9, product, unit, 8 * DBL_EPSILON);
+    double dependent[] = {1, 2, 2, 4};
+    for (int i = 0; i < 4; i++) dependent[i] *= scale[i / 2] * scale[i % 2];
+    CHECK(cs_invert(2, dependent, inverse) == -1);
+}
+
 static void inverse_of_random_matrices(void)
 {
     uint64_t random = 11;
@@ -206,6 +223,7 @@ int main(void)
     eigenvalue_of_random_matrices();
     eigenvalue_across_units();
     inverse_of_known_matrices();
+    inverse_of_badly_scaled_matrices();
     inverse_of_random_matrices();
     singular_matrices_have_no_inverse();
     factor_of_known_matrices();

@@ -278,6 +278,17 @@ def test_zero_contacts(method, scheme, dtype):
     np.testing.assert_array_equal(result.history["natural_map"], [0.0])
 
 
+@pytest.mark.parametrize("columns", [1, 3])
+def test_zero_bodies(columns):
+    """Everything is the fixed world: b stays, and there is no body whose velocity could change."""
+    J, bodies = np.ones((2, 2, 1, columns)), np.full((2, 2), -1)
+    result = cs.solve(J, np.zeros((0, columns)), [1.0, 0.5], bodies=bodies)
+    assert result.body_velocity_change.shape == (0, columns)
+    assert result.impulses.tolist() == [[0.0], [0.0]]
+    assert result.residual_velocities.tolist() == [[1.0], [0.5]]
+    assert result.info["immovable_blocks"] == 2
+
+
 def test_zero_contacts_of_a_given_matrix():
     result = cs.solve(cs.Problem.from_delassus(np.zeros((0, 0)), np.zeros((0, 3)), np.zeros(0)))
     assert result.converged

@@ -1,0 +1,132 @@
+"""Options as they arrive from a caller: what the C library takes, and errors that name them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._arrays import index_array
+
+KINDS = {
+    "method": "str",
+    "scheme": "str",
+    "order": "word",
+    "local": "str",
+    "relaxation": "float",
+    "averaging": "float",
+    "r_factor": "float",
+    "rollback": "short",
+    "rollback_growth": "float",
+    "bound": "str",
+    "rtol": "float",
+    "atol": "float",
+    "stop": "str",
+    "check_every": "int",
+    "max_iterations": "int",
+    "record_every": "int",
+    "quality_r": "float",
+    "threads": "short",
+    "parts": "short",
+    "precision": "str",
+}
+_WANTED = {"str": "a name", "float": "a number", "int": "an integer", "short": "an integer"}
+_OPTIONAL = {"averaging", "rtol", "atol", "threads"}
+_NAMED = {"averaging", "r_factor"}
+
+
+def explain(given: dict[str, Any], error: Exception) -> Exception:
+    """Return an error that names the option of a wrong type."""
+    for name, value in given.items():
+        kind = KINDS[name]
+        if isinstance(value, str) and not _is_c_text(value):
+            return ValueError(f"{'dtype' if name == 'precision' else name}: {value!r} is no name")
+        if kind == "word":
+            continue
+        if (value is None and name in _OPTIONAL) or (name in _NAMED and isinstance(value, str)):
+            continue
+        try:
+            right = isinstance(value, str) if kind == "str" else _is_number(value, kind)
+        except OverflowError:
+            return ValueError(f"{name} is {value}: that is too large")
+        if not right:
+            return TypeError(f"{name} is {value!r}: {_WANTED[kind]} is needed")
+    return error
+
+
+def _is_number(value: Any, kind: str) -> bool:
+    if isinstance(value, (str, bytes)):
+        return False
+    try:
+        if kind == "float":
+            float(value)
+        elif kind == "short":
+            np.int32(value.__index__())
+        else:
+            np.int64(value.__index__())
+    except (TypeError, AttributeError, ValueError):
+        return False
+    return True
+
+
+def _is_c_text(value: str) -> bool:
+    """Whether a text can be handed to C: no zero inside, no half of a surrogate pair."""
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def tolerance(name: str, value: Any) -> Any:
+    """Return the number that the C library takes; NaN is its word for None."""
+    if value is None:
+        return math.nan
+    if isinstance(value, (float, np.floating)) and value != value:
+        raise ValueError(f"{name} is nan: a tolerance is 0 or more")
+    return value
+
+
+def permutation_of(order: Any, contacts: int) -> np.ndarray:
+    """Return an order that is no name as contact numbers; C checks that each is there once."""
+    permutation = index_array("order", order)
+    if permutation.ndim != 1:
+        raise ValueError(
+            f"order has shape {permutation.shape}: a name, or a permutation of shape "
+            f"({contacts},), is needed"
+        )
+    return permutation
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a NumPy type, unless it is one."""
+    if isinstance(dtype, str):
+        return dtype
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        raise TypeError(f"dtype is {dtype!r}: 'float64' or 'float32' is needed") from None
+
+
+def names_of(option: str, names: Any) -> tuple[str, ...]:
+    """Return a tuple of names of measures."""
+    if isinstance(names, str):
+        raise TypeError(f"{option} is {names!r}: a tuple of names is needed, such as ({names!r},)")
+    try:
+        names = tuple(names)
+    except TypeError:
+        raise TypeError(f"{option} is {names!r}: a tuple of names is needed") from None
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{option} holds {name!r}: names of measures are needed")
+        if not _is_c_text(name):
+            raise ValueError(f"{option} holds {name!r}, which is no name")
+    return names
+
+
+def seed_of(rng: Any) -> int:
+    """Return a seed from a seed or a generator, or a fresh one from None."""
+    try:
+        return int(np.random.default_rng(rng).integers(2**63))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"rng is {rng!r}: {error}") from None
