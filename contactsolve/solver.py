@@ -424,8 +424,7 @@ def solve(
     if not isinstance(problem, Problem):
         problem = Problem(problem, Minv, b, mu, strict=strict, **arrays)
     else:
-        given = {"Minv": Minv, "b": b, "mu": mu, **arrays, "strict": strict or None}
-        for name, value in given.items():
+        for name, value in {"Minv": Minv, "b": b, "mu": mu, **arrays}.items():
             if value is not None:
                 raise TypeError(f"{name} is given, but the Problem has its own")
         if strict:
