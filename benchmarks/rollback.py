@@ -1,8 +1,8 @@
 """When is a growing residual divergence? S1's rollback, against more patient rules.
 
 S1 (section 3.5) rolls back as soon as the residual grows. Frictional solves that converge have
-passing rises, and lose their step to that rule. Here each problem is solved with growth factors of
-1 (S1), 3, 10, 100 and without rollback.
+passing rises, and lose their step to that rule; Jacobi's cycles, on the other hand, grow little.
+Here each problem is solved with growth factors of 1 (S1), 3, 10, 100 and without rollback.
 
     python benchmarks/rollback.py [folder of FCLIB files]
 """
@@ -20,13 +20,12 @@ SWEEPS = 3000
 
 
 def problems(folders):
+    seen = set()
     for folder in folders:
         for path in sorted(Path(folder).glob("*.hdf5")):
-            try:
-                problem = cs.io.read_fclib(path)
-            except ValueError:
-                continue  # global problems are no local ones
-            if problem.contacts <= 1000:
+            problem = cs.io.read_fclib(path)
+            if problem.contacts <= 1000 and path.name not in seen:
+                seen.add(path.name)
                 yield path.name.removesuffix(".hdf5"), problem
     yield "box_stack 10", cs.scenarios.box_stack(10)
     yield "box_stack 10, top 1000 kg", cs.scenarios.box_stack(10, top_mass=1000.0)

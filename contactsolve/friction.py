@@ -93,10 +93,14 @@ def solve_static_kinetic(
 
     Raises
     ------
+    TypeError
+        For a grouped problem.
     ValueError
         For a problem without friction, coefficients that are negative or in the wrong order, or
         fewer than one pass.
     """
+    if problem.grouped:
+        raise TypeError("solve_static_kinetic takes problems of one group of contacts")
     if passes < 1:
         raise ValueError(f"passes is {passes}: at least 1 is needed")
     static, kinetic = _coefficients(mu_static, mu_kinetic, problem.contacts)

@@ -223,7 +223,8 @@ def inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
         raise TypeError("give either Minv or mass")
     name = "Minv" if mass is None else "mass"
     array = real_array(name, Minv if mass is None else mass)
-    dof = group.dofs[0]
+    sides = [d for d, side in zip(group.dofs, group.bodies.T, strict=True) if (side >= 0).any()]
+    dof = sides[0] if sides else group.dofs[0]
     if array.ndim not in (2, 3) or array.shape[1:] != (dof,) * (array.ndim - 1):
         contacts, rows = group.shape
         raise ValueError(

@@ -136,7 +136,8 @@ def _by_group(result: Result, values: np.ndarray) -> list[tuple[bool, np.ndarray
 def check(result: Result, count: int) -> Check:
     """Return the `count` worst contacts; see `Result.check`."""
     codes, natural_map, scaled, infeasibility = _inspect(result)
-    worst = np.argsort(-scaled, kind="stable")[: max(0, count)]
+    order = np.where(np.isnan(scaled), np.inf, scaled)  # what is not a number is worst
+    worst = np.argsort(-order, kind="stable")[: max(0, count)]
     words, gaps = [], []
     xi = result.problem.join("residual_velocities", result.residual_velocities)
     for contact, group in _by_group(result, _ACTIVITIES[codes]):

@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,7 +122,7 @@ def relaxed(
     """
     if unsafe not in ("simultaneous", "ranges"):
         raise ValueError(f"unsafe: {unsafe!r} is unknown; known: simultaneous, ranges")
-    if unsafe_below < 0:
+    if index("unsafe_below", unsafe_below) < 0:
         raise ValueError(f"unsafe_below is {unsafe_below}: a number of contacts is 0 or more")
     return Order(
         "colored",
@@ -140,16 +141,24 @@ def _coloring(strategy: str, colors: int | str, multiple: bool, fixed: bool) -> 
         if colors not in aims:
             raise ValueError(f"colors: {colors!r} is unknown; known: degree, tentative, a number")
         count = aims[colors]
-    elif colors < 1:
-        raise ValueError(f"colors is {colors}: at least 1 is needed")
     else:
-        count = int(colors)
+        count = index("colors", colors)
+        if count < 1:
+            raise ValueError(f"colors is {colors}: at least 1 is needed")
     return {
         "balanced": strategy == "balanced",
         "colors": count,
         "multiple_of_parts": bool(multiple),
         "fixed_as_body": bool(fixed),
     }
+
+
+def index(name: str, value: Any) -> int:
+    """Return a whole number, which a fraction is not."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: an integer is needed") from None
 
 
 def chosen(order: Any) -> Order:

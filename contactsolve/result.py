@@ -92,7 +92,7 @@ def _html_table(columns: tuple[str, ...], rows: list[list[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-_NOT_PLAIN = ("problem", "_b", "_parameters")
+_NOT_PLAIN = ("problem", "_b", "_parameters", "_updates")
 
 
 @dataclass(eq=False, slots=True)
@@ -146,6 +146,8 @@ class Result:
     problem: Problem = field(repr=False)
     # What the solve used in place of the problem's own; None for these.
     _b: np.ndarray | None = field(default=None, repr=False)
+    # Updates of the problem made before the solve.
+    _updates: int = field(default=0, repr=False)
     _parameters: np.ndarray | None = field(default=None, repr=False)
 
     @property
@@ -159,6 +161,7 @@ class Result:
         contact on the edge between sticking and sliding sticks. A frictionless contact slides
         where it moves along its tangents; one that rolls without sliding sticks.
         """
+        self._refuse_updated("active")
         return inspection.activity(self)
 
     def check(self, count: int = 5) -> inspection.Check:
@@ -176,11 +179,21 @@ class Result:
         >>> len(result.check(2))
         2
         """
+        self._refuse_updated("check")
         return inspection.check(self, count)
 
     def energy(self) -> inspection.Energy:
         """Return the work of the contact impulses and, from a state, kinetic energies [J]."""
+        self._refuse_updated("energy")
         return inspection.energy(self)
+
+    def _refuse_updated(self, name: str) -> None:
+        """Raise where the problem has other values by now than it was solved with."""
+        if self._updates != self.problem.updates:
+            raise RuntimeError(
+                f"{name} looks at the problem, which has been updated since this solve: ask before "
+                f"the update"
+            )
 
     @property
     def velocities(self) -> np.ndarray:

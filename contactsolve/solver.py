@@ -128,8 +128,9 @@ class Solver:
         How often R may be halved and the best iterate restored when the residual grows (S1 section
         3.5); 0 for never.
     rollback_growth
-        What counts as growth: the residual over its smallest value so far. S1 takes 1, which on
-        frictional problems halves R for passing rises of solves that would converge.
+        What counts as growth: the residual over its smallest value since the last halving. S1 takes
+        1, which costs Gauss-Seidel on frictional problems its step for passing rises, and helps
+        Jacobi out of cycles.
     bound
         The friction bound comes from the ``"current"`` normal impulse, just computed, or from the
         ``"previous"`` one (S1 chapter 3).
@@ -362,6 +363,7 @@ class Solver:
             problem=problem,
             _b=None if b is None else b.copy(),
             _parameters=parameters,
+            _updates=problem.updates,
         )
 
     def __repr__(self) -> str:
@@ -508,7 +510,7 @@ def _message(
 def _advice(info: dict[str, Any]) -> str:
     tries = []
     if info["method"] == "jacobi":
-        tries.append("method='gauss_seidel'")
+        tries += ["method='gauss_seidel'", "r_factor='global'", "rollback_growth=1"]
     if info["rollbacks"]:
         tries.append("rollback=0 with a smaller relaxation")
     if info["dtype"] == "float32":

@@ -50,13 +50,21 @@ def b_of_state(
         raise ValueError(f"velocity has shape {u.shape}: {wanted} is needed")
     h = spread("impulse", finite_array("impulse", impulse), wanted)
     rows = problem.b.shape
-    chi = spread("drive", finite_array("drive", drive), rows)
-    extra = spread("bias", finite_array("bias", bias), rows)
+    chi = _of_rows("drive", drive, rows)
+    extra = _of_rows("bias", bias, rows)
     epsilon = _restitution_rows(restitution, *rows)
     free = u + problem.apply_inverse_mass(h)
     before = problem.contact_velocity(u) + chi
     b = problem.contact_velocity(free) + chi + epsilon * before + extra
     return b, InitialState(*(read_only(np.array(part)) for part in (u, h, free, chi)))
+
+
+def _of_rows(name: str, value: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Return a number or ``(K, m)`` as ``(K, m)``."""
+    array = finite_array(name, value)
+    if array.shape not in ((), shape):
+        raise ValueError(f"{name} has shape {array.shape}: one number or shape {shape} is needed")
+    return spread(name, array, shape)
 
 
 def _restitution_rows(value: Any, contacts: int, rows: int) -> np.ndarray:

@@ -58,8 +58,9 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
     int count = cs_block_defects(state, group, index, sets);
     double z[CS_MAX_ROWS], map = 0, scaled = 0;
     for (int s = 0; s < count; s++) {
-        map = fmax(map, sets[s].impulse);
-        if (sets[s].impulse > 0)
+        if (!(sets[s].impulse <= map)) map = sets[s].impulse; /* keeps a NaN */
+        if (isnan(map)) scaled = map;
+        else if (sets[s].impulse > 0)
             scaled = fmax(scaled, sets[s].impulse / allowance(state, &sets[s], 1));
     }
     inspection->natural_map[block] = map;
@@ -84,6 +85,10 @@ cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses, 
     double *rho = cs_arena_take(&scratch, problem->rows, sizeof(double));
     double *own = cs_arena_take(&scratch, problem->parameters, sizeof(double));
     cs_status status = CS_OK;
+    if (cs_problem_is_open(problem)) {
+        status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
+        goto out;
+    }
     if (!rho || !own) {
         status = cs_fail(error, CS_NO_MEMORY, "out of memory for the inspection");
         goto out;

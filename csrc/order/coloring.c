@@ -8,7 +8,8 @@
 /* The blocks in conflict with one, as one or two lists of entries. */
 typedef struct conflicts {
     const cs_problem *problem;
-    cs_adjacency adjacency; /* of bodies; unused for a given A */
+    cs_adjacency adjacency;        /* of bodies; unused for a given A */
+    const int64_t *start, *column; /* of a given A: its pattern together with its transpose's */
 } conflicts;
 
 typedef struct conflict_list {
@@ -20,10 +21,9 @@ typedef struct conflict_list {
 
 static int lists_of(const conflicts *c, int64_t block, conflict_list *list)
 {
-    const cs_block_matrix *matrix = c->problem->matrix;
-    if (matrix) {
-        *list = (conflict_list){matrix->column + matrix->start[block],
-                                matrix->start[block + 1] - matrix->start[block], 0, -1};
+    if (c->problem->matrix) {
+        *list = (conflict_list){c->column + c->start[block], c->start[block + 1] - c->start[block],
+                                0, -1};
         return 1;
     }
     int lists = 0;
@@ -35,6 +35,45 @@ static int lists_of(const conflicts *c, int64_t block, conflict_list *list)
                                         c->adjacency.start[body[side] + 1] - first, 1, body[side]};
     }
     return lists;
+}
+
+static int has_block(const cs_block_matrix *matrix, int64_t row, int64_t column)
+{
+    int64_t low = matrix->start[row], high = matrix->start[row + 1];
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (matrix->column[middle] < column) low = middle + 1;
+        else high = middle;
+    }
+    return low < matrix->start[row + 1] && matrix->column[low] == column;
+}
+
+/* The pattern of A + A^T: A may be unsymmetric, and a conflict is one seen from either side. */
+static cs_status symmetric_pattern(conflicts *c, cs_arena *scratch, cs_error *error)
+{
+    const cs_block_matrix *matrix = c->problem->matrix;
+    int64_t *start = cs_arena_take(scratch, matrix->blocks + 2, sizeof(int64_t)), *next = start + 1;
+    if (!start) goto no_memory;
+    for (int64_t k = 0; k < matrix->blocks; k++) {
+        next[k + 1] += matrix->start[k + 1] - matrix->start[k];
+        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++)
+            next[matrix->column[e] + 1] += !has_block(matrix, matrix->column[e], k);
+    }
+    for (int64_t k = 0; k < matrix->blocks; k++) next[k + 1] += next[k];
+    int64_t *column = cs_arena_take(scratch, next[matrix->blocks], sizeof(int64_t));
+    if (!column) goto no_memory;
+    for (int64_t k = 0; k < matrix->blocks; k++)
+        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
+            int64_t other = matrix->column[e];
+            column[next[k]++] = other;
+            if (!has_block(matrix, other, k)) column[next[other]++] = k;
+        }
+    c->start = start;
+    c->column = column;
+    return CS_OK;
+no_memory:
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for the conflicts of %lld contacts",
+                   (long long)matrix->blocks);
 }
 
 /* Bodies with more blocks than this keep the set of their colours, in place of a walk over their
@@ -198,8 +237,8 @@ static void forget(painter *p)
 /* How many colours a balanced colouring aims at (S1 section 4.3). */
 static int64_t aim(painter *p, const cs_order_options *options, int64_t degree)
 {
-    int64_t colors = degree > 0 ? degree : 1;
-    if (options->colors > 0) colors = options->colors;
+    int64_t colors = degree > 0 ? degree : 1, blocks = p->conflict.problem->blocks;
+    if (options->colors > 0) colors = options->colors < blocks ? options->colors : blocks;
     if (options->colors < 0) {
         color_greedily(p);
         colors = p->coloring->colors;
@@ -215,13 +254,16 @@ cs_status cs_color(const cs_problem *problem, const cs_order_options *options, c
 {
     painter p = {.conflict = {.problem = problem}, .coloring = coloring};
     cs_status status = CS_OK;
-    if (!problem->matrix)
+    if (problem->matrix) status = symmetric_pattern(&p.conflict, scratch, error);
+    else
         status = cs_adjacency_build(problem, scratch, options->fixed_as_body, &p.conflict.adjacency,
                                     error);
     if (status) return status;
     int64_t degree = highest_degree(&p.conflict);
-    p.capacity = 2 * degree + 2 + options->parts;
-    if (options->colors > 0) p.capacity += options->colors;
+    p.capacity = 2 * degree + 2;
+    if (options->colors > 0)
+        p.capacity += options->colors < problem->blocks ? options->colors : problem->blocks;
+    if (options->multiple_of_parts) p.capacity += options->parts;
     *coloring = (cs_coloring){0};
     coloring->color = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
     coloring->size = cs_arena_take(scratch, p.capacity, sizeof(int64_t));

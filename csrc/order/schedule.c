@@ -52,12 +52,14 @@ void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end)
 void cs_plan_flatten(cs_plan *plan, int64_t blocks)
 {
     plan->stages = 0;
+    plan->colors = 0;
     memset(plan->cut, 0, (size_t)blocks);
     cs_plan_close(plan, CS_SIMULTANEOUS, blocks);
 }
 
 void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts)
 {
+    if (parts > end - first) parts = end - first;
     for (int64_t p = 0; p < parts; p++) {
         int64_t at = first + (end - first) * p / parts;
         if (at < end) plan->cut[at] = 1;

@@ -335,6 +335,7 @@ cs_status cs_problem_replace(cs_problem *problem, cs_problem *with, cs_error *er
     cs_problem old = *problem;
     *problem = *with;
     *with = old;
-    problem->version = old.version + 1;
+    int64_t newest = old.version > problem->version ? old.version : problem->version;
+    problem->version = with->version = newest + 1; /* solvers of either notice */
     return CS_OK;
 }

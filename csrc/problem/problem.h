@@ -54,6 +54,12 @@ struct cs_problem {
     int64_t version;         /* counts replacements of the values */
 };
 
+/* Whether the problem has blocks without Jacobians whose matrix has not been given. */
+static inline int cs_problem_is_open(const cs_problem *problem)
+{
+    return problem->block_groups && !problem->block_group[0].jacobian && !problem->matrix;
+}
+
 /* A body's group, NULL for the fixed world. */
 const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body);
 

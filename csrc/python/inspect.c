@@ -63,7 +63,9 @@ PyObject *core_inspect(PyObject *module, PyObject *args)
         parameters = double_array(parameters_value, "parameters");
         if (!parameters || wrong_length(parameters, "parameters", problem->parameters)) goto out;
     }
+    if (problem_begin((problem_object *)owner) < 0) goto out;
     answer = inspect(problem, impulses, xi, parameters, largest_b, tolerance);
+    problem_end((problem_object *)owner);
 out:
     Py_XDECREF(impulses);
     Py_XDECREF(xi);

@@ -207,22 +207,30 @@ static PyObject *problem_replace(problem_object *self, PyObject *other)
 
 /* ---- reading back ---------------------------------------------------------------------------- */
 
-static PyObject *problem_jacobian(problem_object *self, PyObject *index)
+/* A copy of what `read` finds in group `index`; None for a group that is not there. The values
+ * cannot be replaced meanwhile. */
+static PyObject *read_group(problem_object *self, PyObject *index, int bodies,
+                            PyObject *(*read)(const cs_problem *problem, long group))
 {
     long g = PyLong_AsLong(index);
-    if (g < 0 || g >= self->problem->block_groups)
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    const cs_block_group *group = &self->problem->block_group[g];
+    if (g == -1 && PyErr_Occurred()) return NULL;
+    if (problem_begin(self) < 0) return NULL;
+    int groups = bodies ? self->problem->body_groups : self->problem->block_groups;
+    PyObject *found = g >= 0 && g < groups ? read(self->problem, g) : Py_NewRef(Py_None);
+    problem_end(self);
+    return found;
+}
+
+static PyObject *read_jacobian(const cs_problem *problem, long g)
+{
+    const cs_block_group *group = &problem->block_group[g];
     if (!group->jacobian) return Py_NewRef(Py_None);
     return new_doubles(group->jacobian, group->count * cs_jacobian_size(group));
 }
 
-static PyObject *problem_bodies(problem_object *self, PyObject *index)
+static PyObject *read_bodies(const cs_problem *problem, long g)
 {
-    long g = PyLong_AsLong(index);
-    if (g < 0 || g >= self->problem->block_groups)
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    const cs_block_group *group = &self->problem->block_group[g];
+    const cs_block_group *group = &problem->block_group[g];
     if (!group->bodies) return Py_NewRef(Py_None);
     npy_intp shape[2] = {(npy_intp)group->count, 2};
     PyObject *array = PyArray_SimpleNew(2, shape, NPY_INT64);
@@ -232,33 +240,49 @@ static PyObject *problem_bodies(problem_object *self, PyObject *index)
     return array;
 }
 
-static PyObject *problem_inverse_mass(problem_object *self, PyObject *index)
+static PyObject *read_inverse_mass(const cs_problem *problem, long g)
 {
-    long g = PyLong_AsLong(index);
-    if (g < 0 || g >= self->problem->body_groups)
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    const cs_body_group *group = &self->problem->body_group[g];
+    const cs_body_group *group = &problem->body_group[g];
     return new_doubles(group->inverse_mass,
                        group->count * group->dof * (group->diagonal ? 1 : group->dof));
 }
 
+static PyObject *read_b(const cs_problem *problem, long g)
+{
+    const cs_block_group *group = &problem->block_group[g];
+    return new_doubles(group->b, group->count * group->rows);
+}
+
+static PyObject *read_compliance(const cs_problem *problem, long g)
+{
+    const cs_block_group *group = &problem->block_group[g];
+    if (!group->compliance) return Py_NewRef(Py_None);
+    return new_doubles(group->compliance, group->count * group->rows);
+}
+
+static PyObject *problem_jacobian(problem_object *self, PyObject *index)
+{
+    return read_group(self, index, 0, read_jacobian);
+}
+
+static PyObject *problem_bodies(problem_object *self, PyObject *index)
+{
+    return read_group(self, index, 0, read_bodies);
+}
+
+static PyObject *problem_inverse_mass(problem_object *self, PyObject *index)
+{
+    return read_group(self, index, 1, read_inverse_mass);
+}
+
 static PyObject *problem_b(problem_object *self, PyObject *index)
 {
-    long g = PyLong_AsLong(index);
-    if (g < 0 || g >= self->problem->block_groups)
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    const cs_block_group *group = &self->problem->block_group[g];
-    return new_doubles(group->b, group->count * group->rows);
+    return read_group(self, index, 0, read_b);
 }
 
 static PyObject *problem_compliance(problem_object *self, PyObject *index)
 {
-    long g = PyLong_AsLong(index);
-    if (g < 0 || g >= self->problem->block_groups)
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    const cs_block_group *group = &self->problem->block_group[g];
-    if (!group->compliance) return Py_NewRef(Py_None);
-    return new_doubles(group->compliance, group->count * group->rows);
+    return read_group(self, index, 0, read_compliance);
 }
 
 static PyObject *problem_count_blocks(problem_object *self, PyObject *fixed_as_body)
@@ -273,20 +297,26 @@ static PyObject *problem_count_blocks(problem_object *self, PyObject *fixed_as_b
     return count < 0 ? PyErr_NoMemory() : PyLong_FromLongLong(count);
 }
 
-/* First contact that no impulse can change, or -1. */
-static PyObject *problem_first_immovable(problem_object *self, PyObject *unused)
+static int64_t first_immovable(const cs_problem *problem)
 {
-    (void)unused;
-    const cs_problem *problem = self->problem;
     for (int g = 0; g < problem->block_groups; g++)
         for (int64_t k = 0; k < problem->block_group[g].count; k++) {
             double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
             int rows = problem->block_group[g].rows, zero = 1;
             cs_diagonal_block(problem, &problem->block_group[g], k, diagonal);
             for (int i = 0; i < rows; i++) zero = zero && diagonal[i * rows + i] == 0;
-            if (zero) return PyLong_FromLongLong(problem->block_group[g].first_block + k);
+            if (zero) return problem->block_group[g].first_block + k;
         }
-    return PyLong_FromLong(-1);
+    return -1;
+}
+
+static PyObject *problem_first_immovable(problem_object *self, PyObject *unused)
+{
+    (void)unused;
+    if (problem_begin(self) < 0) return NULL;
+    int64_t first = first_immovable(self->problem);
+    problem_end(self);
+    return PyLong_FromLongLong(first);
 }
 
 static PyObject *int64_vector(const int64_t *values, int64_t count)

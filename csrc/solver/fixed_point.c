@@ -165,10 +165,16 @@ static void restore_best(iteration *it)
     it->best_is_current = 1;
 }
 
-/* Restores the best iterate and halves R; returns 0 when that has been done often enough. */
+/* Restores the best iterate and halves R; returns 0 when that has been done often enough. With
+ * another R it is another iteration, whose residual over nu begins where the last one was given up:
+ * growth is counted from there. A sweep that was taken back has no residual. */
 static int roll_back(iteration *it)
 {
+    double rejected = it->stats.residual / it->scale;
     restore_best(it);
+    it->state.residual = it->state.merit = NAN;
+    it->state.delta_element = it->state.delta_norm = NAN;
+    it->best = isfinite(it->stats.merit) && isfinite(rejected) ? rejected : INFINITY;
     if (it->rollbacks == it->solver->options.rollback) return 0;
     it->rollbacks++;
     it->scale *= ROLLBACK_FACTOR;

@@ -230,6 +230,10 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
                        "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
                        "scheme='matrix'",
                        solver->scheme->name);
+    const char *usual = options->order_options.permutation ? "given" : "natural";
+    const char *order = is_auto(options->order) ? usual : options->order;
+    solver->order = cs_order_find(order);
+    if (!solver->order) return unknown_name("order", order, 1, cs_order_name, error);
     status = find_measure("stop", options->stop, problem, &solver->stop, error);
     if (!status) status = check_stop(solver, error);
     if (status) return status;
@@ -250,10 +254,6 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     cs_arena scratch = {0};
     const cs_options *options = &solver->options;
     const cs_problem *problem = solver->problem;
-    const char *usual = options->order_options.permutation ? "given" : "natural";
-    const char *name = is_auto(options->order) ? usual : options->order;
-    solver->order = cs_order_find(name);
-    if (!solver->order) return unknown_name("order", name, 1, cs_order_name, error);
     cs_plan *plan = cs_plan_new(problem, &scratch);
     cs_status status = CS_OK;
     if (!plan) status = cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
@@ -383,7 +383,7 @@ cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const 
     solver->problem = problem;
     solver->options = *options;
     cs_status status = CS_OK;
-    if (problem->block_groups && !problem->block_group[0].jacobian && !problem->matrix)
+    if (cs_problem_is_open(problem))
         status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
     if (!status) status = check_numbers(&solver->options, error);
     if (!status) status = check_words(&solver->options, problem, error);

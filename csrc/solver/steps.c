@@ -157,6 +157,21 @@ int cs_is_global(const cs_options *options)
            strcmp(options->local, "block") != 0;
 }
 
+/* Free blocks without an inverse take the factors that were found after them. */
+static void relax_singular(cs_solver *solver, int g)
+{
+    const cs_block_group *group = &solver->problem->block_group[g];
+    int rows = group->rows, size = rows * rows;
+    for (int64_t k = 0; k < group->count; k++) {
+        double diagonal[CS_MAX_ROWS * CS_MAX_ROWS], inverse[CS_MAX_ROWS * CS_MAX_ROWS];
+        cs_diagonal_block(solver->problem, group, k, diagonal);
+        if (cs_invert(rows, diagonal, inverse) == 0) continue;
+        double *step = solver->step[g] + k * size;
+        for (int i = 0; i < rows; i++)
+            step[i * rows + i] = solver->r[group->first_row + k * rows + i];
+    }
+}
+
 cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -172,5 +187,9 @@ cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
         cs_status status = choose_group(solver, g, local[g], error);
         if (status) return status;
     }
-    return cs_is_global(&solver->options) ? cs_global_factor(solver, error) : CS_OK;
+    if (!cs_is_global(&solver->options)) return CS_OK;
+    cs_status status = cs_global_factor(solver, error);
+    for (int g = 0; g < problem->block_groups && !status; g++)
+        if (local[g] == CS_EXACT) relax_singular(solver, g);
+    return status;
 }

@@ -11,6 +11,7 @@
 #include "core/denormals.h"
 #include "core/parallel.h"
 
+#include <math.h>
 #include <sched.h>
 
 enum { SPINS = 1000 }; /* looks at a counter before giving the core away */
@@ -72,4 +73,5 @@ void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats)
         stats->merit += part->merit;
         stats->unfinished += part->unfinished;
     }
+    if (!(stats->merit < INFINITY)) stats->residual = stats->merit; /* a maximum loses a NaN */
 }
