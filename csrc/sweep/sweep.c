@@ -73,5 +73,5 @@ void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats)
         stats->merit += part->merit;
         stats->unfinished += part->unfinished;
     }
-    if (!(stats->merit < INFINITY)) stats->residual = stats->merit; /* a maximum loses a NaN */
+    if (isnan(stats->merit)) stats->residual = NAN; /* which a maximum loses */
 }
