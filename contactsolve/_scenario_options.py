@@ -94,7 +94,9 @@ def _shown(value: Any) -> str:
         return ",".join(_shown(item) for item in value)
     if isinstance(value, float):
         return f"{value:g}"
-    return {None: "none", True: "yes", False: "no"}.get(value, str(value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
 
 
 def _converter(parameter: inspect.Parameter) -> Callable[[str], Any]:

@@ -329,3 +329,13 @@ def test_scenario_usage_errors(capsys, arguments, message):
         main(["scenario", *arguments])
     assert caught.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_numbers_are_shown_as_numbers(capsys):
+    """A default of 1 or 0 is no yes or no."""
+    with pytest.raises(SystemExit):
+        main(["scenario", "incline", "--help"])
+    assert "Number of blocks. (default: 1)" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["scenario", "disc_pyramid", "--help"])
+    assert "(default: no)" in " ".join(capsys.readouterr().out.split())
