@@ -62,10 +62,10 @@ def versions() -> dict[str, str]:
     }
 
 
-def write_csv(name: str, rows: Iterable[Mapping[str, Any]]) -> Path:
-    """Write rows to ``results/<machine>/<name>.csv``, versions beside them."""
+def write_csv(name: str, rows: Iterable[Mapping[str, Any]], folder: Path | None = None) -> Path:
+    """Write rows to ``<name>.csv`` in `folder` or ``results/<machine>``, versions beside them."""
     rows = list(rows)
-    folder = RESULTS / machine()
+    folder = RESULTS / machine() if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:

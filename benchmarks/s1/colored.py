@@ -1,0 +1,140 @@
+"""S1 Figs 7.5-7.10 and section 7.4: parallel Gauss-Seidel schemes, to equal γ.
+
+The medium ball grid and the large ball pile, the ground counted as a body as S1 does; ours, which
+knows that a ground couples nothing, beside them. One and two threads are timed, four and eight only
+have to give the same bits.
+
+    python benchmarks/s1/colored.py [--quick]
+"""
+
+import numpy as np
+import published
+from output import panels, publish, styles
+from protocol import (
+    CHECKED_THREADS,
+    TIMED_THREADS,
+    arguments,
+    same_bits,
+    scene,
+    timed,
+    to_equal_quality,
+)
+
+import contactsolve as cs
+
+SCENES = ("medium ball grid", "large ball pile")
+SEQUENTIAL = "Gauss-Seidel"
+
+# S1 merges colours below n p contacts and does not print n. A twelfth of the contacts lies between
+# the colours that it merges and those that it keeps, in both demos.
+UNSAFE_SHARE = 12
+
+
+def methods(problem):
+    """The methods of S1's figures by name, with what it calls them for their sweeps."""
+    orders, below = cs.orders, problem.contacts // UNSAFE_SHARE
+    greedy = orders.colored(fixed_as_body=True)
+    balanced = orders.colored("balanced", fixed_as_body=True)
+
+    def relaxed(**options):
+        return orders.relaxed(below, fixed_as_body=True, **options)
+
+    def of(label, order="natural", scheme="factorized", method="gauss_seidel", **options):
+        return cs.Method(method, label=label, scheme=scheme, order=order, **options)
+
+    transfer = "iteration_matrix"
+    return {
+        of(SEQUENTIAL, threads=1): None,
+        of("Jacobi", method="jacobi"): "jacobi",
+        of("Jacobi, T", method="jacobi", scheme=transfer): "jacobi",
+        of("naive ranges", orders.ranges()): None,
+        of("greedy", greedy): None,
+        of("relaxed greedy", relaxed()): "relaxed greedy",
+        of("relaxed greedy, unsafe in ranges", relaxed(unsafe="ranges")): "relaxed greedy",
+        of("relaxed greedy, unsafe in groups", relaxed(unsafe="groups")): None,
+        of("relaxed greedy, unsafe first", relaxed(first=True)): None,
+        of("relaxed greedy, T", relaxed(), transfer): "relaxed greedy T",
+        of("balanced", balanced): "balanced",
+        of("balanced, T", balanced, transfer): "balanced",
+        of("greedy, ground couples nothing", orders.colored()): None,
+        of("balanced, ground couples nothing", orders.colored("balanced")): None,
+        of("partition", orders.partition()): None,
+        of("half sweep", scheme="half_sweep", threads=1): None,
+        of("symmetric", method="symmetric_gauss_seidel", threads=1): None,
+    }
+
+
+def rows_of(name, run):
+    problem = scene(name, run)
+    chosen = methods(problem)
+    table = to_equal_quality(problem, chosen)
+    sweeps = {row.method: row.iterations for row in table}
+    timings = timed(problem, chosen, sweeps, run)
+    base = timings[SEQUENTIAL, 1].seconds
+    for method, s1_name in chosen.items():
+        label = method.label
+        one, two = (timings.get((label, team)) for team in TIMED_THREADS)
+        fastest = two or one
+        entry, info = table[label], table.results[label].info
+        yield {
+            "scene": name,
+            "contacts": problem.contacts,
+            "method": label,
+            "stages": info["stages"],
+            "sweeps": entry.iterations,
+            "s1_sweeps": published.of(published.SWEEPS, (name, s1_name), None, run.size(name)),
+            "quality": entry.quality,
+            "time_1_s": float(np.median(one.seconds)),
+            "time_2_s": float(np.median(two.seconds)) if two else None,
+            "mean_1_s": float(np.mean(one.seconds)),
+            "sigma_1_s": float(np.std(one.seconds)),
+            "mean_2_s": float(np.mean(two.seconds)) if two else None,
+            "sigma_2_s": float(np.std(two.seconds)) if two else None,
+            "speedup_one": float(np.median(one.seconds / two.seconds)) if two else None,
+            "speedup_sequential": float(np.median(base / fastest.seconds)),
+            "setup_s": one.setup,
+            "equal_bits": bits(problem, method, sweeps[label], one, two),
+            "status": entry.status,
+        }
+
+
+def bits(problem, method, sweeps, one, two):
+    """On how many threads the impulses are the same, as text."""
+    if two is None:
+        return None
+    equal = np.array_equal(one.impulses, two.impulses) and same_bits(
+        problem, method, sweeps, one.impulses
+    )
+    return ", ".join(map(str, (*TIMED_THREADS, *CHECKED_THREADS))) if equal else "differ"
+
+
+def draw(rows):
+    """Time to the target as bars, sweeps beside them, S1's sweeps in brackets."""
+    names = list(dict.fromkeys(row["scene"] for row in rows))
+    figure, axes = panels(names, width=7.2, height=6.2)
+    look = styles(row["method"] for row in rows)
+    for ax, name in zip(axes, names, strict=True):
+        own = [row for row in rows if row["scene"] == name]
+        for i, row in enumerate(own):
+            for team, shift, alpha in ((1, -0.2, 0.45), (2, 0.2, 1.0)):
+                if row[f"time_{team}_s"] is not None:
+                    time = row[f"time_{team}_s"] * 1e3
+                    ax.barh(i + shift, time, 0.38, color=look[row["method"]].color, alpha=alpha)
+            s1 = f" (S1: {row['s1_sweeps']})" if row["s1_sweeps"] else ""
+            longest = max(row["time_1_s"], row["time_2_s"] or 0) * 1e3
+            missed = "" if row["status"] in ("reached", "reference") else f", {row['status']}"
+            ax.text(longest, i, f"  {row['sweeps']} sweeps{s1}{missed}", va="center", fontsize=8)
+        ax.set_yticks(range(len(own)), [row["method"] for row in own])
+        ax.invert_yaxis()
+        ax.margins(x=0.45)
+        ax.set_xlabel("ms to equal γ; pale: 1 thread, full: 2 threads")
+    return figure
+
+
+def main(run):
+    rows = [row for name in SCENES for row in rows_of(name, run)]
+    publish(run, "colored", rows, draw)
+
+
+if __name__ == "__main__":
+    main(arguments(__doc__))

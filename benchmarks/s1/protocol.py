@@ -1,0 +1,158 @@
+"""S1's benchmark protocol (section 3.8), and the scenes in S1's units.
+
+Gauss-Seidel makes 50 sweeps and its quality γ is noted; every other method runs until it is as
+good. How many sweeps that takes is found by `contactsolve.compare`. Then each method is timed for
+exactly these sweeps, on one and more threads, all in turns, set-up apart.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import common  # noqa: E402
+import published  # noqa: E402
+
+import contactsolve as cs  # noqa: E402
+
+# S1 prints neither masses nor step nor R. With balls of 20 kg, g dt = 0.0981 m/s and one r of 5 on
+# every row its figures come out to the last digit (Table 3.3); its rollback is that of section 3.5.
+R_FACTOR = 5.0
+RULES = {"r_factor": R_FACTOR, "rollback": 5, "rollback_growth": 1.0}
+SWEEPS = 50
+REFERENCE = cs.quality_of(cs.Method("gauss_seidel", scheme="factorized"), iterations=SWEEPS)
+MAX_SWEEPS = 200
+
+# Nor does S1 print how fast the balls of its piles are. γ grows with the square of the velocity,
+# and at 2 m/s those of Table 3.5 come out.
+PILE_VELOCITY = 2.0
+
+TIMED_THREADS = (1, 2)
+CHECKED_THREADS = (4, 8)  # for equal bits; more than the cores at hand say nothing about speed
+
+QUICK_SIZES = {
+    "small ball grid": 8,  # S1's own: small enough
+    "medium ball grid": 10,
+    "large ball grid": 12,
+    "small ball pile": 10,
+    "large ball pile": 16,
+}
+
+
+class Run(NamedTuple):
+    """How much a script does, from its command line."""
+
+    quick: bool
+    results: Path
+    repeats: int
+
+    def size(self, name):
+        return (QUICK_SIZES if self.quick else published.SIZES)[name]
+
+
+def arguments(description):
+    """Read the command line that all scripts share."""
+    parser = argparse.ArgumentParser(
+        description=description.split("\n")[0],
+        epilog="Results go to benchmarks/results/<machine>/s1, with --quick to build/benchmarks.",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small scenes and one timed run: does all work?"
+    )
+    quick = parser.parse_args().quick
+    return run_of(quick)
+
+
+def run_of(quick):
+    folder = ROOT / "build" / "benchmarks" if quick else common.RESULTS
+    return Run(quick, folder / common.machine() / "s1", 1 if quick else 5)
+
+
+def scene(name, run, **options):
+    """A demo of S1's by its name, the ground counted as a body as S1 does."""
+    size = run.size(name)
+    if name.endswith("grid"):
+        options = {"contact_order": "backward", **options}
+        return cs.scenarios.ball_grid(size, ground="body", **options)
+    return cs.scenarios.ball_pile(size, ground="body", velocity=PILE_VELOCITY, **options)
+
+
+def to_equal_quality(problem, methods, until=REFERENCE, **options):
+    """Sweeps and state of each method where it is as good as `until`; a `contactsolve.Table`."""
+    options = {**RULES, "max_iterations": MAX_SWEEPS, "threads": 1, **options}
+    return cs.compare(problem, methods, until=until, repeats=1, **options)
+
+
+class Timing(NamedTuple):
+    """Seconds of equal runs in turns, and what they gave."""
+
+    seconds: np.ndarray
+    setup: float
+    impulses: np.ndarray
+
+    def figures(self):
+        """Mean and σ (S1 eq. 3.33), median, set-up, in seconds."""
+        return {
+            "mean_s": float(np.mean(self.seconds)),
+            "sigma_s": float(np.std(self.seconds)),
+            "median_s": float(np.median(self.seconds)),
+            "setup_s": self.setup,
+        }
+
+
+def solver_of(problem, method, sweeps, **options):
+    """A solver that makes so many sweeps and measures nothing meanwhile."""
+    fixed = {"rtol": None, "atol": None, "max_iterations": sweeps, "record": ()}
+    seldom = {"check_every": sweeps, "record_every": sweeps}
+    own = {**RULES, **options, **method.options, **fixed, **seldom}
+    return cs.Solver(problem, method=method.method, **own)
+
+
+def timed(problem, methods, sweeps, run, threads=TIMED_THREADS, **options):
+    """`Timing` of each method (by label) and number of threads, all runs in turns.
+
+    `sweeps` is one number, or a mapping from labels. A method that names its threads keeps them.
+    """
+    solvers = {}
+    for method in methods:
+        count = sweeps if isinstance(sweeps, int) else sweeps[method.label]
+        for team in (method.options["threads"],) if "threads" in method.options else threads:
+            own = {**options, "threads": team}
+            solvers[method.label, team] = solver_of(problem, method, count, **own)
+    impulses = {}
+
+    def task(key):
+        result = solvers[key].solve()
+        impulses[key] = result.impulses
+        return result.time
+
+    tasks = {key: lambda key=key: task(key) for key in solvers}
+    seconds = common.interleaved(tasks, repeats=run.repeats)
+    return {
+        key: Timing(seconds[key], solver.info["setup_seconds"], impulses[key])
+        for key, solver in solvers.items()
+    }
+
+
+def same_bits(problem, method, sweeps, expected, threads=CHECKED_THREADS, **options):
+    """Whether so many threads give exactly the impulses that are expected."""
+    return all(
+        np.array_equal(
+            solver_of(problem, method, sweeps, **options, threads=team).solve().impulses, expected
+        )
+        for team in threads
+    )
+
+
+def quality(problem, impulses, quality_r=100.0):
+    """γ of any impulses (S1 eq. 3.32)."""
+    solver = cs.Solver(
+        problem, method="gauss_seidel", scheme="factorized", rtol=None, atol=None,
+        max_iterations=0, record=("quality",), quality_r=quality_r,
+    )  # fmt: skip
+    return float(solver.solve(initial=impulses).history["quality"][0])
