@@ -196,6 +196,12 @@ void cs_scale_steps(cs_packed *packed, double factor)
     }
 }
 
+void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r)
+{
+    cs_packed_group *p = &packed->group[group];
+    cs_convert(packed->dtype, p->r, visit * p->rows, r, p->rows);
+}
+
 void cs_put_impulses(cs_packed *packed, const double *lambda)
 {
     cs_convert(packed->dtype, packed->lambda, 0, lambda, packed->problem->rows);

@@ -146,6 +146,9 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters);
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step);
 void cs_scale_steps(cs_packed *packed, double factor);
 
+/* Writes the diagonal R (m) of one visited block, which has no other. */
+void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r);
+
 /* Writes omega of each block (blocks), in the user's order. */
 void cs_pack_weights(cs_packed *packed, const double *weight);
 

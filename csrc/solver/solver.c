@@ -151,12 +151,12 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
 static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
 {
     static const char *const locals[] = {"auto", "projected", "exact", "block"};
-    static const char *const factors[] = {"local", "block", "global"};
+    static const char *const factors[] = {"local", "block", "global", "balanced"};
     static const char *const bounds[] = {"current", "previous"};
     static const char *const dtypes[] = {"float64", "float32"};
     cs_status status = one_of("local", &options->local, locals, 4, "", error);
     if (!status && options->r_factor)
-        status = one_of("r_factor", &options->r_factor, factors, 3, ", or a number", error);
+        status = one_of("r_factor", &options->r_factor, factors, 4, ", or a number", error);
     if (!status) status = one_of("bound", &options->bound, bounds, 2, "", error);
     if (!status) status = one_of("dtype", &options->dtype, dtypes, 2, "", error);
     if (!status && strcmp(options->local, "block") == 0 && options->relaxation != 1)
@@ -336,6 +336,7 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
         .averaging = options->averaging,
     };
     cs_status status = take_workspace(solver, error);
+    if (!status) status = cs_balance_take(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status)
         status = cs_pack_common(&solver->packed, local, options->averaging_adjacent, &solver->arena,
@@ -461,8 +462,10 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);
     else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
     cs_put_impulses(&solver->packed, solver->lambda);
-    if (solver->steps_scale != 1) cs_pack_steps(&solver->packed, solver->r, solver->step);
+    if (solver->steps_scale != 1 || solver->balance.changed)
+        cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;
+    cs_balance_begin(solver);
     solver->history.rows = 0;
 
     int64_t expected = solver->options.max_iterations / solver->options.record_every;
