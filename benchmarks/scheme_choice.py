@@ -1,8 +1,8 @@
 """How good scheme="auto" chooses: nanoseconds per contact and sweep of each scheme, and its pick.
 
 S1 Table 3.1 weighs the schemes by counted multiplications; the pick here counts bytes, too, and
-what a sweep costs besides. All schemes of a problem, a method and a precision run interleaved on one
-thread. The goal: the pick is the fastest of `matrix` and `factorized`, or within 10 %.
+what a sweep costs besides. All schemes of a problem, a method and a precision run interleaved on
+one thread. The goal: the pick is the fastest of `matrix` and `factorized`, or within 10 %.
 
     python benchmarks/scheme_choice.py [--quick]
 """
