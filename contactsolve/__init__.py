@@ -31,6 +31,7 @@ from .compare import Table, compare, quality_of
 from .friction import choose_friction, solve_static_kinetic
 from .geometry import contact_jacobian
 from .groups import Bodies, Group
+from .inspection import block_count
 from .problem import Problem
 from .result import History, Result
 from .solver import Method, Solver, State, solve
@@ -46,6 +47,7 @@ __all__ = [
     "State",
     "Table",
     "__version__",
+    "block_count",
     "choose_friction",
     "compare",
     "contact_jacobian",

@@ -55,6 +55,7 @@ class Solver:
         quality_r: float,
         threads: int,
         order_options: tuple[Any, ...],
+        velocities: str,
     ) -> Solver: ...
     def solve(
         self,

@@ -11,7 +11,7 @@ from ._arrays import index_array
 
 KINDS = {
     "method": "str",
-    "scheme": "str",
+    "scheme": "word",
     "order": "word",
     "local": "str",
     "relaxation": "float",

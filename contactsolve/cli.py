@@ -162,7 +162,7 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "local": (str, "how a block is solved: auto, projected, exact, block"),
     "relaxation": (_number, "factor on R"),
     "averaging": (_averaging, "weight of the new impulses, adjacent, or none"),
-    "r_factor": (_number_or_word, "R: local, block, global or a number"),
+    "r_factor": (_number_or_word, "R: local, block, global, balanced or a number"),
     "rollback": (_integer, "how often R may be halved"),
     "rollback_growth": (_number, "growth of the residual that halves R"),
     "bound": (str, "the normal impulse that bounds friction: current, previous"),

@@ -11,9 +11,10 @@ import numpy as np
 from . import _core
 
 if TYPE_CHECKING:
+    from .problem import Problem
     from .result import Result
 
-__all__ = ["Check", "Energy", "activity", "check", "energy"]
+__all__ = ["Check", "Energy", "activity", "block_count", "check", "energy"]
 
 # As the C library numbers them (cs_activity).
 _ACTIVITIES = np.array(["open", "stick", "slide", "free", "low", "high"])
@@ -189,3 +190,26 @@ def _kinetic_energies(result: Result) -> tuple[float, ...]:
         return ()
     after = state.free_velocity + result.body_velocity_change
     return tuple(problem.kinetic_energy(u) for u in (state.velocity, state.free_velocity, after))
+
+
+def block_count(problem: Problem, *, fixed_as_body: bool = False) -> int:
+    """Count the non-zero blocks of A without building it (S1 Corollary 3.2).
+
+    A contact between bodies i and j has n_i + n_j − n_ij of them in its row, n being the numbers
+    of contacts on each body and on both. ``scheme="auto"`` decides by it.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`.
+    fixed_as_body
+        Let bodies with zero inverse mass couple their contacts, as S1 counts its ground.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> grid = cs.scenarios.ball_grid(8, ground="body")
+    >>> cs.block_count(grid, fixed_as_body=True)  # S1 Table 3.2
+    17728
+    """
+    return problem.count_blocks(fixed_as_body=fixed_as_body)

@@ -136,8 +136,11 @@ typedef struct cs_order_options {
 typedef struct cs_options {
     const char *method, *scheme, *order; /* cs_*_name, or "auto" */
     cs_order_options order_options;
-    const char *local;    /* "auto", "projected", "exact", "block" */
-    const char *r_factor; /* "local", "block", "global", or NULL: r_value on every row */
+    /* factorized: u after simultaneous stages: "auto", "recompute", "add", "accumulate" */
+    const char *velocities;
+    const char *local; /* "auto", "projected", "exact", "block" */
+    const char
+        *r_factor; /* "local", "block", "global", "balanced", or NULL: r_value on every row */
     double r_value;
     const char *bound;      /* friction bound from the "current" or the "previous" normal impulse */
     double relaxation;      /* alpha: scales R */

@@ -419,6 +419,7 @@ def sweep(
     averaging: str | float | None = None,
     r_factor: str | float = "local",
     bound: str = "current",
+    factors: np.ndarray | None = None,
 ) -> np.ndarray:
     """One visit of every block: eq. (1) with relaxation (S2) and averaging (S4).
 
@@ -426,7 +427,7 @@ def sweep(
 
     Jacobi takes every xi_k from the impulses before the sweep, Gauss-Seidel from the newest ones.
     With local="block" z solves the block's own problem instead (S4), and averaging="adjacent" takes
-    1 over the number of adjacent contacts.
+    1 over the number of adjacent contacts. `factors` multiply each row's r-factor.
     Scheme "matrix" reads rows of A; "factorized" keeps w = M^-1 J^T lambda (S1 eq. 3.19).
     """
     sequential = {"jacobi": False, "gauss_seidel": True}[solver]
@@ -449,6 +450,8 @@ def sweep(
             projected = block_solution(one, W, xi - W @ old, old, old_normal)
         else:
             step = relaxation * step_matrix(problem, k, r_factor, local)
+            if factors is not None:
+                step = factors[rows][:, None] * step
             projected = one.prox(old - step @ xi, old_normal)
         weight = averaging
         if averaging == "adjacent":
@@ -468,6 +471,32 @@ def run(
     iterates = [lam]
     for _ in range(sweeps):
         iterates.append(sweep(problem, iterates[-1], **options))
+    return iterates
+
+
+def balanced_run(
+    problem: ReferenceProblem, sweeps: int, *, initial: np.ndarray | None = None, **options
+) -> list[np.ndarray]:
+    """As `run`, with factors that follow the residuals of each coupled set.
+
+    Two changes e, e' of a set in a row multiply its factor by 1/sqrt(1 - rho), rho = e.e'/e.e cut
+    to [-1, 1/2]; it stays within 1/32 and 3/2. Free blocks solved exactly have no factor.
+    """
+    lam = np.zeros(len(problem.b)) if initial is None else np.array(initial, dtype=float).ravel()
+    iterates, factors, change = [lam], np.ones(len(lam)), np.zeros(len(lam))
+    for _ in range(sweeps):
+        iterates.append(sweep(problem, iterates[-1], factors=factors, **options))
+        latest = iterates[-1] - iterates[-2]
+        for rows, one in zip(problem.blocks, problem.sets, strict=True):
+            if isinstance(one, Free):
+                continue
+            for coupled in one.coupled():
+                e, f = change[rows][coupled], latest[rows][coupled]
+                if e @ e > 0.0 and e @ f != 0.0:
+                    rho = np.clip((e @ f) / (e @ e), -1.0, 0.5)
+                    at = np.arange(len(lam))[rows][coupled]
+                    factors[at] = np.clip(factors[at] / np.sqrt(1.0 - rho), 1.0 / 32.0, 1.5)
+        change = latest
     return iterates
 
 

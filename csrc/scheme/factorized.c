@@ -5,29 +5,40 @@
 #include <string.h>
 
 enum {
-    FACTORIZED_KEEP, /* a small simultaneous stage: lambda from before it */
+    FACTORIZED_KEEP, /* a simultaneous stage whose changes are added: lambda from before it */
     FACTORIZED_COPY, /* a concurrent one: each part's copies of velocities */
     FACTORIZED_VISIT,
-    FACTORIZED_GATHER, /* a large simultaneous stage: u recomputed, S1 section 6.4 */
-    FACTORIZED_ADD,    /* a small one: its changes added to u */
-    FACTORIZED_CHANGE, /* a concurrent one: what each part changed */
+    FACTORIZED_GATHER,     /* a simultaneous stage: u recomputed, S1 section 6.4, */
+    FACTORIZED_ADD,        /* or its changes added to u, */
+    FACTORIZED_ACCUMULATE, /* or added up by each part for itself, S1 section 6.2 */
+    FACTORIZED_CHANGE,     /* a concurrent one: what each part changed */
     FACTORIZED_MERGE,
     FACTORIZED_PHASES
 };
 
+/* How u follows a simultaneous stage. Recomputing it goes through all contacts, adding to it through
+ * those of the stage. */
+static cs_velocities way_of(const cs_packed *packed, const cs_stage *stage)
+{
+    if (packed->velocities != CS_AS_FITS) return packed->velocities;
+    return 4 * stage->blocks > packed->problem->blocks ? CS_RECOMPUTE : CS_ADD;
+}
+
 static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 {
-    /* Recomputing u goes through all contacts, adding to it through those of the stage. */
-    int large = 4 * stage->blocks > packed->problem->blocks;
-    int simultaneous = stage->kind == CS_SIMULTANEOUS, concurrent = stage->kind == CS_CONCURRENT;
+    int concurrent = stage->kind == CS_CONCURRENT, simultaneous = stage->kind == CS_SIMULTANEOUS;
+    cs_velocities way = way_of(packed, stage);
+    int recomputes = simultaneous && way == CS_RECOMPUTE, adds = simultaneous && way == CS_ADD;
+    int accumulates = simultaneous && way == CS_ACCUMULATE;
     switch (phase) {
-    case FACTORIZED_KEEP:
-    case FACTORIZED_ADD: return simultaneous && !large ? 1 : 0;
+    case FACTORIZED_KEEP: return adds || accumulates ? stage->parts : 0;
+    case FACTORIZED_ADD: return adds ? 1 : 0;
+    case FACTORIZED_ACCUMULATE: return accumulates ? stage->parts : 0;
     case FACTORIZED_COPY:
     case FACTORIZED_CHANGE: return concurrent ? stage->parts : 0;
     case FACTORIZED_VISIT: return stage->parts;
-    case FACTORIZED_GATHER: return simultaneous && large ? cs_chunks(packed->problem->bodies) : 0;
-    case FACTORIZED_MERGE: return concurrent ? 1 : 0;
+    case FACTORIZED_GATHER: return recomputes ? cs_chunks(packed->problem->bodies) : 0;
+    case FACTORIZED_MERGE: return concurrent || accumulates ? 1 : 0;
     }
     return -1;
 }
@@ -50,6 +61,10 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     group->scaled = cs_arena_take(arena, group->count * size, cs_real_size(packed->dtype));
     group->velocity = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
     if (!group->scaled || !group->velocity) return no_memory(error);
+    if (packed->velocities == CS_ACCUMULATE) {
+        group->sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
+        if (!group->sum) return no_memory(error);
+    }
     if (blocks->compliance) {
         group->compliance =
             cs_arena_take(arena, group->count * group->rows, cs_real_size(packed->dtype));
@@ -127,11 +142,16 @@ static void place_visit(void *context, int g, int64_t visit, int64_t part)
         p->part = number;
         p->packed->local_start[number + 1] = p->packed->local_start[number];
     }
+    cs_packed_group *group = &p->packed->group[g];
+    int concurrent = p->stage->kind == CS_CONCURRENT;
+    int sums = p->stage->kind == CS_SIMULTANEOUS && p->packed->velocities == CS_ACCUMULATE;
     for (int side = 0; side < 2; side++) {
-        int64_t at = blocks->velocity[2 * index + side];
-        if (at < 0) at = problem->velocities + part * CS_MAX_DOF;
-        else if (p->stage->kind == CS_CONCURRENT) at = local_copy(p, at, blocks->dof[side]);
-        if (p->fill) p->packed->group[g].velocity[2 * visit + side] = at;
+        int64_t at = blocks->velocity[2 * index + side], own = at;
+        if (at < 0) at = own = problem->velocities + part * CS_MAX_DOF;
+        else if (concurrent || sums) own = local_copy(p, at, blocks->dof[side]);
+        if (!p->fill) continue;
+        group->velocity[2 * visit + side] = concurrent ? own : at;
+        if (sums) group->sum[2 * visit + side] = own;
     }
 }
 

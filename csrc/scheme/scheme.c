@@ -29,20 +29,52 @@ const char *cs_scheme_name(int i, const char **summary)
     return schemes[i]->name;
 }
 
-cs_status cs_scheme_choose(const cs_problem *problem, const cs_scheme **scheme, cs_error *error)
+/* What a sweep costs, in nanoseconds on the machine it was measured on; only the ratios matter.
+ * benchmarks/scheme_choice.py shows how far the choice is from the best. */
+static const double VISIT = 12, MULTIPLY = 0.17; /* a visit's own work; a multiply-add */
+static const double BLOCK = 0.8;                 /* finding one block of A */
+static const double KEEP = 3;                    /* Jacobi: lambda copied, */
+static const double SIDE = 3.5, BODY = 8;        /* or u recomputed: a contact's side, a body */
+static const double BYTE = 0.05, CACHE = 2e6;    /* what does not stay in this much is read */
+
+static double reading(double bytes) { return bytes > CACHE ? BYTE * bytes : 0; }
+
+/* S1 Table 3.1: J_row k w and the update of w, each m (d_0 + d_1) multiplications. */
+static double factorized_cost(const cs_problem *problem, int simultaneous, cs_dtype dtype)
+{
+    double cost = 0, bytes = 0;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        double count = (double)group->count, size = (double)cs_jacobian_size(group);
+        cost += count * (VISIT + 2 * MULTIPLY * size);
+        if (simultaneous) cost += count * 2 * SIDE;
+        bytes += count * (size * (double)cs_real_size(dtype) + 2 * sizeof(int64_t));
+    }
+    if (simultaneous) cost += (double)problem->bodies * BODY + reading(bytes);
+    return cost + reading(bytes);
+}
+
+/* S1 Table 3.1: m^2 multiplications a block of A, of any of which there are few enough different
+ * sizes to count with their mean. */
+static double matrix_cost(const cs_problem *problem, int simultaneous, cs_dtype dtype,
+                          double blocks)
+{
+    double count = (double)problem->blocks, rows = (double)problem->rows / count;
+    double bytes = blocks * (rows * rows * (double)cs_real_size(dtype) + sizeof(int64_t));
+    double cost = count * VISIT + blocks * (BLOCK + MULTIPLY * rows * rows) + reading(bytes);
+    return simultaneous ? cost + count * KEEP : cost;
+}
+
+cs_status cs_scheme_choose(const cs_problem *problem, int simultaneous, cs_dtype dtype,
+                           const cs_scheme **scheme, cs_error *error)
 {
     *scheme = &cs_scheme_matrix;
     if (problem->matrix || !problem->blocks) return CS_OK;
-    /* Multiplications of a sweep: m^2 a block of A, or 2 m (d_0 + d_1) a contact (read u, write
-     * u). Blocks of different m are few enough to count with the mean. */
-    double factorized = 0, rows = (double)problem->rows / (double)problem->blocks;
-    for (int g = 0; g < problem->block_groups; g++)
-        factorized += 2.0 * (double)problem->block_group[g].count *
-                      (double)cs_jacobian_size(&problem->block_group[g]);
-    double most = factorized / (rows * rows); /* blocks with which A is no dearer */
-    int64_t blocks = cs_count_blocks_up_to(problem, 0, (int64_t)most);
+    double factorized = factorized_cost(problem, simultaneous, dtype);
+    int64_t blocks = cs_count_blocks_up_to(problem, 0, (int64_t)(factorized / BLOCK));
     if (blocks < 0) return cs_fail(error, CS_NO_MEMORY, "out of memory for counting blocks of A");
-    if (!((double)blocks < most)) *scheme = &cs_scheme_factorized;
+    if (!(matrix_cost(problem, simultaneous, dtype, (double)blocks) < factorized))
+        *scheme = &cs_scheme_factorized;
     return CS_OK;
 }
 
@@ -194,6 +226,12 @@ void cs_scale_steps(cs_packed *packed, double factor)
         scale(packed->dtype, p->r, p->count * p->rows, factor);
         if (p->step) scale(packed->dtype, p->step, p->count * p->rows * p->rows, factor);
     }
+}
+
+void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r)
+{
+    cs_packed_group *p = &packed->group[group];
+    cs_convert(packed->dtype, p->r, visit * p->rows, r, p->rows);
 }
 
 void cs_put_impulses(cs_packed *packed, const double *lambda)

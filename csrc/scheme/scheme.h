@@ -33,6 +33,7 @@ typedef struct cs_packed_group {
     /* factorized: G_k and where the partners' velocities are (the spare ones where immovable) */
     void *scaled;      /* (count, m d_0 + m d_1) */
     int64_t *velocity; /* (count, 2) */
+    int64_t *sum;      /* (count, 2): where the part sums what it changes there; or NULL */
     /* matrix: the row of blocks */
     int64_t *start;       /* (count + 1) into column */
     int64_t *first;       /* (count + 1) into value */
@@ -68,6 +69,14 @@ typedef struct cs_sweep_stats {
     int64_t unfinished; /* block solves given up before rounding */
 } cs_sweep_stats;
 
+/* How u = G^T lambda follows a simultaneous stage (factorized). */
+typedef enum cs_velocities {
+    CS_AS_FITS,    /* recomputed after large stages, added to after small ones */
+    CS_RECOMPUTE,  /* from all contacts, body by body */
+    CS_ADD,        /* the stage's changes added, one contact after another */
+    CS_ACCUMULATE, /* the changes summed by each part of the stage, these sums added in order */
+} cs_velocities;
+
 /* Steps after which the solution of a block's own problem is given up, and after how many it
  * is asked whether they get smaller. */
 enum { CS_INNER_STEPS = 5000, CS_INNER_PATIENCE = 100 };
@@ -78,8 +87,9 @@ typedef struct cs_packed {
     cs_dtype dtype;
     int threads;
     int bound_previous; /* friction bound from the impulse before the update */
-    double averaging;   /* omega */
-    double damping;     /* nu, for blocks whose own problem is solved */
+    cs_velocities velocities;
+    double averaging; /* omega */
+    double damping;   /* nu, for blocks whose own problem is solved */
     cs_packed_group group[CS_MAX_GROUPS];
     int64_t matrix_blocks;
     void *lambda;   /* (rows), then (rows) as before the stage, for those who may not see others */
@@ -111,8 +121,10 @@ typedef struct cs_scheme {
 /* The scheme of that name, or NULL. */
 const cs_scheme *cs_scheme_find(const char *name);
 
-/* The scheme with fewer multiplications a sweep (S1 Table 3.1, from block counts). */
-cs_status cs_scheme_choose(const cs_problem *problem, const cs_scheme **scheme, cs_error *error);
+/* The scheme whose sweeps take less time, by their multiplications (S1 Table 3.1, with the number of
+ * blocks of A from Corollary 3.2) and the bytes they read. `simultaneous`: the sweeps are Jacobi's. */
+cs_status cs_scheme_choose(const cs_problem *problem, int simultaneous, cs_dtype dtype,
+                           const cs_scheme **scheme, cs_error *error);
 
 /* Bytes of one `real`. */
 static inline size_t cs_real_size(cs_dtype dtype)
@@ -145,6 +157,9 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters);
  * block's own problem is solved. Undoes cs_scale_steps. */
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step);
 void cs_scale_steps(cs_packed *packed, double factor);
+
+/* Writes the diagonal R (m) of one visited block, which has no other. */
+void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r);
 
 /* Writes omega of each block (blocks), in the user's order. */
 void cs_pack_weights(cs_packed *packed, const double *weight);

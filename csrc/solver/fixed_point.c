@@ -163,6 +163,7 @@ static void restore_best(iteration *it)
     memcpy(solver->packed.lambda, solver->best, impulse_bytes(solver));
     solver->scheme->refresh[solver->packed.dtype](&solver->packed);
     it->best_is_current = 1;
+    cs_balance_forget(solver);
 }
 
 /* Restores the best iterate and halves R; returns 0 when that has been done often enough. With
@@ -210,6 +211,7 @@ static int advance(iteration *it)
         healthy = roll_back(it);
     } else {
         double scaled = it->stats.residual / it->scale;
+        cs_balance_steps(solver);
         it->best_is_current = scaled <= it->best;
         if (it->best_is_current) {
             it->best = scaled;

@@ -18,6 +18,14 @@ typedef struct cs_method {
 /* The method of that name, or NULL. */
 const cs_method *cs_method_find(const char *name);
 
+/* What r_factor="balanced" keeps; without it all are NULL. */
+typedef struct cs_balance {
+    double *factor; /* (rows): of each row's coupled set, over the local one */
+    double *before; /* (rows): lambda after the last sweep */
+    double *change; /* (rows): how the last sweep changed it; zero when that is not known */
+    int changed;    /* a factor is not 1 */
+} cs_balance;
+
 /* One problem packed for one method. */
 struct cs_solver {
     cs_arena arena;
@@ -42,6 +50,7 @@ struct cs_solver {
     void *best;             /* (rows), precision of the solve */
     double *previous;       /* (rows): lambda before the last sweep; NULL unless a measure asks */
     cs_spectrum spectrum;   /* of A, for the global factor */
+    cs_balance balance;
     int64_t immovable_blocks, singular_blocks;
     int64_t version; /* of the problem, as packed; -1 when packing failed */
     cs_arena given;  /* what outlives a repacking: the order given by the caller */
@@ -60,6 +69,16 @@ cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error);
 int cs_is_global(const cs_options *options);
 double cs_global_value(const cs_spectrum *spectrum);
 cs_status cs_global_factor(cs_solver *solver, cs_error *error);
+
+/* Whether each coupled set's factor follows its residuals; room for what that takes. */
+int cs_is_balanced(const cs_options *options);
+cs_status cs_balance_take(cs_solver *solver, cs_error *error);
+
+/* All factors as computed; the last change unknown; new factors after a sweep. Without
+ * r_factor="balanced" these do nothing. */
+void cs_balance_begin(cs_solver *solver);
+void cs_balance_forget(cs_solver *solver);
+void cs_balance_steps(cs_solver *solver);
 
 /* weight (blocks) <- 1 / number of adjacent contacts.  S4 */
 cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error);

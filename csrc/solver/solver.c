@@ -51,6 +51,7 @@ cs_options cs_options_default(void)
         .method = "auto",
         .scheme = "auto",
         .order = "auto",
+        .velocities = "auto",
         .local = "auto",
         .r_factor = "local",
         .bound = "current",
@@ -148,15 +149,31 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
     return status;
 }
 
+/* As cs_velocities counts them. */
+static const char *const velocities[] = {"auto", "recompute", "add", "accumulate"};
+
+static cs_velocities velocities_of(const cs_options *options)
+{
+    int i = 0;
+    while (strcmp(velocities[i], options->velocities) != 0) i++;
+    return (cs_velocities)i;
+}
+
+static cs_dtype dtype_of(const cs_options *options)
+{
+    return strcmp(options->dtype, "float32") == 0 ? CS_F32 : CS_F64;
+}
+
 static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
 {
     static const char *const locals[] = {"auto", "projected", "exact", "block"};
-    static const char *const factors[] = {"local", "block", "global"};
+    static const char *const factors[] = {"local", "block", "global", "balanced"};
     static const char *const bounds[] = {"current", "previous"};
     static const char *const dtypes[] = {"float64", "float32"};
-    cs_status status = one_of("local", &options->local, locals, 4, "", error);
+    cs_status status = one_of("velocities", &options->velocities, velocities, 4, "", error);
+    if (!status) status = one_of("local", &options->local, locals, 4, "", error);
     if (!status && options->r_factor)
-        status = one_of("r_factor", &options->r_factor, factors, 3, ", or a number", error);
+        status = one_of("r_factor", &options->r_factor, factors, 4, ", or a number", error);
     if (!status) status = one_of("bound", &options->bound, bounds, 2, "", error);
     if (!status) status = one_of("dtype", &options->dtype, dtypes, 2, "", error);
     if (!status && strcmp(options->local, "block") == 0 && options->relaxation != 1)
@@ -221,10 +238,16 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     solver->method = cs_method_find(method);
     if (!solver->method) return unknown_name("method", method, 1, cs_method_name, error);
     cs_status status = CS_OK;
-    if (is_auto(options->scheme)) status = cs_scheme_choose(problem, &solver->scheme, error);
+    if (is_auto(options->scheme))
+        status = cs_scheme_choose(problem, solver->method->stage == CS_SIMULTANEOUS,
+                                  dtype_of(options), &solver->scheme, error);
     else solver->scheme = cs_scheme_find(options->scheme);
     if (status) return status;
     if (!solver->scheme) return unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
+    if (!is_auto(options->velocities) && strcmp(solver->scheme->name, "factorized") != 0)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "velocities='%s' is for scheme='factorized', and the scheme is '%s'",
+                       options->velocities, solver->scheme->name);
     if (solver->scheme->needs_jacobian && problem->matrix)
         return cs_fail(error, CS_UNSUPPORTED,
                        "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
@@ -330,12 +353,14 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
     solver->packed = (cs_packed){
         .problem = solver->problem,
         .schedule = &solver->schedule,
-        .dtype = strcmp(options->dtype, "float32") == 0 ? CS_F32 : CS_F64,
+        .dtype = dtype_of(options),
         .threads = choose_threads(solver),
         .bound_previous = strcmp(options->bound, "previous") == 0,
+        .velocities = velocities_of(options),
         .averaging = options->averaging,
     };
     cs_status status = take_workspace(solver, error);
+    if (!status) status = cs_balance_take(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status)
         status = cs_pack_common(&solver->packed, local, options->averaging_adjacent, &solver->arena,
@@ -461,8 +486,10 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);
     else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
     cs_put_impulses(&solver->packed, solver->lambda);
-    if (solver->steps_scale != 1) cs_pack_steps(&solver->packed, solver->r, solver->step);
+    if (solver->steps_scale != 1 || solver->balance.changed)
+        cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;
+    cs_balance_begin(solver);
     solver->history.rows = 0;
 
     int64_t expected = solver->options.max_iterations / solver->options.record_every;

@@ -3,6 +3,7 @@
  *     local   one scalar for each coupled set, 1 / max diag(A_ss)  (S2 eqs. 4.42, 4.43), over
  *             max(1, lambda_max(R^1/2 A_kk R^1/2)) so that a block alone never overshoots
  *     block   1 / lambda_max(A_kk) on every row
+ *     balanced  local ones, which then follow the residuals (solver/balance.c)
  *     global  the same on every row, from the eigenvalues of A (solver/global_factor.c)
  *     number  the same on every row
  *     exact   A_kk^-1, for free blocks

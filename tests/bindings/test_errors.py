@@ -653,7 +653,9 @@ OPTIONS = [
         "r_factor",
         {"r_factor": "best"},
         ValueError,
-        known("r_factor", "best", ["local", "block", "global, or a number"], auto=False),
+        known(
+            "r_factor", "best", ["local", "block", "global", "balanced, or a number"], auto=False
+        ),
     ),
     (
         "bound",

@@ -114,6 +114,18 @@ static void fail_for_each_scheme(const char *const *schemes, action act)
         }
 }
 
+/* What only some options take. */
+static void fail_with_options(void)
+{
+    cs_options options = cs_options_default();
+    options.max_iterations = 3;
+    options.method = "jacobi";
+    options.scheme = "factorized";
+    options.velocities = "accumulate";
+    options.r_factor = "balanced";
+    fail_everywhere(solve_scene, &options);
+}
+
 /* A solver whose history could not grow works in its next solve. */
 static void a_solver_survives_a_failed_solve(void)
 {
@@ -166,6 +178,7 @@ int main(void)
     fail_for_each_scheme((const char *const[]){"matrix", "factorized", "auto", NULL}, solve_scene);
     fail_for_each_scheme((const char *const[]){"matrix", "factorized", "auto", NULL}, solve_chain);
     fail_for_each_scheme((const char *const[]){"matrix", "auto", NULL}, solve_given);
+    fail_with_options();
     a_solver_survives_a_failed_solve();
     a_long_history_may_fail_to_grow();
     return test_result();

@@ -46,6 +46,7 @@ static void bad_options_are_refused(const cs_problem *problem)
     REFUSE(local, "both", CS_UNKNOWN_NAME, "local: 'both' is unknown; known: auto, ");
     REFUSE(r_factor, "word", CS_UNKNOWN_NAME, "r_factor: 'word' is unknown; known: local, ");
     REFUSE(bound, "next", CS_UNKNOWN_NAME, "bound: 'next' is unknown; known: current, ");
+    REFUSE(velocities, "sum", CS_UNKNOWN_NAME, "velocities: 'sum' is unknown; known: auto, ");
     REFUSE(dtype, "int", CS_UNKNOWN_NAME, "dtype: 'int' is unknown; known: float64, ");
     REFUSE(local, "exact", CS_UNSUPPORTED, "local='exact' solves free blocks only");
     REFUSE(stop, "fclib_error", CS_UNSUPPORTED, "stop: 'fclib_error' does not fit this problem: ");

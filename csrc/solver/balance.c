@@ -1,0 +1,121 @@
+/* r_factor="balanced": the factor of each coupled set follows the set's own residuals.
+ *
+ * Let e and e' be two residuals of a set in a row (S1 eq. 3.29). A set that moves by itself against a
+ * stiffness a, the answers of its neighbours included, has e' = (1 - r a) e, so that with
+ *
+ *     rho = e.e' / e.e,     r / (1 - rho)
+ *
+ * would have left no residual. After each sweep the factor goes half of that way (in the logarithm):
+ * sets that overshoot take shorter steps, sets that creep longer ones. It is what S1 section 3.6 looks
+ * for, R updated locally, and the nu-factors of section 3.5 computed on the fly. */
+#include "core/error.h"
+#include "solver/method.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Between which multiples of the local factor a set's may be. Five halvings are S1's patience, and
+ * beyond 2 not even a block alone converges. */
+#define SHORTEST (1.0 / 32)
+#define LONGEST 1.5
+/* rho is trusted within these: one sweep changes a factor by sqrt(2) at most. */
+#define LEAST_RHO (-1.0)
+#define LARGEST_RHO 0.5
+
+int cs_is_balanced(const cs_options *options)
+{
+    return options->r_factor && strcmp(options->r_factor, "balanced") == 0;
+}
+
+cs_status cs_balance_take(cs_solver *solver, cs_error *error)
+{
+    cs_balance *balance = &solver->balance;
+    int64_t rows = solver->problem->rows;
+    *balance = (cs_balance){0};
+    if (!cs_is_balanced(&solver->options)) return CS_OK;
+    balance->factor = cs_arena_take(&solver->arena, rows, sizeof(double));
+    balance->before = cs_arena_take(&solver->arena, rows, sizeof(double));
+    balance->change = cs_arena_take(&solver->arena, rows, sizeof(double));
+    if (balance->factor && balance->before && balance->change) return CS_OK;
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for balancing r-factors");
+}
+
+void cs_balance_forget(cs_solver *solver)
+{
+    cs_balance *balance = &solver->balance;
+    if (!balance->factor) return;
+    cs_get_impulses(&solver->packed, balance->before);
+    memset(balance->change, 0, sizeof(double) * (size_t)solver->problem->rows);
+}
+
+void cs_balance_begin(cs_solver *solver)
+{
+    cs_balance *balance = &solver->balance;
+    if (!balance->factor) return;
+    for (int64_t i = 0; i < solver->problem->rows; i++) balance->factor[i] = 1;
+    balance->changed = 0;
+    cs_balance_forget(solver);
+}
+
+/* What the factor of coupled set `s` is multiplied by. */
+static double correction(const cs_packed_group *group, int s, const double *change,
+                         const double *latest)
+{
+    double square = 0, product = 0;
+    for (int i = 0; i < group->rows; i++) {
+        if (group->coupled_set[i] != s) continue;
+        square += change[i] * change[i];
+        product += change[i] * latest[i];
+    }
+    if (!(square > 0) || product == 0) return 1;
+    double rho = product / square;
+    if (!(rho > LEAST_RHO)) rho = LEAST_RHO;
+    return 1 / sqrt(1 - fmin(rho, LARGEST_RHO));
+}
+
+/* The factors of one block after a sweep that changed its impulses by `latest`; returns whether one
+ * of them is another than before. */
+static int balance_block(const cs_packed_group *group, const double *change, const double *latest,
+                         double *factor)
+{
+    int changed = 0;
+    for (int s = 0; s < group->sets; s++) {
+        double multiple = correction(group, s, change, latest);
+        for (int i = 0; i < group->rows; i++) {
+            if (group->coupled_set[i] != s) continue;
+            double next = fmin(fmax(factor[i] * multiple, SHORTEST), LONGEST);
+            changed |= next != factor[i];
+            factor[i] = next;
+        }
+    }
+    return changed;
+}
+
+static void balance_group(cs_solver *solver, int g)
+{
+    cs_balance *balance = &solver->balance;
+    const cs_packed_group *group = &solver->packed.group[g];
+    if (group->step || group->diagonal) return; /* has no factors */
+    for (int64_t visit = 0; visit < group->count; visit++) {
+        int64_t row = group->row[visit];
+        double *before = balance->before + row, *factor = balance->factor + row;
+        double *change = balance->change + row;
+        double latest[CS_MAX_ROWS], r[CS_MAX_ROWS];
+        for (int i = 0; i < group->rows; i++) latest[i] = solver->lambda[row + i] - before[i];
+        int changed = balance_block(group, change, latest, factor);
+        for (int i = 0; i < group->rows; i++) {
+            before[i] = solver->lambda[row + i];
+            change[i] = latest[i];
+            r[i] = solver->r[row + i] * solver->steps_scale * factor[i];
+        }
+        if (changed) cs_set_steps(&solver->packed, g, visit, r);
+        balance->changed |= changed;
+    }
+}
+
+void cs_balance_steps(cs_solver *solver)
+{
+    if (!solver->balance.factor) return;
+    cs_get_impulses(&solver->packed, solver->lambda);
+    for (int g = 0; g < solver->problem->block_groups; g++) balance_group(solver, g);
+}
