@@ -25,15 +25,15 @@ def scenes(run):
 def methods():
     orders = cs.orders
 
-    def of(label, order="natural", method="gauss_seidel"):
-        return cs.Method(method, label=label, order=order, scheme="factorized")
+    def of(label, method="gauss_seidel", **options):
+        return cs.Method(method, label=label, scheme="factorized", **options)
 
     yield of("points, Gauss-Seidel")
     yield of("points, Jacobi", method="jacobi")
-    yield of("points, greedy colours", orders.colored())
+    yield of("points, greedy colours", order=orders.colored())
     for inside in ("sequential", "simultaneous"):
-        yield of(f"sets, {inside}", orders.contact_sets(inside=inside))
-        yield of(f"sets, {inside}, coloured", orders.contact_sets(inside=inside, colored=True))
+        yield of(f"sets, {inside}", order=orders.contact_sets(inside))
+        yield of(f"sets, {inside}, coloured", order=orders.contact_sets(inside, colored=True))
 
 
 def corner_spread(problem, impulses):
@@ -102,16 +102,18 @@ def draw(rows):
         ]
         ax.bar_label(bars, notes, padding=3, fontsize=8)
         ax.invert_yaxis()
-        ax.margins(x=0.5)
+        ax.margins(x=0.75)
         ax.set_xlabel("sweeps to equal γ")
+    sizes = iter((10, 10, 5, 5))  # curves coincide: one mark inside another
     for label, spreads in resting_box().items():
-        style = look[label]
-        sweeps = range(1, len(spreads) + 1)
-        axes[-1].plot(
-            sweeps, spreads, color=style.color, marker=style.marker, markersize=4, label=label
-        )
+        if "colour" not in label:
+            sweeps = range(1, len(spreads) + 1)
+            axes[-1].plot(
+                sweeps, spreads, look[label].marker, color=look[label].color, label=label,
+                markersize=next(sizes), fillstyle="none", linestyle="-", linewidth=0.7,
+            )  # fmt: skip
     axes[-1].set(xlabel="sweeps", ylabel="range of corner impulses over mean")
-    axes[-1].legend(fontsize=8)
+    axes[-1].legend(fontsize=8, loc="center right")
     return figure
 
 

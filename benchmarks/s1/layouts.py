@@ -80,6 +80,7 @@ LAYOUTS = {
             *_TIMES,
             Column("S1", "s1_mean_s", "time"),
             Column("set-up", "setup_s", "time"),
+            Column("status", "status", "text"),
         ),
     ),
     "table_3_5": Layout(
@@ -98,6 +99,7 @@ LAYOUTS = {
             *_TIMES,
             Column("S1", "s1_mean_s", "time"),
             Column("set-up", "setup_s", "time"),
+            Column("status", "status", "text"),
         ),
     ),
     "jacobi": Layout(

@@ -44,25 +44,27 @@ def rows_of(name, run):
 
 
 def draw(rows):
-    """γ over that of one range, against the number of ranges."""
-    figure, (ax,) = panels(["γ after 50 sweeps, over that of one range"], width=6.4, height=4.4)
+    """γ over that of one range, against the number of ranges; grids and piles apart."""
+    figure, axes = panels(["ball grids", "ball piles"], width=5.6, height=4.2)
     for name, style in styles(row["scene"] for row in rows).items():
+        ax = axes[name.endswith("pile")]
         own = [row for row in rows if row["scene"] == name]
         ax.plot(
             [row["parts"] for row in own], [row["ratio"] for row in own],
             color=style.color, marker=style.marker, label=name,
         )  # fmt: skip
-        known = [row for row in own if row["s1_quality"]]
-        first = next((row["s1_quality"] for row in known if row["parts"] == 1), None)
+        known = {row["parts"]: row["s1_quality"] for row in own if row["s1_quality"]}
         if known:
             ax.plot(
-                [row["parts"] for row in known], [row["s1_quality"] / first for row in known], "*",
+                list(known), [quality / known[1] for quality in known.values()], "*",
                 color=style.color, markersize=15, fillstyle="none", label=f"S1, {name}",
             )  # fmt: skip
-    ax.set_xscale("log", base=2)
-    ax.set_xticks(PARTS, [str(parts) for parts in PARTS])
-    ax.set(xlabel="ranges", ylabel="γ over that of sequential Gauss-Seidel")
-    ax.legend()
+    axes[1].set_yscale("log")
+    for ax in axes:
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(PARTS, [str(parts) for parts in PARTS])
+        ax.set(xlabel="ranges", ylabel="γ after 50 sweeps, over that of one range")
+        ax.legend()
     return figure
 
 

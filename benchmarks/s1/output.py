@@ -1,6 +1,7 @@
 """What the scripts print, write and draw: text tables, Markdown tables, CSV, pictures."""
 
 import csv
+import math
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -18,13 +19,15 @@ NOTHING = "–"
 
 def cell(form, value):
     """A value as a reader wants it; `value` may come from a CSV."""
-    if value is None or value == "" or value != value:
+    if value is None or value == "":
         return NOTHING
     if form == "text":
         return str(value)
     if form == "count":
         return f"{int(value):,}"
     number = float(value)
+    if math.isnan(number):
+        return NOTHING
     if form == "time":
         unit, size = next(
             (u for u in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)) if abs(number) >= u[1]),

@@ -26,6 +26,9 @@ mass have a zero block in A, which S1 stores and ours does not.
     "tables_3_2_and_3_4": """
 S1's piles are random and its test for approach is not printed: ours is tuned to its counts.
 
+Balls of our piles touch along their row only, so that a contact has two neighbours at most and two
+colours do; in S1's pile some have three, and there are three colours.
+
 Two contacts with the ground are coupled by nothing: a ground of zero inverse mass gives zero
 blocks, which S1 counts and stores, and which ours never stores (column 'blocks, ground fixed').
 
@@ -40,18 +43,19 @@ from sweep 60 and 57 on, its own 66 and 65 sweeps give the γ and residual that 
 halved').
 
 On the cannonball grid, which is no part of S1's table, a ball has up to twelve contacts and r = 5
-is too much for Jacobi, whose five halvings do not save it; local r-factors are shown beside.
+is too much for Jacobi, whose five halvings do not save it; other r-factors, run to the same γ,
+stand below.
 """,
     "table_3_5": """
 S1's pile is one random draw, and neither its velocities nor its r are printed: with r = 5, as in
 Table 3.3, and up to 2 m/s along each axis Gauss-Seidel's γ and residual come out in S1's range.
 
 Our Jacobi needs twice the sweeps of S1's: at r = 5 the tangential impulses of two contacts that
-stick on one ball grow by a factor of 1.125 a sweep, our residual sees it early, and after one
-halving the normal impulses are the slow ones. S1's 63 and 65 sweeps are what r = 5 takes without a
-halving.
+stick on one ball grow by a factor of 1.125 a sweep, and after the halving of R that follows the
+normal impulses are the slow ones. S1's 63 and 65 sweeps are what the normal rows take by themselves
+(rows 'normals alone'); how S1's tangents kept still is not to be seen from its text.
 
-At local r-factors, each coupled set its own, the pile is solved to rounding in fewer sweeps.
+Local r-factors, one for each coupled set, get to the same γ in fewer sweeps (last rows).
 """,
     "jacobi": """
 S1 had 8 cores and we time on 2 at most, so that its speed-ups over one core cannot come out; 4 and
@@ -108,8 +112,9 @@ it, and γ with that set.
 Times compare within one language only: sequential impulses are plain Python, compiled by Numba
 where it is installed.
 
-On boxes sequential impulses need fewer sweeps because they solve each row exactly, while our local
-r-factors are scaled down by the largest eigenvalue of each contact's own block.
+On boxes and bricks steps with R = 1/A_ii, on rows or on blocks, need fewer sweeps than our local
+r-factors, which are scaled down by the largest eigenvalue of each contact's own block so that they
+do not diverge elsewhere.
 """,
 }
 

@@ -8,17 +8,15 @@ import contactsolve as cs
 
 METHODS = [cs.Method(name, scheme="factorized", label=name) for name in ("jacobi", "gauss_seidel")]
 _NO_TIMES = dict.fromkeys(("mean_s", "sigma_s", "median_s", "setup_s"))
+NO_METHOD = "none"
 _S1 = ("s1_sweeps", "s1_quality", "s1_residual", "s1_mean_s", "s1_sigma_s")
 _COLORS = {"jacobi": "#c8501e", "gauss_seidel": "#1f5aa6"}
 
 
-def row(name, label, run, sweeps, quality, residual, like=None, **times):
-    """One line of the table, S1's figures for that demo and method beside it, if it has any.
-
-    `like` names S1's method where the label says more than that.
-    """
+def row(name, label, run, sweeps, quality, residual, like, status="", **times):
+    """One line of the table, beside it S1's figures for its method `like` on that demo."""
     size = run.size(name) if name in published.SIZES else None
-    s1 = published.of(published.SEQUENTIAL, (name, like or label), None, size) if size else None
+    s1 = published.of(published.SEQUENTIAL, (name, like), None, size) if size else None
     return {
         "scene": name,
         "method": label,
@@ -27,11 +25,15 @@ def row(name, label, run, sweeps, quality, residual, like=None, **times):
         "residual": float(residual),
         **dict(zip(_S1, s1 or (None,) * 5, strict=True)),
         **(times or _NO_TIMES),
+        "status": status,
     }
 
 
-def rows_and_curves(name, problem, run, suffix="", **options):
-    """Both methods, run to the γ of Gauss-Seidel's 50 sweeps and timed; γ sweep by sweep."""
+def rows_and_curves(name, problem, run, suffix="", beside=True, **options):
+    """Both methods, run to the γ of Gauss-Seidel's 50 sweeps and timed; γ sweep by sweep.
+
+    `beside` tells whether S1's figures belong beside them.
+    """
     table = to_equal_quality(problem, METHODS, **options)
     sweeps = {entry.method: entry.iterations for entry in table}
     timings = timed(problem, METHODS, sweeps, run, threads=(1,), **options)
@@ -43,7 +45,8 @@ def rows_and_curves(name, problem, run, suffix="", **options):
             entry.iterations,
             entry.quality,
             entry.residual,
-            like="nothing" if suffix else None,
+            like=entry.method if beside else NO_METHOD,
+            status=entry.status,
             **timings[entry.method, 1].figures(),
         )
         for entry in table

@@ -240,7 +240,7 @@ def draw(rows):
                                 else f">{row['sweeps']}" for row in mine], fontsize=8)  # fmt: skip
         ax.set_xticks(range(len(starts)), [start.replace(", ", ",\n") for start in starts])
         ax.set_ylabel("sweeps to equal γ")
-        ax.margins(y=0.3)
+        ax.margins(y=0.5)
         ax.legend(fontsize=8)
     return figure
 

@@ -45,7 +45,8 @@ def main(run):
         problem = scene(name, run, layout="cannonball")
         other = name.replace("ball grid", "cannonball grid")
         rows += rows_and_curves(other, problem, run)[0]
-        rows += rows_and_curves(other, problem, run, ", local r", r_factor="local")[0]
+        rows += rows_and_curves(other, problem, run, ", local r", False, r_factor="local")[0]
+        rows += rows_and_curves(other, problem, run, ", balanced r", False, r_factor="balanced")[0]
     publish(run, "table_3_3", rows, lambda rows: draw(rows, curves))
 
 

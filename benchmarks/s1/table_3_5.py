@@ -35,10 +35,9 @@ def main(run):
         for line in new:
             reference = line["method"] == "gauss_seidel"
             line["other_seeds"] = qualities_of_other_seeds(name, run) if reference else None
-        rows += new
-    for name in published.PILES[: 1 if run.quick else 2]:
-        local, _ = rows_and_curves(name, scene(name, run), run, ", local r", r_factor="local")
-        rows += [line | {"other_seeds": None} for line in local]
+        normals, _ = rows_and_curves(name, scene(name, run, rows=1), run, ", normals alone")
+        local, _ = rows_and_curves(name, problem, run, ", local r", False, r_factor="local")
+        rows += new + [line | {"other_seeds": None} for line in (*normals, *local)]
     publish(run, "table_3_5", rows, lambda rows: draw(rows, curves))
 
 

@@ -107,6 +107,8 @@ def draw(rows):
         marks = [row[f"s1_{key}"] for row in known], [row["scene"] for row in known]
         ax.plot(*marks, "d", color="#c8501e", label="S1")
         ax.set_xscale("log")
+        ax.set_xlim(left=10)
+        ax.minorticks_off()
         ax.invert_yaxis()
     for ax in axes[1:]:
         ax.tick_params(labelleft=False)
