@@ -9,7 +9,7 @@ eight threads, more than there may be cores, it has to give the same bits; that 
 import numpy as np
 import published
 from output import panels, publish, styles
-from protocol import CHECKED_THREADS, TIMED_THREADS, arguments, same_bits, scene, timed
+from protocol import arguments, equal_bits, one_and_two, scene, timed
 
 import contactsolve as cs
 
@@ -54,10 +54,7 @@ def rows_of(name, run):
     timings = timed(problem, methods, sweeps, run, rollback=0)
     base = timings[SEQUENTIAL, 1].seconds
     for label, (method, table) in tables.items():
-        one, two = (timings[label, team] for team in TIMED_THREADS)
-        equal = np.array_equal(one.impulses, two.impulses) and same_bits(
-            problem, method, sweeps, one.impulses, rollback=0
-        )
+        one, two = one_and_two(timings, label)
         key = published.SPEEDUPS.get(table, {})
         s1 = published.of(key, name, None, run.size(name)) or (None,) * 3
         yield {
@@ -66,15 +63,13 @@ def rows_of(name, run):
             "method": label,
             "sweeps": sweeps,
             "sweep_1_s": float(np.median(one.seconds)) / sweeps,
-            "sweep_2_s": float(np.median(two.seconds)) / sweeps,
+            "sweep_2_s": float(np.median(two.seconds)) / sweeps if two else None,
             "sigma_1_s": float(np.std(one.seconds)) / sweeps,
-            "sigma_2_s": float(np.std(two.seconds)) / sweeps,
-            "speedup_one": float(np.median(one.seconds / two.seconds)),
-            "speedup_sequential": float(np.median(base / two.seconds)),
+            "sigma_2_s": float(np.std(two.seconds)) / sweeps if two else None,
+            "speedup_one": float(np.median(one.seconds / two.seconds)) if two else None,
+            "speedup_sequential": float(np.median(base / (two or one).seconds)),
             "setup_s": one.setup,
-            "equal_bits": ", ".join(map(str, (*TIMED_THREADS, *CHECKED_THREADS)))
-            if equal
-            else "differ",
+            "equal_bits": equal_bits(problem, method, sweeps, one, two, rollback=0),
             "s1_table": table,
             **dict(zip(("s1_one", "s1_sequential", "s1_cores"), s1, strict=True)),
         }
@@ -90,6 +85,8 @@ def draw(rows):
         for i, row in enumerate(own):
             color = look[row["method"]].color
             for team, shift, alpha in ((1, -0.2, 0.45), (2, 0.2, 1.0)):
+                if row[f"sweep_{team}_s"] is None:
+                    continue
                 time = row[f"sweep_{team}_s"] * 1e3
                 ax.barh(i + shift, time, 0.38, color=color, alpha=alpha)
                 ax.text(time, i + shift, f" {time:.3g}", va="center", fontsize=8)

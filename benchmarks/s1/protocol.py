@@ -91,10 +91,11 @@ def to_equal_quality(problem, methods, until=REFERENCE, **options):
 
 
 class Timing(NamedTuple):
-    """Seconds of equal runs in turns, and what they gave."""
+    """Seconds of equal runs in turns, and what they gave; `threads` had work to do."""
 
     seconds: np.ndarray
     setup: float
+    threads: int
     impulses: np.ndarray
 
     def figures(self):
@@ -136,19 +137,30 @@ def timed(problem, methods, sweeps, run, threads=TIMED_THREADS, **options):
     tasks = {key: lambda key=key: task(key) for key in solvers}
     seconds = common.interleaved(tasks, repeats=run.repeats)
     return {
-        key: Timing(seconds[key], solver.info["setup_seconds"], impulses[key])
+        key: Timing(
+            seconds[key], solver.info["setup_seconds"], solver.info["threads"], impulses[key]
+        )
         for key, solver in solvers.items()
     }
 
 
-def same_bits(problem, method, sweeps, expected, threads=CHECKED_THREADS, **options):
-    """Whether so many threads give exactly the impulses that are expected."""
-    return all(
-        np.array_equal(
-            solver_of(problem, method, sweeps, **options, threads=team).solve().impulses, expected
-        )
-        for team in threads
-    )
+def one_and_two(timings, label):
+    """The `Timing` on one thread, and that on two, or None if there was no work for a second."""
+    two = timings.get((label, 2))
+    return timings[label, 1], two if two and two.threads == 2 else None
+
+
+def equal_bits(problem, method, sweeps, one, two, **options):
+    """On which numbers of threads the impulses are the same to the last bit, as text."""
+    runs = {one.threads: one.impulses}
+    if two:
+        runs[two.threads] = two.impulses
+    for team in CHECKED_THREADS:
+        solver = solver_of(problem, method, sweeps, **options, threads=team)
+        runs[solver.info["threads"]] = solver.solve().impulses
+    if all(np.array_equal(impulses, one.impulses) for impulses in runs.values()):
+        return ", ".join(map(str, sorted(runs)))
+    return "DIFFER"
 
 
 def quality(problem, impulses, quality_r=100.0):

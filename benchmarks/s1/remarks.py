@@ -93,6 +93,9 @@ the ground, which do not couple; a late halving of R, as for Jacobi (Table 3.3),
 S1 does not print the size below which it merges colours; a twelfth of the contacts gives both of
 its merged colourings.
 
+The half sweep, which S1 leaves for later, and the symmetric sweeps have a residual that rises in
+every second sweep; R is halved there when it grows by 3, not at once.
+
 S1's speed-ups (2 to 3 over one core on the medium grid, 6.6 on the large pile) are those of up to
 8 cores, ours of 2 at most.
 """,
