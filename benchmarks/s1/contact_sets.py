@@ -9,11 +9,9 @@ or all at once; sets can be coloured in place of points.
 import numpy as np
 from bricks import brick_pyramid
 from output import panels, publish, styles
-from protocol import RULES, arguments, timed, to_equal_quality
+from protocol import OWN_RULES, arguments, timed, to_equal_quality
 
 import contactsolve as cs
-
-LOCAL = {"r_factor": "local"}  # masses and inertias differ from those of S1's balls
 
 
 def scenes(run):
@@ -47,9 +45,9 @@ def corner_spread(problem, impulses):
 def rows_of(problem, run):
     chosen = list(methods())
     until = cs.quality_of(cs.Method("gauss_seidel", scheme="factorized"))
-    table = to_equal_quality(problem, chosen, until, **LOCAL)
+    table = to_equal_quality(problem, chosen, until, **OWN_RULES)
     sweeps = {row.method: row.iterations for row in table}
-    timings = timed(problem, chosen, sweeps, run, threads=(1,), **LOCAL)
+    timings = timed(problem, chosen, sweeps, run, threads=(1,), **OWN_RULES)
     for entry in table:
         result = table.results[entry.method]
         yield {
@@ -73,7 +71,7 @@ def resting_box():
     for method in methods():
         spreads = []
         cs.solve(
-            problem, method=method.method, **method.options, **{**RULES, **LOCAL},
+            problem, method=method.method, **method.options, **OWN_RULES,
             max_iterations=25, rtol=None, atol=None,
             callback=lambda state, kept=spreads: kept.append(
                 corner_spread(problem, state.impulses)
@@ -96,7 +94,7 @@ def draw(rows):
         colors = [look[label].color for label in labels]
         bars = ax.barh(labels, [row["sweeps"] for row in own], color=colors)
         notes = [
-            f"{row['sweeps']}, {row['stages']} stages"
+            f"{row['sweeps']}, {row['stages']} stage{'s' if row['stages'] > 1 else ''}"
             + ("" if row["status"] in ("reached", "reference") else f", {row['status']}")
             for row in own
         ]

@@ -43,8 +43,8 @@ from sweep 60 and 57 on, its own 66 and 65 sweeps give the γ and residual that 
 halved').
 
 On the cannonball grid, which is no part of S1's table, a ball has up to twelve contacts and r = 5
-is too much for Jacobi, whose five halvings do not save it; other r-factors, run to the same γ,
-stand below.
+is too much for Jacobi, whose five halvings do not save it; below stand the r-factors of our own,
+run to the same γ.
 """,
     "table_3_5": """
 S1's pile is one random draw, and neither its velocities nor its r are printed: with r = 5, as in
@@ -83,7 +83,8 @@ these are then Jacobi's, which r = 5 does not solve (Table 3.5).
 """,
     "colored": """
 The relaxed greedy colours take S1's 57 sweeps and the balanced ones 50 on the medium grid, where
-S1 prints 50 and 49.
+S1 prints 50 and 49. On our pile, a random draw with two colours for S1's three, both take 51, and
+S1's take 51 and 50.
 
 S1's relaxed T scheme took 65 sweeps, and S1 blames the Jacobi iterations in its unsafe colour.
 Here both kinds of unsafe stage take the same sweeps, because the unsafe contacts are those with

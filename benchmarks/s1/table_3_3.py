@@ -5,7 +5,7 @@ python benchmarks/s1/table_3_3.py [--quick]
 
 import published
 from output import publish
-from protocol import R_FACTOR, arguments, scene
+from protocol import OWN_RULES, R_FACTOR, arguments, scene
 from sequential import draw, row, rows_and_curves
 
 import contactsolve as cs
@@ -45,8 +45,9 @@ def main(run):
         problem = scene(name, run, layout="cannonball")
         other = name.replace("ball grid", "cannonball grid")
         rows += rows_and_curves(other, problem, run)[0]
-        rows += rows_and_curves(other, problem, run, ", local r", False, r_factor="local")[0]
-        rows += rows_and_curves(other, problem, run, ", balanced r", False, r_factor="balanced")[0]
+        for r_factor in ("local", "balanced"):
+            own = {**OWN_RULES, "r_factor": r_factor}
+            rows += rows_and_curves(other, problem, run, f", {r_factor} r", False, **own)[0]
     publish(run, "table_3_3", rows, lambda rows: draw(rows, curves))
 
 

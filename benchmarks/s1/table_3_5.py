@@ -6,7 +6,7 @@ python benchmarks/s1/table_3_5.py [--quick]
 import numpy as np
 import published
 from output import publish
-from protocol import REFERENCE, RULES, arguments, scene
+from protocol import OWN_RULES, REFERENCE, RULES, arguments, scene
 from sequential import draw, rows_and_curves
 
 import contactsolve as cs
@@ -36,7 +36,7 @@ def main(run):
             reference = line["method"] == "gauss_seidel"
             line["other_seeds"] = qualities_of_other_seeds(name, run) if reference else None
         normals, _ = rows_and_curves(name, scene(name, run, rows=1), run, ", normals alone")
-        local, _ = rows_and_curves(name, problem, run, ", local r", False, r_factor="local")
+        local, _ = rows_and_curves(name, problem, run, ", local r", False, **OWN_RULES)
         rows += new + [line | {"other_seeds": None} for line in (*normals, *local)]
     publish(run, "table_3_5", rows, lambda rows: draw(rows, curves))
 
