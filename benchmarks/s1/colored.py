@@ -21,6 +21,8 @@ SEQUENTIAL = "Gauss-Seidel"
 # the colours that it merges and those that it keeps, in both demos.
 UNSAFE_SHARE = 12
 
+S1_SPEEDUPS = ("s1_one", "s1_sequential", "s1_cores")
+
 
 def methods(problem):
     """The methods of S1's figures by name, with what it calls them for their sweeps."""
@@ -87,10 +89,17 @@ def rows_of(name, run):
             "sigma_2_s": float(np.std(two.seconds)) if two else None,
             "speedup_one": float(np.median(one.seconds / two.seconds)) if two else None,
             "speedup_sequential": float(np.median(base / (two or one).seconds)),
+            **dict(zip(S1_SPEEDUPS, s1_speedups(name, label, run), strict=True)),
             "setup_s": one.setup,
             "equal_bits": equal_bits(problem, method, sweeps[label], one, two),
             "status": entry.status,
         }
+
+
+def s1_speedups(name, label, run):
+    """S1's speed-ups over one core and over sequential Gauss-Seidel, and its cores."""
+    found = published.of(published.COLORED_SPEEDUPS, (name, label), None, run.size(name))
+    return found or (None,) * 3
 
 
 def draw(rows):

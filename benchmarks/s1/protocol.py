@@ -44,8 +44,8 @@ CHECKED_THREADS = (4, 8)  # for equal bits; more than the cores at hand say noth
 
 QUICK_SIZES = {
     "small ball grid": 8,  # S1's own: small enough
-    "medium ball grid": 10,
-    "large ball grid": 12,
+    "medium ball grid": 7,
+    "large ball grid": 9,
     "small ball pile": 10,
     "large ball pile": 16,
 }

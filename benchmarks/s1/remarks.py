@@ -97,8 +97,7 @@ its merged colourings.
 The half sweep, which S1 leaves for later, and the symmetric sweeps have a residual that rises in
 every second sweep; R is halved there when it grows by 3, not at once.
 
-S1's speed-ups (2 to 3 over one core on the medium grid, 6.6 on the large pile) are those of up to
-8 cores, ours of 2 at most.
+S1's speed-ups are those of up to 8 cores, ours of 2 at most.
 """,
     "contact_sets": """
 S1 proposes contact sets and does not try them, so that it has no figures.
