@@ -99,7 +99,9 @@ class Solver:
     problem
         A `Problem`.
     method
-        ``"jacobi"``, ``"gauss_seidel"`` or ``"auto"``: for now, Gauss-Seidel with rollback.
+        ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"`` (forwards and backwards in
+        turn, each sweep an iteration; SSOR with `relaxation`) or ``"auto"``: for now, Gauss-Seidel
+        with rollback.
     scheme
         How Aλ + b is had: ``"matrix"`` (A built or given), ``"factorized"`` (A never formed), or
         ``"auto"``, the one with fewer multiplications a sweep (S1 Table 3.1).

@@ -15,7 +15,7 @@ import contactsolve as cs
 from reference_numpy import Free, ProblemArrays, ReferenceProblem, run
 
 TOLERANCE = {"float64": 2e-12, "float32": 5e-6}
-SOLVERS = ("jacobi", "gauss_seidel")
+SOLVERS = ("jacobi", "gauss_seidel", "symmetric_gauss_seidel")
 SCHEMES = ("matrix", "factorized")
 DTYPES = tuple(TOLERANCE)
 EXACTLY = {"rtol": None, "atol": None, "rollback": 0}

@@ -105,6 +105,17 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     return CS_OK;
 }
 
+/* The stages from the last to the first; the phases of one stage stay in their order. */
+static void list_backwards(cs_packed *packed)
+{
+    for (int64_t first = 0, end; first < packed->phases; first = end) {
+        const cs_stage *stage = packed->phase[first].stage;
+        for (end = first; end < packed->phases && packed->phase[end].stage == stage;) end++;
+        for (int64_t i = first; i < end; i++)
+            packed->backward[packed->phases - end + i - first] = i;
+    }
+}
+
 cs_status cs_pack_phases(cs_packed *packed, const cs_scheme *scheme, cs_arena *arena,
                          cs_error *error)
 {
@@ -125,9 +136,12 @@ cs_status cs_pack_phases(cs_packed *packed, const cs_scheme *scheme, cs_arena *a
                 packed->phases++;
             }
         }
-        if (!fill) packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
-        if (!packed->phase) return no_memory(error);
+        if (fill) break;
+        packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
+        packed->backward = cs_arena_take(arena, packed->phases, sizeof(int64_t));
+        if (!packed->phase || !packed->backward) return no_memory(error);
     }
+    list_backwards(packed);
     return CS_OK;
 }
 

@@ -80,6 +80,7 @@ typedef struct cs_packed {
     int bound_previous; /* friction bound from the impulse before the update */
     double averaging;   /* omega */
     double damping;     /* nu, for blocks whose own problem is solved */
+    int backwards;      /* this sweep goes through stages, ranges and visits from the end */
     cs_packed_group group[CS_MAX_GROUPS];
     int64_t matrix_blocks;
     void *lambda;   /* (rows), then (rows) as before the stage, for those who may not see others */
@@ -91,6 +92,7 @@ typedef struct cs_packed {
     cs_gather *gather;
     cs_sweep_stats *part;   /* (parts of all stages), of the last sweep */
     struct cs_phase *phase; /* (phases): what a sweep does, in order */
+    int64_t *backward;      /* (phases): the same from the last stage to the first */
     int64_t phases;
 } cs_packed;
 
@@ -152,6 +154,18 @@ void cs_pack_weights(cs_packed *packed, const double *weight);
 /* lambda in and out of the precision of the solve. */
 void cs_put_impulses(cs_packed *packed, const double *lambda);
 void cs_get_impulses(const cs_packed *packed, double *lambda);
+
+/* A loop in the direction of the sweep: `count` numbers from `first`, each a `step` further. */
+typedef struct cs_walk {
+    int64_t first, step, count;
+} cs_walk;
+
+/* Through begin, begin + 1, ..., end - 1, or the other way round. */
+static inline cs_walk cs_walk_over(const cs_packed *packed, int64_t begin, int64_t end)
+{
+    if (packed->backwards) return (cs_walk){end - 1, -1, end - begin};
+    return (cs_walk){begin, 1, end - begin};
+}
 
 /* Cuts a loop over `count` things into pieces of CS_CHUNK. */
 static inline int64_t cs_chunks(int64_t count) { return (count + CS_CHUNK - 1) / CS_CHUNK; }
