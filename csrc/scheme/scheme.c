@@ -164,6 +164,7 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
                        parameters + group->first_parameter + index * p->parameters, p->parameters);
         }
     }
+    if (packed->scheme->take_data[packed->dtype]) packed->scheme->take_data[packed->dtype](packed);
 }
 
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
@@ -180,6 +181,8 @@ void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
                            step[g] + packed->schedule->visit[g][v] * size, size);
         }
     }
+    if (packed->scheme->take_steps[packed->dtype])
+        packed->scheme->take_steps[packed->dtype](packed);
 }
 
 void cs_pack_weights(cs_packed *packed, const double *weight)
@@ -193,21 +196,29 @@ void cs_pack_weights(cs_packed *packed, const double *weight)
     }
 }
 
-static void scale(cs_dtype dtype, void *values, int64_t count, double factor)
+static void scale(cs_dtype dtype, void *values, int64_t first, int64_t count, double factor)
 {
-    for (int64_t i = 0; i < count && dtype == CS_F64; i++) ((double *)values)[i] *= factor;
-    for (int64_t i = 0; i < count && dtype == CS_F32; i++) ((float *)values)[i] *= (float)factor;
+    for (int64_t i = first; i < first + count; i++)
+        if (dtype == CS_F64) ((double *)values)[i] *= factor;
+        else ((float *)values)[i] *= (float)factor;
+}
+
+void cs_scale_step(cs_packed *packed, int group, int64_t visit, double factor)
+{
+    cs_packed_group *p = &packed->group[group];
+    int rows = p->rows, size = rows * rows;
+    if (p->diagonal) return;
+    scale(packed->dtype, p->r, visit * rows, rows, factor);
+    if (p->step) scale(packed->dtype, p->step, visit * size, size, factor);
+    if (packed->scheme->rescale[packed->dtype])
+        packed->scheme->rescale[packed->dtype](packed, group, visit, factor);
 }
 
 void cs_scale_steps(cs_packed *packed, double factor)
 {
     packed->damping *= factor;
-    for (int g = 0; g < packed->problem->block_groups; g++) {
-        cs_packed_group *p = &packed->group[g];
-        if (p->diagonal) continue;
-        scale(packed->dtype, p->r, p->count * p->rows, factor);
-        if (p->step) scale(packed->dtype, p->step, p->count * p->rows * p->rows, factor);
-    }
+    for (int g = 0; g < packed->problem->block_groups; g++)
+        for (int64_t v = 0; v < packed->group[g].count; v++) cs_scale_step(packed, g, v, factor);
 }
 
 void cs_put_impulses(cs_packed *packed, const double *lambda)

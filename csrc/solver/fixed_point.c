@@ -276,6 +276,7 @@ static void finish(iteration *it, cs_result *result)
     result->iterations = it->number;
     result->best_iteration = result->outcome == CS_DIVERGING ? it->best_number : it->number;
     result->rollbacks = it->rollbacks;
+    result->block_products = solver->packed.products;
     result->unfinished_blocks = it->stats.unfinished;
     result->seconds = it->seconds;
     result->natural_map = map->impulse;

@@ -62,6 +62,7 @@ static void run_alone(const cs_scheme *scheme, cs_packed *packed)
 void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats)
 {
     int threads = packed->threads;
+    packed->products += scheme->begin ? scheme->begin(packed) : packed->matrix_blocks;
     if (threads > 1) {
         for (int64_t p = 0; p < packed->phases; p++) {
             atomic_store_explicit(&packed->phase[p].begun, 0, memory_order_relaxed);
