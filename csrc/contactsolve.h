@@ -193,6 +193,8 @@ typedef struct cs_result {
     int64_t iterations;
     int64_t best_iteration; /* whose iterate is returned; `iterations` unless diverging */
     int rollbacks;
+    int64_t
+        block_products; /* of blocks of A with impulses in all sweeps; 0 where A is not formed */
     int64_t unfinished_blocks; /* given up in the last sweep by local="block" */
     double seconds;            /* of the sweeps and of the checks that decide */
     double natural_map;        /* at the returned impulses [N s] */

@@ -21,6 +21,16 @@ typedef enum cs_stage_kind {
     CS_CONCURRENT,   /* parts, sequential inside, each seeing the others as before the stage */
 } cs_stage_kind;
 
+/* Whether a visit sees what another one of its stage writes only after the stage: `same_part` tells
+ * whether one part makes both. Any other kind of stage shows all that has been done. */
+static inline int cs_visit_is_hidden(cs_stage_kind kind, int same_part)
+{
+    return kind == CS_SIMULTANEOUS || (kind == CS_CONCURRENT && !same_part);
+}
+
+/* Whether a stage hides anything, so that values from before it are needed. */
+static inline int cs_stage_hides(cs_stage_kind kind) { return cs_visit_is_hidden(kind, 0); }
+
 typedef struct cs_range {
     int group;
     int64_t first, count; /* visits to the group: places in visit[group] */

@@ -227,7 +227,8 @@ static int optional_doubles(PyObject *value, const char *name, int64_t wanted,
 static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA(array) : NULL; }
 
 /* (impulses, residual velocities, velocity change, history, outcome, iterations, best iteration,
- * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks) */
+ * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks, products of
+ * blocks) */
 static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *xi,
                         PyObject *velocity)
 {
@@ -236,11 +237,12 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
     if (!history) return NULL;
     memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
            sizeof(double) * (size_t)(result->history_rows * result->columns));
-    return Py_BuildValue("OOONsLLidddLL", impulses, xi, velocity, history,
+    return Py_BuildValue("OOONsLLidddLLL", impulses, xi, velocity, history,
                          cs_outcome_name(result->outcome), (long long)result->iterations,
                          (long long)result->best_iteration, result->rollbacks, result->seconds,
                          result->natural_map, result->natural_map_scaled,
-                         (long long)result->worst_block, (long long)result->unfinished_blocks);
+                         (long long)result->worst_block, (long long)result->unfinished_blocks,
+                         (long long)result->block_products);
 }
 
 static PyObject *run(solver_object *self, const double *initial, const double *b,

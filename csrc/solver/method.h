@@ -11,6 +11,7 @@
 typedef struct cs_method {
     const char *name, *summary;
     cs_stage_kind stage; /* what the blocks of one sweep see of each other */
+    int symmetric;       /* every second sweep goes backwards */
     cs_status (*solve)(cs_solver *solver, const cs_control *control, cs_result *result,
                        cs_error *error);
 } cs_method;

@@ -230,6 +230,36 @@ static cs_status check_stop(const cs_solver *solver, cs_error *error)
                    stop->name);
 }
 
+/* What a scheme asks of the problem, of the method and of local solves. */
+static cs_status check_scheme(const cs_solver *solver, cs_error *error)
+{
+    const cs_scheme *scheme = solver->scheme;
+    const cs_problem *problem = solver->problem;
+    const char *way = solver->options.velocities;
+    if (!is_auto(way) && strcmp(scheme->name, "factorized") != 0)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "velocities='%s' is for scheme='factorized', and the scheme is '%s'", way,
+                       scheme->name);
+    if (scheme->needs_jacobian && problem->matrix)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
+                       "scheme='matrix'",
+                       scheme->name);
+    if (scheme->needs_symmetric && !solver->method->symmetric)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "scheme='%s' needs sweeps forwards and backwards in turn, and "
+                       "method='%s' makes none: use method='symmetric_gauss_seidel'",
+                       scheme->name, solver->method->name);
+    for (int g = 0; g < problem->block_groups; g++)
+        if (scheme->needs_steps && strcmp(solver->options.local, "block") == 0 &&
+            !problem->block_group[g].set->bilateral)
+            return cs_fail(error, CS_UNSUPPORTED,
+                           "scheme='%s' is made of R, and local='block' solves blocks of set '%s' "
+                           "without one: use scheme='matrix'",
+                           scheme->name, problem->block_group[g].set->name);
+    return CS_OK;
+}
+
 static cs_status find_names(cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
@@ -244,15 +274,8 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     else solver->scheme = cs_scheme_find(options->scheme);
     if (status) return status;
     if (!solver->scheme) return unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
-    if (!is_auto(options->velocities) && strcmp(solver->scheme->name, "factorized") != 0)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "velocities='%s' is for scheme='factorized', and the scheme is '%s'",
-                       options->velocities, solver->scheme->name);
-    if (solver->scheme->needs_jacobian && problem->matrix)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
-                       "scheme='matrix'",
-                       solver->scheme->name);
+    status = check_scheme(solver, error);
+    if (status) return status;
     const char *usual = options->order_options.permutation ? "given" : "natural";
     const char *order = is_auto(options->order) ? usual : options->order;
     solver->order = cs_order_find(order);
@@ -353,6 +376,7 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
     solver->packed = (cs_packed){
         .problem = solver->problem,
         .schedule = &solver->schedule,
+        .scheme = solver->scheme,
         .dtype = dtype_of(options),
         .threads = choose_threads(solver),
         .bound_previous = strcmp(options->bound, "previous") == 0,
@@ -490,6 +514,7 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
         cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;
     cs_balance_begin(solver);
+    solver->packed.products = 0;
     solver->history.rows = 0;
 
     int64_t expected = solver->options.max_iterations / solver->options.record_every;

@@ -34,12 +34,18 @@ static void wait_for(const cs_phase *phase)
     }
 }
 
+/* The i-th phase of this sweep. */
+static cs_phase *phase_of(const cs_packed *packed, int64_t i)
+{
+    return &packed->phase[packed->backwards ? packed->backward[i] : i];
+}
+
 static void run_together(const cs_scheme *scheme, cs_packed *packed)
 {
     cs_float_mode mode = cs_flush_denormals();
     for (int64_t p = 0; p < packed->phases; p++) {
-        run_tasks(scheme, packed, &packed->phase[p]);
-        wait_for(&packed->phase[p]);
+        run_tasks(scheme, packed, phase_of(packed, p));
+        wait_for(phase_of(packed, p));
     }
     cs_restore_denormals(mode);
 }
@@ -47,7 +53,7 @@ static void run_together(const cs_scheme *scheme, cs_packed *packed)
 static void run_alone(const cs_scheme *scheme, cs_packed *packed)
 {
     for (int64_t p = 0; p < packed->phases; p++) {
-        const cs_phase *phase = &packed->phase[p];
+        const cs_phase *phase = phase_of(packed, p);
         for (int64_t task = 0; task < phase->tasks; task++)
             scheme->run[packed->dtype](packed, phase->stage, phase->number, task);
     }
@@ -56,6 +62,7 @@ static void run_alone(const cs_scheme *scheme, cs_packed *packed)
 void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats)
 {
     int threads = packed->threads;
+    packed->products += scheme->begin ? scheme->begin(packed) : packed->matrix_blocks;
     if (threads > 1) {
         for (int64_t p = 0; p < packed->phases; p++) {
             atomic_store_explicit(&packed->phase[p].begun, 0, memory_order_relaxed);

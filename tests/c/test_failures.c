@@ -108,6 +108,8 @@ static void fail_for_each_scheme(const char *const *schemes, action act)
             options.max_iterations = 3;
             options.scheme = schemes[i];
             options.method = narrow ? "jacobi" : "gauss_seidel";
+            if (strcmp(schemes[i], "symmetric_half") == 0)
+                options.method = "symmetric_gauss_seidel";
             options.dtype = narrow ? "float32" : "float64";
             options.order = narrow ? "random" : "natural";
             fail_everywhere(act, &options);
@@ -175,9 +177,13 @@ static void a_long_history_may_fail_to_grow(void)
 int main(void)
 {
     scene_make(&s);
-    fail_for_each_scheme((const char *const[]){"matrix", "factorized", "auto", NULL}, solve_scene);
-    fail_for_each_scheme((const char *const[]){"matrix", "factorized", "auto", NULL}, solve_chain);
-    fail_for_each_scheme((const char *const[]){"matrix", "auto", NULL}, solve_given);
+    static const char *const schemes[] = {
+        "auto", "matrix", "iteration_matrix", "symmetric_half", "half_sweep", "factorized", NULL};
+    static const char *const of_rows[] = {"auto",           "matrix",     "iteration_matrix",
+                                          "symmetric_half", "half_sweep", NULL};
+    fail_for_each_scheme(schemes, solve_scene);
+    fail_for_each_scheme(schemes, solve_chain);
+    fail_for_each_scheme(of_rows, solve_given);
     fail_with_options();
     a_solver_survives_a_failed_solve();
     a_long_history_may_fail_to_grow();

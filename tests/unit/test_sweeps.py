@@ -11,6 +11,7 @@ import contactsolve as cs
 from agreement import (
     DTYPES,
     EXACTLY,
+    ROW_SCHEMES,
     SCHEMES,
     SOLVERS,
     TOLERANCE,
@@ -264,13 +265,13 @@ def test_sweeps_over_a_given_matrix(set_name, rows, form):
     problem = cs.Problem.from_delassus(
         delassus_form(matrix, rows, form), arrays.b, rows=rows, sets=package_set(arrays)
     )
-    for solver, dtype in itertools.product(SOLVERS, DTYPES):
+    for solver, scheme, dtype in itertools.product(SOLVERS, ROW_SCHEMES, DTYPES):
         assert_sweeps_agree(
             problem,
             reference,
             recorded_measures(arrays),
             solver=solver,
-            scheme="matrix",
+            scheme=scheme,
             dtype=dtype,
         )
 
