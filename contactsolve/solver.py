@@ -105,7 +105,8 @@ class Solver:
         ``"auto"``, the one with fewer multiplications a sweep (S1 Table 3.1).
     order
         The contacts' order in a sweep: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`),
-        ``"colored"``, ``"ranges"``, an object of `contactsolve.orders`, or a permutation ``(K,)``.
+        ``"colored"``, ``"ranges"``, ``"partition"``, ``"cache"``, ``"contact_sets"``, an object of
+        `contactsolve.orders`, or a permutation ``(K,)``.
         Jacobi's result does not depend on it.
     local
         ``"auto"`` solves blocks of free rows exactly and projects others, ``"projected"`` projects
@@ -147,10 +148,11 @@ class Solver:
     dtype
         ``"float64"`` or ``"float32"`` sweeps. Measures are always taken in float64.
     threads
-        Threads for stages that allow it (Jacobi, colours, ranges), at most four to a processor;
-        None for as many as pay. Results do not depend on it.
+        Threads for stages that allow it (Jacobi, colours, ranges, parts), at most four to a
+        processor; None for as many as pay. Results do not depend on it.
     parts
-        Into how many ranges the orders ``"ranges"`` and `orders.relaxed` cut. Results depend on it.
+        Into how many parts the orders ``"ranges"``, ``"partition"``, ``"cache"`` and
+        `orders.relaxed` cut. Results depend on it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
     quality_r
@@ -242,7 +244,7 @@ class Solver:
                 record_every,
                 quality_r,
                 0 if threads is None else threads,
-                visits.options(seed, parts),
+                visits.options(problem, seed, parts),
             )
         except (TypeError, ValueError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in KINDS}
