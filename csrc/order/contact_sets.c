@@ -95,6 +95,19 @@ static int64_t add_set(const sets *s, int64_t set, cs_plan *plan, int64_t at)
     return at + count;
 }
 
+/* Whether a set shares a moving body with one of the stage `number`; then enters it there. `stage`
+ * (vertices) tells where each was met last. */
+static int meets(const cs_graph *graph, int64_t block, int64_t *stage, int64_t number)
+{
+    int64_t end[2];
+    int ends = cs_graph_ends(graph, block, end), met = 0;
+    for (int i = 0; i < ends; i++) met |= stage[end[i]] == number;
+    for (int64_t e = graph->start[block]; graph->column && e < graph->start[block + 1]; e++)
+        met |= stage[graph->column[e]] == number;
+    for (int i = 0; i < ends; i++) stage[end[i]] = met ? number + 1 : number;
+    return met;
+}
+
 /* Sets in their order; those in a row that share no moving body are one stage, in which then only
  * blocks of one set would see each other. */
 static cs_status plan_stages(const cs_graph *graph, const sets *s, cs_arena *scratch, cs_plan *plan,
@@ -103,11 +116,8 @@ static cs_status plan_stages(const cs_graph *graph, const sets *s, cs_arena *scr
     int64_t *stage = cs_arena_take(scratch, graph->vertices, sizeof(int64_t)), at = 0;
     if (!stage) return no_memory(error);
     for (int64_t set = 0; set < s->count; set++) {
-        int64_t end[2];
-        int ends = cs_graph_ends(graph, s->block[s->start[set]], end);
-        for (int i = 0; i < ends; i++)
-            if (stage[end[i]] == plan->stages + 1) cs_plan_close(plan, CS_SIMULTANEOUS, at);
-        for (int i = 0; i < ends; i++) stage[end[i]] = plan->stages + 1;
+        if (meets(graph, s->block[s->start[set]], stage, plan->stages + 1))
+            cs_plan_close(plan, CS_SIMULTANEOUS, at);
         at = add_set(s, set, plan, at);
     }
     cs_plan_close(plan, CS_SIMULTANEOUS, at);
