@@ -12,14 +12,35 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._arrays import index_array
+from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
 
-__all__ = ["Order", "colored", "describe", "given", "names", "random", "ranges", "relaxed"]
+if TYPE_CHECKING:
+    from .problem import Problem
+
+__all__ = [
+    "Order",
+    "PartitionQuality",
+    "cache",
+    "colored",
+    "contact_sets",
+    "describe",
+    "given",
+    "labels",
+    "names",
+    "partition",
+    "partition_quality",
+    "random",
+    "ranges",
+    "relaxed",
+]
+
+_BORDERS = ("colored", "sequential", "checkerboard")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +56,17 @@ class Order:
     unsafe_below: int = 0
     unsafe_simultaneous: bool = True
     unsafe_first: bool = False
+    unsafe_groups: bool = False
+    labels: str | np.ndarray = "slices"
+    border: int = 0
+    chunk: int = 0
+    breadth_first: bool = False
+    no_domains: bool = False
+    sets_simultaneous: bool = False
+    sets_colored: bool = False
 
-    def options(self, seed: int, parts: int) -> tuple[Any, ...]:
-        """Return the options as the C library takes them."""
+    def options(self, problem: Problem, seed: int, parts: int) -> tuple[Any, ...]:
+        """Return the options for a problem as the C library takes them."""
         return (
             seed,
             parts,
@@ -48,7 +77,24 @@ class Order:
             self.unsafe_below,
             self.unsafe_simultaneous,
             self.unsafe_first,
+            self.unsafe_groups,
+            self._labels(problem, parts),
+            isinstance(self.labels, str) and self.labels == "natural",
+            self.border,
+            self.chunk,
+            self.breadth_first,
+            self.no_domains,
+            self.sets_simultaneous,
+            self.sets_colored,
         )
+
+    def _labels(self, problem: Problem, parts: int) -> np.ndarray | None:
+        """Return labels that the C library does not make itself."""
+        if not isinstance(self.labels, str):
+            return self.labels
+        if self.labels in ("slices", "natural"):
+            return None
+        return labels(problem, self.labels, index("parts", parts))
 
 
 def random() -> Order:
@@ -114,14 +160,16 @@ def relaxed(
         Colours with fewer contacts are merged; S1 takes a multiple n p of the processors.
     unsafe
         How the unsafe stage runs: ``"simultaneous"``, its contacts blind to each other as in Jacobi
-        (S1 section 7.2.3), or ``"ranges"``, cut into the solver's `parts` (section 7.2.2).
+        (S1 section 7.2.3); ``"ranges"``, cut into the solver's `parts`, blind to each other
+        (section 7.2.2); or ``"groups"``, contacts that depend on each other in the same part
+        (section 7.4): whole connected components over moving bodies, packed into `parts` parts of
+        about equal size, which is Gauss-Seidel again.
     first
         Run it first; by default it is last, where S1 found it to converge faster (section 7.4).
     strategy, colors, multiple_of_parts, fixed_as_body
         As for `colored`.
     """
-    if unsafe not in ("simultaneous", "ranges"):
-        raise ValueError(f"unsafe: {unsafe!r} is unknown; known: simultaneous, ranges")
+    _known("unsafe", unsafe, ("simultaneous", "ranges", "groups"))
     if index("unsafe_below", unsafe_below) < 0:
         raise ValueError(f"unsafe_below is {unsafe_below}: a number of contacts is 0 or more")
     return Order(
@@ -129,13 +177,108 @@ def relaxed(
         unsafe_below=int(unsafe_below),
         unsafe_simultaneous=unsafe == "simultaneous",
         unsafe_first=bool(first),
+        unsafe_groups=unsafe == "groups",
         **_coloring(strategy, colors, multiple_of_parts, fixed_as_body),
     )
 
 
+def partition(strategy: Any = "slices", *, border: str = "colored") -> Order:
+    """Parts of the scene at once, then the contacts between them (S1 sections 4.2, 8.2).
+
+    The contacts whose moving bodies all belong to one part are its interior; all interiors are
+    swept at once, each in turn inside. No two share a moving body, so that the sweep is exactly
+    Gauss-Seidel: the interiors, then the border. The solver's option `parts` is the number of
+    parts, and results depend on it.
+
+    Parameters
+    ----------
+    strategy
+        ``"slices"``, breadth-first levels of bodies, so that a part touches at most two others (S1
+        Fig. 4.3 (b)); ``"natural"``, contiguous ranges of body numbers; ``"metis"``, the fewest
+        contacts between parts (S1 Definition 4.4), ``"metis_volume"``, the fewest bodies with
+        contacts in other parts, ``"metis_neighbours"``, few contacts and few neighbours of a part
+        (all three need pymetis: ``pip install 'contactsolve[partition]'``); or labels of one's own,
+        ``(bodies,)``, parts numbered from 0. Immovable bodies belong to no part. Where A was given,
+        contacts are labelled, ``(K,)``, and a contact coupled to one of a lower label lies on the
+        border.
+    border
+        How the contacts between parts follow: ``"colored"``, ``"sequential"``, or
+        ``"checkerboard"``: each goes to one of its two parts, the lower one or that of a body with
+        very many contacts, and parts whose shares do not meet are swept at once, colour by colour.
+
+    See Also
+    --------
+    labels : The labels of a strategy.
+    partition_quality : What a cut is worth.
+    """
+    if isinstance(strategy, str):
+        _known("strategy", strategy, STRATEGIES)
+    else:
+        strategy = index_array("labels", strategy)
+        if strategy.ndim != 1:
+            raise ValueError(f"labels has shape {strategy.shape}: one for each body is needed")
+    _known("border", border, _BORDERS)
+    return Order("partition", labels=strategy, border=_BORDERS.index(border))
+
+
+def cache(*, bodies: str = "natural", chunk: int = 4096, domains: bool = True) -> Order:
+    """Order contacts for speed: as their bodies lie in memory, coloured in small chunks.
+
+    Parameters
+    ----------
+    bodies
+        The bodies' order: ``"natural"``, or ``"breadth_first"`` (Cuthill and McKee) where their
+        numbers say nothing of who touches whom. Contacts follow the later of their bodies.
+    chunk
+        Contacts that are coloured at a time.
+    domains
+        Cut the bodies into as many contiguous domains as the solver's option `parts` says, about
+        equal in contacts, and sweep the insides of all domains at once, chunk by chunk; then the
+        contacts between them, coloured. Otherwise each colour of each chunk is a stage of its own
+        for all threads, and results do not depend on `parts`.
+    """
+    _known("bodies", bodies, ("natural", "breadth_first"))
+    if index("chunk", chunk) < 1:
+        raise ValueError(f"chunk is {chunk}: at least 1 is needed")
+    return Order(
+        "cache",
+        breadth_first=bodies == "breadth_first",
+        chunk=int(chunk),
+        no_domains=not domains,
+    )
+
+
+def contact_sets(inside: str = "sequential", *, colored: bool = False) -> Order:
+    """Visit the contacts between one pair of bodies together (S1 section 8.3).
+
+    The fixed world is a body here, and the order of the pair makes no difference. Where A was given
+    nothing tells the bodies, and each contact is a set.
+
+    Parameters
+    ----------
+    inside
+        ``"sequential"``, or ``"simultaneous"``: contacts of a set do not see each other, so that a
+        box at rest on the ground is held by equal impulses (S1 Fig. 3.1); between sets it is still
+        Gauss-Seidel.
+    colored
+        Visit sets that share no moving body at once, colour by colour: fewer colours than contacts
+        have by themselves. Otherwise sets follow each other by their first contacts.
+    """
+    _known("inside", inside, ("sequential", "simultaneous"))
+    return Order(
+        "contact_sets",
+        sets_simultaneous=inside == "simultaneous",
+        sets_colored=bool(colored),
+    )
+
+
+def _known(name: str, value: Any, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}: {value!r} is unknown; known: {', '.join(known)}")
+
+
 def _coloring(strategy: str, colors: int | str, multiple: bool, fixed: bool) -> dict[str, Any]:
-    if strategy not in ("greedy", "balanced"):
-        raise ValueError(f"strategy: {strategy!r} is unknown; known: greedy, balanced")
+    _known("strategy", strategy, ("greedy", "balanced"))
     aims = {"degree": 0, "tentative": -1}
     if isinstance(colors, str):
         if colors not in aims:

@@ -113,7 +113,8 @@ class Solver:
         ``"symmetric_gauss_seidel"``, its only method, for half the products.
     order
         The contacts' order in a sweep: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`),
-        ``"colored"``, ``"ranges"``, an object of `contactsolve.orders`, or a permutation ``(K,)``.
+        ``"colored"``, ``"ranges"``, ``"partition"``, ``"cache"``, ``"contact_sets"``, an object of
+        `contactsolve.orders`, or a permutation ``(K,)``.
         Jacobi's result does not depend on it.
     local
         ``"auto"`` solves blocks of free rows exactly and projects others, ``"projected"`` projects
@@ -159,10 +160,11 @@ class Solver:
     dtype
         ``"float64"`` or ``"float32"`` sweeps. Measures are always taken in float64.
     threads
-        Threads for stages that allow it (Jacobi, colours, ranges), at most four to a processor;
-        None for as many as pay. Results do not depend on it.
+        Threads for stages that allow it (Jacobi, colours, ranges, parts), at most four to a
+        processor; None for as many as pay. Results do not depend on it.
     parts
-        Into how many ranges the orders ``"ranges"`` and `orders.relaxed` cut. Results depend on it.
+        Into how many parts the orders ``"ranges"``, ``"partition"``, ``"cache"`` and
+        `orders.relaxed` cut. Results depend on it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
     quality_r
@@ -254,7 +256,7 @@ class Solver:
                 record_every,
                 quality_r,
                 0 if threads is None else threads,
-                visits.options(seed, parts),
+                visits.options(problem, seed, parts),
                 way.velocities,
             )
         except (TypeError, ValueError, OverflowError) as error:

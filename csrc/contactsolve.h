@@ -99,6 +99,8 @@ CS_PUBLIC void cs_problem_destroy(cs_problem *problem);
 
 CS_PUBLIC int64_t cs_problem_blocks(const cs_problem *problem);
 CS_PUBLIC int64_t cs_problem_rows(const cs_problem *problem);
+/* Bodies, or blocks where A is given: what a partition labels. */
+CS_PUBLIC int64_t cs_problem_vertices(const cs_problem *problem);
 /* Length of the velocity vector of all bodies. */
 CS_PUBLIC int64_t cs_problem_velocities(const cs_problem *problem);
 
@@ -119,11 +121,18 @@ CS_PUBLIC int cs_set_is_contact(const char *set);
 
 enum { CS_MAX_COLUMNS = 32 }; /* measures that one history can record */
 
+/* How a partition visits the contacts between its parts. */
+typedef enum cs_border {
+    CS_BORDER_COLORED,
+    CS_BORDER_SEQUENTIAL,
+    CS_BORDER_CHECKERBOARD
+} cs_border;
+
 /* What the orders take; each reads what concerns it. */
 typedef struct cs_order_options {
     uint64_t seed;              /* random */
     const int64_t *permutation; /* given: the blocks (K) as they are to be visited */
-    int parts;                  /* into which concurrent stages are cut */
+    int parts;                  /* into which concurrent and disjoint stages are cut */
     int fixed_as_body;          /* colored: immovable bodies of the problem conflict, as in S1 */
     int balanced;               /* colored: the least used free colour, not the lowest */
     int64_t colors;        /* balanced: how many; 0: the highest edge degree, -1: as greedy finds */
@@ -131,6 +140,17 @@ typedef struct cs_order_options {
     int64_t unsafe_below;  /* colored: colours of fewer blocks are merged into an unsafe stage, */
     int unsafe_simultaneous; /* whose blocks do not see each other (else: parts at once) */
     int unsafe_first;        /* and which comes first, not last */
+    int unsafe_groups; /* or is cut into parts that share no moving body, each sequential inside */
+    const int64_t
+        *labels; /* partition: the part of each body, or of each block (K) where A is given;
+                            * NULL: `parts` slices, each touching the one before and behind only, */
+    int ranges_of_bodies;  /* or ranges of numbers */
+    cs_border border;      /* partition */
+    int64_t chunk;         /* cache: contacts that are coloured at a time; 0: 4096 */
+    int breadth_first;     /* cache: bodies by breadth-first levels, not by their numbers */
+    int no_domains;        /* cache: chunk after chunk on all threads, not each part its own */
+    int sets_simultaneous; /* contact_sets: the blocks of a set do not see each other */
+    int sets_colored;      /* contact_sets: sets that share no moving body at once, in colours */
 } cs_order_options;
 
 typedef struct cs_options {
@@ -159,6 +179,11 @@ typedef struct cs_options {
 } cs_options;
 
 CS_PUBLIC cs_options cs_options_default(void);
+
+/* The labels (cs_problem_vertices) that the order `partition` would use with these options: 0 for
+ * what touches nothing that moves. */
+CS_PUBLIC cs_status cs_partition_labels(const cs_problem *problem, const cs_order_options *options,
+                                        int64_t *labels, cs_error *error);
 
 /* What a long loop shows, and asks, between sweeps. */
 typedef struct cs_progress {

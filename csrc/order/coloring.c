@@ -48,10 +48,10 @@ static int has_block(const cs_block_matrix *matrix, int64_t row, int64_t column)
     return low < matrix->start[row + 1] && matrix->column[low] == column;
 }
 
-/* The pattern of A + A^T: A may be unsymmetric, and a conflict is one seen from either side. */
-static cs_status symmetric_pattern(conflicts *c, cs_arena *scratch, cs_error *error)
+cs_status cs_symmetric_pattern(const cs_block_matrix *matrix, cs_arena *scratch,
+                               const int64_t **pattern_start, const int64_t **pattern_column,
+                               cs_error *error)
 {
-    const cs_block_matrix *matrix = c->problem->matrix;
     int64_t *start = cs_arena_take(scratch, matrix->blocks + 2, sizeof(int64_t)), *next = start + 1;
     if (!start) goto no_memory;
     for (int64_t k = 0; k < matrix->blocks; k++) {
@@ -68,8 +68,8 @@ static cs_status symmetric_pattern(conflicts *c, cs_arena *scratch, cs_error *er
             column[next[k]++] = other;
             if (!has_block(matrix, other, k)) column[next[other]++] = k;
         }
-    c->start = start;
-    c->column = column;
+    *pattern_start = start;
+    *pattern_column = column;
     return CS_OK;
 no_memory:
     return cs_fail(error, CS_NO_MEMORY, "out of memory for the conflicts of %lld contacts",
@@ -254,7 +254,9 @@ cs_status cs_color(const cs_problem *problem, const cs_order_options *options, c
 {
     painter p = {.conflict = {.problem = problem}, .coloring = coloring};
     cs_status status = CS_OK;
-    if (problem->matrix) status = symmetric_pattern(&p.conflict, scratch, error);
+    if (problem->matrix)
+        status = cs_symmetric_pattern(problem->matrix, scratch, &p.conflict.start,
+                                      &p.conflict.column, error);
     else
         status = cs_adjacency_build(problem, scratch, options->fixed_as_body, &p.conflict.adjacency,
                                     error);

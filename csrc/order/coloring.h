@@ -16,6 +16,11 @@ typedef struct cs_coloring {
 cs_status cs_color(const cs_problem *problem, const cs_order_options *options, cs_arena *scratch,
                    cs_coloring *coloring, cs_error *error);
 
+/* The pattern of A + A^T, `start` (blocks + 1) into `column`: A may be unsymmetric, and a conflict is
+ * one seen from either side. */
+cs_status cs_symmetric_pattern(const cs_block_matrix *matrix, cs_arena *scratch,
+                               const int64_t **start, const int64_t **column, cs_error *error);
+
 /* Puts the blocks of a colour behind `at` visits of the plan; returns the visits then. */
 int64_t cs_plan_color(const cs_coloring *coloring, int64_t color, const int64_t *sorted,
                       const int64_t *start, cs_plan *plan, int64_t at);

@@ -87,7 +87,7 @@ static int begins(cutter *c, int64_t visit, int group)
     cs_stage_kind kind = c->plan->kind[c->stage];
     int chunked = kind == CS_SIMULTANEOUS || kind == CS_INDEPENDENT;
     int part = visit == c->plan->start[c->stage] || (chunked && c->in_part == CS_CHUNK) ||
-               (kind == CS_CONCURRENT && c->plan->cut[visit]);
+               ((kind == CS_CONCURRENT || kind == CS_DISJOINT) && c->plan->cut[visit]);
     int range = part || group != c->last_group;
     c->in_part = part ? 1 : c->in_part + 1;
     c->last_group = group;

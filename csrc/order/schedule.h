@@ -5,7 +5,8 @@
  *     range    = consecutive visits to the blocks of one group
  *
  * Jacobi is one simultaneous stage, Gauss-Seidel one sequential stage, a colouring one independent
- * stage for each colour, S1's naive parallel scheme one stage of concurrent parts.
+ * stage for each colour, S1's naive parallel scheme one stage of concurrent parts, a partition a
+ * disjoint stage of interiors and the border behind it.
  *
  * An order writes a plan: the blocks in the order of their visits, cut into stages and parts. The
  * plan is then laid out by groups. */
@@ -19,6 +20,7 @@ typedef enum cs_stage_kind {
     CS_SIMULTANEOUS, /* every block sees the values from before the stage */
     CS_INDEPENDENT,  /* no two blocks share a moving body: both of the above at once */
     CS_CONCURRENT,   /* parts, sequential inside, each seeing the others as before the stage */
+    CS_DISJOINT,     /* parts, sequential inside, no two sharing a moving body: nothing to hide */
 } cs_stage_kind;
 
 /* Whether a visit sees what another one of its stage writes only after the stage: `same_part` tells
@@ -63,7 +65,7 @@ typedef struct cs_plan {
     int64_t stages;
     int64_t *start;      /* (stages + 1) into block */
     cs_stage_kind *kind; /* (stages) */
-    unsigned char *cut;  /* (blocks): a concurrent part begins with this visit */
+    unsigned char *cut;  /* (blocks): a concurrent or disjoint part begins here */
     int colors;
 } cs_plan;
 
@@ -86,7 +88,7 @@ void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end);
 /* Makes one simultaneous stage of all: what Jacobi needs of any order. */
 void cs_plan_flatten(cs_plan *plan, int64_t blocks);
 
-/* Begins a part of a concurrent stage at each of `parts` near-equal cuts of the visits from
+/* Begins a part of a concurrent or disjoint stage at each of `parts` near-equal cuts of the visits from
  * `first` to `end`. */
 void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts);
 

@@ -90,19 +90,38 @@ static int read_record(PyObject *record, const char **names)
 }
 
 /* (seed, parts, fixed_as_body, balanced, colors, multiple_of_parts, unsafe_below,
- * unsafe_simultaneous, unsafe_first) */
-static int read_order(PyObject *tuple, cs_order_options *order)
+ * unsafe_simultaneous, unsafe_first, unsafe_groups, labels, ranges_of_bodies, border, chunk,
+ * breadth_first, no_domains, sets_simultaneous, sets_colored). `labels` becomes a new reference, or
+ * stays NULL. */
+static int read_order(PyObject *tuple, const cs_problem *problem, cs_order_options *order,
+                      PyArrayObject **labels)
 {
     unsigned long long seed;
-    long long colors, unsafe_below;
-    if (!PyArg_ParseTuple(tuple, "KippLpLpp:order_options", &seed, &order->parts,
+    long long colors, unsafe_below, chunk;
+    int border;
+    PyObject *labels_value;
+    if (!PyArg_ParseTuple(tuple, "KippLpLpppOpiLpppp:order_options", &seed, &order->parts,
                           &order->fixed_as_body, &order->balanced, &colors,
                           &order->multiple_of_parts, &unsafe_below, &order->unsafe_simultaneous,
-                          &order->unsafe_first))
+                          &order->unsafe_first, &order->unsafe_groups, &labels_value,
+                          &order->ranges_of_bodies, &border, &chunk, &order->breadth_first,
+                          &order->no_domains, &order->sets_simultaneous, &order->sets_colored))
         return -1;
     order->seed = seed;
     order->colors = colors;
     order->unsafe_below = unsafe_below;
+    order->border = (cs_border)border;
+    order->chunk = chunk;
+    if (labels_value == Py_None) return 0;
+    *labels = int64_array(labels_value, "labels");
+    if (!*labels) return -1;
+    if (PyArray_SIZE(*labels) != cs_problem_vertices(problem)) {
+        PyErr_Format(PyExc_ValueError, "labels has %zd entries; the problem has %lld %s",
+                     (Py_ssize_t)PyArray_SIZE(*labels), (long long)cs_problem_vertices(problem),
+                     problem->matrix ? "contacts and no bodies" : "bodies");
+        return -1;
+    }
+    order->labels = PyArray_DATA(*labels);
     return 0;
 }
 
@@ -150,7 +169,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     cs_options options = cs_options_default();
     const char *record_names[CS_MAX_COLUMNS];
     PyObject *problem, *permutation_value, *record, *order_options;
-    PyArrayObject *permutation = NULL;
+    PyArrayObject *permutation = NULL, *labels = NULL;
     long long check_every, max_iterations, record_every;
     if (!PyArg_ParseTupleAndKeywords(
             args, keywords, "O!sssOszdsddpidssddLLO!LdiO!s:Solver", names, state->problem_type,
@@ -168,11 +187,13 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     options.record = record_names;
     options.records = (int)PyTuple_GET_SIZE(record);
     if (read_record(record, record_names) < 0) return NULL;
-    if (read_order(order_options, &options.order_options) < 0) return NULL;
     solver_object *self = (solver_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     atomic_flag_clear(&self->busy);
     self->problem = Py_NewRef(problem);
+    if (read_order(order_options, ((problem_object *)problem)->problem, &options.order_options,
+                   &labels) < 0)
+        goto fail;
     if (permutation_value != Py_None) {
         permutation = int64_array(permutation_value, "order");
         if (!permutation) goto fail;
@@ -193,9 +214,11 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         goto fail;
     }
     Py_XDECREF(permutation);
+    Py_XDECREF(labels);
     return (PyObject *)self;
 fail:
     Py_XDECREF(permutation);
+    Py_XDECREF(labels);
     Py_DECREF(self);
     return NULL;
 }

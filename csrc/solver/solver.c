@@ -397,16 +397,24 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
     return status;
 }
 
-/* The caller's order, copied: it is read again when the problem changes. */
-static cs_status keep_permutation(cs_solver *solver, cs_error *error)
+/* A list of the caller's, copied: it is read again when the problem changes. */
+static cs_status keep_list(cs_solver *solver, const int64_t **list, int64_t count, cs_error *error)
 {
-    int64_t blocks = solver->problem->blocks;
-    if (!solver->options.order_options.permutation) return CS_OK;
-    int64_t *copy = cs_arena_take(&solver->given, blocks, sizeof(int64_t));
+    if (!*list) return CS_OK;
+    int64_t *copy = cs_arena_take(&solver->given, count, sizeof(int64_t));
     if (!copy) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
-    memcpy(copy, solver->options.order_options.permutation, sizeof(int64_t) * (size_t)blocks);
-    solver->options.order_options.permutation = copy;
+    memcpy(copy, *list, sizeof(int64_t) * (size_t)count);
+    *list = copy;
     return CS_OK;
+}
+
+static cs_status keep_lists(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_order_options *order = &solver->options.order_options;
+    cs_status status = keep_list(solver, &order->permutation, problem->blocks, error);
+    if (status) return status;
+    return keep_list(solver, &order->labels, cs_problem_vertices(problem), error);
 }
 
 /* Everything that depends on the problem's values; done again when they change. */
@@ -438,7 +446,7 @@ cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const 
     if (!status) status = check_words(&solver->options, problem, error);
     if (!status) status = check_tolerances(solver, error);
     if (!status) status = find_names(solver, error);
-    if (!status) status = keep_permutation(solver, error);
+    if (!status) status = keep_lists(solver, error);
     if (!status) status = prepare(solver, control, error);
     if (status) {
         cs_solver_destroy(solver);

@@ -128,6 +128,32 @@ static void fail_with_options(void)
     fail_everywhere(solve_scene, &options);
 }
 
+/* The orders that need memory of their own, on bodies and on a given A. */
+static void fail_for_each_order(action act)
+{
+    static const int64_t labels[CHAIN] = {0, 1, 1, 0};
+    static const char *const names[] = {"colored", "partition",    "partition",    "partition",
+                                        "cache",   "contact_sets", "contact_sets", "cache"};
+    for (int i = 0; i < 8; i++) {
+        cs_options options = cs_options_default();
+        options.max_iterations = 2;
+        options.order = names[i];
+        options.order_options = (cs_order_options){
+            .parts = 3,
+            .unsafe_below = 100000,
+            .unsafe_groups = 1,
+            .labels = i == 2 ? labels : NULL,
+            .ranges_of_bodies = i == 3,
+            .border = (cs_border)(i % 3),
+            .breadth_first = i == 4,
+            .no_domains = i == 7,
+            .sets_simultaneous = i == 5,
+            .sets_colored = i == 6,
+        };
+        fail_everywhere(act, &options);
+    }
+}
+
 /* A solver whose history could not grow works in its next solve. */
 static void a_solver_survives_a_failed_solve(void)
 {
@@ -184,6 +210,9 @@ int main(void)
     fail_for_each_scheme(schemes, solve_scene);
     fail_for_each_scheme(schemes, solve_chain);
     fail_for_each_scheme(of_rows, solve_given);
+    fail_for_each_order(solve_scene);
+    fail_for_each_order(solve_chain);
+    fail_for_each_order(solve_given);
     fail_with_options();
     a_solver_survives_a_failed_solve();
     a_long_history_may_fail_to_grow();
