@@ -62,9 +62,7 @@ static int is_hidden(const cs_places *places, int64_t k, int64_t l)
 
 int cs_piece_of(const cs_places *places, int64_t k, int64_t l)
 {
-    int together = places->stage[k] == places->stage[l];
     if (k == l || is_hidden(places, k, l)) return CS_NEITHER;
-    if (together && places->part[k] != places->part[l]) return CS_NEITHER;
     return places->visit[l] < places->visit[k] ? CS_BEFORE : CS_AFTER;
 }
 

@@ -24,8 +24,8 @@ typedef struct cs_places {
 cs_status cs_find_places(const cs_packed *packed, cs_arena *scratch, cs_places *places,
                          cs_error *error);
 
-/* The piece of row k that column l belongs to. Neither before nor after are k itself, what k sees as
- * before the stage, and whatever else other parts of its stage visit: nobody knows when. */
+/* The piece of row k that column l belongs to. Neither before nor after are k itself and what k sees
+ * as before the stage. */
 int cs_piece_of(const cs_places *places, int64_t k, int64_t l);
 
 /* A as given, or built from the Jacobians in `arena`. */
