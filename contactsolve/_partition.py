@@ -76,16 +76,20 @@ def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:
     problem
         A `Problem`.
     labels
-        The part of each body, ``(bodies,)``, or of each contact, ``(K,)``, where A was given.
+        The part of each body, ``(bodies,)``, or of each contact, ``(K,)``, where A was given. Those
+        of bodies that nothing moves or touches do not count.
     """
-    label = _checked(problem, labels)
     if problem._matrix is None:
         pairs = _moving_pairs(problem)
+        used = np.zeros(problem.bodies_count, bool)
+        used[pairs[pairs >= 0]] = True
+        label = _checked(labels, used)
         pairs = pairs[(pairs >= 0).any(axis=1)]
         met = label[np.where(pairs >= 0, pairs, pairs[:, ::-1])]  # one that moves counts twice
         on_border = met[:, 0] != met[:, 1]
         inside, edges = met[~on_border, 0], met[on_border]
     else:
+        label = _checked(labels, np.ones(problem.contacts, bool))
         coupled = _coupled(problem)
         coupled = coupled[label[coupled[:, 0]] != label[coupled[:, 1]]]
         edges = label[coupled]
@@ -102,18 +106,18 @@ def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:
     )
 
 
-def _checked(problem: Problem, labels: Any) -> np.ndarray:
-    label = index_array("labels", labels)
-    wanted = problem.contacts if problem._matrix is not None else problem.bodies_count
-    if label.shape != (wanted,):
-        raise ValueError(f"labels has shape {label.shape}: ({wanted},) is needed")
-    wrong = np.flatnonzero((label < 0) | (label >= max(wanted, 1)))
+def _checked(labels: Any, used: np.ndarray) -> np.ndarray:
+    """Return labels, 0 where they are not used; one for each entry of `used` is needed."""
+    label, count = index_array("labels", labels), len(used)
+    if label.shape != (count,):
+        raise ValueError(f"labels has shape {label.shape}: ({count},) is needed")
+    wrong = np.flatnonzero(used & ((label < 0) | (label >= count)))
     if len(wrong):
         raise ValueError(
-            f"labels[{wrong[0]}] is {label[wrong[0]]}: parts are numbered from 0 to "
-            f"{wanted - 1} at most"
+            f"labels[{wrong[0]}] is {label[wrong[0]]}: parts are numbered from 0 to {count - 1} "
+            f"at most"
         )
-    return label
+    return np.where(used, label, 0)
 
 
 # ---- the graph ----------------------------------------------------------------------------------
@@ -124,7 +128,7 @@ def _moving_pairs(problem: Problem) -> np.ndarray:
     core = problem._core
     pairs = [core.bodies(g) for g in range(len(problem._groups))]
     moving = [
-        core.inverse_mass(g).reshape(shape[0], -1).any(axis=1)
+        core.inverse_mass(g).reshape(shape).any(axis=tuple(range(1, len(shape))))
         for g, shape in enumerate(problem._bodies)
     ]
     bodies = np.concatenate([np.zeros((0, 2), np.int64), *pairs])

@@ -95,8 +95,8 @@ static int64_t add_set(const sets *s, int64_t set, cs_plan *plan, int64_t at)
     return at + count;
 }
 
-/* Whether a set shares a moving body with one of the stage `number`; then enters it there. `stage`
- * (vertices) tells where each was met last. */
+/* Whether the set of `block` shares a moving body with those of the stage `number`, and has to open
+ * the next one. `stage` (vertices) tells the stage that met a vertex last; the set is entered. */
 static int meets(const cs_graph *graph, int64_t block, int64_t *stage, int64_t number)
 {
     int64_t end[2];
@@ -108,8 +108,8 @@ static int meets(const cs_graph *graph, int64_t block, int64_t *stage, int64_t n
     return met;
 }
 
-/* Sets in their order; those in a row that share no moving body are one stage, in which then only
- * blocks of one set would see each other. */
+/* Sets in their order; those in a row that share no moving body are one stage: only blocks of the
+ * same set are kept from seeing each other there. */
 static cs_status plan_stages(const cs_graph *graph, const sets *s, cs_arena *scratch, cs_plan *plan,
                              cs_error *error)
 {

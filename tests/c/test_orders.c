@@ -324,6 +324,10 @@ static void slices_touch_their_neighbours(void)
     for (int p = 0; p < 8; p++)
         if (size[p] < least) least = size[p];
     CHECK(least * 8 > g.blocks * 3 / 4);
+    cs_arena arena = {0};
+    cs_schedule schedule = lay(problem, "partition", &options, &arena);
+    CHECK(schedule.stage[0].kind == CS_DISJOINT && schedule.stage[0].parts == 8);
+    cs_arena_clear(&arena);
     options.parts = 0;
     CHECK(cs_partition_labels(problem, &options, labels, &error) == CS_INVALID);
     cs_problem_destroy(problem);

@@ -165,6 +165,23 @@ def test_quality_of_a_partition():
     np.testing.assert_array_equal(quality.interiors, np.bincount(inside, minlength=4))
     wanted = [len({p for one in between for p in one - {q} if q in one}) for q in range(4)]
     np.testing.assert_array_equal(quality.neighbours, wanted)
+    other = labels.copy()
+    other[0] = -7  # body 0 cannot move
+    np.testing.assert_array_equal(
+        orders.partition_quality(case.problem, other).interiors, quality.interiors
+    )
+
+
+def test_quality_of_no_cut():
+    empty = cs.Problem(
+        np.zeros((0, 2, 1, 3)), np.zeros((0, 3)), np.zeros((0, 1)), bodies=np.zeros((0, 2), int)
+    )
+    quality = orders.partition_quality(empty, orders.labels(empty))
+    assert (quality.border, quality.edge_cut, quality.interiors.tolist()) == (0, 0, [])
+    box = cs.scenarios.box_stack(1)
+    quality = orders.partition_quality(box, [0])
+    assert (quality.border, quality.interiors.tolist()) == (0, [4])
+    assert quality.neighbours.tolist() == [0]
 
 
 def test_quality_for_a_given_matrix():
