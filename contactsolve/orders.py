@@ -6,20 +6,36 @@ An order is given to a solver by its name, or with options as an object of this 
 >>> solver = cs.Solver(cs.scenarios.ball_grid(4), order=cs.orders.colored(strategy="balanced"))
 >>> solver.info["stages"] == solver.info["colors"]
 True
+
+`describe` tells what an order makes of a problem, and `contactsolve.plots.order` draws it.
 """
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 
 from . import _core
 from ._arrays import index_array
+from ._schedule import Schedule, schedule_of
+from .problem import Problem
 
-__all__ = ["Order", "colored", "describe", "given", "names", "random", "ranges", "relaxed"]
+__all__ = [
+    "Order",
+    "Schedule",
+    "colored",
+    "describe",
+    "extreme",
+    "given",
+    "names",
+    "random",
+    "ranges",
+    "relaxed",
+    "subtasks",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +51,10 @@ class Order:
     unsafe_below: int = 0
     unsafe_simultaneous: bool = True
     unsafe_first: bool = False
+    weighted: bool = False
+    subtasks: int = 0
+    weighted_subtasks: bool = False
+    parallel: bool = False
 
     def options(self, seed: int, parts: int) -> tuple[Any, ...]:
         """Return the options as the C library takes them."""
@@ -48,6 +68,10 @@ class Order:
             self.unsafe_below,
             self.unsafe_simultaneous,
             self.unsafe_first,
+            self.weighted,
+            self.subtasks,
+            self.weighted_subtasks,
+            self.parallel,
         )
 
 
@@ -61,13 +85,58 @@ def given(permutation: Any) -> Order:
     return Order("given", permutation=index_array("order", permutation))
 
 
-def ranges() -> Order:
+def ranges(*, weighted: bool = False) -> Order:
     """S1's naive parallel Gauss-Seidel (section 7.1).
 
     The contacts are cut into contiguous ranges (the solver's option `parts`), which are swept at
     once, each seeing the others as before the sweep.
+
+    Parameters
+    ----------
+    weighted
+        Ranges of about equal numbers of blocks of A, not of contacts: what a visit costs with the
+        scheme ``"matrix"``. Contacts are added until N/p blocks are reached (S1 section 3.7.3), so
+        that no range has more than that and the blocks of one contact. Where one contact has more
+        than a range's share, there are fewer ranges.
     """
-    return Order("ranges")
+    return Order("ranges", weighted=bool(weighted))
+
+
+def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True) -> Order:
+    """An order whose stages are cut into finer or coarser tasks (S1 section 6.3).
+
+    Threads take tasks as they come. Simultaneous and independent stages, Jacobi's above all, are
+    cut into tasks of 512 contacts by default; here into `parts` × `count` tasks, fewer where a
+    stage has fewer contacts. Impulses are the same, bit for bit; ``merit``, a sum over tasks, may
+    differ in its last digits.
+
+    Parameters
+    ----------
+    order
+        A name, an object of this module, or a permutation.
+    count
+        Tasks for each of the solver's `parts`, S1's workers. S1 found 100 to do well, and not fewer
+        than 10.
+    weighted
+        Tasks of about equal numbers of blocks of A, as for `ranges`.
+    """
+    if index("count", count) < 1:
+        raise ValueError(f"count is {count}: at least 1 is needed")
+    return replace(chosen(order), subtasks=int(count), weighted_subtasks=bool(weighted))
+
+
+def extreme(order: Any = "natural") -> Order:
+    """An order whose simultaneous and independent stages have a task for each contact.
+
+    S1 section 6.1, the end of `subtasks`: every contact is fetched by itself, which costs more than
+    visiting it. The scheme ``"factorized"`` keeps half a kilobyte for each.
+
+    Parameters
+    ----------
+    order
+        A name, an object of this module, or a permutation.
+    """
+    return replace(chosen(order), subtasks=-1, weighted_subtasks=False)
 
 
 def colored(
@@ -76,6 +145,7 @@ def colored(
     colors: int | str = "degree",
     multiple_of_parts: bool = False,
     fixed_as_body: bool = False,
+    parallel: bool = False,
 ) -> Order:
     """Colour by colour, no two contacts of one sharing a moving body (S1 section 4.3).
 
@@ -92,8 +162,15 @@ def colored(
     fixed_as_body
         Let contacts with one immovable body of the problem conflict, as S1's ground does. The fixed
         world, −1, never does.
+    parallel
+        Find the colours in parallel, for large problems: the solver's `parts` contiguous ranges of
+        contacts are coloured at once, each knowing its own colours and the others' of the last
+        round; contacts in conflict with an earlier range are coloured anew, in at most `parts`
+        rounds (S1 section 4.3). The colours depend on `parts`, never on threads.
     """
-    return Order("colored", **_coloring(strategy, colors, multiple_of_parts, fixed_as_body))
+    return Order(
+        "colored", **_coloring(strategy, colors, multiple_of_parts, fixed_as_body, parallel)
+    )
 
 
 def relaxed(
@@ -105,6 +182,8 @@ def relaxed(
     colors: int | str = "degree",
     multiple_of_parts: bool = False,
     fixed_as_body: bool = False,
+    parallel: bool = False,
+    weighted: bool = False,
 ) -> Order:
     """Coloured, with small colours merged into one unsafe stage (S1 sections 4.3.1, 7.2.2).
 
@@ -117,8 +196,10 @@ def relaxed(
         (S1 section 7.2.3), or ``"ranges"``, cut into the solver's `parts` (section 7.2.2).
     first
         Run it first; by default it is last, where S1 found it to converge faster (section 7.4).
-    strategy, colors, multiple_of_parts, fixed_as_body
+    strategy, colors, multiple_of_parts, fixed_as_body, parallel
         As for `colored`.
+    weighted
+        With ``unsafe="ranges"``: cut as for `ranges`.
     """
     if unsafe not in ("simultaneous", "ranges"):
         raise ValueError(f"unsafe: {unsafe!r} is unknown; known: simultaneous, ranges")
@@ -129,11 +210,14 @@ def relaxed(
         unsafe_below=int(unsafe_below),
         unsafe_simultaneous=unsafe == "simultaneous",
         unsafe_first=bool(first),
-        **_coloring(strategy, colors, multiple_of_parts, fixed_as_body),
+        weighted=bool(weighted),
+        **_coloring(strategy, colors, multiple_of_parts, fixed_as_body, parallel),
     )
 
 
-def _coloring(strategy: str, colors: int | str, multiple: bool, fixed: bool) -> dict[str, Any]:
+def _coloring(
+    strategy: str, colors: int | str, multiple: bool, fixed: bool, parallel: bool
+) -> dict[str, Any]:
     if strategy not in ("greedy", "balanced"):
         raise ValueError(f"strategy: {strategy!r} is unknown; known: greedy, balanced")
     aims = {"degree": 0, "tentative": -1}
@@ -150,6 +234,7 @@ def _coloring(strategy: str, colors: int | str, multiple: bool, fixed: bool) -> 
         "colors": count,
         "multiple_of_parts": bool(multiple),
         "fixed_as_body": bool(fixed),
+        "parallel": bool(parallel),
     }
 
 
@@ -173,6 +258,49 @@ def names() -> list[str]:
     return [name for name, _ in _core.orders()]
 
 
-def describe() -> dict[str, str]:
-    """Return one line on each, by name."""
-    return dict(_core.orders())
+@overload
+def describe() -> dict[str, str]: ...
+@overload
+def describe(
+    problem: Problem,
+    order: Any = "auto",
+    *,
+    parts: int = 8,
+    rng: Any = None,
+    method: str = "auto",
+) -> Schedule: ...
+def describe(
+    problem: Problem | None = None,
+    order: Any = "auto",
+    *,
+    parts: int = 8,
+    rng: Any = None,
+    method: str = "auto",
+) -> dict[str, str] | Schedule:
+    """Return one line on each order, by name; or what one order makes of a problem.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`; without one, all orders are listed.
+    order, parts, rng, method
+        As for `Solver`. Nothing is packed or solved.
+
+    Returns
+    -------
+    dict or Schedule
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Solver` does for these options.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> cs.orders.describe(cs.scenarios.ball_grid(4), "colored")
+    Schedule(colored, 160 contacts, 6 independent stages of 8 to 40, 6 colors)
+    """
+    if problem is None:
+        return dict(_core.orders())
+    return schedule_of(problem, chosen(order), order, parts, rng, method)

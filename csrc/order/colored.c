@@ -18,11 +18,9 @@ static int64_t add_safe(const cs_order_options *options, const cs_coloring *colo
 static int64_t add_unsafe(const cs_order_options *options, const cs_coloring *coloring,
                           const int64_t *sorted, const int64_t *start, cs_plan *plan, int64_t at)
 {
-    int64_t first = at;
     for (int64_t c = 0; c < coloring->colors; c++)
         if (coloring->size[c] < options->unsafe_below)
             at = cs_plan_color(coloring, c, sorted, start, plan, at);
-    if (!options->unsafe_simultaneous) cs_plan_cut(plan, first, at, options->parts);
     cs_plan_close(plan, options->unsafe_simultaneous ? CS_SIMULTANEOUS : CS_CONCURRENT, at);
     return at;
 }
@@ -37,10 +35,13 @@ static cs_status plan_colored(const cs_problem *problem, const cs_order_options 
     if (cs_sort_colors(problem, &coloring, scratch, &sorted, &start))
         return cs_fail(error, CS_NO_MEMORY, "out of memory for the colours");
     plan->colors = (int)coloring.colors;
-    if (options->unsafe_first) at = add_unsafe(options, &coloring, sorted, start, plan, at);
-    at = add_safe(options, &coloring, sorted, start, plan, at);
-    if (!options->unsafe_first) at = add_unsafe(options, &coloring, sorted, start, plan, at);
-    return CS_OK;
+    plan->color_size = coloring.size;
+    plan->rounds = coloring.rounds;
+    if (!options->unsafe_first) at = add_safe(options, &coloring, sorted, start, plan, at);
+    int64_t unsafe = at, end = add_unsafe(options, &coloring, sorted, start, plan, at);
+    if (options->unsafe_first) add_safe(options, &coloring, sorted, start, plan, end);
+    if (options->unsafe_simultaneous) return CS_OK;
+    return cs_plan_cut_parts(problem, options, scratch, plan, unsafe, end, error);
 }
 
 const cs_order cs_order_colored = {

@@ -1,0 +1,115 @@
+/* _core.ordering: what an order makes of a problem, without a solver. */
+#include "python/core.h"
+
+#include <string.h>
+
+int read_order_options(PyObject *tuple, cs_order_options *options)
+{
+    unsigned long long seed;
+    long long colors, unsafe_below, subtasks;
+    if (!PyArg_ParseTuple(tuple, "KippLpLpppLpp:order_options", &seed, &options->parts,
+                          &options->fixed_as_body, &options->balanced, &colors,
+                          &options->multiple_of_parts, &unsafe_below, &options->unsafe_simultaneous,
+                          &options->unsafe_first, &options->weighted_parts, &subtasks,
+                          &options->weighted_subtasks, &options->parallel))
+        return -1;
+    options->seed = seed;
+    options->colors = colors;
+    options->unsafe_below = unsafe_below;
+    options->subtasks = subtasks;
+    return 0;
+}
+
+PyArrayObject *permutation_array(PyObject *value, const cs_problem *problem)
+{
+    PyArrayObject *permutation = int64_array(value, "order");
+    if (!permutation) return NULL;
+    int64_t blocks = cs_problem_blocks(problem);
+    if (PyArray_NDIM(permutation) == 1 && PyArray_SIZE(permutation) == blocks) return permutation;
+    PyErr_Format(PyExc_ValueError, "order has %zd entries; the problem has %lld contacts",
+                 (Py_ssize_t)PyArray_SIZE(permutation), (long long)blocks);
+    Py_DECREF(permutation);
+    return NULL;
+}
+
+static PyObject *new_array(const void *values, int64_t count, int type, size_t size)
+{
+    npy_intp length = (npy_intp)count;
+    PyObject *array = PyArray_SimpleNew(1, &length, type);
+    if (array && count) memcpy(PyArray_DATA((PyArrayObject *)array), values, size * (size_t)count);
+    return array;
+}
+
+static PyObject *integers(const int64_t *values, int64_t count)
+{
+    return new_array(values, count, NPY_INT64, sizeof(int64_t));
+}
+
+/* "N" takes the new arrays over, and fails where one is NULL. */
+static PyObject *answer(const cs_ordering_info *info)
+{
+    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:L}", "method", info->method, "order",
+                         info->order, "visit", integers(info->visit, info->blocks), "part_start",
+                         integers(info->part_start, info->parts + 1), "stage_start",
+                         integers(info->stage_start, info->stages + 1), "kind",
+                         new_array(info->kind, info->stages, NPY_UINT8, 1), "row_blocks",
+                         integers(info->row_blocks, info->blocks), "color_size",
+                         integers(info->color_size, info->colors), "rounds",
+                         (long long)info->rounds);
+}
+
+static PyObject *describe(problem_object *owner, const char *method, const char *order,
+                          const cs_order_options *options)
+{
+    cs_ordering *ordering = NULL;
+    cs_ordering_info info;
+    cs_error error = {0};
+    cs_status status;
+    if (problem_begin(owner) < 0) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_ordering_create(&ordering, owner->problem, method, order, options, &error);
+    Py_END_ALLOW_THREADS
+    problem_end(owner);
+    if (status) {
+        raise_error(&error);
+        return NULL;
+    }
+    cs_ordering_describe(ordering, &info);
+    PyObject *dictionary = answer(&info);
+    cs_ordering_destroy(ordering);
+    return dictionary;
+}
+
+PyObject *core_ordering(PyObject *module, PyObject *args)
+{
+    core_state *state = PyModule_GetState(module);
+    PyObject *owner, *permutation_value, *tuple;
+    PyArrayObject *permutation = NULL;
+    const char *method, *order;
+    cs_order_options options = {0};
+    if (!PyArg_ParseTuple(args, "O!ssOO!:ordering", state->problem_type, &owner, &method, &order,
+                          &permutation_value, &PyTuple_Type, &tuple))
+        return NULL;
+    if (read_order_options(tuple, &options) < 0) return NULL;
+    if (permutation_value != Py_None) {
+        permutation = permutation_array(permutation_value, ((problem_object *)owner)->problem);
+        if (!permutation) return NULL;
+        options.permutation = PyArray_DATA(permutation);
+    }
+    PyObject *dictionary = describe((problem_object *)owner, method, order, &options);
+    Py_XDECREF(permutation);
+    return dictionary;
+}
+
+PyObject *core_stage_kinds(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    const char *name;
+    for (int i = 0; list && (name = cs_stage_kind_name(i)); i++) {
+        PyObject *text = PyUnicode_FromString(name);
+        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
