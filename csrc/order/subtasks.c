@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "order/schedule.h"
 
+#include <math.h>
 #include <string.h>
 
 /* S1 section 3.7.3: contacts are added until their blocks reach N / p. The sum goes on from part to
@@ -21,10 +22,10 @@ void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t par
         return;
     }
     for (int64_t i = first; i < end; i++) {
-        double quotas = sum / total * (double)parts;
-        if (quotas >= share && share < (double)parts) {
+        double done = sum * (double)parts; /* whole numbers, so that the cuts are exact */
+        if (done >= share * total && share < (double)parts) {
             plan->cut[i] = 1;
-            share = (double)((int64_t)quotas + 1);
+            share = floor(done / total) + 1;
         }
         sum += (double)weight[plan->block[i]];
     }
