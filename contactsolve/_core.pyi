@@ -89,6 +89,7 @@ def ordering(
     order: str,
     permutation: np.ndarray | None,
     order_options: tuple[Any, ...],
+    threads: int,
     /,
 ) -> dict[str, Any]: ...
 def stage_kinds() -> list[str]: ...

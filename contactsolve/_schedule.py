@@ -58,6 +58,8 @@ class Schedule:
     fill
         By the lanes of a vector, 4 and 8: the share of full lanes when the parts of independent
         stages are packed, each group of contacts by itself. NaN without such stages.
+    seconds
+        That finding the order took.
     """
 
     order: str
@@ -74,6 +76,7 @@ class Schedule:
     balance: np.ndarray
     balance_blocks: np.ndarray
     fill: dict[int, float]
+    seconds: float
 
     @property
     def contacts(self) -> int:
@@ -174,7 +177,7 @@ def _stages(schedule: Schedule) -> str:
 
 
 def schedule_of(
-    problem: Any, order: Order, given: Any, parts: Any, rng: Any, method: Any
+    problem: Any, order: Order, given: Any, parts: Any, rng: Any, method: Any, threads: Any
 ) -> Schedule:
     """Return what an order makes of a problem; `given` is the order as the caller gave it."""
     if not isinstance(problem, Problem):
@@ -185,10 +188,15 @@ def schedule_of(
     seed = seed_of(rng) if order.name == "random" else 0
     try:
         found = _core.ordering(
-            problem._core, method, order.name, permutation, order.options(seed, parts)
+            problem._core,
+            method,
+            order.name,
+            permutation,
+            order.options(seed, parts),
+            0 if threads is None else threads,
         )
     except (TypeError, ValueError, OverflowError) as error:
-        options = {"order": given, "parts": parts, "method": method}
+        options = {"order": given, "parts": parts, "method": method, "threads": threads}
         raise explain({n: v for n, v in options.items() if n in KINDS}, error) from None
     return _schedule(problem, found)
 
@@ -219,6 +227,7 @@ def _schedule(problem: Problem, found: dict[str, Any]) -> Schedule:
         balance=_balance(part_sizes, stage_start),
         balance_blocks=_balance(part_blocks, stage_start),
         fill=_fill(problem, visits[independent], part_of_visit[independent]),
+        seconds=found["seconds"],
     )
 
 

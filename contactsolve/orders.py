@@ -268,6 +268,7 @@ def describe(
     parts: int = 8,
     rng: Any = None,
     method: str = "auto",
+    threads: int | None = None,
 ) -> Schedule: ...
 def describe(
     problem: Problem | None = None,
@@ -276,6 +277,7 @@ def describe(
     parts: int = 8,
     rng: Any = None,
     method: str = "auto",
+    threads: int | None = None,
 ) -> dict[str, str] | Schedule:
     """Return one line on each order, by name; or what one order makes of a problem.
 
@@ -285,6 +287,8 @@ def describe(
         A `Problem`; without one, all orders are listed.
     order, parts, rng, method
         As for `Solver`. Nothing is packed or solved.
+    threads
+        For ``colored(parallel=True)``; None for as many as pay. Only ``seconds`` depends on it.
 
     Returns
     -------
@@ -303,4 +307,4 @@ def describe(
     """
     if problem is None:
         return dict(_core.orders())
-    return schedule_of(problem, chosen(order), order, parts, rng, method)
+    return schedule_of(problem, chosen(order), order, parts, rng, method, threads)

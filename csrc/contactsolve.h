@@ -256,6 +256,7 @@ typedef struct cs_ordering_info {
     int64_t colors;             /* that the order found; 0 when it does not colour */
     const int64_t *color_size;  /* (colors): blocks of each, before small ones are merged */
     int64_t rounds;             /* that the colouring took; 0 when there is none */
+    double seconds;             /* that finding the order took */
 } cs_ordering_info;
 
 /* What a solver with these options would do: `method` and `order` are names, or "auto". Fails for

@@ -52,7 +52,7 @@ int read_order_options(PyObject *tuple, cs_order_options *options);
 /* `value` as a permutation, as far as its length goes; a new reference, or NULL with an error set. */
 PyArrayObject *permutation_array(PyObject *value, const cs_problem *problem);
 
-/* ordering(problem, method, order, permutation, order_options) -> a dict of what an order makes of a
+/* ordering(problem, method, order, permutation, order_options, threads) -> a dict of what an order makes of a
  * problem; stage_kinds() -> the names of the kinds of stages */
 PyObject *core_ordering(PyObject *module, PyObject *args);
 PyObject *core_stage_kinds(PyObject *module, PyObject *unused);

@@ -130,7 +130,8 @@ static PyMethodDef core_functions[] = {
      "inspect(problem, impulses, xi, parameters, largest_b, tolerance)\n--\n\nWhat each block "
      "does."},
     {"ordering", core_ordering, METH_VARARGS,
-     "ordering(problem, method, order, permutation, order_options)\n--\n\nWhat an order makes of "
+     "ordering(problem, method, order, permutation, order_options, threads)\n--\n\nWhat an order "
+     "makes of "
      "a problem, as a dict."},
     {"stage_kinds", core_stage_kinds, METH_NOARGS,
      "stage_kinds()\n--\n\nNames of the kinds of stages, by number."},

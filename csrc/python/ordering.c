@@ -48,14 +48,14 @@ static PyObject *integers(const int64_t *values, int64_t count)
 /* "N" takes the new arrays over, and fails where one is NULL. */
 static PyObject *answer(const cs_ordering_info *info)
 {
-    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:L}", "method", info->method, "order",
-                         info->order, "visit", integers(info->visit, info->blocks), "part_start",
-                         integers(info->part_start, info->parts + 1), "stage_start",
+    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:L,s:d}", "method", info->method,
+                         "order", info->order, "visit", integers(info->visit, info->blocks),
+                         "part_start", integers(info->part_start, info->parts + 1), "stage_start",
                          integers(info->stage_start, info->stages + 1), "kind",
                          new_array(info->kind, info->stages, NPY_UINT8, 1), "row_blocks",
                          integers(info->row_blocks, info->blocks), "color_size",
                          integers(info->color_size, info->colors), "rounds",
-                         (long long)info->rounds);
+                         (long long)info->rounds, "seconds", info->seconds);
 }
 
 static PyObject *describe(problem_object *owner, const char *method, const char *order,
@@ -87,10 +87,12 @@ PyObject *core_ordering(PyObject *module, PyObject *args)
     PyArrayObject *permutation = NULL;
     const char *method, *order;
     cs_order_options options = {0};
-    if (!PyArg_ParseTuple(args, "O!ssOO!:ordering", state->problem_type, &owner, &method, &order,
-                          &permutation_value, &PyTuple_Type, &tuple))
+    int threads;
+    if (!PyArg_ParseTuple(args, "O!ssOO!i:ordering", state->problem_type, &owner, &method, &order,
+                          &permutation_value, &PyTuple_Type, &tuple, &threads))
         return NULL;
     if (read_order_options(tuple, &options) < 0) return NULL;
+    options.threads = threads;
     if (permutation_value != Py_None) {
         permutation = permutation_array(permutation_value, ((problem_object *)owner)->problem);
         if (!permutation) return NULL;

@@ -1,5 +1,6 @@
 /* An order applied to a problem, for looking at: planned and laid out as a solver does it, with
  * nothing packed. */
+#include "core/clock.h"
 #include "core/error.h"
 #include "solver/method.h"
 
@@ -74,8 +75,10 @@ static cs_status fill(cs_ordering *ordering, const cs_problem *problem, const ch
         return cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
     cs_status status = cs_choose_method(method_name, &method, error);
     if (!status) status = cs_choose_order(order_name, options, &order, error);
+    double start = cs_clock();
     if (!status)
         status = cs_plan_make(problem, order, cs_is_flat(method), options, scratch, &plan, error);
+    info->seconds = cs_clock() - start;
     if (!status) status = cs_schedule_lay(problem, plan, scratch, &schedule, error);
     if (!status) status = copy_stages(&schedule, &ordering->arena, info, error);
     if (!status) status = copy_plan(problem, plan, &ordering->arena, info, error);

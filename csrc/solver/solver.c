@@ -121,7 +121,8 @@ cs_status cs_choose_order(const char *name, const cs_order_options *options, con
     if (is_auto(name)) name = options->permutation ? "given" : "natural";
     *order = cs_order_find(name);
     if (!*order) return unknown_name("order", name, 1, cs_order_name, error);
-    return at_least("parts", options->parts, 1, error);
+    cs_status status = at_least("parts", options->parts, 1, error);
+    return status ? status : at_least("threads", options->threads, 0, error);
 }
 
 /* Replaces the caller's word by ours of the same letters, which lives as long as the library.

@@ -208,6 +208,12 @@ def test_threads_do_not_change_a_colour(strategy):
         cs.Solver(problem, threads=threads, **options).solve(b=b) for threads in (1, 2, 3, 8)
     ]
     assert results[0].info["rounds"] > 1
+    found = [
+        orders.describe(problem, options["order"], parts=6, threads=threads).stage
+        for threads in (1, 2, 3, 8)
+    ]
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
     for other in results[1:]:
         np.testing.assert_array_equal(results[0].impulses, other.impulses)
 

@@ -178,6 +178,8 @@ def test_without_a_problem_all_orders_are_listed():
         ({"method": "newton"}, ValueError, "method: 'newton' is unknown; known: auto, "),
         ({"method": 3}, TypeError, "method is 3: a name is needed"),
         ({"order": "ranges", "parts": 0}, ValueError, "parts is 0: it must be at least 1"),
+        ({"threads": -1}, ValueError, "threads is -1: it must be at least 0"),
+        ({"threads": "two"}, TypeError, "threads is 'two': an integer is needed"),
         ({"parts": 2.5}, TypeError, "parts is 2.5: an integer is needed"),
         ({"order": "given"}, ValueError, "order='given' needs a permutation"),
         ({"order": [0, 1, 1, 2, 3, 4, 5, 6, 7]}, ValueError, r"order\[2\] is 1, as order\[1\] is"),
