@@ -6,30 +6,33 @@ An order is given to a solver by its name, or with options as an object of this 
 >>> solver = cs.Solver(cs.scenarios.ball_grid(4), order=cs.orders.colored(strategy="balanced"))
 >>> solver.info["stages"] == solver.info["colors"]
 True
+
+`describe` tells what an order makes of a problem, and `contactsolve.plots.order` draws it.
 """
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, overload
 
 import numpy as np
 
 from . import _core
 from ._arrays import index_array
 from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
-
-if TYPE_CHECKING:
-    from .problem import Problem
+from ._schedule import Schedule, schedule_of
+from .problem import Problem
 
 __all__ = [
     "Order",
     "PartitionQuality",
+    "Schedule",
     "cache",
     "colored",
     "contact_sets",
     "describe",
+    "extreme",
     "given",
     "labels",
     "names",
@@ -38,12 +41,13 @@ __all__ = [
     "random",
     "ranges",
     "relaxed",
+    "subtasks",
 ]
 
 _BORDERS = ("colored", "sequential", "checkerboard")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Order:
     """An order with its options; made by the functions of this module."""
 
@@ -64,6 +68,10 @@ class Order:
     no_domains: bool = False
     sets_simultaneous: bool = False
     sets_colored: bool = False
+    weighted: bool = False
+    subtasks: int = 0
+    weighted_subtasks: bool = False
+    parallel: bool = False
 
     def options(self, problem: Problem, seed: int, parts: int) -> tuple[Any, ...]:
         """Return the options for a problem as the C library takes them."""
@@ -86,6 +94,10 @@ class Order:
             self.no_domains,
             self.sets_simultaneous,
             self.sets_colored,
+            self.weighted,
+            self.subtasks,
+            self.weighted_subtasks,
+            self.parallel,
         )
 
     def _labels(self, problem: Problem, parts: int) -> np.ndarray | None:
@@ -95,6 +107,17 @@ class Order:
         if self.labels in ("slices", "natural"):
             return None
         return labels(problem, self.labels, index("parts", parts))
+
+    def __repr__(self) -> str:
+        """The name and what is not as by default."""
+        words = [self.name]
+        for field in fields(self)[1:]:
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                words.append(f"{field.name}=<array {value.shape}>")
+            elif value != field.default:
+                words.append(f"{field.name}={value!r}")
+        return f"Order({', '.join(words)})"
 
 
 def random() -> Order:
@@ -107,13 +130,58 @@ def given(permutation: Any) -> Order:
     return Order("given", permutation=index_array("order", permutation))
 
 
-def ranges() -> Order:
+def ranges(*, weighted: bool = False) -> Order:
     """S1's naive parallel Gauss-Seidel (section 7.1).
 
     The contacts are cut into contiguous ranges (the solver's option `parts`), which are swept at
     once, each seeing the others as before the sweep.
+
+    Parameters
+    ----------
+    weighted
+        Ranges of about equal numbers of blocks of A, not of contacts: what a visit costs with the
+        scheme ``"matrix"``. Contacts are added until N/p blocks are reached (S1 section 3.7.3), so
+        that no range has more than that and the blocks of one contact. Where one contact has more
+        than a range's share, there are fewer ranges.
     """
-    return Order("ranges")
+    return Order("ranges", weighted=bool(weighted))
+
+
+def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True) -> Order:
+    """An order whose stages are cut into finer or coarser tasks (S1 section 6.3).
+
+    Threads take tasks as they come. Simultaneous and independent stages, Jacobi's above all, are
+    cut into tasks of 512 contacts by default; here into `parts` × `count` tasks, fewer where a
+    stage has fewer contacts. Impulses are the same, bit for bit; ``merit``, a sum over tasks, may
+    differ in its last digits.
+
+    Parameters
+    ----------
+    order
+        A name, an object of this module, or a permutation.
+    count
+        Tasks for each of the solver's `parts`, S1's workers. S1 found 100 to do well, and not fewer
+        than 10.
+    weighted
+        Tasks of about equal numbers of blocks of A, as for `ranges`.
+    """
+    if index("count", count) < 1:
+        raise ValueError(f"count is {count}: at least 1 is needed")
+    return replace(chosen(order), subtasks=int(count), weighted_subtasks=bool(weighted))
+
+
+def extreme(order: Any = "natural") -> Order:
+    """An order whose simultaneous and independent stages have a task for each contact.
+
+    S1 section 6.1, the end of `subtasks`: every contact is fetched by itself, which costs more than
+    visiting it. The scheme ``"factorized"`` keeps half a kilobyte for each.
+
+    Parameters
+    ----------
+    order
+        A name, an object of this module, or a permutation.
+    """
+    return replace(chosen(order), subtasks=-1, weighted_subtasks=False)
 
 
 def colored(
@@ -122,6 +190,7 @@ def colored(
     colors: int | str = "degree",
     multiple_of_parts: bool = False,
     fixed_as_body: bool = False,
+    parallel: bool = False,
 ) -> Order:
     """Colour by colour, no two contacts of one sharing a moving body (S1 section 4.3).
 
@@ -138,8 +207,15 @@ def colored(
     fixed_as_body
         Let contacts with one immovable body of the problem conflict, as S1's ground does. The fixed
         world, −1, never does.
+    parallel
+        Find the colours in parallel, for large problems: the solver's `parts` contiguous ranges of
+        contacts are coloured at once, each knowing its own colours and the others' of the last
+        round; contacts in conflict with an earlier range are coloured anew, in at most `parts`
+        rounds (S1 section 4.3). The colours depend on `parts`, never on threads.
     """
-    return Order("colored", **_coloring(strategy, colors, multiple_of_parts, fixed_as_body))
+    return Order(
+        "colored", **_coloring(strategy, colors, multiple_of_parts, fixed_as_body, parallel)
+    )
 
 
 def relaxed(
@@ -151,6 +227,8 @@ def relaxed(
     colors: int | str = "degree",
     multiple_of_parts: bool = False,
     fixed_as_body: bool = False,
+    parallel: bool = False,
+    weighted: bool = False,
 ) -> Order:
     """Coloured, with small colours merged into one unsafe stage (S1 sections 4.3.1, 7.2.2).
 
@@ -166,8 +244,10 @@ def relaxed(
         about equal size, which is Gauss-Seidel again.
     first
         Run it first; by default it is last, where S1 found it to converge faster (section 7.4).
-    strategy, colors, multiple_of_parts, fixed_as_body
+    strategy, colors, multiple_of_parts, fixed_as_body, parallel
         As for `colored`.
+    weighted
+        With ``unsafe="ranges"``: cut as for `ranges`.
     """
     _known("unsafe", unsafe, ("simultaneous", "ranges", "groups"))
     if index("unsafe_below", unsafe_below) < 0:
@@ -178,7 +258,8 @@ def relaxed(
         unsafe_simultaneous=unsafe == "simultaneous",
         unsafe_first=bool(first),
         unsafe_groups=unsafe == "groups",
-        **_coloring(strategy, colors, multiple_of_parts, fixed_as_body),
+        weighted=bool(weighted),
+        **_coloring(strategy, colors, multiple_of_parts, fixed_as_body, parallel),
     )
 
 
@@ -277,7 +358,9 @@ def _known(name: str, value: Any, known: tuple[str, ...]) -> None:
         raise ValueError(f"{name}: {value!r} is unknown; known: {', '.join(known)}")
 
 
-def _coloring(strategy: str, colors: int | str, multiple: bool, fixed: bool) -> dict[str, Any]:
+def _coloring(
+    strategy: str, colors: int | str, multiple: bool, fixed: bool, parallel: bool
+) -> dict[str, Any]:
     _known("strategy", strategy, ("greedy", "balanced"))
     aims = {"degree": 0, "tentative": -1}
     if isinstance(colors, str):
@@ -293,6 +376,7 @@ def _coloring(strategy: str, colors: int | str, multiple: bool, fixed: bool) -> 
         "colors": count,
         "multiple_of_parts": bool(multiple),
         "fixed_as_body": bool(fixed),
+        "parallel": bool(parallel),
     }
 
 
@@ -316,6 +400,53 @@ def names() -> list[str]:
     return [name for name, _ in _core.orders()]
 
 
-def describe() -> dict[str, str]:
-    """Return one line on each, by name."""
-    return dict(_core.orders())
+@overload
+def describe() -> dict[str, str]: ...
+@overload
+def describe(
+    problem: Problem,
+    order: Any = "auto",
+    *,
+    parts: int = 8,
+    rng: Any = None,
+    method: str = "auto",
+    threads: int | None = None,
+) -> Schedule: ...
+def describe(
+    problem: Problem | None = None,
+    order: Any = "auto",
+    *,
+    parts: int = 8,
+    rng: Any = None,
+    method: str = "auto",
+    threads: int | None = None,
+) -> dict[str, str] | Schedule:
+    """Return one line on each order, by name; or what one order makes of a problem.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`; without one, all orders are listed.
+    order, parts, rng, method
+        As for `Solver`. Nothing is packed or solved.
+    threads
+        For ``colored(parallel=True)``; None for as many as pay. Only ``seconds`` depends on it.
+
+    Returns
+    -------
+    dict or Schedule
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Solver` does for these options.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> cs.orders.describe(cs.scenarios.ball_grid(4), "colored")
+    Schedule(colored, 160 contacts, 6 independent stages of 8 to 40, 6 colors)
+    """
+    if problem is None:
+        return dict(_core.orders())
+    return schedule_of(problem, chosen(order), order, parts, rng, method, threads)

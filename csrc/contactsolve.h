@@ -151,6 +151,12 @@ typedef struct cs_order_options {
     int no_domains;        /* cache: chunk after chunk on all threads, not each part its own */
     int sets_simultaneous; /* contact_sets: the blocks of a set do not see each other */
     int sets_colored;      /* contact_sets: sets that share no moving body at once, in colours */
+    int weighted_parts;    /* concurrent parts have about equal numbers of blocks of A */
+    int64_t subtasks; /* that a part's share of a simultaneous or independent stage is cut into; 0:
+                       * tasks of 512 blocks, -1: of one */
+    int weighted_subtasks; /* which have about equal numbers of blocks of A */
+    int parallel;          /* colored: `parts` ranges are coloured at once, in rounds */
+    int threads;           /* for that; 0: as many as pay. No result depends on it */
 } cs_order_options;
 
 typedef struct cs_options {
@@ -235,6 +241,7 @@ typedef struct cs_solver_info {
     const char *method, *scheme, *order, *local, *dtype;
     int threads, columns;
     int64_t stages, colors; /* of the order; no colours: 0 */
+    int64_t rounds;         /* that the colouring took; none: 0 */
     const char *column[CS_MAX_COLUMNS + 2];
     int64_t matrix_blocks;    /* of A, when the scheme holds it */
     int64_t immovable_blocks; /* contacts that no impulse can change */
@@ -259,6 +266,39 @@ CS_PUBLIC cs_status cs_solver_solve(cs_solver *solver, const double *initial, co
                                     cs_result *result, cs_error *error);
 CS_PUBLIC void cs_solver_describe(const cs_solver *solver, cs_solver_info *info);
 CS_PUBLIC void cs_solver_destroy(cs_solver *solver);
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* An order applied to a problem, without a solver: who sees whose values. */
+typedef struct cs_ordering cs_ordering;
+
+/* Sizes, and arrays that live as long as the ordering. The visits are cut into parts and the parts
+ * into stages: part p holds the visits from part_start[p] to part_start[p + 1], stage s the parts
+ * from stage_start[s] to stage_start[s + 1]. */
+typedef struct cs_ordering_info {
+    const char *method, *order;
+    int64_t blocks, stages, parts;
+    const int64_t *visit;       /* (blocks): the blocks as visited */
+    const int64_t *part_start;  /* (parts + 1) into visit */
+    const int64_t *stage_start; /* (stages + 1) into the parts */
+    const unsigned char *kind;  /* (stages): a number for cs_stage_kind_name */
+    const int64_t *row_blocks;  /* (blocks): non-zero blocks in the row of A, S1 Corollary 3.2 */
+    int64_t colors;             /* that the order found; 0 when it does not colour */
+    const int64_t *color_size;  /* (colors): blocks of each, before small ones are merged */
+    int64_t rounds;             /* that the colouring took; 0 when there is none */
+    double seconds;             /* that finding the order took */
+} cs_ordering_info;
+
+/* What a solver with these options would do: `method` and `order` are names, or "auto". Fails for
+ * unknown names, fewer parts than 1 and wrong permutations. The ordering may outlive the problem. */
+CS_PUBLIC cs_status cs_ordering_create(cs_ordering **ordering, const cs_problem *problem,
+                                       const char *method, const char *order,
+                                       const cs_order_options *options, cs_error *error);
+CS_PUBLIC void cs_ordering_describe(const cs_ordering *ordering, cs_ordering_info *info);
+CS_PUBLIC void cs_ordering_destroy(cs_ordering *ordering);
+
+/* The i-th kind of stage, NULL past the end. */
+CS_PUBLIC const char *cs_stage_kind_name(int i);
 
 /* ---- judging --------------------------------------------------------------------------------- */
 

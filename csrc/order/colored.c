@@ -31,9 +31,9 @@ static cs_status close_unsafe(const cs_problem *problem, const cs_order_options 
         if (status) return status;
         kind = CS_DISJOINT;
     }
-    if (kind == CS_CONCURRENT) cs_plan_cut(plan, first, end, options->parts);
     cs_plan_close(plan, kind, end);
-    return CS_OK;
+    if (kind != CS_CONCURRENT) return CS_OK;
+    return cs_plan_cut_parts(problem, options, scratch, plan, first, end, error);
 }
 
 static cs_status add_unsafe(const cs_problem *problem, const cs_order_options *options,
@@ -58,6 +58,8 @@ static cs_status plan_colored(const cs_problem *problem, const cs_order_options 
     if (cs_sort_colors(problem, &coloring, scratch, &sorted, &start))
         return cs_fail(error, CS_NO_MEMORY, "out of memory for the colours");
     plan->colors = (int)coloring.colors;
+    plan->color_size = coloring.size;
+    plan->rounds = coloring.rounds;
     if (options->unsafe_first)
         status = add_unsafe(problem, options, &coloring, sorted, start, scratch, plan, &at, error);
     if (status) return status;

@@ -1,7 +1,7 @@
 #include "order/graph.h"
 
 #include "core/error.h"
-#include "order/coloring.h"
+#include "order/conflicts.h"
 
 cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph *graph,
                          cs_error *error)

@@ -39,8 +39,8 @@ typedef struct cs_range {
 } cs_range;
 
 /* A stage is worked off in parts: at once where its kind allows it. Simultaneous and independent
- * stages are cut into parts of at most CS_CHUNK blocks, whatever the number of threads, so that
- * sums over parts, in order, do not depend on it. */
+ * stages are cut into parts of at most CS_CHUNK blocks, or as order/subtasks.c does, whatever the
+ * number of threads, so that sums over parts, in order, do not depend on it. */
 enum { CS_CHUNK = 512 };
 
 typedef struct cs_stage {
@@ -58,6 +58,7 @@ typedef struct cs_schedule {
     int64_t *visit[CS_MAX_GROUPS]; /* (group's count): blocks of the group, as visited */
     int natural;                   /* every group is visited in its own order */
     int colors;                    /* that the order found; 0 when it does not colour */
+    int64_t rounds;                /* that the colouring took */
 } cs_schedule;
 
 typedef struct cs_plan {
@@ -66,7 +67,10 @@ typedef struct cs_plan {
     int64_t *start;      /* (stages + 1) into block */
     cs_stage_kind *kind; /* (stages) */
     unsigned char *cut;  /* (blocks): a concurrent or disjoint part begins here */
+    int divided;         /* cuts hold for simultaneous and independent stages, too */
     int colors;
+    const int64_t *color_size; /* (colors), of the order's scratch */
+    int64_t rounds;            /* that the colouring took */
 } cs_plan;
 
 typedef struct cs_order {
@@ -91,6 +95,25 @@ void cs_plan_flatten(cs_plan *plan, int64_t blocks);
 /* Begins a part of a concurrent or disjoint stage at each of `parts` near-equal cuts of the visits from
  * `first` to `end`. */
 void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts);
+
+/* The same with near-equal sums of `weight` (blocks of the problem); no part is empty, so that there
+ * may be fewer.  S1 section 3.7.3 */
+void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t parts,
+                          const int64_t *weight);
+
+/* Cuts the visits from `first` to `end` into options->parts parts, weighted if so asked. */
+cs_status cs_plan_cut_parts(const cs_problem *problem, const cs_order_options *options,
+                            cs_arena *scratch, cs_plan *plan, int64_t first, int64_t end,
+                            cs_error *error);
+
+/* Cuts simultaneous and independent stages into subtasks, where the options ask for them. */
+cs_status cs_plan_divide(const cs_problem *problem, const cs_order_options *options,
+                         cs_arena *scratch, cs_plan *plan, cs_error *error);
+
+/* A whole plan: the order's, as one simultaneous stage if `flat`, and divided. */
+cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int flat,
+                       const cs_order_options *options, cs_arena *scratch, cs_plan **plan,
+                       cs_error *error);
 
 /* Lays a plan out by groups. */
 cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_arena *arena,

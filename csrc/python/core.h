@@ -44,6 +44,19 @@ void raise_error(const cs_error *error);
 PyArrayObject *double_array(PyObject *value, const char *name);
 PyArrayObject *int64_array(PyObject *value, const char *name);
 
+/* What an order takes: the tuple of contactsolve.orders.Order.options. `labels` becomes a new
+ * reference, or stays NULL. -1 with an error set. */
+int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_options *options,
+                       PyArrayObject **labels);
+
+/* `value` as a permutation, as far as its length goes; a new reference, or NULL with an error set. */
+PyArrayObject *permutation_array(PyObject *value, const cs_problem *problem);
+
+/* ordering(problem, method, order, permutation, order_options, threads) -> a dict of what an order
+ * makes of a problem; stage_kinds() -> the names of the kinds of stages */
+PyObject *core_ordering(PyObject *module, PyObject *args);
+PyObject *core_stage_kinds(PyObject *module, PyObject *unused);
+
 /* inspect(problem, impulses, xi, parameters, largest_b, tolerance) -> (activity (rows), natural map,
  * scaled natural map, infeasibility (blocks each)) */
 PyObject *core_inspect(PyObject *module, PyObject *args);

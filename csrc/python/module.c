@@ -110,9 +110,10 @@ static PyObject *core_build(PyObject *m, PyObject *unused)
 #else
     const char *family = "gcc";
 #endif
-    return Py_BuildValue("{s:s,s:l,s:i,s:s,s:s,s:s}", "version", CONTACTSOLVE_VERSION, "openmp",
-                         openmp, "threads", cs_threads_available(), "compiler", compiler,
-                         "compiler_family", family, "instructions", "baseline");
+    return Py_BuildValue("{s:s,s:l,s:s,s:i,s:s,s:s,s:s}", "version", CONTACTSOLVE_VERSION, "openmp",
+                         openmp, "threading", cs_threads_kind(), "threads", cs_threads_available(),
+                         "compiler", compiler, "compiler_family", family, "instructions",
+                         "baseline");
 }
 
 static PyMethodDef core_functions[] = {
@@ -130,6 +131,12 @@ static PyMethodDef core_functions[] = {
      "does."},
     {"partition_labels", core_partition_labels, METH_VARARGS,
      "partition_labels(problem, ranges_of_bodies, parts)\n--\n\nThe part of each body."},
+    {"ordering", core_ordering, METH_VARARGS,
+     "ordering(problem, method, order, permutation, order_options, threads)\n--\n\nWhat an order "
+     "makes of "
+     "a problem, as a dict."},
+    {"stage_kinds", core_stage_kinds, METH_NOARGS,
+     "stage_kinds()\n--\n\nNames of the kinds of stages, by number."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,

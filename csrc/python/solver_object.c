@@ -89,42 +89,6 @@ static int read_record(PyObject *record, const char **names)
     return 0;
 }
 
-/* (seed, parts, fixed_as_body, balanced, colors, multiple_of_parts, unsafe_below,
- * unsafe_simultaneous, unsafe_first, unsafe_groups, labels, ranges_of_bodies, border, chunk,
- * breadth_first, no_domains, sets_simultaneous, sets_colored). `labels` becomes a new reference, or
- * stays NULL. */
-static int read_order(PyObject *tuple, const cs_problem *problem, cs_order_options *order,
-                      PyArrayObject **labels)
-{
-    unsigned long long seed;
-    long long colors, unsafe_below, chunk;
-    int border;
-    PyObject *labels_value;
-    if (!PyArg_ParseTuple(tuple, "KippLpLpppOpiLpppp:order_options", &seed, &order->parts,
-                          &order->fixed_as_body, &order->balanced, &colors,
-                          &order->multiple_of_parts, &unsafe_below, &order->unsafe_simultaneous,
-                          &order->unsafe_first, &order->unsafe_groups, &labels_value,
-                          &order->ranges_of_bodies, &border, &chunk, &order->breadth_first,
-                          &order->no_domains, &order->sets_simultaneous, &order->sets_colored))
-        return -1;
-    order->seed = seed;
-    order->colors = colors;
-    order->unsafe_below = unsafe_below;
-    order->border = (cs_border)border;
-    order->chunk = chunk;
-    if (labels_value == Py_None) return 0;
-    *labels = int64_array(labels_value, "labels");
-    if (!*labels) return -1;
-    if (PyArray_SIZE(*labels) != cs_problem_vertices(problem)) {
-        PyErr_Format(PyExc_ValueError, "labels has %zd entries; the problem has %lld %s",
-                     (Py_ssize_t)PyArray_SIZE(*labels), (long long)cs_problem_vertices(problem),
-                     problem->matrix ? "contacts and no bodies" : "bodies");
-        return -1;
-    }
-    order->labels = PyArray_DATA(*labels);
-    return 0;
-}
-
 static cs_status create(solver_object *self, const cs_options *options, cs_error *error)
 {
     poll_context context = {0};
@@ -191,18 +155,12 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (!self) return NULL;
     atomic_flag_clear(&self->busy);
     self->problem = Py_NewRef(problem);
-    if (read_order(order_options, ((problem_object *)problem)->problem, &options.order_options,
-                   &labels) < 0)
+    if (read_order_options(order_options, ((problem_object *)problem)->problem,
+                           &options.order_options, &labels) < 0)
         goto fail;
     if (permutation_value != Py_None) {
-        permutation = int64_array(permutation_value, "order");
+        permutation = permutation_array(permutation_value, ((problem_object *)problem)->problem);
         if (!permutation) goto fail;
-        int64_t blocks = cs_problem_blocks(((problem_object *)problem)->problem);
-        if (PyArray_NDIM(permutation) != 1 || PyArray_SIZE(permutation) != blocks) {
-            PyErr_Format(PyExc_ValueError, "order has %zd entries; the problem has %lld contacts",
-                         (Py_ssize_t)PyArray_SIZE(permutation), (long long)blocks);
-            goto fail;
-        }
         options.order_options.permutation = PyArray_DATA(permutation);
     }
     cs_error error = {0};
@@ -349,14 +307,14 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     PyObject *columns = column_names(&info);
     if (!columns) return NULL;
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L}", "method",
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L,s:L}", "method",
         info.method, "scheme", info.scheme, "order", info.order, "local", info.local, "dtype",
         info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
         (long long)info.matrix_blocks, "immovable_blocks", (long long)info.immovable_blocks,
         "singular_blocks", (long long)info.singular_blocks, "bytes", (long long)info.bytes,
         "setup_seconds", info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
         info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio, "stages", (long long)info.stages,
-        "colors", (long long)info.colors);
+        "colors", (long long)info.colors, "rounds", (long long)info.rounds);
 }
 
 static PyMethodDef solver_methods[] = {

@@ -109,6 +109,23 @@ static cs_status at_least(const char *option, int64_t value, int64_t least, cs_e
                    (long long)value, (long long)least);
 }
 
+cs_status cs_choose_method(const char *name, const cs_method **method, cs_error *error)
+{
+    if (is_auto(name)) name = "gauss_seidel";
+    *method = cs_method_find(name);
+    return *method ? CS_OK : unknown_name("method", name, 1, cs_method_name, error);
+}
+
+cs_status cs_choose_order(const char *name, const cs_order_options *options, const cs_order **order,
+                          cs_error *error)
+{
+    if (is_auto(name)) name = options->permutation ? "given" : "natural";
+    *order = cs_order_find(name);
+    if (!*order) return unknown_name("order", name, 1, cs_order_name, error);
+    cs_status status = at_least("parts", options->parts, 1, error);
+    return status ? status : at_least("threads", options->threads, 0, error);
+}
+
 /* Replaces the caller's word by ours of the same letters, which lives as long as the library.
  * `besides` ends the message. */
 static cs_status one_of(const char *option, const char **value, const char *const *known, int count,
@@ -144,7 +161,6 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
     if (!status) status = at_least("max_iterations", options->max_iterations, 0, error);
     if (!status) status = at_least("check_every", options->check_every, 1, error);
     if (!status) status = at_least("record_every", options->record_every, 1, error);
-    if (!status) status = at_least("parts", options->order_options.parts, 1, error);
     if (!status) status = at_least("threads", options->threads, 0, error);
     return status;
 }
@@ -264,22 +280,18 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
     const cs_problem *problem = solver->problem;
-    const char *method = is_auto(options->method) ? "gauss_seidel" : options->method;
-    solver->method = cs_method_find(method);
-    if (!solver->method) return unknown_name("method", method, 1, cs_method_name, error);
-    cs_status status = CS_OK;
+    cs_status status = cs_choose_method(options->method, &solver->method, error);
+    if (status) return status;
     if (is_auto(options->scheme))
-        status = cs_scheme_choose(problem, solver->method->stage == CS_SIMULTANEOUS,
-                                  dtype_of(options), &solver->scheme, error);
+        status = cs_scheme_choose(problem, cs_is_flat(solver->method), dtype_of(options),
+                                  &solver->scheme, error);
     else solver->scheme = cs_scheme_find(options->scheme);
     if (status) return status;
     if (!solver->scheme) return unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
     status = check_scheme(solver, error);
+    if (!status)
+        status = cs_choose_order(options->order, &options->order_options, &solver->order, error);
     if (status) return status;
-    const char *usual = options->order_options.permutation ? "given" : "natural";
-    const char *order = is_auto(options->order) ? usual : options->order;
-    solver->order = cs_order_find(order);
-    if (!solver->order) return unknown_name("order", order, 1, cs_order_name, error);
     status = find_measure("stop", options->stop, problem, &solver->stop, error);
     if (!status) status = check_stop(solver, error);
     if (status) return status;
@@ -298,14 +310,12 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
 static cs_status build_schedule(cs_solver *solver, cs_error *error)
 {
     cs_arena scratch = {0};
-    const cs_options *options = &solver->options;
     const cs_problem *problem = solver->problem;
-    cs_plan *plan = cs_plan_new(problem, &scratch);
-    cs_status status = CS_OK;
-    if (!plan) status = cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
-    if (!status)
-        status = solver->order->plan(problem, &options->order_options, &scratch, plan, error);
-    if (!status && solver->method->stage == CS_SIMULTANEOUS) cs_plan_flatten(plan, problem->blocks);
+    cs_order_options options = solver->options.order_options;
+    options.threads = solver->options.threads;
+    cs_plan *plan;
+    cs_status status = cs_plan_make(problem, solver->order, cs_is_flat(solver->method), &options,
+                                    &scratch, &plan, error);
     if (!status) status = cs_schedule_lay(problem, plan, &solver->arena, &solver->schedule, error);
     cs_arena_clear(&scratch);
     return status;
@@ -539,6 +549,7 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .order = solver->order->name,
         .stages = solver->schedule.stages,
         .colors = solver->schedule.colors,
+        .rounds = solver->schedule.rounds,
         .local = solver->options.local,
         .dtype = solver->packed.dtype == CS_F32 ? "float32" : "float64",
         .threads = solver->packed.threads,

@@ -40,12 +40,20 @@ static cs_phase *phase_of(const cs_packed *packed, int64_t i)
     return &packed->phase[packed->backwards ? packed->backward[i] : i];
 }
 
-static void run_together(const cs_scheme *scheme, cs_packed *packed)
+typedef struct sweep {
+    const cs_scheme *scheme;
+    cs_packed *packed;
+} sweep;
+
+static void run_together(void *context, int thread)
 {
+    (void)thread;
+    const sweep *s = context;
     cs_float_mode mode = cs_flush_denormals();
-    for (int64_t p = 0; p < packed->phases; p++) {
-        run_tasks(scheme, packed, phase_of(packed, p));
-        wait_for(phase_of(packed, p));
+    for (int64_t p = 0; p < s->packed->phases; p++) {
+        cs_phase *phase = phase_of(s->packed, p);
+        run_tasks(s->scheme, s->packed, phase);
+        wait_for(phase);
     }
     cs_restore_denormals(mode);
 }
@@ -68,8 +76,7 @@ void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats)
             atomic_store_explicit(&packed->phase[p].begun, 0, memory_order_relaxed);
             atomic_store_explicit(&packed->phase[p].ended, 0, memory_order_relaxed);
         }
-        CS_PARALLEL_FOR(threads)
-        for (int t = 0; t < threads; t++) run_together(scheme, packed);
+        cs_parallel(threads, run_together, &(sweep){scheme, packed});
     } else {
         run_alone(scheme, packed);
     }

@@ -7,7 +7,7 @@
 
 static scene s;
 
-enum { CHAIN = 1200, LIMIT = 500 };
+enum { CHAIN = 1200, STAR = 600, LIMIT = 500 };
 
 typedef cs_status (*action)(const cs_options *options, cs_error *error);
 
@@ -37,6 +37,23 @@ static cs_status solve_chain(const cs_options *options, cs_error *error)
 {
     cs_problem *problem = NULL;
     cs_status status = chain_create(CHAIN, &problem, error);
+    if (!status) status = solve(problem, options, error);
+    cs_problem_destroy(problem);
+    return status;
+}
+
+/* The order alone, described and solved, on a body with very many contacts. */
+static cs_status order_star(const cs_options *options, cs_error *error)
+{
+    cs_problem *problem = NULL;
+    cs_ordering *ordering = NULL;
+    cs_status status = star_create(STAR, &problem, error);
+    if (!status) {
+        status = cs_ordering_create(&ordering, problem, options->method, options->order,
+                                    &options->order_options, error);
+        CHECK(!status == (ordering != NULL));
+    }
+    cs_ordering_destroy(ordering);
     if (!status) status = solve(problem, options, error);
     cs_problem_destroy(problem);
     return status;
@@ -154,6 +171,30 @@ static void fail_for_each_order(action act)
     }
 }
 
+/* How stages are cut, and rounds of colouring. */
+static void fail_for_each_cut(action act)
+{
+    static const struct {
+        const char *method, *order;
+        cs_order_options options;
+    } cases[] = {
+        {"gauss_seidel", "colored", {.parts = 3, .parallel = 1}},
+        {"gauss_seidel", "colored", {.parts = 3, .parallel = 1, .balanced = 1, .colors = -1}},
+        {"gauss_seidel", "colored", {.parts = 3, .unsafe_below = 1 << 20, .weighted_parts = 1}},
+        {"gauss_seidel", "ranges", {.parts = 4, .weighted_parts = 1}},
+        {"jacobi", "natural", {.parts = 4, .subtasks = 5, .weighted_subtasks = 1}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cs_options options = cs_options_default();
+        options.max_iterations = 3;
+        options.method = cases[i].method;
+        options.order = cases[i].order;
+        options.order_options = cases[i].options;
+        options.threads = 1; /* so that the same allocation fails each time */
+        fail_everywhere(act, &options);
+    }
+}
+
 /* A solver whose history could not grow works in its next solve. */
 static void a_solver_survives_a_failed_solve(void)
 {
@@ -213,6 +254,8 @@ int main(void)
     fail_for_each_order(solve_scene);
     fail_for_each_order(solve_chain);
     fail_for_each_order(solve_given);
+    fail_for_each_cut(order_star);
+    fail_for_each_cut(solve_given);
     fail_with_options();
     a_solver_survives_a_failed_solve();
     a_long_history_may_fail_to_grow();
