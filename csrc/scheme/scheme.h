@@ -133,7 +133,7 @@ typedef struct cs_scheme {
     void (*take_steps[CS_DTYPES])(cs_packed *packed);
     void (*take_data[CS_DTYPES])(cs_packed *packed);
     /* ... and when R_k of one visited block has been multiplied by `factor`, as rollbacks do to all
-     * of them, or rewritten (NULL), as adaptive factors may. Different visits may be told at once. */
+     * of them, or rewritten (NULL), as adaptive factors may. Visits may be told of at once. */
     void (*take_step[CS_DTYPES])(cs_packed *packed, int group, int64_t visit, const double *factor);
     /* A stage is worked off in phases, one after another; the tasks of a phase may run at once, on
      * threads that have flushed denormals. Returns how many tasks a phase has; -1 past the last. */
