@@ -1,9 +1,9 @@
-/* The scheme `iteration_matrix`: z_k = T_row k lambda + c_k with T = 1 - R A and c = -R b, made once
- * and out of the loop (S1 section 3.4.1, whose sign of R b in eqs. 3.10, 3.11 is wrong).
+/* The scheme `iteration_matrix`: z_k = T_row k lambda + c_k with T = 1 - R A and c = -R b, made
+ * once and out of the loop (S1 section 3.4.1, whose sign of R b in eqs. 3.10, 3.11 is wrong).
  *
- * R is part of T. Where R changes by a factor, rows of T are rescaled in place (eq. 3.17). A is kept
- * beside T, not read by sweeps: what rollbacks did is undone for the next solve by making T anew,
- * to the very bits of a fresh solver, whatever the factors were. */
+ * R is part of T. Where R changes by a factor, rows of T are rescaled in place (eq. 3.17). A is
+ * kept beside T, not read by sweeps: where R is rewritten, and for the next solve after rollbacks,
+ * T is made anew, to the very bits of a fresh solver, whatever the factors were. */
 #include "scheme/rows.h"
 
 #define CS_TEMPLATE "scheme/iteration_matrix.inc"
@@ -38,7 +38,7 @@ const cs_scheme cs_scheme_iteration_matrix = {
     .refresh = {iteration_matrix_refresh_f32, iteration_matrix_refresh_f64},
     .take_steps = {iteration_matrix_take_steps_f32, iteration_matrix_take_steps_f64},
     .take_data = {iteration_matrix_take_data_f32, iteration_matrix_take_data_f64},
-    .rescale = {iteration_matrix_rescale_f32, iteration_matrix_rescale_f64},
+    .take_step = {iteration_matrix_take_step_f32, iteration_matrix_take_step_f64},
     .tasks = cs_rows_tasks,
     .run = {rows_run_f32, rows_run_f64},
 };

@@ -4,8 +4,8 @@
  *     iteration_matrix             z_k  = T_row k lambda + c_k
  *     half_sweep, symmetric_half   xi_k from rows cut in three: before | neither | after
  *
- * What a visit may not see of others it reads behind lambda, as it was before the stage: such columns
- * point there, and the kernels know nothing of it. */
+ * What a visit may not see of others it reads behind lambda, as it was before the stage: such
+ * columns point there, and the kernels know nothing of it. */
 #ifndef CS_ROWS_H
 #define CS_ROWS_H
 
@@ -24,8 +24,8 @@ typedef struct cs_places {
 cs_status cs_find_places(const cs_packed *packed, cs_arena *scratch, cs_places *places,
                          cs_error *error);
 
-/* The piece of row k that column l belongs to. Neither before nor after are k itself and what k sees
- * as before the stage. */
+/* The piece of row k that column l belongs to. Neither before nor after are k itself and what k
+ * sees as before the stage. */
 int cs_piece_of(const cs_places *places, int64_t k, int64_t l);
 
 /* A as given, or built from the Jacobians in `arena`. */

@@ -235,6 +235,12 @@ static void scale(cs_dtype dtype, void *values, int64_t first, int64_t count, do
         else ((float *)values)[i] *= (float)factor;
 }
 
+void cs_step_changed(cs_packed *packed, int group, int64_t visit, const double *factor)
+{
+    if (packed->scheme->take_step[packed->dtype])
+        packed->scheme->take_step[packed->dtype](packed, group, visit, factor);
+}
+
 void cs_scale_step(cs_packed *packed, int group, int64_t visit, double factor)
 {
     cs_packed_group *p = &packed->group[group];
@@ -242,8 +248,7 @@ void cs_scale_step(cs_packed *packed, int group, int64_t visit, double factor)
     if (p->diagonal) return;
     scale(packed->dtype, p->r, visit * rows, rows, factor);
     if (p->step) scale(packed->dtype, p->step, visit * size, size, factor);
-    if (packed->scheme->rescale[packed->dtype])
-        packed->scheme->rescale[packed->dtype](packed, group, visit, &factor);
+    cs_step_changed(packed, group, visit, &factor);
 }
 
 void cs_scale_steps(cs_packed *packed, double factor)
@@ -257,8 +262,7 @@ void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r)
 {
     cs_packed_group *p = &packed->group[group];
     cs_convert(packed->dtype, p->r, visit * p->rows, r, p->rows);
-    if (packed->scheme->rescale[packed->dtype])
-        packed->scheme->rescale[packed->dtype](packed, group, visit, NULL);
+    cs_step_changed(packed, group, visit, NULL);
 }
 
 void cs_put_impulses(cs_packed *packed, const double *lambda)

@@ -142,9 +142,9 @@ typedef struct cs_scheme {
     /* For what a scheme makes of R and b. Called when all R and when all b have been written... */
     void (*take_steps[CS_DTYPES])(cs_packed *packed);
     void (*take_data[CS_DTYPES])(cs_packed *packed);
-    /* ... and when R_k of one visited block has been multiplied by `factor`, as a rollback does to all
-     * of them, or, without one, written anew. Different visits may be rescaled at once. */
-    void (*rescale[CS_DTYPES])(cs_packed *packed, int group, int64_t visit, const double *factor);
+    /* ... and when R_k of one visited block has been multiplied by `factor`, as rollbacks do to all
+     * of them, or rewritten (NULL), as adaptive factors may. Visits may be told of at once. */
+    void (*take_step[CS_DTYPES])(cs_packed *packed, int group, int64_t visit, const double *factor);
     /* A stage is worked off in phases, one after another; the tasks of a phase may run at once, on
      * threads that have flushed denormals. Returns how many tasks a phase has; -1 past the last. */
     int64_t (*tasks)(const cs_packed *packed, const cs_stage *stage, int phase);
@@ -196,6 +196,9 @@ void cs_scale_step(cs_packed *packed, int group, int64_t visit, double factor);
 
 /* Writes the diagonal R (m) of one visited block, which has no other; cs_pack_steps undoes it. */
 void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r);
+
+/* Tells the scheme of a visited block whose R_k has been written by others: see take_step. */
+void cs_step_changed(cs_packed *packed, int group, int64_t visit, const double *factor);
 
 /* Writes omega of each block (blocks), in the user's order. */
 void cs_pack_weights(cs_packed *packed, const double *weight);

@@ -1,4 +1,5 @@
-/* T = 1 - R A and c = -R b at every R: as packed, scaled block by block, and back to the bits.
+/* T = 1 - R A and c = -R b at every R: as packed, scaled block by block, rewritten, and back to
+ * the bits.
  *
  * One scene of several groups: rows of 1 to 3, free blocks with a full R_k. */
 #include "scene.h"
@@ -66,6 +67,12 @@ static void dump(const cs_packed *packed, double *values)
                 values[SCENE_ROWS] = dense_row(packed, g, v, i, values);
 }
 
+static void write_factor(cs_packed *packed, int g, int64_t visit, int i, double value)
+{
+    int64_t at = visit * packed->group[g].rows + i;
+    cs_convert(packed->dtype, packed->group[g].r, at, &value, 1);
+}
+
 static void follows_R(const cs_problem *problem, const char *dtype, const char *method)
 {
     static double before[SCENE_ROWS * (SCENE_ROWS + 1)], after[SCENE_ROWS * (SCENE_ROWS + 1)];
@@ -90,6 +97,9 @@ static void follows_R(const cs_problem *problem, const char *dtype, const char *
                 if ((v + g + turn) % 2) cs_scale_step(packed, g, v, 0.3 + 0.2 * (double)(v + turn));
     matches_definition(packed, tolerance);
     cs_scale_steps(packed, 0.7);
+    matches_definition(packed, tolerance);
+    for (int i = 0; i < 3; i++) write_factor(packed, 1, 2, i, 0.1 + 0.2 * i);
+    cs_step_changed(packed, 1, 2, NULL);
     matches_definition(packed, tolerance);
     dump(packed, after);
     CHECK(memcmp(before, after, sizeof before) != 0);
