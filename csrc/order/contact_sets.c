@@ -102,8 +102,9 @@ static int meets(const cs_graph *graph, int64_t block, int64_t *stage, int64_t n
     int64_t end[2];
     int ends = cs_graph_ends(graph, block, end), met = 0;
     for (int i = 0; i < ends; i++) met |= stage[end[i]] == number;
-    for (int64_t e = graph->start[block]; graph->column && e < graph->start[block + 1]; e++)
-        met |= stage[graph->column[e]] == number;
+    if (graph->column) /* given A: whatever it is coupled to */
+        for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
+            met |= stage[graph->column[e]] == number;
     for (int i = 0; i < ends; i++) stage[end[i]] = met ? number + 1 : number;
     return met;
 }

@@ -8,6 +8,9 @@ static cs_status plan_partition(const cs_problem *problem, const cs_order_option
 {
     cs_graph graph;
     cs_parts parts;
+    int border = (int)options->border;
+    if (border < CS_BORDER_COLORED || border > CS_BORDER_CHECKERBOARD)
+        return cs_fail(error, CS_INVALID, "border is %d: a cs_border is needed", border);
     cs_status status = cs_graph_build(problem, scratch, &graph, error);
     if (!status) status = cs_parts_label(&graph, options, scratch, &parts, error);
     if (status) return status;

@@ -446,7 +446,7 @@ static void palettes_color_greedily(void)
     cs_problem_destroy(problem);
 }
 
-/* Wrong labels and chunks are named; those of immovable bodies do not matter. */
+/* Wrong labels, borders and chunks are named; those of immovable bodies do not matter. */
 static void labels_are_checked(void)
 {
     make_pairs();
@@ -461,6 +461,9 @@ static void labels_are_checked(void)
     CHECK(!strcmp(error.message, "labels[4] is 6: parts are numbered from 0 to 5 at most"));
     labels[4] = 5;
     CHECK_STATUS(order->plan(problem, &options, &arena, plan, &error), CS_OK, &error);
+    options.border = (cs_border)3;
+    CHECK(order->plan(problem, &options, &arena, plan, &error) == CS_INVALID);
+    CHECK(!strcmp(error.message, "border is 3: a cs_border is needed"));
     options.chunk = -1;
     CHECK(cs_order_find("cache")->plan(problem, &options, &arena, plan, &error) == CS_INVALID);
     cs_arena_clear(&arena);
