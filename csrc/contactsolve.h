@@ -73,6 +73,7 @@ typedef struct cs_blocks {
     const double *compliance; /* (count, m), Sigma added to A; NULL for none or where A is given */
     const char
         *parameter_name; /* what error messages call the parameters, e.g. "mu"; may be NULL */
+    int parameters_each; /* doubles in a block's parameters, for sets where that varies */
 } cs_blocks;
 
 /* A square matrix in compressed sparse rows; repeated entries are added up. */
@@ -110,8 +111,10 @@ CS_PUBLIC const char *cs_scheme_name(int i, const char **summary);
 CS_PUBLIC const char *cs_order_name(int i, const char **summary);
 CS_PUBLIC const char *cs_measure_name(int i, const char **summary);
 CS_PUBLIC const char *cs_set_name(int i, const char **summary);
-/* Parameters per block of a set on m rows; -1 when the set does not take m rows. */
+/* Parameters per block of a set on m rows; -1 when the set does not take m rows. Where their number
+ * varies (cs_set_is_variable) it is the least. */
 CS_PUBLIC int cs_set_parameters(const char *set, int rows);
+CS_PUBLIC int cs_set_is_variable(const char *set);
 /* Whether row 0 of the set's blocks is a normal impulse. */
 CS_PUBLIC int cs_set_is_contact(const char *set);
 

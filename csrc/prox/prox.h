@@ -7,6 +7,7 @@
 
 #include "core/compiler.h"
 #include "core/set.h"
+#include "prox/nearest.h"
 
 #include <math.h>
 

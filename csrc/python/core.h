@@ -48,6 +48,9 @@ PyArrayObject *int64_array(PyObject *value, const char *name);
  * scaled natural map, infeasibility (blocks each)) */
 PyObject *core_inspect(PyObject *module, PyObject *args);
 
+/* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
+PyObject *core_project(PyObject *module, PyObject *args);
+
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */
 PyObject *new_doubles(const double *values, int64_t count);
 

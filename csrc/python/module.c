@@ -128,6 +128,8 @@ static PyMethodDef core_functions[] = {
     {"inspect", core_inspect, METH_VARARGS,
      "inspect(problem, impulses, xi, parameters, largest_b, tolerance)\n--\n\nWhat each block "
      "does."},
+    {"project", core_project, METH_VARARGS,
+     "project(set, narrow, z, parameters, previous)\n--\n\nThe prox of a set, block by block."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,
