@@ -6,6 +6,7 @@ A set is given to `contactsolve.Problem` as ``sets=``. Without one, ``mu`` makes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import finite_array, read_only, real_array, spread
+from .shapes import Shape
 
 __all__ = [
     "Parameter",
@@ -30,6 +32,7 @@ __all__ = [
     "polygon",
     "rolling",
     "second_order_cone",
+    "support",
 ]
 
 
@@ -56,14 +59,34 @@ class Parameter:
 
 
 @dataclass(frozen=True, eq=False)
+class Numbering(Parameter):
+    """The number of each block within its group."""
+
+    def spread(self, contacts: int, rows: int) -> np.ndarray:  # noqa: ARG002 (as above)
+        """Return 0, 1, 2, ... as ``(contacts, 1)``."""
+        return np.arange(contacts, dtype=np.float64).reshape(contacts, 1)
+
+
+@dataclass(frozen=True, eq=False)
 class Set:
     """A feasible set with its parameters; made by the functions of this module.
 
-    The parameters stand in the order in which the C library reads them.
+    The parameters stand in the order in which the C library reads them. `function` is what the
+    handle among them stands for, where there is one.
     """
 
     name: str
     values: tuple[Parameter, ...] = ()
+    function: _core.Support | None = None
+
+    def __reduce__(self) -> tuple:
+        """Refuse to be pickled or copied deeply with a function, which lives in this process."""
+        if self.function is not None:
+            raise TypeError(
+                f"{self!r} cannot be pickled: its function belongs to this process. Pickle what "
+                f"the problem is made of, and make it anew"
+            )
+        return Set, (self.name, self.values)
 
     def copied(self) -> Set:
         """Return the same set with parameters in memory of its own."""
@@ -349,6 +372,43 @@ def second_order_cone(mu: Any) -> Set:
         Friction coefficient: one number, or ``(K,)``. Blocks have 2 or 3 rows, the normal first.
     """
     return _make("second_order_cone", mu=mu)
+
+
+def support(shape: Shape | Callable[[np.ndarray], Any], mu: Any = 1.0) -> Set:
+    """Friction in any convex set, by its support points (S1 section 2.3; GJK).
+
+    Nearest points are found by asking where the set reaches farthest in one direction after the
+    other, as Gilbert, Johnson and Keerthi do; in the plane the direction is closed in on as a root.
+
+    Parameters
+    ----------
+    shape
+        A shape of `contactsolve.shapes`; or, for experiments, a function of a direction: it gets a
+        read-only array ``(n,)`` of length 1 and returns a point ``(n,)`` of the set that reaches
+        farthest there, for a normal impulse of 1. The origin is in the set. Blocks have 3 rows
+        (n = 2) or 4 (n = 3, with the spin).
+    mu
+        What the set is multiplied with: one number, or ``(K,)``.
+
+    Notes
+    -----
+    In the plane, and in space for smooth shapes and polytopes, nearest points are exact to
+    rounding. In space, on sides that are straight one way and curved the other (a cylinder's, say),
+    their place is known to about 1e-7 of the size, often better.
+
+    A function is called with the GIL held, a dozen times for each contact and sweep, and the solve
+    runs on one thread. What it raises ends the solve, and comes out of it. Such a set cannot be
+    pickled.
+    """
+    values = (Parameter("mu", real_array("mu", mu)),)
+    if isinstance(shape, Shape):
+        numbers = shape.numbers()
+        return Set("support", (*values, Parameter("shape", numbers, shape=numbers.shape[-1:])))
+    if not callable(shape):
+        raise TypeError(f"shape is {shape!r}: a Shape of contactsolve.shapes, or a function")
+    function = _core.Support(shape)
+    handle = Parameter("function", np.array(float(function.handle)))
+    return Set("support_function", (*values, handle, Numbering("contact", np.zeros(()))), function)
 
 
 def describe() -> dict[str, str]:

@@ -151,7 +151,8 @@ static int core_exec(PyObject *module)
     core_state *state = PyModule_GetState(module);
     import_array1(-1);
     if (add_type(module, &problem_spec, &state->problem_type) < 0) return -1;
-    return add_type(module, &solver_spec, &state->solver_type);
+    if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
+    return add_type(module, &support_spec, &state->support_type);
 }
 
 static int core_traverse(PyObject *module, visitproc visit, void *arg)
@@ -159,6 +160,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     core_state *state = PyModule_GetState(module);
     Py_VISIT(state->problem_type);
     Py_VISIT(state->solver_type);
+    Py_VISIT(state->support_type);
     return 0;
 }
 
@@ -167,6 +169,7 @@ static int core_clear(PyObject *module)
     core_state *state = PyModule_GetState(module);
     Py_CLEAR(state->problem_type);
     Py_CLEAR(state->solver_type);
+    Py_CLEAR(state->support_type);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "testing.h"
 
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLES = 400 };
@@ -158,13 +159,47 @@ static int sample_polygon(uint64_t *random, double *parameters)
     return 2 + 2 * CORNERS;
 }
 
+/* A ball, told by a function. */
+static int ball(void *context, int64_t block, int n, const double *direction, double *point)
+{
+    const double *radius = context;
+    for (int i = 0; i < n; i++) point[i] = radius[block] * direction[i];
+    return 0;
+}
+
+static double radii[] = {0.3, 0.8};
+static const cs_support balls = {ball, radii};
+static int handle; /* of `balls` */
+
+/* mu and a shape: in the plane the sum of an ellipse that is flat in t1 and two points; in space an
+ * ellipsoid, as nearest points of mixed shapes there are not exact. */
+static int sample_shape(int n, uint64_t *random, double *parameters)
+{
+    double *shape = parameters + 1, *axes = shape + 4, *points = axes + n + 2;
+    parameters[0] = fabs(test_random(random));
+    if (n == 3) {
+        shape[0] = 1, shape[1] = 5;
+        for (int i = 0; i < n; i++) shape[2 + i] = 0.1 + fabs(test_random(random));
+        return 6;
+    }
+    shape[0] = 5, shape[1] = 6 + 3 * n; /* sum */
+    shape[2] = 1, shape[3] = 2 + n;     /* ellipsoid */
+    for (int i = 0; i < n; i++) axes[i] = i ? 1.1 + test_random(random) : 0;
+    axes[n] = 3, axes[n + 1] = 2 + 2 * n; /* points */
+    for (int i = 0; i < n; i++) points[i] = test_random(random);
+    for (int i = 0; i < n; i++) points[n + i] = -points[i];
+    return 7 + 3 * n;
+}
+
 /* Parameters that suit each set; returns how many, -1 where it does not take so many rows. */
 static int sample_parameters(const cs_set *set, int rows, uint64_t *random, double *parameters)
 {
     int count = set->parameters(rows);
     if (count < 0) return -1;
     if (strcmp(set->name, "polygon") == 0) return sample_polygon(random, parameters);
+    if (strcmp(set->name, "support") == 0) return sample_shape(rows - 1, random, parameters);
     for (int i = 0; i < count; i++) parameters[i] = fabs(test_random(random));
+    if (strcmp(set->name, "support_function") == 0) parameters[1] = handle, parameters[2] = 1;
     for (int i = 0; i < rows && strcmp(set->name, "box") == 0; i++) parameters[i] *= -1;
     return count;
 }
@@ -222,7 +257,8 @@ static void rows_and_parameters(void)
         CHECK(cs_set_parameters(name, 7) == -1);
         CHECK(cs_set_find(name) && strcmp(cs_set_find(name)->name, name) == 0);
         CHECK(cs_set_find(name)->kind == i);
-        CHECK(cs_set_is_variable(name) == (strcmp(name, "polygon") == 0));
+        int variable = strcmp(name, "polygon") == 0 || strcmp(name, "support") == 0;
+        CHECK(cs_set_is_variable(name) == variable);
     }
     CHECK(cs_set_name(-1, NULL) == NULL);
     CHECK(cs_set_find("cone") == NULL && cs_set_parameters("cone", 3) == -1);
@@ -292,8 +328,79 @@ static void bad_parameters_are_told(void)
     for (int i = 0; i < 4; i++) CHECK(box->check(1, 1, 2, wrong[i], 0, NULL, NULL) == CS_INVALID);
 }
 
+/* ---- functions of the caller's --------------------------------------------------------------- */
+
+static int gives_up(void *context, int64_t block, int n, const double *direction, double *point)
+{
+    (void)block, (void)n, (void)direction, (void)point;
+    ++*(int *)context;
+    return 1;
+}
+
+static void a_failed_function_leaves_no_friction(void)
+{
+    int calls = 0;
+    cs_support failing = {gives_up, &calls};
+    int place = cs_support_register(&failing);
+    double parameters[] = {0.5, place, 0}, z[] = {1, 2, 3}, along[] = {0, 1, 0};
+    const cs_set *set = cs_set_find("support_function");
+    CHECK(place > 0 && place != handle);
+    set->prox_f64(3, z, parameters, NULL);
+    CHECK(calls == 1 && z[0] == 1 && z[1] == 0 && z[2] == 0);
+    CHECK(isnan(set->reach(3, 1, parameters, along)));
+    cs_support_release(place);
+    cs_error error = {0};
+    CHECK_STATUS(set->check(1, 3, 3, parameters, 7, NULL, &error), CS_INVALID, &error);
+    CHECK(strstr(error.message, "contact 7 has no support function of the handle") != NULL);
+    z[1] = 1;
+    set->prox_f64(3, z, parameters, NULL); /* a handle that is gone calls nobody */
+    CHECK(calls == 2 && z[1] == 0);
+    CHECK(cs_support_register(&failing) == place);
+    cs_support_release(place);
+    cs_support_release(0);
+    cs_support_release(CS_MAX_SUPPORTS + 1);
+}
+
+static void handles_run_out(void)
+{
+    static int places[CS_MAX_SUPPORTS];
+    int count = 0;
+    while (count < CS_MAX_SUPPORTS && (places[count] = cs_support_register(&balls))) count++;
+    CHECK(count == CS_MAX_SUPPORTS - 1 && cs_support_register(&balls) == 0);
+    for (int i = 0; i < count; i++) cs_support_release(places[i]);
+}
+
+/* Every length that is not the shape's own is told, not read beyond. */
+static void shapes_of_wrong_lengths_are_told(void)
+{
+    uint64_t random = 31;
+    double parameters[MOST_PARAMETERS];
+    const cs_set *set = cs_set_find("support");
+    int count = sample_shape(2, &random, parameters);
+    cs_error error = {0};
+    CHECK_STATUS(set->check(1, 3, count, parameters, 0, NULL, &error), CS_OK, &error);
+    for (int each = 3; each < count; each++) {
+        double *copy = malloc(sizeof(double) * (size_t)each); /* watched by the sanitizer */
+        memcpy(copy, parameters, sizeof(double) * (size_t)each);
+        CHECK(set->check(1, 3, each, copy, 0, NULL, NULL) == CS_INVALID);
+        copy[2] = each - 1; /* as if it were so long: what is inside is not */
+        /* Without its second part the sum is whole again. */
+        CHECK(set->check(1, 3, each, copy, 0, NULL, NULL) == (each == 7 ? CS_OK : CS_INVALID));
+        free(copy);
+    }
+    for (int i = 1; i < 5; i++)
+        for (int bad = 0; bad < 4; bad++) {
+            double kept = parameters[i];
+            parameters[i] = (double[]){NAN, -1, 1e9, 0.5}[bad];
+            CHECK(set->check(1, 3, count, parameters, 0, NULL, NULL) == CS_INVALID);
+            parameters[i] = kept;
+        }
+}
+
 int main(void)
 {
+    handle = cs_support_register(&balls);
+    CHECK(handle > 0);
     box_is_a_projection();
     half_line_is_a_projection();
     free_is_the_identity();
@@ -307,6 +414,10 @@ int main(void)
     }
     rows_and_parameters();
     coupled_rows();
+    a_failed_function_leaves_no_friction();
+    handles_run_out();
+    shapes_of_wrong_lengths_are_told();
+    cs_support_release(handle);
     bad_parameters_are_told();
     return test_result();
 }
