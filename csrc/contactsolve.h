@@ -73,6 +73,7 @@ typedef struct cs_blocks {
     const double *compliance; /* (count, m), Sigma added to A; NULL for none or where A is given */
     const char
         *parameter_name; /* what error messages call the parameters, e.g. "mu"; may be NULL */
+    int parameters_each; /* doubles in a block's parameters, for sets where that varies */
 } cs_blocks;
 
 /* A square matrix in compressed sparse rows; repeated entries are added up. */
@@ -112,10 +113,33 @@ CS_PUBLIC const char *cs_scheme_name(int i, const char **summary);
 CS_PUBLIC const char *cs_order_name(int i, const char **summary);
 CS_PUBLIC const char *cs_measure_name(int i, const char **summary);
 CS_PUBLIC const char *cs_set_name(int i, const char **summary);
-/* Parameters per block of a set on m rows; -1 when the set does not take m rows. */
+/* Parameters per block of a set on m rows; -1 when the set does not take m rows. Where their number
+ * varies (cs_set_is_variable) it is the least. */
 CS_PUBLIC int cs_set_parameters(const char *set, int rows);
+CS_PUBLIC int cs_set_is_variable(const char *set);
 /* Whether row 0 of the set's blocks is a normal impulse. */
 CS_PUBLIC int cs_set_is_contact(const char *set);
+
+/* ---- friction by a function ------------------------------------------------------------------ */
+
+/* A convex set in the caller's code, for the set "support_function" and while it is registered.
+ *
+ * `point` gets a block's number, as its parameters say, and a direction (n) of length 1: t1 and t2, or
+ * these and the spin row. It leaves the point of the set that reaches farthest in that direction, for
+ * a normal impulse of 1, and returns 0; the origin must be in the set. Anything else returned is a
+ * failure: the impulse becomes zero, and the control's poll is to end the solve. It is called from the
+ * thread that solves. */
+typedef struct cs_support {
+    int (*point)(void *context, int64_t block, int n, const double *direction, double *point);
+    void *context;
+} cs_support;
+
+enum { CS_MAX_SUPPORTS = 4096 };
+
+/* The handle of a function, which is a parameter of its blocks; 0 where CS_MAX_SUPPORTS are there.
+ * `support` stays the caller's and must last until it is released. */
+CS_PUBLIC int cs_support_register(const cs_support *support);
+CS_PUBLIC void cs_support_release(int handle);
 
 /* ---- solving --------------------------------------------------------------------------------- */
 

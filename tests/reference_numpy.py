@@ -13,10 +13,12 @@ those of the mathematics page, "S1 eq." those of the source text it calls S1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
+
+from reference_sets import SHAPED, SHAPED_NAMES, random_shaped_parameters, shaped_set
 
 # ---------------------------------------------------------------------------------------------
 # Sets and their prox (section 2). `coupled` lists the rows that share one scalar r (section 1).
@@ -124,8 +126,8 @@ class Rolling:
         return np.concatenate([tangential, moment[1:]])
 
 
-ConstraintSet = Free | Box | HalfLine | Disc | BoxFriction | Rolling
-CONTACTS = HalfLine | Disc | BoxFriction | Rolling
+ConstraintSet = Free | Box | HalfLine | Disc | BoxFriction | Rolling | SHAPED
+CONTACTS = HalfLine | Disc | BoxFriction | Rolling | SHAPED
 CONES = HalfLine | Disc | Rolling
 
 
@@ -140,6 +142,13 @@ def sections(one: ConstraintSet) -> list[tuple[float, list[int]]]:
     return [(0.0, [row]) for row in range(1, one.rows)]
 
 
+def reaches(one: ConstraintSet, velocity: np.ndarray) -> list[tuple[list[int], float]]:
+    """Tangential rows of each bound, and the most work per normal impulse against the velocity."""
+    if isinstance(one, SHAPED):
+        return one.reaches(velocity)
+    return [(part, bound * np.linalg.norm(velocity[part])) for bound, part in sections(one)]
+
+
 # ---------------------------------------------------------------------------------------------
 # Problems
 # ---------------------------------------------------------------------------------------------
@@ -151,8 +160,8 @@ class ProblemArrays:
 
     J (K, 2, m, d), Minv (n, d, d) or (n, d), b (K, m), bodies (K, 2) with -1 the fixed world,
     mu (K,) for the disc and box friction, mu and mu_r for rolling, lo and hi (K, m) for the box,
-    compliance (K, m). For one of several groups on bodies of different d, J may be a pair
-    (K, m, d_i), (K, m, d_j), and Minv is None.
+    `more` for the sets of `reference_sets` by name, compliance (K, m). For one of several groups on
+    bodies of different d, J may be a pair (K, m, d_i), (K, m, d_j), and Minv is None.
     """
 
     J: np.ndarray | tuple[np.ndarray, np.ndarray]
@@ -165,6 +174,7 @@ class ProblemArrays:
     hi: np.ndarray | None = None
     mu_r: np.ndarray | None = None
     compliance: np.ndarray | None = None
+    more: dict[str, np.ndarray] = field(default_factory=dict)
 
     def constraint_sets(self) -> list[ConstraintSet]:
         contacts, rows = self.b.shape
@@ -180,17 +190,24 @@ class ProblemArrays:
             return [BoxFriction(rows, float(self.mu[k])) for k in range(contacts)]
         if self.set_name == "rolling":
             return [Rolling(float(self.mu[k]), float(self.mu_r[k])) for k in range(contacts)]
+        if self.set_name in SHAPED_NAMES:
+            values = self.set_parameters()
+            each = [{name: value[k] for name, value in values.items()} for k in range(contacts)]
+            return [shaped_set(self.set_name, rows, one) for one in each]
         raise ValueError(f"no reference for the set {self.set_name!r}")
 
     def set_parameters(self) -> dict[str, np.ndarray]:
         """The parameters of the set by name: mu, or lo and hi, or none."""
         named = {"mu": self.mu, "mu_r": self.mu_r, "lo": self.lo, "hi": self.hi}
-        return {name: value for name, value in named.items() if value is not None}
+        return {name: value for name, value in named.items() if value is not None} | self.more
 
     def reordered(self, contact_order: np.ndarray) -> ProblemArrays:
         """The same problem with its contacts listed in another order."""
-        per_contact = {"J": self.J, "b": self.b, "bodies": self.bodies, **self.set_parameters()}
-        return replace(self, **{name: value[contact_order] for name, value in per_contact.items()})
+        own = {name: v for name, v in self.set_parameters().items() if name not in self.more}
+        per_contact = {"J": self.J, "b": self.b, "bodies": self.bodies, **own}
+        moved = {name: value[contact_order] for name, value in per_contact.items()}
+        more = {name: value[contact_order] for name, value in self.more.items()}
+        return replace(self, **moved, more=more)
 
     def renumbered(self, new_index: np.ndarray) -> ProblemArrays:
         """The same problem with body i called new_index[i]; the fixed world stays -1."""
@@ -775,7 +792,8 @@ def infeasibility(problem: ReferenceProblem, lam: np.ndarray) -> float:
 def contact_measures(problem: ReferenceProblem, lam: np.ndarray) -> tuple[float, float, float]:
     """Penetration max -xi_n, complementarity max |lambda_n xi_n|, and the dissipation gap.
 
-    The gap is the largest |xi_t . lambda_t + mu lambda_n ||xi_t||| over the friction bounds.
+    The gap is the largest |xi_t . lambda_t + mu lambda_n ||xi_t||| over the friction bounds. Of a
+    second-order cone, whose rows are one set, complementarity is |lambda . xi|.
     """
     xi = problem.xi(lam)
     penetration = complementarity = gap = 0.0
@@ -784,10 +802,11 @@ def contact_measures(problem: ReferenceProblem, lam: np.ndarray) -> tuple[float,
             continue
         impulse, velocity = lam[rows], xi[rows]
         penetration = max(penetration, -velocity[0])
-        complementarity = max(complementarity, abs(impulse[0] * velocity[0]))
-        for bound, part in sections(one):
+        normal_set = one.coupled()[0]
+        complementarity = max(complementarity, abs(impulse[normal_set] @ velocity[normal_set]))
+        for part, most in reaches(one, velocity):
             work = velocity[part] @ impulse[part]
-            gap = max(gap, abs(work + bound * impulse[0] * np.linalg.norm(velocity[part])))
+            gap = max(gap, abs(work + impulse[0] * most))
     return penetration, complementarity, gap
 
 
@@ -857,6 +876,8 @@ def random_set_parameters(
         mu, mu_r = rng.uniform(0.1, 1.2, contacts), rng.uniform(0.05, 0.6, contacts)
         mu[::5], mu_r[1::5] = 0.0, 0.0
         return {"mu": mu, "mu_r": mu_r}
+    if set_name in SHAPED_NAMES:
+        return {"more": random_shaped_parameters(rng, contacts, set_name)}
     if set_name in ("disc", "box_friction"):
         mu = rng.uniform(0.1, 1.2, contacts)
         mu[::5] = 0.0

@@ -19,10 +19,10 @@
 #include "problem/problem.h"
 
 typedef struct core_state {
-    PyTypeObject *problem_type, *solver_type;
+    PyTypeObject *problem_type, *solver_type, *support_type;
 } core_state;
 
-extern PyType_Spec problem_spec, solver_spec;
+extern PyType_Spec problem_spec, solver_spec, support_spec;
 
 typedef struct problem_object {
     PyObject_HEAD
@@ -63,6 +63,9 @@ PyObject *core_inspect(PyObject *module, PyObject *args);
 
 /* partition_labels(problem, ranges_of_bodies, parts) -> labels (bodies, or blocks of a given A) */
 PyObject *core_partition_labels(PyObject *module, PyObject *args);
+
+/* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
+PyObject *core_project(PyObject *module, PyObject *args);
 
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */
 PyObject *new_doubles(const double *values, int64_t count);

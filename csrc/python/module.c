@@ -137,6 +137,8 @@ static PyMethodDef core_functions[] = {
      "a problem, as a dict."},
     {"stage_kinds", core_stage_kinds, METH_NOARGS,
      "stage_kinds()\n--\n\nNames of the kinds of stages, by number."},
+    {"project", core_project, METH_VARARGS,
+     "project(set, narrow, z, parameters, previous)\n--\n\nThe prox of a set, block by block."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,
@@ -158,7 +160,8 @@ static int core_exec(PyObject *module)
     core_state *state = PyModule_GetState(module);
     import_array1(-1);
     if (add_type(module, &problem_spec, &state->problem_type) < 0) return -1;
-    return add_type(module, &solver_spec, &state->solver_type);
+    if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
+    return add_type(module, &support_spec, &state->support_type);
 }
 
 static int core_traverse(PyObject *module, visitproc visit, void *arg)
@@ -166,6 +169,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     core_state *state = PyModule_GetState(module);
     Py_VISIT(state->problem_type);
     Py_VISIT(state->solver_type);
+    Py_VISIT(state->support_type);
     return 0;
 }
 
@@ -174,6 +178,7 @@ static int core_clear(PyObject *module)
     core_state *state = PyModule_GetState(module);
     Py_CLEAR(state->problem_type);
     Py_CLEAR(state->solver_type);
+    Py_CLEAR(state->support_type);
     return 0;
 }
 

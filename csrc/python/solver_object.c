@@ -63,7 +63,7 @@ static int poll(void *context, const cs_progress *progress)
 {
     poll_context *p = context;
     PyEval_RestoreThread(p->talk.thread);
-    int answer = PyErr_CheckSignals();
+    int answer = PyErr_Occurred() ? -1 : PyErr_CheckSignals(); /* of a support function */
     if (!answer && progress) answer = show(&p->talk, progress);
     if (!answer && progress && progress->impulses)
         answer = call_back(p->talk.callback, progress, p->rows);
@@ -250,7 +250,8 @@ static PyObject *run(solver_object *self, const double *initial, const double *b
         cs_solver_solve(self->solver, initial, b, parameters, &control, &result, &error);
     PyEval_RestoreThread(context.talk.thread);
     if (status) raise_error(&error);
-    else tuple = answer(&result, impulses, xi, velocity);
+    else if (!PyErr_Occurred()) /* in a support function of the last sweeps */
+        tuple = answer(&result, impulses, xi, velocity);
 out:
     Py_XDECREF(impulses);
     Py_XDECREF(xi);

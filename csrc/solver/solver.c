@@ -358,6 +358,8 @@ enum {
 static int choose_threads(const cs_solver *solver)
 {
     int alone = 1;
+    for (int g = 0; g < solver->problem->block_groups; g++)
+        if (solver->problem->block_group[g].set->alone) return 1;
     for (int64_t s = 0; s < solver->schedule.stages; s++)
         alone = alone && solver->schedule.stage[s].kind == CS_SEQUENTIAL;
     if (alone) return 1;
@@ -502,8 +504,8 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
         const cs_block_group *group = &problem->block_group[g];
         const double *given = parameters ? parameters + group->first_parameter : group->parameter;
         if (parameters)
-            status = group->set->check(group->count, group->rows, given, group->first_block, NULL,
-                                       error);
+            status = group->set->check(group->count, group->rows, group->parameters, given,
+                                       group->first_block, NULL, error);
         if (status) break;
         memcpy(solver->parameters + group->first_parameter, given,
                sizeof(double) * (size_t)(group->count * group->parameters));
