@@ -150,7 +150,8 @@ class Solver:
         Threads for stages that allow it (Jacobi, colours, ranges), at most four to a processor;
         None for as many as pay. Results do not depend on it.
     parts
-        Into how many ranges the orders ``"ranges"`` and `orders.relaxed` cut. Results depend on it.
+        Into how many ranges the orders ``"ranges"`` and `orders.relaxed` cut, and a parallel
+        colouring; results depend on it. `orders.subtasks` multiplies it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
     quality_r
