@@ -37,7 +37,8 @@ class Schedule:
         Of each stage, ``(S,)``: ``"sequential"``, every contact sees the ones before;
         ``"simultaneous"``, all see the values from before the stage; ``"independent"``, no two
         share a moving body, so that both are the same; ``"concurrent"``, parts that are sequential
-        inside and see the other parts as before the stage.
+        inside and see the other parts as before the stage; ``"disjoint"``, parts that are
+        sequential inside and share no moving body.
     sizes
         Contacts of each stage, ``(S,)``.
     parts

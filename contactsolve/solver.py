@@ -164,7 +164,8 @@ class Solver:
         processor; None for as many as pay. Results do not depend on it.
     parts
         Into how many parts the orders ``"ranges"``, ``"partition"``, ``"cache"`` and
-        `orders.relaxed` cut. Results depend on it.
+        `orders.relaxed` cut, and a parallel colouring; results depend on it. `orders.subtasks`
+        multiplies it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
     quality_r

@@ -36,6 +36,7 @@ const char *cs_stage_kind_name(int i)
         [CS_SIMULTANEOUS] = "simultaneous",
         [CS_INDEPENDENT] = "independent",
         [CS_CONCURRENT] = "concurrent",
+        [CS_DISJOINT] = "disjoint",
     };
     return i >= 0 && i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
 }
