@@ -114,10 +114,11 @@ static cs_status share_out(grouping *g, int64_t parts, cs_arena *scratch, cs_err
 static cs_status sort_visits(const grouping *g, int64_t parts, int64_t first, cs_arena *scratch,
                              cs_plan *plan, cs_error *error)
 {
-    int64_t *start = cs_arena_take(scratch, parts + 2, sizeof(int64_t)), *next = start + 1;
+    int64_t *start = cs_arena_take(scratch, parts + 2, sizeof(int64_t));
     int64_t *sorted = cs_arena_take(scratch, g->count, sizeof(int64_t));
     if (!start || !sorted)
         return cs_fail(error, CS_NO_MEMORY, "out of memory for groups of contacts");
+    int64_t *next = start + 1;
     for (int64_t i = 0; i < g->count; i++) next[g->part[g->component[i]] + 1]++;
     for (int64_t p = 0; p < parts; p++) next[p + 1] += next[p];
     for (int64_t i = 0; i < g->count; i++) sorted[next[g->part[g->component[i]]]++] = g->block[i];

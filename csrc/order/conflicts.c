@@ -35,8 +35,9 @@ cs_status cs_symmetric_pattern(const cs_block_matrix *matrix, cs_arena *scratch,
                                const int64_t **pattern_start, const int64_t **pattern_column,
                                cs_error *error)
 {
-    int64_t *start = cs_arena_take(scratch, matrix->blocks + 2, sizeof(int64_t)), *next = start + 1;
+    int64_t *start = cs_arena_take(scratch, matrix->blocks + 2, sizeof(int64_t));
     if (!start) goto no_memory;
+    int64_t *next = start + 1;
     for (int64_t k = 0; k < matrix->blocks; k++) {
         next[k + 1] += matrix->start[k + 1] - matrix->start[k];
         for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++)

@@ -32,10 +32,8 @@ const char *cs_order_name(int i, const char **summary)
 const char *cs_stage_kind_name(int i)
 {
     static const char *const names[] = {
-        [CS_SEQUENTIAL] = "sequential",
-        [CS_SIMULTANEOUS] = "simultaneous",
-        [CS_INDEPENDENT] = "independent",
-        [CS_CONCURRENT] = "concurrent",
+        [CS_SEQUENTIAL] = "sequential",   [CS_SIMULTANEOUS] = "simultaneous",
+        [CS_INDEPENDENT] = "independent", [CS_CONCURRENT] = "concurrent",
         [CS_DISJOINT] = "disjoint",
     };
     return i >= 0 && i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
