@@ -117,10 +117,31 @@ class Set:
             Where the set has no parameter of that name.
         """
         if all(parameter.name != name for parameter in self.values):
-            raise ValueError(f"{name} is given, but the set {self.name!r} takes none")
+            alike = [one.name for one in self.values if one.name.startswith(name)]
+            names = " and ".join(alike)
+            rest = f": it has {names}, which Problem.update(sets=...) changes" if alike else ""
+            raise ValueError(f"{name} is given, but the set {self.name!r} takes none{rest}")
         array = real_array(name, value)
         changed = (replace(p, value=array) if p.name == name else p for p in self.values)
         return replace(self, values=tuple(changed))
+
+    def changed(self, mu: Any, sets: Any) -> Set:
+        """Return the set with other parameters: another `mu`, those of `sets`, or its own.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Where `sets` is no set of the same kind, and where both are given.
+        """
+        if sets is None:
+            return self if mu is None else self.with_mu(mu)
+        if not isinstance(sets, Set):
+            raise TypeError(f"sets is {sets!r}: a set of contactsolve.sets is needed")
+        if mu is not None:
+            raise ValueError(f"sets={sets!r} has its own parameters: leave out mu")
+        if sets.name != self.name:
+            raise ValueError(f"sets is {sets!r}: a problem keeps its kind of set, {self.name!r}")
+        return sets
 
     @property
     def takes_mu(self) -> bool:
@@ -397,8 +418,9 @@ def support(shape: Shape | Callable[[np.ndarray], Any], mu: Any = 1.0) -> Set:
     their place is known to about 1e-7 of the size, often better.
 
     A function is called with the GIL held, a dozen times for each contact and sweep, and the solve
-    runs on one thread. What it raises ends the solve, and comes out of it. Such a set cannot be
-    pickled.
+    runs on one thread. What it raises ends the solve, and comes out of it. What is wrong with a
+    point that it returns is told with the number of the contact, counted within its group. Such a
+    set cannot be pickled.
     """
     values = (Parameter("mu", real_array("mu", mu)),)
     if isinstance(shape, Shape):

@@ -353,3 +353,14 @@ def test_project_checks_what_it_is_given():
     cs.sets.disc(0.5).project(z)
     np.testing.assert_array_equal(z, [[1.0, 3.0, 4.0]])
     assert cs.sets.disc(0.5).project(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_project_without_memory():
+    live = cs._core.memory_live()
+    cs._core.memory_fail_after(0)
+    try:
+        with pytest.raises(MemoryError, match="out of memory for projecting"):
+            cs.sets.disc(0.5).project([1.0, 2.0, 3.0], dtype="float32")
+    finally:
+        cs._core.memory_fail_after(-1)
+    assert cs._core.memory_live() == live
