@@ -6,6 +6,7 @@ variables that change the build:
 ==========================  ====================================================================
 ``CONTACTSOLVE_OPENMP``     unset: OpenMP if a test program builds with it, else serial;
                             ``0``: serial; ``1``: OpenMP, and an error without it
+``CONTACTSOLVE_THREADS``    ``pthread``: POSIX threads in place of OpenMP
 ``CONTACTSOLVE_STRICT=1``   more warnings, each of them an error
 ``CONTACTSOLVE_SANITIZE=1`` AddressSanitizer and UndefinedBehaviorSanitizer, assertions on
 ``CONTACTSOLVE_COVERAGE=1`` counts executed lines, for gcov
@@ -35,6 +36,7 @@ MACROS = [("_POSIX_C_SOURCE", "200809L")]
 # Contraction is off for the same bits with and without fused multiply-add.
 COMPILE = ["-std=c17", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden"]
 OPENMP = ["-fopenmp"]
+PTHREAD = ["-pthread", "-DCS_PTHREADS"]
 SERIAL = ["-Wno-unknown-pragmas"]
 STRICT = [
     "-Wall",
@@ -94,13 +96,25 @@ def wants_openmp(compiler) -> bool:
     return found
 
 
+def wants_pthreads() -> bool:
+    choice = os.environ.get("CONTACTSOLVE_THREADS", "")
+    if choice not in ("", "pthread"):
+        raise PlatformError(f"CONTACTSOLVE_THREADS={choice}: only pthread is known")
+    if choice and os.environ.get("CONTACTSOLVE_OPENMP") == "1":
+        raise PlatformError("CONTACTSOLVE_THREADS=pthread and CONTACTSOLVE_OPENMP=1: give one")
+    return choice == "pthread"
+
+
 def flags(compiler) -> tuple[list[str], list[str]]:
     """Flags for compiling and for linking, by the compiler and the environment."""
     compile_flags, link_flags = list(COMPILE), []
     # System headers, so that warnings hold for our code only.
     for folder in (sysconfig.get_path("include"), numpy.get_include()):
         compile_flags += ["-isystem", folder]
-    if wants_openmp(compiler):
+    if wants_pthreads():
+        compile_flags += PTHREAD
+        link_flags += ["-pthread"]
+    elif wants_openmp(compiler):
         compile_flags += OPENMP
         link_flags += OPENMP
     else:

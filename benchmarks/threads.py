@@ -19,6 +19,8 @@ ORDERS = {
     "balanced": ("gauss_seidel", cs.orders.colored("balanced")),
     "ranges": ("gauss_seidel", cs.orders.ranges()),
     "jacobi": ("jacobi", "natural"),
+    "jacobi, 800 subtasks": ("jacobi", cs.orders.subtasks(count=100)),  # S1 section 6.3
+    "jacobi, extreme": ("jacobi", cs.orders.extreme()),  # section 6.1
 }
 
 
@@ -62,7 +64,7 @@ def main():
                 }
                 rows.append(row)
                 print(
-                    f"{row['case']:16} {dtype:8} {name:13} {threads} thread"
+                    f"{row['case']:16} {dtype:8} {name:20} {threads} thread"
                     f"{'s' if threads > 1 else ' '} {row['ns_median']:6.1f} ns, "
                     f"{row['speedup']:.2f} x one thread"
                 )

@@ -24,7 +24,7 @@ except ImportError as _error:
         f"({_error})"
     ) from _error
 
-from . import data, io, measures, methods, orders, plots, scenarios, schemes, sets
+from . import data, io, measures, methods, orders, plots, scenarios, schemes, sets, shapes
 from ._info import info
 from ._version import __version__
 from .compare import Table, compare, quality_of
@@ -62,6 +62,7 @@ __all__ = [
     "scenarios",
     "schemes",
     "sets",
+    "shapes",
     "solve",
     "solve_static_kinetic",
 ]

@@ -23,7 +23,9 @@ def per_group(name: str, value: Any, count: int, grouped: bool) -> list[Any]:
     return list(value)
 
 
-def updated_group(core: _core.Problem, g: int, layout: Layout, J: Any, b: Any, mu: Any) -> Group:
+def updated_group(
+    core: _core.Problem, g: int, layout: Layout, J: Any, b: Any, mu: Any, sets: Any
+) -> Group:
     """Return group g with the values given and the problem's own for the rest."""
     group = Group.__new__(Group)
     group.J, group.dofs, group.shape = core.jacobian(g), layout.dofs, layout.shape
@@ -36,7 +38,7 @@ def updated_group(core: _core.Problem, g: int, layout: Layout, J: Any, b: Any, m
             )
     group.bodies = core.bodies(g)
     group.b = core.b(g) if b is None else shaped_b(b, *layout.shape)
-    group.set = layout.set if mu is None else layout.set.with_mu(mu)
+    group.set = layout.set.changed(mu, sets)
     group.compliance = core.compliance(g)
     return group
 

@@ -282,7 +282,8 @@ def _methods(_: argparse.Namespace) -> int:
 def _info(_: argparse.Namespace) -> int:
     """Tell versions and build, as a report of an error needs them."""
     build = cs.info()
-    openmp = f"yes ({build['openmp']})" if build["openmp"] else "no, a serial build"
+    without = "no, POSIX threads" if build["threading"] == "pthread" else "no, a serial build"
+    openmp = f"yes ({build['openmp']})" if build["openmp"] else without
     lines = {
         "contactsolve": cs.__version__,
         "compiler": f"{build['compiler_family']} {build['compiler']}",

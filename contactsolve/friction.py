@@ -3,7 +3,7 @@
 Which coefficient holds is decided per contact before a solve and frozen in it (mathematics, section
 2): deciding inside the prox would make the solution depend on the factors R. `choose_friction`
 decides by the velocities before the step, `solve_static_kinetic` by what the contacts do in the
-solution, pass after pass.
+solution, pass after pass. `friction_used` tells how near impulses are to their bound.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._arrays import read_only, real_array, shortest, spread
 from .problem import Problem
 from .result import Result
+from .sets import Set
 from .solver import Solver
 
-__all__ = ["choose_friction", "solve_static_kinetic"]
+__all__ = ["choose_friction", "friction_used", "solve_static_kinetic"]
 
 
 def choose_friction(
@@ -133,6 +135,76 @@ def solve_static_kinetic(
         info={**result.info, "static_kinetic": told},
         message=f"{result.message}; pass {number} of at most {passes}: {ending}",
     )
+
+
+def friction_used(sets: Set, impulses: Any, *, parameters: np.ndarray | None = None) -> np.ndarray:
+    """Return the part of its bound that the friction of each contact uses.
+
+    Parameters
+    ----------
+    sets
+        A set with friction.
+    impulses
+        ``(K, m)`` [N s].
+    parameters
+        Of the set, ``(K, p)``, in place of its own.
+
+    Returns
+    -------
+    ndarray, shape (K,)
+        The smallest factor by which the set of the tangential impulses could be multiplied and
+        still hold them: below 1 within the bound, 1 on it, 0 without friction, infinite where none
+        is allowed. Moments count where the set couples them with the tangents.
+
+    Raises
+    ------
+    ValueError
+        For a set without friction, and impulses of a wrong shape.
+
+    Examples
+    --------
+    >>> from contactsolve import sets
+    >>> friction_used(sets.ellipse(0.5, 0.1), [[2.0, 0.5, 0.0], [2.0, 0.0, 0.2]])
+    array([0.5, 1. ])
+    """
+    z = real_array("impulses", impulses)
+    if z.ndim != 2:
+        raise ValueError(f"impulses has shape {z.shape}: (K, m) is needed")
+    if sets.name == "half_line" or sets.name not in _core.contact_sets():
+        raise ValueError(f"sets is {sets!r}: a set with friction is needed")
+    table = sets.parameters(*z.shape) if parameters is None else parameters
+    if sets.name in ("disc", "rolling", "contensou", "second_order_cone"):
+        return _over(np.linalg.norm(z[:, 1:3], axis=1), table[:, 0] * z[:, 0])
+    if sets.name == "box_friction":
+        return _over(np.abs(z[:, 1:]).max(axis=1, initial=0.0), table[:, 0] * z[:, 0])
+    return _by_bisection(sets.name, z, table)
+
+
+def _over(length: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """``length / bound``, with 0/0 = 0."""
+    some = np.where(length > 0.0, np.inf, 0.0)
+    return np.divide(length, bound, out=some, where=bound > 0.0)
+
+
+def _by_bisection(name: str, z: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """The same for any set: impulses stay where they are just when the bound leaves them room."""
+    normal = np.maximum(z[:, 0], 0.0)
+    start = z.copy()
+    start[:, 0] = normal
+
+    def held(part: np.ndarray) -> np.ndarray:
+        return np.all(_core.project(name, False, start, table, part * normal) == start, axis=1)
+
+    low, high = np.zeros(len(z)), np.ones(len(z))
+    for _ in range(60):  # no friction coefficient is above 1e6, or below 1e-18 and of interest
+        high = np.where(held(high), high, 2.0 * high)
+    endless = ~held(high)
+    for _ in range(70):
+        middle = 0.5 * (low + high)
+        inside = held(middle)
+        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+    used = np.where(endless, np.inf, high)
+    return np.where(np.any(z[:, 1:] != 0.0, axis=1), used, 0.0)
 
 
 def _coefficients(mu_static: Any, mu_kinetic: Any, contacts: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,23 +6,48 @@ An order is given to a solver by its name, or with options as an object of this 
 >>> solver = cs.Solver(cs.scenarios.ball_grid(4), order=cs.orders.colored(strategy="balanced"))
 >>> solver.info["stages"] == solver.info["colors"]
 True
+
+`describe` tells what an order makes of a problem, and `contactsolve.plots.order` draws it.
 """
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, overload
 
 import numpy as np
 
 from . import _core
 from ._arrays import index_array
+from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
+from ._schedule import Schedule, schedule_of
+from .problem import Problem
 
-__all__ = ["Order", "colored", "describe", "given", "names", "random", "ranges", "relaxed"]
+__all__ = [
+    "Order",
+    "PartitionQuality",
+    "Schedule",
+    "cache",
+    "colored",
+    "contact_sets",
+    "describe",
+    "extreme",
+    "given",
+    "labels",
+    "names",
+    "partition",
+    "partition_quality",
+    "random",
+    "ranges",
+    "relaxed",
+    "subtasks",
+]
+
+_BORDERS = ("colored", "sequential", "checkerboard")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Order:
     """An order with its options; made by the functions of this module."""
 
@@ -35,9 +60,21 @@ class Order:
     unsafe_below: int = 0
     unsafe_simultaneous: bool = True
     unsafe_first: bool = False
+    unsafe_groups: bool = False
+    labels: str | np.ndarray = "slices"
+    border: int = 0
+    chunk: int = 0
+    breadth_first: bool = False
+    no_domains: bool = False
+    sets_simultaneous: bool = False
+    sets_colored: bool = False
+    weighted: bool = False
+    subtasks: int = 0
+    weighted_subtasks: bool = False
+    parallel: bool = False
 
-    def options(self, seed: int, parts: int) -> tuple[Any, ...]:
-        """Return the options as the C library takes them."""
+    def options(self, problem: Problem, seed: int, parts: int) -> tuple[Any, ...]:
+        """Return the options for a problem as the C library takes them."""
         return (
             seed,
             parts,
@@ -48,7 +85,39 @@ class Order:
             self.unsafe_below,
             self.unsafe_simultaneous,
             self.unsafe_first,
+            self.unsafe_groups,
+            self._labels(problem, parts),
+            isinstance(self.labels, str) and self.labels == "natural",
+            self.border,
+            self.chunk,
+            self.breadth_first,
+            self.no_domains,
+            self.sets_simultaneous,
+            self.sets_colored,
+            self.weighted,
+            self.subtasks,
+            self.weighted_subtasks,
+            self.parallel,
         )
+
+    def _labels(self, problem: Problem, parts: int) -> np.ndarray | None:
+        """Return labels that the C library does not make itself."""
+        if not isinstance(self.labels, str):
+            return self.labels
+        if self.labels in ("slices", "natural"):
+            return None
+        return labels(problem, self.labels, index("parts", parts))
+
+    def __repr__(self) -> str:
+        """The name and what is not as by default."""
+        words = [self.name]
+        for field in fields(self)[1:]:
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                words.append(f"{field.name}=<array {value.shape}>")
+            elif value != field.default:
+                words.append(f"{field.name}={value!r}")
+        return f"Order({', '.join(words)})"
 
 
 def random() -> Order:
@@ -61,13 +130,58 @@ def given(permutation: Any) -> Order:
     return Order("given", permutation=index_array("order", permutation))
 
 
-def ranges() -> Order:
+def ranges(*, weighted: bool = False) -> Order:
     """S1's naive parallel Gauss-Seidel (section 7.1).
 
     The contacts are cut into contiguous ranges (the solver's option `parts`), which are swept at
     once, each seeing the others as before the sweep.
+
+    Parameters
+    ----------
+    weighted
+        Ranges of about equal numbers of blocks of A, not of contacts: what a visit costs with the
+        scheme ``"matrix"``. Contacts are added until N/p blocks are reached (S1 section 3.7.3), so
+        that no range has more than that and the blocks of one contact. Where one contact has more
+        than a range's share, there are fewer ranges.
     """
-    return Order("ranges")
+    return Order("ranges", weighted=bool(weighted))
+
+
+def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True) -> Order:
+    """An order whose stages are cut into finer or coarser tasks (S1 section 6.3).
+
+    Threads take tasks as they come. Simultaneous and independent stages, Jacobi's above all, are
+    cut into tasks of 512 contacts by default; here into `parts` × `count` tasks, fewer where a
+    stage has fewer contacts. Impulses are the same, bit for bit; ``merit``, a sum over tasks, may
+    differ in its last digits.
+
+    Parameters
+    ----------
+    order
+        A name, an object of this module, or a permutation.
+    count
+        Tasks for each of the solver's `parts`, S1's workers. S1 found 100 to do well, and not fewer
+        than 10.
+    weighted
+        Tasks of about equal numbers of blocks of A, as for `ranges`.
+    """
+    if index("count", count) < 1:
+        raise ValueError(f"count is {count}: at least 1 is needed")
+    return replace(chosen(order), subtasks=int(count), weighted_subtasks=bool(weighted))
+
+
+def extreme(order: Any = "natural") -> Order:
+    """An order whose simultaneous and independent stages have a task for each contact.
+
+    S1 section 6.1, the end of `subtasks`: every contact is fetched by itself, which costs more than
+    visiting it. The scheme ``"factorized"`` keeps half a kilobyte for each.
+
+    Parameters
+    ----------
+    order
+        A name, an object of this module, or a permutation.
+    """
+    return replace(chosen(order), subtasks=-1, weighted_subtasks=False)
 
 
 def colored(
@@ -76,6 +190,7 @@ def colored(
     colors: int | str = "degree",
     multiple_of_parts: bool = False,
     fixed_as_body: bool = False,
+    parallel: bool = False,
 ) -> Order:
     """Colour by colour, no two contacts of one sharing a moving body (S1 section 4.3).
 
@@ -92,8 +207,15 @@ def colored(
     fixed_as_body
         Let contacts with one immovable body of the problem conflict, as S1's ground does. The fixed
         world, −1, never does.
+    parallel
+        Find the colours in parallel, for large problems: the solver's `parts` contiguous ranges of
+        contacts are coloured at once, each knowing its own colours and the others' of the last
+        round; contacts in conflict with an earlier range are coloured anew, in at most `parts`
+        rounds (S1 section 4.3). The colours depend on `parts`, never on threads.
     """
-    return Order("colored", **_coloring(strategy, colors, multiple_of_parts, fixed_as_body))
+    return Order(
+        "colored", **_coloring(strategy, colors, multiple_of_parts, fixed_as_body, parallel)
+    )
 
 
 def relaxed(
@@ -105,6 +227,8 @@ def relaxed(
     colors: int | str = "degree",
     multiple_of_parts: bool = False,
     fixed_as_body: bool = False,
+    parallel: bool = False,
+    weighted: bool = False,
 ) -> Order:
     """Coloured, with small colours merged into one unsafe stage (S1 sections 4.3.1, 7.2.2).
 
@@ -114,14 +238,18 @@ def relaxed(
         Colours with fewer contacts are merged; S1 takes a multiple n p of the processors.
     unsafe
         How the unsafe stage runs: ``"simultaneous"``, its contacts blind to each other as in Jacobi
-        (S1 section 7.2.3), or ``"ranges"``, cut into the solver's `parts` (section 7.2.2).
+        (S1 section 7.2.3); ``"ranges"``, cut into the solver's `parts`, blind to each other
+        (section 7.2.2); or ``"groups"``, contacts that depend on each other in the same part
+        (section 7.4): whole connected components over moving bodies, packed into `parts` parts of
+        about equal size, which is Gauss-Seidel again.
     first
         Run it first; by default it is last, where S1 found it to converge faster (section 7.4).
-    strategy, colors, multiple_of_parts, fixed_as_body
+    strategy, colors, multiple_of_parts, fixed_as_body, parallel
         As for `colored`.
+    weighted
+        With ``unsafe="ranges"``: cut as for `ranges`.
     """
-    if unsafe not in ("simultaneous", "ranges"):
-        raise ValueError(f"unsafe: {unsafe!r} is unknown; known: simultaneous, ranges")
+    _known("unsafe", unsafe, ("simultaneous", "ranges", "groups"))
     if index("unsafe_below", unsafe_below) < 0:
         raise ValueError(f"unsafe_below is {unsafe_below}: a number of contacts is 0 or more")
     return Order(
@@ -129,13 +257,111 @@ def relaxed(
         unsafe_below=int(unsafe_below),
         unsafe_simultaneous=unsafe == "simultaneous",
         unsafe_first=bool(first),
-        **_coloring(strategy, colors, multiple_of_parts, fixed_as_body),
+        unsafe_groups=unsafe == "groups",
+        weighted=bool(weighted),
+        **_coloring(strategy, colors, multiple_of_parts, fixed_as_body, parallel),
     )
 
 
-def _coloring(strategy: str, colors: int | str, multiple: bool, fixed: bool) -> dict[str, Any]:
-    if strategy not in ("greedy", "balanced"):
-        raise ValueError(f"strategy: {strategy!r} is unknown; known: greedy, balanced")
+def partition(strategy: Any = "slices", *, border: str = "colored") -> Order:
+    """Parts of the scene at once, then the contacts between them (S1 sections 4.2, 8.2).
+
+    The contacts whose moving bodies all belong to one part are its interior; all interiors are
+    swept at once, each in turn inside. No two share a moving body, so that the sweep is exactly
+    Gauss-Seidel: the interiors, then the border. The solver's option `parts` is the number of
+    parts, and results depend on it.
+
+    Parameters
+    ----------
+    strategy
+        ``"slices"``, breadth-first levels of bodies, so that a part touches at most two others (S1
+        Fig. 4.3 (b)); ``"natural"``, contiguous ranges of body numbers; ``"metis"``, the fewest
+        contacts between parts (S1 Definition 4.4), ``"metis_volume"``, the fewest bodies with
+        contacts in other parts, ``"metis_neighbours"``, few contacts and few neighbours of a part
+        (all three need pymetis: ``pip install 'contactsolve[partition]'``); or labels of one's own,
+        ``(bodies,)``, parts numbered from 0. Immovable bodies belong to no part. Where A was given,
+        contacts are labelled, ``(K,)``, and a contact coupled to one of a lower label lies on the
+        border.
+    border
+        How the contacts between parts follow: ``"colored"``, ``"sequential"``, or
+        ``"checkerboard"``: each goes to one of its two parts, the lower one or that of a body with
+        very many contacts, and parts whose shares do not meet are swept at once, colour by colour.
+
+    See Also
+    --------
+    labels : The labels of a strategy.
+    partition_quality : What a cut is worth.
+    """
+    if isinstance(strategy, str):
+        _known("strategy", strategy, STRATEGIES)
+    else:
+        strategy = index_array("labels", strategy)
+        if strategy.ndim != 1:
+            raise ValueError(f"labels has shape {strategy.shape}: one for each body is needed")
+    _known("border", border, _BORDERS)
+    return Order("partition", labels=strategy, border=_BORDERS.index(border))
+
+
+def cache(*, bodies: str = "natural", chunk: int = 4096, domains: bool = True) -> Order:
+    """Order contacts for speed: as their bodies lie in memory, coloured in small chunks.
+
+    Parameters
+    ----------
+    bodies
+        The bodies' order: ``"natural"``, or ``"breadth_first"`` (Cuthill and McKee) where their
+        numbers say nothing of who touches whom. Contacts follow the later of their bodies.
+    chunk
+        Contacts that are coloured at a time.
+    domains
+        Cut the bodies into as many contiguous domains as the solver's option `parts` says, about
+        equal in contacts, and sweep the insides of all domains at once, chunk by chunk; then the
+        contacts between them, coloured. Otherwise each colour of each chunk is a stage of its own
+        for all threads, and results do not depend on `parts`.
+    """
+    _known("bodies", bodies, ("natural", "breadth_first"))
+    if index("chunk", chunk) < 1:
+        raise ValueError(f"chunk is {chunk}: at least 1 is needed")
+    return Order(
+        "cache",
+        breadth_first=bodies == "breadth_first",
+        chunk=int(chunk),
+        no_domains=not domains,
+    )
+
+
+def contact_sets(inside: str = "sequential", *, colored: bool = False) -> Order:
+    """Visit the contacts between one pair of bodies together (S1 section 8.3).
+
+    The fixed world is a body here, and the order of the pair makes no difference. Where A was given
+    nothing tells the bodies, and each contact is a set.
+
+    Parameters
+    ----------
+    inside
+        ``"sequential"``, or ``"simultaneous"``: contacts of a set do not see each other, so that a
+        box at rest on the ground is held by equal impulses (S1 Fig. 3.1); between sets it is still
+        Gauss-Seidel.
+    colored
+        Visit sets that share no moving body at once, colour by colour: fewer colours than contacts
+        have by themselves. Otherwise sets follow each other by their first contacts.
+    """
+    _known("inside", inside, ("sequential", "simultaneous"))
+    return Order(
+        "contact_sets",
+        sets_simultaneous=inside == "simultaneous",
+        sets_colored=bool(colored),
+    )
+
+
+def _known(name: str, value: Any, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}: {value!r} is unknown; known: {', '.join(known)}")
+
+
+def _coloring(
+    strategy: str, colors: int | str, multiple: bool, fixed: bool, parallel: bool
+) -> dict[str, Any]:
+    _known("strategy", strategy, ("greedy", "balanced"))
     aims = {"degree": 0, "tentative": -1}
     if isinstance(colors, str):
         if colors not in aims:
@@ -150,6 +376,7 @@ def _coloring(strategy: str, colors: int | str, multiple: bool, fixed: bool) -> 
         "colors": count,
         "multiple_of_parts": bool(multiple),
         "fixed_as_body": bool(fixed),
+        "parallel": bool(parallel),
     }
 
 
@@ -173,6 +400,53 @@ def names() -> list[str]:
     return [name for name, _ in _core.orders()]
 
 
-def describe() -> dict[str, str]:
-    """Return one line on each, by name."""
-    return dict(_core.orders())
+@overload
+def describe() -> dict[str, str]: ...
+@overload
+def describe(
+    problem: Problem,
+    order: Any = "auto",
+    *,
+    parts: int = 8,
+    rng: Any = None,
+    method: str = "auto",
+    threads: int | None = None,
+) -> Schedule: ...
+def describe(
+    problem: Problem | None = None,
+    order: Any = "auto",
+    *,
+    parts: int = 8,
+    rng: Any = None,
+    method: str = "auto",
+    threads: int | None = None,
+) -> dict[str, str] | Schedule:
+    """Return one line on each order, by name; or what one order makes of a problem.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`; without one, all orders are listed.
+    order, parts, rng, method
+        As for `Solver`. Nothing is packed or solved.
+    threads
+        For ``colored(parallel=True)``; None for as many as pay. Only ``seconds`` depends on it.
+
+    Returns
+    -------
+    dict or Schedule
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Solver` does for these options.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> cs.orders.describe(cs.scenarios.ball_grid(4), "colored")
+    Schedule(colored, 160 contacts, 6 independent stages of 8 to 40, 6 colors)
+    """
+    if problem is None:
+        return dict(_core.orders())
+    return schedule_of(problem, chosen(order), order, parts, rng, method, threads)

@@ -356,7 +356,9 @@ class Problem:
 
     # ---- new values -----------------------------------------------------------------------------
 
-    def update(self, *, J: Any = None, Minv: Any = None, b: Any = None, mu: Any = None) -> None:
+    def update(
+        self, *, J: Any = None, Minv: Any = None, b: Any = None, mu: Any = None, sets: Any = None
+    ) -> None:
         """Change values, never structure; solvers built on the problem notice.
 
         Parameters
@@ -364,7 +366,9 @@ class Problem:
         J, Minv, b, mu
             New values in the shapes the problem was made with; for grouped problems lists with one
             entry per group (of bodies, for `Minv`), None to keep one. Changing J or Minv leaves b
-            as it is. A problem built from a state forgets it unless only mu changes.
+            as it is. A problem built from a state forgets it unless only friction changes.
+        sets
+            The same kind of set with other parameters, in place of `mu`.
 
         Raises
         ------
@@ -376,9 +380,9 @@ class Problem:
         """
         fresh = Problem.__new__(Problem)
         if self._matrix is not None:
-            self._fill_matrix(fresh, J, Minv, b, mu)
+            self._fill_matrix(fresh, J, Minv, b, mu, sets)
         else:
-            given = {"J": J, "b": b, "mu": mu}
+            given = {"J": J, "b": b, "mu": mu, "sets": sets}
             values = [per_group(n, v, len(self._groups), self.grouped) for n, v in given.items()]
             inverses = per_group("Minv", Minv, len(self._bodies), self.grouped)
             fresh.grouped = self.grouped
@@ -393,7 +397,7 @@ class Problem:
             self.state = None
         self._groups, self._matrix, self._operator = fresh._groups, fresh._matrix, fresh._operator
 
-    def _fill_matrix(self, fresh: Problem, J: Any, Minv: Any, b: Any, mu: Any) -> None:
+    def _fill_matrix(self, fresh: Problem, J: Any, Minv: Any, b: Any, mu: Any, sets: Any) -> None:
         layout, operator, csr = self._groups[0], self._operator, self._matrix
         if J is not None or Minv is not None:
             if operator is None:
@@ -402,7 +406,7 @@ class Problem:
             csr = operator.delassus(self._sigma)
         assert csr is not None
         fresh._operator = operator
-        feasible = layout.set if mu is None else layout.set.with_mu(mu)
+        feasible = layout.set.changed(mu, sets)
         b = self.b if b is None else b
         fresh._from_matrix(csr, b, None, layout.rows, feasible, None, None)
 

@@ -125,7 +125,8 @@ class Result:
     worst_contact
         Where `natural_map` is reached; -1 without contacts.
     info
-        What was chosen and why, bytes, set-up seconds, rollbacks, warnings.
+        What was chosen and why, bytes, set-up seconds, rollbacks, products of blocks of A
+        with impulses, warnings.
     problem
         The problem that was solved.
     """

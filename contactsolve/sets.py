@@ -6,57 +6,92 @@ A set is given to `contactsolve.Problem` as ``sets=``. Without one, ``mu`` makes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from ._arrays import read_only, real_array, spread
+from ._arrays import finite_array, read_only, real_array, spread
+from .shapes import Shape
 
 __all__ = [
     "Parameter",
     "Set",
     "box",
     "box_friction",
+    "contensou",
+    "contensou_coupled",
     "describe",
     "disc",
+    "ellipse",
     "free",
     "half_line",
     "names",
+    "polygon",
     "rolling",
+    "second_order_cone",
+    "support",
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """One parameter of a set: its value for every block, or for every row of every block."""
+    """One parameter of a set: its value for every block, or for every row of every block.
+
+    With `shape`, the value of a block is an array of that shape, such as the vertices of a polygon.
+    """
 
     name: str
     value: np.ndarray
     of_rows: bool = False
+    shape: tuple[int, ...] = ()
 
     def spread(self, contacts: int, rows: int) -> np.ndarray:
-        """Return the value of each block, ``(contacts, 1)`` or ``(contacts, rows)``."""
+        """Return the values of each block, ``(contacts, 1)``, ``(contacts, rows)`` or as many."""
         if self.of_rows:
             return spread(self.name, self.value, (contacts, rows))
+        if self.shape:
+            size = int(np.prod(self.shape))
+            return spread(self.name, self.value, (contacts, *self.shape)).reshape(contacts, size)
         return spread(self.name, self.value, (contacts,)).reshape(contacts, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering(Parameter):
+    """The number of each block within its group."""
+
+    def spread(self, contacts: int, rows: int) -> np.ndarray:  # noqa: ARG002 (as above)
+        """Return 0, 1, 2, ... as ``(contacts, 1)``."""
+        return np.arange(contacts, dtype=np.float64).reshape(contacts, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Set:
     """A feasible set with its parameters; made by the functions of this module.
 
-    The parameters stand in the order in which the C library reads them.
+    The parameters stand in the order in which the C library reads them. `function` is what the
+    handle among them stands for, where there is one.
     """
 
     name: str
     values: tuple[Parameter, ...] = ()
+    function: _core.Support | None = None
+
+    def __reduce__(self) -> tuple:
+        """Refuse to be pickled or copied deeply with a function, which lives in this process."""
+        if self.function is not None:
+            raise TypeError(
+                f"{self!r} cannot be pickled: its function belongs to this process. Pickle what "
+                f"the problem is made of, and make it anew"
+            )
+        return Set, (self.name, self.values)
 
     def copied(self) -> Set:
         """Return the same set with parameters in memory of its own."""
-        return Set(
-            self.name, tuple(Parameter(p.name, p.value.copy(), p.of_rows) for p in self.values)
+        return replace(
+            self, values=tuple(replace(one, value=one.value.copy()) for one in self.values)
         )
 
     def parameters(self, contacts: int, rows: int) -> np.ndarray:
@@ -69,7 +104,7 @@ class Set:
     def parameter(self, name: str, contacts: int) -> np.ndarray | None:
         """Return the parameter of that name for each block, ``(contacts,)``; None without one."""
         for parameter in self.values:
-            if parameter.name == name and not parameter.of_rows:
+            if parameter.name == name and not parameter.of_rows and not parameter.shape:
                 return parameter.spread(contacts, 1)[:, 0]
         return None
 
@@ -82,10 +117,31 @@ class Set:
             Where the set has no parameter of that name.
         """
         if all(parameter.name != name for parameter in self.values):
-            raise ValueError(f"{name} is given, but the set {self.name!r} takes none")
+            alike = [one.name for one in self.values if one.name.startswith(name)]
+            names = " and ".join(alike)
+            rest = f": it has {names}, which Problem.update(sets=...) changes" if alike else ""
+            raise ValueError(f"{name} is given, but the set {self.name!r} takes none{rest}")
         array = real_array(name, value)
-        changed = (Parameter(name, array, p.of_rows) if p.name == name else p for p in self.values)
-        return Set(self.name, tuple(changed))
+        changed = (replace(p, value=array) if p.name == name else p for p in self.values)
+        return replace(self, values=tuple(changed))
+
+    def changed(self, mu: Any, sets: Any) -> Set:
+        """Return the set with other parameters: another `mu`, those of `sets`, or its own.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Where `sets` is no set of the same kind, and where both are given.
+        """
+        if sets is None:
+            return self if mu is None else self.with_mu(mu)
+        if not isinstance(sets, Set):
+            raise TypeError(f"sets is {sets!r}: a set of contactsolve.sets is needed")
+        if mu is not None:
+            raise ValueError(f"sets={sets!r} has its own parameters: leave out mu")
+        if sets.name != self.name:
+            raise ValueError(f"sets is {sets!r}: a problem keeps its kind of set, {self.name!r}")
+        return sets
 
     @property
     def takes_mu(self) -> bool:
@@ -100,6 +156,41 @@ class Set:
         """Return the friction coefficients, ``(contacts,)``, read-only, or None."""
         mu = self.parameter("mu", contacts)
         return None if mu is None else read_only(mu)
+
+    def project(self, impulses: Any, *, previous: Any = None, dtype: Any = "float64") -> np.ndarray:
+        """Return the nearest feasible impulses, the prox of the set (S1 eq. 2.43).
+
+        Parameters
+        ----------
+        impulses
+            ``(K, m)``, or ``(m,)`` for one block [N s].
+        previous
+            Normal impulses that bound the friction, one number or ``(K,)``; by default the ones
+            just projected.
+        dtype
+            ``"float64"`` or ``"float32"``: what is computed in.
+
+        Raises
+        ------
+        ValueError
+            For impulses of another number of rows than the set takes, and bad parameters.
+
+        Examples
+        --------
+        >>> disc(0.5).project([2.0, 3.0, -4.0])
+        array([ 2. ,  0.6, -0.8])
+        """
+        z = real_array("impulses", impulses)
+        if z.ndim not in (1, 2):
+            raise ValueError(f"impulses has shape {z.shape}: (K, m) or (m,) is needed")
+        blocks = z.reshape(-1, z.shape[-1])
+        narrow = np.dtype(dtype) == np.float32
+        if not narrow and np.dtype(dtype) != np.float64:
+            raise ValueError(f"dtype is {dtype!r}: float64 or float32 is needed")
+        if previous is not None:
+            previous = spread("previous", real_array("previous", previous), (len(blocks),))
+        parameters = self.parameters(*blocks.shape)
+        return _core.project(self.name, narrow, blocks, parameters, previous).reshape(z.shape)
 
     def __repr__(self) -> str:
         values = ", ".join(_short(parameter.value) for parameter in self.values)
@@ -177,6 +268,169 @@ def rolling(mu: Any, mu_r: Any) -> Set:
         or ``(K,)``.
     """
     return _make("rolling", mu=mu, mu_r=mu_r)
+
+
+def ellipse(mu1: Any, mu2: Any, angle: Any = 0.0) -> Set:
+    """Anisotropic friction: the tangential impulse in an ellipse (S1 section 2.1.3).
+
+    A sliding contact feels the friction that takes the most work from its velocity (S1 eq. 2.34),
+    which is not opposite to it unless it slides along an axis.
+
+    Parameters
+    ----------
+    mu1, mu2
+        Friction coefficients along the two axes of the ellipse: one number, or ``(K,)``. Either may
+        be zero. Blocks have 3 rows.
+    angle
+        From the first tangent to the axis of `mu1`, towards the second one [rad]: one number, or
+        ``(K,)``.
+    """
+    return _make("ellipse", mu1=mu1, mu2=mu2, angle=angle)
+
+
+def polygon(
+    mu: Any = 1.0,
+    *,
+    sides: int = 8,
+    angle: Any = 0.0,
+    inscribed: bool = True,
+    vertices: Any = None,
+) -> Set:
+    """Friction in a convex polygon: the polyhedral cone of complementarity problems, or any.
+
+    Parameters
+    ----------
+    mu
+        Friction coefficient: one number, or ``(K,)``. With `vertices`, what these are multiplied
+        with.
+    sides
+        Corners of a regular polygon: 3 or more.
+    angle
+        From the first tangent to the first corner [rad]: one number, or ``(K,)``.
+    inscribed
+        Corners on the disc of Coulomb friction, as in the linear complementarity problem; otherwise
+        it is the edges that touch the disc (S1 figs. 2.6, 2.7).
+    vertices
+        Corners of another polygon over mu times the normal impulse, ``(k, 2)`` for all contacts or
+        ``(K, k, 2)``: convex, around the origin, either way round. Blocks have 3 rows.
+
+    Raises
+    ------
+    ValueError
+        For fewer than three corners, and vertices beside a regular polygon's options. That they are
+        convex is checked when a problem is made.
+    """
+    if vertices is None:
+        corners = _regular(sides, angle, inscribed)
+    elif sides != 8 or np.any(np.asarray(angle) != 0.0) or not inscribed:
+        raise ValueError("vertices is given: leave out sides, angle and inscribed")
+    else:
+        corners = real_array("vertices", vertices)
+    if corners.ndim not in (2, 3) or corners.shape[-1] != 2 or corners.shape[-2] < 3:
+        raise ValueError(
+            f"vertices has shape {corners.shape}: (k, 2) or (K, k, 2) with k >= 3 is needed"
+        )
+    count = corners.shape[-2]
+    values = (
+        Parameter("mu", real_array("mu", mu)),
+        Parameter("sides", np.array(float(count))),
+        Parameter("vertices", corners, shape=(count, 2)),
+    )
+    return Set("polygon", values)
+
+
+def _regular(sides: Any, angle: Any, inscribed: bool) -> np.ndarray:
+    """Corners of a regular polygon, ``(k, 2)`` or ``(K, k, 2)``."""
+    if isinstance(sides, bool) or not isinstance(sides, (int, np.integer)) or sides < 3:
+        raise ValueError(f"sides is {sides!r}: an integer of 3 or more is needed")
+    turns = finite_array("angle", angle)[..., None] + 2.0 * np.pi * np.arange(sides) / sides
+    radius = 1.0 if inscribed else 1.0 / np.cos(np.pi / sides)
+    return radius * np.stack([np.cos(turns), np.sin(turns)], axis=-1)
+
+
+def contensou(mu: Any, radius: Any) -> Set:
+    """Coulomb friction, and friction against spinning on the spot, each by itself.
+
+    ``|tangential| <= mu * normal`` and ``|spin moment| <= 2/3 mu radius * normal``, the moment of a
+    flat round contact under uniform pressure (S1 eqs. 2.35-2.37, where the radius is part of the
+    unknowns). Blocks have 4 rows: normal, two tangents, spin, as
+    ``contact_jacobian(..., spin=True)`` makes them.
+
+    Parameters
+    ----------
+    mu
+        Friction coefficient: one number, or ``(K,)``.
+    radius
+        Radius of the contact [m]: one number, or ``(K,)``.
+
+    See Also
+    --------
+    contensou_coupled : where spinning takes friction away.
+    """
+    return _make("contensou", mu=mu, radius=radius)
+
+
+def contensou_coupled(mu: Any, radius: Any) -> Set:
+    """Coulomb-Contensou friction: tangential impulse and spin moment in one ellipsoid.
+
+    ``(|tangential| / (mu normal))² + (spin moment / (2/3 mu radius normal))² <= 1``: a contact that
+    spins fast hardly feels friction against sliding, and the other way round (S1 section 2.1.3).
+    Rows and parameters as for `contensou`.
+    """
+    return _make("contensou_coupled", mu=mu, radius=radius)
+
+
+def second_order_cone(mu: Any) -> Set:
+    """The cone ``|tangential| <= mu * normal`` as one set: the associated, convex problem.
+
+    The impulse of all rows is projected as one point. A sliding contact then opens at mu times its
+    speed, which Coulomb's contacts do not; in return the problem is that of a convex minimum. There
+    is no bound by a normal impulse, so that ``bound="previous"`` changes nothing.
+
+    Parameters
+    ----------
+    mu
+        Friction coefficient: one number, or ``(K,)``. Blocks have 2 or 3 rows, the normal first.
+    """
+    return _make("second_order_cone", mu=mu)
+
+
+def support(shape: Shape | Callable[[np.ndarray], Any], mu: Any = 1.0) -> Set:
+    """Friction in any convex set, by its support points (S1 section 2.3; GJK).
+
+    Nearest points are found by asking where the set reaches farthest in one direction after the
+    other, as Gilbert, Johnson and Keerthi do; in the plane the direction is closed in on as a root.
+
+    Parameters
+    ----------
+    shape
+        A shape of `contactsolve.shapes`; or, for experiments, a function of a direction: it gets a
+        read-only array ``(n,)`` of length 1 and returns a point ``(n,)`` of the set that reaches
+        farthest there, for a normal impulse of 1. The origin is in the set. Blocks have 3 rows
+        (n = 2) or 4 (n = 3, with the spin).
+    mu
+        What the set is multiplied with: one number, or ``(K,)``.
+
+    Notes
+    -----
+    In the plane, and in space for smooth shapes and polytopes, nearest points are exact to
+    rounding. In space, on sides that are straight one way and curved the other (a cylinder's, say),
+    their place is known to about 1e-7 of the size, often better.
+
+    A function is called with the GIL held, a dozen times for each contact and sweep, and the solve
+    runs on one thread. What it raises ends the solve, and comes out of it. What is wrong with a
+    point that it returns is told with the number of the contact, counted within its group. Such a
+    set cannot be pickled.
+    """
+    values = (Parameter("mu", real_array("mu", mu)),)
+    if isinstance(shape, Shape):
+        numbers = shape.numbers()
+        return Set("support", (*values, Parameter("shape", numbers, shape=numbers.shape[-1:])))
+    if not callable(shape):
+        raise TypeError(f"shape is {shape!r}: a Shape of contactsolve.shapes, or a function")
+    function = _core.Support(shape)
+    handle = Parameter("function", np.array(float(function.handle)))
+    return Set("support_function", (*values, handle, Numbering("contact", np.zeros(()))), function)
 
 
 def describe() -> dict[str, str]:

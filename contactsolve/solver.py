@@ -99,14 +99,22 @@ class Solver:
     problem
         A `Problem`.
     method
-        ``"jacobi"``, ``"gauss_seidel"`` or ``"auto"``: for now, Gauss-Seidel with rollback.
+        ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"`` (forwards and backwards in
+        turn, each sweep an iteration; SSOR with `relaxation`) or ``"auto"``: for now, Gauss-Seidel
+        with rollback.
     scheme
         How Aλ + b is had: ``"matrix"`` (A built or given), ``"factorized"`` (A never formed; with
-        options as `schemes.factorized`), or ``"auto"``, the one whose sweeps should take less time,
-        from the number of blocks of A (S1 Table 3.1).
+        options as `schemes.factorized`), or ``"auto"``, the one of these two whose sweeps should
+        take less time, from the number of blocks of A (S1 Table 3.1).
+        ``"iteration_matrix"`` takes ``z = T λ + c`` from T = 1 - R A and c = -R b in place of
+        ``λ - R (A λ + b)`` (S1 section 3.4.1). ``"half_sweep"`` (there, too) saves a quarter of
+        the products: in every second sweep those with contacts further on are the sweep's before,
+        stale by then, so that convergence is another. ``"symmetric_half"`` is exactly
+        ``"symmetric_gauss_seidel"``, its only method, for half the products.
     order
         The contacts' order in a sweep: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`),
-        ``"colored"``, ``"ranges"``, an object of `contactsolve.orders`, or a permutation ``(K,)``.
+        ``"colored"``, ``"ranges"``, ``"partition"``, ``"cache"``, ``"contact_sets"``, an object of
+        `contactsolve.orders`, or a permutation ``(K,)``.
         Jacobi's result does not depend on it.
     local
         ``"auto"`` solves blocks of free rows exactly and projects others, ``"projected"`` projects
@@ -152,10 +160,12 @@ class Solver:
     dtype
         ``"float64"`` or ``"float32"`` sweeps. Measures are always taken in float64.
     threads
-        Threads for stages that allow it (Jacobi, colours, ranges), at most four to a processor;
-        None for as many as pay. Results do not depend on it.
+        Threads for stages that allow it (Jacobi, colours, ranges, parts), at most four to a
+        processor; None for as many as pay. Results do not depend on it.
     parts
-        Into how many ranges the orders ``"ranges"`` and `orders.relaxed` cut. Results depend on it.
+        Into how many parts the orders ``"ranges"``, ``"partition"``, ``"cache"`` and
+        `orders.relaxed` cut, and a parallel colouring; results depend on it. `orders.subtasks`
+        multiplies it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
     quality_r
@@ -247,7 +257,7 @@ class Solver:
                 record_every,
                 quality_r,
                 0 if threads is None else threads,
-                visits.options(seed, parts),
+                visits.options(problem, seed, parts),
                 way.velocities,
             )
         except (TypeError, ValueError, OverflowError) as error:
@@ -339,10 +349,11 @@ class Solver:
 
     def _result(self, answer: tuple, b: np.ndarray | None, parameters: np.ndarray | None) -> Result:
         impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
-        seconds, natural_map, scaled, worst, unfinished = figures
+        seconds, natural_map, scaled, worst, unfinished, products = figures
         problem = self.problem
         info = self._info.copy()
         info["rollbacks"] = rollbacks
+        info["block_products"] = products
         info["best_iteration"] = best
         info["solve_seconds"] = seconds
         if unfinished:

@@ -73,6 +73,7 @@ typedef struct cs_blocks {
     const double *compliance; /* (count, m), Sigma added to A; NULL for none or where A is given */
     const char
         *parameter_name; /* what error messages call the parameters, e.g. "mu"; may be NULL */
+    int parameters_each; /* doubles in a block's parameters, for sets where that varies */
 } cs_blocks;
 
 /* A square matrix in compressed sparse rows; repeated entries are added up. */
@@ -99,6 +100,8 @@ CS_PUBLIC void cs_problem_destroy(cs_problem *problem);
 
 CS_PUBLIC int64_t cs_problem_blocks(const cs_problem *problem);
 CS_PUBLIC int64_t cs_problem_rows(const cs_problem *problem);
+/* Bodies, or blocks where A is given: what a partition labels. */
+CS_PUBLIC int64_t cs_problem_vertices(const cs_problem *problem);
 /* Length of the velocity vector of all bodies. */
 CS_PUBLIC int64_t cs_problem_velocities(const cs_problem *problem);
 
@@ -110,20 +113,50 @@ CS_PUBLIC const char *cs_scheme_name(int i, const char **summary);
 CS_PUBLIC const char *cs_order_name(int i, const char **summary);
 CS_PUBLIC const char *cs_measure_name(int i, const char **summary);
 CS_PUBLIC const char *cs_set_name(int i, const char **summary);
-/* Parameters per block of a set on m rows; -1 when the set does not take m rows. */
+/* Parameters per block of a set on m rows; -1 when the set does not take m rows. Where their number
+ * varies (cs_set_is_variable) it is the least. */
 CS_PUBLIC int cs_set_parameters(const char *set, int rows);
+CS_PUBLIC int cs_set_is_variable(const char *set);
 /* Whether row 0 of the set's blocks is a normal impulse. */
 CS_PUBLIC int cs_set_is_contact(const char *set);
+
+/* ---- friction by a function ------------------------------------------------------------------ */
+
+/* A convex set in the caller's code, for the set "support_function" and while it is registered.
+ *
+ * `point` gets a block's number, as its parameters say, and a direction (n) of length 1: t1 and t2, or
+ * these and the spin row. It leaves the point of the set that reaches farthest in that direction, for
+ * a normal impulse of 1, and returns 0; the origin must be in the set. Anything else returned is a
+ * failure: the impulse becomes zero, and the control's poll is to end the solve. It is called from the
+ * thread that solves. */
+typedef struct cs_support {
+    int (*point)(void *context, int64_t block, int n, const double *direction, double *point);
+    void *context;
+} cs_support;
+
+enum { CS_MAX_SUPPORTS = 4096 };
+
+/* The handle of a function, which is a parameter of its blocks; 0 where CS_MAX_SUPPORTS are there.
+ * `support` stays the caller's and must last until it is released. */
+CS_PUBLIC int cs_support_register(const cs_support *support);
+CS_PUBLIC void cs_support_release(int handle);
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
 enum { CS_MAX_COLUMNS = 32 }; /* measures that one history can record */
 
+/* How a partition visits the contacts between its parts. */
+typedef enum cs_border {
+    CS_BORDER_COLORED,
+    CS_BORDER_SEQUENTIAL,
+    CS_BORDER_CHECKERBOARD
+} cs_border;
+
 /* What the orders take; each reads what concerns it. */
 typedef struct cs_order_options {
     uint64_t seed;              /* random */
     const int64_t *permutation; /* given: the blocks (K) as they are to be visited */
-    int parts;                  /* into which concurrent stages are cut */
+    int parts;                  /* into which concurrent and disjoint stages are cut */
     int fixed_as_body;          /* colored: immovable bodies of the problem conflict, as in S1 */
     int balanced;               /* colored: the least used free colour, not the lowest */
     int64_t colors;        /* balanced: how many; 0: the highest edge degree, -1: as greedy finds */
@@ -131,6 +164,23 @@ typedef struct cs_order_options {
     int64_t unsafe_below;  /* colored: colours of fewer blocks are merged into an unsafe stage, */
     int unsafe_simultaneous; /* whose blocks do not see each other (else: parts at once) */
     int unsafe_first;        /* and which comes first, not last */
+    int unsafe_groups; /* or is cut into parts that share no moving body, each sequential inside */
+    const int64_t
+        *labels; /* partition: the part of each body, or of each block (K) where A is given;
+                            * NULL: `parts` slices, each touching the one before and behind only, */
+    int ranges_of_bodies;  /* or ranges of numbers */
+    cs_border border;      /* partition */
+    int64_t chunk;         /* cache: contacts that are coloured at a time; 0: 4096 */
+    int breadth_first;     /* cache: bodies by breadth-first levels, not by their numbers */
+    int no_domains;        /* cache: chunk after chunk on all threads, not each part its own */
+    int sets_simultaneous; /* contact_sets: the blocks of a set do not see each other */
+    int sets_colored;      /* contact_sets: sets that share no moving body at once, in colours */
+    int weighted_parts;    /* concurrent parts have about equal numbers of blocks of A */
+    int64_t subtasks; /* that a part's share of a simultaneous or independent stage is cut into; 0:
+                       * tasks of 512 blocks, -1: of one */
+    int weighted_subtasks; /* which have about equal numbers of blocks of A */
+    int parallel;          /* colored: `parts` ranges are coloured at once, in rounds */
+    int threads;           /* for that; 0: as many as pay. No result depends on it */
 } cs_order_options;
 
 typedef struct cs_options {
@@ -159,6 +209,11 @@ typedef struct cs_options {
 } cs_options;
 
 CS_PUBLIC cs_options cs_options_default(void);
+
+/* The labels (cs_problem_vertices) that the order `partition` would use with these options: 0 for
+ * what touches nothing that moves. */
+CS_PUBLIC cs_status cs_partition_labels(const cs_problem *problem, const cs_order_options *options,
+                                        int64_t *labels, cs_error *error);
 
 /* What a long loop shows, and asks, between sweeps. */
 typedef struct cs_progress {
@@ -193,6 +248,8 @@ typedef struct cs_result {
     int64_t iterations;
     int64_t best_iteration; /* whose iterate is returned; `iterations` unless diverging */
     int rollbacks;
+    int64_t
+        block_products; /* of blocks of A with impulses in all sweeps; 0 where A is not formed */
     int64_t unfinished_blocks; /* given up in the last sweep by local="block" */
     double seconds;            /* of the sweeps and of the checks that decide */
     double natural_map;        /* at the returned impulses [N s] */
@@ -208,6 +265,7 @@ typedef struct cs_solver_info {
     const char *method, *scheme, *order, *local, *dtype;
     int threads, columns;
     int64_t stages, colors; /* of the order; no colours: 0 */
+    int64_t rounds;         /* that the colouring took; none: 0 */
     const char *column[CS_MAX_COLUMNS + 2];
     int64_t matrix_blocks;    /* of A, when the scheme holds it */
     int64_t immovable_blocks; /* contacts that no impulse can change */
@@ -232,6 +290,39 @@ CS_PUBLIC cs_status cs_solver_solve(cs_solver *solver, const double *initial, co
                                     cs_result *result, cs_error *error);
 CS_PUBLIC void cs_solver_describe(const cs_solver *solver, cs_solver_info *info);
 CS_PUBLIC void cs_solver_destroy(cs_solver *solver);
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* An order applied to a problem, without a solver: who sees whose values. */
+typedef struct cs_ordering cs_ordering;
+
+/* Sizes, and arrays that live as long as the ordering. The visits are cut into parts and the parts
+ * into stages: part p holds the visits from part_start[p] to part_start[p + 1], stage s the parts
+ * from stage_start[s] to stage_start[s + 1]. */
+typedef struct cs_ordering_info {
+    const char *method, *order;
+    int64_t blocks, stages, parts;
+    const int64_t *visit;       /* (blocks): the blocks as visited */
+    const int64_t *part_start;  /* (parts + 1) into visit */
+    const int64_t *stage_start; /* (stages + 1) into the parts */
+    const unsigned char *kind;  /* (stages): a number for cs_stage_kind_name */
+    const int64_t *row_blocks;  /* (blocks): non-zero blocks in the row of A, S1 Corollary 3.2 */
+    int64_t colors;             /* that the order found; 0 when it does not colour */
+    const int64_t *color_size;  /* (colors): blocks of each, before small ones are merged */
+    int64_t rounds;             /* that the colouring took; 0 when there is none */
+    double seconds;             /* that finding the order took */
+} cs_ordering_info;
+
+/* What a solver with these options would do: `method` and `order` are names, or "auto". Fails for
+ * unknown names, fewer parts than 1 and wrong permutations. The ordering may outlive the problem. */
+CS_PUBLIC cs_status cs_ordering_create(cs_ordering **ordering, const cs_problem *problem,
+                                       const char *method, const char *order,
+                                       const cs_order_options *options, cs_error *error);
+CS_PUBLIC void cs_ordering_describe(const cs_ordering *ordering, cs_ordering_info *info);
+CS_PUBLIC void cs_ordering_destroy(cs_ordering *ordering);
+
+/* The i-th kind of stage, NULL past the end. */
+CS_PUBLIC const char *cs_stage_kind_name(int i);
 
 /* ---- judging --------------------------------------------------------------------------------- */
 

@@ -15,8 +15,11 @@ import contactsolve as cs
 from reference_numpy import Free, ProblemArrays, ReferenceProblem, run
 
 TOLERANCE = {"float64": 2e-12, "float32": 5e-6}
-SOLVERS = ("jacobi", "gauss_seidel")
-SCHEMES = ("matrix", "factorized")
+SOLVERS = ("jacobi", "gauss_seidel", "symmetric_gauss_seidel")
+ROW_SCHEMES = ("matrix", "iteration_matrix", "half_sweep")  # which take a given A
+SCHEMES = (*ROW_SCHEMES, "factorized")  # all that every solver can take
+# Whose sweeps are those of the method, every product up to date.
+EXACT_SCHEMES = tuple(scheme for scheme in SCHEMES if scheme != "half_sweep")
 DTYPES = tuple(TOLERANCE)
 EXACTLY = {"rtol": None, "atol": None, "rollback": 0}
 

@@ -13,9 +13,12 @@ those of the mathematics page, "S1 eq." those of the source text it calls S1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
+
+from reference_sets import SHAPED, SHAPED_NAMES, random_shaped_parameters, shaped_set
 
 # ---------------------------------------------------------------------------------------------
 # Sets and their prox (section 2). `coupled` lists the rows that share one scalar r (section 1).
@@ -123,8 +126,8 @@ class Rolling:
         return np.concatenate([tangential, moment[1:]])
 
 
-ConstraintSet = Free | Box | HalfLine | Disc | BoxFriction | Rolling
-CONTACTS = HalfLine | Disc | BoxFriction | Rolling
+ConstraintSet = Free | Box | HalfLine | Disc | BoxFriction | Rolling | SHAPED
+CONTACTS = HalfLine | Disc | BoxFriction | Rolling | SHAPED
 CONES = HalfLine | Disc | Rolling
 
 
@@ -139,6 +142,13 @@ def sections(one: ConstraintSet) -> list[tuple[float, list[int]]]:
     return [(0.0, [row]) for row in range(1, one.rows)]
 
 
+def reaches(one: ConstraintSet, velocity: np.ndarray) -> list[tuple[list[int], float]]:
+    """Tangential rows of each bound, and the most work per normal impulse against the velocity."""
+    if isinstance(one, SHAPED):
+        return one.reaches(velocity)
+    return [(part, bound * np.linalg.norm(velocity[part])) for bound, part in sections(one)]
+
+
 # ---------------------------------------------------------------------------------------------
 # Problems
 # ---------------------------------------------------------------------------------------------
@@ -150,8 +160,8 @@ class ProblemArrays:
 
     J (K, 2, m, d), Minv (n, d, d) or (n, d), b (K, m), bodies (K, 2) with -1 the fixed world,
     mu (K,) for the disc and box friction, mu and mu_r for rolling, lo and hi (K, m) for the box,
-    compliance (K, m). For one of several groups on bodies of different d, J may be a pair
-    (K, m, d_i), (K, m, d_j), and Minv is None.
+    `more` for the sets of `reference_sets` by name, compliance (K, m). For one of several groups on
+    bodies of different d, J may be a pair (K, m, d_i), (K, m, d_j), and Minv is None.
     """
 
     J: np.ndarray | tuple[np.ndarray, np.ndarray]
@@ -164,6 +174,7 @@ class ProblemArrays:
     hi: np.ndarray | None = None
     mu_r: np.ndarray | None = None
     compliance: np.ndarray | None = None
+    more: dict[str, np.ndarray] = field(default_factory=dict)
 
     def constraint_sets(self) -> list[ConstraintSet]:
         contacts, rows = self.b.shape
@@ -179,17 +190,24 @@ class ProblemArrays:
             return [BoxFriction(rows, float(self.mu[k])) for k in range(contacts)]
         if self.set_name == "rolling":
             return [Rolling(float(self.mu[k]), float(self.mu_r[k])) for k in range(contacts)]
+        if self.set_name in SHAPED_NAMES:
+            values = self.set_parameters()
+            each = [{name: value[k] for name, value in values.items()} for k in range(contacts)]
+            return [shaped_set(self.set_name, rows, one) for one in each]
         raise ValueError(f"no reference for the set {self.set_name!r}")
 
     def set_parameters(self) -> dict[str, np.ndarray]:
         """The parameters of the set by name: mu, or lo and hi, or none."""
         named = {"mu": self.mu, "mu_r": self.mu_r, "lo": self.lo, "hi": self.hi}
-        return {name: value for name, value in named.items() if value is not None}
+        return {name: value for name, value in named.items() if value is not None} | self.more
 
     def reordered(self, contact_order: np.ndarray) -> ProblemArrays:
         """The same problem with its contacts listed in another order."""
-        per_contact = {"J": self.J, "b": self.b, "bodies": self.bodies, **self.set_parameters()}
-        return replace(self, **{name: value[contact_order] for name, value in per_contact.items()})
+        own = {name: v for name, v in self.set_parameters().items() if name not in self.more}
+        per_contact = {"J": self.J, "b": self.b, "bodies": self.bodies, **own}
+        moved = {name: value[contact_order] for name, value in per_contact.items()}
+        more = {name: value[contact_order] for name, value in self.more.items()}
+        return replace(self, **moved, more=more)
 
     def renumbered(self, new_index: np.ndarray) -> ProblemArrays:
         """The same problem with body i called new_index[i]; the fixed world stays -1."""
@@ -403,8 +421,124 @@ def step_matrix(
 
 
 # ---------------------------------------------------------------------------------------------
+# Schedules (section 3): stages one after another, parts of a stage blind to each other or not
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Blocks visited together: "sequential", "simultaneous", "independent" or "concurrent"."""
+
+    kind: str
+    parts: list[list[int]]
+
+    def part_of(self, k: int) -> list[int] | None:
+        return next((part for part in self.parts if k in part), None)
+
+    def hidden(self, k: int) -> list[int]:
+        """The blocks whose values block k sees as they were before the stage."""
+        if self.kind == "simultaneous":
+            return [j for part in self.parts for j in part]
+        if self.kind == "concurrent":
+            return [j for part in self.parts if k not in part for j in part]
+        return []
+
+    def backwards(self) -> Stage:
+        return Stage(self.kind, [part[::-1] for part in self.parts])
+
+
+def cut_evenly(blocks: Sequence[int], parts: int) -> list[list[int]]:
+    count = len(blocks)
+    cuts = [count * p // parts for p in range(parts + 1)]
+    return [list(blocks[a:b]) for a, b in pairwise(cuts) if b > a]
+
+
+def greedy_colors(problem: ReferenceProblem) -> list[list[int]]:
+    """S1 section 4.3: each block takes the first colour that no coupled block before it has."""
+    colors: list[list[int]] = []
+    for k, rows in enumerate(problem.blocks):
+        coupled = [problem.A[rows, columns].any() for columns in problem.blocks]
+        free = (color for color in colors if not any(coupled[j] for j in color))
+        color = next(free, None)
+        if color is None:
+            colors.append(color := [])
+        color.append(k)
+    return colors
+
+
+def schedule_of(
+    problem: ReferenceProblem, order: str, *, parts: int = 8, unsafe_below: int = 0
+) -> list[Stage]:
+    """The stages of the orders "natural", "reverse", "ranges", "colored", and of S1's relaxed one.
+
+    "relaxed" merges the colours smaller than `unsafe_below` into a simultaneous stage at the end,
+    "relaxed ranges" into a concurrent one (S1 sections 4.3.1, 7.1, 7.2).
+    """
+    blocks = list(range(len(problem.blocks)))
+    if order in ("natural", "reverse"):
+        return [Stage("sequential", [blocks if order == "natural" else blocks[::-1]])]
+    if order == "ranges":
+        return [Stage("concurrent", cut_evenly(blocks, parts))]
+    colors = greedy_colors(problem)
+    if order == "colored":
+        return [Stage("independent", [color]) for color in colors]
+    safe = [Stage("independent", [color]) for color in colors if len(color) >= unsafe_below]
+    unsafe = [k for color in colors if len(color) < unsafe_below for k in color]
+    if order == "relaxed":
+        return [*safe, Stage("simultaneous", [unsafe])]
+    return [*safe, Stage("concurrent", cut_evenly(unsafe, parts))]
+
+
+# ---------------------------------------------------------------------------------------------
 # Sweeps (section 3)
 # ---------------------------------------------------------------------------------------------
+
+
+def later_blocks(plan: list[Stage], k: int) -> list[int]:
+    """The blocks that `plan` visits after block k, but those of its stage that are not its part's.
+
+    Neither are those that it may not see: in a simultaneous stage nobody is later.
+    """
+    at = next(s for s, stage in enumerate(plan) if stage.part_of(k) is not None)
+    part = plan[at].part_of(k)
+    inside = [] if plan[at].kind == "simultaneous" else part[part.index(k) + 1 :]
+    return [*inside, *(j for stage in plan[at + 1 :] for one in stage.parts for j in one)]
+
+
+def block_products(problem: ReferenceProblem, k: int, seen: np.ndarray) -> list[np.ndarray]:
+    """A_kj lambda_j for every block j."""
+    return [problem.A[problem.blocks[k], columns] @ seen[columns] for columns in problem.blocks]
+
+
+def residual_velocity(
+    problem: ReferenceProblem,
+    k: int,
+    seen: np.ndarray,
+    scheme: str,
+    plan: list[Stage],
+    whole: bool,
+    kept: dict[int, list[np.ndarray]],
+) -> np.ndarray:
+    """xi_k from the impulses that block k sees; `kept` and `whole` are for half sweeps alone.
+
+    Rows of A, or J w + Sigma lambda with w = M^-1 J^T lambda (S1 eq. 3.18). Every second sweep of
+    the scheme "half_sweep" (S1 section 3.4.1) takes the products with later blocks from the sweep
+    before it. "symmetric_half" only saves work: its xi is that of the rows.
+    """
+    rows = problem.blocks[k]
+    if scheme == "factorized":
+        sigma = np.broadcast_to(problem.compliance, len(problem.b))[rows]
+        w = problem.body_velocity_change(seen)
+        return problem.jacobian[rows] @ w + sigma * seen[rows] + problem.b[rows]
+    if scheme != "half_sweep":
+        return problem.A[rows] @ seen + problem.b[rows]
+    products = block_products(problem, k, seen)
+    if whole:
+        kept[k] = products
+    else:
+        for j in later_blocks(plan, k):
+            products[j] = kept[k][j]
+    return problem.b[rows] + sum(products)
 
 
 def sweep(
@@ -414,6 +548,9 @@ def sweep(
     solver: str,
     scheme: str = "matrix",
     order: Sequence[int] | None = None,
+    stages: list[Stage] | None = None,
+    number: int = 0,
+    kept: dict[int, list[np.ndarray]] | None = None,
     local: str = "auto",
     relaxation: float = 1.0,
     averaging: str | float | None = None,
@@ -425,41 +562,47 @@ def sweep(
 
         z = lambda_k - relaxation R_k xi_k,   lambda_k <- lambda_k + averaging (prox(z) - lambda_k)
 
-    Jacobi takes every xi_k from the impulses before the sweep, Gauss-Seidel from the newest ones.
+    Jacobi takes every xi_k from the impulses before the sweep, Gauss-Seidel from the newest ones in
+    the given order of the blocks, or as the `stages` say. Symmetric Gauss-Seidel goes through odd
+    sweeps backwards; `number` counts them from 0. `kept` is half_sweep's memory between sweeps.
     With local="block" z solves the block's own problem instead (S4), and averaging="adjacent" takes
-    1 over the number of adjacent contacts. `factors` multiply each row's r-factor.
-    Scheme "matrix" reads rows of A; "factorized" keeps w = M^-1 J^T lambda (S1 eq. 3.19).
+    1 over the number of adjacent contacts. `factors` multiply each row's r-factor. Scheme
+    "iteration_matrix" takes z from T = 1 - R A and c = -R b (S1 eq. 3.12).
     """
-    sequential = {"jacobi": False, "gauss_seidel": True}[solver]
+    blocks = range(len(problem.blocks)) if order is None else order
+    kind = "simultaneous" if solver == "jacobi" else "sequential"
+    plan = [Stage(kind, [list(blocks)])] if stages is None else stages
+    if solver == "symmetric_gauss_seidel" and number % 2 == 1:
+        plan = [stage.backwards() for stage in reversed(plan)]
+    kept = {} if kept is None else kept
     current = lam.copy()
-    seen = current if sequential else lam
-    w = problem.body_velocity_change(lam) if scheme == "factorized" else None
-    for k in range(len(problem.blocks)) if order is None else order:
-        rows = problem.blocks[k]
-        if problem.immovable(k):
-            continue
-        if w is None:
-            xi = problem.A[rows] @ seen + problem.b[rows]
-        else:
-            sigma = np.broadcast_to(problem.compliance, len(problem.b))
-            xi = problem.jacobian[rows] @ w + sigma[rows] * seen[rows] + problem.b[rows]
-        old = lam[rows].copy()
-        old_normal = old[0] if bound == "previous" else None
-        one, W = problem.sets[k], problem.diagonal_block(k)
-        if local == "block" and not isinstance(one, Free):
-            projected = block_solution(one, W, xi - W @ old, old, old_normal)
-        else:
+    for stage in plan:
+        before = current.copy()
+        for k in (k for part in stage.parts for k in part):
+            if problem.immovable(k):
+                continue
+            seen = current.copy()
+            for j in stage.hidden(k):
+                seen[problem.blocks[j]] = before[problem.blocks[j]]
+            rows, one, W = problem.blocks[k], problem.sets[k], problem.diagonal_block(k)
+            old = lam[rows].copy()
+            old_normal = old[0] if bound == "previous" else None
             step = relaxation * step_matrix(problem, k, r_factor, local)
             if factors is not None:
                 step = factors[rows][:, None] * step
-            projected = one.prox(old - step @ xi, old_normal)
-        weight = averaging
-        if averaging == "adjacent":
-            weight = 1.0 / max(1, adjacent_contacts(problem, k))
-        new = projected if weight is None else old + weight * (projected - old)
-        current[rows] = new
-        if w is not None and sequential:
-            w = w + problem.inverse_mass @ (problem.jacobian[rows].T @ (new - old))
+            if scheme == "iteration_matrix":
+                T = np.eye(len(lam))[rows] - step @ problem.A[rows]
+                projected = one.prox(T @ seen - step @ problem.b[rows], old_normal)
+            else:
+                xi = residual_velocity(problem, k, seen, scheme, plan, number % 2 == 0, kept)
+                if local == "block" and not isinstance(one, Free):
+                    projected = block_solution(one, W, xi - W @ old, old, old_normal)
+                else:
+                    projected = one.prox(old - step @ xi, old_normal)
+            weight = 1.0 if averaging is None else averaging
+            if averaging == "adjacent":
+                weight = 1.0 / max(1, adjacent_contacts(problem, k))
+            current[rows] = old + weight * (projected - old) if weight != 1.0 else projected
     return current
 
 
@@ -468,9 +611,9 @@ def run(
 ) -> list[np.ndarray]:
     """The initial iterate and the one after each sweep; `options` are those of `sweep`."""
     lam = np.zeros(len(problem.b)) if initial is None else np.array(initial, dtype=float).ravel()
-    iterates = [lam]
-    for _ in range(sweeps):
-        iterates.append(sweep(problem, iterates[-1], **options))
+    iterates, kept = [lam], {}
+    for number in range(sweeps):
+        iterates.append(sweep(problem, iterates[-1], number=number, kept=kept, **options))
     return iterates
 
 
@@ -484,8 +627,10 @@ def balanced_run(
     """
     lam = np.zeros(len(problem.b)) if initial is None else np.array(initial, dtype=float).ravel()
     iterates, factors, change = [lam], np.ones(len(lam)), np.zeros(len(lam))
-    for _ in range(sweeps):
-        iterates.append(sweep(problem, iterates[-1], factors=factors, **options))
+    kept: dict[int, list[np.ndarray]] = {}
+    for number in range(sweeps):
+        state = {"number": number, "kept": kept, "factors": factors}
+        iterates.append(sweep(problem, iterates[-1], **state, **options))
         latest = iterates[-1] - iterates[-2]
         for rows, one in zip(problem.blocks, problem.sets, strict=True):
             if isinstance(one, Free):
@@ -647,7 +792,8 @@ def infeasibility(problem: ReferenceProblem, lam: np.ndarray) -> float:
 def contact_measures(problem: ReferenceProblem, lam: np.ndarray) -> tuple[float, float, float]:
     """Penetration max -xi_n, complementarity max |lambda_n xi_n|, and the dissipation gap.
 
-    The gap is the largest |xi_t . lambda_t + mu lambda_n ||xi_t||| over the friction bounds.
+    The gap is the largest |xi_t . lambda_t + mu lambda_n ||xi_t||| over the friction bounds. Of a
+    second-order cone, whose rows are one set, complementarity is |lambda . xi|.
     """
     xi = problem.xi(lam)
     penetration = complementarity = gap = 0.0
@@ -656,10 +802,11 @@ def contact_measures(problem: ReferenceProblem, lam: np.ndarray) -> tuple[float,
             continue
         impulse, velocity = lam[rows], xi[rows]
         penetration = max(penetration, -velocity[0])
-        complementarity = max(complementarity, abs(impulse[0] * velocity[0]))
-        for bound, part in sections(one):
+        normal_set = one.coupled()[0]
+        complementarity = max(complementarity, abs(impulse[normal_set] @ velocity[normal_set]))
+        for part, most in reaches(one, velocity):
             work = velocity[part] @ impulse[part]
-            gap = max(gap, abs(work + bound * impulse[0] * np.linalg.norm(velocity[part])))
+            gap = max(gap, abs(work + impulse[0] * most))
     return penetration, complementarity, gap
 
 
@@ -729,6 +876,8 @@ def random_set_parameters(
         mu, mu_r = rng.uniform(0.1, 1.2, contacts), rng.uniform(0.05, 0.6, contacts)
         mu[::5], mu_r[1::5] = 0.0, 0.0
         return {"mu": mu, "mu_r": mu_r}
+    if set_name in SHAPED_NAMES:
+        return {"more": random_shaped_parameters(rng, contacts, set_name)}
     if set_name in ("disc", "box_friction"):
         mu = rng.uniform(0.1, 1.2, contacts)
         mu[::5] = 0.0

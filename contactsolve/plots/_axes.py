@@ -13,14 +13,21 @@ _TIME_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 def new_axes() -> Axes:
     """Axes of a new figure, or an error that names the extra."""
+    (ax,) = new_row(1)
+    return ax
+
+
+def new_row(count: int, size: tuple[float, float] | None = None) -> list[Axes]:
+    """Axes side by side in a new figure, each of this width and height [inches]."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
         raise ImportError(
             "plots need matplotlib, which the extra 'plot' brings: pip install 'contactsolve[plot]'"
         ) from error
-    _, ax = pyplot.subplots(layout="constrained")
-    return ax
+    whole = None if size is None else (count * size[0], size[1])
+    _, axes = pyplot.subplots(1, count, squeeze=False, figsize=whole, layout="constrained")
+    return axes[0].tolist()
 
 
 def time_unit(longest: float) -> tuple[str, float]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contactsolve import _core
+from contactsolve.friction import friction_used
 from contactsolve.plots._axes import new_axes
 from contactsolve.result import Result
 
@@ -33,8 +35,8 @@ def impulses(result: Result, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : Result
-        Of a problem with friction. Blocks without a friction coefficient (joints, boxes,
-        frictionless contacts) are left out.
+        Of a problem with friction. Blocks without friction (joints, boxes, frictionless contacts)
+        are left out.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -100,19 +102,24 @@ def _cone(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     impulses, states, sets = result.impulses, result.active, problem.sets
     if not problem.grouped:
         impulses, states, sets = [impulses], [states], [sets]
-    mus = _coefficients(result, sets, [part.shape for part in impulses])
-    kept = [g for g, mu in enumerate(mus) if mu is not None]
+    tables = _parameters(result, sets, [part.shape for part in impulses])
+    frictional = set(_core.contact_sets()) - {"half_line"}
+    kept = [g for g, one in enumerate(sets) if one.name in frictional]
     if not kept:
         raise ValueError("no contact of this problem has friction: there is no cone to draw")
     normal = np.concatenate([impulses[g][:, 0] for g in kept])
-    friction = np.concatenate([_length(impulses[g], sets[g].name) for g in kept])
-    bound = np.concatenate([mus[g] for g in kept]) * normal
-    ratio = np.divide(friction, bound, out=np.zeros_like(friction), where=bound > 0)
-    return normal, ratio, np.concatenate([states[g] for g in kept])
+    ratio = np.concatenate(
+        [friction_used(sets[g], impulses[g], parameters=tables[g]) for g in kept]
+    )
+    return (
+        normal,
+        np.where(np.isfinite(ratio), ratio, 0.0),
+        np.concatenate([states[g] for g in kept]),
+    )
 
 
-def _coefficients(result: Result, sets: list, shapes: list) -> list:
-    """The friction coefficients that were solved with, of each group; None without friction."""
+def _parameters(result: Result, sets: list, shapes: list) -> list[np.ndarray]:
+    """The parameters of the sets that were solved with, ``(K, p)`` of each group."""
     given = result._parameters
     found, start = [], 0
     for feasible, (contacts, rows) in zip(sets, shapes, strict=True):
@@ -120,22 +127,13 @@ def _coefficients(result: Result, sets: list, shapes: list) -> list:
         if given is not None:
             table = given[start : start + table.size].reshape(table.shape)
         start += table.size
-        names = [parameter.name for parameter in feasible.values]
-        found.append(table[:, names.index("mu")] if "mu" in names else None)
+        found.append(table)
     return found
-
-
-def _length(impulse: np.ndarray, name: str) -> np.ndarray:
-    """The tangential impulse in the norm of the set; rows behind the tangents are no friction."""
-    tangential = np.abs(impulse[:, 1:3])
-    if name == "box_friction":
-        return tangential.max(axis=1, initial=0.0)
-    return np.linalg.norm(tangential, axis=1)
 
 
 def _dress(ax: Axes) -> None:
     ax.set_xlabel("normal impulse [N s]")
-    ax.set_ylabel("friction / (µ × normal impulse) [1]")
+    ax.set_ylabel("friction / its bound [1]")
     ax.grid(visible=True, color="0.92", linewidth=0.8)
     ax.set_axisbelow(True)
     if ax.get_legend_handles_labels()[0]:

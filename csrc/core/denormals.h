@@ -1,6 +1,7 @@
 /* Impulses that decay to zero pass through denormal numbers, where each operation traps into
  * microcode: sweeps were measured 40-60 % slower. A solve flushes them to zero and gives the
- * caller's mode back. The mode belongs to a thread: every worker sets its own. */
+ * caller's mode back. The mode belongs to a thread: every worker sets its own. What is called in
+ * between and not ours, keeps denormals. */
 #ifndef CS_DENORMALS_H
 #define CS_DENORMALS_H
 
@@ -15,6 +16,12 @@ static inline cs_float_mode cs_flush_denormals(void)
     _mm_setcsr(saved | 0x8040u); /* flush to zero, denormals are zero */
     return saved;
 }
+static inline cs_float_mode cs_keep_denormals(void)
+{
+    cs_float_mode saved = _mm_getcsr();
+    _mm_setcsr(saved & ~0x8040u);
+    return saved;
+}
 static inline void cs_restore_denormals(cs_float_mode saved) { _mm_setcsr(saved); }
 #elif defined(__aarch64__)
 typedef uint64_t cs_float_mode;
@@ -25,6 +32,13 @@ static inline cs_float_mode cs_flush_denormals(void)
     __asm__ volatile("msr fpcr, %0" : : "r"(saved | (1ull << 24)));
     return saved;
 }
+static inline cs_float_mode cs_keep_denormals(void)
+{
+    cs_float_mode saved;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
+    __asm__ volatile("msr fpcr, %0" : : "r"(saved & ~(1ull << 24)));
+    return saved;
+}
 static inline void cs_restore_denormals(cs_float_mode saved)
 {
     __asm__ volatile("msr fpcr, %0" : : "r"(saved));
@@ -32,6 +46,7 @@ static inline void cs_restore_denormals(cs_float_mode saved)
 #else
 typedef int cs_float_mode;
 static inline cs_float_mode cs_flush_denormals(void) { return 0; }
+static inline cs_float_mode cs_keep_denormals(void) { return 0; }
 static inline void cs_restore_denormals(cs_float_mode saved) { (void)saved; }
 #endif
 

@@ -1,36 +1,30 @@
-/* The OpenMP seam: nothing else names OpenMP. Without it everything runs on one thread, with the
- * same results, because work is cut into pieces by size and never by the number of threads. */
+/* The seam to threads: nothing else names OpenMP or POSIX threads. Which of them is behind it is chosen
+ * when the library is built: OpenMP, POSIX threads (CS_PTHREADS), or neither, when everything runs on
+ * one thread, with the same results, because work is cut into pieces by size and never by the number
+ * of threads.
+ *
+ * With POSIX threads, threads are made for every call and end with it. That costs more than OpenMP,
+ * whose threads wait for the next call; but ThreadSanitizer understands it, and no child process has
+ * to do without them. */
 #ifndef CS_PARALLEL_H
 #define CS_PARALLEL_H
 
 #ifdef _OPENMP
 #include <omp.h>
-#define CS_PRAGMA(text) _Pragma(#text)
-/* Runs the following loop on `threads` threads, in contiguous pieces. */
-#define CS_PARALLEL_FOR(threads) CS_PRAGMA(omp parallel for schedule(static) num_threads(threads))
-#else
-#define CS_PARALLEL_FOR(threads) (void)(threads);
 #endif
 
-/* How many threads a parallel loop may use here. */
-static inline int cs_threads_available(void)
-{
-#ifdef _OPENMP
-    return omp_get_max_threads();
-#else
-    return 1;
-#endif
-}
+/* Calls work(context, t) for every t below `threads`, at once where threads are to be had and one
+ * after another where they are not; returns when all calls have. */
+void cs_parallel(int threads, void (*work)(void *context, int thread), void *context);
+
+/* How many threads a parallel call may use here. */
+int cs_threads_available(void);
 
 /* How many processors there are to run them. */
-static inline int cs_processors(void)
-{
-#ifdef _OPENMP
-    return omp_get_num_procs();
-#else
-    return 1;
-#endif
-}
+int cs_processors(void);
+
+/* What is behind all this: "openmp", "pthread" or "serial". */
+const char *cs_threads_kind(void);
 
 /* GCC has the call since version 9, long before it claims all of OpenMP 5.0. */
 #if defined(_OPENMP) && (_OPENMP >= 201811 || (!defined(__clang__) && __GNUC__ >= 9))

@@ -18,13 +18,20 @@ typedef struct cs_set {
      * being Coulomb's coefficient. Other sets of a contact allow no impulse but the normal one. */
     int frictional;
     int radius_parameter[CS_MAX_ROWS];
+    int moment[CS_MAX_ROWS];     /* coupled set s is a moment: at its bound nothing slides */
     int cone;                    /* FCLIB's error is defined: the friction cone is a circular one */
+    int variable;                /* blocks may have more parameters than the least number */
+    int alone;                   /* the prox calls into the caller's code: on one thread only */
     int (*parameters)(int rows); /* per block; -1 when the set does not take so many rows */
     /* Number of the coupled set that each row belongs to: rows of one share one r. */
     void (*coupling)(int rows, int *coupled_set);
-    /* Checks the parameters of `count` blocks. `first_block` numbers the message. */
-    cs_status (*check)(int64_t count, int rows, const double *parameters, int64_t first_block,
-                       const char *parameter_name, cs_error *error);
+    /* Checks the parameters of `count` blocks, `each` to a block. `first_block` numbers the
+     * message. */
+    cs_status (*check)(int64_t count, int rows, int each, const double *parameters,
+                       int64_t first_block, const char *parameter_name, cs_error *error);
+    /* The most that v . lambda reaches with lambda_n = 1, over the rows of coupled set s behind the
+     * normal; `v` has all rows. NULL: the set is a ball, see `frictional`. */
+    double (*reach)(int rows, int s, const double *parameters, const double *v);
     /* z <- prox_C(z). The friction bound comes from the normal impulse just projected, or, where
      * `previous` is given, from previous[0]. */
     void (*prox_f32)(int rows, float *z, const float *parameters, const float *previous);

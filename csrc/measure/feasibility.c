@@ -23,16 +23,31 @@ static double block_penetration(const cs_state *state, const cs_block_group *gro
     return fmax(0, -state->xi[group->first_row + index * group->rows]);
 }
 
-/* |lambda_n xi_n| */
+/* |lambda_n xi_n|; over all rows of a second-order cone, whose normal row is not by itself. */
 static double block_complementarity(const cs_state *state, const cs_block_group *group,
                                     int64_t index)
 {
     int64_t row = group->first_row + index * group->rows;
-    return fabs(state->lambda[row] * state->xi[row]);
+    double product = 0;
+    for (int i = 0; i < group->rows; i++)
+        if (group->coupled_set[i] == 0) product += state->lambda[row + i] * state->xi[row + i];
+    return fabs(product);
 }
 
-/* |xi_t . lambda_t + mu lambda_n |xi_t||, the largest over the coupled sets beside the normal one:
- * friction does the most work that its bound allows. */
+/* The most work that an impulse within the bound of coupled set s, for lambda_n = 1, can take from
+ * the velocity xi: sup (-xi) . lambda_s.  S1 eq. 2.34 */
+static double dissipation(const cs_state *state, const cs_block_group *group, int64_t index, int s,
+                          const double *xi, double norm)
+{
+    if (!group->set->reach) return cs_friction_of(state, group, index, s) * norm;
+    double against[CS_MAX_ROWS] = {0};
+    for (int i = 1; i < group->rows; i++) against[i] = -xi[i];
+    return group->set->reach(group->rows, s, cs_state_parameters(state, group, index), against);
+}
+
+/* |xi_s . lambda_s + lambda_n sup (-xi_s) . S|, for a disc |xi_t . lambda_t + mu lambda_n |xi_t||, the
+ * largest over the coupled sets of rows beside the normal one: friction does the most work that its
+ * bound allows. */
 static double block_dissipation_gap(const cs_state *state, const cs_block_group *group,
                                     int64_t index)
 {
@@ -43,9 +58,10 @@ static double block_dissipation_gap(const cs_state *state, const cs_block_group 
         work[group->coupled_set[i]] += xi[i] * lambda[i];
         square[group->coupled_set[i]] += xi[i] * xi[i];
     }
-    for (int s = 1; s < CS_MAX_ROWS; s++) {
-        double mu = cs_friction_of(state, group, index, s);
-        double gap = fabs(work[s] + mu * lambda[0] * sqrt(square[s]));
+    for (int s = group->rows > 1 ? group->coupled_set[1] : CS_MAX_ROWS;
+         s <= group->coupled_set[group->rows - 1]; s++) {
+        double most = dissipation(state, group, index, s, xi, sqrt(square[s]));
+        double gap = fabs(work[s] + lambda[0] * most);
         if (gap > largest || isnan(gap)) largest = gap;
     }
     return largest;

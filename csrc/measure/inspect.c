@@ -10,19 +10,22 @@ static double allowance(const cs_state *state, const cs_set_defect *set, double 
     return tolerance * (sqrt(set->norm_square) + set->rho * state->largest_b);
 }
 
-/* Open, sticking or sliding, by where the prox step lambda - rho xi arrives: at or below zero along
- * the normal; beyond the friction bound along the tangents; neither. Rolling is sticking. */
+/* Open, sticking or sliding, by where the prox step lambda - rho xi arrives: where the normal impulse
+ * nearest to it is none; beyond the friction bound along the tangents; neither. Rolling, and spinning
+ * on the spot, is sticking. */
 static cs_activity contact_activity(const cs_state *state, const cs_block_group *group,
                                     int64_t index, const double *z, const cs_set_defect *sets,
                                     double tolerance)
 {
-    if (z[0] <= allowance(state, &sets[0], tolerance)) return CS_OPEN;
-    double square[CS_MAX_ROWS] = {0};
-    for (int i = 1; i < group->rows; i++) square[group->coupled_set[i]] += z[i] * z[i];
-    for (int s = 1; s <= group->coupled_set[group->rows - 1]; s++) {
-        if (group->set->radius_parameter[s] != 0) continue;
-        double radius = cs_friction_of(state, group, index, s) * z[0];
-        if (sqrt(square[s]) > radius + allowance(state, &sets[s], tolerance)) return CS_SLIDE;
+    double nearest[CS_MAX_ROWS] = {0}, square[CS_MAX_ROWS] = {0};
+    for (int i = 0; i < group->rows; i++) nearest[i] = z[i];
+    group->set->prox_f64(group->rows, nearest, cs_state_parameters(state, group, index), NULL);
+    if (nearest[0] <= allowance(state, &sets[0], tolerance)) return CS_OPEN;
+    for (int i = 0; i < group->rows; i++)
+        square[group->coupled_set[i]] += (z[i] - nearest[i]) * (z[i] - nearest[i]);
+    for (int s = 0; s <= group->coupled_set[group->rows - 1]; s++) {
+        if (group->set->moment[s]) continue;
+        if (sqrt(square[s]) > allowance(state, &sets[s], tolerance)) return CS_SLIDE;
     }
     return CS_STICK;
 }

@@ -1,136 +1,104 @@
+/* Colours are found in rounds (S1 section 4.3, after Bozdag et al. 2005). The blocks are cut into
+ * contiguous ranges; in a round
+ *
+ *     paint    each range gives its blocks tentative colours, knowing those and all settled ones;
+ *     compare  a block whose colour a conflicting one of an earlier range has, too, loses it;
+ *     settle   the other colours are there to stay, blocks without colour are left for the next round.
+ *
+ * The first range never loses, the second not after the first has settled, and so on: there are at
+ * most as many rounds as ranges. One range alone is S1's sequential colouring. What a range does
+ * depends on nothing that changes meanwhile, so that ranges may go at once. */
 #include "order/coloring.h"
 
 #include "core/error.h"
-#include "problem/adjacency.h"
+#include "core/parallel.h"
+#include "order/color_set.h"
+#include "order/conflicts.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
-/* The blocks in conflict with one, as one or two lists of entries. */
-typedef struct conflicts {
-    const cs_problem *problem;
-    cs_adjacency adjacency;        /* of bodies; unused for a given A */
-    const int64_t *start, *column; /* of a given A: its pattern together with its transpose's */
-} conflicts;
-
-typedef struct conflict_list {
-    const int64_t *entry;
-    int64_t count;
-    int shift;    /* entry >> shift is a block */
-    int64_t body; /* that the blocks share; -1 for a row of A */
-} conflict_list;
-
-static int lists_of(const conflicts *c, int64_t block, conflict_list *list)
-{
-    if (c->problem->matrix) {
-        *list = (conflict_list){c->column + c->start[block], c->start[block + 1] - c->start[block],
-                                0, -1};
-        return 1;
-    }
-    int lists = 0;
-    const int64_t *body = c->adjacency.body + 2 * block;
-    for (int side = 0; side < 2; side++) {
-        if (body[side] < 0 || (side && body[1] == body[0])) continue;
-        int64_t first = c->adjacency.start[body[side]];
-        list[lists++] = (conflict_list){c->adjacency.entry + first,
-                                        c->adjacency.start[body[side] + 1] - first, 1, body[side]};
-    }
-    return lists;
-}
-
-static int has_block(const cs_block_matrix *matrix, int64_t row, int64_t column)
-{
-    int64_t low = matrix->start[row], high = matrix->start[row + 1];
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (matrix->column[middle] < column) low = middle + 1;
-        else high = middle;
-    }
-    return low < matrix->start[row + 1] && matrix->column[low] == column;
-}
-
-/* The pattern of A + A^T: A may be unsymmetric, and a conflict is one seen from either side. */
-static cs_status symmetric_pattern(conflicts *c, cs_arena *scratch, cs_error *error)
-{
-    const cs_block_matrix *matrix = c->problem->matrix;
-    int64_t *start = cs_arena_take(scratch, matrix->blocks + 2, sizeof(int64_t)), *next = start + 1;
-    if (!start) goto no_memory;
-    for (int64_t k = 0; k < matrix->blocks; k++) {
-        next[k + 1] += matrix->start[k + 1] - matrix->start[k];
-        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++)
-            next[matrix->column[e] + 1] += !has_block(matrix, matrix->column[e], k);
-    }
-    for (int64_t k = 0; k < matrix->blocks; k++) next[k + 1] += next[k];
-    int64_t *column = cs_arena_take(scratch, next[matrix->blocks], sizeof(int64_t));
-    if (!column) goto no_memory;
-    for (int64_t k = 0; k < matrix->blocks; k++)
-        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
-            int64_t other = matrix->column[e];
-            column[next[k]++] = other;
-            if (!has_block(matrix, other, k)) column[next[other]++] = k;
-        }
-    c->start = start;
-    c->column = column;
-    return CS_OK;
-no_memory:
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the conflicts of %lld contacts",
-                   (long long)matrix->blocks);
-}
-
-/* Bodies with more blocks than this keep the set of their colours, in place of a walk over their
- * blocks for each of them, which would be quadratic. */
+/* Bodies with more blocks than this, hubs, keep the set of their colours, in place of a walk over
+ * their blocks for each of them, which would be quadratic. */
 enum { HUB = 128 };
 
+/* What one range knows of a hub: its own tentative colours in this round. */
+typedef struct hub_view {
+    cs_color_set own;
+    int64_t full;  /* all colours below are taken, here or by settled blocks */
+    int64_t round; /* in which this holds */
+} hub_view;
+
+/* How often the colours of a balanced colouring are used, as one range knows it. */
+typedef struct usage {
+    int64_t *count; /* (colours aimed at) */
+    int64_t least;  /* smallest use of a colour */
+    int64_t above;  /* colours that are used more */
+    int64_t first;  /* all colours below are used more */
+} usage;
+
+typedef struct range {
+    int64_t first, end; /* blocks */
+    int64_t left;       /* without a settled colour: work[first], ... */
+    hub_view *hub;      /* (hubs) */
+    usage used;
+    cs_arena arena; /* apart, because ranges may go at once */
+    int failed;     /* memory ran out */
+} range;
+
+/* What a thread needs to itself. */
+typedef struct helper {
+    int64_t *met; /* (capacity): visit at which a conflict last had the colour */
+    int64_t visits;
+} helper;
+
 typedef struct painter {
-    conflicts conflict;
+    cs_conflicts conflict;
     cs_coloring *coloring;
-    int64_t capacity;  /* colours there can be at most */
-    int64_t *met;      /* (capacity): block (+ 1) that met the colour among its conflicts last */
-    int64_t words;     /* of a hub's set */
-    uint64_t *hub;     /* (hubs, words) */
-    int64_t *hub_of;   /* (bodies): its hub, or -1 */
-    int64_t *hub_full; /* (hubs): all colours below are taken there */
+    cs_arena *scratch;
+    int threads;
+    int64_t worth_threads; /* blocks below which threads cost more than they gain */
+    int64_t capacity;      /* colours there can be at most */
+    int64_t pages;         /* of a colour set */
+    int64_t aim;           /* colours of a balanced colouring; 0 for a greedy one */
+    int64_t round;
+    int64_t ranges;
+    range *range;
+    helper *helper;     /* (threads) */
+    int64_t *tentative; /* (blocks): colours of this round and settled ones; -1 for none */
+    int64_t *work;      /* (blocks): see range */
+    unsigned char *lost;
+    int64_t hubs;
+    int64_t *hub_of;       /* (bodies): its hub, or -1 */
+    cs_color_set *settled; /* (hubs): colours of settled blocks; unused by one range alone */
+    int64_t *settled_full; /* (hubs): all colours below are settled */
 } painter;
 
-/* Highest number of blocks that one conflicts with: S1's edge degree, eq. 4.1. */
-static int64_t highest_degree(const conflicts *c)
+static cs_status no_memory(const painter *p, cs_error *error)
 {
-    int64_t highest = 0;
-    for (int64_t block = 0; block < c->problem->blocks; block++) {
-        conflict_list list[2];
-        int64_t degree = 0;
-        int lists = lists_of(c, block, list);
-        for (int i = 0; i < lists; i++) degree += list[i].count - 1;
-        if (degree > highest) highest = degree;
-    }
-    return highest;
-}
-
-static cs_status find_hubs(painter *p, cs_arena *scratch, cs_error *error)
-{
-    const cs_problem *problem = p->conflict.problem;
-    int64_t hubs = 0;
-    p->hub_of = cs_arena_take(scratch, problem->bodies, sizeof(int64_t));
-    if (!p->hub_of) goto no_memory;
-    for (int64_t body = 0; body < problem->bodies; body++) {
-        const int64_t *start = p->conflict.adjacency.start;
-        int many = !problem->matrix && start[body + 1] - start[body] > HUB;
-        p->hub_of[body] = many ? hubs++ : -1;
-    }
-    p->words = (p->capacity + 63) / 64;
-    p->hub = cs_arena_take(scratch, hubs * p->words, sizeof(uint64_t));
-    p->hub_full = cs_arena_take(scratch, hubs, sizeof(int64_t));
-    p->met = cs_arena_take(scratch, p->capacity, sizeof(int64_t));
-    if (p->hub && p->hub_full && p->met) return CS_OK;
-no_memory:
     return cs_fail(error, CS_NO_MEMORY, "out of memory for colouring %lld contacts",
-                   (long long)problem->blocks);
+                   (long long)p->conflict.problem->blocks);
 }
 
-/* The hubs among a block's bodies, and the colours of its other conflicts marked in `met`. */
-static int meet(painter *p, int64_t block, int64_t *hubs)
+/* ---- painting -------------------------------------------------------------------------------- */
+
+static hub_view *view_of(const painter *p, range *r, int64_t hub)
 {
-    conflict_list list[2];
-    int lists = lists_of(&p->conflict, block, list), count = 0;
+    hub_view *view = &r->hub[hub];
+    if (view->round != p->round) {
+        cs_color_set_clear(&view->own, p->pages);
+        view->full = p->settled_full[hub];
+        view->round = p->round;
+    }
+    return view;
+}
+
+/* The hubs among a block's bodies, and the colours of its other conflicts marked as met. */
+static int meet(const painter *p, const range *r, helper *h, int64_t block, int64_t *hubs)
+{
+    cs_conflict_list list[2];
+    int lists = cs_conflicts_of(&p->conflict, block, list), count = 0;
+    h->visits++;
     for (int i = 0; i < lists; i++) {
         int64_t hub = list[i].body >= 0 ? p->hub_of[list[i].body] : -1;
         if (hub >= 0) {
@@ -138,109 +106,328 @@ static int meet(painter *p, int64_t block, int64_t *hubs)
             continue;
         }
         for (int64_t e = 0; e < list[i].count; e++) {
-            int64_t color = p->coloring->color[list[i].entry[e] >> list[i].shift];
-            if (color >= 0) p->met[color] = block + 1;
+            int64_t other = list[i].entry[e] >> list[i].shift;
+            int own = other >= r->first && other < r->end;
+            int64_t color = own ? p->tentative[other] : p->coloring->color[other];
+            if (color >= 0) h->met[color] = h->visits;
         }
     }
     return count;
 }
 
-static int is_free(const painter *p, int64_t block, const int64_t *hubs, int count, int64_t color)
+/* One block's choice: the hubs among its bodies and what it has met. */
+typedef struct choice {
+    const painter *p;
+    range *r;
+    const helper *h;
+    int64_t hub[2];
+    int hubs;
+} choice;
+
+static int is_taken(const choice *c, int64_t hub, int64_t color)
 {
-    if (p->met[color] == block + 1) return 0;
-    for (int h = 0; h < count; h++)
-        if (p->hub[hubs[h] * p->words + color / 64] >> (color % 64) & 1) return 0;
+    return cs_color_set_has(&c->r->hub[hub].own, color) ||
+           cs_color_set_has(&c->p->settled[hub], color);
+}
+
+static int is_free(const choice *c, int64_t color)
+{
+    if (c->h->met[color] == c->h->visits) return 0;
+    for (int i = 0; i < c->hubs; i++)
+        if (is_taken(c, c->hub[i], color)) return 0;
     return 1;
 }
 
-static void paint(painter *p, int64_t block, const int64_t *hubs, int count, int64_t color)
+/* The lowest colour from `color` on that no conflict has. */
+static int64_t lowest_free(const choice *c, int64_t color)
 {
-    p->coloring->color[block] = color;
-    p->coloring->size[color]++;
-    if (color >= p->coloring->colors) p->coloring->colors = color + 1;
-    for (int h = 0; h < count; h++) {
-        uint64_t *set = p->hub + hubs[h] * p->words;
-        int64_t *full = &p->hub_full[hubs[h]];
-        set[color / 64] |= (uint64_t)1 << (color % 64);
-        while (*full < p->capacity && (set[*full / 64] >> (*full % 64) & 1)) ++*full;
+    for (int i = 0; i < c->hubs; i++) {
+        int64_t full = view_of(c->p, c->r, c->hub[i])->full;
+        if (full > color) color = full;
     }
-}
-
-/* The lowest colour that no conflict has. */
-static int64_t lowest_free(const painter *p, int64_t block, const int64_t *hubs, int count)
-{
-    int64_t color = 0;
-    for (int h = 0; h < count; h++)
-        if (p->hub_full[hubs[h]] > color) color = p->hub_full[hubs[h]];
-    while (!is_free(p, block, hubs, count, color)) color++;
+    while (!is_free(c, color)) color++;
     return color;
 }
 
-/* The least used of `colors` colours that no conflict has, the lowest of them on a tie; a new one
- * when all are taken. `least` is a lower bound of all uses. */
-static int64_t least_used(const painter *p, int64_t block, const int64_t *hubs, int count,
-                          int64_t colors, int64_t least)
+/* The least used of the colours aimed at that no conflict has, the lowest of them on a tie; a new
+ * one when all are taken. */
+static int64_t least_used(const choice *c)
 {
-    int64_t best = -1;
+    usage *used = &c->r->used;
+    int64_t aim = c->p->aim, best = -1;
+    for (int i = 0; i < c->hubs; i++) view_of(c->p, c->r, c->hub[i]);
+    while (used->first < aim && used->count[used->first] > used->least) used->first++;
+    for (int64_t color = used->first; color < aim; color++)
+        if (used->count[color] == used->least && is_free(c, color)) return color;
+    for (int64_t color = 0; color < aim; color++) {
+        if (best >= 0 && used->count[color] >= used->count[best]) continue;
+        if (is_free(c, color)) best = color;
+    }
+    return best >= 0 ? best : lowest_free(c, aim);
+}
+
+static void use(const painter *p, usage *used, int64_t color)
+{
+    if (color >= p->aim) return;
+    used->above += used->count[color]++ == used->least;
+    if (used->above < p->aim) return;
+    used->least++;
+    used->above = used->first = 0;
+    for (int64_t c = 0; c < p->aim; c++) used->above += used->count[c] > used->least;
+}
+
+/* The uses so far, of settled blocks. */
+static void begin_usage(const painter *p, usage *used)
+{
     const int64_t *size = p->coloring->size;
-    for (int64_t color = 0; color < colors; color++) {
-        if (best >= 0 && size[color] >= size[best]) continue;
-        if (!is_free(p, block, hubs, count, color)) continue;
-        best = color;
-        if (size[color] == least) break;
-    }
-    if (best >= 0) return best;
-    best = colors;
-    while (!is_free(p, block, hubs, count, best)) best++;
-    return best;
+    memcpy(used->count, size, sizeof(int64_t) * (size_t)p->aim);
+    used->least = p->aim ? size[0] : 0;
+    used->above = used->first = 0;
+    for (int64_t c = 0; c < p->aim; c++)
+        if (size[c] < used->least) used->least = size[c];
+    for (int64_t c = 0; c < p->aim; c++) used->above += size[c] > used->least;
 }
 
-static void color_greedily(painter *p)
+static void paint(painter *p, range *r, helper *h)
 {
-    for (int64_t block = 0; block < p->conflict.problem->blocks; block++) {
-        int64_t hubs[2];
-        int count = meet(p, block, hubs);
-        paint(p, block, hubs, count, lowest_free(p, block, hubs, count));
-    }
-}
-
-static void color_evenly(painter *p, int64_t colors)
-{
-    int64_t least = 0, at_least = 0; /* smallest use of a colour, and how many have it */
-    for (int64_t block = 0; block < p->conflict.problem->blocks; block++) {
-        int64_t hubs[2];
-        int count = meet(p, block, hubs);
-        int64_t color = least_used(p, block, hubs, count, colors, least);
-        if (color < colors && p->coloring->size[color] == least) at_least++;
-        paint(p, block, hubs, count, color);
-        if (at_least == colors) {
-            at_least = 0;
-            least++;
-            for (int64_t c = 0; c < colors; c++) at_least += p->coloring->size[c] > least;
+    if (p->aim) begin_usage(p, &r->used);
+    for (int64_t i = r->first; i < r->first + r->left && !r->failed; i++) {
+        int64_t block = p->work[i];
+        choice c = {.p = p, .r = r, .h = h};
+        c.hubs = meet(p, r, h, block, c.hub);
+        int64_t color = p->aim ? least_used(&c) : lowest_free(&c, 0);
+        p->tentative[block] = color;
+        if (p->aim) use(p, &r->used, color);
+        for (int k = 0; k < c.hubs; k++) {
+            hub_view *view = view_of(p, r, c.hub[k]);
+            r->failed |= cs_color_set_add(&view->own, color, p->pages, &r->arena);
+            while (view->full < p->capacity && is_taken(&c, c.hub[k], view->full)) view->full++;
         }
     }
 }
 
-static void forget(painter *p)
+/* ---- comparing and settling ------------------------------------------------------------------ */
+
+/* Marks the blocks whose colour one of an earlier range has, too; on hubs `keep` finds them. */
+static void compare(painter *p, range *r, helper *h)
 {
-    const cs_problem *problem = p->conflict.problem;
-    int64_t hubs = 0;
-    for (int64_t body = 0; body < problem->bodies; body++) hubs += p->hub_of[body] >= 0;
-    for (int64_t block = 0; block < problem->blocks; block++) p->coloring->color[block] = -1;
-    memset(p->met, 0, sizeof(int64_t) * (size_t)p->capacity);
-    memset(p->hub, 0, sizeof(uint64_t) * (size_t)(hubs * p->words));
-    memset(p->hub_full, 0, sizeof(int64_t) * (size_t)hubs);
-    memset(p->coloring->size, 0, sizeof(int64_t) * (size_t)p->capacity);
-    p->coloring->colors = 0;
+    (void)h;
+    for (int64_t i = r->first; i < r->first + r->left; i++) {
+        int64_t block = p->work[i];
+        cs_conflict_list list[2];
+        int lists = cs_conflicts_of(&p->conflict, block, list);
+        for (int k = 0; k < lists; k++) {
+            if (list[k].body >= 0 && p->hub_of[list[k].body] >= 0) continue;
+            for (int64_t e = 0; e < list[k].count; e++) {
+                int64_t other = list[k].entry[e] >> list[k].shift;
+                if (other < r->first && p->tentative[other] == p->tentative[block])
+                    p->lost[block] = 1;
+            }
+        }
+    }
 }
 
-/* How many colours a balanced colouring aims at (S1 section 4.3). */
-static int64_t aim(painter *p, const cs_order_options *options, int64_t degree)
+/* Enters a colour into the sets of a block's hubs, unless it is there from an earlier range. */
+static int keep_on_hubs(painter *p, int64_t block, int64_t color)
+{
+    cs_conflict_list list[2];
+    int lists = cs_conflicts_of(&p->conflict, block, list);
+    for (int adding = 0; adding < 2; adding++)
+        for (int k = 0; k < lists; k++) {
+            int64_t hub = p->hub_of[list[k].body];
+            if (hub < 0) continue;
+            cs_color_set *set = &p->settled[hub];
+            if (!adding && cs_color_set_has(set, color)) return 1;
+            if (!adding) continue;
+            if (cs_color_set_add(set, color, p->pages, p->scratch)) return -1;
+            int64_t *full = &p->settled_full[hub];
+            while (*full < p->capacity && cs_color_set_has(set, *full)) ++*full;
+        }
+    return 0;
+}
+
+/* Counts the colours that stay; one range after another, as hubs and sizes are shared. */
+static int keep(painter *p)
+{
+    cs_coloring *coloring = p->coloring;
+    for (int64_t n = 0; n < p->ranges; n++)
+        for (int64_t i = p->range[n].first; i < p->range[n].first + p->range[n].left; i++) {
+            int64_t block = p->work[i], color = p->tentative[block];
+            if (p->lost[block]) continue;
+            if (p->hubs && p->ranges > 1) {
+                int taken = keep_on_hubs(p, block, color);
+                if (taken < 0) return -1;
+                p->lost[block] = (unsigned char)taken;
+                if (taken) continue;
+            }
+            coloring->size[color]++;
+            if (color >= coloring->colors) coloring->colors = color + 1;
+        }
+    return 0;
+}
+
+static void settle(painter *p, range *r, helper *h)
+{
+    (void)h;
+    int64_t left = 0;
+    for (int64_t i = r->first; i < r->first + r->left; i++) {
+        int64_t block = p->work[i];
+        if (p->lost[block]) {
+            p->lost[block] = 0;
+            p->tentative[block] = -1;
+            p->work[r->first + left++] = block;
+        } else p->coloring->color[block] = p->tentative[block];
+    }
+    r->left = left;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+typedef struct step {
+    painter *p;
+    void (*act)(painter *p, range *r, helper *h);
+    atomic_llong begun;
+} step;
+
+static void take_ranges(void *context, int thread)
+{
+    step *s = context;
+    for (;;) {
+        int64_t n = atomic_fetch_add_explicit(&s->begun, 1, memory_order_relaxed);
+        if (n >= s->p->ranges) return;
+        s->act(s->p, &s->p->range[n], &s->p->helper[thread]);
+    }
+}
+
+static int64_t work_left(const painter *p)
+{
+    int64_t left = 0;
+    for (int64_t n = 0; n < p->ranges; n++) left += p->range[n].left;
+    return left;
+}
+
+static void each_range(painter *p, void (*act)(painter *p, range *r, helper *h))
+{
+    step s = {.p = p, .act = act};
+    if (p->threads > 1 && work_left(p) >= p->worth_threads)
+        cs_parallel(p->threads, take_ranges, &s);
+    else take_ranges(&s, 0);
+}
+
+/* Colours all blocks; 0, or -1 without memory. */
+static int color_in_rounds(painter *p)
+{
+    while (work_left(p)) {
+        p->round++;
+        p->coloring->rounds++;
+        each_range(p, paint);
+        for (int64_t n = 0; n < p->ranges; n++)
+            if (p->range[n].failed) return -1;
+        if (p->ranges > 1) each_range(p, compare);
+        if (keep(p)) return -1;
+        each_range(p, settle);
+    }
+    return 0;
+}
+
+/* Nothing is coloured. */
+static void forget(painter *p)
+{
+    for (int64_t n = 0; n < p->ranges; n++) {
+        range *r = &p->range[n];
+        r->left = r->end - r->first;
+        for (int64_t block = r->first; block < r->end; block++) {
+            p->work[block] = block;
+            p->tentative[block] = p->coloring->color[block] = -1;
+        }
+    }
+    for (int64_t hub = 0; hub < p->hubs; hub++) {
+        cs_color_set_clear(&p->settled[hub], p->pages);
+        p->settled_full[hub] = 0;
+    }
+    memset(p->coloring->size, 0, sizeof(int64_t) * (size_t)p->capacity);
+    p->coloring->colors = p->coloring->rounds = 0;
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+enum {
+    WORTH_THREADS = 16384,
+    CROWDED = 4, /* threads to a processor, at most */
+};
+
+static void choose_threads(painter *p, const cs_order_options *options)
+{
+    int64_t threads = options->threads ? options->threads : cs_threads_available();
+    if (threads > (int64_t)CROWDED * cs_processors()) threads = (int64_t)CROWDED * cs_processors();
+    p->threads = (int)(threads < p->ranges ? threads : p->ranges);
+    p->worth_threads = options->threads ? 0 : WORTH_THREADS;
+}
+
+static cs_status find_hubs(painter *p, cs_error *error)
+{
+    const cs_problem *problem = p->conflict.problem;
+    p->hub_of = cs_arena_take(p->scratch, problem->bodies, sizeof(int64_t));
+    if (!p->hub_of) return no_memory(p, error);
+    for (int64_t body = 0; body < problem->bodies; body++) {
+        const int64_t *start = p->conflict.adjacency.start;
+        int many = !problem->matrix && start[body + 1] - start[body] > HUB;
+        p->hub_of[body] = many ? p->hubs++ : -1;
+    }
+    p->settled = cs_arena_take(p->scratch, p->hubs, sizeof(cs_color_set));
+    p->settled_full = cs_arena_take(p->scratch, p->hubs, sizeof(int64_t));
+    return p->settled && p->settled_full ? CS_OK : no_memory(p, error);
+}
+
+static cs_status make_ranges(painter *p, cs_error *error)
+{
+    int64_t blocks = p->conflict.problem->blocks;
+    p->range = cs_arena_take(p->scratch, p->ranges, sizeof(range));
+    p->helper = cs_arena_take(p->scratch, p->threads, sizeof(helper));
+    if (!p->range || !p->helper) return no_memory(p, error);
+    for (int64_t n = 0; n < p->ranges; n++) {
+        range *r = &p->range[n];
+        r->first = blocks * n / p->ranges;
+        r->end = blocks * (n + 1) / p->ranges;
+        r->hub = cs_arena_take(p->scratch, p->hubs, sizeof(hub_view));
+        if (!r->hub) return no_memory(p, error);
+    }
+    for (int t = 0; t < p->threads; t++) {
+        p->helper[t].met = cs_arena_take(p->scratch, p->capacity, sizeof(int64_t));
+        if (!p->helper[t].met) return no_memory(p, error);
+    }
+    return CS_OK;
+}
+
+static cs_status set_up(painter *p, const cs_order_options *options, int64_t degree,
+                        cs_error *error)
+{
+    int64_t blocks = p->conflict.problem->blocks;
+    p->capacity = 2 * degree + 2;
+    if (options->colors > 0) p->capacity += options->colors < blocks ? options->colors : blocks;
+    if (options->multiple_of_parts) p->capacity += options->parts;
+    p->pages = cs_color_pages(p->capacity);
+    p->ranges = options->parallel ? options->parts : 1;
+    if (p->ranges > blocks) p->ranges = blocks > 0 ? blocks : 1;
+    choose_threads(p, options);
+    p->coloring->color = cs_arena_take(p->scratch, blocks, sizeof(int64_t));
+    p->coloring->size = cs_arena_take(p->scratch, p->capacity, sizeof(int64_t));
+    p->tentative = cs_arena_take(p->scratch, blocks, sizeof(int64_t));
+    p->work = cs_arena_take(p->scratch, blocks, sizeof(int64_t));
+    p->lost = cs_arena_take(p->scratch, blocks, 1);
+    if (!p->coloring->color || !p->coloring->size || !p->tentative || !p->work || !p->lost)
+        return no_memory(p, error);
+    cs_status status = find_hubs(p, error);
+    return status ? status : make_ranges(p, error);
+}
+
+/* How many colours a balanced colouring aims at (S1 section 4.3); -1 without memory. */
+static int64_t aim_of(painter *p, const cs_order_options *options, int64_t degree)
 {
     int64_t colors = degree > 0 ? degree : 1, blocks = p->conflict.problem->blocks;
     if (options->colors > 0) colors = options->colors < blocks ? options->colors : blocks;
     if (options->colors < 0) {
-        color_greedily(p);
+        if (color_in_rounds(p)) return -1;
         colors = p->coloring->colors;
         forget(p);
     }
@@ -249,33 +436,51 @@ static int64_t aim(painter *p, const cs_order_options *options, int64_t degree)
     return colors;
 }
 
+static cs_status aim_evenly(painter *p, const cs_order_options *options, int64_t degree,
+                            cs_error *error)
+{
+    int64_t aim = aim_of(p, options, degree);
+    if (aim < 0) return no_memory(p, error);
+    for (int64_t n = 0; n < p->ranges; n++) {
+        p->range[n].used.count = cs_arena_take(p->scratch, aim, sizeof(int64_t));
+        if (!p->range[n].used.count) return no_memory(p, error);
+    }
+    p->aim = aim;
+    return CS_OK;
+}
+
+/* A colour that all blocks have lost again is none. */
+static void close_gaps(painter *p)
+{
+    cs_coloring *coloring = p->coloring;
+    int64_t used = 0, *number = p->helper[0].met;
+    for (int64_t color = 0; color < coloring->colors; color++) {
+        number[color] = used;
+        coloring->size[used] = coloring->size[color];
+        used += coloring->size[color] > 0;
+    }
+    coloring->colors = used;
+    for (int64_t block = 0; block < p->conflict.problem->blocks; block++)
+        coloring->color[block] = number[coloring->color[block]];
+}
+
 cs_status cs_color(const cs_problem *problem, const cs_order_options *options, cs_arena *scratch,
                    cs_coloring *coloring, cs_error *error)
 {
-    painter p = {.conflict = {.problem = problem}, .coloring = coloring};
-    cs_status status = CS_OK;
-    if (problem->matrix) status = symmetric_pattern(&p.conflict, scratch, error);
-    else
-        status = cs_adjacency_build(problem, scratch, options->fixed_as_body, &p.conflict.adjacency,
-                                    error);
-    if (status) return status;
-    int64_t degree = highest_degree(&p.conflict);
-    p.capacity = 2 * degree + 2;
-    if (options->colors > 0)
-        p.capacity += options->colors < problem->blocks ? options->colors : problem->blocks;
-    if (options->multiple_of_parts) p.capacity += options->parts;
+    painter p = {.coloring = coloring, .scratch = scratch};
     *coloring = (cs_coloring){0};
-    coloring->color = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
-    coloring->size = cs_arena_take(scratch, p.capacity, sizeof(int64_t));
-    if (!coloring->color || !coloring->size)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for colouring %lld contacts",
-                       (long long)problem->blocks);
-    status = find_hubs(&p, scratch, error);
+    cs_status status =
+        cs_conflicts_build(problem, options->fixed_as_body, scratch, &p.conflict, error);
+    if (status) return status;
+    int64_t degree = cs_highest_degree(&p.conflict);
+    status = set_up(&p, options, degree, error);
     if (status) return status;
     forget(&p);
-    if (options->balanced) color_evenly(&p, aim(&p, options, degree));
-    else color_greedily(&p);
-    return CS_OK;
+    if (options->balanced) status = aim_evenly(&p, options, degree, error);
+    if (!status && color_in_rounds(&p)) status = no_memory(&p, error);
+    if (!status && coloring->rounds > 1) close_gaps(&p);
+    for (int64_t n = 0; n < p.ranges; n++) cs_arena_clear(&p.range[n].arena);
+    return status;
 }
 
 int cs_sort_colors(const cs_problem *problem, const cs_coloring *coloring, cs_arena *scratch,

@@ -9,10 +9,12 @@ typedef struct cs_coloring {
     int64_t colors;
     int64_t *color; /* (blocks) */
     int64_t *size;  /* (colors) blocks of each */
+    int64_t rounds; /* that it took; without `parallel`, one */
 } cs_coloring;
 
-/* Colours by `options`: greedy (the lowest free colour), or balanced (the least used free one).
- * Both go through the blocks in their own order, so the result is always the same. */
+/* Colours by `options`: greedy (the lowest free colour), or balanced (the least used free one), each
+ * through the blocks in their own order; with `parallel`, in `parts` ranges at once. The result
+ * depends on no number of threads. */
 cs_status cs_color(const cs_problem *problem, const cs_order_options *options, cs_arena *scratch,
                    cs_coloring *coloring, cs_error *error);
 

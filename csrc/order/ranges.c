@@ -5,11 +5,9 @@
 static cs_status plan_ranges(const cs_problem *problem, const cs_order_options *options,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    (void)scratch, (void)error;
     for (int64_t i = 0; i < problem->blocks; i++) plan->block[i] = i;
-    cs_plan_cut(plan, 0, problem->blocks, options->parts);
     cs_plan_close(plan, CS_CONCURRENT, problem->blocks);
-    return CS_OK;
+    return cs_plan_cut_parts(problem, options, scratch, plan, 0, problem->blocks, error);
 }
 
 const cs_order cs_order_ranges = {

@@ -29,6 +29,16 @@ const char *cs_order_name(int i, const char **summary)
     return orders[i]->name;
 }
 
+const char *cs_stage_kind_name(int i)
+{
+    static const char *const names[] = {
+        [CS_SEQUENTIAL] = "sequential",   [CS_SIMULTANEOUS] = "simultaneous",
+        [CS_INDEPENDENT] = "independent", [CS_CONCURRENT] = "concurrent",
+        [CS_DISJOINT] = "disjoint",
+    };
+    return i >= 0 && i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
+}
+
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena)
@@ -53,6 +63,8 @@ void cs_plan_flatten(cs_plan *plan, int64_t blocks)
 {
     plan->stages = 0;
     plan->colors = 0;
+    plan->color_size = NULL;
+    plan->rounds = 0;
     memset(plan->cut, 0, (size_t)blocks);
     cs_plan_close(plan, CS_SIMULTANEOUS, blocks);
 }
@@ -64,6 +76,18 @@ void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts)
         int64_t at = first + (end - first) * p / parts;
         if (at < end) plan->cut[at] = 1;
     }
+}
+
+cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int flat,
+                       const cs_order_options *options, cs_arena *scratch, cs_plan **plan,
+                       cs_error *error)
+{
+    *plan = cs_plan_new(problem, scratch);
+    if (!*plan) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    cs_status status = order->plan(problem, options, scratch, *plan, error);
+    if (status) return status;
+    if (flat) cs_plan_flatten(*plan, problem->blocks);
+    return cs_plan_divide(problem, options, scratch, *plan, error);
 }
 
 /* ---- laying out ------------------------------------------------------------------------------ */
@@ -86,8 +110,9 @@ static int begins(cutter *c, int64_t visit, int group)
 {
     cs_stage_kind kind = c->plan->kind[c->stage];
     int chunked = kind == CS_SIMULTANEOUS || kind == CS_INDEPENDENT;
-    int part = visit == c->plan->start[c->stage] || (chunked && c->in_part == CS_CHUNK) ||
-               (kind == CS_CONCURRENT && c->plan->cut[visit]);
+    int by_cuts = chunked ? c->plan->divided : kind == CS_CONCURRENT || kind == CS_DISJOINT;
+    int part = visit == c->plan->start[c->stage] || (by_cuts && c->plan->cut[visit]) ||
+               (chunked && !by_cuts && c->in_part == CS_CHUNK);
     int range = part || group != c->last_group;
     c->in_part = part ? 1 : c->in_part + 1;
     c->last_group = group;
@@ -130,7 +155,8 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
                           cs_schedule *schedule, cs_error *error)
 {
     int64_t visited[CS_MAX_GROUPS] = {0};
-    *schedule = (cs_schedule){.stages = plan->stages, .natural = 1, .colors = plan->colors};
+    *schedule = (cs_schedule){
+        .stages = plan->stages, .natural = 1, .colors = plan->colors, .rounds = plan->rounds};
     int64_t parts, ranges;
     count(problem, plan, &parts, &ranges);
     schedule->stage = cs_arena_take(arena, plan->stages, sizeof(cs_stage));

@@ -5,7 +5,8 @@
  *     range    = consecutive visits to the blocks of one group
  *
  * Jacobi is one simultaneous stage, Gauss-Seidel one sequential stage, a colouring one independent
- * stage for each colour, S1's naive parallel scheme one stage of concurrent parts.
+ * stage for each colour, S1's naive parallel scheme one stage of concurrent parts, a partition a
+ * disjoint stage of interiors and the border behind it.
  *
  * An order writes a plan: the blocks in the order of their visits, cut into stages and parts. The
  * plan is then laid out by groups. */
@@ -19,7 +20,18 @@ typedef enum cs_stage_kind {
     CS_SIMULTANEOUS, /* every block sees the values from before the stage */
     CS_INDEPENDENT,  /* no two blocks share a moving body: both of the above at once */
     CS_CONCURRENT,   /* parts, sequential inside, each seeing the others as before the stage */
+    CS_DISJOINT,     /* parts, sequential inside, no two sharing a moving body: nothing to hide */
 } cs_stage_kind;
+
+/* Whether a visit sees what another one of its stage writes only after the stage: `same_part` tells
+ * whether one part makes both. Any other kind of stage shows all that has been done. */
+static inline int cs_visit_is_hidden(cs_stage_kind kind, int same_part)
+{
+    return kind == CS_SIMULTANEOUS || (kind == CS_CONCURRENT && !same_part);
+}
+
+/* Whether a stage hides anything, so that values from before it are needed. */
+static inline int cs_stage_hides(cs_stage_kind kind) { return cs_visit_is_hidden(kind, 0); }
 
 typedef struct cs_range {
     int group;
@@ -27,8 +39,8 @@ typedef struct cs_range {
 } cs_range;
 
 /* A stage is worked off in parts: at once where its kind allows it. Simultaneous and independent
- * stages are cut into parts of at most CS_CHUNK blocks, whatever the number of threads, so that
- * sums over parts, in order, do not depend on it. */
+ * stages are cut into parts of at most CS_CHUNK blocks, or as order/subtasks.c does, whatever the
+ * number of threads, so that sums over parts, in order, do not depend on it. */
 enum { CS_CHUNK = 512 };
 
 typedef struct cs_stage {
@@ -46,6 +58,7 @@ typedef struct cs_schedule {
     int64_t *visit[CS_MAX_GROUPS]; /* (group's count): blocks of the group, as visited */
     int natural;                   /* every group is visited in its own order */
     int colors;                    /* that the order found; 0 when it does not colour */
+    int64_t rounds;                /* that the colouring took */
 } cs_schedule;
 
 typedef struct cs_plan {
@@ -53,8 +66,11 @@ typedef struct cs_plan {
     int64_t stages;
     int64_t *start;      /* (stages + 1) into block */
     cs_stage_kind *kind; /* (stages) */
-    unsigned char *cut;  /* (blocks): a concurrent part begins with this visit */
+    unsigned char *cut;  /* (blocks): a concurrent or disjoint part begins here */
+    int divided;         /* cuts hold for simultaneous and independent stages, too */
     int colors;
+    const int64_t *color_size; /* (colors), of the order's scratch */
+    int64_t rounds;            /* that the colouring took */
 } cs_plan;
 
 typedef struct cs_order {
@@ -76,9 +92,28 @@ void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end);
 /* Makes one simultaneous stage of all: what Jacobi needs of any order. */
 void cs_plan_flatten(cs_plan *plan, int64_t blocks);
 
-/* Begins a part of a concurrent stage at each of `parts` near-equal cuts of the visits from
+/* Begins a part of a concurrent or disjoint stage at each of `parts` near-equal cuts of the visits from
  * `first` to `end`. */
 void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts);
+
+/* The same with near-equal sums of `weight` (blocks of the problem); no part is empty, so that there
+ * may be fewer.  S1 section 3.7.3 */
+void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t parts,
+                          const int64_t *weight);
+
+/* Cuts the visits from `first` to `end` into options->parts parts, weighted if so asked. */
+cs_status cs_plan_cut_parts(const cs_problem *problem, const cs_order_options *options,
+                            cs_arena *scratch, cs_plan *plan, int64_t first, int64_t end,
+                            cs_error *error);
+
+/* Cuts simultaneous and independent stages into subtasks, where the options ask for them. */
+cs_status cs_plan_divide(const cs_problem *problem, const cs_order_options *options,
+                         cs_arena *scratch, cs_plan *plan, cs_error *error);
+
+/* A whole plan: the order's, as one simultaneous stage if `flat`, and divided. */
+cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int flat,
+                       const cs_order_options *options, cs_arena *scratch, cs_plan **plan,
+                       cs_error *error);
 
 /* Lays a plan out by groups. */
 cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_arena *arena,

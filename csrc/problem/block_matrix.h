@@ -36,4 +36,7 @@ int64_t cs_count_blocks(const cs_problem *problem, int fixed_as_body);
  * not by the square of a body's contacts. */
 int64_t cs_count_blocks_up_to(const cs_problem *problem, int fixed_as_body, int64_t limit);
 
+/* The same row by row, `count` (blocks): in linear time. -1 when memory runs out. */
+int cs_row_blocks(const cs_problem *problem, int64_t *count);
+
 #endif

@@ -263,6 +263,9 @@ static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, 
         return cs_fail(error, CS_INVALID,
                        "sets: '%s' does not take blocks of %d row%s: it takes %s", set->name,
                        blocks->rows, blocks->rows == 1 ? "" : "s", rows_of_set(set).text);
+    if (set->variable && blocks->parameters_each < set->parameters(blocks->rows))
+        return cs_fail(error, CS_INVALID, "sets: '%s' takes at least %d parameters a block, not %d",
+                       set->name, set->parameters(blocks->rows), blocks->parameters_each);
     if (problem->matrix)
         return cs_fail(error, CS_INVALID, "A is given already: add all blocks before it");
     if (problem->block_groups && !problem->block_group[0].jacobian != !blocks->jacobian)
@@ -280,6 +283,7 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
                        (long long)(problem->blocks + bad / blocks->rows),
                        (long long)(bad % blocks->rows), blocks->b[bad]);
     const cs_set *set = cs_set_find(blocks->set);
+    int each = set->variable ? blocks->parameters_each : set->parameters(blocks->rows);
     cs_block_group *group = &problem->block_group[problem->block_groups];
     *group = (cs_block_group){
         .count = blocks->count,
@@ -287,10 +291,10 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
         .first_block = problem->blocks,
         .first_row = problem->rows,
         .set = set,
-        .parameters = set->parameters(blocks->rows),
+        .parameters = each,
         .first_parameter = problem->parameters,
     };
-    status = set->check(blocks->count, blocks->rows, blocks->parameters, problem->blocks,
+    status = set->check(blocks->count, blocks->rows, each, blocks->parameters, problem->blocks,
                         blocks->parameter_name, error);
     if (status) return status;
     set->coupling(group->rows, group->coupled_set);
@@ -320,7 +324,7 @@ static int same_structure(const cs_problem *a, const cs_problem *b)
     for (int g = 0; g < a->block_groups && same; g++) {
         const cs_block_group *x = &a->block_group[g], *y = &b->block_group[g];
         same = x->count == y->count && x->rows == y->rows && x->dof[0] == y->dof[0] &&
-               x->dof[1] == y->dof[1] && x->set == y->set;
+               x->dof[1] == y->dof[1] && x->set == y->set && x->parameters == y->parameters;
         for (int64_t i = 0; i < 2 * x->count && same && x->bodies; i++)
             same = x->bodies[i] == y->bodies[i];
     }

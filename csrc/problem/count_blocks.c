@@ -38,3 +38,47 @@ int64_t cs_count_blocks(const cs_problem *problem, int fixed_as_body)
 {
     return cs_count_blocks_up_to(problem, fixed_as_body, INT64_MAX);
 }
+
+/* Adds to the rows of a body's blocks what this body couples them with. A block between two bodies
+ * is met on both, and so is what they share: n_a + n_b - n_ab, where n_ab is taken off on side 0.
+ * `shared` (bodies) is zero before and after. */
+static void count_rows_of_body(const cs_adjacency *adjacency, int64_t body, int64_t *shared,
+                               int64_t *count)
+{
+    int64_t first = adjacency->start[body], end = adjacency->start[body + 1], blocks = 0;
+    for (int64_t e = first; e < end; e++) {
+        int64_t partner = adjacency->body[adjacency->entry[e] ^ 1];
+        blocks += partner != body || !(adjacency->entry[e] & 1); /* a body with itself: once */
+        if (partner >= 0 && partner != body) shared[partner]++;
+    }
+    for (int64_t e = first; e < end; e++) {
+        int64_t partner = adjacency->body[adjacency->entry[e] ^ 1];
+        int64_t *row = &count[adjacency->entry[e] / 2], second = adjacency->entry[e] & 1;
+        if (partner != body) *row += blocks;
+        else if (!second) *row = blocks;
+        if (partner >= 0 && partner != body && !second) *row -= shared[partner];
+    }
+    for (int64_t e = first; e < end; e++) {
+        int64_t partner = adjacency->body[adjacency->entry[e] ^ 1];
+        if (partner >= 0) shared[partner] = 0;
+    }
+}
+
+int cs_row_blocks(const cs_problem *problem, int64_t *count)
+{
+    const cs_block_matrix *matrix = problem->matrix;
+    for (int64_t k = 0; k < problem->blocks; k++)
+        count[k] = matrix ? matrix->start[k + 1] - matrix->start[k] : 0;
+    if (matrix) return 0;
+    cs_arena arena = {0};
+    cs_adjacency adjacency;
+    int status = -1;
+    int64_t *shared = cs_arena_take(&arena, problem->bodies, sizeof(int64_t));
+    if (!shared || cs_adjacency_build(problem, &arena, 0, &adjacency, NULL)) goto out;
+    for (int64_t body = 0; body < problem->bodies; body++)
+        count_rows_of_body(&adjacency, body, shared, count);
+    status = 0;
+out:
+    cs_arena_clear(&arena);
+    return status;
+}

@@ -19,6 +19,10 @@ void cs_problem_destroy(cs_problem *problem)
 
 int64_t cs_problem_blocks(const cs_problem *problem) { return problem->blocks; }
 int64_t cs_problem_rows(const cs_problem *problem) { return problem->rows; }
+int64_t cs_problem_vertices(const cs_problem *problem)
+{
+    return problem->matrix ? problem->blocks : problem->bodies;
+}
 int64_t cs_problem_velocities(const cs_problem *problem) { return problem->velocities; }
 
 const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body)

@@ -7,6 +7,9 @@
 
 #include "core/compiler.h"
 #include "core/set.h"
+#include "prox/function.h"
+#include "prox/nearest.h"
+#include "prox/shape.h"
 
 #include <math.h>
 

@@ -12,31 +12,42 @@ static void cs_coupling_none(int rows, int *coupled_set)
     for (int i = 0; i < rows; i++) coupled_set[i] = i;
 }
 
-static cs_status cs_check_nothing(int64_t count, int rows, const double *parameters,
+/* t1 and t2 share one r, whatever the normal's is. */
+static void cs_coupling_tangents(int rows, int *coupled_set)
+{
+    for (int i = 0; i < rows; i++) coupled_set[i] = i > 0;
+}
+
+static cs_status cs_check_nothing(int64_t count, int rows, int each, const double *parameters,
                                   int64_t first_block, const char *parameter_name, cs_error *error)
 {
-    (void)count, (void)rows, (void)parameters, (void)first_block, (void)parameter_name, (void)error;
+    (void)count, (void)rows, (void)each, (void)parameters, (void)first_block, (void)parameter_name,
+        (void)error;
     return CS_OK;
+}
+
+static cs_status cs_check_one_friction(double coefficient, const char *name, int64_t block,
+                                       cs_error *error)
+{
+    if (coefficient >= 0 && coefficient <= CS_LARGEST_FRICTION) return CS_OK;
+    cs_text value = cs_number(coefficient);
+    if (!(coefficient >= 0))
+        return cs_fail(error, CS_INVALID,
+                       "%s[%lld] is %s: a friction coefficient is a number, 0 or more", name,
+                       (long long)block, value.text);
+    return cs_fail(error, CS_INVALID, "%s[%lld] is %s: a friction coefficient is at most %g", name,
+                   (long long)block, value.text, CS_LARGEST_FRICTION);
 }
 
 /* Coefficients of friction, `each` to a block, called names[0], names[1] ... in messages. */
 static cs_status cs_check_friction(int64_t count, int each, const double *parameters,
                                    int64_t first_block, const char *const *names, cs_error *error)
 {
-    for (int64_t i = 0; i < count * each; i++) {
-        const char *name = names[i % each];
-        long long block = (long long)(first_block + i / each);
-        cs_text value = cs_number(parameters[i]);
-        if (!(parameters[i] >= 0))
-            return cs_fail(error, CS_INVALID,
-                           "%s[%lld] is %s: a friction coefficient is a number, 0 or more", name,
-                           block, value.text);
-        if (parameters[i] > CS_LARGEST_FRICTION)
-            return cs_fail(error, CS_INVALID,
-                           "%s[%lld] is %s: a friction coefficient is at most %g", name, block,
-                           value.text, CS_LARGEST_FRICTION);
-    }
-    return CS_OK;
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < count * each && !status; i++)
+        status =
+            cs_check_one_friction(parameters[i], names[i % each], first_block + i / each, error);
+    return status;
 }
 
 #define CS_SET_PROX(set) .prox_f32 = cs_call_##set##_f32, .prox_f64 = cs_call_##set##_f64
@@ -83,6 +94,12 @@ int cs_set_parameters(const char *set, int rows)
 {
     const cs_set *found = cs_set_find(set);
     return found && rows >= 1 ? found->parameters(rows) : -1;
+}
+
+int cs_set_is_variable(const char *set)
+{
+    const cs_set *found = cs_set_find(set);
+    return found && found->variable;
 }
 
 int cs_set_is_contact(const char *set)

@@ -19,10 +19,10 @@
 #include "problem/problem.h"
 
 typedef struct core_state {
-    PyTypeObject *problem_type, *solver_type;
+    PyTypeObject *problem_type, *solver_type, *support_type;
 } core_state;
 
-extern PyType_Spec problem_spec, solver_spec;
+extern PyType_Spec problem_spec, solver_spec, support_spec;
 
 typedef struct problem_object {
     PyObject_HEAD
@@ -44,9 +44,28 @@ void raise_error(const cs_error *error);
 PyArrayObject *double_array(PyObject *value, const char *name);
 PyArrayObject *int64_array(PyObject *value, const char *name);
 
+/* What an order takes: the tuple of contactsolve.orders.Order.options. `labels` becomes a new
+ * reference, or stays NULL. -1 with an error set. */
+int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_options *options,
+                       PyArrayObject **labels);
+
+/* `value` as a permutation, as far as its length goes; a new reference, or NULL with an error set. */
+PyArrayObject *permutation_array(PyObject *value, const cs_problem *problem);
+
+/* ordering(problem, method, order, permutation, order_options, threads) -> a dict of what an order
+ * makes of a problem; stage_kinds() -> the names of the kinds of stages */
+PyObject *core_ordering(PyObject *module, PyObject *args);
+PyObject *core_stage_kinds(PyObject *module, PyObject *unused);
+
 /* inspect(problem, impulses, xi, parameters, largest_b, tolerance) -> (activity (rows), natural map,
  * scaled natural map, infeasibility (blocks each)) */
 PyObject *core_inspect(PyObject *module, PyObject *args);
+
+/* partition_labels(problem, ranges_of_bodies, parts) -> labels (bodies, or blocks of a given A) */
+PyObject *core_partition_labels(PyObject *module, PyObject *args);
+
+/* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
+PyObject *core_project(PyObject *module, PyObject *args);
 
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */
 PyObject *new_doubles(const double *values, int64_t count);

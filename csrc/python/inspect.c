@@ -35,7 +35,8 @@ static PyObject *inspect(const cs_problem *problem, PyArrayObject *impulses, PyA
                                           parameters ? PyArray_DATA(parameters) : NULL, largest_b,
                                           tolerance, &inspection, &error);
     if (status) raise_error(&error);
-    else answer = PyTuple_Pack(4, activity, map, scaled, infeasibility);
+    else if (!PyErr_Occurred()) /* in a support function */
+        answer = PyTuple_Pack(4, activity, map, scaled, infeasibility);
 out:
     Py_XDECREF(activity);
     Py_XDECREF(map);

@@ -110,9 +110,10 @@ static PyObject *core_build(PyObject *m, PyObject *unused)
 #else
     const char *family = "gcc";
 #endif
-    return Py_BuildValue("{s:s,s:l,s:i,s:s,s:s,s:s}", "version", CONTACTSOLVE_VERSION, "openmp",
-                         openmp, "threads", cs_threads_available(), "compiler", compiler,
-                         "compiler_family", family, "instructions", "baseline");
+    return Py_BuildValue("{s:s,s:l,s:s,s:i,s:s,s:s,s:s}", "version", CONTACTSOLVE_VERSION, "openmp",
+                         openmp, "threading", cs_threads_kind(), "threads", cs_threads_available(),
+                         "compiler", compiler, "compiler_family", family, "instructions",
+                         "baseline");
 }
 
 static PyMethodDef core_functions[] = {
@@ -128,6 +129,16 @@ static PyMethodDef core_functions[] = {
     {"inspect", core_inspect, METH_VARARGS,
      "inspect(problem, impulses, xi, parameters, largest_b, tolerance)\n--\n\nWhat each block "
      "does."},
+    {"partition_labels", core_partition_labels, METH_VARARGS,
+     "partition_labels(problem, ranges_of_bodies, parts)\n--\n\nThe part of each body."},
+    {"ordering", core_ordering, METH_VARARGS,
+     "ordering(problem, method, order, permutation, order_options, threads)\n--\n\nWhat an order "
+     "makes of "
+     "a problem, as a dict."},
+    {"stage_kinds", core_stage_kinds, METH_NOARGS,
+     "stage_kinds()\n--\n\nNames of the kinds of stages, by number."},
+    {"project", core_project, METH_VARARGS,
+     "project(set, narrow, z, parameters, previous)\n--\n\nThe prox of a set, block by block."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,
@@ -149,7 +160,8 @@ static int core_exec(PyObject *module)
     core_state *state = PyModule_GetState(module);
     import_array1(-1);
     if (add_type(module, &problem_spec, &state->problem_type) < 0) return -1;
-    return add_type(module, &solver_spec, &state->solver_type);
+    if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
+    return add_type(module, &support_spec, &state->support_type);
 }
 
 static int core_traverse(PyObject *module, visitproc visit, void *arg)
@@ -157,6 +169,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     core_state *state = PyModule_GetState(module);
     Py_VISIT(state->problem_type);
     Py_VISIT(state->solver_type);
+    Py_VISIT(state->support_type);
     return 0;
 }
 
@@ -165,6 +178,7 @@ static int core_clear(PyObject *module)
     core_state *state = PyModule_GetState(module);
     Py_CLEAR(state->problem_type);
     Py_CLEAR(state->solver_type);
+    Py_CLEAR(state->support_type);
     return 0;
 }
 

@@ -63,6 +63,8 @@ static int add_blocks(cs_problem *problem, PyObject *group)
         if (wrong_length("compliance", length(compliance), count * rows)) goto out;
     }
     if (wrong_length("b", length(b), count * rows)) goto out;
+    int variable = cs_set_is_variable(set);
+    if (variable) per_block = PyArray_NDIM(parameters) == 2 ? (int)PyArray_DIM(parameters, 1) : 0;
     if (per_block >= 0 && wrong_length("sets", length(parameters), count * per_block)) goto out;
     cs_blocks blocks = {
         .count = count,
@@ -74,6 +76,7 @@ static int add_blocks(cs_problem *problem, PyObject *group)
         .set = set,
         .parameters = PyArray_DATA(parameters),
         .compliance = compliance ? PyArray_DATA(compliance) : NULL,
+        .parameters_each = variable ? per_block : 0,
     };
     cs_error error = {0};
     if (cs_problem_add_blocks(problem, &blocks, &error)) raise_error(&error);

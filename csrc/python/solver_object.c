@@ -63,7 +63,7 @@ static int poll(void *context, const cs_progress *progress)
 {
     poll_context *p = context;
     PyEval_RestoreThread(p->talk.thread);
-    int answer = PyErr_CheckSignals();
+    int answer = PyErr_Occurred() ? -1 : PyErr_CheckSignals(); /* of a support function */
     if (!answer && progress) answer = show(&p->talk, progress);
     if (!answer && progress && progress->impulses)
         answer = call_back(p->talk.callback, progress, p->rows);
@@ -86,23 +86,6 @@ static int read_record(PyObject *record, const char **names)
         names[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(record, i));
         if (!names[i]) return -1;
     }
-    return 0;
-}
-
-/* (seed, parts, fixed_as_body, balanced, colors, multiple_of_parts, unsafe_below,
- * unsafe_simultaneous, unsafe_first) */
-static int read_order(PyObject *tuple, cs_order_options *order)
-{
-    unsigned long long seed;
-    long long colors, unsafe_below;
-    if (!PyArg_ParseTuple(tuple, "KippLpLpp:order_options", &seed, &order->parts,
-                          &order->fixed_as_body, &order->balanced, &colors,
-                          &order->multiple_of_parts, &unsafe_below, &order->unsafe_simultaneous,
-                          &order->unsafe_first))
-        return -1;
-    order->seed = seed;
-    order->colors = colors;
-    order->unsafe_below = unsafe_below;
     return 0;
 }
 
@@ -150,7 +133,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     cs_options options = cs_options_default();
     const char *record_names[CS_MAX_COLUMNS];
     PyObject *problem, *permutation_value, *record, *order_options;
-    PyArrayObject *permutation = NULL;
+    PyArrayObject *permutation = NULL, *labels = NULL;
     long long check_every, max_iterations, record_every;
     if (!PyArg_ParseTupleAndKeywords(
             args, keywords, "O!sssOszdsddpidssddLLO!LdiO!s:Solver", names, state->problem_type,
@@ -168,20 +151,16 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     options.record = record_names;
     options.records = (int)PyTuple_GET_SIZE(record);
     if (read_record(record, record_names) < 0) return NULL;
-    if (read_order(order_options, &options.order_options) < 0) return NULL;
     solver_object *self = (solver_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     atomic_flag_clear(&self->busy);
     self->problem = Py_NewRef(problem);
+    if (read_order_options(order_options, ((problem_object *)problem)->problem,
+                           &options.order_options, &labels) < 0)
+        goto fail;
     if (permutation_value != Py_None) {
-        permutation = int64_array(permutation_value, "order");
+        permutation = permutation_array(permutation_value, ((problem_object *)problem)->problem);
         if (!permutation) goto fail;
-        int64_t blocks = cs_problem_blocks(((problem_object *)problem)->problem);
-        if (PyArray_NDIM(permutation) != 1 || PyArray_SIZE(permutation) != blocks) {
-            PyErr_Format(PyExc_ValueError, "order has %zd entries; the problem has %lld contacts",
-                         (Py_ssize_t)PyArray_SIZE(permutation), (long long)blocks);
-            goto fail;
-        }
         options.order_options.permutation = PyArray_DATA(permutation);
     }
     cs_error error = {0};
@@ -193,9 +172,11 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         goto fail;
     }
     Py_XDECREF(permutation);
+    Py_XDECREF(labels);
     return (PyObject *)self;
 fail:
     Py_XDECREF(permutation);
+    Py_XDECREF(labels);
     Py_DECREF(self);
     return NULL;
 }
@@ -227,7 +208,8 @@ static int optional_doubles(PyObject *value, const char *name, int64_t wanted,
 static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA(array) : NULL; }
 
 /* (impulses, residual velocities, velocity change, history, outcome, iterations, best iteration,
- * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks) */
+ * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks, products of
+ * blocks) */
 static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *xi,
                         PyObject *velocity)
 {
@@ -236,11 +218,12 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
     if (!history) return NULL;
     memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
            sizeof(double) * (size_t)(result->history_rows * result->columns));
-    return Py_BuildValue("OOONsLLidddLL", impulses, xi, velocity, history,
+    return Py_BuildValue("OOONsLLidddLLL", impulses, xi, velocity, history,
                          cs_outcome_name(result->outcome), (long long)result->iterations,
                          (long long)result->best_iteration, result->rollbacks, result->seconds,
                          result->natural_map, result->natural_map_scaled,
-                         (long long)result->worst_block, (long long)result->unfinished_blocks);
+                         (long long)result->worst_block, (long long)result->unfinished_blocks,
+                         (long long)result->block_products);
 }
 
 static PyObject *run(solver_object *self, const double *initial, const double *b,
@@ -267,7 +250,8 @@ static PyObject *run(solver_object *self, const double *initial, const double *b
         cs_solver_solve(self->solver, initial, b, parameters, &control, &result, &error);
     PyEval_RestoreThread(context.talk.thread);
     if (status) raise_error(&error);
-    else tuple = answer(&result, impulses, xi, velocity);
+    else if (!PyErr_Occurred()) /* in a support function of the last sweeps */
+        tuple = answer(&result, impulses, xi, velocity);
 out:
     Py_XDECREF(impulses);
     Py_XDECREF(xi);
@@ -324,14 +308,14 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     PyObject *columns = column_names(&info);
     if (!columns) return NULL;
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L}", "method",
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L,s:L}", "method",
         info.method, "scheme", info.scheme, "order", info.order, "local", info.local, "dtype",
         info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
         (long long)info.matrix_blocks, "immovable_blocks", (long long)info.immovable_blocks,
         "singular_blocks", (long long)info.singular_blocks, "bytes", (long long)info.bytes,
         "setup_seconds", info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
         info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio, "stages", (long long)info.stages,
-        "colors", (long long)info.colors);
+        "colors", (long long)info.colors, "rounds", (long long)info.rounds);
 }
 
 static PyMethodDef solver_methods[] = {

@@ -137,6 +137,17 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     return CS_OK;
 }
 
+/* The stages from the last to the first; the phases of one stage stay in their order. */
+static void list_backwards(cs_packed *packed)
+{
+    for (int64_t first = 0, end; first < packed->phases; first = end) {
+        const cs_stage *stage = packed->phase[first].stage;
+        for (end = first; end < packed->phases && packed->phase[end].stage == stage;) end++;
+        for (int64_t i = first; i < end; i++)
+            packed->backward[packed->phases - end + i - first] = i;
+    }
+}
+
 cs_status cs_pack_phases(cs_packed *packed, const cs_scheme *scheme, cs_arena *arena,
                          cs_error *error)
 {
@@ -157,9 +168,12 @@ cs_status cs_pack_phases(cs_packed *packed, const cs_scheme *scheme, cs_arena *a
                 packed->phases++;
             }
         }
-        if (!fill) packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
-        if (!packed->phase) return no_memory(error);
+        if (fill) break;
+        packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
+        packed->backward = cs_arena_take(arena, packed->phases, sizeof(int64_t));
+        if (!packed->phase || !packed->backward) return no_memory(error);
     }
+    list_backwards(packed);
     return CS_OK;
 }
 
@@ -182,6 +196,7 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
                        parameters + group->first_parameter + index * p->parameters, p->parameters);
         }
     }
+    if (packed->scheme->take_data[packed->dtype]) packed->scheme->take_data[packed->dtype](packed);
 }
 
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
@@ -198,6 +213,8 @@ void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
                            step[g] + packed->schedule->visit[g][v] * size, size);
         }
     }
+    if (packed->scheme->take_steps[packed->dtype])
+        packed->scheme->take_steps[packed->dtype](packed);
 }
 
 void cs_pack_weights(cs_packed *packed, const double *weight)
@@ -211,27 +228,41 @@ void cs_pack_weights(cs_packed *packed, const double *weight)
     }
 }
 
-static void scale(cs_dtype dtype, void *values, int64_t count, double factor)
+static void scale(cs_dtype dtype, void *values, int64_t first, int64_t count, double factor)
 {
-    for (int64_t i = 0; i < count && dtype == CS_F64; i++) ((double *)values)[i] *= factor;
-    for (int64_t i = 0; i < count && dtype == CS_F32; i++) ((float *)values)[i] *= (float)factor;
+    for (int64_t i = first; i < first + count; i++)
+        if (dtype == CS_F64) ((double *)values)[i] *= factor;
+        else ((float *)values)[i] *= (float)factor;
+}
+
+void cs_step_changed(cs_packed *packed, int group, int64_t visit, const double *factor)
+{
+    if (packed->scheme->take_step[packed->dtype])
+        packed->scheme->take_step[packed->dtype](packed, group, visit, factor);
+}
+
+void cs_scale_step(cs_packed *packed, int group, int64_t visit, double factor)
+{
+    cs_packed_group *p = &packed->group[group];
+    int rows = p->rows, size = rows * rows;
+    if (p->diagonal) return;
+    scale(packed->dtype, p->r, visit * rows, rows, factor);
+    if (p->step) scale(packed->dtype, p->step, visit * size, size, factor);
+    cs_step_changed(packed, group, visit, &factor);
 }
 
 void cs_scale_steps(cs_packed *packed, double factor)
 {
     packed->damping *= factor;
-    for (int g = 0; g < packed->problem->block_groups; g++) {
-        cs_packed_group *p = &packed->group[g];
-        if (p->diagonal) continue;
-        scale(packed->dtype, p->r, p->count * p->rows, factor);
-        if (p->step) scale(packed->dtype, p->step, p->count * p->rows * p->rows, factor);
-    }
+    for (int g = 0; g < packed->problem->block_groups; g++)
+        for (int64_t v = 0; v < packed->group[g].count; v++) cs_scale_step(packed, g, v, factor);
 }
 
 void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r)
 {
     cs_packed_group *p = &packed->group[group];
     cs_convert(packed->dtype, p->r, visit * p->rows, r, p->rows);
+    cs_step_changed(packed, group, visit, NULL);
 }
 
 void cs_put_impulses(cs_packed *packed, const double *lambda)

@@ -15,6 +15,16 @@
 
 typedef enum cs_dtype { CS_F32, CS_F64, CS_DTYPES } cs_dtype;
 
+/* Which of the three pieces of row k a block of column l belongs to: l is visited before k in a
+ * forward sweep, or after it, or neither (scheme/rows.h). */
+enum { CS_BEFORE, CS_NEITHER, CS_AFTER, CS_PIECES };
+
+/* Where the pieces of one row begin. */
+typedef struct cs_row_pieces {
+    int64_t neither, after; /* in cs_packed_group.column */
+    int64_t first_neither;  /* in cs_packed_group.value */
+} cs_row_pieces;
+
 /* Arrays of `real` are void * here: float or double, as cs_packed.dtype says. */
 typedef struct cs_packed_group {
     int64_t count;
@@ -34,12 +44,15 @@ typedef struct cs_packed_group {
     void *scaled;      /* (count, m d_0 + m d_1) */
     int64_t *velocity; /* (count, 2) */
     int64_t *sum;      /* (count, 2): where the part sums what it changes there; or NULL */
-    /* matrix: the row of blocks */
+    /* rows of blocks, of A or of T */
     int64_t *start;       /* (count + 1) into column */
     int64_t *first;       /* (count + 1) into value */
     int64_t *column;      /* first row of the column's block in lambda */
     unsigned char *width; /* its rows; NULL where every block of the problem has m */
     void *value;
+    void *c;              /* iteration_matrix: (count, m): -R_k b_k */
+    cs_row_pieces *piece; /* halves: (count); NULL where rows are not split */
+    void *kept;           /* halves: (count, 2, m): products with what comes before and after */
 } cs_packed_group;
 
 /* Where a body's velocity comes from: one side of one visited block. */
@@ -83,6 +96,7 @@ enum { CS_INNER_STEPS = 5000, CS_INNER_PATIENCE = 100 };
 
 typedef struct cs_packed {
     const cs_problem *problem;
+    const struct cs_scheme *scheme;
     const cs_schedule *schedule;
     cs_dtype dtype;
     int threads;
@@ -90,8 +104,15 @@ typedef struct cs_packed {
     cs_velocities velocities;
     double averaging; /* omega */
     double damping;   /* nu, for blocks whose own problem is solved */
+    int backwards;    /* this sweep goes through stages, ranges and visits from the end */
     cs_packed_group group[CS_MAX_GROUPS];
     int64_t matrix_blocks;
+    int64_t products;              /* of blocks with impulses, in the sweeps of this solve */
+    const cs_block_matrix *matrix; /* iteration_matrix: A, for when R changes */
+    /* halves: blocks in each piece of the rows, what this sweep computes of the outer two, and
+     * whether what it does not is kept */
+    int64_t piece_blocks[CS_PIECES];
+    int computes_before, computes_after, products_kept;
     void *lambda;   /* (rows), then (rows) as before the stage, for those who may not see others */
     void *velocity; /* u = G^T lambda, then spare ones for immovable bodies, one for each part of
                      * a stage, then the parts' own copies of what they touch */
@@ -101,17 +122,29 @@ typedef struct cs_packed {
     cs_gather *gather;
     cs_sweep_stats *part;   /* (parts of all stages), of the last sweep */
     struct cs_phase *phase; /* (phases): what a sweep does, in order */
+    int64_t *backward;      /* (phases): the same from the last stage to the first */
     int64_t phases;
 } cs_packed;
 
 typedef struct cs_scheme {
     const char *name, *summary;
     int needs_jacobian;
+    int needs_steps;     /* R is part of what it holds: blocks cannot be solved without one */
+    int needs_symmetric; /* for methods alone that sweep forwards and backwards in turn */
     /* Adds what this scheme reads to the groups. */
     cs_status (*pack)(cs_packed *packed, cs_arena *arena, const cs_control *control,
                       cs_error *error);
     /* Makes what depends on lambda (u = G^T lambda) agree with it. */
     void (*refresh[CS_DTYPES])(cs_packed *packed);
+    /* The next four may be NULL. The first is called before each sweep; returns how many products
+     * of blocks it will take, which are all those of A where there is no such function. */
+    int64_t (*begin)(cs_packed *packed);
+    /* For what a scheme makes of R and b. Called when all R and when all b have been written... */
+    void (*take_steps[CS_DTYPES])(cs_packed *packed);
+    void (*take_data[CS_DTYPES])(cs_packed *packed);
+    /* ... and when R_k of one visited block has been multiplied by `factor`, as rollbacks do to all
+     * of them, or rewritten (NULL), as adaptive factors may. Visits may be told of at once. */
+    void (*take_step[CS_DTYPES])(cs_packed *packed, int group, int64_t visit, const double *factor);
     /* A stage is worked off in phases, one after another; the tasks of a phase may run at once, on
      * threads that have flushed denormals. Returns how many tasks a phase has; -1 past the last. */
     int64_t (*tasks)(const cs_packed *packed, const cs_stage *stage, int phase);
@@ -158,8 +191,14 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters);
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step);
 void cs_scale_steps(cs_packed *packed, double factor);
 
-/* Writes the diagonal R (m) of one visited block, which has no other. */
+/* R_k <- factor R_k for one visited block that has one; cs_pack_steps undoes it. */
+void cs_scale_step(cs_packed *packed, int group, int64_t visit, double factor);
+
+/* Writes the diagonal R (m) of one visited block, which has no other; cs_pack_steps undoes it. */
 void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r);
+
+/* Tells the scheme of a visited block whose R_k has been written by others: see take_step. */
+void cs_step_changed(cs_packed *packed, int group, int64_t visit, const double *factor);
 
 /* Writes omega of each block (blocks), in the user's order. */
 void cs_pack_weights(cs_packed *packed, const double *weight);
@@ -167,6 +206,18 @@ void cs_pack_weights(cs_packed *packed, const double *weight);
 /* lambda in and out of the precision of the solve. */
 void cs_put_impulses(cs_packed *packed, const double *lambda);
 void cs_get_impulses(const cs_packed *packed, double *lambda);
+
+/* A loop in the direction of the sweep: `count` numbers from `first`, each a `step` further. */
+typedef struct cs_walk {
+    int64_t first, step, count;
+} cs_walk;
+
+/* Through begin, begin + 1, ..., end - 1, or the other way round. */
+static inline cs_walk cs_walk_over(const cs_packed *packed, int64_t begin, int64_t end)
+{
+    if (packed->backwards) return (cs_walk){end - 1, -1, end - begin};
+    return (cs_walk){begin, 1, end - begin};
+}
 
 /* Cuts a loop over `count` things into pieces of CS_CHUNK. */
 static inline int64_t cs_chunks(int64_t count) { return (count + CS_CHUNK - 1) / CS_CHUNK; }

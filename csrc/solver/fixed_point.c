@@ -33,6 +33,8 @@ typedef struct iteration {
     double best;         /* smallest residual / nu so far */
     int64_t best_number; /* after which sweep it was reached */
     int best_is_current; /* lambda still is the best iterate */
+    int backwards;       /* the next sweep; the one that followed the best iterate */
+    int best_backwards;
     int rollbacks, converged, stopped;
     double last_poll;
     cs_float_mode mode; /* the caller's */
@@ -164,6 +166,7 @@ static void restore_best(iteration *it)
     solver->scheme->refresh[solver->packed.dtype](&solver->packed);
     it->best_is_current = 1;
     cs_balance_forget(solver);
+    it->backwards = it->best_backwards;
 }
 
 /* Restores the best iterate and halves R; returns 0 when that has been done often enough. With
@@ -189,6 +192,7 @@ static void keep_best(iteration *it)
 {
     if (!it->best_is_current) return;
     memcpy(it->solver->best, it->solver->packed.lambda, impulse_bytes(it->solver));
+    it->best_backwards = it->backwards;
 }
 
 /* One sweep and what follows at once from it. Returns 0 once the iteration has to end. */
@@ -199,7 +203,9 @@ static int advance(iteration *it)
     it->number++;
     keep_best(it);
     if (solver->previous) cs_get_impulses(&solver->packed, solver->previous);
+    solver->packed.backwards = it->backwards;
     cs_sweep(solver->scheme, &solver->packed, &it->stats);
+    it->backwards = solver->method->symmetric && !it->backwards;
     if (solver->previous) {
         cs_get_impulses(&solver->packed, solver->lambda);
         cs_measure_change(&it->state, solver->previous, solver->lambda);
@@ -272,6 +278,7 @@ static void finish(iteration *it, cs_result *result)
     result->iterations = it->number;
     result->best_iteration = result->outcome == CS_DIVERGING ? it->best_number : it->number;
     result->rollbacks = it->rollbacks;
+    result->block_products = solver->packed.products;
     result->unfinished_blocks = it->stats.unfinished;
     result->seconds = it->seconds;
     result->natural_map = map->impulse;

@@ -11,6 +11,7 @@
 typedef struct cs_method {
     const char *name, *summary;
     cs_stage_kind stage; /* what the blocks of one sweep see of each other */
+    int symmetric;       /* every second sweep goes backwards */
     cs_status (*solve)(cs_solver *solver, const cs_control *control, cs_result *result,
                        cs_error *error);
 } cs_method;
@@ -18,6 +19,13 @@ typedef struct cs_method {
 /* The method of that name, or NULL. */
 const cs_method *cs_method_find(const char *name);
 
+/* Whether a sweep is one simultaneous stage, whatever the order says. */
+static inline int cs_is_flat(const cs_method *method) { return method->stage == CS_SIMULTANEOUS; }
+
+/* What a method's and an order's name, or "auto", stand for. */
+cs_status cs_choose_method(const char *name, const cs_method **method, cs_error *error);
+cs_status cs_choose_order(const char *name, const cs_order_options *options, const cs_order **order,
+                          cs_error *error);
 /* What r_factor="balanced" keeps; without it all are NULL. */
 typedef struct cs_balance {
     double *factor; /* (rows): of each row's coupled set, over the local one */

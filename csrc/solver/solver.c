@@ -109,6 +109,23 @@ static cs_status at_least(const char *option, int64_t value, int64_t least, cs_e
                    (long long)value, (long long)least);
 }
 
+cs_status cs_choose_method(const char *name, const cs_method **method, cs_error *error)
+{
+    if (is_auto(name)) name = "gauss_seidel";
+    *method = cs_method_find(name);
+    return *method ? CS_OK : unknown_name("method", name, 1, cs_method_name, error);
+}
+
+cs_status cs_choose_order(const char *name, const cs_order_options *options, const cs_order **order,
+                          cs_error *error)
+{
+    if (is_auto(name)) name = options->permutation ? "given" : "natural";
+    *order = cs_order_find(name);
+    if (!*order) return unknown_name("order", name, 1, cs_order_name, error);
+    cs_status status = at_least("parts", options->parts, 1, error);
+    return status ? status : at_least("threads", options->threads, 0, error);
+}
+
 /* Replaces the caller's word by ours of the same letters, which lives as long as the library.
  * `besides` ends the message. */
 static cs_status one_of(const char *option, const char **value, const char *const *known, int count,
@@ -144,7 +161,6 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
     if (!status) status = at_least("max_iterations", options->max_iterations, 0, error);
     if (!status) status = at_least("check_every", options->check_every, 1, error);
     if (!status) status = at_least("record_every", options->record_every, 1, error);
-    if (!status) status = at_least("parts", options->order_options.parts, 1, error);
     if (!status) status = at_least("threads", options->threads, 0, error);
     return status;
 }
@@ -230,33 +246,52 @@ static cs_status check_stop(const cs_solver *solver, cs_error *error)
                    stop->name);
 }
 
+/* What a scheme asks of the problem, of the method and of local solves. */
+static cs_status check_scheme(const cs_solver *solver, cs_error *error)
+{
+    const cs_scheme *scheme = solver->scheme;
+    const cs_problem *problem = solver->problem;
+    const char *way = solver->options.velocities;
+    if (!is_auto(way) && strcmp(scheme->name, "factorized") != 0)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "velocities='%s' is for scheme='factorized', and the scheme is '%s'", way,
+                       scheme->name);
+    if (scheme->needs_jacobian && problem->matrix)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
+                       "scheme='matrix'",
+                       scheme->name);
+    if (scheme->needs_symmetric && !solver->method->symmetric)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "scheme='%s' needs sweeps forwards and backwards in turn, and "
+                       "method='%s' makes none: use method='symmetric_gauss_seidel'",
+                       scheme->name, solver->method->name);
+    for (int g = 0; g < problem->block_groups; g++)
+        if (scheme->needs_steps && strcmp(solver->options.local, "block") == 0 &&
+            !problem->block_group[g].set->bilateral)
+            return cs_fail(error, CS_UNSUPPORTED,
+                           "scheme='%s' is made of R, and local='block' solves blocks of set '%s' "
+                           "without one: use scheme='matrix'",
+                           scheme->name, problem->block_group[g].set->name);
+    return CS_OK;
+}
+
 static cs_status find_names(cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
     const cs_problem *problem = solver->problem;
-    const char *method = is_auto(options->method) ? "gauss_seidel" : options->method;
-    solver->method = cs_method_find(method);
-    if (!solver->method) return unknown_name("method", method, 1, cs_method_name, error);
-    cs_status status = CS_OK;
+    cs_status status = cs_choose_method(options->method, &solver->method, error);
+    if (status) return status;
     if (is_auto(options->scheme))
-        status = cs_scheme_choose(problem, solver->method->stage == CS_SIMULTANEOUS,
-                                  dtype_of(options), &solver->scheme, error);
+        status = cs_scheme_choose(problem, cs_is_flat(solver->method), dtype_of(options),
+                                  &solver->scheme, error);
     else solver->scheme = cs_scheme_find(options->scheme);
     if (status) return status;
     if (!solver->scheme) return unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
-    if (!is_auto(options->velocities) && strcmp(solver->scheme->name, "factorized") != 0)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "velocities='%s' is for scheme='factorized', and the scheme is '%s'",
-                       options->velocities, solver->scheme->name);
-    if (solver->scheme->needs_jacobian && problem->matrix)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
-                       "scheme='matrix'",
-                       solver->scheme->name);
-    const char *usual = options->order_options.permutation ? "given" : "natural";
-    const char *order = is_auto(options->order) ? usual : options->order;
-    solver->order = cs_order_find(order);
-    if (!solver->order) return unknown_name("order", order, 1, cs_order_name, error);
+    status = check_scheme(solver, error);
+    if (!status)
+        status = cs_choose_order(options->order, &options->order_options, &solver->order, error);
+    if (status) return status;
     status = find_measure("stop", options->stop, problem, &solver->stop, error);
     if (!status) status = check_stop(solver, error);
     if (status) return status;
@@ -275,14 +310,12 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
 static cs_status build_schedule(cs_solver *solver, cs_error *error)
 {
     cs_arena scratch = {0};
-    const cs_options *options = &solver->options;
     const cs_problem *problem = solver->problem;
-    cs_plan *plan = cs_plan_new(problem, &scratch);
-    cs_status status = CS_OK;
-    if (!plan) status = cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
-    if (!status)
-        status = solver->order->plan(problem, &options->order_options, &scratch, plan, error);
-    if (!status && solver->method->stage == CS_SIMULTANEOUS) cs_plan_flatten(plan, problem->blocks);
+    cs_order_options options = solver->options.order_options;
+    options.threads = solver->options.threads;
+    cs_plan *plan;
+    cs_status status = cs_plan_make(problem, solver->order, cs_is_flat(solver->method), &options,
+                                    &scratch, &plan, error);
     if (!status) status = cs_schedule_lay(problem, plan, &solver->arena, &solver->schedule, error);
     cs_arena_clear(&scratch);
     return status;
@@ -325,6 +358,8 @@ enum {
 static int choose_threads(const cs_solver *solver)
 {
     int alone = 1;
+    for (int g = 0; g < solver->problem->block_groups; g++)
+        if (solver->problem->block_group[g].set->alone) return 1;
     for (int64_t s = 0; s < solver->schedule.stages; s++)
         alone = alone && solver->schedule.stage[s].kind == CS_SEQUENTIAL;
     if (alone) return 1;
@@ -353,6 +388,7 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
     solver->packed = (cs_packed){
         .problem = solver->problem,
         .schedule = &solver->schedule,
+        .scheme = solver->scheme,
         .dtype = dtype_of(options),
         .threads = choose_threads(solver),
         .bound_previous = strcmp(options->bound, "previous") == 0,
@@ -373,16 +409,24 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
     return status;
 }
 
-/* The caller's order, copied: it is read again when the problem changes. */
-static cs_status keep_permutation(cs_solver *solver, cs_error *error)
+/* A list of the caller's, copied: it is read again when the problem changes. */
+static cs_status keep_list(cs_solver *solver, const int64_t **list, int64_t count, cs_error *error)
 {
-    int64_t blocks = solver->problem->blocks;
-    if (!solver->options.order_options.permutation) return CS_OK;
-    int64_t *copy = cs_arena_take(&solver->given, blocks, sizeof(int64_t));
+    if (!*list) return CS_OK;
+    int64_t *copy = cs_arena_take(&solver->given, count, sizeof(int64_t));
     if (!copy) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
-    memcpy(copy, solver->options.order_options.permutation, sizeof(int64_t) * (size_t)blocks);
-    solver->options.order_options.permutation = copy;
+    memcpy(copy, *list, sizeof(int64_t) * (size_t)count);
+    *list = copy;
     return CS_OK;
+}
+
+static cs_status keep_lists(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_order_options *order = &solver->options.order_options;
+    cs_status status = keep_list(solver, &order->permutation, problem->blocks, error);
+    if (status) return status;
+    return keep_list(solver, &order->labels, cs_problem_vertices(problem), error);
 }
 
 /* Everything that depends on the problem's values; done again when they change. */
@@ -414,7 +458,7 @@ cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const 
     if (!status) status = check_words(&solver->options, problem, error);
     if (!status) status = check_tolerances(solver, error);
     if (!status) status = find_names(solver, error);
-    if (!status) status = keep_permutation(solver, error);
+    if (!status) status = keep_lists(solver, error);
     if (!status) status = prepare(solver, control, error);
     if (status) {
         cs_solver_destroy(solver);
@@ -460,8 +504,8 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
         const cs_block_group *group = &problem->block_group[g];
         const double *given = parameters ? parameters + group->first_parameter : group->parameter;
         if (parameters)
-            status = group->set->check(group->count, group->rows, given, group->first_block, NULL,
-                                       error);
+            status = group->set->check(group->count, group->rows, group->parameters, given,
+                                       group->first_block, NULL, error);
         if (status) break;
         memcpy(solver->parameters + group->first_parameter, given,
                sizeof(double) * (size_t)(group->count * group->parameters));
@@ -490,6 +534,7 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
         cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;
     cs_balance_begin(solver);
+    solver->packed.products = 0;
     solver->history.rows = 0;
 
     int64_t expected = solver->options.max_iterations / solver->options.record_every;
@@ -506,6 +551,7 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .order = solver->order->name,
         .stages = solver->schedule.stages,
         .colors = solver->schedule.colors,
+        .rounds = solver->schedule.rounds,
         .local = solver->options.local,
         .dtype = solver->packed.dtype == CS_F32 ? "float32" : "float64",
         .threads = solver->packed.threads,

@@ -34,12 +34,26 @@ static void wait_for(const cs_phase *phase)
     }
 }
 
-static void run_together(const cs_scheme *scheme, cs_packed *packed)
+/* The i-th phase of this sweep. */
+static cs_phase *phase_of(const cs_packed *packed, int64_t i)
 {
+    return &packed->phase[packed->backwards ? packed->backward[i] : i];
+}
+
+typedef struct sweep {
+    const cs_scheme *scheme;
+    cs_packed *packed;
+} sweep;
+
+static void run_together(void *context, int thread)
+{
+    (void)thread;
+    const sweep *s = context;
     cs_float_mode mode = cs_flush_denormals();
-    for (int64_t p = 0; p < packed->phases; p++) {
-        run_tasks(scheme, packed, &packed->phase[p]);
-        wait_for(&packed->phase[p]);
+    for (int64_t p = 0; p < s->packed->phases; p++) {
+        cs_phase *phase = phase_of(s->packed, p);
+        run_tasks(s->scheme, s->packed, phase);
+        wait_for(phase);
     }
     cs_restore_denormals(mode);
 }
@@ -47,7 +61,7 @@ static void run_together(const cs_scheme *scheme, cs_packed *packed)
 static void run_alone(const cs_scheme *scheme, cs_packed *packed)
 {
     for (int64_t p = 0; p < packed->phases; p++) {
-        const cs_phase *phase = &packed->phase[p];
+        const cs_phase *phase = phase_of(packed, p);
         for (int64_t task = 0; task < phase->tasks; task++)
             scheme->run[packed->dtype](packed, phase->stage, phase->number, task);
     }
@@ -56,13 +70,13 @@ static void run_alone(const cs_scheme *scheme, cs_packed *packed)
 void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats)
 {
     int threads = packed->threads;
+    packed->products += scheme->begin ? scheme->begin(packed) : packed->matrix_blocks;
     if (threads > 1) {
         for (int64_t p = 0; p < packed->phases; p++) {
             atomic_store_explicit(&packed->phase[p].begun, 0, memory_order_relaxed);
             atomic_store_explicit(&packed->phase[p].ended, 0, memory_order_relaxed);
         }
-        CS_PARALLEL_FOR(threads)
-        for (int t = 0; t < threads; t++) run_together(scheme, packed);
+        cs_parallel(threads, run_together, &(sweep){scheme, packed});
     } else {
         run_alone(scheme, packed);
     }

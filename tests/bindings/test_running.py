@@ -22,8 +22,8 @@ import scipy.sparse
 import contactsolve as cs
 from contactsolve import _core
 
-METHODS = ["jacobi", "gauss_seidel"]
-SCHEMES = ["matrix", "factorized"]
+METHODS = ["jacobi", "gauss_seidel", "symmetric_gauss_seidel"]
+SCHEMES = ["matrix", "factorized", "iteration_matrix", "half_sweep"]
 COLUMNS = ("iteration", "time", "residual", "natural_map")
 
 

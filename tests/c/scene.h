@@ -204,4 +204,41 @@ out:
     return status;
 }
 
+/* ---- a star ---------------------------------------------------------------------------------- */
+
+enum { STAR_MOST = 1000 };
+
+/* One body that `count` others, at most STAR_MOST, touch, along one line: a hub for colourings. On
+ * failure as scene_create. */
+static inline cs_status star_create(int64_t count, cs_problem **problem, cs_error *error)
+{
+    static double mass[STAR_MOST + 1], jacobian[2 * STAR_MOST], b[STAR_MOST];
+    static int64_t pairs[2 * STAR_MOST];
+    uint64_t random = 7;
+    for (int64_t i = 0; i <= count; i++) mass[i] = i ? 1 : 1.0 / (double)count;
+    for (int64_t k = 0; k < count; k++) {
+        jacobian[2 * k] = -1;
+        jacobian[2 * k + 1] = 1;
+        b[k] = test_random(&random);
+        pairs[2 * k] = 0;
+        pairs[2 * k + 1] = k + 1;
+    }
+    cs_bodies bodies = {count + 1, 1, 1, mass};
+    cs_blocks blocks = {.count = count,
+                        .rows = 1,
+                        .dof = {1, 1},
+                        .jacobian = jacobian,
+                        .bodies = pairs,
+                        .b = b,
+                        .set = "half_line"};
+    cs_status status = cs_problem_create(problem, error);
+    if (!status) status = cs_problem_add_bodies(*problem, &bodies, error);
+    if (!status) status = cs_problem_add_blocks(*problem, &blocks, error);
+    if (status) {
+        cs_problem_destroy(*problem);
+        *problem = NULL;
+    }
+    return status;
+}
+
 #endif

@@ -7,7 +7,7 @@
 
 static scene s;
 
-enum { CHAIN = 1200, LIMIT = 500 };
+enum { CHAIN = 1200, STAR = 600, LIMIT = 500 };
 
 typedef cs_status (*action)(const cs_options *options, cs_error *error);
 
@@ -37,6 +37,23 @@ static cs_status solve_chain(const cs_options *options, cs_error *error)
 {
     cs_problem *problem = NULL;
     cs_status status = chain_create(CHAIN, &problem, error);
+    if (!status) status = solve(problem, options, error);
+    cs_problem_destroy(problem);
+    return status;
+}
+
+/* The order alone, described and solved, on a body with very many contacts. */
+static cs_status order_star(const cs_options *options, cs_error *error)
+{
+    cs_problem *problem = NULL;
+    cs_ordering *ordering = NULL;
+    cs_status status = star_create(STAR, &problem, error);
+    if (!status) {
+        status = cs_ordering_create(&ordering, problem, options->method, options->order,
+                                    &options->order_options, error);
+        CHECK(!status == (ordering != NULL));
+    }
+    cs_ordering_destroy(ordering);
     if (!status) status = solve(problem, options, error);
     cs_problem_destroy(problem);
     return status;
@@ -108,6 +125,8 @@ static void fail_for_each_scheme(const char *const *schemes, action act)
             options.max_iterations = 3;
             options.scheme = schemes[i];
             options.method = narrow ? "jacobi" : "gauss_seidel";
+            if (strcmp(schemes[i], "symmetric_half") == 0)
+                options.method = "symmetric_gauss_seidel";
             options.dtype = narrow ? "float32" : "float64";
             options.order = narrow ? "random" : "natural";
             fail_everywhere(act, &options);
@@ -124,6 +143,56 @@ static void fail_with_options(void)
     options.velocities = "accumulate";
     options.r_factor = "balanced";
     fail_everywhere(solve_scene, &options);
+}
+
+/* The orders that need memory of their own, on bodies and on a given A. */
+static void fail_for_each_order(action act)
+{
+    static const int64_t labels[CHAIN] = {0, 1, 1, 0};
+    static const char *const names[] = {"colored", "partition",    "partition",    "partition",
+                                        "cache",   "contact_sets", "contact_sets", "cache"};
+    for (int i = 0; i < 8; i++) {
+        cs_options options = cs_options_default();
+        options.max_iterations = 2;
+        options.order = names[i];
+        options.order_options = (cs_order_options){
+            .parts = 3,
+            .unsafe_below = 100000,
+            .unsafe_groups = 1,
+            .labels = i == 2 ? labels : NULL,
+            .ranges_of_bodies = i == 3,
+            .border = (cs_border)(i % 3),
+            .breadth_first = i == 4,
+            .no_domains = i == 7,
+            .sets_simultaneous = i == 5,
+            .sets_colored = i == 6,
+        };
+        fail_everywhere(act, &options);
+    }
+}
+
+/* How stages are cut, and rounds of colouring. */
+static void fail_for_each_cut(action act)
+{
+    static const struct {
+        const char *method, *order;
+        cs_order_options options;
+    } cases[] = {
+        {"gauss_seidel", "colored", {.parts = 3, .parallel = 1}},
+        {"gauss_seidel", "colored", {.parts = 3, .parallel = 1, .balanced = 1, .colors = -1}},
+        {"gauss_seidel", "colored", {.parts = 3, .unsafe_below = 1 << 20, .weighted_parts = 1}},
+        {"gauss_seidel", "ranges", {.parts = 4, .weighted_parts = 1}},
+        {"jacobi", "natural", {.parts = 4, .subtasks = 5, .weighted_subtasks = 1}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cs_options options = cs_options_default();
+        options.max_iterations = 3;
+        options.method = cases[i].method;
+        options.order = cases[i].order;
+        options.order_options = cases[i].options;
+        options.threads = 1; /* so that the same allocation fails each time */
+        fail_everywhere(act, &options);
+    }
 }
 
 /* A solver whose history could not grow works in its next solve. */
@@ -175,9 +244,18 @@ static void a_long_history_may_fail_to_grow(void)
 int main(void)
 {
     scene_make(&s);
-    fail_for_each_scheme((const char *const[]){"matrix", "factorized", "auto", NULL}, solve_scene);
-    fail_for_each_scheme((const char *const[]){"matrix", "factorized", "auto", NULL}, solve_chain);
-    fail_for_each_scheme((const char *const[]){"matrix", "auto", NULL}, solve_given);
+    static const char *const schemes[] = {
+        "auto", "matrix", "iteration_matrix", "symmetric_half", "half_sweep", "factorized", NULL};
+    static const char *const of_rows[] = {"auto",           "matrix",     "iteration_matrix",
+                                          "symmetric_half", "half_sweep", NULL};
+    fail_for_each_scheme(schemes, solve_scene);
+    fail_for_each_scheme(schemes, solve_chain);
+    fail_for_each_scheme(of_rows, solve_given);
+    fail_for_each_order(solve_scene);
+    fail_for_each_order(solve_chain);
+    fail_for_each_order(solve_given);
+    fail_for_each_cut(order_star);
+    fail_for_each_cut(solve_given);
     fail_with_options();
     a_solver_survives_a_failed_solve();
     a_long_history_may_fail_to_grow();

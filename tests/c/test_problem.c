@@ -152,6 +152,13 @@ static void contact_graph(const cs_problem *problem, int with_immovable)
     int64_t expected = 0;
     for (int k = 0; k < SCENE_BLOCKS; k++)
         for (int l = 0; l < SCENE_BLOCKS; l++) expected += share_moving_body(k, l, with_immovable);
+    int64_t rows[SCENE_BLOCKS];
+    CHECK(cs_row_blocks(problem, rows) == 0);
+    for (int k = 0; k < SCENE_BLOCKS; k++) {
+        int64_t in_row = 0;
+        for (int l = 0; l < SCENE_BLOCKS; l++) in_row += share_moving_body(k, l, 0);
+        CHECK(rows[k] == in_row);
+    }
     CHECK(cs_count_blocks(problem, with_immovable) == expected);
     CHECK(cs_count_blocks_up_to(problem, with_immovable, expected) == expected);
     for (int64_t limit = 0; limit < expected; limit++) {

@@ -7,6 +7,7 @@
 #include "testing.h"
 
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLES = 400 };
@@ -143,14 +144,64 @@ static void disc_leaves_sticking_impulses_alone(void)
 
 /* ---- of all sets ----------------------------------------------------------------------------- */
 
-/* Parameters that suit each set; returns 0 where it does not take so many rows. */
+enum { MOST_PARAMETERS = 24, CORNERS = 5 };
+
+/* mu, the number of corners, the corners of a convex polygon around the origin. */
+static int sample_polygon(uint64_t *random, double *parameters)
+{
+    parameters[0] = fabs(test_random(random));
+    parameters[1] = CORNERS;
+    for (int i = 0; i < CORNERS; i++) {
+        double angle = 2 * acos(-1) / CORNERS * (i + 0.2 * test_random(random));
+        parameters[2 + 2 * i] = cos(angle);
+        parameters[3 + 2 * i] = sin(angle);
+    }
+    return 2 + 2 * CORNERS;
+}
+
+/* A ball, told by a function. */
+static int ball(void *context, int64_t block, int n, const double *direction, double *point)
+{
+    const double *radius = context;
+    for (int i = 0; i < n; i++) point[i] = radius[block] * direction[i];
+    return 0;
+}
+
+static double radii[] = {0.3, 0.8};
+static const cs_support balls = {ball, radii};
+static int handle; /* of `balls` */
+
+/* mu and a shape: in the plane the sum of an ellipse that is flat in t1 and two points; in space an
+ * ellipsoid, as nearest points of mixed shapes there are not exact. */
+static int sample_shape(int n, uint64_t *random, double *parameters)
+{
+    double *shape = parameters + 1, *axes = shape + 4, *points = axes + n + 2;
+    parameters[0] = fabs(test_random(random));
+    if (n == 3) {
+        shape[0] = 1, shape[1] = 5;
+        for (int i = 0; i < n; i++) shape[2 + i] = 0.1 + fabs(test_random(random));
+        return 6;
+    }
+    shape[0] = 5, shape[1] = 6 + 3 * n; /* sum */
+    shape[2] = 1, shape[3] = 2 + n;     /* ellipsoid */
+    for (int i = 0; i < n; i++) axes[i] = i ? 1.1 + test_random(random) : 0;
+    axes[n] = 3, axes[n + 1] = 2 + 2 * n; /* points */
+    for (int i = 0; i < n; i++) points[i] = test_random(random);
+    for (int i = 0; i < n; i++) points[n + i] = -points[i];
+    return 7 + 3 * n;
+}
+
+/* Parameters that suit each set; returns how many, -1 where it does not take so many rows. */
 static int sample_parameters(const cs_set *set, int rows, uint64_t *random, double *parameters)
 {
     int count = set->parameters(rows);
-    if (count < 0) return 0;
+    if (count < 0) return -1;
+    if (strcmp(set->name, "polygon") == 0) return sample_polygon(random, parameters);
+    if (strcmp(set->name, "support") == 0) return sample_shape(rows - 1, random, parameters);
     for (int i = 0; i < count; i++) parameters[i] = fabs(test_random(random));
-    for (int i = 0; i < rows && count == 2 * rows; i++) parameters[i] *= -1;
-    return 1;
+    if (strcmp(set->name, "support_function") == 0) parameters[1] = handle, parameters[2] = 1;
+    for (int i = 0; i < rows && strcmp(set->name, "box") == 0; i++) parameters[i] *= -1;
+    return count;
 }
 
 static void prox_twice_is_prox_once(const cs_set *set)
@@ -158,8 +209,8 @@ static void prox_twice_is_prox_once(const cs_set *set)
     uint64_t random = 21;
     for (int round = 0; round < 300; round++) {
         int rows = round % CS_MAX_ROWS + 1;
-        double parameters[2 * CS_MAX_ROWS], once[CS_MAX_ROWS], twice[CS_MAX_ROWS];
-        if (!sample_parameters(set, rows, &random, parameters)) continue;
+        double parameters[MOST_PARAMETERS], once[CS_MAX_ROWS], twice[CS_MAX_ROWS];
+        if (sample_parameters(set, rows, &random, parameters) < 0) continue;
         for (int i = 0; i < rows; i++) once[i] = anywhere(&random);
         set->prox_f64(rows, once, parameters, NULL);
         memcpy(twice, once, sizeof once);
@@ -173,11 +224,11 @@ static void both_precisions_agree(const cs_set *set)
     uint64_t random = 23;
     for (int round = 0; round < 300; round++) {
         int rows = round % CS_MAX_ROWS + 1;
-        double parameters[2 * CS_MAX_ROWS], wide[CS_MAX_ROWS], previous[CS_MAX_ROWS];
-        float parameters_f32[2 * CS_MAX_ROWS], narrow[CS_MAX_ROWS], previous_f32[CS_MAX_ROWS];
-        if (!sample_parameters(set, rows, &random, parameters)) continue;
-        for (int i = 0; i < set->parameters(rows); i++)
-            parameters[i] = parameters_f32[i] = (float)parameters[i];
+        double parameters[MOST_PARAMETERS], wide[CS_MAX_ROWS], previous[CS_MAX_ROWS];
+        float parameters_f32[MOST_PARAMETERS], narrow[CS_MAX_ROWS], previous_f32[CS_MAX_ROWS];
+        int count = sample_parameters(set, rows, &random, parameters);
+        if (count < 0) continue;
+        for (int i = 0; i < count; i++) parameters[i] = parameters_f32[i] = (float)parameters[i];
         for (int i = 0; i < rows; i++) {
             wide[i] = narrow[i] = (float)anywhere(&random);
             previous[i] = previous_f32[i] = (float)anywhere(&random);
@@ -206,6 +257,8 @@ static void rows_and_parameters(void)
         CHECK(cs_set_parameters(name, 7) == -1);
         CHECK(cs_set_find(name) && strcmp(cs_set_find(name)->name, name) == 0);
         CHECK(cs_set_find(name)->kind == i);
+        int variable = strcmp(name, "polygon") == 0 || strcmp(name, "support") == 0;
+        CHECK(cs_set_is_variable(name) == variable);
     }
     CHECK(cs_set_name(-1, NULL) == NULL);
     CHECK(cs_set_find("cone") == NULL && cs_set_parameters("cone", 3) == -1);
@@ -213,11 +266,48 @@ static void rows_and_parameters(void)
 
 static void coupled_rows(void)
 {
+    static const int decoupled[] = {0, 1, 1, 2};
     int coupled[CS_MAX_ROWS];
     cs_set_find("disc")->coupling(3, coupled);
     CHECK(coupled[0] == 0 && coupled[1] == 1 && coupled[2] == 1);
     cs_set_find("box")->coupling(6, coupled);
     for (int i = 0; i < 6; i++) CHECK(coupled[i] == i);
+    cs_set_find("contensou")->coupling(4, coupled);
+    for (int i = 0; i < 4; i++) CHECK(coupled[i] == decoupled[i]);
+    cs_set_find("contensou_coupled")->coupling(4, coupled);
+    for (int i = 0; i < 4; i++) CHECK(coupled[i] == (i > 0));
+    cs_set_find("second_order_cone")->coupling(3, coupled);
+    for (int i = 0; i < 3; i++) CHECK(coupled[i] == 0);
+}
+
+/* ---- shapes of friction ---------------------------------------------------------------------- */
+
+/* With the support function: x is the nearest point of C to z where (z - x) . x is all that C
+ * reaches in the direction of z - x, and x itself reaches no further than C anywhere. */
+static void friction_is_a_projection(const cs_set *set)
+{
+    uint64_t random = 27;
+    for (int round = 0; round < 600; round++) {
+        int rows = round % CS_MAX_ROWS + 1, last, coupled[CS_MAX_ROWS];
+        double parameters[MOST_PARAMETERS], z[CS_MAX_ROWS], x[CS_MAX_ROWS], gap[CS_MAX_ROWS];
+        if (sample_parameters(set, rows, &random, parameters) < 0 || rows < 2) continue;
+        set->coupling(rows, coupled);
+        last = coupled[rows - 1];
+        for (int i = 0; i < rows; i++) z[i] = x[i] = anywhere(&random);
+        set->prox_f64(rows, x, parameters, NULL);
+        for (int i = 0; i < rows; i++) gap[i] = z[i] - x[i];
+        for (int s = coupled[1]; s <= last; s++) {
+            double work = 0, reach = x[0] * set->reach(rows, s, parameters, gap);
+            for (int i = 1; i < rows; i++) work += coupled[i] == s ? gap[i] * x[i] : 0;
+            CHECK_NEAR(work, reach, 100 * 32 * DBL_EPSILON);
+            for (int probe = 0; probe < 20; probe++) {
+                double v[CS_MAX_ROWS] = {0}, product = 0;
+                for (int i = 1; i < rows; i++) v[i] = test_random(&random);
+                for (int i = 1; i < rows; i++) product += coupled[i] == s ? v[i] * x[i] : 0;
+                CHECK(product <= x[0] * set->reach(rows, s, parameters, v) + 1e-14);
+            }
+        }
+    }
 }
 
 /* Bad parameters are told by the number of the block among all, not within its group. */
@@ -226,31 +316,108 @@ static void bad_parameters_are_told(void)
     cs_error error = {0};
     double mu[] = {0, 0.5, -0.1}, lo_hi[] = {0, 0, 1, 1, 0, 2, 1, 1.5};
     const cs_set *disc = cs_set_find("disc"), *box = cs_set_find("box");
-    CHECK_STATUS(disc->check(2, 3, mu, 40, "mu", &error), CS_OK, &error);
-    CHECK_STATUS(disc->check(3, 3, mu, 40, "mu", &error), CS_INVALID, &error);
+    CHECK_STATUS(disc->check(2, 3, 1, mu, 40, "mu", &error), CS_OK, &error);
+    CHECK_STATUS(disc->check(3, 3, 1, mu, 40, "mu", &error), CS_INVALID, &error);
     CHECK(strncmp(error.message, "mu[42] is -0.1: ", 16) == 0);
-    CHECK_STATUS(box->check(1, 2, lo_hi, 40, NULL, &error), CS_OK, &error);
-    CHECK_STATUS(box->check(2, 2, lo_hi, 40, NULL, &error), CS_INVALID, &error);
+    CHECK_STATUS(box->check(1, 2, 4, lo_hi, 40, NULL, &error), CS_OK, &error);
+    CHECK_STATUS(box->check(2, 2, 4, lo_hi, 40, NULL, &error), CS_INVALID, &error);
     CHECK(strcmp(error.message, "lo[41, 1] is 2, above hi[41, 1] = 1.5") == 0);
     double bad[] = {NAN, INFINITY, -1e-300};
-    for (int i = 0; i < 3; i++) CHECK(disc->check(1, 3, &bad[i], 0, NULL, NULL) == CS_INVALID);
+    for (int i = 0; i < 3; i++) CHECK(disc->check(1, 3, 1, &bad[i], 0, NULL, NULL) == CS_INVALID);
     double wrong[][2] = {{NAN, 0}, {0, NAN}, {INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
-    for (int i = 0; i < 4; i++) CHECK(box->check(1, 1, wrong[i], 0, NULL, NULL) == CS_INVALID);
+    for (int i = 0; i < 4; i++) CHECK(box->check(1, 1, 2, wrong[i], 0, NULL, NULL) == CS_INVALID);
+}
+
+/* ---- functions of the caller's --------------------------------------------------------------- */
+
+static int gives_up(void *context, int64_t block, int n, const double *direction, double *point)
+{
+    (void)block, (void)n, (void)direction, (void)point;
+    ++*(int *)context;
+    return 1;
+}
+
+static void a_failed_function_leaves_no_friction(void)
+{
+    int calls = 0;
+    cs_support failing = {gives_up, &calls};
+    int place = cs_support_register(&failing);
+    double parameters[] = {0.5, place, 0}, z[] = {1, 2, 3}, along[] = {0, 1, 0};
+    const cs_set *set = cs_set_find("support_function");
+    CHECK(place > 0 && place != handle);
+    set->prox_f64(3, z, parameters, NULL);
+    CHECK(calls == 1 && z[0] == 1 && z[1] == 0 && z[2] == 0);
+    CHECK(isnan(set->reach(3, 1, parameters, along)));
+    cs_support_release(place);
+    cs_error error = {0};
+    CHECK_STATUS(set->check(1, 3, 3, parameters, 7, NULL, &error), CS_INVALID, &error);
+    CHECK(strstr(error.message, "contact 7 has no support function of the handle") != NULL);
+    z[1] = 1;
+    set->prox_f64(3, z, parameters, NULL); /* a handle that is gone calls nobody */
+    CHECK(calls == 2 && z[1] == 0);
+    CHECK(cs_support_register(&failing) == place);
+    cs_support_release(place);
+    cs_support_release(0);
+    cs_support_release(CS_MAX_SUPPORTS + 1);
+}
+
+static void handles_run_out(void)
+{
+    static int places[CS_MAX_SUPPORTS];
+    int count = 0;
+    while (count < CS_MAX_SUPPORTS && (places[count] = cs_support_register(&balls))) count++;
+    CHECK(count == CS_MAX_SUPPORTS - 1 && cs_support_register(&balls) == 0);
+    for (int i = 0; i < count; i++) cs_support_release(places[i]);
+}
+
+/* Every length that is not the shape's own is told, not read beyond. */
+static void shapes_of_wrong_lengths_are_told(void)
+{
+    uint64_t random = 31;
+    double parameters[MOST_PARAMETERS];
+    const cs_set *set = cs_set_find("support");
+    int count = sample_shape(2, &random, parameters);
+    cs_error error = {0};
+    CHECK_STATUS(set->check(1, 3, count, parameters, 0, NULL, &error), CS_OK, &error);
+    for (int each = 3; each < count; each++) {
+        double *copy = malloc(sizeof(double) * (size_t)each); /* watched by the sanitizer */
+        memcpy(copy, parameters, sizeof(double) * (size_t)each);
+        CHECK(set->check(1, 3, each, copy, 0, NULL, NULL) == CS_INVALID);
+        copy[2] = each - 1; /* as if it were so long: what is inside is not */
+        /* Without its second part the sum is whole again. */
+        CHECK(set->check(1, 3, each, copy, 0, NULL, NULL) == (each == 7 ? CS_OK : CS_INVALID));
+        free(copy);
+    }
+    for (int i = 1; i < 5; i++)
+        for (int bad = 0; bad < 4; bad++) {
+            double kept = parameters[i];
+            parameters[i] = (double[]){NAN, -1, 1e9, 0.5}[bad];
+            CHECK(set->check(1, 3, count, parameters, 0, NULL, NULL) == CS_INVALID);
+            parameters[i] = kept;
+        }
 }
 
 int main(void)
 {
+    handle = cs_support_register(&balls);
+    CHECK(handle > 0);
     box_is_a_projection();
     half_line_is_a_projection();
     free_is_the_identity();
     disc_is_a_projection();
     disc_leaves_sticking_impulses_alone();
     for (int i = 0; cs_set_name(i, NULL); i++) {
+        if (cs_set_find(cs_set_name(i, NULL))->reach)
+            friction_is_a_projection(cs_set_find(cs_set_name(i, NULL)));
         prox_twice_is_prox_once(cs_set_find(cs_set_name(i, NULL)));
         both_precisions_agree(cs_set_find(cs_set_name(i, NULL)));
     }
     rows_and_parameters();
     coupled_rows();
+    a_failed_function_leaves_no_friction();
+    handles_run_out();
+    shapes_of_wrong_lengths_are_told();
+    cs_support_release(handle);
     bad_parameters_are_told();
     return test_result();
 }

@@ -152,6 +152,9 @@ static void schemes_agree(const cs_problem *problem)
         options.scheme = "factorized";
         run(problem, &options, NULL, factorized);
         CHECK_ALL_NEAR(SCENE_ROWS, matrix, factorized, 1e-13);
+        options.scheme = "iteration_matrix";
+        run(problem, &options, NULL, factorized);
+        CHECK_ALL_NEAR(SCENE_ROWS, matrix, factorized, 1e-13);
     }
 }
 
@@ -276,8 +279,8 @@ static void data_of_one_call_hold_for_that_call(const cs_problem *problem)
 
 static void a_warm_start_goes_on(const cs_problem *problem)
 {
-    static const char *const schemes[] = {"matrix", "factorized"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const schemes[] = {"matrix", "iteration_matrix", "factorized"};
+    for (int i = 0; i < 3; i++) {
         double all[SCENE_ROWS], first[SCENE_ROWS], rest[SCENE_ROWS];
         cs_options options = fixed_sweeps(5);
         options.scheme = schemes[i];

@@ -24,7 +24,7 @@ from reference_numpy import (
 ordinary = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 seeds = st.integers(0, 2**32 - 1)
 solvers = st.sampled_from(("jacobi", "gauss_seidel"))
-schemes = st.sampled_from(("matrix", "factorized"))
+schemes = st.sampled_from(("matrix", "factorized", "iteration_matrix"))
 set_rows = st.sampled_from(
     (("free", 2), ("box", 1), ("box", 4), ("half_line", 1), ("half_line", 3), ("disc", 2))
     + (("disc", 3),) * 3

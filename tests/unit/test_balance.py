@@ -33,7 +33,7 @@ def test_as_in_the_reference(set_name, scheme, solver, dtype):
         arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=package_set(arrays)
     )
     reference = ReferenceProblem.from_arrays(arrays)
-    wanted = balanced_run(reference, 5, solver=solver, r_factor="local", relaxation=0.6)
+    wanted = balanced_run(reference, 5, solver=solver, scheme=scheme, relaxation=0.6)
     result = cs.solve(
         problem,
         method=solver,

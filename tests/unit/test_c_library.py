@@ -2,7 +2,8 @@
 
 A program ``tests/c/test_*.c`` is a test: it passes by returning 0.  Everything is compiled here
 from the sources beside this file, so that the sanitizers see it whole; the environment variables
-of ``setup.py`` hold (``CONTACTSOLVE_OPENMP=0``, ``CONTACTSOLVE_STRICT=1``).
+of ``setup.py`` hold (``CONTACTSOLVE_OPENMP=0``, ``CONTACTSOLVE_STRICT=1``).  ThreadSanitizer has a
+library of its own, with POSIX threads: it does not understand how OpenMP's threads wait.
 """
 
 import os
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CSRC = ROOT / "csrc"
 PROGRAMS = ROOT / "tests" / "c"
 COMPILER = shlex.split(os.environ.get("CC", "cc"))
-COMPILE = [
+COMMON = [
     "-std=c17",
     "-D_POSIX_C_SOURCE=200809L",
     "-O1",
@@ -27,10 +28,10 @@ COMPILE = [
     "-fno-omit-frame-pointer",
     "-ffp-contract=off",
     "-fno-math-errno",
-    "-fsanitize=address,undefined",
-    "-fno-sanitize-recover=all",
     f"-I{CSRC}",
 ]
+COMPILE = [*COMMON, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+COMPILE_THREADS = [*COMMON, "-fsanitize=thread", "-DCS_PTHREADS", "-pthread"]
 STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-unknown-pragmas", "-Werror"]
 
 pytestmark = pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="needs a C compiler")
@@ -65,10 +66,8 @@ def flags(tmp_path_factory):
     return [*COMPILE, *strict, *openmp_flags(tmp_path_factory.mktemp("probe"))]
 
 
-@pytest.fixture(scope="session")
-def library(flags, tmp_path_factory):
-    """All of the library but the Python module, as a static library."""
-    folder = tmp_path_factory.mktemp("library")
+def static_library(flags, folder):
+    """All of the library but the Python module, compiled into a folder."""
 
     def compiled(source):
         name = "_".join(source.relative_to(CSRC).with_suffix(".o").parts)
@@ -82,6 +81,11 @@ def library(flags, tmp_path_factory):
     archive = folder / "libcontactsolve.a"
     run(["ar", "rcs", archive, *objects])
     return archive
+
+
+@pytest.fixture(scope="session")
+def library(flags, tmp_path_factory):
+    return static_library(flags, tmp_path_factory.mktemp("library"))
 
 
 @pytest.fixture
@@ -142,3 +146,65 @@ def test_a_faulty_program_is_stopped(build, tmp_path, report):
     )
     with pytest.raises(pytest.fail.Exception, match=report):
         run([build(source)])
+
+
+# ---- ThreadSanitizer ----------------------------------------------------------------------------
+
+RACE = """\
+#include "core/parallel.h"
+
+static int count;
+
+static void work(void *context, int thread)
+{
+    (void)context, (void)thread;
+    for (int i = 0; i < 1000; i++) count++;
+}
+
+int main(void)
+{
+    cs_parallel(2, work, 0);
+    return count == 0;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def thread_flags(tmp_path_factory):
+    """Flags for ThreadSanitizer, where a program that it checks runs at all."""
+    strict = STRICT if os.environ.get("CONTACTSOLVE_STRICT") == "1" else []
+    flags = [*COMPILE_THREADS, *strict]
+    folder = tmp_path_factory.mktemp("probe")
+    source, program = folder / "probe.c", folder / "probe"
+    source.write_text("int main(void) { return 0; }\n")
+    for command in ([*COMPILER, *flags, source, "-o", program], [program]):
+        if subprocess.run(list(map(str, command)), capture_output=True).returncode != 0:
+            pytest.skip("needs a compiler with ThreadSanitizer, and a system on which it runs")
+    return flags
+
+
+@pytest.fixture(scope="session")
+def thread_library(thread_flags, tmp_path_factory):
+    return static_library(thread_flags, tmp_path_factory.mktemp("threads"))
+
+
+@pytest.fixture
+def build_threaded(thread_library, thread_flags, tmp_path):
+    def build_program(source):
+        program = tmp_path / source.stem
+        command = [*COMPILER, *thread_flags, f"-I{PROGRAMS}", source, thread_library, "-lm"]
+        run([*command, "-o", program])
+        return program
+
+    return build_program
+
+
+def test_no_two_threads_meet_in_memory(build_threaded):
+    run([build_threaded(PROGRAMS / "test_threads.c")])
+
+
+def test_a_race_is_found(build_threaded, tmp_path):
+    source = tmp_path / "race.c"
+    source.write_text(RACE)
+    with pytest.raises(pytest.fail.Exception, match="data race"):
+        run([build_threaded(source)])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from agreement import SCHEMES
 from reference_numpy import ProblemArrays, ReferenceProblem, natural_map_scaled, run, set_defects
 
 GRAVITY, STEP = 9.81, 0.01
@@ -256,7 +257,7 @@ def test_a_light_ball_beside_a_heavy_one_is_not_forgotten(dtype):
     assert too_loose.impulses[0, 0] == 0.0
 
 
-@pytest.mark.parametrize("scheme", ("matrix", "factorized"))
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("method", ("jacobi", "gauss_seidel"))
 @pytest.mark.parametrize("dtype", ("float64", "float32"))
 def test_zero_contacts(method, scheme, dtype):
@@ -324,7 +325,7 @@ def test_head_on_collision(masses):
     assert not result.info["warnings"]
 
 
-@pytest.mark.parametrize("scheme", ("matrix", "factorized"))
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("method", ("jacobi", "gauss_seidel"))
 @pytest.mark.parametrize("r_factor", ("local", "block", 0.5))
 def test_contact_between_immovable_bodies(method, scheme, r_factor):

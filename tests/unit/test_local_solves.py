@@ -36,6 +36,11 @@ SETS = (
     ("box_friction", 2),
     ("box_friction", 3),
     ("rolling", 5),
+    ("ellipse", 3),
+    ("polygon", 3),
+    ("contensou", 4),
+    ("contensou_coupled", 4),
+    ("second_order_cone", 3),
 )
 
 
@@ -47,7 +52,8 @@ def package_problem(arrays: ProblemArrays) -> cs.Problem:
 def mild_problem(rng: np.random.Generator, contacts: int, set_name: str, rows: int, **options):
     """Friction below one half: with more, a block's own problem may have several solutions."""
     arrays = random_problem(rng, contacts, 4, rows, 6, set_name, **options)
-    for bound in (arrays.mu, arrays.mu_r):
+    more = (arrays.more.get(name) for name in ("mu", "mu1", "mu2"))
+    for bound in (arrays.mu, arrays.mu_r, *more):
         if bound is not None:
             bound *= 0.4
     return arrays
@@ -192,7 +198,11 @@ def test_one_sweep_over_separate_blocks_solves_them(set_name, rows, scheme, dtyp
         arrays.b,
         np.column_stack([np.full(count, -1), np.arange(count)]),
         set_name,
-        **arrays.set_parameters(),
+        mu=arrays.mu,
+        mu_r=arrays.mu_r,
+        lo=arrays.lo,
+        hi=arrays.hi,
+        more=arrays.more,
     )
     problem, reference = package_problem(arrays), ReferenceProblem.from_arrays(arrays)
     options = {"local": "block", "scheme": scheme, "dtype": dtype, "max_iterations": 1, **EXACTLY}

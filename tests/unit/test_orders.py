@@ -21,7 +21,16 @@ MANY = {
     "relaxed first": orders.relaxed(4, first=True),
     "relaxed ranges": orders.relaxed(5, unsafe="ranges"),
     "all unsafe": orders.relaxed(10**6),
+    "relaxed groups": orders.relaxed(5, unsafe="groups"),
     "ranges": orders.ranges(),
+    "slices": orders.partition(),
+    "checkerboard": orders.partition("natural", border="checkerboard"),
+    "own parts": orders.partition(np.arange(1729) % 5, border="sequential"),
+    "cache": orders.cache(chunk=200),
+    "chunks": orders.cache(chunk=1500, bodies="breadth_first", domains=False),
+    "sets": orders.contact_sets("simultaneous"),
+    "coloured sets": orders.contact_sets(colored=True),
+    "coloured simultaneous sets": orders.contact_sets("simultaneous", colored=True),
 }
 
 

@@ -11,6 +11,7 @@ import contactsolve as cs
 from agreement import (
     DTYPES,
     EXACTLY,
+    ROW_SCHEMES,
     SCHEMES,
     SOLVERS,
     TOLERANCE,
@@ -38,6 +39,11 @@ SET_ROWS = [
     *(("disc", rows) for rows in (2, 3)),
     *(("box_friction", rows) for rows in (2, 3)),
     ("rolling", 5),
+    ("ellipse", 3),
+    ("polygon", 3),
+    ("contensou", 4),
+    ("contensou_coupled", 4),
+    *(("second_order_cone", rows) for rows in (2, 3)),
 ]
 MEASURES = (
     "residual",
@@ -60,7 +66,7 @@ def package_problem(arrays: ProblemArrays) -> cs.Problem:
 def recorded_measures(arrays: ProblemArrays) -> tuple[str, ...]:
     if arrays.set_name in ("free", "box"):
         return MEASURES
-    has_cone = arrays.set_name != "box_friction"
+    has_cone = arrays.set_name in ("half_line", "disc", "rolling")
     return (*MEASURES, *OF_CONTACTS, *(("fclib_error",) if has_cone else ()))
 
 
@@ -177,6 +183,11 @@ OPTION_VALUES = {
         ("box_friction", 2),
         ("box_friction", 3),
         ("rolling", 5),
+        ("ellipse", 3),
+        ("polygon", 3),
+        ("contensou", 4),
+        ("contensou_coupled", 4),
+        ("second_order_cone", 3),
     ),
     "dof": (3, 6),
     "solver": SOLVERS,
@@ -264,13 +275,13 @@ def test_sweeps_over_a_given_matrix(set_name, rows, form):
     problem = cs.Problem.from_delassus(
         delassus_form(matrix, rows, form), arrays.b, rows=rows, sets=package_set(arrays)
     )
-    for solver, dtype in itertools.product(SOLVERS, DTYPES):
+    for solver, scheme, dtype in itertools.product(SOLVERS, ROW_SCHEMES, DTYPES):
         assert_sweeps_agree(
             problem,
             reference,
             recorded_measures(arrays),
             solver=solver,
-            scheme="matrix",
+            scheme=scheme,
             dtype=dtype,
         )
 

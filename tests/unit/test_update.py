@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 
 import contactsolve as cs
-from agreement import EXACTLY, SCHEMES, SOLVERS, assert_close, flat, generator
+from agreement import EXACTLY, ROW_SCHEMES, SCHEMES, SOLVERS, assert_close, flat, generator
 from contactsolve import _core
 from reference_numpy import ReferenceProblem, random_problem
 
@@ -69,7 +69,7 @@ CHANGES = [
 
 
 def schemes_of(kind: str) -> tuple[str, ...]:
-    return SCHEMES if kind in ("single", "pair", "groups") else ("matrix",)
+    return SCHEMES if kind in ("single", "pair", "groups") else ROW_SCHEMES
 
 
 def known(value):

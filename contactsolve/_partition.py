@@ -1,0 +1,195 @@
+"""Cutting bodies into parts: labels by METIS or by the C library, and what a cut is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import index_array
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+STRATEGIES = ("slices", "natural", "metis", "metis_volume", "metis_neighbours")
+_METIS_OPTIONS: dict[str, dict[str, int]] = {
+    "metis": {},
+    "metis_volume": {"objtype": 1},  # METIS_OBJTYPE_VOL
+    "metis_neighbours": {"minconn": 1},
+}
+
+
+@dataclass(frozen=True)
+class PartitionQuality:
+    """What a cut of a problem is worth (S1 section 4.2).
+
+    Attributes
+    ----------
+    interiors
+        Contacts inside each part, ``(parts,)``. Those that nothing moves are left out.
+    border
+        Contacts between parts.
+    neighbours
+        How many parts each part touches, ``(parts,)``.
+    edge_cut
+        Edges of the graph that are cut, weighted (S1 Definition 4.3): contacts between bodies of
+        different parts; for a given A pairs of contacts of different parts that are coupled.
+    """
+
+    interiors: np.ndarray
+    border: int
+    neighbours: np.ndarray
+    edge_cut: int
+
+
+def labels(problem: Problem, strategy: str = "slices", parts: int = 8) -> np.ndarray:
+    """Cut the bodies of a problem into parts, as `partition` does.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`. Where A was given, its contacts are cut in place of bodies.
+    strategy
+        A name that `partition` knows.
+    parts
+        How many parts, at most.
+
+    Returns
+    -------
+    np.ndarray
+        The part of each body, ``(bodies,)``, 0 for immovable ones; ``(K,)`` where A was given.
+    """
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy: {strategy!r} is unknown; known: {', '.join(STRATEGIES)}")
+    if strategy in _METIS_OPTIONS:
+        return _metis_labels(problem, strategy, parts)
+    return _core.partition_labels(problem._core, strategy == "natural", parts)
+
+
+def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:
+    """Measure a cut: sizes of interiors and border, neighbours of each part, edge cut.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`.
+    labels
+        The part of each body, ``(bodies,)``, or of each contact, ``(K,)``, where A was given. Those
+        of bodies that nothing moves or touches do not count.
+    """
+    if problem._matrix is None:
+        pairs = _moving_pairs(problem)
+        used = np.zeros(problem.bodies_count, bool)
+        used[pairs[pairs >= 0]] = True
+        label = _checked(labels, used)
+        pairs = pairs[(pairs >= 0).any(axis=1)]
+        met = label[np.where(pairs >= 0, pairs, pairs[:, ::-1])]  # one that moves counts twice
+        on_border = met[:, 0] != met[:, 1]
+        inside, edges = met[~on_border, 0], met[on_border]
+    else:
+        label = _checked(labels, np.ones(problem.contacts, bool))
+        coupled = _coupled(problem)
+        coupled = coupled[label[coupled[:, 0]] != label[coupled[:, 1]]]
+        edges = label[coupled]
+        on_border = np.zeros(problem.contacts, bool)
+        on_border[np.where(edges[:, 0] > edges[:, 1], coupled[:, 0], coupled[:, 1])] = True
+        inside = label[~on_border]
+    count = int(label.max(initial=-1)) + 1
+    touching = np.unique(np.sort(edges, axis=1), axis=0)
+    return PartitionQuality(
+        interiors=np.bincount(inside, minlength=count),
+        border=int(on_border.sum()),
+        neighbours=np.bincount(touching.ravel(), minlength=count),
+        edge_cut=len(edges),
+    )
+
+
+def _checked(labels: Any, used: np.ndarray) -> np.ndarray:
+    """Return labels, 0 where they are not used; one for each entry of `used` is needed."""
+    label, count = index_array("labels", labels), len(used)
+    if label.shape != (count,):
+        raise ValueError(f"labels has shape {label.shape}: ({count},) is needed")
+    wrong = np.flatnonzero(used & ((label < 0) | (label >= count)))
+    if len(wrong):
+        raise ValueError(
+            f"labels[{wrong[0]}] is {label[wrong[0]]}: parts are numbered from 0 to {count - 1} "
+            f"at most"
+        )
+    return np.where(used, label, 0)
+
+
+# ---- the graph ----------------------------------------------------------------------------------
+
+
+def _moving_pairs(problem: Problem) -> np.ndarray:
+    """Return the bodies of each contact, ``(K, 2)``, -1 where they cannot move."""
+    core = problem._core
+    pairs = [core.bodies(g) for g in range(len(problem._groups))]
+    moving = [
+        core.inverse_mass(g).reshape(shape).any(axis=tuple(range(1, len(shape))))
+        for g, shape in enumerate(problem._bodies)
+    ]
+    bodies = np.concatenate([np.zeros((0, 2), np.int64), *pairs])
+    moves = np.concatenate([np.zeros(0, bool), *moving, [False]])  # the last is the fixed world
+    return np.where(moves[bodies], bodies, -1)
+
+
+def _coupled(problem: Problem) -> np.ndarray:
+    """Return the pairs of different contacts with a block of A in common, each pair once."""
+    _, columns, starts = problem._core.assemble()
+    rows = np.repeat(np.arange(problem.contacts), np.diff(starts))
+    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+    pairs = np.unique(low[low != high] * problem.contacts + high[low != high])
+    return np.column_stack(np.divmod(pairs, max(problem.contacts, 1)))
+
+
+# ---- METIS --------------------------------------------------------------------------------------
+
+
+def _metis_labels(problem: Problem, strategy: str, parts: int) -> np.ndarray:
+    try:
+        import pymetis
+    except ImportError:
+        raise ImportError(
+            f"strategy={strategy!r} needs pymetis: pip install 'contactsolve[partition]'"
+        ) from None
+    if parts < 1:
+        raise ValueError(f"parts is {parts}: it must be at least 1")
+    if problem._matrix is None:
+        pairs = _moving_pairs(problem)
+        label, weight = np.zeros(problem.bodies_count, np.int64), _contacts_of(pairs, problem)
+        pairs = pairs[(pairs >= 0).all(axis=1) & (pairs[:, 0] != pairs[:, 1])]
+    else:
+        pairs = _coupled(problem)
+        label = np.zeros(problem.contacts, np.int64)
+        weight = np.ones(problem.contacts, np.int64)
+    used = np.flatnonzero(weight)
+    parts = min(parts, len(used))
+    if parts < 2:
+        return label
+    starts, others, edges = _weighted_graph(np.searchsorted(used, pairs), len(used))
+    cut = pymetis.part_graph(
+        parts,
+        pymetis.CSRAdjacency(starts, others),
+        vweights=weight[used],
+        eweights=edges,
+        recursive=False,
+        options=pymetis.Options(**_METIS_OPTIONS[strategy]),
+    )
+    label[used] = np.asarray(cut.vertex_part)
+    return label
+
+
+def _contacts_of(pairs: np.ndarray, problem: Problem) -> np.ndarray:
+    """How many contacts each body has; none where it cannot move."""
+    return np.bincount(pairs[pairs >= 0], minlength=problem.bodies_count)
+
+
+def _weighted_graph(pairs: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Neighbours in compressed rows, both ways; equal edges become one of their number's weight."""
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    edges, weights = np.unique(both[:, 0] * count + both[:, 1], return_counts=True)
+    rows, columns = np.divmod(edges, count)
+    return np.searchsorted(rows, np.arange(count + 1)), columns, weights

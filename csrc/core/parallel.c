@@ -1,0 +1,70 @@
+#include "core/parallel.h"
+
+#if defined(CS_PTHREADS)
+
+#include <pthread.h>
+#include <unistd.h>
+
+enum { MOST_THREADS = 256 };
+
+typedef struct call {
+    pthread_t thread;
+    void (*work)(void *context, int thread);
+    void *context;
+    int number;
+} call;
+
+static void *make_call(void *argument)
+{
+    call *c = argument;
+    c->work(c->context, c->number);
+    return NULL;
+}
+
+void cs_parallel(int threads, void (*work)(void *context, int thread), void *context)
+{
+    call other[MOST_THREADS];
+    int started = 1; /* the caller is thread 0 */
+    for (; started < threads && started < MOST_THREADS; started++) {
+        call *c = &other[started];
+        *c = (call){.work = work, .context = context, .number = started};
+        if (pthread_create(&c->thread, NULL, make_call, c)) break;
+    }
+    work(context, 0);
+    for (int t = started; t < threads; t++) work(context, t);
+    for (int t = 1; t < started; t++) pthread_join(other[t].thread, NULL);
+}
+
+int cs_processors(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > 0 ? (int)processors : 1;
+}
+
+int cs_threads_available(void) { return cs_processors(); }
+const char *cs_threads_kind(void) { return "pthread"; }
+
+#elif defined(_OPENMP)
+
+void cs_parallel(int threads, void (*work)(void *context, int thread), void *context)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int t = 0; t < threads; t++) work(context, t);
+}
+
+int cs_processors(void) { return omp_get_num_procs(); }
+int cs_threads_available(void) { return omp_get_max_threads(); }
+const char *cs_threads_kind(void) { return "openmp"; }
+
+#else
+
+void cs_parallel(int threads, void (*work)(void *context, int thread), void *context)
+{
+    for (int t = 0; t < threads; t++) work(context, t);
+}
+
+int cs_processors(void) { return 1; }
+int cs_threads_available(void) { return 1; }
+const char *cs_threads_kind(void) { return "serial"; }
+
+#endif

@@ -1,0 +1,148 @@
+#include "order/components.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+typedef struct grouping {
+    const cs_graph *graph;
+    int64_t *block; /* (count): the blocks to group */
+    int64_t count;
+    int64_t *parent; /* (vertices): trees of the vertices that depend on each other */
+    int64_t *member; /* given A, (blocks): whether the block is one of them */
+    int64_t *number; /* (vertices): the component (+ 1) of a root */
+    int64_t *component, *size, components; /* (count): of each block; how many blocks in each */
+    int64_t *part;                         /* (components) */
+} grouping;
+
+static int64_t root_of(const grouping *g, int64_t vertex)
+{
+    for (; g->parent[vertex] != vertex; vertex = g->parent[vertex])
+        g->parent[vertex] = g->parent[g->parent[vertex]];
+    return vertex;
+}
+
+/* The lower root becomes the common one. */
+static void join(const grouping *g, int64_t a, int64_t b)
+{
+    a = root_of(g, a);
+    b = root_of(g, b);
+    if (a < b) g->parent[b] = a;
+    else g->parent[a] = b;
+}
+
+static void join_all(grouping *g)
+{
+    const cs_graph *graph = g->graph;
+    for (int64_t v = 0; v < graph->vertices; v++) g->parent[v] = v;
+    for (int64_t i = 0; i < g->count && graph->column; i++) g->member[g->block[i]] = 1;
+    for (int64_t i = 0; i < g->count; i++) {
+        int64_t block = g->block[i], end[2];
+        if (cs_graph_ends(graph, block, end) == 2) join(g, end[0], end[1]);
+        if (!graph->column) continue;
+        for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
+            if (g->member[graph->column[e]]) join(g, block, graph->column[e]);
+    }
+}
+
+/* Numbers the components as the blocks come to them. */
+static void number_components(grouping *g)
+{
+    for (int64_t i = 0; i < g->count; i++) {
+        int64_t end[2], component = g->components;
+        int moves = cs_graph_ends(g->graph, g->block[i], end);
+        int64_t *number = moves ? &g->number[root_of(g, end[0])] : NULL;
+        if (moves && *number) component = *number - 1;
+        else g->components++;
+        if (moves) *number = component + 1;
+        g->component[i] = component;
+        g->size[component]++;
+    }
+}
+
+/* Components, larger ones first, sorted by counting; `place` (count + 2) is scratch. */
+static void sort_by_size(const grouping *g, int64_t *place, int64_t *sorted)
+{
+    int64_t most = g->count;
+    for (int64_t c = 0; c < g->components; c++) place[most - g->size[c] + 1]++;
+    for (int64_t i = 0; i < most; i++) place[i + 1] += place[i];
+    for (int64_t c = 0; c < g->components; c++) sorted[place[most - g->size[c]]++] = c;
+}
+
+typedef struct heap {
+    int64_t *part, *load, parts; /* part[0] has the least load, the lowest number among equals */
+} heap;
+
+/* Adds to the load of the top, which then sinks to its place. */
+static void load_top(heap *h, int64_t blocks)
+{
+    int64_t top = h->part[0], at = 0;
+    h->load[top] += blocks;
+    for (;;) {
+        int64_t child = 2 * at + 1, other = child + 1;
+        if (child >= h->parts) break;
+        int64_t a = h->part[child], b = other < h->parts ? h->part[other] : a;
+        if (h->load[b] < h->load[a] || (h->load[b] == h->load[a] && b < a)) child = other, a = b;
+        if (h->load[a] > h->load[top] || (h->load[a] == h->load[top] && a > top)) break;
+        h->part[at] = a;
+        at = child;
+    }
+    h->part[at] = top;
+}
+
+/* Largest component first, each to the part with the fewest blocks so far. */
+static cs_status share_out(grouping *g, int64_t parts, cs_arena *scratch, cs_error *error)
+{
+    heap h = {.parts = parts};
+    int64_t *place = cs_arena_take(scratch, g->count + 2, sizeof(int64_t));
+    int64_t *sorted = cs_arena_take(scratch, g->components, sizeof(int64_t));
+    g->part = cs_arena_take(scratch, g->components, sizeof(int64_t));
+    h.part = cs_arena_take(scratch, parts, sizeof(int64_t));
+    h.load = cs_arena_take(scratch, parts, sizeof(int64_t));
+    if (!place || !sorted || !g->part || !h.part || !h.load)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for groups of contacts");
+    sort_by_size(g, place, sorted);
+    for (int64_t p = 0; p < parts; p++) h.part[p] = p;
+    for (int64_t i = 0; i < g->components; i++) {
+        g->part[sorted[i]] = h.part[0];
+        load_top(&h, g->size[sorted[i]]);
+    }
+    return CS_OK;
+}
+
+/* Sorts the blocks by parts, equal ones as they are. */
+static cs_status sort_visits(const grouping *g, int64_t parts, int64_t first, cs_arena *scratch,
+                             cs_plan *plan, cs_error *error)
+{
+    int64_t *start = cs_arena_take(scratch, parts + 2, sizeof(int64_t));
+    int64_t *sorted = cs_arena_take(scratch, g->count, sizeof(int64_t));
+    if (!start || !sorted)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for groups of contacts");
+    int64_t *next = start + 1;
+    for (int64_t i = 0; i < g->count; i++) next[g->part[g->component[i]] + 1]++;
+    for (int64_t p = 0; p < parts; p++) next[p + 1] += next[p];
+    for (int64_t i = 0; i < g->count; i++) sorted[next[g->part[g->component[i]]]++] = g->block[i];
+    memcpy(g->block, sorted, sizeof(int64_t) * (size_t)g->count);
+    for (int64_t p = 0; p < parts; p++)
+        if (start[p] < start[p + 1]) plan->cut[first + start[p]] = 1;
+    return CS_OK;
+}
+
+cs_status cs_plan_components(const cs_graph *graph, int64_t parts, int64_t first, int64_t end,
+                             cs_arena *scratch, cs_plan *plan, cs_error *error)
+{
+    grouping g = {.graph = graph, .block = plan->block + first, .count = end - first};
+    if (!g.count) return CS_OK;
+    if (parts > g.count) parts = g.count;
+    g.parent = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
+    g.member = cs_arena_take(scratch, graph->column ? graph->vertices : 0, sizeof(int64_t));
+    g.number = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
+    g.component = cs_arena_take(scratch, g.count, sizeof(int64_t));
+    g.size = cs_arena_take(scratch, g.count, sizeof(int64_t));
+    if (!g.parent || !g.member || !g.number || !g.component || !g.size)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for groups of contacts");
+    join_all(&g);
+    number_components(&g);
+    cs_status status = share_out(&g, parts, scratch, error);
+    return status ? status : sort_visits(&g, parts, first, scratch, plan, error);
+}

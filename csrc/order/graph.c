@@ -1,0 +1,96 @@
+#include "order/graph.h"
+
+#include "core/error.h"
+#include "order/conflicts.h"
+
+cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph *graph,
+                         cs_error *error)
+{
+    *graph = (cs_graph){.problem = problem, .vertices = problem->bodies};
+    if (problem->matrix) {
+        graph->vertices = problem->blocks;
+        return cs_symmetric_pattern(problem->matrix, scratch, &graph->start, &graph->column, error);
+    }
+    cs_status status = cs_adjacency_build(problem, scratch, 0, &graph->adjacency, error);
+    graph->start = graph->adjacency.start;
+    return status;
+}
+
+/* ---- breadth-first levels -------------------------------------------------------------------- */
+
+enum { SEARCHES = 4 }; /* for an outermost vertex, at most: two are the rule */
+
+typedef struct search {
+    const cs_graph *graph;
+    cs_levels *levels;
+    int64_t *met; /* (vertices): number of the search that met it last */
+    int64_t number;
+} search;
+
+/* Puts the neighbours of a vertex that this search has not met behind the others, by degree. */
+static void spread(search *s, int64_t vertex)
+{
+    const cs_graph *graph = s->graph;
+    cs_levels *levels = s->levels;
+    int64_t *found = levels->vertex + levels->count, count = 0;
+    for (int64_t e = graph->start[vertex]; e < graph->start[vertex + 1]; e++) {
+        int64_t other = cs_graph_other(graph, e);
+        if (other < 0 || s->met[other] == s->number) continue;
+        s->met[other] = s->number;
+        found[count++] = cs_graph_degree(graph, other) * graph->vertices + other;
+    }
+    cs_sort_ascending(found, count);
+    for (int64_t i = 0; i < count; i++) found[i] %= graph->vertices;
+    levels->count += count;
+}
+
+/* Walks the component of `root`, level by level, behind `count` vertices and `first` levels. */
+static void walk(search *s, int64_t root, int64_t count, int64_t first)
+{
+    cs_levels *levels = s->levels;
+    s->met[root] = ++s->number;
+    levels->vertex[count] = root;
+    levels->levels = first;
+    levels->count = count + 1;
+    for (int64_t at = count; at < levels->count;) {
+        int64_t end = levels->count;
+        levels->start[levels->levels++] = at;
+        for (; at < end; at++) spread(s, levels->vertex[at]);
+    }
+    levels->start[levels->levels] = levels->count;
+}
+
+/* A vertex of lowest degree in the last level. */
+static int64_t outermost(const search *s)
+{
+    const cs_levels *levels = s->levels;
+    int64_t at = levels->start[levels->levels - 1], best = levels->vertex[at];
+    for (; at < levels->count; at++)
+        if (cs_graph_degree(s->graph, levels->vertex[at]) < cs_graph_degree(s->graph, best))
+            best = levels->vertex[at];
+    return best;
+}
+
+cs_status cs_graph_levels(const cs_graph *graph, cs_arena *scratch, cs_levels *levels,
+                          cs_error *error)
+{
+    search s = {.graph = graph, .levels = levels};
+    *levels = (cs_levels){0};
+    levels->vertex = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
+    levels->start = cs_arena_take(scratch, graph->vertices + 1, sizeof(int64_t));
+    s.met = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
+    if (!levels->vertex || !levels->start || !s.met)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for the levels of %lld vertices",
+                       (long long)graph->vertices);
+    for (int64_t vertex = 0; vertex < graph->vertices; vertex++) {
+        int64_t count = levels->count, first = levels->levels, root = vertex, depth = 0;
+        if (s.met[vertex] || !cs_graph_degree(graph, vertex)) continue;
+        for (int i = 0; i < SEARCHES; i++) {
+            walk(&s, root, count, first);
+            if (levels->levels - first <= depth) break;
+            depth = levels->levels - first;
+            root = outermost(&s);
+        }
+    }
+    return CS_OK;
+}

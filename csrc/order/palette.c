@@ -1,0 +1,93 @@
+#include "order/palette.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+enum { BITS = 64 };
+
+cs_status cs_palette_new(const cs_graph *graph, cs_arena *scratch, cs_palette *palette,
+                         cs_error *error)
+{
+    int64_t vertices = graph->vertices, blocks = graph->problem->blocks;
+    *palette = (cs_palette){.graph = graph};
+    palette->seen = cs_arena_take(scratch, vertices, sizeof(int64_t));
+    palette->color = cs_arena_take(scratch, blocks, sizeof(int64_t));
+    palette->end = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
+    palette->sorted = cs_arena_take(scratch, blocks, sizeof(int64_t));
+    int complete = palette->seen && palette->color && palette->end && palette->sorted;
+    if (complete && graph->column) {
+        palette->has = cs_arena_take(scratch, blocks, sizeof(int64_t));
+        palette->met = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
+        complete = palette->has && palette->met;
+    } else if (complete) {
+        palette->taken = cs_arena_take(scratch, vertices, sizeof(uint64_t));
+        palette->next = cs_arena_take(scratch, vertices, sizeof(int64_t));
+        complete = palette->taken && palette->next;
+    }
+    return complete ? CS_OK
+                    : cs_fail(error, CS_NO_MEMORY, "out of memory for colouring %lld contacts",
+                              (long long)blocks);
+}
+
+/* The lowest colour that neither body of a block has taken, taken. */
+static int64_t color_of_bodies(cs_palette *p, int64_t block)
+{
+    int64_t end[2], color = BITS;
+    int ends = cs_graph_ends(p->graph, block, end);
+    uint64_t taken = 0;
+    for (int i = 0; i < ends; i++) {
+        if (p->seen[end[i]] != p->round) {
+            p->seen[end[i]] = p->round;
+            p->taken[end[i]] = 0;
+            p->next[end[i]] = BITS;
+        }
+        taken |= p->taken[end[i]];
+        if (p->next[end[i]] > color) color = p->next[end[i]];
+    }
+    if (taken != UINT64_MAX)
+        for (color = 0; taken >> color & 1;) color++;
+    for (int i = 0; i < ends; i++) {
+        if (color < BITS) p->taken[end[i]] |= (uint64_t)1 << color;
+        else p->next[end[i]] = color + 1;
+    }
+    return color;
+}
+
+/* The same for a row of a given A. */
+static int64_t color_of_row(cs_palette *p, int64_t block)
+{
+    const cs_graph *graph = p->graph;
+    int64_t color = 0;
+    for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++) {
+        int64_t other = graph->column[e];
+        if (p->seen[other] == p->round) p->met[p->has[other]] = block + 1;
+    }
+    while (p->met[color] == block + 1) color++;
+    p->seen[block] = p->round;
+    p->has[block] = color;
+    return color;
+}
+
+int64_t cs_palette_color(cs_palette *p, const int64_t *block, int64_t count)
+{
+    int64_t colors = 0;
+    p->round++;
+    if (p->met) memset(p->met, 0, sizeof(int64_t) * (size_t)(count + 1));
+    for (int64_t i = 0; i < count; i++) {
+        p->color[i] = p->graph->column ? color_of_row(p, block[i]) : color_of_bodies(p, block[i]);
+        for (; colors <= p->color[i]; colors++) p->end[colors] = 0;
+        p->end[p->color[i]]++;
+    }
+    for (int64_t c = 1; c < colors; c++) p->end[c] += p->end[c - 1];
+    return colors;
+}
+
+int64_t cs_palette_sort(cs_palette *p, int64_t *block, int64_t count)
+{
+    int64_t colors = cs_palette_color(p, block, count);
+    for (int64_t i = count - 1; i >= 0; i--) p->sorted[--p->end[p->color[i]]] = block[i];
+    for (int64_t c = 0; c < colors; c++) p->end[c] = c + 1 < colors ? p->end[c + 1] : count;
+    memcpy(block, p->sorted, sizeof(int64_t) * (size_t)count);
+    return colors;
+}

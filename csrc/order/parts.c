@@ -1,0 +1,145 @@
+#include "order/parts.h"
+
+#include "core/error.h"
+#include "order/palette.h"
+
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for the parts of a sweep");
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+int64_t cs_parts_wanted(const cs_graph *graph, const cs_order_options *options)
+{
+    int64_t most = graph->problem->blocks > 0 ? graph->problem->blocks : 1;
+    return options->parts < most ? options->parts : most;
+}
+
+void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *start, int64_t runs,
+                  cs_parts *parts)
+{
+    double total = 0, before = 0;
+    for (int64_t v = 0; v < graph->vertices; v++) total += (double)cs_graph_degree(graph, v);
+    for (int64_t run = 0; run < runs; run++) {
+        int64_t first = start ? start[run] : run, end = start ? start[run + 1] : run + 1;
+        double weight = 0;
+        for (int64_t i = first; i < end; i++) weight += (double)cs_graph_degree(graph, vertex[i]);
+        /* The part in whose share of the total the middle of the run falls. */
+        double share = total > 0 ? (before + weight / 2) / total : 0;
+        int64_t label = (int64_t)(share * (double)parts->count);
+        if (label >= parts->count) label = parts->count - 1;
+        for (int64_t i = first; i < end; i++) parts->label[vertex[i]] = label;
+        before += weight;
+    }
+}
+
+static cs_status take_given(const cs_graph *graph, const int64_t *given, cs_parts *parts,
+                            cs_error *error)
+{
+    parts->count = 1;
+    for (int64_t v = 0; v < graph->vertices; v++) {
+        if (!cs_graph_degree(graph, v)) continue; /* immovable or untouched: any label will do */
+        if (given[v] < 0 || given[v] >= graph->vertices)
+            return cs_fail(error, CS_INVALID,
+                           "labels[%lld] is %lld: parts are numbered from 0 to %lld at most",
+                           (long long)v, (long long)given[v], (long long)graph->vertices - 1);
+        parts->label[v] = given[v];
+        if (given[v] >= parts->count) parts->count = given[v] + 1;
+    }
+    return CS_OK;
+}
+
+cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options, cs_arena *scratch,
+                         cs_parts *parts, cs_error *error)
+{
+    *parts = (cs_parts){.count = cs_parts_wanted(graph, options)};
+    parts->label = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
+    if (!parts->label) return no_memory(error);
+    if (options->labels) return take_given(graph, options->labels, parts, error);
+    if (options->ranges_of_bodies) {
+        int64_t *vertex = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
+        if (!vertex) return no_memory(error);
+        for (int64_t v = 0; v < graph->vertices; v++) vertex[v] = v;
+        cs_parts_cut(graph, vertex, NULL, graph->vertices, parts);
+        return CS_OK;
+    }
+    /* Slices of levels: each meets the one before and the one behind only.  S1 Fig. 4.3 (b) */
+    cs_levels levels;
+    cs_status status = cs_graph_levels(graph, scratch, &levels, error);
+    if (!status) cs_parts_cut(graph, levels.vertex, levels.start, levels.levels, parts);
+    return status;
+}
+
+/* ---- interiors and border -------------------------------------------------------------------- */
+
+/* The part to whose interior a block belongs, or parts->count on the border. */
+static int64_t interior_of(const cs_graph *graph, const cs_parts *parts, int64_t block)
+{
+    const int64_t *label = parts->label;
+    if (graph->column) {
+        for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
+            if (label[graph->column[e]] < label[block]) return parts->count;
+        return label[block];
+    }
+    int64_t end[2];
+    int ends = cs_graph_ends(graph, block, end);
+    if (ends == 2 && label[end[0]] != label[end[1]]) return parts->count;
+    if (ends) return label[end[0]];
+    return block % parts->count; /* nothing moves here */
+}
+
+/* Sorts `sequence` by interior, the border last; `start` (count + 3) tells where each begins. */
+static void share_out(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
+                      int64_t *start, int64_t *visits)
+{
+    int64_t blocks = graph->problem->blocks, *next = start + 1;
+    for (int64_t i = 0; i < blocks; i++) next[interior_of(graph, parts, i) + 1]++;
+    for (int64_t p = 0; p <= parts->count; p++) next[p + 1] += next[p];
+    for (int64_t i = 0; i < blocks; i++)
+        visits[next[interior_of(graph, parts, sequence[i])]++] = sequence[i];
+}
+
+/* The border in colours, each an independent stage. */
+static void plan_colors(cs_palette *palette, int64_t first, int64_t end, cs_plan *plan)
+{
+    int64_t colors = cs_palette_sort(palette, plan->block + first, end - first);
+    for (int64_t c = 0; c < colors; c++)
+        cs_plan_close(plan, CS_INDEPENDENT, first + palette->end[c]);
+    plan->colors = (int)colors;
+}
+
+static void sort_chunks(cs_palette *palette, int64_t first, int64_t end, int64_t chunk,
+                        cs_plan *plan)
+{
+    for (int64_t at = first; at < end; at += chunk)
+        cs_palette_sort(palette, plan->block + at, end - at < chunk ? end - at : chunk);
+}
+
+cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
+                        int64_t chunk, cs_border border, cs_arena *scratch, cs_plan *plan,
+                        cs_error *error)
+{
+    int64_t blocks = graph->problem->blocks;
+    int64_t *start = cs_arena_take(scratch, parts->count + 3, sizeof(int64_t));
+    if (!start) return no_memory(error);
+    share_out(graph, parts, sequence, start, plan->block);
+    int64_t first = start[parts->count]; /* of the border */
+    cs_palette palette = {0};
+    cs_status status = CS_OK;
+    if (chunk || border == CS_BORDER_COLORED)
+        status = cs_palette_new(graph, scratch, &palette, error);
+    if (status) return status;
+    for (int64_t p = 0; p < parts->count; p++) {
+        if (start[p] < start[p + 1]) plan->cut[start[p]] = 1;
+        if (chunk) sort_chunks(&palette, start[p], start[p + 1], chunk, plan);
+    }
+    cs_plan_close(plan, CS_DISJOINT, first);
+    switch (border) {
+    case CS_BORDER_COLORED: plan_colors(&palette, first, blocks, plan); break;
+    case CS_BORDER_SEQUENTIAL: cs_plan_close(plan, CS_SEQUENTIAL, blocks); break;
+    case CS_BORDER_CHECKERBOARD:
+        return cs_plan_checkerboard(graph, parts, first, scratch, plan, error);
+    }
+    return CS_OK;
+}

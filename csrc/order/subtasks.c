@@ -1,0 +1,82 @@
+/* Where stages are cut, by the work behind the contacts.
+ *
+ * A visit costs about as much as its row of A has blocks (S1 section 3.7.3), so that parts of equal
+ * numbers of contacts may be far from equal work. Tasks are taken by threads as they come: the finer
+ * they are cut, the less a thread waits for the last one, and the more often it has to fetch one
+ * (S1 section 6.3: 100 subtasks a worker; one contact each, section 6.1, is the extreme). */
+#include "core/error.h"
+#include "order/schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+/* S1 section 3.7.3: contacts are added until their blocks reach N / p. The sum goes on from part to
+ * part, so that what one has too much is not missing in the last. */
+void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t parts,
+                          const int64_t *weight)
+{
+    double total = 0, sum = 0, share = 0; /* share: of the parts begun so far */
+    for (int64_t i = first; i < end; i++) total += (double)weight[plan->block[i]];
+    if (total == 0) {
+        cs_plan_cut(plan, first, end, parts);
+        return;
+    }
+    for (int64_t i = first; i < end; i++) {
+        double done = sum * (double)parts; /* whole numbers, so that the cuts are exact */
+        if (done >= share * total && share < (double)parts) {
+            plan->cut[i] = 1;
+            share = floor(done / total) + 1;
+        }
+        sum += (double)weight[plan->block[i]];
+    }
+}
+
+static cs_status row_blocks(const cs_problem *problem, cs_arena *scratch, int64_t **blocks,
+                            cs_error *error)
+{
+    *blocks = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
+    if (*blocks && cs_row_blocks(problem, *blocks) == 0) return CS_OK;
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for the blocks of A in %lld rows",
+                   (long long)problem->blocks);
+}
+
+cs_status cs_plan_cut_parts(const cs_problem *problem, const cs_order_options *options,
+                            cs_arena *scratch, cs_plan *plan, int64_t first, int64_t end,
+                            cs_error *error)
+{
+    int64_t *weight = NULL;
+    cs_status status = CS_OK;
+    if (options->weighted_parts) status = row_blocks(problem, scratch, &weight, error);
+    if (!weight) cs_plan_cut(plan, first, end, options->parts);
+    else if (!status) cs_plan_cut_weighted(plan, first, end, options->parts, weight);
+    return status;
+}
+
+/* Tasks of a stage: each part's share, `subtasks` times, and one contact each at most. */
+static int64_t tasks_of(const cs_order_options *options, int64_t size)
+{
+    int64_t parts = options->parts, subtasks = options->subtasks;
+    if (subtasks < 0 || subtasks >= size || parts * subtasks >= size) return size;
+    return parts * subtasks;
+}
+
+cs_status cs_plan_divide(const cs_problem *problem, const cs_order_options *options,
+                         cs_arena *scratch, cs_plan *plan, cs_error *error)
+{
+    int64_t *weight = NULL;
+    if (!options->subtasks) return CS_OK;
+    if (options->weighted_subtasks && options->subtasks > 0) {
+        cs_status status = row_blocks(problem, scratch, &weight, error);
+        if (status) return status;
+    }
+    plan->divided = 1;
+    for (int64_t s = 0; s < plan->stages; s++) {
+        int64_t first = plan->start[s], end = plan->start[s + 1];
+        int64_t tasks = tasks_of(options, end - first);
+        if (plan->kind[s] != CS_SIMULTANEOUS && plan->kind[s] != CS_INDEPENDENT) continue;
+        memset(plan->cut + first, 0, (size_t)(end - first));
+        if (weight && tasks < end - first) cs_plan_cut_weighted(plan, first, end, tasks, weight);
+        else cs_plan_cut(plan, first, end, tasks);
+    }
+    return CS_OK;
+}

@@ -1,0 +1,13 @@
+/* Support functions of the caller's, by the handle that stands among a block's parameters. */
+#ifndef CS_FUNCTION_H
+#define CS_FUNCTION_H
+
+#include "contactsolve.h"
+
+/* The function of that handle, or NULL. */
+const cs_support *cs_support_find(double handle);
+
+/* z (n) <- the nearest point of the function's set times `scale`; zero where the function fails. */
+void cs_nearest_by_function(double handle, double block, int n, double scale, double *z);
+
+#endif

@@ -1,0 +1,139 @@
+#include "prox/shape.h"
+
+#include "core/error.h"
+#include "prox/gjk.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define CS_TEMPLATE "prox/shape.inc"
+#include "core/both.h"
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+enum { DEEPEST = 16 }; /* shapes within shapes */
+
+/* Larger dimensions, over the normal impulse, are a mistake. */
+#define LARGEST 1e6
+/* How far from 1 a cosine and a sine in single precision may be. */
+#define TURN_TOLERANCE 1e-6
+
+/* What is wrong with a shape, and the number that is. */
+typedef struct fault {
+    const char *text;
+    double value;
+} fault;
+
+static const fault sound = {0};
+
+static fault check_range(const double *values, int count, double least, const char *text)
+{
+    for (int i = 0; i < count; i++)
+        if (!(values[i] >= least && values[i] <= LARGEST)) return (fault){text, values[i]};
+    return sound;
+}
+
+static fault check_node(int n, const double *shape, int length, int depth);
+
+/* Shapes one after another that take `length` numbers in all. */
+static fault check_parts(int n, const double *parts, int length, int depth)
+{
+    if (length < 2) return (fault){"is of no shapes: one or more are needed, not", 0};
+    for (int at = 0; at < length;) {
+        double own = length - at >= 2 ? parts[at + 1] : 0;
+        if (!(own >= 2 && own <= length - at)) return (fault){"has a part of a wrong length,", own};
+        fault found = check_node(n, parts + at, (int)own, depth);
+        if (found.text) return found;
+        at += (int)own;
+    }
+    return sound;
+}
+
+static fault check_superellipsoid(int n, const double *numbers, int rest)
+{
+    static const fault wrong = {"has a wrong number of semi-axes for its block,", 0};
+    if (rest != n + 1) return (fault){wrong.text, rest - 1};
+    if (!(numbers[0] >= 1)) return (fault){"has an exponent below 1,", numbers[0]};
+    return check_range(numbers + 1, n, 0, "has a semi-axis that is no number from 0 to 1e6,");
+}
+
+static fault check_patch(int n, const double *numbers, int rest)
+{
+    if (n != 3) return (fault){"is a patch, which needs a spin row; the tangential rows are", n};
+    if (rest < 3 || rest % 3) return (fault){"has a patch of numbers that are no triples,", rest};
+    for (int k = 0; k < rest / 3; k++) {
+        fault found = check_range(numbers + 3 * k, 2, -LARGEST, "has a point out of range,");
+        if (!found.text)
+            found = check_range(numbers + 3 * k + 2, 1, 0, "has a weight that is out of range,");
+        if (found.text) return found;
+    }
+    return sound;
+}
+
+static fault check_turned(int n, const double *numbers, int rest, int depth)
+{
+    if (rest < 2) return (fault){"is turned by no angle", 0};
+    double length = hypot(numbers[0], numbers[1]);
+    if (!(fabs(length - 1) <= TURN_TOLERANCE))
+        return (fault){"is turned by a cosine and sine of length", length};
+    return check_parts(n, numbers + 2, rest - 2, depth);
+}
+
+static fault check_node(int n, const double *shape, int length, int depth)
+{
+    const double *numbers = shape + 2;
+    int rest = length - 2;
+    if (length < 2 || shape[1] != length) return (fault){"has a wrong length,", length};
+    if (depth == DEEPEST) return (fault){"has shapes within shapes deeper than", DEEPEST};
+    if (!(shape[0] >= CS_SHAPE_ELLIPSOID && shape[0] <= CS_SHAPE_SHIFTED))
+        return (fault){"has an unknown code,", shape[0]};
+    switch ((enum cs_shape_code)(int)shape[0]) {
+    case CS_SHAPE_ELLIPSOID:
+        if (rest != n) return (fault){"has a wrong number of semi-axes for its block,", rest};
+        return check_range(numbers, n, 0, "has a semi-axis that is no number from 0 to 1e6,");
+    case CS_SHAPE_SUPERELLIPSOID: return check_superellipsoid(n, numbers, rest);
+    case CS_SHAPE_POINTS:
+        if (rest < n || rest % n) return (fault){"has points of a wrong size,", rest};
+        return check_range(numbers, rest, -LARGEST, "has a coordinate that is out of range,");
+    case CS_SHAPE_PATCH: return check_patch(n, numbers, rest);
+    case CS_SHAPE_SUM:
+    case CS_SHAPE_HULL: return check_parts(n, numbers, rest, depth + 1);
+    case CS_SHAPE_TURNED: return check_turned(n, numbers, rest, depth + 1);
+    case CS_SHAPE_SHIFTED:
+        if (rest < n) return (fault){"is shifted by too few numbers,", rest};
+        fault found = check_range(numbers, n, -LARGEST, "has an offset that is out of range,");
+        return found.text ? found : check_parts(n, numbers + n, rest - n, depth + 1);
+    }
+    return sound;
+}
+
+/* How far the origin is from the shape, over the shape's size. */
+static double origin_distance(int n, const double *shape)
+{
+    double size = 0, nearest[3] = {0}, copy[3] = {0}, square = 0;
+    cs_oracle oracle = {shape_support_f64, shape, n};
+    for (int i = 0; i < 2 * n; i++) {
+        double direction[3] = {0};
+        direction[i / 2] = i % 2 ? -1 : 1;
+        cs_shape_support_f64(n, shape, direction, copy);
+        for (int j = 0; j < n; j++) size = fmax(size, fabs(copy[j]));
+    }
+    cs_nearest_by_support(&oracle, 0, nearest);
+    for (int i = 0; i < n; i++) square += nearest[i] * nearest[i];
+    return size > 0 ? sqrt(square) / size : 0;
+}
+
+cs_status cs_shape_check(int n, const double *shape, int length, int64_t block, cs_error *error)
+{
+    fault found = check_node(n, shape, length, 0);
+    if (found.text)
+        return cs_fail(error, CS_INVALID, "the shape of contact %lld %s %s", (long long)block,
+                       found.text, cs_number(found.value).text);
+    double distance = origin_distance(n, shape);
+    if (distance > TURN_TOLERANCE)
+        return cs_fail(error, CS_INVALID,
+                       "the shape of contact %lld does not contain the origin, which is %s of its "
+                       "size away",
+                       (long long)block, cs_number(distance).text);
+    return CS_OK;
+}

@@ -1,0 +1,44 @@
+/* Convex shapes as rows of numbers, and their support points.
+ *
+ * A shape is a node: its code, how many numbers the node takes in all, then
+ *
+ *     ELLIPSOID       semi-axes (n)
+ *     SUPERELLIPSOID  exponent p >= 1, semi-axes (n): sum |x_i / a_i|^p <= 1; p may be infinite
+ *     POINTS          points (k, n): their convex hull
+ *     PATCH           k times x, y, weight: a contact patch of points with Coulomb friction, n = 3;
+ *                     the sum of weight (f, x f_2 - y f_1) over all |f| <= 1
+ *     SUM             shapes: Minkowski sum
+ *     HULL            shapes: convex hull of them all
+ *     TURNED          cosine, sine, then a shape turned by that angle in the plane of the first two
+ *     SHIFTED         offset (n), then a shape
+ *
+ * n is 2 (t1, t2) or 3 (with the spin row). As the numbers are parameters of a block, every contact
+ * can have dimensions of its own. */
+#ifndef CS_SHAPE_H
+#define CS_SHAPE_H
+
+#include "contactsolve.h"
+
+enum cs_shape_code {
+    CS_SHAPE_ELLIPSOID = 1,
+    CS_SHAPE_SUPERELLIPSOID,
+    CS_SHAPE_POINTS,
+    CS_SHAPE_PATCH,
+    CS_SHAPE_SUM,
+    CS_SHAPE_HULL,
+    CS_SHAPE_TURNED,
+    CS_SHAPE_SHIFTED,
+};
+
+/* point (n) <- a point of the shape that reaches farthest in the direction (n). */
+void cs_shape_support_f32(int n, const float *shape, const double *direction, double *point);
+void cs_shape_support_f64(int n, const double *shape, const double *direction, double *point);
+
+/* z (n) <- the nearest point of the shape times `scale`; prox/gjk.h tells how near. */
+void cs_nearest_in_shape_f32(int n, const float *shape, double scale, double *z);
+void cs_nearest_in_shape_f64(int n, const double *shape, double scale, double *z);
+
+/* Fails unless `length` numbers are one shape in n dimensions, with the origin in it. */
+cs_status cs_shape_check(int n, const double *shape, int length, int64_t block, cs_error *error);
+
+#endif

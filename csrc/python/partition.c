@@ -1,0 +1,26 @@
+/* _core.partition_labels: which part each body belongs to. */
+#include "python/core.h"
+
+PyObject *core_partition_labels(PyObject *module, PyObject *args)
+{
+    core_state *state = PyModule_GetState(module);
+    PyObject *owner;
+    cs_order_options options = {0};
+    if (!PyArg_ParseTuple(args, "O!pi:partition_labels", state->problem_type, &owner,
+                          &options.ranges_of_bodies, &options.parts))
+        return NULL;
+    const cs_problem *problem = ((problem_object *)owner)->problem;
+    npy_intp length = (npy_intp)cs_problem_vertices(problem);
+    PyObject *labels = PyArray_SimpleNew(1, &length, NPY_INT64);
+    if (!labels) return NULL;
+    if (problem_begin((problem_object *)owner) < 0) goto fail;
+    cs_error error = {0};
+    cs_status status =
+        cs_partition_labels(problem, &options, PyArray_DATA((PyArrayObject *)labels), &error);
+    problem_end((problem_object *)owner);
+    if (!status) return labels;
+    raise_error(&error);
+fail:
+    Py_DECREF(labels);
+    return NULL;
+}

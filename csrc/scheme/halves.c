@@ -1,0 +1,95 @@
+/* Two schemes over rows of A that compute a part of a row's products and take the rest from the
+ * sweep before. A row is cut into what a forward sweep visits before it, after it, and neither:
+ *
+ *     half_sweep      a whole sweep, then one that computes what comes before and what is neither,
+ *                     and takes what comes after as the whole sweep had it: a quarter of the
+ *                     products saved, but a delayed iteration (S1 section 3.4.1, last paragraph)
+ *     symmetric_half  sweeps forwards and backwards in turn. What comes after a row is what the
+ *                     sweep before has just passed: its products are still right. Exactly
+ *                     symmetric Gauss-Seidel for half the products
+ *
+ * Products are those of A, so that R may change at any time. */
+#include "core/error.h"
+#include "scheme/rows.h"
+
+#define CS_TEMPLATE "scheme/halves.inc"
+#include "core/both.h"
+
+static void count_pieces(cs_packed *packed)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        const cs_packed_group *group = &packed->group[g];
+        for (int64_t v = 0; v < group->count; v++) {
+            packed->piece_blocks[CS_BEFORE] += group->piece[v].neither - group->start[v];
+            packed->piece_blocks[CS_NEITHER] += group->piece[v].after - group->piece[v].neither;
+            packed->piece_blocks[CS_AFTER] += group->start[v + 1] - group->piece[v].after;
+        }
+    }
+}
+
+static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *control,
+                      cs_error *error)
+{
+    cs_arena scratch = {0};
+    cs_places places;
+    const cs_block_matrix *matrix = NULL;
+    cs_status status = cs_rows_of(packed, &scratch, control, &matrix, error);
+    if (!status) status = cs_find_places(packed, &scratch, &places, error);
+    cs_layout layout = {.matrix = matrix, .places = &places, .split = 1};
+    if (!status) status = cs_pack_rows(packed, &layout, arena, error);
+    for (int g = 0; g < packed->problem->block_groups && !status; g++) {
+        cs_packed_group *group = &packed->group[g];
+        group->kept =
+            cs_arena_take(arena, 2 * group->count * group->rows, cs_real_size(packed->dtype));
+        if (!group->kept)
+            status = cs_fail(error, CS_NO_MEMORY, "out of memory for the products of a sweep");
+    }
+    if (!status) count_pieces(packed);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* lambda has been changed by others than a sweep: no product kept belongs to it. */
+static void forget(cs_packed *packed) { packed->products_kept = 0; }
+
+/* What this sweep computes: what has changed since the sweep before, or all. */
+static int64_t begin(cs_packed *packed)
+{
+    int whole = !packed->products_kept, before = whole || !packed->backwards,
+        after = whole || packed->backwards;
+    packed->computes_before = before;
+    packed->computes_after = after;
+    packed->products_kept = 1;
+    return packed->piece_blocks[CS_NEITHER] + (before ? packed->piece_blocks[CS_BEFORE] : 0) +
+           (after ? packed->piece_blocks[CS_AFTER] : 0);
+}
+
+/* Every second sweep is a whole one. */
+static int64_t begin_half(cs_packed *packed)
+{
+    int whole = !packed->products_kept;
+    int64_t products = begin(packed);
+    packed->products_kept = whole;
+    return products;
+}
+
+const cs_scheme cs_scheme_half_sweep = {
+    .name = "half_sweep",
+    .summary = "rows of A, the later half stale in every second sweep (S1 section 3.4.1)",
+    .pack = pack,
+    .refresh = {forget, forget},
+    .begin = begin_half,
+    .tasks = cs_rows_tasks,
+    .run = {rows_run_f32, rows_run_f64},
+};
+
+const cs_scheme cs_scheme_symmetric_half = {
+    .name = "symmetric_half",
+    .summary = "rows of A, half of each a sweep; for symmetric_gauss_seidel",
+    .needs_symmetric = 1,
+    .pack = pack,
+    .refresh = {forget, forget},
+    .begin = begin,
+    .tasks = cs_rows_tasks,
+    .run = {rows_run_f32, rows_run_f64},
+};

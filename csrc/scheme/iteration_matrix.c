@@ -1,0 +1,44 @@
+/* The scheme `iteration_matrix`: z_k = T_row k lambda + c_k with T = 1 - R A and c = -R b, made
+ * once and out of the loop (S1 section 3.4.1, whose sign of R b in eqs. 3.10, 3.11 is wrong).
+ *
+ * R is part of T. Where R changes by a factor, rows of T are rescaled in place (eq. 3.17). A is
+ * kept beside T, not read by sweeps: where R is rewritten, and for the next solve after rollbacks,
+ * T is made anew, to the very bits of a fresh solver, whatever the factors were. */
+#include "scheme/rows.h"
+
+#define CS_TEMPLATE "scheme/iteration_matrix.inc"
+#include "core/both.h"
+
+#include "core/error.h"
+
+static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *control,
+                      cs_error *error)
+{
+    cs_arena scratch = {0};
+    cs_places places;
+    cs_status status = cs_rows_of(packed, arena, control, &packed->matrix, error);
+    if (!status) status = cs_find_places(packed, &scratch, &places, error);
+    cs_layout layout = {.matrix = packed->matrix, .places = &places};
+    if (!status) status = cs_pack_rows(packed, &layout, arena, error);
+    for (int g = 0; g < packed->problem->block_groups && !status; g++) {
+        cs_packed_group *group = &packed->group[g];
+        group->c = cs_arena_take(arena, group->count * group->rows, cs_real_size(packed->dtype));
+        if (!group->c)
+            status = cs_fail(error, CS_NO_MEMORY, "out of memory for the iteration matrix");
+    }
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+const cs_scheme cs_scheme_iteration_matrix = {
+    .name = "iteration_matrix",
+    .summary = "rows of T = 1 - R A (S1 section 3.4.1)",
+    .needs_steps = 1,
+    .pack = pack,
+    .refresh = {iteration_matrix_refresh_f32, iteration_matrix_refresh_f64},
+    .take_steps = {iteration_matrix_take_steps_f32, iteration_matrix_take_steps_f64},
+    .take_data = {iteration_matrix_take_data_f32, iteration_matrix_take_data_f64},
+    .take_step = {iteration_matrix_take_step_f32, iteration_matrix_take_step_f64},
+    .tasks = cs_rows_tasks,
+    .run = {rows_run_f32, rows_run_f64},
+};

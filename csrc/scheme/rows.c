@@ -1,0 +1,163 @@
+#include "scheme/rows.h"
+
+#include "core/error.h"
+
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for A in the order of the sweep");
+}
+
+int64_t cs_rows_tasks(const cs_packed *packed, const cs_stage *stage, int phase)
+{
+    (void)packed;
+    if (phase == ROWS_PHASES) return -1;
+    return phase == ROWS_KEEP && !cs_stage_hides(stage->kind) ? 0 : stage->parts;
+}
+
+/* ---- when blocks are visited ----------------------------------------------------------------- */
+
+static int64_t block_of(const cs_packed *packed, int group, int64_t visit)
+{
+    return packed->problem->block_group[group].first_block + packed->schedule->visit[group][visit];
+}
+
+typedef struct noting {
+    const cs_packed *packed;
+    cs_places *places;
+    int64_t stage, visits;
+} noting;
+
+static void note_place(void *context, int group, int64_t visit, int64_t part)
+{
+    noting *n = context;
+    int64_t block = block_of(n->packed, group, visit);
+    n->places->stage[block] = n->stage;
+    n->places->part[block] = part;
+    n->places->visit[block] = n->visits++;
+}
+
+cs_status cs_find_places(const cs_packed *packed, cs_arena *scratch, cs_places *places,
+                         cs_error *error)
+{
+    const cs_schedule *schedule = packed->schedule;
+    int64_t blocks = packed->problem->blocks;
+    places->schedule = schedule;
+    places->stage = cs_arena_take(scratch, blocks, sizeof(int64_t));
+    places->part = cs_arena_take(scratch, blocks, sizeof(int64_t));
+    places->visit = cs_arena_take(scratch, blocks, sizeof(int64_t));
+    if (!places->stage || !places->part || !places->visit) return no_memory(error);
+    noting n = {.packed = packed, .places = places};
+    for (; n.stage < schedule->stages; n.stage++)
+        cs_each_visit(schedule, &schedule->stage[n.stage], note_place, &n);
+    return CS_OK;
+}
+
+/* Whether block k sees block l as it was before the stage that visits both. */
+static int is_hidden(const cs_places *places, int64_t k, int64_t l)
+{
+    if (places->stage[k] != places->stage[l]) return 0;
+    cs_stage_kind kind = places->schedule->stage[places->stage[k]].kind;
+    return cs_visit_is_hidden(kind, places->part[k] == places->part[l]);
+}
+
+int cs_piece_of(const cs_places *places, int64_t k, int64_t l)
+{
+    if (k == l || is_hidden(places, k, l)) return CS_NEITHER;
+    return places->visit[l] < places->visit[k] ? CS_BEFORE : CS_AFTER;
+}
+
+/* ---- laying out ------------------------------------------------------------------------------ */
+
+cs_status cs_rows_of(const cs_packed *packed, cs_arena *arena, const cs_control *control,
+                     const cs_block_matrix **matrix, cs_error *error)
+{
+    cs_block_matrix *built = packed->problem->matrix;
+    cs_status status = CS_OK;
+    if (!built) status = cs_assemble(packed->problem, arena, control, &built, error);
+    *matrix = built;
+    return status;
+}
+
+/* Whether every block of the problem has the same number of rows. */
+static int is_uniform(const cs_problem *problem)
+{
+    for (int g = 1; g < problem->block_groups; g++)
+        if (problem->block_group[g].rows != problem->block_group[0].rows) return 0;
+    return 1;
+}
+
+static cs_status take_group(cs_packed *packed, int g, const cs_layout *layout, cs_arena *arena,
+                            cs_error *error)
+{
+    const cs_block_group *blocks = &packed->problem->block_group[g];
+    const cs_block_matrix *matrix = layout->matrix;
+    cs_packed_group *group = &packed->group[g];
+    int64_t begin = blocks->first_block, end = begin + blocks->count;
+    int64_t columns = matrix->start[end] - matrix->start[begin];
+    int64_t values = matrix->first[end] - matrix->first[begin];
+    group->start = cs_arena_take(arena, group->count + 1, sizeof(int64_t));
+    group->first = cs_arena_take(arena, group->count + 1, sizeof(int64_t));
+    group->column = cs_arena_take(arena, columns, sizeof(int64_t));
+    group->value = layout->share ? matrix->value + matrix->first[begin]
+                                 : cs_arena_take(arena, values, cs_real_size(packed->dtype));
+    if (!group->start || !group->first || !group->column || !group->value) return no_memory(error);
+    if (!is_uniform(packed->problem)) {
+        group->width = cs_arena_take(arena, columns, 1);
+        if (!group->width) return no_memory(error);
+    }
+    if (layout->split) {
+        group->piece = cs_arena_take(arena, group->count, sizeof *group->piece);
+        if (!group->piece) return no_memory(error);
+    }
+    return CS_OK;
+}
+
+/* Columns and values of one visited row of blocks; of one piece alone where it is split. */
+static void pack_piece(const cs_packed *packed, const cs_layout *layout, int piece,
+                       cs_packed_group *group, int64_t visit, int64_t block)
+{
+    const cs_block_matrix *matrix = layout->matrix;
+    const double *value = matrix->value + matrix->first[block];
+    int64_t *at = &group->start[visit + 1], *to = &group->first[visit + 1];
+    for (int64_t e = matrix->start[block]; e < matrix->start[block + 1]; e++) {
+        int64_t other = matrix->column[e];
+        int width = cs_block_group_of(packed->problem, other)->rows, size = group->rows * width;
+        if (!layout->split || cs_piece_of(layout->places, block, other) == piece) {
+            int64_t hidden = is_hidden(layout->places, block, other) ? packed->problem->rows : 0;
+            group->column[*at] = cs_block_row(packed->problem, other) + hidden;
+            if (group->width) group->width[*at] = (unsigned char)width;
+            if (!layout->share) cs_convert(packed->dtype, group->value, *to, value, size);
+            ++*at;
+            *to += size;
+        }
+        value += size;
+    }
+}
+
+static void pack_row(const cs_packed *packed, const cs_layout *layout, cs_packed_group *group,
+                     int64_t visit, int64_t block)
+{
+    group->start[visit + 1] = group->start[visit];
+    group->first[visit + 1] = group->first[visit];
+    pack_piece(packed, layout, CS_BEFORE, group, visit, block);
+    if (!layout->split) return;
+    cs_row_pieces *pieces = &group->piece[visit];
+    pieces->neither = group->start[visit + 1];
+    pieces->first_neither = group->first[visit + 1];
+    pack_piece(packed, layout, CS_NEITHER, group, visit, block);
+    pieces->after = group->start[visit + 1];
+    pack_piece(packed, layout, CS_AFTER, group, visit, block);
+}
+
+cs_status cs_pack_rows(cs_packed *packed, const cs_layout *layout, cs_arena *arena, cs_error *error)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        cs_packed_group *group = &packed->group[g];
+        cs_status status = take_group(packed, g, layout, arena, error);
+        if (status) return status;
+        for (int64_t v = 0; v < group->count; v++)
+            pack_row(packed, layout, group, v, block_of(packed, g, v));
+    }
+    packed->matrix_blocks = layout->matrix->start[layout->matrix->blocks];
+    return CS_OK;
+}

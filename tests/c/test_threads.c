@@ -1,0 +1,120 @@
+/* All orders, schemes, methods and precisions on one thread and on several: the same bits. Compiled
+ * with ThreadSanitizer and POSIX threads it also shows that no two threads meet in memory. */
+#include "scene.h"
+
+static scene s;
+
+enum { CHAIN = 600, STAR = 140, MOST_ROWS = 2 * CHAIN, SWEEPS = 2 };
+
+/* What an order can be told beside its name. */
+typedef struct variant {
+    const char *order;
+    cs_order_options options;
+} variant;
+
+static const variant variants[] = {
+    {"colored", {.parts = 3, .balanced = 1}},
+    {"colored", {.parts = 5, .parallel = 1}},
+    {"colored", {.parts = 4, .parallel = 1, .balanced = 1, .colors = -1}},
+    {"colored", {.parts = 3, .unsafe_below = 1 << 20, .unsafe_simultaneous = 1}},
+    {"colored", {.parts = 3, .unsafe_below = 500, .unsafe_first = 1, .weighted_parts = 1}},
+    {"ranges", {.parts = 7, .weighted_parts = 1}},
+    {"colored", {.parts = 2, .subtasks = 3, .weighted_subtasks = 1}},
+    {"natural", {.parts = 4, .subtasks = -1}},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+static int64_t solved; /* combinations that were run on several threads */
+
+/* Impulses and history after a few sweeps; whether the combination is one. */
+static int run(const cs_problem *problem, const cs_options *options, double *impulses,
+               double *history)
+{
+    cs_error error = {0};
+    cs_solver *solver;
+    cs_result result = {.impulses = impulses};
+    cs_status status = cs_solver_create(&solver, problem, options, NULL, &error);
+    if (status == CS_UNSUPPORTED || status == CS_INVALID) return 0;
+    CHECK_STATUS(status, CS_OK, &error);
+    if (status) return 0;
+    CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error), CS_OK, &error);
+    cs_solver_info info;
+    cs_solver_describe(solver, &info);
+    if (options->threads > 1) solved += info.threads > 1;
+    for (int64_t i = 0; i < SWEEPS + 1 && i < result.history_rows; i++)
+        for (int c = 0; c < 2; c++) history[2 * i + c] = result.history[i * result.columns + 2 + c];
+    cs_solver_destroy(solver);
+    return 1;
+}
+
+static void compare(const cs_problem *problem, const cs_options *options)
+{
+    static double one[MOST_ROWS], several[MOST_ROWS];
+    double first[2 * (SWEEPS + 1)] = {0}, again[2 * (SWEEPS + 1)] = {0};
+    int64_t rows = cs_problem_rows(problem);
+    cs_options how = *options;
+    how.threads = 1;
+    if (!run(problem, &how, one, first)) return;
+    for (how.threads = 2; how.threads <= 3; how.threads++) {
+        CHECK(run(problem, &how, several, again));
+        int same = memcmp(one, several, sizeof(double) * (size_t)rows) == 0 &&
+                   memcmp(first, again, sizeof first) == 0;
+        CHECK(same);
+        if (!same)
+            fprintf(stderr, "    order %s, scheme %s, method %s, %s, %d threads\n", how.order,
+                    how.scheme, how.method, how.dtype, how.threads);
+    }
+}
+
+/* All methods, schemes and precisions. */
+static void compare_all(const cs_problem *problem, cs_options options)
+{
+    for (int m = 0; (options.method = cs_method_name(m, NULL)); m++)
+        for (int i = 0; (options.scheme = cs_scheme_name(i, NULL)); i++)
+            for (int narrow = 0; narrow < 2; narrow++) {
+                options.dtype = narrow ? "float32" : "float64";
+                compare(problem, &options);
+            }
+}
+
+static void compare_orders(const cs_problem *problem)
+{
+    static int64_t backwards[CHAIN];
+    static const char *const record[] = {"residual", "merit"};
+    cs_options options = cs_options_default();
+    int64_t blocks = cs_problem_blocks(problem);
+    for (int64_t k = 0; k < blocks; k++) backwards[k] = blocks - 1 - k;
+    options.rtol = options.atol = NAN;
+    options.max_iterations = SWEEPS;
+    options.record = record;
+    options.records = 2;
+    for (int i = 0; (options.order = cs_order_name(i, NULL)); i++) {
+        int given = strcmp(options.order, "given") == 0;
+        options.order_options = cs_options_default().order_options;
+        options.order_options.permutation = given ? backwards : NULL;
+        compare_all(problem, options);
+    }
+    for (int v = 0; v < VARIANTS; v++) {
+        options.order = variants[v].order;
+        options.order_options = variants[v].options;
+        compare_all(problem, options);
+    }
+}
+
+int main(void)
+{
+    cs_problem *problem;
+    cs_error error = {0};
+    scene_make(&s);
+    CHECK_STATUS(scene_create(&s, &problem, &error), CS_OK, &error);
+    compare_orders(problem);
+    cs_problem_destroy(problem);
+    CHECK_STATUS(chain_create(CHAIN, &problem, &error), CS_OK, &error);
+    compare_orders(problem);
+    cs_problem_destroy(problem);
+    CHECK_STATUS(star_create(STAR, &problem, &error), CS_OK, &error);
+    compare_orders(problem);
+    cs_problem_destroy(problem);
+    CHECK(solved > 50);
+    return test_result();
+}
