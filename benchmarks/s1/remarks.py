@@ -68,8 +68,8 @@ much.
 One contact a task cost S1 an order of magnitude because each task was a message; here a task is a
 number that a thread takes from a counter.
 
-S1's T of the large grid has 587 MB in f64, most of it zero blocks between contacts with the
-ground, which ours leaves out.
+S1's T of the large grid has 587 MB in f64, more than half of it zero blocks between contacts with
+the ground, which ours leaves out.
 """,
     "naive": """
 S1's figures come out to the printed digits; for the small grid and one range S1 prints 246 here
@@ -97,7 +97,8 @@ its merged colourings.
 The half sweep, which S1 leaves for later, and the symmetric sweeps have a residual that rises in
 every second sweep; R is halved there when it grows by 3, not at once.
 
-S1's speed-ups are those of up to 8 cores, ours of 2 at most.
+S1's speed-ups are those of up to 8 cores, ours of 2 at most. A colour of 70 contacts is one task
+here, so that the balanced colours of the medium grid keep one thread busy.
 """,
     "contact_sets": """
 S1 proposes contact sets and does not try them, so that it has no figures.
