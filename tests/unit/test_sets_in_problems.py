@@ -39,7 +39,11 @@ def mild(name: str) -> tuple[cs.Problem, ReferenceProblem]:
 @pytest.mark.parametrize("name", list(KINDS))
 def test_solutions_to_ten_digits(name, method, scheme):
     problem, reference = mild(name)
-    options = {"method": method, "scheme": scheme, "max_iterations": 50000, "rollback_growth": 1}
+    # Growth of any size takes Jacobi out of its cycles; the residuals of sweeps forwards and
+    # backwards, or half and whole, rise and fall in turn.
+    growth = 1.0 if method == "jacobi" else 3.0
+    options = {"method": method, "scheme": scheme, "max_iterations": 50000}
+    options["rollback_growth"] = growth
     for dtype, tolerance in (("float64", 1e-10), ("float32", 1e-5)):
         result = cs.solve(problem, dtype=dtype, rtol=tolerance, **options)
         assert result.converged, result.message
