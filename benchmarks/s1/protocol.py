@@ -89,6 +89,24 @@ def scene(name, run, **options):
     return cs.scenarios.ball_pile(size, ground="body", velocity=PILE_VELOCITY, **options)
 
 
+def with_spin(problem, mu=0.5):
+    """The same spheres with S1's blocks of four rows: normal, two tangents, and the spin about it.
+
+    Friction and spin are bounded as in S1 eqs. 2.35 to 2.37, where the contact's radius is part of
+    the unknowns; here it is 1 m.
+    """
+    spin = np.zeros_like(problem.J[:, :, :1])
+    spin[..., 3:] = problem.J[:, :, :1, :3]
+    return cs.Problem(
+        np.concatenate((problem.J, spin), axis=2),
+        problem.Minv,
+        np.concatenate((problem.b, np.zeros((problem.contacts, 1))), axis=1),
+        bodies=problem.bodies,
+        sets=cs.sets.contensou(mu, 1.0),
+        name=problem.name,
+    )
+
+
 def to_equal_quality(problem, methods, until=REFERENCE, **options):
     """Sweeps and state of each method where it is as good as `until`; a `contactsolve.Table`."""
     options = {**RULES, "max_iterations": MAX_SWEEPS, "threads": 1, **options}

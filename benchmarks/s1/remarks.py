@@ -4,9 +4,9 @@ The scripts print them below their tables and `report.py` writes them into docs/
 """
 
 _SECONDS = """
-S1's seconds are those of one core of an AMD64 server of 2010, 4-row blocks (normal, two tangents,
-spin) and a binary search in each column product; ours are 3-row blocks, packed in the order of the
-visits. They stand there for scale.
+S1's seconds are those of one core of an AMD64 server of 2010, with blocks of 4 rows (normal, two
+tangents, spin) and a binary search in each column product; ours have 3 rows where the method does
+not say 4, and are packed in the order of the visits. They stand there for scale.
 """
 
 _TEXTS = {
@@ -36,7 +36,8 @@ S1 offers the cannonball layout and prints no figures for it.
 """,
     "table_3_3": """
 Gauss-Seidel agrees to the printed digits, and so does Jacobi on the small grid, where S1 prints γ
-of the iterate before the last (row 'before the last').
+of the iterate before the last (row 'before the last'). S1's fourth row, spin, has nothing to do in
+a grid at rest: γ is the same with it (rows '4 rows') and each sweep dearer.
 
 On the larger grids our Jacobi needs fewer sweeps than S1's because S1 halved R late: with r = 2.5
 from sweep 60 and 57 on, its own 66 and 65 sweeps give the γ and residual that it prints (rows 'R

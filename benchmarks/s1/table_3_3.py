@@ -5,7 +5,7 @@ python benchmarks/s1/table_3_3.py [--quick]
 
 import published
 from output import publish
-from protocol import OWN_RULES, R_FACTOR, arguments, scene
+from protocol import OWN_RULES, R_FACTOR, arguments, scene, with_spin
 from sequential import draw, row, rows_and_curves
 
 import contactsolve as cs
@@ -41,6 +41,7 @@ def main(run):
         problem = scene(name, run)
         new, curves[name] = rows_and_curves(name, problem, run)
         rows += [*new, before_the_last(name, problem, run)]
+        rows += rows_and_curves(name, with_spin(problem), run, ", 4 rows")[0]
     for name in published.GRIDS[: 1 if run.quick else 2]:
         problem = scene(name, run, layout="cannonball")
         other = name.replace("ball grid", "cannonball grid")

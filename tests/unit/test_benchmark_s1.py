@@ -129,6 +129,22 @@ def test_table_3_3_to_the_printed_digits(tables):
         assert float(f"{float(row['quality']):.3g}") == float(row["s1_quality"])
         assert f"{float(row['residual']):.3f}" == f"{float(row['s1_residual']):.3f}"
     assert rows["small ball grid", "jacobi"]["sweeps"] == "63"
+    for method in ("gauss_seidel", "jacobi"):  # spin changes nothing at rest
+        three, four = (rows["small ball grid", method + rest] for rest in ("", ", 4 rows"))
+        for key in ("sweeps", "quality", "residual", "s1_sweeps"):
+            assert three[key] == four[key]
+
+
+def test_spin_rows_are_those_of_the_contact_jacobian(scripts):
+    problem = cs.scenarios.ball_grid(2)
+    J = scripts("protocol").with_spin(problem).J
+    normals = np.array([[0.0, 0, 1], [1, 0, 0]])
+    pair = cs.contact_jacobian(
+        np.array([[0.0, 0, 0], [1, 0, 1]]), normals, [[-1, 0], [0, 1]],
+        np.array([[0.0, 0, 1], [2, 0, 1]]), spin=True,
+    )  # fmt: skip
+    np.testing.assert_allclose(J[:2, 1], pair[:, 1], atol=1e-12)
+    np.testing.assert_allclose(J[1, 0], pair[1, 0], atol=1e-12)
 
 
 @pytest.mark.slow
