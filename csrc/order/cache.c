@@ -70,6 +70,14 @@ static cs_status plan_chunks(const cs_graph *graph, const int64_t *sequence, int
             cs_plan_close(plan, CS_INDEPENDENT, at + palette.end[c]);
         if (colors > plan->colors) plan->colors = (int)colors;
     }
+    /* A stage at the head of a chunk has the chunk's first colour. */
+    int64_t *size = cs_arena_take(scratch, plan->colors, sizeof(int64_t)), color = 0;
+    if (!size) return no_memory(error);
+    for (int64_t s = 0; s < plan->stages; s++) {
+        color = plan->start[s] % chunk ? color + 1 : 0;
+        size[color] += plan->start[s + 1] - plan->start[s];
+    }
+    plan->color_size = size;
     return CS_OK;
 }
 

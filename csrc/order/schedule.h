@@ -69,8 +69,9 @@ typedef struct cs_plan {
     unsigned char *cut;  /* (blocks): a concurrent or disjoint part begins here */
     int divided;         /* cuts hold for simultaneous and independent stages, too */
     int colors;
-    const int64_t *color_size; /* (colors), of the order's scratch */
-    int64_t rounds;            /* that the colouring took */
+    const int64_t
+        *color_size; /* (colors), of the order's scratch; NULL: the last stages are they */
+    int64_t rounds;  /* that the colouring took */
 } cs_plan;
 
 typedef struct cs_order {

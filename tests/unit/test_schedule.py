@@ -195,3 +195,41 @@ def test_wrong_options(chain, options, error, message):
 def test_a_problem_is_needed():
     with pytest.raises(TypeError, match="problem is str: a Problem is needed"):
         orders.describe("ball_grid")
+
+
+@pytest.mark.parametrize("order", orders.names())
+def test_orders_by_name_are_described(order):
+    grid = cs.scenarios.ball_grid(5)
+    if order == "given":
+        order = np.arange(grid.contacts)[::-1]
+    found = orders.describe(grid, order, parts=3, rng=0)
+    assert sorted(found.visits) == list(range(grid.contacts))
+    assert found.sizes.sum() == grid.contacts
+    assert found.colors == cs.Solver(grid, order=order, parts=3, rng=0).info["colors"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        orders.partition("natural"),
+        orders.partition("natural", border="checkerboard"),
+        orders.contact_sets("simultaneous", colored=True),
+        orders.contact_sets(colored=True),
+        orders.cache(chunk=30),
+        orders.cache(chunk=30, domains=False),
+    ],
+)
+def test_sizes_of_the_colours_of_other_orders(order):
+    """Colours are the stages behind the first, or those of a chunk one after another."""
+    grid = cs.scenarios.ball_grid(5)
+    found = orders.describe(grid, order, parts=3)
+    assert found.colors == cs.Solver(grid, order=order, parts=3).info["colors"] > 1
+    if not order.no_domains:
+        np.testing.assert_array_equal(found.color_sizes, found.sizes[-found.colors :])
+        return
+    start = np.cumsum(found.sizes) - found.sizes
+    color, wanted = 0, np.zeros(found.colors, int)
+    for s in range(found.stages):
+        color = 0 if start[s] % 30 == 0 else color + 1
+        wanted[color] += found.sizes[s]
+    np.testing.assert_array_equal(found.color_sizes, wanted)
