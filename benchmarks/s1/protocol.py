@@ -184,12 +184,3 @@ def equal_bits(problem, method, sweeps, one, two, **options):
     if all(np.array_equal(impulses, one.impulses) for impulses in runs.values()):
         return ", ".join(map(str, sorted(runs)))
     return "DIFFER"
-
-
-def quality(problem, impulses, quality_r=100.0):
-    """γ of any impulses (S1 eq. 3.32)."""
-    solver = cs.Solver(
-        problem, method="gauss_seidel", scheme="factorized", rtol=None, atol=None,
-        max_iterations=0, record=("quality",), quality_r=quality_r,
-    )  # fmt: skip
-    return float(solver.solve(initial=impulses).history["quality"][0])

@@ -53,8 +53,13 @@ def additions(scheme, m, d):
 
 def setup_multiplications(scheme, m, d):
     """Multiplications to set up, for each block of A; W J^T is taken as given."""
-    product = {"matrix": m * m * d, "factorized": 0}
-    return product.get(scheme, m * m * (d + 1))
+    product = 0 if scheme == "factorized" else m * m * d
+    return product + (m * m if scheme == "iteration_matrix" else 0)
+
+
+def update_multiplications(scheme, m):
+    """Multiplications to halve R, for each block of A and for each contact (S1 eqs. 3.14, 3.17)."""
+    return (m * m if scheme == "iteration_matrix" else 0), m
 
 
 def moved_bytes(scheme, problem, m, d, real=8):
@@ -81,9 +86,9 @@ def scenes(run):
         yield name, scene(name, run)
 
 
-def s1_count(scheme, which, blocks_per_contact):
-    """S1's own count a contact, from a text like '16 N + 8 K'."""
-    text = published.OPERATIONS.get(scheme, {}).get("sweep", ("", ""))[which]
+def s1_count(scheme, what, which, blocks_per_contact):
+    """S1's own count a contact, from a text like '16 N + 8 K'; None where it has none."""
+    text = published.OPERATIONS.get(scheme, {}).get(what, ("", ""))[which]
     terms = [term.split() for term in text.split(" + ") if term]
     factor = {"N": blocks_per_contact, "K": 1}
     return sum(float(number) * factor[symbol] for number, symbol in terms) if terms else None
@@ -108,6 +113,7 @@ def rows_of(name, problem, run):
             count(scheme, ROWS, DOF) for count in (multiplications, additions)
         )
         times, sums = per_n * blocks + per_k, plus_n * blocks + plus_k
+        per_update = update_multiplications(scheme, ROWS)
         moved = moved_bytes(scheme, problem, ROWS, DOF)
         yield {
             "scene": name,
@@ -118,8 +124,11 @@ def rows_of(name, problem, run):
             "additions": sums,
             "bytes": moved,
             "setup_multiplications": setup_multiplications(scheme, ROWS, DOF) * blocks,
-            "s1_multiplications": s1_count(scheme, 0, blocks),
-            "s1_additions": s1_count(scheme, 1, blocks),
+            "update_multiplications": per_update[0] * blocks + per_update[1],
+            "s1_multiplications": s1_count(scheme, "sweep", 0, blocks),
+            "s1_additions": s1_count(scheme, "sweep", 1, blocks),
+            "s1_setup_multiplications": s1_count(scheme, "set-up", 0, blocks),
+            "s1_update_multiplications": s1_count(scheme, "R", 0, blocks),
             "ns_f64": ns["float64"],
             "ns_f32": ns["float32"],
             "gflops": (times + sums) / ns["float64"],

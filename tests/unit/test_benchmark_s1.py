@@ -78,8 +78,12 @@ def test_operations_are_those_of_s1(scripts):
         96,
         112,
     ]
-    assert cost.s1_count("matrix", 0, 10.0) == 168
-    assert cost.s1_count("half_sweep", 0, 10.0) is None
+    assert cost.s1_count("matrix", "sweep", 0, 10.0) == 168
+    assert cost.s1_count("half_sweep", "sweep", 0, 10.0) is None
+    for scheme in published:
+        per_block, per_contact = cost.update_multiplications(scheme, 4)
+        counted = 10 * per_block + per_contact
+        assert counted == cost.s1_count(scheme, "R", 0, 10.0)
 
 
 def test_small_grid_has_the_published_counts(tables):
