@@ -55,6 +55,7 @@ class Solver:
         quality_r: float,
         threads: int,
         order_options: tuple[Any, ...],
+        instructions: str,
     ) -> Solver: ...
     def solve(
         self,

@@ -43,6 +43,7 @@ class Options(TypedDict, total=False):
     record_every: int
     quality_r: float
     rng: Any
+    instructions: str
 
 
 class Method:
@@ -157,6 +158,13 @@ class Solver:
         R_const of the measure ``"quality"`` (S1 eq. 3.32).
     rng
         Seed or `numpy.random.Generator` of ``order="random"``.
+    instructions
+        Scheme ``"factorized"`` visits contacts that share no moving body several at a time, in the
+        lanes of the machine's vectors, where shapes and order allow it; ``info["kernel"]`` tells.
+        ``"auto"``: the widest vectors that are well filled, or what the environment variable
+        ``CONTACTSOLVE_INSTRUCTIONS`` names; ``"avx512"``, ``"avx2"``, ``"baseline"`` (16 bytes): as
+        named, however well filled; ``"scalar"``: one after another, the reference. Results differ
+        by rounding.
 
     Raises
     ------
@@ -199,6 +207,7 @@ class Solver:
         record_every: int = 1,
         quality_r: float = 100.0,
         rng: Any = None,
+        instructions: str = "auto",
     ) -> None:
         if not isinstance(problem, Problem):
             raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
@@ -243,6 +252,7 @@ class Solver:
                 quality_r,
                 0 if threads is None else threads,
                 visits.options(seed, parts),
+                instructions,
             )
         except (TypeError, ValueError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in KINDS}

@@ -92,6 +92,18 @@ static PyObject *core_release_threads(PyObject *m, PyObject *unused)
     return Py_NewRef(Py_None);
 }
 
+/* {name: whether this machine runs it} */
+static PyObject *instructions_list(void)
+{
+    PyObject *dictionary = PyDict_New();
+    const char *name;
+    for (int i = 0; dictionary && (name = cs_instructions_name(i, NULL)); i++) {
+        PyObject *runs = cs_instructions_run(i) ? Py_True : Py_False;
+        if (PyDict_SetItemString(dictionary, name, runs) < 0) Py_CLEAR(dictionary);
+    }
+    return dictionary;
+}
+
 static PyObject *core_build(PyObject *m, PyObject *unused)
 {
     (void)m, (void)unused;
@@ -110,9 +122,9 @@ static PyObject *core_build(PyObject *m, PyObject *unused)
 #else
     const char *family = "gcc";
 #endif
-    return Py_BuildValue("{s:s,s:l,s:i,s:s,s:s,s:s}", "version", CONTACTSOLVE_VERSION, "openmp",
+    return Py_BuildValue("{s:s,s:l,s:i,s:s,s:s,s:N}", "version", CONTACTSOLVE_VERSION, "openmp",
                          openmp, "threads", cs_threads_available(), "compiler", compiler,
-                         "compiler_family", family, "instructions", "baseline");
+                         "compiler_family", family, "instructions", instructions_list());
 }
 
 static PyMethodDef core_functions[] = {

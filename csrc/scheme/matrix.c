@@ -109,7 +109,7 @@ static void hide_others(void *context, int group, int64_t visit, int64_t part)
         int64_t other = h->matrix->column[e];
         int here = h->stage_of[other] == h->number + 1;
         if (here && (h->stage->kind == CS_SIMULTANEOUS || h->part[other] != part))
-            packed->column[at] += h->packed->problem->rows;
+            packed->column[at] += h->packed->impulses;
     }
 }
 

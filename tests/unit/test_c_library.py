@@ -5,6 +5,7 @@ from the sources beside this file, so that the sanitizers see it whole; the envi
 of ``setup.py`` hold (``CONTACTSOLVE_OPENMP=0``, ``CONTACTSOLVE_STRICT=1``).
 """
 
+import importlib.util
 import os
 import re
 import shlex
@@ -65,20 +66,29 @@ def flags(tmp_path_factory):
     return [*COMPILE, *strict, *openmp_flags(tmp_path_factory.mktemp("probe"))]
 
 
+def builds_of(source):
+    """Each build of a source file and its flags, as ``setup.py`` has them."""
+    specification = importlib.util.spec_from_file_location("setup_of_library", ROOT / "setup.py")
+    setup = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(setup)
+    return setup.builds_of(str(source)).items()
+
+
 @pytest.fixture(scope="session")
 def library(flags, tmp_path_factory):
     """All of the library but the Python module, as a static library."""
     folder = tmp_path_factory.mktemp("library")
 
-    def compiled(source):
-        name = "_".join(source.relative_to(CSRC).with_suffix(".o").parts)
-        kernel = ["-DCS_KERNEL_BUILD=baseline"] if source.name.endswith(".kernel.c") else []
-        run([*COMPILER, *flags, *kernel, "-c", source, "-o", folder / name])
-        return folder / name
+    def compiled(source, build, extra):
+        name = "_".join(source.relative_to(CSRC).with_suffix("").parts)
+        target = folder / f"{name}.{build}.o"
+        run([*COMPILER, *flags, *extra, "-c", source, "-o", target])
+        return target
 
     sources = [path for path in sorted(CSRC.rglob("*.c")) if CSRC / "python" not in path.parents]
+    units = [(source, *build) for source in sources for build in builds_of(source)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compiled, sources))
+        objects = list(pool.map(lambda unit: compiled(*unit), units))
     archive = folder / "libcontactsolve.a"
     run(["ar", "rcs", archive, *objects])
     return archive
