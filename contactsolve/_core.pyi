@@ -56,6 +56,7 @@ class Solver:
         threads: int,
         order_options: tuple[Any, ...],
         instructions: str,
+        general: bool,
     ) -> Solver: ...
     def solve(
         self,

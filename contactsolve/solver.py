@@ -44,6 +44,7 @@ class Options(TypedDict, total=False):
     quality_r: float
     rng: Any
     instructions: str
+    compressed: bool
 
 
 class Method:
@@ -165,6 +166,11 @@ class Solver:
         ``CONTACTSOLVE_INSTRUCTIONS`` names; ``"avx512"``, ``"avx2"``, ``"baseline"`` (16 bytes): as
         named, however well filled; ``"scalar"``: one after another, the reference. Results differ
         by rounding.
+    compressed
+        Where J is, to rounding, that of contact frames and lever arms between rigid bodies (and
+        M⁻¹ a multiple of the identity for the linear velocities), keep these in place of J:
+        half the memory, and half the time once it counts. Needs vectors; ``info["kernel"]`` tells.
+        False: take any J as it is.
 
     Raises
     ------
@@ -208,6 +214,7 @@ class Solver:
         quality_r: float = 100.0,
         rng: Any = None,
         instructions: str = "auto",
+        compressed: bool = True,
     ) -> None:
         if not isinstance(problem, Problem):
             raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
@@ -253,6 +260,7 @@ class Solver:
                 0 if threads is None else threads,
                 visits.options(seed, parts),
                 instructions,
+                not compressed,
             )
         except (TypeError, ValueError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in KINDS}

@@ -160,6 +160,7 @@ typedef struct cs_options {
      * "scalar": one after another; "auto": what pays on this machine, unless the environment
      * variable CONTACTSOLVE_INSTRUCTIONS names one. */
     const char *instructions;
+    int general; /* contacts of rigid bodies are not compressed to frames and lever arms */
 } cs_options;
 
 CS_PUBLIC cs_options cs_options_default(void);

@@ -119,33 +119,20 @@ static cs_status create(solver_object *self, const cs_options *options, cs_error
 
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"problem",
-                            "method",
-                            "scheme",
-                            "order",
-                            "permutation",
-                            "local",
-                            "r_factor",
-                            "r_value",
-                            "bound",
-                            "relaxation",
-                            "averaging",
-                            "averaging_adjacent",
-                            "rollback",
-                            "rollback_growth",
-                            "dtype",
-                            "stop",
-                            "rtol",
-                            "atol",
-                            "check_every",
-                            "max_iterations",
-                            "record",
-                            "record_every",
-                            "quality_r",
-                            "threads",
-                            "order_options",
-                            "instructions",
-                            NULL};
+    static char *names[] = {"problem",       "method",
+                            "scheme",        "order",
+                            "permutation",   "local",
+                            "r_factor",      "r_value",
+                            "bound",         "relaxation",
+                            "averaging",     "averaging_adjacent",
+                            "rollback",      "rollback_growth",
+                            "dtype",         "stop",
+                            "rtol",          "atol",
+                            "check_every",   "max_iterations",
+                            "record",        "record_every",
+                            "quality_r",     "threads",
+                            "order_options", "instructions",
+                            "general",       NULL};
     core_state *state = PyType_GetModuleState(type);
     cs_options options = cs_options_default();
     const char *record_names[CS_MAX_COLUMNS];
@@ -153,14 +140,14 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     PyArrayObject *permutation = NULL;
     long long check_every, max_iterations, record_every;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!s:Solver", names, state->problem_type,
+            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!sp:Solver", names, state->problem_type,
             &problem, &options.method, &options.scheme, &options.order, &permutation_value,
             &options.local, &options.r_factor, &options.r_value, &options.bound,
             &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
             &options.rollback_growth, &options.dtype, &options.stop, &options.rtol, &options.atol,
             &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
             &options.quality_r, &options.threads, &PyTuple_Type, &order_options,
-            &options.instructions))
+            &options.instructions, &options.general))
         return NULL;
     options.check_every = check_every;
     options.max_iterations = max_iterations;

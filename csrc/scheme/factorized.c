@@ -1,5 +1,6 @@
 /* The scheme `factorized`: each contact keeps its G_k = J_k L, each body its u = G^T lambda. */
 #include "core/error.h"
+#include "scheme/compressed.h"
 #include "scheme/wide.h"
 
 #include <string.h>
@@ -52,7 +53,7 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     const cs_problem *problem = packed->problem;
     const cs_block_group *blocks = &problem->block_group[g];
     cs_packed_group *group = &packed->group[g];
-    int64_t size = cs_jacobian_size(blocks);
+    int64_t size = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
     double scaled[2 * CS_MAX_ROWS * CS_MAX_DOF];
     size_t bytes = cs_real_size(packed->dtype);
     group->scaled = cs_arena_take(arena, group->slots * size, bytes);
@@ -71,7 +72,8 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     }
     for (int64_t v = 0; v < group->count; v++) {
         int64_t index = packed->schedule->visit[g][v];
-        cs_scaled_jacobian(problem, blocks, index, scaled);
+        if (group->form == CS_GENERAL) cs_scaled_jacobian(problem, blocks, index, scaled);
+        else cs_compress(packed, g, index, scaled);
         cs_put_visit(packed, group, group->scaled, v, scaled, size);
         if (group->compliance)
             cs_put_visit(packed, group, group->compliance, v,
@@ -195,9 +197,9 @@ static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *
     int64_t *copy = cs_arena_take(&scratch, packed->first_spare, sizeof(int64_t));
     packed->local_start = cs_arena_take(arena, parts + 1, sizeof(int64_t));
     if (!copy || !packed->local_start) goto no_memory;
-    int64_t length = place(packed, copy, 0);
+    packed->velocities = place(packed, copy, 0);
     packed->local = cs_arena_take(arena, packed->local_start[parts], sizeof(cs_local_velocity));
-    packed->velocity = cs_arena_take(arena, length, cs_real_size(packed->dtype));
+    packed->velocity = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
     if (!packed->local || !packed->velocity) goto no_memory;
     memset(copy, 0, sizeof(int64_t) * (size_t)packed->first_spare);
     place(packed, copy, 1);
@@ -218,6 +220,7 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
         if (status) return status;
     }
     cs_status status = place_velocities(packed, arena, error);
+    if (!status) status = cs_wide_pack_roots(packed, arena, error);
     return status ? status : pack_gather(packed, arena, error);
 }
 

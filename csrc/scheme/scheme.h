@@ -21,6 +21,14 @@
 
 typedef enum cs_dtype { CS_F32, CS_F64, CS_DTYPES } cs_dtype;
 
+/* What is kept of the factors G of a group's blocks; scheme/compressed.h tells of all but G. */
+typedef enum cs_form {
+    CS_GENERAL, /* G itself */
+    CS_SPHERES, /* frame and arms of contacts between bodies whose I^-1 is a multiple of identity */
+    CS_SOLIDS,  /* and of any others */
+    CS_PLANAR,  /* frame and angular entries of contacts in the plane */
+} cs_form;
+
 /* Arrays of `real` are void * here: float or double, as cs_packed.dtype says. `count` in their
  * lengths is `slots` for groups in batches. */
 typedef struct cs_packed_group {
@@ -43,7 +51,9 @@ typedef struct cs_packed_group {
     void *compliance; /* (count, m): diagonal of Sigma, factorized only; or NULL */
     int sets, coupled_set[CS_MAX_ROWS];
     /* factorized: G_k and where the partners' velocities are (the spare ones where immovable) */
-    void *scaled;       /* (count, m d_0 + m d_1) */
+    cs_form form;       /* CS_GENERAL but for groups in batches */
+    int hand;           /* of compressed frames: 1 where the last axis is n x t, else -1 */
+    void *scaled;       /* (count, m d_0 + m d_1), or the numbers of a compressed contact */
     int64_t *velocity;  /* (count, 2) */
     int32_t *place;     /* the same in batches: (slots / lanes, 2, lanes) */
     void *contribution; /* (slots, 2, stride of d): G^T lambda of each side, in batches whose visits
@@ -95,6 +105,7 @@ typedef struct cs_packed {
     int bound_previous; /* friction bound from the impulse before the update */
     double averaging;   /* omega */
     double damping;     /* nu, for blocks whose own problem is solved */
+    int general;        /* nothing is to be compressed */
     int instructions;   /* asked for: cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
     const struct cs_wide_kernels *wide; /* that visit groups in batches; NULL where none are */
     cs_packed_group group[CS_MAX_GROUPS];
@@ -106,9 +117,11 @@ typedef struct cs_packed {
                      * a stage, then the parts' own copies of what they touch */
     int64_t first_velocity[CS_MAX_GROUPS]; /* where those of each body group begin */
     int64_t first_spare;                   /* and the spare ones */
-    struct cs_local_velocity *local;       /* these copies */
-    int64_t *local_start;  /* (parts + 1) into local; NULL without concurrent stages */
-    int64_t *gather_start; /* (bodies + 1) */
+    int64_t velocities;                    /* length of all */
+    void *inertia; /* (velocities): roots of M^-1 beside the velocities, for CS_SOLIDS; or NULL */
+    struct cs_local_velocity *local; /* these copies */
+    int64_t *local_start;            /* (parts + 1) into local; NULL without concurrent stages */
+    int64_t *gather_start;           /* (bodies + 1) */
     cs_gather *gather;
     cs_sweep_stats *part;   /* (parts of all stages), of the last sweep */
     struct cs_phase *phase; /* (phases): what a sweep does, in order */

@@ -1,3 +1,4 @@
+#include "scheme/compressed.h"
 #include "scheme/wide.h"
 
 #include "core/error.h"
@@ -164,6 +165,8 @@ static cs_status lay_out_group(cs_packed *packed, int g, int64_t *touched, cs_ar
     group->lanes = l.lanes;
     group->slot = l.slot;
     group->used = l.used;
+    group->hand = 1;
+    if (!packed->general) cs_choose_form(packed, g, &group->form, &group->hand);
     return CS_OK;
 }
 
@@ -187,15 +190,78 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
     return status;
 }
 
+/* ---- roots of M^-1 --------------------------------------------------------------------------- */
+
+/* The numbers of a body's root, to the places behind its velocity or, for CS_SOLIDS, beside it. */
+static void put_root(const cs_packed *packed, const cs_body_group *owner, int64_t body,
+                     cs_form form, int64_t at)
+{
+    double numbers[7];
+    cs_body_root(owner, body, form, numbers);
+    if (form == CS_SOLIDS) cs_convert(packed->dtype, packed->inertia, at, numbers, 7);
+    else if (form == CS_PLANAR) cs_convert(packed->dtype, packed->velocity, at + 3, numbers, 1);
+    else cs_convert(packed->dtype, packed->velocity, at + 6, numbers, 2);
+}
+
+static void put_roots(const cs_packed *packed, cs_form form)
+{
+    const cs_problem *problem = packed->problem;
+    int dof = form == CS_PLANAR ? 3 : 6, stride = cs_velocity_stride(dof);
+    for (int g = 0; g < problem->body_groups; g++) {
+        const cs_body_group *owner = &problem->body_group[g];
+        for (int64_t k = 0; k < owner->count && owner->dof == dof; k++)
+            put_root(packed, owner, owner->first_body + k, form,
+                     packed->first_velocity[g] + k * stride);
+    }
+}
+
+/* The same beside the parts' own copies. */
+static void copy_roots(const cs_packed *packed)
+{
+    size_t size = cs_real_size(packed->dtype);
+    char *velocity = packed->velocity, *inertia = packed->inertia;
+    for (int64_t i = 0; i < packed->local_start[packed->schedule->parts]; i++) {
+        const cs_local_velocity *local = &packed->local[i];
+        size_t bytes = size * (size_t)cs_velocity_stride(local->dof);
+        size_t from = size * (size_t)local->place, to = size * (size_t)local->copy;
+        memcpy(velocity + to, velocity + from, bytes);
+        if (inertia) memcpy(inertia + to, inertia + from, bytes);
+    }
+}
+
+cs_status cs_wide_pack_roots(cs_packed *packed, cs_arena *arena, cs_error *error)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        cs_form form = packed->group[g].form;
+        if (form == CS_GENERAL) continue;
+        if (form == CS_SOLIDS && !packed->inertia) {
+            packed->inertia = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
+            if (!packed->inertia) return no_memory(error);
+        }
+        put_roots(packed, form);
+    }
+    copy_roots(packed);
+    return CS_OK;
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
 void cs_packed_kernel(const cs_packed *packed, char *text, size_t size)
 {
-    int groups = packed->problem->block_groups, wide = 0;
-    for (int g = 0; g < groups; g++) wide += packed->group[g].lanes > 1;
-    if (!wide) snprintf(text, size, "scalar");
-    else if (wide == groups)
-        snprintf(text, size, "wide, %s, %d lanes", packed->wide->name,
-                 packed->wide->lanes[packed->dtype]);
-    else
-        snprintf(text, size, "wide, %s, %d lanes in %d of %d groups", packed->wide->name,
-                 packed->wide->lanes[packed->dtype], wide, groups);
+    int groups = packed->problem->block_groups, wide = 0, compressed = 0;
+    char some[48] = "";
+    for (int g = 0; g < groups; g++) {
+        wide += packed->group[g].lanes > 1;
+        compressed += packed->group[g].form != CS_GENERAL;
+    }
+    if (!wide) {
+        snprintf(text, size, "scalar");
+        return;
+    }
+    if (wide < groups) snprintf(some, sizeof some, " in %d of %d groups", wide, groups);
+    snprintf(text, size, "wide, %s, %d lanes%s%s", packed->wide->name,
+             packed->wide->lanes[packed->dtype], some,
+             !compressed         ? ""
+             : compressed < wide ? ", some compressed"
+                                 : ", compressed");
 }

@@ -21,18 +21,21 @@ static inline int cs_velocity_stride(int dof) { return (dof + 3) / 4 * 4; }
 typedef struct cs_wide_kernels {
     const char *name;
     int lanes[CS_DTYPES];
-    /* Visits batches first .. end - 1 of a group and adds to `stats`. In a simultaneous stage u
-     * stays as it is and the group's contributions are renewed. */
-    void (*visit[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group,
-                             int simultaneous, int64_t first, int64_t end, cs_sweep_stats *stats);
-    /* u += G^T lambda of these batches; in a simultaneous stage the contributions are renewed. */
-    void (*add[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group, int simultaneous,
-                           int64_t first, int64_t end);
+    /* Visits batches first .. end - 1 of a group and adds to `stats`. Where the group has
+     * contributions these are renewed and u stays as it is. */
+    void (*visit[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group, int64_t first,
+                             int64_t end, cs_sweep_stats *stats);
+    /* u += G^T lambda of these batches, or, where a group has them, the contributions are renewed. */
+    void (*add[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group, int64_t first,
+                           int64_t end);
 } cs_wide_kernels;
 
 /* Chooses the kernels and lays out the groups that they visit. */
 cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
                           cs_error *error);
+
+/* Puts what compressed contacts need of the bodies beside their velocities. */
+cs_status cs_wide_pack_roots(cs_packed *packed, cs_arena *arena, cs_error *error);
 
 /* The batches of a range. */
 static inline int64_t cs_first_batch(const cs_packed_group *group, const cs_range *range)

@@ -1,4 +1,5 @@
 /* The kernels of scheme/wide.h for one instruction set. */
+#include "scheme/compressed.h"
 #include "scheme/wide.h"
 
 #define CS_TEMPLATE "scheme/wide.inc"

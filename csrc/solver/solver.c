@@ -343,6 +343,7 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
         .bound_previous = strcmp(options->bound, "previous") == 0,
         .averaging = options->averaging,
         .instructions = solver->instructions,
+        .general = options->general,
     };
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
