@@ -53,7 +53,7 @@ STRICT = [
 ]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # Python's own flags turn assertions off and make signed overflow wrap; both would hide errors.
-SANITIZE_COMPILE = ["-O1", "-g", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-wrapv"]
+SANITIZE_COMPILE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-wrapv"]
 # Threads count the same lines; without optimisation a line of the source is a line that ran.
 COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
 COVERAGE_COMPILE = ["-O0", "-g"]

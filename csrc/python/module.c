@@ -2,6 +2,7 @@
  * without a GIL: objects are independent, and a solver carries a busy flag. */
 #define CS_PYTHON_MODULE
 #include "core/parallel.h"
+#include "core/stream.h"
 #include "python/core.h"
 
 /* [(name, summary), ...] of one of the C library's lists. */
@@ -127,6 +128,18 @@ static PyObject *core_build(PyObject *m, PyObject *unused)
                          "compiler_family", family, "instructions", instructions_list());
 }
 
+static PyObject *core_stream(PyObject *m, PyObject *bytes)
+{
+    (void)m;
+    long long count = PyLong_AsLongLong(bytes);
+    if (count == -1 && PyErr_Occurred()) return NULL;
+    double seconds;
+    Py_BEGIN_ALLOW_THREADS
+    seconds = cs_stream_read(count);
+    Py_END_ALLOW_THREADS
+    return seconds < 0 ? PyErr_NoMemory() : PyFloat_FromDouble(seconds);
+}
+
 static PyMethodDef core_functions[] = {
     {"methods", core_methods_list, METH_NOARGS, "methods()\n--\n\n[(name, summary), ...]"},
     {"schemes", core_schemes_list, METH_NOARGS, "schemes()\n--\n\n[(name, summary), ...]"},
@@ -146,6 +159,8 @@ static PyMethodDef core_functions[] = {
      "memory_fail_after(successes)\n--\n\nLets one later allocation fail; -1 for none (tests)."},
     {"release_threads", core_release_threads, METH_NOARGS,
      "release_threads()\n--\n\nLets go of worker threads, before a fork."},
+    {"stream", core_stream, METH_O,
+     "stream(bytes)\n--\n\nSeconds in which one thread reads so much memory (benchmarks)."},
     {"build", core_build, METH_NOARGS, "build()\n--\n\nHow this library was built."},
     {NULL, NULL, 0, NULL},
 };

@@ -21,13 +21,10 @@ static inline int cs_velocity_stride(int dof) { return (dof + 3) / 4 * 4; }
 typedef struct cs_wide_kernels {
     const char *name;
     int lanes[CS_DTYPES];
-    /* Visits batches first .. end - 1 of a group and adds to `stats`. Where the group has
-     * contributions these are renewed and u stays as it is. */
+    /* Visits batches first .. end - 1 of a group and adds to `stats`; NULL: lambda stays as it is,
+     * and u += G^T lambda. Where the group has contributions they are renewed in place of u. */
     void (*visit[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group, int64_t first,
                              int64_t end, cs_sweep_stats *stats);
-    /* u += G^T lambda of these batches, or, where a group has them, the contributions are renewed. */
-    void (*add[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group, int64_t first,
-                           int64_t end);
 } cs_wide_kernels;
 
 /* Chooses the kernels and lays out the groups that they visit. */

@@ -13,5 +13,4 @@ const cs_wide_kernels CS_BUILD(cs_wide_kernels) = {
     .name = CS_TEXT(CS_KERNEL_BUILD),
     .lanes = {wide_lanes_f32, wide_lanes_f64},
     .visit = {CS_BUILD(wide_visit_f32), CS_BUILD(wide_visit_f64)},
-    .add = {CS_BUILD(wide_add_f32), CS_BUILD(wide_add_f64)},
 };

@@ -24,7 +24,7 @@ COMPILE = [
     "-std=c17",
     "-D_POSIX_C_SOURCE=200809L",
     "-O1",
-    "-g",
+    "-g1",  # lines for reports; more takes the compiler minutes over unrolled kernels
     "-fno-omit-frame-pointer",
     "-ffp-contract=off",
     "-fno-math-errno",
