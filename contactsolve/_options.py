@@ -30,6 +30,7 @@ KINDS = {
     "threads": "short",
     "parts": "short",
     "precision": "str",
+    "instructions": "str",
 }
 _WANTED = {"str": "a name", "float": "a number", "int": "an integer", "short": "an integer"}
 _OPTIONAL = {"averaging", "rtol", "atol", "threads"}

@@ -289,7 +289,10 @@ def _info(_: argparse.Namespace) -> int:
         "compiler": f"{build['compiler_family']} {build['compiler']}",
         "OpenMP": openmp,
         "threads": build["threads"],
-        "instructions": build["instructions"],
+        "instructions": ", ".join(
+            name if runs else f"{name} (not on this machine)"
+            for name, runs in build["instructions"].items()
+        ),
         "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         **{name: _version(name) for name in ("numpy", "matplotlib", "h5py", "scipy", "tqdm")},
     }

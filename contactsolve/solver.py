@@ -43,6 +43,8 @@ class Options(TypedDict, total=False):
     record_every: int
     quality_r: float
     rng: Any
+    instructions: str
+    compressed: bool
 
 
 class Method:
@@ -172,6 +174,18 @@ class Solver:
         R_const of the measure ``"quality"`` (S1 eq. 3.32).
     rng
         Seed or `numpy.random.Generator` of ``order="random"``.
+    instructions
+        Scheme ``"factorized"`` visits contacts that share no moving body several at a time, in the
+        lanes of the machine's vectors, where shapes and order allow it; ``info["kernel"]`` tells.
+        ``"auto"``: the widest vectors that are well filled, or what the environment variable
+        ``CONTACTSOLVE_INSTRUCTIONS`` names; ``"avx512"``, ``"avx2"``, ``"baseline"`` (16 bytes): as
+        named, however well filled; ``"scalar"``: one after another, the reference. Results differ
+        by rounding.
+    compressed
+        Where J is, to rounding, that of contact frames and lever arms between rigid bodies (and
+        M⁻¹ a multiple of the identity for the linear velocities), keep these in place of J:
+        half the memory, and half the time once it counts. Needs vectors; ``info["kernel"]`` tells.
+        False: take any J as it is.
 
     Raises
     ------
@@ -214,6 +228,8 @@ class Solver:
         record_every: int = 1,
         quality_r: float = 100.0,
         rng: Any = None,
+        instructions: str = "auto",
+        compressed: bool = True,
     ) -> None:
         if not isinstance(problem, Problem):
             raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
@@ -259,6 +275,8 @@ class Solver:
                 0 if threads is None else threads,
                 visits.options(problem, seed, parts),
                 way.velocities,
+                instructions,
+                not compressed,
             )
         except (TypeError, ValueError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in KINDS}

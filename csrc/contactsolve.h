@@ -117,6 +117,9 @@ CS_PUBLIC const char *cs_set_name(int i, const char **summary);
  * varies (cs_set_is_variable) it is the least. */
 CS_PUBLIC int cs_set_parameters(const char *set, int rows);
 CS_PUBLIC int cs_set_is_variable(const char *set);
+/* The instruction sets that there are kernels for, and whether this machine runs the i-th. */
+CS_PUBLIC const char *cs_instructions_name(int i, const char **summary);
+CS_PUBLIC int cs_instructions_run(int i);
 /* Whether row 0 of the set's blocks is a normal impulse. */
 CS_PUBLIC int cs_set_is_contact(const char *set);
 
@@ -206,6 +209,11 @@ typedef struct cs_options {
     int records;
     double quality_r; /* R_const of the measure `quality` */
     int threads;      /* 0: as many as pay */
+    /* cs_instructions_name: contacts are visited several at a time wherever that is possible;
+     * "scalar": one after another; "auto": what pays on this machine, unless the environment
+     * variable CONTACTSOLVE_INSTRUCTIONS names one. */
+    const char *instructions;
+    int general; /* contacts of rigid bodies are not compressed to frames and lever arms */
 } cs_options;
 
 CS_PUBLIC cs_options cs_options_default(void);
@@ -272,6 +280,7 @@ typedef struct cs_solver_info {
     int64_t singular_blocks;  /* free blocks without an inverse, solved by projection */
     double r_value;           /* the factor of all rows where there is one; not a number if not */
     double eigenvalues[2];    /* smallest and largest of A, where the factor came from them */
+    char kernel[64];          /* how contacts are visited, e.g. "wide, avx2, 4 lanes" */
     int stop_is_ratio;        /* the measure that stops holds rtol and atol itself */
     int64_t bytes;
     double seconds; /* of setting up */

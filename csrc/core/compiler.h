@@ -22,5 +22,8 @@
 
 #define CS_CAT_(a, b) a##b
 #define CS_CAT(a, b) CS_CAT_(a, b)
+/* In a file that is compiled once per instruction set: the name with that of the set behind it.
+ * All functions of such a file that are not inlined have it: tests look for them in the library. */
+#define CS_BUILD(name) CS_CAT(CS_CAT(name, _), CS_KERNEL_BUILD)
 
 #endif

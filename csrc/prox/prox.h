@@ -13,6 +13,9 @@
 
 #include <math.h>
 
+/* Parameters of a block that lanes have room for. */
+enum { CS_LANE_PARAMETERS = 2 * CS_MAX_ROWS };
+
 typedef enum cs_set_kind {
 #define CS_SET(name) CS_SET_##name,
 #include "prox/sets.def"

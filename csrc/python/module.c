@@ -2,6 +2,7 @@
  * without a GIL: objects are independent, and a solver carries a busy flag. */
 #define CS_PYTHON_MODULE
 #include "core/parallel.h"
+#include "core/stream.h"
 #include "python/core.h"
 
 /* [(name, summary), ...] of one of the C library's lists. */
@@ -92,6 +93,18 @@ static PyObject *core_release_threads(PyObject *m, PyObject *unused)
     return Py_NewRef(Py_None);
 }
 
+/* {name: whether this machine runs it} */
+static PyObject *instructions_list(void)
+{
+    PyObject *dictionary = PyDict_New();
+    const char *name;
+    for (int i = 0; dictionary && (name = cs_instructions_name(i, NULL)); i++) {
+        PyObject *runs = cs_instructions_run(i) ? Py_True : Py_False;
+        if (PyDict_SetItemString(dictionary, name, runs) < 0) Py_CLEAR(dictionary);
+    }
+    return dictionary;
+}
+
 static PyObject *core_build(PyObject *m, PyObject *unused)
 {
     (void)m, (void)unused;
@@ -110,10 +123,22 @@ static PyObject *core_build(PyObject *m, PyObject *unused)
 #else
     const char *family = "gcc";
 #endif
-    return Py_BuildValue("{s:s,s:l,s:s,s:i,s:s,s:s,s:s}", "version", CONTACTSOLVE_VERSION, "openmp",
+    return Py_BuildValue("{s:s,s:l,s:s,s:i,s:s,s:s,s:N}", "version", CONTACTSOLVE_VERSION, "openmp",
                          openmp, "threading", cs_threads_kind(), "threads", cs_threads_available(),
                          "compiler", compiler, "compiler_family", family, "instructions",
-                         "baseline");
+                         instructions_list());
+}
+
+static PyObject *core_stream(PyObject *m, PyObject *bytes)
+{
+    (void)m;
+    long long count = PyLong_AsLongLong(bytes);
+    if (count == -1 && PyErr_Occurred()) return NULL;
+    double seconds;
+    Py_BEGIN_ALLOW_THREADS
+    seconds = cs_stream_read(count);
+    Py_END_ALLOW_THREADS
+    return seconds < 0 ? PyErr_NoMemory() : PyFloat_FromDouble(seconds);
 }
 
 static PyMethodDef core_functions[] = {
@@ -145,6 +170,8 @@ static PyMethodDef core_functions[] = {
      "memory_fail_after(successes)\n--\n\nLets one later allocation fail; -1 for none (tests)."},
     {"release_threads", core_release_threads, METH_NOARGS,
      "release_threads()\n--\n\nLets go of worker threads, before a fork."},
+    {"stream", core_stream, METH_O,
+     "stream(bytes)\n--\n\nSeconds in which one thread reads so much memory (benchmarks)."},
     {"build", core_build, METH_NOARGS, "build()\n--\n\nHow this library was built."},
     {NULL, NULL, 0, NULL},
 };

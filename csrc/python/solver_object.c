@@ -128,6 +128,8 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
                             "threads",
                             "order_options",
                             "velocities",
+                            "instructions",
+                            "general",
                             NULL};
     core_state *state = PyType_GetModuleState(type);
     cs_options options = cs_options_default();
@@ -136,14 +138,14 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     PyArrayObject *permutation = NULL, *labels = NULL;
     long long check_every, max_iterations, record_every;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!s:Solver", names, state->problem_type,
+            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!ssp:Solver", names, state->problem_type,
             &problem, &options.method, &options.scheme, &options.order, &permutation_value,
             &options.local, &options.r_factor, &options.r_value, &options.bound,
             &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
             &options.rollback_growth, &options.dtype, &options.stop, &options.rtol, &options.atol,
             &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
             &options.quality_r, &options.threads, &PyTuple_Type, &order_options,
-            &options.velocities))
+            &options.velocities, &options.instructions, &options.general))
         return NULL;
     options.check_every = check_every;
     options.max_iterations = max_iterations;
@@ -308,14 +310,14 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     PyObject *columns = column_names(&info);
     if (!columns) return NULL;
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L,s:L}", "method",
-        info.method, "scheme", info.scheme, "order", info.order, "local", info.local, "dtype",
-        info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L,s:L,s:s}",
+        "method", info.method, "scheme", info.scheme, "order", info.order, "local", info.local,
+        "dtype", info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
         (long long)info.matrix_blocks, "immovable_blocks", (long long)info.immovable_blocks,
         "singular_blocks", (long long)info.singular_blocks, "bytes", (long long)info.bytes,
         "setup_seconds", info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
         info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio, "stages", (long long)info.stages,
-        "colors", (long long)info.colors, "rounds", (long long)info.rounds);
+        "colors", (long long)info.colors, "rounds", (long long)info.rounds, "kernel", info.kernel);
 }
 
 static PyMethodDef solver_methods[] = {

@@ -1,6 +1,7 @@
 /* The scheme `factorized`: each contact keeps its G_k = J_k L, each body its u = G^T lambda. */
 #include "core/error.h"
-#include "scheme/scheme.h"
+#include "scheme/compressed.h"
+#include "scheme/wide.h"
 
 #include <string.h>
 
@@ -43,6 +44,13 @@ static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
     return -1;
 }
 
+/* Where the velocity of a body of group `owner` begins. */
+static int64_t place_of(const cs_packed *packed, const cs_body_group *owner, int64_t body)
+{
+    int64_t first = packed->first_velocity[owner - packed->problem->body_group];
+    return first + (body - owner->first_body) * cs_velocity_stride(owner->dof);
+}
+
 #define CS_TEMPLATE "scheme/factorized.inc"
 #include "core/both.h"
 
@@ -56,27 +64,35 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     const cs_problem *problem = packed->problem;
     const cs_block_group *blocks = &problem->block_group[g];
     cs_packed_group *group = &packed->group[g];
-    int64_t size = cs_jacobian_size(blocks);
+    int64_t size = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
     double scaled[2 * CS_MAX_ROWS * CS_MAX_DOF];
-    group->scaled = cs_arena_take(arena, group->count * size, cs_real_size(packed->dtype));
-    group->velocity = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
-    if (!group->scaled || !group->velocity) return no_memory(error);
+    size_t bytes = cs_real_size(packed->dtype);
+    group->scaled = cs_arena_take(arena, group->slots * size, bytes);
+    if (group->lanes > 1) group->place = cs_arena_take(arena, 2 * group->slots, sizeof(int32_t));
+    else group->velocity = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
+    if (!group->scaled || (!group->place && !group->velocity)) return no_memory(error);
     if (packed->velocities == CS_ACCUMULATE) {
         group->sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
         if (!group->sum) return no_memory(error);
     }
     if (blocks->compliance) {
-        group->compliance =
-            cs_arena_take(arena, group->count * group->rows, cs_real_size(packed->dtype));
+        group->compliance = cs_arena_take(arena, group->slots * group->rows, bytes);
         if (!group->compliance) return no_memory(error);
+    }
+    if (group->lanes > 1 && packed->schedule->stage[0].kind == CS_SIMULTANEOUS) {
+        int64_t sides = 2 * group->slots;
+        group->contribution =
+            cs_arena_take(arena, sides * cs_velocity_stride(group->dof[0]), bytes);
+        if (!group->contribution) return no_memory(error);
     }
     for (int64_t v = 0; v < group->count; v++) {
         int64_t index = packed->schedule->visit[g][v];
-        cs_scaled_jacobian(problem, blocks, index, scaled);
-        cs_convert(packed->dtype, group->scaled, v * size, scaled, size);
+        if (group->form == CS_GENERAL) cs_scaled_jacobian(problem, blocks, index, scaled);
+        else cs_compress(packed, g, index, scaled);
+        cs_put_visit(packed, group, group->scaled, v, scaled, size);
         if (group->compliance)
-            cs_convert(packed->dtype, group->compliance, v * group->rows,
-                       blocks->compliance + index * group->rows, group->rows);
+            cs_put_visit(packed, group, group->compliance, v,
+                         blocks->compliance + index * group->rows, group->rows);
     }
     return CS_OK;
 }
@@ -128,8 +144,23 @@ static int64_t local_copy(placing *p, int64_t place, int dof)
     p->copy[place] = *count + 1;
     if (p->fill) packed->local[*count] = (cs_local_velocity){place, p->end, dof};
     ++*count;
-    p->end += dof;
-    return p->end - dof;
+    p->end += cs_velocity_stride(dof);
+    return p->end - cs_velocity_stride(dof);
+}
+
+/* Where a visit finds a velocity: for lanes of a batch in 32 bits. All lanes begin at spare ones,
+ * several of which keep lanes from waiting for each other's stores. */
+static void put_place(cs_packed_group *group, int64_t visit, int side, int64_t at, int64_t spare)
+{
+    if (group->lanes == 1) {
+        group->velocity[2 * visit + side] = at;
+        return;
+    }
+    int lane = (int)(group->slot[visit] % group->lanes);
+    int32_t *place = group->place + 2 * (group->slot[visit] - lane) + side * group->lanes;
+    for (int l = 0; l < group->lanes && lane == 0; l++)
+        place[l] = (int32_t)(spare + l % (CS_MAX_DOF / 8) * 8);
+    if (at != spare) place[lane] = (int32_t)at;
 }
 
 static void place_visit(void *context, int g, int64_t visit, int64_t part)
@@ -146,11 +177,14 @@ static void place_visit(void *context, int g, int64_t visit, int64_t part)
     int concurrent = p->stage->kind == CS_CONCURRENT;
     int sums = p->stage->kind == CS_SIMULTANEOUS && p->packed->velocities == CS_ACCUMULATE;
     for (int side = 0; side < 2; side++) {
-        int64_t at = blocks->velocity[2 * index + side], own = at;
-        if (at < 0) at = own = problem->velocities + part * CS_MAX_DOF;
-        else if (concurrent || sums) own = local_copy(p, at, blocks->dof[side]);
+        int64_t spare = p->packed->first_spare + part * CS_MAX_DOF, at = spare;
+        int64_t body = blocks->bodies[2 * index + side];
+        if (blocks->velocity[2 * index + side] >= 0)
+            at = place_of(p->packed, cs_body_group_of(problem, body), body);
+        int64_t own = at;
+        if (at != spare && (concurrent || sums)) own = local_copy(p, at, blocks->dof[side]);
         if (!p->fill) continue;
-        group->velocity[2 * visit + side] = concurrent ? own : at;
+        put_place(group, visit, side, concurrent ? own : at, spare);
         if (sums) group->sum[2 * visit + side] = own;
     }
 }
@@ -161,7 +195,7 @@ static int64_t place(cs_packed *packed, int64_t *copy, int fill)
 {
     const cs_schedule *schedule = packed->schedule;
     placing p = {.packed = packed, .copy = copy, .part = -1, .fill = fill};
-    p.end = packed->problem->velocities + CS_MAX_DOF * (schedule->most_parts + 1);
+    p.end = packed->first_spare + CS_MAX_DOF * (schedule->most_parts + 1);
     packed->local_start[0] = 0;
     for (int64_t s = 0; s < schedule->stages; s++) {
         p.stage = &schedule->stage[s];
@@ -175,15 +209,19 @@ static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *
     cs_arena scratch = {0};
     cs_status status = CS_OK;
     int64_t parts = packed->schedule->parts;
-    size_t velocities = (size_t)packed->problem->velocities;
-    int64_t *copy = cs_arena_take(&scratch, packed->problem->velocities, sizeof(int64_t));
+    for (int g = 0; g < packed->problem->body_groups; g++) {
+        const cs_body_group *bodies = &packed->problem->body_group[g];
+        packed->first_velocity[g] = packed->first_spare;
+        packed->first_spare += bodies->count * cs_velocity_stride(bodies->dof);
+    }
+    int64_t *copy = cs_arena_take(&scratch, packed->first_spare, sizeof(int64_t));
     packed->local_start = cs_arena_take(arena, parts + 1, sizeof(int64_t));
     if (!copy || !packed->local_start) goto no_memory;
-    int64_t length = place(packed, copy, 0);
+    packed->velocities = place(packed, copy, 0);
     packed->local = cs_arena_take(arena, packed->local_start[parts], sizeof(cs_local_velocity));
-    packed->velocity = cs_arena_take(arena, length, cs_real_size(packed->dtype));
+    packed->velocity = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
     if (!packed->local || !packed->velocity) goto no_memory;
-    memset(copy, 0, sizeof(int64_t) * velocities);
+    memset(copy, 0, sizeof(int64_t) * (size_t)packed->first_spare);
     place(packed, copy, 1);
     goto out;
 no_memory:
@@ -202,6 +240,7 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
         if (status) return status;
     }
     cs_status status = place_velocities(packed, arena, error);
+    if (!status) status = cs_wide_pack_roots(packed, arena, error);
     return status ? status : pack_gather(packed, arena, error);
 }
 
@@ -209,6 +248,7 @@ const cs_scheme cs_scheme_factorized = {
     .name = "factorized",
     .summary = "u = G^T lambda kept up to date, A never formed (S1 section 3.4.2)",
     .needs_jacobian = 1,
+    .lay_out = cs_wide_lay_out,
     .pack = pack,
     .refresh = {factorized_refresh_f32, factorized_refresh_f64},
     .tasks = tasks,

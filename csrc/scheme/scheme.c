@@ -85,56 +85,75 @@ static cs_status no_memory(cs_error *error)
     return cs_fail(error, CS_NO_MEMORY, "out of memory for packing the problem");
 }
 
-static cs_status pack_group(cs_packed *packed, int g, cs_local local, int weighted, cs_arena *arena,
-                            cs_error *error)
+static void describe_group(cs_packed *packed, int g)
 {
     const cs_block_group *group = &packed->problem->block_group[g];
     cs_packed_group *p = &packed->group[g];
-    size_t size = cs_real_size(packed->dtype);
     *p = (cs_packed_group){
         .count = group->count,
+        .lanes = 1,
+        .slots = group->count,
         .rows = group->rows,
         .dof = {group->dof[0], group->dof[1]},
         .set = (cs_set_kind)group->set->kind,
         .parameters = group->parameters,
     };
-    p->row = cs_arena_take(arena, p->count, sizeof(int64_t));
-    p->b = cs_arena_take(arena, p->count * p->rows, size);
-    p->r = cs_arena_take(arena, p->count * p->rows, size);
-    p->parameter = cs_arena_take(arena, p->count * p->parameters, size);
-    if (!p->row || !p->b || !p->r || !p->parameter) return no_memory(error);
-    if (local != CS_PROJECTED) {
-        void *matrices = cs_arena_take(arena, p->count * p->rows * p->rows, size);
-        if (!matrices) return no_memory(error);
-        *(local == CS_EXACT ? &p->step : &p->diagonal) = matrices;
-    }
-    if (weighted) {
-        p->weight = cs_arena_take(arena, p->count, size);
-        if (!p->weight) return no_memory(error);
-    }
     for (int i = 0; i < p->rows; i++) {
         p->coupled_set[i] = group->coupled_set[i];
         if (p->coupled_set[i] >= p->sets) p->sets = p->coupled_set[i] + 1;
     }
-    for (int64_t v = 0; v < p->count; v++)
-        p->row[v] = group->first_row + packed->schedule->visit[g][v] * p->rows;
+}
+
+int64_t cs_visited_row(const cs_packed *packed, int group, int64_t visit)
+{
+    const cs_block_group *blocks = &packed->problem->block_group[group];
+    return blocks->first_row + packed->schedule->visit[group][visit] * blocks->rows;
+}
+
+static cs_status pack_group(cs_packed *packed, int g, cs_local local, int weighted, cs_arena *arena,
+                            cs_error *error)
+{
+    cs_packed_group *p = &packed->group[g];
+    size_t size = cs_real_size(packed->dtype);
+    p->b = cs_arena_take(arena, p->slots * p->rows, size);
+    p->r = cs_arena_take(arena, p->slots * p->rows, size);
+    p->parameter = cs_arena_take(arena, p->slots * p->parameters, size);
+    if (!p->b || !p->r || !p->parameter) return no_memory(error);
+    if (local != CS_PROJECTED) {
+        void *matrices = cs_arena_take(arena, p->slots * p->rows * p->rows, size);
+        if (!matrices) return no_memory(error);
+        *(local == CS_EXACT ? &p->step : &p->diagonal) = matrices;
+    }
+    if (weighted) {
+        p->weight = cs_arena_take(arena, p->slots, size);
+        if (!p->weight) return no_memory(error);
+    }
+    int64_t vector = p->lanes; /* to which batches are aligned */
+    p->first_impulse = (packed->impulses + vector - 1) / vector * vector;
+    packed->impulses = p->first_impulse + p->slots * p->rows;
+    if (p->lanes > 1) return CS_OK;
+    int64_t moved = p->first_impulse - packed->problem->block_group[g].first_row;
+    p->row = cs_arena_take(arena, p->count, sizeof(int64_t));
+    if (!p->row) return no_memory(error);
+    for (int64_t v = 0; v < p->count; v++) p->row[v] = cs_visited_row(packed, g, v) + moved;
     return CS_OK;
 }
 
-cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted, cs_arena *arena,
-                         cs_error *error)
+cs_status cs_pack_common(cs_packed *packed, const cs_scheme *scheme, const cs_local *local,
+                         int weighted, cs_arena *arena, cs_error *error)
 {
     const cs_problem *problem = packed->problem;
-    size_t size = cs_real_size(packed->dtype);
-    packed->lambda = cs_arena_take(arena, 2 * problem->rows, size);
+    cs_status status = CS_OK;
     packed->damping = 1;
     packed->part = cs_arena_take(arena, packed->schedule->parts, sizeof *packed->part);
-    if (!packed->lambda || !packed->part) return no_memory(error);
-    for (int g = 0; g < problem->block_groups; g++) {
-        cs_status status = pack_group(packed, g, local[g], weighted, arena, error);
-        if (status) return status;
-    }
-    return CS_OK;
+    if (!packed->part) return no_memory(error);
+    for (int g = 0; g < problem->block_groups; g++) describe_group(packed, g);
+    if (scheme->lay_out) status = scheme->lay_out(packed, local, arena, error);
+    for (int g = 0; g < problem->block_groups && !status; g++)
+        status = pack_group(packed, g, local[g], weighted, arena, error);
+    if (status) return status;
+    packed->lambda = cs_arena_take(arena, 2 * packed->impulses, cs_real_size(packed->dtype));
+    return packed->lambda ? CS_OK : no_memory(error);
 }
 
 /* The stages from the last to the first; the phases of one stage stay in their order. */
@@ -184,6 +203,18 @@ void cs_convert(cs_dtype dtype, void *to, int64_t at, const double *from, int64_
         for (int64_t i = 0; i < count; i++) ((float *)to)[at + i] = (float)from[i];
 }
 
+void cs_put_visit(const cs_packed *packed, const cs_packed_group *group, void *array, int64_t visit,
+                  const double *from, int64_t width)
+{
+    int64_t first = cs_packed_place(group, visit, width, 0);
+    if (group->lanes == 1) cs_convert(packed->dtype, array, first, from, width);
+    else if (packed->dtype == CS_F64)
+        for (int64_t i = 0; i < width; i++) ((double *)array)[first + i * group->lanes] = from[i];
+    else
+        for (int64_t i = 0; i < width; i++)
+            ((float *)array)[first + i * group->lanes] = (float)from[i];
+}
+
 void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
 {
     for (int g = 0; g < packed->problem->block_groups; g++) {
@@ -191,9 +222,10 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
         cs_packed_group *p = &packed->group[g];
         for (int64_t v = 0; v < p->count; v++) {
             int64_t index = packed->schedule->visit[g][v];
-            cs_convert(packed->dtype, p->b, v * p->rows, b + p->row[v], p->rows);
-            cs_convert(packed->dtype, p->parameter, v * p->parameters,
-                       parameters + group->first_parameter + index * p->parameters, p->parameters);
+            cs_put_visit(packed, p, p->b, v, b + cs_visited_row(packed, g, v), p->rows);
+            cs_put_visit(packed, p, p->parameter, v,
+                         parameters + group->first_parameter + index * p->parameters,
+                         p->parameters);
         }
     }
     if (packed->scheme->take_data[packed->dtype]) packed->scheme->take_data[packed->dtype](packed);
@@ -207,10 +239,10 @@ void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
         void *matrices = p->step ? p->step : p->diagonal;
         int size = p->rows * p->rows;
         for (int64_t v = 0; v < p->count; v++) {
-            cs_convert(packed->dtype, p->r, v * p->rows, r + p->row[v], p->rows);
+            cs_put_visit(packed, p, p->r, v, r + cs_visited_row(packed, g, v), p->rows);
             if (matrices)
-                cs_convert(packed->dtype, matrices, v * size,
-                           step[g] + packed->schedule->visit[g][v] * size, size);
+                cs_put_visit(packed, p, matrices, v, step[g] + packed->schedule->visit[g][v] * size,
+                             size);
         }
     }
     if (packed->scheme->take_steps[packed->dtype])
@@ -223,16 +255,19 @@ void cs_pack_weights(cs_packed *packed, const double *weight)
         int64_t first = packed->problem->block_group[g].first_block;
         cs_packed_group *p = &packed->group[g];
         for (int64_t v = 0; v < p->count; v++)
-            cs_convert(packed->dtype, p->weight, v, weight + first + packed->schedule->visit[g][v],
-                       1);
+            cs_put_visit(packed, p, p->weight, v, weight + first + packed->schedule->visit[g][v],
+                         1);
     }
 }
 
-static void scale(cs_dtype dtype, void *values, int64_t first, int64_t count, double factor)
+static void scale_visit(const cs_packed *packed, const cs_packed_group *group, void *values,
+                        int64_t visit, int64_t width, double factor)
 {
-    for (int64_t i = first; i < first + count; i++)
-        if (dtype == CS_F64) ((double *)values)[i] *= factor;
-        else ((float *)values)[i] *= (float)factor;
+    for (int64_t i = 0; i < width; i++) {
+        int64_t at = cs_packed_place(group, visit, width, i);
+        if (packed->dtype == CS_F64) ((double *)values)[at] *= factor;
+        else ((float *)values)[at] *= (float)factor;
+    }
 }
 
 void cs_step_changed(cs_packed *packed, int group, int64_t visit, const double *factor)
@@ -244,10 +279,9 @@ void cs_step_changed(cs_packed *packed, int group, int64_t visit, const double *
 void cs_scale_step(cs_packed *packed, int group, int64_t visit, double factor)
 {
     cs_packed_group *p = &packed->group[group];
-    int rows = p->rows, size = rows * rows;
     if (p->diagonal) return;
-    scale(packed->dtype, p->r, visit * rows, rows, factor);
-    if (p->step) scale(packed->dtype, p->step, visit * size, size, factor);
+    scale_visit(packed, p, p->r, visit, p->rows, factor);
+    if (p->step) scale_visit(packed, p, p->step, visit, p->rows * p->rows, factor);
     cs_step_changed(packed, group, visit, &factor);
 }
 
@@ -261,21 +295,46 @@ void cs_scale_steps(cs_packed *packed, double factor)
 void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r)
 {
     cs_packed_group *p = &packed->group[group];
-    cs_convert(packed->dtype, p->r, visit * p->rows, r, p->rows);
+    cs_put_visit(packed, p, p->r, visit, r, p->rows);
     cs_step_changed(packed, group, visit, NULL);
 }
 
 void cs_put_impulses(cs_packed *packed, const double *lambda)
 {
-    cs_convert(packed->dtype, packed->lambda, 0, lambda, packed->problem->rows);
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        const cs_block_group *group = &packed->problem->block_group[g];
+        const cs_packed_group *p = &packed->group[g];
+        char *own = (char *)packed->lambda + (size_t)p->first_impulse * cs_real_size(packed->dtype);
+        if (p->lanes == 1)
+            cs_convert(packed->dtype, own, 0, lambda + group->first_row, p->count * p->rows);
+        for (int64_t v = 0; v < p->count && p->lanes > 1; v++)
+            cs_put_visit(packed, p, own, v, lambda + cs_visited_row(packed, g, v), p->rows);
+    }
+}
+
+/* to[i] <- from[first + i step] */
+static void widen(cs_dtype dtype, const void *from, int64_t first, int64_t step, int64_t count,
+                  double *to)
+{
+    if (dtype == CS_F64 && step == 1)
+        memcpy(to, (const double *)from + first, sizeof(double) * (size_t)count);
+    else if (dtype == CS_F64)
+        for (int64_t i = 0; i < count; i++) to[i] = ((const double *)from)[first + i * step];
+    else
+        for (int64_t i = 0; i < count; i++) to[i] = (double)((const float *)from)[first + i * step];
 }
 
 void cs_get_impulses(const cs_packed *packed, double *lambda)
 {
-    int64_t rows = packed->problem->rows;
-    if (packed->dtype == CS_F64) memcpy(lambda, packed->lambda, sizeof(double) * (size_t)rows);
-    else
-        for (int64_t i = 0; i < rows; i++) lambda[i] = (double)((float *)packed->lambda)[i];
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        double *to = lambda + packed->problem->block_group[g].first_row;
+        const cs_packed_group *p = &packed->group[g];
+        int64_t first = p->first_impulse;
+        if (p->lanes == 1) widen(packed->dtype, packed->lambda, first, 1, p->count * p->rows, to);
+        for (int64_t v = 0; v < p->count && p->lanes > 1; v++)
+            widen(packed->dtype, packed->lambda, first + cs_packed_place(p, v, p->rows, 0),
+                  p->lanes, p->rows, lambda + cs_visited_row(packed, g, v));
+    }
 }
 
 void cs_each_visit(const cs_schedule *schedule, const cs_stage *stage,

@@ -3,7 +3,13 @@
  *     problem x schedule  --pack-->  cs_packed  --stage-->  lambda updated, residual measured
  *
  * A packed group holds what one visit reads, in the order of the visits and in the precision of the
- * solve. lambda stays in the user's order: callbacks and measures need no permutation. */
+ * solve: visit by visit, or in batches of `lanes` visits that are made at once,
+ *
+ *     lanes = 1:  visit 0: x0 y0 z0   visit 1: x1 y1 z1   ...
+ *     lanes = 4:  batch 0: x0 x1 x2 x3  y0 y1 y2 y3  z0 z1 z2 z3   batch 1: ...
+ *
+ * where a batch may have lanes to spare, whose numbers are zero. lambda is in the user's order, but
+ * for groups in batches. */
 #ifndef CS_SCHEME_H
 #define CS_SCHEME_H
 
@@ -25,13 +31,27 @@ typedef struct cs_row_pieces {
     int64_t first_neither;  /* in cs_packed_group.value */
 } cs_row_pieces;
 
-/* Arrays of `real` are void * here: float or double, as cs_packed.dtype says. */
+/* What is kept of the factors G of a group's blocks; scheme/compressed.h tells of all but G. */
+typedef enum cs_form {
+    CS_GENERAL, /* G itself */
+    CS_SPHERES, /* frame and arms of contacts between bodies whose I^-1 is a multiple of identity */
+    CS_SOLIDS,  /* and of any others */
+    CS_PLANAR,  /* frame and angular entries of contacts in the plane */
+} cs_form;
+
+/* Arrays of `real` are void * here: float or double, as cs_packed.dtype says. `count` in their
+ * lengths is `slots` for groups in batches. */
 typedef struct cs_packed_group {
     int64_t count;
+    int lanes;             /* visits made at once */
+    int64_t slots;         /* lanes of all batches; count where lanes is 1 */
+    int64_t *slot;         /* (count): batch x lanes + lane of a visit; NULL where lanes is 1 */
+    unsigned char *used;   /* (slots / lanes): lanes of each batch that have a visit */
+    int64_t first_impulse; /* in cs_packed.lambda */
     int rows, dof[2];
     cs_set_kind set;
     int parameters;
-    int64_t *row;    /* (count): first row of the visited block in lambda */
+    int64_t *row;    /* (count): first row of the visited block in lambda; NULL in batches */
     void *b;         /* (count, m) */
     void *r;         /* (count, m): diagonal of R_k, relaxation and rollback included */
     void *parameter; /* (count, parameters) */
@@ -41,9 +61,14 @@ typedef struct cs_packed_group {
     void *compliance; /* (count, m): diagonal of Sigma, factorized only; or NULL */
     int sets, coupled_set[CS_MAX_ROWS];
     /* factorized: G_k and where the partners' velocities are (the spare ones where immovable) */
-    void *scaled;      /* (count, m d_0 + m d_1) */
-    int64_t *velocity; /* (count, 2) */
-    int64_t *sum;      /* (count, 2): where the part sums what it changes there; or NULL */
+    cs_form form;       /* CS_GENERAL but for groups in batches */
+    int hand;           /* of compressed frames: 1 where the last axis is n x t, else -1 */
+    void *scaled;       /* (count, m d_0 + m d_1), or the numbers of a compressed contact */
+    int64_t *velocity;  /* (count, 2) */
+    int32_t *place;     /* the same in batches: (slots / lanes, 2, lanes) */
+    void *contribution; /* (slots, 2, stride of d): G^T lambda of each side, in batches whose visits
+                         * share bodies; or NULL */
+    int64_t *sum;       /* (count, 2): where the part sums what it changes there; or NULL */
     /* rows of blocks, of A or of T */
     int64_t *start;       /* (count + 1) into column */
     int64_t *first;       /* (count + 1) into value */
@@ -105,6 +130,9 @@ typedef struct cs_packed {
     double averaging; /* omega */
     double damping;   /* nu, for blocks whose own problem is solved */
     int backwards;    /* this sweep goes through stages, ranges and visits from the end */
+    int general;      /* nothing is to be compressed */
+    int instructions; /* asked for: cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
+    const struct cs_wide_kernels *wide; /* that visit groups in batches; NULL where none are */
     cs_packed_group group[CS_MAX_GROUPS];
     int64_t matrix_blocks;
     int64_t products;              /* of blocks with impulses, in the sweeps of this solve */
@@ -113,9 +141,15 @@ typedef struct cs_packed {
      * whether what it does not is kept */
     int64_t piece_blocks[CS_PIECES];
     int computes_before, computes_after, products_kept;
-    void *lambda;   /* (rows), then (rows) as before the stage, for those who may not see others */
+    int64_t impulses; /* in lambda, lanes to spare included */
+    /* (impulses), then as many as before the stage, for those who may not see others */
+    void *lambda;
     void *velocity; /* u = G^T lambda, then spare ones for immovable bodies, one for each part of
                      * a stage, then the parts' own copies of what they touch */
+    int64_t first_velocity[CS_MAX_GROUPS]; /* where those of each body group begin */
+    int64_t first_spare;                   /* and the spare ones */
+    int64_t velocities;                    /* length of all */
+    void *inertia; /* (velocities): roots of M^-1 beside the velocities, for CS_SOLIDS; or NULL */
     struct cs_local_velocity *local; /* these copies */
     int64_t *local_start;            /* (parts + 1) into local; NULL without concurrent stages */
     int64_t *gather_start;           /* (bodies + 1) */
@@ -126,11 +160,21 @@ typedef struct cs_packed {
     int64_t phases;
 } cs_packed;
 
+/* How the blocks of a group are updated. */
+typedef enum cs_local {
+    CS_PROJECTED, /* a projected step with the factors r */
+    CS_EXACT,     /* one with a full R_k */
+    CS_BLOCK,     /* the block's own problem is solved */
+} cs_local;
+
 typedef struct cs_scheme {
     const char *name, *summary;
     int needs_jacobian;
     int needs_steps;     /* R is part of what it holds: blocks cannot be solved without one */
     int needs_symmetric; /* for methods alone that sweep forwards and backwards in turn */
+    /* Chooses which groups are visited in batches; NULL for none. */
+    cs_status (*lay_out)(cs_packed *packed, const cs_local *local, cs_arena *arena,
+                         cs_error *error);
     /* Adds what this scheme reads to the groups. */
     cs_status (*pack)(cs_packed *packed, cs_arena *arena, const cs_control *control,
                       cs_error *error);
@@ -159,6 +203,15 @@ const cs_scheme *cs_scheme_find(const char *name);
 cs_status cs_scheme_choose(const cs_problem *problem, int simultaneous, cs_dtype dtype,
                            const cs_scheme **scheme, cs_error *error);
 
+/* Where number i of `width` of a visit is in an array of its group. */
+static inline int64_t cs_packed_place(const cs_packed_group *group, int64_t visit, int64_t width,
+                                      int64_t i)
+{
+    if (group->lanes == 1) return visit * width + i;
+    int64_t lane = group->slot[visit] % group->lanes;
+    return (group->slot[visit] - lane) * width + i * group->lanes + lane;
+}
+
 /* Bytes of one `real`. */
 static inline size_t cs_real_size(cs_dtype dtype)
 {
@@ -168,16 +221,19 @@ static inline size_t cs_real_size(cs_dtype dtype)
 /* to[at + i] = from[i], into the precision of the solve. */
 void cs_convert(cs_dtype dtype, void *to, int64_t at, const double *from, int64_t count);
 
-/* How the blocks of a group are updated. */
-typedef enum cs_local {
-    CS_PROJECTED, /* a projected step with the factors r */
-    CS_EXACT,     /* one with a full R_k */
-    CS_BLOCK,     /* the block's own problem is solved */
-} cs_local;
+/* The first row of a visited block in the user's order. */
+int64_t cs_visited_row(const cs_packed *packed, int group, int64_t visit);
 
 /* Prepares what every scheme reads. `weighted`: each block has its own omega. */
-cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted, cs_arena *arena,
-                         cs_error *error);
+cs_status cs_pack_common(cs_packed *packed, const cs_scheme *scheme, const cs_local *local,
+                         int weighted, cs_arena *arena, cs_error *error);
+
+/* Writes the `width` numbers of a visit to an array of its group. */
+void cs_put_visit(const cs_packed *packed, const cs_packed_group *group, void *array, int64_t visit,
+                  const double *from, int64_t width);
+
+/* How contacts are visited: "scalar", "wide, avx2, 4 lanes". */
+void cs_packed_kernel(const cs_packed *packed, char *text, size_t size);
 
 /* Lists what a sweep of this scheme does; after the scheme's own packing. */
 cs_status cs_pack_phases(cs_packed *packed, const cs_scheme *scheme, cs_arena *arena,

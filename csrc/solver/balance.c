@@ -97,7 +97,7 @@ static void balance_group(cs_solver *solver, int g)
     const cs_packed_group *group = &solver->packed.group[g];
     if (group->step || group->diagonal) return; /* has no factors */
     for (int64_t visit = 0; visit < group->count; visit++) {
-        int64_t row = group->row[visit];
+        int64_t row = cs_visited_row(&solver->packed, g, visit);
         double *before = balance->before + row, *factor = balance->factor + row;
         double *change = balance->change + row;
         double latest[CS_MAX_ROWS], r[CS_MAX_ROWS];

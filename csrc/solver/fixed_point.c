@@ -42,7 +42,7 @@ typedef struct iteration {
 
 static size_t impulse_bytes(const cs_solver *solver)
 {
-    return (size_t)solver->problem->rows * cs_real_size(solver->packed.dtype);
+    return (size_t)solver->packed.impulses * cs_real_size(solver->packed.dtype);
 }
 
 static double rounding_unit(const cs_solver *solver)

@@ -41,6 +41,7 @@ struct cs_solver {
     const cs_method *method;
     const cs_scheme *scheme;
     cs_options options;
+    int instructions; /* asked for, see cs_packed */
     const cs_order *order;
     const cs_measure *stop;
     int fixed_iterations; /* no tolerance: exactly max_iterations sweeps */
@@ -55,7 +56,7 @@ struct cs_solver {
     double *b, *parameters; /* in force for this solve */
     double *lambda, *xi;    /* (rows), double precision, for the measures */
     double *velocity;       /* (velocities), scratch */
-    void *best;             /* (rows), precision of the solve */
+    void *best;             /* (impulses), as packed */
     double *previous;       /* (rows): lambda before the last sweep; NULL unless a measure asks */
     cs_spectrum spectrum;   /* of A, for the global factor */
     cs_balance balance;

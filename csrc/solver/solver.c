@@ -1,6 +1,7 @@
 /* Making a solver from options, running it, describing it. */
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/instructions.h"
 #include "core/parallel.h"
 #include "solver/method.h"
 
@@ -60,6 +61,7 @@ cs_options cs_options_default(void)
         .rollback = 5,
         .rollback_growth = 3,
         .dtype = "float64",
+        .instructions = "auto",
         .stop = "natural_map",
         .rtol = 1e-6,
         .check_every = 10,
@@ -341,12 +343,10 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
-    solver->best = cs_arena_take(arena, problem->rows, cs_real_size(solver->packed.dtype));
     int keeps = needs_previous(solver);
     if (keeps) solver->previous = cs_arena_take(arena, problem->rows, sizeof(double));
     int complete = (solver->previous || !keeps) && solver->r && solver->rho && solver->b &&
-                   solver->parameters && solver->lambda && solver->xi && solver->velocity &&
-                   solver->best;
+                   solver->parameters && solver->lambda && solver->xi && solver->velocity;
     return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
 }
 
@@ -381,6 +381,14 @@ static cs_status pack_weights(cs_solver *solver, cs_error *error)
     return status;
 }
 
+/* Room for the best iterate, in the layout of the packed one. */
+static cs_status take_best(cs_solver *solver, cs_error *error)
+{
+    const cs_packed *packed = &solver->packed;
+    solver->best = cs_arena_take(&solver->arena, packed->impulses, cs_real_size(packed->dtype));
+    return solver->best ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
+}
+
 static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *error)
 {
     const cs_options *options = &solver->options;
@@ -394,13 +402,16 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
         .bound_previous = strcmp(options->bound, "previous") == 0,
         .velocities = velocities_of(options),
         .averaging = options->averaging,
+        .instructions = solver->instructions,
+        .general = options->general,
     };
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_balance_take(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status)
-        status = cs_pack_common(&solver->packed, local, options->averaging_adjacent, &solver->arena,
-                                error);
+        status = cs_pack_common(&solver->packed, solver->scheme, local, options->averaging_adjacent,
+                                &solver->arena, error);
+    if (!status) status = take_best(solver, error);
     if (!status && options->averaging_adjacent) status = pack_weights(solver, error);
     if (!status) status = solver->scheme->pack(&solver->packed, &solver->arena, control, error);
     if (!status) status = cs_pack_phases(&solver->packed, solver->scheme, &solver->arena, error);
@@ -458,6 +469,8 @@ cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const 
     if (!status) status = check_words(&solver->options, problem, error);
     if (!status) status = check_tolerances(solver, error);
     if (!status) status = find_names(solver, error);
+    if (!status)
+        status = cs_instructions_find(solver->options.instructions, &solver->instructions, error);
     if (!status) status = keep_lists(solver, error);
     if (!status) status = prepare(solver, control, error);
     if (status) {
@@ -572,6 +585,7 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         info->eigenvalues[0] = solver->spectrum.smallest;
         info->eigenvalues[1] = solver->spectrum.largest;
     }
+    cs_packed_kernel(&solver->packed, info->kernel, sizeof info->kernel);
     for (int c = 2; c < info->columns; c++) info->column[c] = solver->history.measure[c - 2]->name;
 }
 

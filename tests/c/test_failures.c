@@ -59,6 +59,39 @@ static cs_status order_star(const cs_options *options, cs_error *error)
     return status;
 }
 
+/* Spatial contacts with friction between neighbours in a row of bodies. */
+static cs_status solve_contacts(const cs_options *options, cs_error *error)
+{
+    enum { CONTACTS = 200 };
+    static double inverse_mass[6 * (CONTACTS + 1)], jacobian[36 * CONTACTS];
+    static double b[3 * CONTACTS], mu[CONTACTS];
+    static int64_t pair[2 * CONTACTS];
+    for (int i = 0; i < 6 * (CONTACTS + 1); i++) inverse_mass[i] = 1 + i % 3;
+    for (int i = 0; i < 36 * CONTACTS; i++) jacobian[i] = (i * 7 % 11 - 5) / 5.0;
+    for (int i = 0; i < CONTACTS; i++) {
+        pair[2 * i] = i;
+        pair[2 * i + 1] = i + 1;
+        b[3 * i] = -1;
+        mu[i] = 0.5;
+    }
+    cs_bodies bodies = {CONTACTS + 1, 6, 1, inverse_mass};
+    cs_blocks blocks = {.count = CONTACTS,
+                        .rows = 3,
+                        .dof = {6, 6},
+                        .jacobian = jacobian,
+                        .bodies = pair,
+                        .b = b,
+                        .set = "disc",
+                        .parameters = mu};
+    cs_problem *problem = NULL;
+    cs_status status = cs_problem_create(&problem, error);
+    if (!status) status = cs_problem_add_bodies(problem, &bodies, error);
+    if (!status) status = cs_problem_add_blocks(problem, &blocks, error);
+    if (!status) status = solve(problem, options, error);
+    cs_problem_destroy(problem);
+    return status;
+}
+
 /* A given tridiagonal matrix. */
 static cs_status solve_given(const cs_options *options, cs_error *error)
 {
@@ -195,6 +228,22 @@ static void fail_for_each_cut(action act)
     }
 }
 
+/* Contacts in batches: of each kernel that this machine runs. */
+static void fail_in_batches(void)
+{
+    const char *name;
+    for (int i = 0; (name = cs_instructions_name(i, NULL)); i++)
+        for (int narrow = 0; narrow < 2 && cs_instructions_run(i); narrow++) {
+            cs_options options = cs_options_default();
+            options.max_iterations = 3;
+            options.scheme = "factorized";
+            options.instructions = name;
+            options.method = narrow ? "jacobi" : "gauss_seidel";
+            options.dtype = narrow ? "float32" : "float64";
+            fail_everywhere(solve_contacts, &options);
+        }
+}
+
 /* A solver whose history could not grow works in its next solve. */
 static void a_solver_survives_a_failed_solve(void)
 {
@@ -257,6 +306,7 @@ int main(void)
     fail_for_each_cut(order_star);
     fail_for_each_cut(solve_given);
     fail_with_options();
+    fail_in_batches();
     a_solver_survives_a_failed_solve();
     a_long_history_may_fail_to_grow();
     return test_result();

@@ -6,6 +6,7 @@ of ``setup.py`` hold (``CONTACTSOLVE_OPENMP=0``, ``CONTACTSOLVE_STRICT=1``).  Th
 library of its own, with POSIX threads: it does not understand how OpenMP's threads wait.
 """
 
+import importlib.util
 import os
 import re
 import shlex
@@ -24,7 +25,7 @@ COMMON = [
     "-std=c17",
     "-D_POSIX_C_SOURCE=200809L",
     "-O1",
-    "-g",
+    "-g1",  # lines for reports; more takes the compiler minutes over unrolled kernels
     "-fno-omit-frame-pointer",
     "-ffp-contract=off",
     "-fno-math-errno",
@@ -66,18 +67,27 @@ def flags(tmp_path_factory):
     return [*COMPILE, *strict, *openmp_flags(tmp_path_factory.mktemp("probe"))]
 
 
+def builds_of(source):
+    """Each build of a source file and its flags, as ``setup.py`` has them."""
+    specification = importlib.util.spec_from_file_location("setup_of_library", ROOT / "setup.py")
+    setup = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(setup)
+    return setup.builds_of(str(source)).items()
+
+
 def static_library(flags, folder):
     """All of the library but the Python module, compiled into a folder."""
 
-    def compiled(source):
-        name = "_".join(source.relative_to(CSRC).with_suffix(".o").parts)
-        kernel = ["-DCS_KERNEL_BUILD=baseline"] if source.name.endswith(".kernel.c") else []
-        run([*COMPILER, *flags, *kernel, "-c", source, "-o", folder / name])
-        return folder / name
+    def compiled(source, build, extra):
+        name = "_".join(source.relative_to(CSRC).with_suffix("").parts)
+        target = folder / f"{name}.{build}.o"
+        run([*COMPILER, *flags, *extra, "-c", source, "-o", target])
+        return target
 
     sources = [path for path in sorted(CSRC.rglob("*.c")) if CSRC / "python" not in path.parents]
+    units = [(source, *build) for source in sources for build in builds_of(source)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compiled, sources))
+        objects = list(pool.map(lambda unit: compiled(*unit), units))
     archive = folder / "libcontactsolve.a"
     run(["ar", "rcs", archive, *objects])
     return archive

@@ -1,0 +1,73 @@
+#include "core/instructions.h"
+
+#include "core/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {
+#define CS_INSTRUCTIONS(name, summary) #name,
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+};
+
+static const char *const summaries[] = {
+#define CS_INSTRUCTIONS(name, summary) summary,
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+};
+
+const char *cs_instructions_name(int i, const char **summary)
+{
+    if (i < 0 || i >= CS_INSTRUCTION_SETS) return NULL;
+    if (summary) *summary = summaries[i];
+    return names[i];
+}
+
+int cs_instructions_run(int i)
+{
+    if (i < 0 || i >= CS_INSTRUCTION_SETS) return 0;
+#if defined(__x86_64__)
+    if (i == CS_INSTRUCTIONS_avx2)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (i == CS_INSTRUCTIONS_avx512)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+#endif
+    return 1;
+}
+
+/* "scalar, baseline, ...": all names, or those that this machine runs. */
+static void list_names(int runs, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "scalar");
+    for (int i = 0; i < CS_INSTRUCTION_SETS && used < size; i++)
+        if (!runs || cs_instructions_run(i))
+            used += (size_t)snprintf(text + used, size - used, ", %s", names[i]);
+}
+
+cs_status cs_instructions_find(const char *name, int *instructions, cs_error *error)
+{
+    const char *source = "instructions", *given = getenv("CONTACTSOLVE_INSTRUCTIONS");
+    char known[120];
+    *instructions = CS_INSTRUCTIONS_AUTO;
+    if (strcmp(name, "auto") == 0 && given && *given) {
+        source = "CONTACTSOLVE_INSTRUCTIONS";
+        name = given;
+    }
+    if (strcmp(name, "auto") == 0) return CS_OK;
+    *instructions = CS_INSTRUCTIONS_SCALAR;
+    if (strcmp(name, "scalar") == 0) return CS_OK;
+    for (int i = 0; i < CS_INSTRUCTION_SETS; i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        *instructions = i;
+        if (cs_instructions_run(i)) return CS_OK;
+        list_names(1, known, sizeof known);
+        return cs_fail(error, CS_UNSUPPORTED, "%s: this machine does not run '%s', only %s", source,
+                       name, known);
+    }
+    list_names(0, known, sizeof known);
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: auto, %s", source,
+                   cs_word(name).text, known);
+}

@@ -1,0 +1,22 @@
+/* Which instruction sets there are kernels for, and which of them this machine runs. */
+#ifndef CS_INSTRUCTIONS_H
+#define CS_INSTRUCTIONS_H
+
+#include "contactsolve.h"
+
+typedef enum cs_instructions {
+#define CS_INSTRUCTIONS(name, summary) CS_INSTRUCTIONS_##name,
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+    CS_INSTRUCTION_SETS
+} cs_instructions;
+
+/* What a caller may ask for instead of one of them. */
+enum { CS_INSTRUCTIONS_SCALAR = -1, CS_INSTRUCTIONS_AUTO = -2 };
+
+/* Reads a name: an instruction set, "scalar", or "auto", which is what the environment variable
+ * CONTACTSOLVE_INSTRUCTIONS names if it is set. Fails on other names and on what this machine cannot
+ * run. */
+cs_status cs_instructions_find(const char *name, int *instructions, cs_error *error);
+
+#endif

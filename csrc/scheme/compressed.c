@@ -1,0 +1,243 @@
+#include "scheme/compressed.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Rounding units by which J may differ from what its frame and arms say. */
+enum { UNITS = 16 };
+
+static double tolerance_of(const cs_packed *packed)
+{
+    return UNITS * (packed->dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+/* Entry (i, j) of L of body number `k` of its group. */
+static double root_entry(const cs_body_group *owner, int64_t k, int i, int j)
+{
+    if (owner->diagonal) return i == j ? owner->root[k * owner->dof + i] : 0;
+    return owner->root[(k * owner->dof + i) * owner->dof + j];
+}
+
+/* Whether L is a multiple of the identity in rows first .. end - 1. */
+static int is_multiple(const cs_body_group *owner, int64_t k, int first, int end, double tolerance)
+{
+    double value = root_entry(owner, k, first, first);
+    for (int i = first; i < end; i++)
+        for (int j = first; j <= i; j++)
+            if (fabs(root_entry(owner, k, i, j) - (i == j ? value : 0)) > tolerance * value)
+                return 0;
+    return 1;
+}
+
+static int is_uncoupled(const cs_body_group *owner, int64_t k, int linear)
+{
+    for (int i = linear; i < owner->dof; i++)
+        for (int j = 0; j < linear; j++)
+            if (root_entry(owner, k, i, j) != 0) return 0;
+    return 1;
+}
+
+static cs_form form_of_body(const cs_body_group *owner, int64_t k, double tolerance)
+{
+    int linear = owner->dof == 3 ? 2 : 3;
+    if (!is_multiple(owner, k, 0, linear, tolerance) || !is_uncoupled(owner, k, linear))
+        return CS_GENERAL;
+    if (owner->dof == 3) return CS_PLANAR;
+    return is_multiple(owner, k, 3, 6, tolerance) ? CS_SPHERES : CS_SOLIDS;
+}
+
+/* What holds for all bodies of a group that can move. */
+static cs_form form_of_bodies(const cs_body_group *owner, double tolerance)
+{
+    cs_form form = owner->dof == 3 ? CS_PLANAR : CS_SPHERES;
+    for (int64_t k = 0; k < owner->count; k++) {
+        if (owner->immovable[k]) continue;
+        cs_form own = form_of_body(owner, k, tolerance);
+        if (own == CS_GENERAL) return CS_GENERAL;
+        if (own == CS_SOLIDS) form = CS_SOLIDS;
+    }
+    return form;
+}
+
+void cs_body_root(const cs_body_group *owner, int64_t body, cs_form form, double *numbers)
+{
+    int64_t k = body - owner->first_body;
+    *numbers++ = root_entry(owner, k, 0, 0);
+    int first = form == CS_PLANAR ? 2 : 3, columns = form == CS_SOLIDS ? 3 : 1;
+    for (int j = 0; j < columns; j++)
+        for (int i = j; i < columns; i++) *numbers++ = root_entry(owner, k, first + i, first + j);
+}
+
+/* ---- contacts -------------------------------------------------------------------------------- */
+
+static void cross(const double *a, const double *b, double *product)
+{
+    product[0] = a[1] * b[2] - a[2] * b[1];
+    product[1] = a[2] * b[0] - a[0] * b[2];
+    product[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static double dot(int count, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* One block of a group: J of each side times the sign that it has in the contact velocity, or NULL
+ * where the body cannot move. */
+typedef struct contact {
+    int rows, dof;
+    const double *side[2];
+    double sign[2];
+} contact;
+
+static contact contact_of(const cs_block_group *blocks, int64_t index)
+{
+    contact c = {.rows = blocks->rows, .dof = blocks->dof[0], .sign = {-1, 1}};
+    const double *jacobian = blocks->jacobian + index * cs_jacobian_size(blocks);
+    for (int side = 0; side < 2; side++)
+        if (blocks->velocity[2 * index + side] >= 0)
+            c.side[side] = jacobian + side * c.rows * c.dof;
+    return c;
+}
+
+/* Direction i of the frame, as side `side` has it. */
+static void direction(const contact *c, int side, int i, int count, double *d)
+{
+    for (int k = 0; k < count; k++) d[k] = c->sign[side] * c->side[side][i * c->dof + k];
+}
+
+static int near(int count, const double *a, const double *b, double bound)
+{
+    for (int i = 0; i < count; i++)
+        if (!(fabs(a[i] - b[i]) <= bound)) return 0;
+    return 1;
+}
+
+/* The lever arm: 2 r = sum over d of d x (r x d). Zero where the body cannot move. */
+static void arm_of(const contact *c, int side, double *arm)
+{
+    memset(arm, 0, 3 * sizeof *arm);
+    for (int i = 0; i < 3 && c->side[side]; i++) {
+        double d[3], part[3], angular[3];
+        direction(c, side, i, 3, d);
+        for (int k = 0; k < 3; k++) angular[k] = c->sign[side] * c->side[side][i * 6 + 3 + k];
+        cross(d, angular, part);
+        for (int k = 0; k < 3; k++) arm[k] += part[k] / 2;
+    }
+}
+
+/* Whether a side of a spatial contact is what frame (3, 3) and arm say. */
+static int side_fits(const contact *c, int side, const double *frame, const double *arm,
+                     double tolerance)
+{
+    double lever = fabs(arm[0]) + fabs(arm[1]) + fabs(arm[2]), zero[3] = {0};
+    for (int i = 0; i < c->rows; i++) {
+        double d[3], angular[3], wanted[3];
+        const double *linear = i < 3 ? frame + 3 * i : zero;
+        direction(c, side, i, 3, d);
+        for (int k = 0; k < 3; k++) angular[k] = c->sign[side] * c->side[side][i * 6 + 3 + k];
+        if (i < 3) cross(arm, linear, wanted);
+        else memcpy(wanted, frame, sizeof wanted);
+        if (!near(3, d, linear, tolerance)) return 0;
+        if (!near(3, angular, wanted, tolerance * (i < 3 ? lever : 1))) return 0;
+    }
+    return 1;
+}
+
+/* Whether a spatial contact fits; its handedness goes to `hand`, 0 where nothing can move. */
+static int spatial_fits(const contact *c, double tolerance, int *hand)
+{
+    double frame[9], third[3], arm[3];
+    int side = c->side[1] ? 1 : 0;
+    *hand = 0;
+    if (!c->side[side]) return 1;
+    for (int i = 0; i < 3; i++) direction(c, side, i, 3, frame + 3 * i);
+    cross(frame, frame + 3, third);
+    *hand = dot(3, third, frame + 6) > 0 ? 1 : -1;
+    for (int k = 0; k < 3; k++) frame[6 + k] = *hand * third[k];
+    if (!(fabs(dot(3, frame, frame) - 1) <= tolerance) ||
+        !(fabs(dot(3, frame + 3, frame + 3) - 1) <= tolerance) ||
+        !(fabs(dot(3, frame, frame + 3)) <= tolerance))
+        return 0;
+    for (side = 0; side < 2; side++) {
+        if (!c->side[side]) continue;
+        arm_of(c, side, arm);
+        if (!side_fits(c, side, frame, arm, tolerance)) return 0;
+    }
+    return 1;
+}
+
+/* In the plane any angular entries fit. */
+static int planar_fits(const contact *c, double tolerance, int *hand)
+{
+    double n[2], t[2];
+    int side = c->side[1] ? 1 : 0;
+    *hand = 0;
+    if (!c->side[side]) return 1;
+    direction(c, side, 0, 2, n);
+    direction(c, side, 1, 2, t);
+    *hand = n[0] * t[1] - n[1] * t[0] > 0 ? 1 : -1;
+    double wanted[2] = {-*hand * n[1], *hand * n[0]};
+    for (side = 0; side < 2; side++) {
+        double normal[2], tangent[2];
+        if (!c->side[side]) continue;
+        direction(c, side, 0, 2, normal);
+        direction(c, side, 1, 2, tangent);
+        if (!near(2, normal, n, tolerance) || !near(2, tangent, wanted, tolerance)) return 0;
+    }
+    return 1;
+}
+
+void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *hand)
+{
+    const cs_problem *problem = packed->problem;
+    const cs_block_group *blocks = &problem->block_group[g];
+    double tolerance = tolerance_of(packed);
+    *form = blocks->dof[0] == 3 ? CS_PLANAR : CS_SPHERES;
+    *hand = 0;
+    for (int b = 0; b < problem->body_groups; b++) {
+        if (problem->body_group[b].dof != blocks->dof[0]) continue;
+        cs_form bodies = form_of_bodies(&problem->body_group[b], tolerance);
+        if (bodies == CS_GENERAL || *form == CS_GENERAL) *form = CS_GENERAL;
+        else if (bodies == CS_SOLIDS) *form = CS_SOLIDS;
+    }
+    for (int64_t k = 0; k < blocks->count && *form != CS_GENERAL; k++) {
+        contact c = contact_of(blocks, k);
+        int own, fits = c.dof == 3 ? planar_fits(&c, tolerance, &own)
+                                   : spatial_fits(&c, tolerance, &own);
+        if (!fits || (own && *hand && own != *hand)) *form = CS_GENERAL;
+        if (own) *hand = own;
+    }
+    if (!*hand) *hand = 1;
+}
+
+static void compress_planar(const cs_packed *packed, const cs_block_group *blocks, int64_t index,
+                            const contact *c, double *numbers)
+{
+    double scaled[2 * 2 * 3];
+    int side = c->side[1] ? 1 : 0;
+    memset(numbers, 0, 6 * sizeof *numbers);
+    if (c->side[side]) direction(c, side, 0, 2, numbers);
+    cs_scaled_jacobian(packed->problem, blocks, index, scaled);
+    for (int i = 0; i < 4; i++) numbers[2 + i] = scaled[3 * i + 2];
+}
+
+void cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
+{
+    const cs_block_group *blocks = &packed->problem->block_group[g];
+    contact c = contact_of(blocks, index);
+    int side = c.side[1] ? 1 : 0;
+    if (c.dof == 3) {
+        compress_planar(packed, blocks, index, &c, numbers);
+        return;
+    }
+    memset(numbers, 0, 12 * sizeof *numbers);
+    for (int i = 0; i < 2 && c.side[side]; i++) direction(&c, side, i, 3, numbers + 3 * i);
+    arm_of(&c, 0, numbers + 6);
+    arm_of(&c, 1, numbers + 9);
+}

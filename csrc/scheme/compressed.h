@@ -1,0 +1,31 @@
+/* Compressed contacts: what is left of G = J L when J is that of rigid bodies.
+ *
+ *     rows of J:  [-d, -(r_0 x d)]  [d, r_1 x d]   for d = n, t, s     and [0, -n] [0, n] (spin)
+ *     kept:       n, t; s = +-(n x t); the lever arms r_0, r_1: 12 numbers in place of 36 or 48
+ *
+ * and of the bodies their part of L, M^-1 being a multiple of the identity for the linear velocities
+ * and I^-1, any or again a multiple, for the angular ones. In the plane the frame and the four
+ * angular entries of G are kept: 6 numbers in place of 12. Half the bytes a visit are half the time
+ * once they come from memory. A group is compressed if J says so to rounding for each contact. */
+#ifndef CS_COMPRESSED_H
+#define CS_COMPRESSED_H
+
+#include "scheme/scheme.h"
+
+/* Numbers of a visit in cs_packed_group.scaled. */
+static inline int cs_form_width(cs_form form, int rows, int dof_sum)
+{
+    return form == CS_GENERAL ? rows * dof_sum : form == CS_PLANAR ? 6 : 12;
+}
+
+/* Finds the form of a group, and the handedness of its frames: 1 where s = n x t, else -1. */
+void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *hand);
+
+/* Writes the numbers of block `index`: cs_form_width of them. */
+void cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers);
+
+/* Writes a body's part of L: sqrt(m^-1), then, of the root of I^-1, one number (CS_SPHERES,
+ * CS_PLANAR) or L_00 L_10 L_20 L_11 L_21 L_22 (CS_SOLIDS). */
+void cs_body_root(const cs_body_group *owner, int64_t body, cs_form form, double *numbers);
+
+#endif

@@ -1,0 +1,48 @@
+/* Visits to several contacts at once, one in each lane of a vector.
+ *
+ *     a stage's contacts   c0 c1 c2 c3 | c4 c5 c6 c7 | c8 c9 -  -        batches of 4 lanes
+ *
+ * The contacts of a batch share no moving body, so that visiting them at once is the same as one
+ * after another: in an independent stage all of them, in others as many consecutive ones as there
+ * are. Which they are is found here, from the bodies; a schedule need not say it. All contacts of a
+ * simultaneous stage may be visited at once; what they give to u is then added up body by body.
+ *
+ * What does not fit (shapes without a kernel, blocks solved outright, orders with too few
+ * independent neighbours) is visited one after another by the scheme itself. */
+#ifndef CS_WIDE_H
+#define CS_WIDE_H
+
+#include "scheme/scheme.h"
+
+/* Numbers from one body's velocities to the next: whole pieces of 16 bytes in either precision. */
+static inline int cs_velocity_stride(int dof) { return (dof + 3) / 4 * 4; }
+
+/* One build of the kernels. */
+typedef struct cs_wide_kernels {
+    const char *name;
+    int lanes[CS_DTYPES];
+    /* Visits batches first .. end - 1 of a group and adds to `stats`; NULL: lambda stays as it is,
+     * and u += G^T lambda. Where the group has contributions they are renewed in place of u. */
+    void (*visit[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group, int64_t first,
+                             int64_t end, cs_sweep_stats *stats);
+} cs_wide_kernels;
+
+/* Chooses the kernels and lays out the groups that they visit. */
+cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
+                          cs_error *error);
+
+/* Puts what compressed contacts need of the bodies beside their velocities. */
+cs_status cs_wide_pack_roots(cs_packed *packed, cs_arena *arena, cs_error *error);
+
+/* The batches of a range. */
+static inline int64_t cs_first_batch(const cs_packed_group *group, const cs_range *range)
+{
+    return group->slot[range->first] / group->lanes;
+}
+
+static inline int64_t cs_end_batch(const cs_packed_group *group, const cs_range *range)
+{
+    return group->slot[range->first + range->count - 1] / group->lanes + 1;
+}
+
+#endif
