@@ -145,7 +145,14 @@ CS_INLINE T(vec) T(smaller)(T(vec) a, T(vec) b) { return T(choose)(T(less)(a, b)
 
 #endif
 
-CS_INLINE T(vec) T(size)(T(vec) a) { return T(larger)(-a, a); }
+CS_INLINE T(vec) T(size)(T(vec) a)
+{
+#ifdef CS_OP
+    return CS_OP(andnot)(T(all)((real)-0.0), a);
+#else
+    return T(larger)(-a, a);
+#endif
+}
 
 /* ---- across lanes ---------------------------------------------------------------------------- */
 
@@ -165,8 +172,12 @@ typedef double T(sums) __attribute__((vector_size(8 * CS_LANES)));
 /* sums += a^2 */
 CS_INLINE void T(add_squares)(T(sums) * sums, T(vec) a)
 {
+#if CS_REAL_IS_DOUBLE
+    *sums = (T(sums))T(fma)(a, a, (T(vec)) * sums);
+#else
     T(sums) wide = __builtin_convertvector(a, T(sums));
     *sums += wide * wide;
+#endif
 }
 
 CS_INLINE double T(total)(const T(sums) * sums)
