@@ -21,7 +21,7 @@ enum {
  * those of the stage. */
 static cs_velocities way_of(const cs_packed *packed, const cs_stage *stage)
 {
-    if (packed->velocities != CS_AS_FITS) return packed->velocities;
+    if (packed->way != CS_AS_FITS) return packed->way;
     return 4 * stage->blocks > packed->problem->blocks ? CS_RECOMPUTE : CS_ADD;
 }
 
@@ -71,7 +71,7 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     if (group->lanes > 1) group->place = cs_arena_take(arena, 2 * group->slots, sizeof(int32_t));
     else group->velocity = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
     if (!group->scaled || (!group->place && !group->velocity)) return no_memory(error);
-    if (packed->velocities == CS_ACCUMULATE) {
+    if (packed->way == CS_ACCUMULATE) {
         group->sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
         if (!group->sum) return no_memory(error);
     }
@@ -175,7 +175,7 @@ static void place_visit(void *context, int g, int64_t visit, int64_t part)
     }
     cs_packed_group *group = &p->packed->group[g];
     int concurrent = p->stage->kind == CS_CONCURRENT;
-    int sums = p->stage->kind == CS_SIMULTANEOUS && p->packed->velocities == CS_ACCUMULATE;
+    int sums = p->stage->kind == CS_SIMULTANEOUS && p->packed->way == CS_ACCUMULATE;
     for (int side = 0; side < 2; side++) {
         int64_t spare = p->packed->first_spare + part * CS_MAX_DOF, at = spare;
         int64_t body = blocks->bodies[2 * index + side];

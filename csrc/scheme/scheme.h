@@ -126,12 +126,12 @@ typedef struct cs_packed {
     cs_dtype dtype;
     int threads;
     int bound_previous; /* friction bound from the impulse before the update */
-    cs_velocities velocities;
-    double averaging; /* omega */
-    double damping;   /* nu, for blocks whose own problem is solved */
-    int backwards;    /* this sweep goes through stages, ranges and visits from the end */
-    int general;      /* nothing is to be compressed */
-    int instructions; /* asked for: cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
+    cs_velocities way;  /* how velocities follow stages whose contacts do not see each other */
+    double averaging;   /* omega */
+    double damping;     /* nu, for blocks whose own problem is solved */
+    int backwards;      /* this sweep goes through stages, ranges and visits from the end */
+    int general;        /* nothing is to be compressed */
+    int instructions;   /* asked for: cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
     const struct cs_wide_kernels *wide; /* that visit groups in batches; NULL where none are */
     cs_packed_group group[CS_MAX_GROUPS];
     int64_t matrix_blocks;

@@ -400,7 +400,7 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
         .dtype = dtype_of(options),
         .threads = choose_threads(solver),
         .bound_previous = strcmp(options->bound, "previous") == 0,
-        .velocities = velocities_of(options),
+        .way = velocities_of(options),
         .averaging = options->averaging,
         .instructions = solver->instructions,
         .general = options->general,
