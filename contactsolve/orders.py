@@ -152,8 +152,9 @@ def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True)
 
     Threads take tasks as they come. Simultaneous and independent stages, Jacobi's above all, are
     cut into tasks of 512 contacts by default; here into `parts` × `count` tasks, fewer where a
-    stage has fewer contacts. Impulses are the same, bit for bit; ``merit``, a sum over tasks, may
-    differ in its last digits.
+    stage has fewer contacts. Impulses are the same, but for rounding where finer tasks leave the
+    lanes of a vector empty and other kernels visit them (``info["kernel"]``); ``merit``, a sum over
+    tasks, may differ in its last digits.
 
     Parameters
     ----------
