@@ -66,9 +66,10 @@ static cs_status plan_chunks(const cs_graph *graph, const int64_t *sequence, int
     for (int64_t at = 0; at < blocks; at += chunk) {
         int64_t count = blocks - at < chunk ? blocks - at : chunk;
         int64_t colors = cs_palette_sort(&palette, plan->block + at, count);
-        for (int64_t c = 0; c < colors; c++)
+        for (int64_t c = 0; c < colors; c++) {
+            cs_plan_add_to_color(plan, c, cs_palette_size(&palette, c));
             cs_plan_close(plan, CS_INDEPENDENT, at + palette.end[c]);
-        if (colors > plan->colors) plan->colors = (int)colors;
+        }
     }
     return CS_OK;
 }
