@@ -392,6 +392,10 @@ def chosen(order: Any) -> Order:
     """Return the order that a solver's option stands for: a name, an object or a permutation."""
     if isinstance(order, Order):
         return order
+    if callable(order):
+        name = getattr(order, "__name__", "")
+        advice = f"call it, orders.{name}(...)" if name in __all__ else "a name is needed"
+        raise TypeError(f"order is {order!r}: {advice}")
     return Order(order) if isinstance(order, str) else given(order)
 
 

@@ -229,3 +229,8 @@ def test_wrong_options(chain, options, error, message):
 def test_a_problem_is_needed():
     with pytest.raises(TypeError, match="problem is str: a Problem is needed"):
         orders.describe("ball_grid")
+
+
+def test_blocks_are_those_of_a_problem():
+    with pytest.raises(TypeError, match="problem is ndarray: a Problem is needed"):
+        cs.block_count(np.eye(3))
