@@ -12,14 +12,13 @@ True
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, fields, replace
 from typing import Any, overload
 
 import numpy as np
 
 from . import _core
-from ._arrays import index_array
+from ._arrays import index, index_array
 from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
 from ._schedule import Schedule, schedule_of
 from .problem import Problem
@@ -106,7 +105,7 @@ class Order:
             return self.labels
         if self.labels in ("slices", "natural"):
             return None
-        return labels(problem, self.labels, index("parts", parts))
+        return labels(problem, self.labels, parts)
 
     def __repr__(self) -> str:
         """The name and what is not as by default."""
@@ -378,14 +377,6 @@ def _coloring(
         "fixed_as_body": bool(fixed),
         "parallel": bool(parallel),
     }
-
-
-def index(name: str, value: Any) -> int:
-    """Return a whole number, which a fraction is not."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}: an integer is needed") from None
 
 
 def chosen(order: Any) -> Order:
