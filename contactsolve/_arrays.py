@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,14 @@ def index_array(name: str, value: Any) -> np.ndarray:
         large = array > _LARGEST
         raise ValueError(f"{name}[{first_entry(large)}] is {array[large][0]}: that is too large")
     return np.ascontiguousarray(array, dtype=np.int64).reshape(array.shape)
+
+
+def index(name: str, value: Any) -> int:
+    """Return a whole number, which a fraction is not."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: an integer is needed") from None
 
 
 def finite_array(name: str, value: Any) -> np.ndarray:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from . import _core
-from ._arrays import index_array
-
-if TYPE_CHECKING:
-    from .problem import Problem
+from ._arrays import index, index_array
+from .problem import Problem
 
 STRATEGIES = ("slices", "natural", "metis", "metis_volume", "metis_neighbours")
 _METIS_OPTIONS: dict[str, dict[str, int]] = {
@@ -60,7 +58,16 @@ def labels(problem: Problem, strategy: str = "slices", parts: int = 8) -> np.nda
     -------
     np.ndarray
         The part of each body, ``(bodies,)``, 0 for immovable ones; ``(K,)`` where A was given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `problem` that is no `Problem`, another strategy, `parts` that is no number of 1 or more.
+    ImportError
+        pymetis is not installed.
     """
+    _require_problem(problem)
+    parts = index("parts", parts)
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy: {strategy!r} is unknown; known: {', '.join(STRATEGIES)}")
     if strategy in _METIS_OPTIONS:
@@ -78,7 +85,13 @@ def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:
     labels
         The part of each body, ``(bodies,)``, or of each contact, ``(K,)``, where A was given. Those
         of bodies that nothing moves or touches do not count.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `problem` that is no `Problem`, another number of labels, labels out of range.
     """
+    _require_problem(problem)
     if problem._matrix is None:
         pairs = _moving_pairs(problem)
         used = np.zeros(problem.bodies_count, bool)
@@ -104,6 +117,11 @@ def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:
         neighbours=np.bincount(touching.ravel(), minlength=count),
         edge_cut=len(edges),
     )
+
+
+def _require_problem(problem: Any) -> None:
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
 
 
 def _checked(labels: Any, used: np.ndarray) -> np.ndarray:

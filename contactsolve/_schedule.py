@@ -50,9 +50,12 @@ class Schedule:
     row_blocks
         Non-zero blocks in each contact's row of A, ``(K,)`` (S1 Corollary 3.2).
     color_sizes
-        Contacts of each colour, before small ones are merged; empty where nothing is coloured.
+        Contacts of each colour, before small ones are merged; empty where nothing is coloured. The
+        colours are those of the border with ``"partition"`` and ``"cache"``, or, without domains,
+        those of all chunks together.
     rounds
-        Rounds that the colouring took: one, or more with ``parallel=True``; 0 without colours.
+        Rounds that colouring all contacts took: one, or more with ``parallel=True``; 0 for other
+        orders than ``"colored"``.
     balance, balance_blocks
         Of each stage ``(S,)``: its largest part over the mean of its parts, by contacts and by
         blocks of A. One is perfect; p parts take no less than this times 1/p of the stage.

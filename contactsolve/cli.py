@@ -174,6 +174,7 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "max_iterations": (_integer, "sweeps at most"),
     "dtype": (str, "precision of the sweeps: float64, float32"),
     "threads": (_integer, "threads of a method that uses them"),
+    "parts": (_integer, "into which orders such as ranges and partition cut"),
 }
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from .problem import Problem
 
 if TYPE_CHECKING:
-    from .problem import Problem
     from .result import Result
 
 __all__ = ["Check", "Energy", "activity", "block_count", "check", "energy"]
@@ -205,6 +205,11 @@ def block_count(problem: Problem, *, fixed_as_body: bool = False) -> int:
     fixed_as_body
         Let bodies with zero inverse mass couple their contacts, as S1 counts its ground.
 
+    Raises
+    ------
+    TypeError
+        `problem` that is no `Problem`.
+
     Examples
     --------
     >>> import contactsolve as cs
@@ -212,4 +217,6 @@ def block_count(problem: Problem, *, fixed_as_body: bool = False) -> int:
     >>> cs.block_count(grid, fixed_as_body=True)  # S1 Table 3.2
     17728
     """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
     return problem.count_blocks(fixed_as_body=fixed_as_body)

@@ -12,14 +12,13 @@ True
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, fields, replace
 from typing import Any, overload
 
 import numpy as np
 
 from . import _core
-from ._arrays import index_array
+from ._arrays import index, index_array
 from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
 from ._schedule import Schedule, schedule_of
 from .problem import Problem
@@ -106,7 +105,7 @@ class Order:
             return self.labels
         if self.labels in ("slices", "natural"):
             return None
-        return labels(problem, self.labels, index("parts", parts))
+        return labels(problem, self.labels, parts)
 
     def __repr__(self) -> str:
         """The name and what is not as by default."""
@@ -381,18 +380,14 @@ def _coloring(
     }
 
 
-def index(name: str, value: Any) -> int:
-    """Return a whole number, which a fraction is not."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}: an integer is needed") from None
-
-
 def chosen(order: Any) -> Order:
     """Return the order that a solver's option stands for: a name, an object or a permutation."""
     if isinstance(order, Order):
         return order
+    if callable(order):
+        name = getattr(order, "__name__", "")
+        advice = f"call it, orders.{name}(...)" if name in __all__ else "a name is needed"
+        raise TypeError(f"order is {order!r}: {advice}")
     return Order(order) if isinstance(order, str) else given(order)
 
 

@@ -318,7 +318,7 @@ typedef struct cs_ordering_info {
     const int64_t *row_blocks;  /* (blocks): non-zero blocks in the row of A, S1 Corollary 3.2 */
     int64_t colors;             /* that the order found; 0 when it does not colour */
     const int64_t *color_size;  /* (colors): blocks of each, before small ones are merged */
-    int64_t rounds;             /* that the colouring took; 0 when there is none */
+    int64_t rounds;             /* that colouring all blocks took; 0 when that is not done */
     double seconds;             /* that finding the order took */
 } cs_ordering_info;
 

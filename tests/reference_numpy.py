@@ -623,7 +623,8 @@ def balanced_run(
     """As `run`, with factors that follow the residuals of each coupled set.
 
     Two changes e, e' of a set in a row multiply its factor by 1/sqrt(1 - rho), rho = e.e'/e.e cut
-    to [-1, 1/2]; it stays within 1/32 and 3/2. Free blocks solved exactly have no factor.
+    to [-1, 1/2]; it stays within 1/32 and 3/2. Free blocks solved exactly have no factor. A change
+    of 256 rounding units of the impulse or of the next change is none.
     """
     lam = np.zeros(len(problem.b)) if initial is None else np.array(initial, dtype=float).ravel()
     iterates, factors, change = [lam], np.ones(len(lam)), np.zeros(len(lam))
@@ -637,7 +638,9 @@ def balanced_run(
                 continue
             for coupled in one.coupled():
                 e, f = change[rows][coupled], latest[rows][coupled]
-                if e @ e > 0.0 and e @ f != 0.0:
+                now = iterates[-1][rows][coupled]
+                largest = max(np.abs(f).max(), np.abs(now).max())
+                if np.linalg.norm(e) > 256.0 * 2.0**-52 * largest and e @ f != 0.0:
                     rho = np.clip((e @ f) / (e @ e), -1.0, 0.5)
                     at = np.arange(len(lam))[rows][coupled]
                     factors[at] = np.clip(factors[at] / np.sqrt(1.0 - rho), 1.0 / 32.0, 1.5)

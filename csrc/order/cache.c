@@ -66,18 +66,11 @@ static cs_status plan_chunks(const cs_graph *graph, const int64_t *sequence, int
     for (int64_t at = 0; at < blocks; at += chunk) {
         int64_t count = blocks - at < chunk ? blocks - at : chunk;
         int64_t colors = cs_palette_sort(&palette, plan->block + at, count);
-        for (int64_t c = 0; c < colors; c++)
+        for (int64_t c = 0; c < colors; c++) {
+            cs_plan_add_to_color(plan, c, cs_palette_size(&palette, c));
             cs_plan_close(plan, CS_INDEPENDENT, at + palette.end[c]);
-        if (colors > plan->colors) plan->colors = (int)colors;
+        }
     }
-    /* A stage at the head of a chunk has the chunk's first colour. */
-    int64_t *size = cs_arena_take(scratch, plan->colors, sizeof(int64_t)), color = 0;
-    if (!size) return no_memory(error);
-    for (int64_t s = 0; s < plan->stages; s++) {
-        color = plan->start[s] % chunk ? color + 1 : 0;
-        size[color] += plan->start[s + 1] - plan->start[s];
-    }
-    plan->color_size = size;
     return CS_OK;
 }
 

@@ -95,10 +95,10 @@ cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int
             int64_t count = b.start[p + 1] - b.start[p];
             memcpy(plan->block + at, b.block + b.start[p], sizeof(int64_t) * (size_t)count);
             plan->cut[at] = 1;
+            cs_plan_add_to_color(plan, color, count);
             at += count;
         }
         cs_plan_close(plan, CS_DISJOINT, at);
     }
-    plan->colors = (int)colors;
     return CS_OK;
 }

@@ -57,8 +57,7 @@ static cs_status plan_colored(const cs_problem *problem, const cs_order_options 
     if (status) return status;
     if (cs_sort_colors(problem, &coloring, scratch, &sorted, &start))
         return cs_fail(error, CS_NO_MEMORY, "out of memory for the colours");
-    plan->colors = (int)coloring.colors;
-    plan->color_size = coloring.size;
+    for (int64_t c = 0; c < coloring.colors; c++) cs_plan_add_to_color(plan, c, coloring.size[c]);
     plan->rounds = coloring.rounds;
     if (options->unsafe_first)
         status = add_unsafe(problem, options, &coloring, sorted, start, scratch, plan, &at, error);

@@ -137,15 +137,15 @@ static cs_status plan_colors(const cs_graph *graph, const sets *s, int simultane
     for (int64_t i = 0; i < s->count; i++) first[i] = s->block[s->start[i]];
     int64_t colors = cs_palette_sort(&palette, first, s->count);
     for (int64_t c = 0; c < colors; c++) {
-        int64_t part = -1; /* where the part at hand begins */
+        int64_t part = -1, begin = at; /* part: where the one at hand begins */
         for (; set < palette.end[c]; set++) {
             int64_t end = add_set(s, s->set[first[set]], plan, at);
             if (part < 0 || end - part > CS_CHUNK) plan->cut[part = at] = 1;
             at = end;
         }
+        cs_plan_add_to_color(plan, c, at - begin);
         cs_plan_close(plan, simultaneous ? CS_SIMULTANEOUS : CS_DISJOINT, at);
     }
-    plan->colors = (int)colors;
     return CS_OK;
 }
 

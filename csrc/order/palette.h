@@ -31,4 +31,10 @@ int64_t cs_palette_color(cs_palette *palette, const int64_t *block, int64_t coun
 /* The same, and sorts the blocks by colour. */
 int64_t cs_palette_sort(cs_palette *palette, int64_t *block, int64_t count);
 
+/* How many of the blocks coloured last have this colour. */
+static inline int64_t cs_palette_size(const cs_palette *palette, int64_t color)
+{
+    return palette->end[color] - (color ? palette->end[color - 1] : 0);
+}
+
 #endif

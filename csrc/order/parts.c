@@ -104,9 +104,10 @@ static void share_out(const cs_graph *graph, const cs_parts *parts, const int64_
 static void plan_colors(cs_palette *palette, int64_t first, int64_t end, cs_plan *plan)
 {
     int64_t colors = cs_palette_sort(palette, plan->block + first, end - first);
-    for (int64_t c = 0; c < colors; c++)
+    for (int64_t c = 0; c < colors; c++) {
+        cs_plan_add_to_color(plan, c, cs_palette_size(palette, c));
         cs_plan_close(plan, CS_INDEPENDENT, first + palette->end[c]);
-    plan->colors = (int)colors;
+    }
 }
 
 static void sort_chunks(cs_palette *palette, int64_t first, int64_t end, int64_t chunk,

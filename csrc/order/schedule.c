@@ -49,7 +49,9 @@ cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena)
     plan->start = cs_arena_take(arena, problem->blocks + 1, sizeof(int64_t));
     plan->kind = cs_arena_take(arena, problem->blocks, sizeof(cs_stage_kind));
     plan->cut = cs_arena_take(arena, problem->blocks, 1);
-    return plan->block && plan->start && plan->kind && plan->cut ? plan : NULL;
+    plan->color_size = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
+    int complete = plan->block && plan->start && plan->kind && plan->cut && plan->color_size;
+    return complete ? plan : NULL;
 }
 
 void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end)
@@ -59,11 +61,16 @@ void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end)
     plan->start[plan->stages] = end;
 }
 
+void cs_plan_add_to_color(cs_plan *plan, int64_t color, int64_t blocks)
+{
+    if (color >= plan->colors) plan->colors = (int)color + 1;
+    plan->color_size[color] += blocks;
+}
+
 void cs_plan_flatten(cs_plan *plan, int64_t blocks)
 {
     plan->stages = 0;
     plan->colors = 0;
-    plan->color_size = NULL;
     plan->rounds = 0;
     memset(plan->cut, 0, (size_t)blocks);
     cs_plan_close(plan, CS_SIMULTANEOUS, blocks);

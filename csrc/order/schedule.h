@@ -69,9 +69,8 @@ typedef struct cs_plan {
     unsigned char *cut;  /* (blocks): a concurrent or disjoint part begins here */
     int divided;         /* cuts hold for simultaneous and independent stages, too */
     int colors;
-    const int64_t
-        *color_size; /* (colors), of the order's scratch; NULL: the last stages are they */
-    int64_t rounds;  /* that the colouring took */
+    int64_t *color_size; /* (colors): blocks of each */
+    int64_t rounds;      /* that the colouring took */
 } cs_plan;
 
 typedef struct cs_order {
@@ -89,6 +88,9 @@ cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena);
 
 /* Ends a stage of `kind` with the visits so far, `end` of them. Nothing for an empty stage. */
 void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end);
+
+/* Counts blocks of a colour, of which there are no more than blocks. */
+void cs_plan_add_to_color(cs_plan *plan, int64_t color, int64_t blocks);
 
 /* Makes one simultaneous stage of all: what Jacobi needs of any order. */
 void cs_plan_flatten(cs_plan *plan, int64_t blocks);

@@ -11,9 +11,12 @@
 #include "core/error.h"
 #include "solver/method.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+/* Residuals of so few rounding units of an impulse are noise, and tell nothing of a factor. */
+#define ROUNDING_UNITS 256
 /* Between which multiples of the local factor a set's may be. Five halvings are S1's patience, and
  * beyond 2 not even a block alone converges. */
 #define SHORTEST (1.0 / 32)
@@ -57,30 +60,36 @@ void cs_balance_begin(cs_solver *solver)
     cs_balance_forget(solver);
 }
 
+/* One block's residuals: of the sweep before, and of the last one, which left `impulse`. `noise` is
+ * what rounding may leave of a residual, over the impulse. */
+typedef struct pair {
+    const double *change, *latest, *impulse;
+    double noise;
+} pair;
+
 /* What the factor of coupled set `s` is multiplied by. */
-static double correction(const cs_packed_group *group, int s, const double *change,
-                         const double *latest)
+static double correction(const cs_packed_group *group, int s, const pair *residuals)
 {
-    double square = 0, product = 0;
+    double square = 0, product = 0, largest = 0;
     for (int i = 0; i < group->rows; i++) {
         if (group->coupled_set[i] != s) continue;
-        square += change[i] * change[i];
-        product += change[i] * latest[i];
+        double change = residuals->change[i], latest = residuals->latest[i];
+        square += change * change;
+        product += change * latest;
+        largest = fmax(largest, fmax(fabs(latest), fabs(residuals->impulse[i])));
     }
-    if (!(square > 0) || product == 0) return 1;
+    if (!(sqrt(square) > residuals->noise * largest) || product == 0) return 1;
     double rho = product / square;
     if (!(rho > LEAST_RHO)) rho = LEAST_RHO;
     return 1 / sqrt(1 - fmin(rho, LARGEST_RHO));
 }
 
-/* The factors of one block after a sweep that changed its impulses by `latest`; returns whether one
- * of them is another than before. */
-static int balance_block(const cs_packed_group *group, const double *change, const double *latest,
-                         double *factor)
+/* The factors of one block after a sweep; returns whether one of them is another than before. */
+static int balance_block(const cs_packed_group *group, const pair *residuals, double *factor)
 {
     int changed = 0;
     for (int s = 0; s < group->sets; s++) {
-        double multiple = correction(group, s, change, latest);
+        double multiple = correction(group, s, residuals);
         for (int i = 0; i < group->rows; i++) {
             if (group->coupled_set[i] != s) continue;
             double next = fmin(fmax(factor[i] * multiple, SHORTEST), LONGEST);
@@ -96,13 +105,15 @@ static void balance_group(cs_solver *solver, int g)
     cs_balance *balance = &solver->balance;
     const cs_packed_group *group = &solver->packed.group[g];
     if (group->step || group->diagonal) return; /* has no factors */
+    double unit = solver->packed.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
     for (int64_t visit = 0; visit < group->count; visit++) {
         int64_t row = cs_visited_row(&solver->packed, g, visit);
         double *before = balance->before + row, *factor = balance->factor + row;
         double *change = balance->change + row;
         double latest[CS_MAX_ROWS], r[CS_MAX_ROWS];
         for (int i = 0; i < group->rows; i++) latest[i] = solver->lambda[row + i] - before[i];
-        int changed = balance_block(group, change, latest, factor);
+        pair residuals = {change, latest, solver->lambda + row, ROUNDING_UNITS * unit};
+        int changed = balance_block(group, &residuals, factor);
         for (int i = 0; i < group->rows; i++) {
             before[i] = solver->lambda[row + i];
             change[i] = latest[i];

@@ -50,6 +50,12 @@ static double rounding_unit(const cs_solver *solver)
     return solver->packed.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
+/* Residuals tie where R has just been halved: rounding must not tell which iterate is the best. */
+static double tie_margin(const cs_solver *solver)
+{
+    return 1 + ROUNDING_UNITS * rounding_unit(solver);
+}
+
 /* Brings xi and the state in line with lambda as it is now. */
 static void evaluate_state(iteration *it)
 {
@@ -155,7 +161,7 @@ static int diverged(const iteration *it)
     if (!it->solver->options.rollback) return 0;
     double scaled = it->stats.residual / it->scale;
     double units = ROUNDING_UNITS * rounding_unit(it->solver);
-    if (scaled <= it->best * it->solver->options.rollback_growth * (1 + units)) return 0;
+    if (scaled <= it->best * it->solver->options.rollback_growth * tie_margin(it->solver)) return 0;
     return it->stats.residual > units * largest_impulse(it);
 }
 
@@ -218,9 +224,9 @@ static int advance(iteration *it)
     } else {
         double scaled = it->stats.residual / it->scale;
         cs_balance_steps(solver);
-        it->best_is_current = scaled <= it->best;
+        it->best_is_current = scaled <= it->best * tie_margin(solver);
         if (it->best_is_current) {
-            it->best = scaled;
+            it->best = fmin(it->best, scaled);
             it->best_number = it->number;
         }
         if (it->number % REFRESH_EVERY == 0 && solver->packed.dtype == CS_F32)

@@ -48,16 +48,6 @@ static cs_status copy_stages(const cs_schedule *schedule, cs_arena *arena, cs_or
     return CS_OK;
 }
 
-/* Contacts of each colour. */
-static int64_t *copy_colors(const cs_plan *plan, cs_arena *arena)
-{
-    if (plan->color_size) return copy(plan->color_size, plan->colors, arena);
-    int64_t *size = cs_arena_take(arena, plan->colors, sizeof(int64_t));
-    const int64_t *start = plan->start + plan->stages - plan->colors;
-    for (int64_t c = 0; size && c < plan->colors; c++) size[c] = start[c + 1] - start[c];
-    return size;
-}
-
 static cs_status copy_plan(const cs_problem *problem, const cs_plan *plan, cs_arena *arena,
                            cs_ordering_info *info, cs_error *error)
 {
@@ -66,7 +56,7 @@ static cs_status copy_plan(const cs_problem *problem, const cs_plan *plan, cs_ar
     info->colors = plan->colors;
     info->rounds = plan->rounds;
     info->visit = copy(plan->block, problem->blocks, arena);
-    info->color_size = copy_colors(plan, arena);
+    info->color_size = copy(plan->color_size, plan->colors, arena);
     info->row_blocks = row_blocks;
     if (!row_blocks || !info->visit || !info->color_size) return no_memory(error);
     return cs_row_blocks(problem, row_blocks) ? no_memory(error) : CS_OK;

@@ -60,6 +60,18 @@ def coupled(count: int = 8) -> cs.Problem:
     return cs.Problem.from_delassus(A, -np.linspace(1.0, 2.0, count), rows=1)
 
 
+@pytest.mark.parametrize(("dtype", "noise"), [("float64", 3e-16), ("float32", 2e-7)])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_rounding_does_not_decide_of_a_factor(dtype, noise, sign):
+    """The first row is at rest until the second one has moved: its first change is rounding."""
+    A = np.array([[1.0, -0.5], [-0.5, 1.0]])
+    problem = cs.Problem.from_delassus(A, [-1.0, -3.0], rows=1)
+    options = {"r_factor": "balanced", "dtype": dtype, "max_iterations": 4, **EXACTLY}
+    quiet = cs.solve(problem, initial=np.array([1.0, 0.0]), **options).impulses
+    shaken = cs.solve(problem, initial=np.array([1.0 + sign * noise, 0.0]), **options).impulses
+    np.testing.assert_allclose(shaken, quiet, rtol=0, atol=20 * noise)
+
+
 def test_jacobi_overshoots_without_and_converges_with_it():
     options = {"method": "jacobi", "rollback": 0, "rtol": 1e-9, "max_iterations": 3000}
     assert not cs.solve(coupled(), **options).converged

@@ -127,6 +127,7 @@ def test_options_are_those_of_the_solver(capsys, monkeypatch):
         "max_iterations": 50,
         "dtype": "float32",
         "threads": 1,
+        "parts": 3,
     }
     words = []
     for name, value in given.items():

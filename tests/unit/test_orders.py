@@ -235,3 +235,18 @@ def test_wrong_options(make, message):
 def test_parts_are_at_least_one():
     with pytest.raises(ValueError, match="parts is 0: it must be at least 1"):
         cs.Solver(cs.scenarios.box_stack(1), order="ranges", parts=0)
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        (orders.colored, r"call it, orders\.colored\(\.\.\.\)"),
+        (orders.cache, r"call it, orders\.cache\(\.\.\.\)"),
+        (len, "order is <built-in function len>: a name is needed"),
+    ],
+)
+def test_a_function_that_was_not_called(order, message):
+    with pytest.raises(TypeError, match=message):
+        cs.solve(cs.scenarios.box_stack(1), order=order)
+    with pytest.raises(TypeError, match=message):
+        orders.extreme(order)

@@ -478,3 +478,18 @@ def test_wrong_labels():
     for strategy in ("slices", "natural"):
         with pytest.raises(ValueError, match="parts is 0: it must be at least 1"):
             orders.labels(stack, strategy, 0)
+
+
+@pytest.mark.parametrize("strategy", ["slices", "natural", "metis"])
+def test_labels_of_what_cannot_be_cut(strategy):
+    if strategy == "metis":
+        pytest.importorskip("pymetis")
+    problem = cs.scenarios.ball_grid(3)
+    with pytest.raises(TypeError, match=r"parts is 2\.5: an integer is needed"):
+        orders.labels(problem, strategy, 2.5)
+    with pytest.raises(ValueError, match="parts is 0: it must be at least 1"):
+        orders.labels(problem, strategy, 0)
+    with pytest.raises(TypeError, match="problem is ndarray: a Problem is needed"):
+        orders.labels(np.eye(3), strategy)
+    with pytest.raises(TypeError, match="problem is str: a Problem is needed"):
+        orders.partition_quality("grid", [0])

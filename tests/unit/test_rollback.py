@@ -63,3 +63,22 @@ def test_what_is_not_a_number_never_converges():
     result = cs.solve(problem, rollback=0, **options)
     assert result.status == "diverging"
     assert np.isfinite(result.impulses).all()
+
+
+def test_rounding_does_not_tell_which_iterate_is_the_best():
+    """Where nothing is clipped, a sweep with half of R leaves half of the residual, exactly."""
+    rng = np.random.default_rng(2)
+    J = rng.normal(size=(8, 2, 1, 3))
+    bodies = np.column_stack([rng.integers(0, 3, 8), rng.integers(-1, 3, 8)])
+    wide = cs.sets.box(-1e6, 1e6)
+    inverse_mass = np.tile(np.eye(3), (3, 1, 1))
+    problem = cs.Problem(J, inverse_mass, rng.normal(size=(8, 1)), bodies=bodies, sets=wide)
+    options = {"method": "jacobi", "relaxation": 4.0, "rtol": None, "atol": None}
+    for sweeps in (4, 6, 9):
+        results = [
+            cs.solve(problem, scheme=scheme, max_iterations=sweeps, **options)
+            for scheme in ("matrix", "factorized", "iteration_matrix")
+        ]
+        assert results[0].info["rollbacks"] >= 2
+        for result in results[1:]:
+            np.testing.assert_allclose(result.impulses, results[0].impulses, rtol=1e-9)

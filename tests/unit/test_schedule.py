@@ -113,6 +113,40 @@ def test_it_is_what_a_solver_does(order):
     np.testing.assert_allclose(one.impulses, listed.impulses, rtol=0, atol=1e-13)
 
 
+COLORED_ELSEWHERE = {
+    "partition": orders.partition(),
+    "partition in turn": orders.partition(border="sequential"),
+    "checkerboard": orders.partition(border="checkerboard"),
+    "cache": orders.cache(),
+    "chunks": orders.cache(domains=False, chunk=7),
+    "contact sets": orders.contact_sets(colored=True),
+    "simultaneous sets": orders.contact_sets("simultaneous", colored=True),
+}
+
+
+@pytest.mark.parametrize("name", COLORED_ELSEWHERE)
+@pytest.mark.parametrize("given", [False, True])
+def test_sizes_of_colours_of_a_part_of_the_contacts(name, given):
+    """Orders that colour a border, chunks or contact sets tell the sizes of these colours."""
+    problem = problem_of(random_problem(generator("sizes"), 30, 12, 3, 6, "disc"))
+    if given:
+        problem = cs.Problem.from_delassus(problem.delassus(), problem.b, 0.5)
+    order = COLORED_ELSEWHERE[name]
+    found = orders.describe(problem, order, parts=3)
+    assert found.colors == cs.Solver(problem, order=order, parts=3).info["colors"]
+    if name == "chunks":
+        assert found.colors > 1
+        assert (found.color_sizes.sum(), found.color_sizes.min() > 0) == (30, True)
+    elif name == "partition in turn":
+        assert found.colors == 0
+    else:
+        assert found.colors > 0
+        assert found.color_sizes.tolist() == found.sizes[found.stages - found.colors :].tolist()
+    assert f"{found.colors:,} color" in repr(found) or not found.colors
+    flat = orders.describe(problem, order, parts=3, method="jacobi")
+    assert (flat.colors, flat.color_sizes.tolist()) == (0, [])
+
+
 def test_blocks_of_each_row():
     """S1 Corollary 3.2, with pairs that touch twice, bodies with themselves and fixed ones."""
     rng = generator("rows")
@@ -233,3 +267,8 @@ def test_sizes_of_the_colours_of_other_orders(order):
         color = 0 if start[s] % 30 == 0 else color + 1
         wanted[color] += found.sizes[s]
     np.testing.assert_array_equal(found.color_sizes, wanted)
+
+
+def test_blocks_are_those_of_a_problem():
+    with pytest.raises(TypeError, match="problem is ndarray: a Problem is needed"):
+        cs.block_count(np.eye(3))
