@@ -13,6 +13,7 @@ variables that change the build:
 """
 
 import os
+import platform
 import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +31,9 @@ CSRC = Path("csrc")
 # chosen at run time must lie in such a file: everything else has to run on every machine of the
 # architecture, which is why no flag here names the machine that builds.
 KERNEL_BUILDS = {"baseline": []}
+if platform.machine() in ("x86_64", "AMD64"):
+    KERNEL_BUILDS["avx2"] = ["-mavx2", "-mfma"]
+    KERNEL_BUILDS["avx512"] = ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mfma"]
 
 MACROS = [("_POSIX_C_SOURCE", "200809L")]
 # Contraction is off for the same bits with and without fused multiply-add.

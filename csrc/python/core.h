@@ -19,10 +19,10 @@
 #include "problem/problem.h"
 
 typedef struct core_state {
-    PyTypeObject *problem_type, *solver_type;
+    PyTypeObject *problem_type, *solver_type, *mlcp_type;
 } core_state;
 
-extern PyType_Spec problem_spec, solver_spec;
+extern PyType_Spec problem_spec, solver_spec, mlcp_spec;
 
 typedef struct problem_object {
     PyObject_HEAD
