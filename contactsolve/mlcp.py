@@ -110,7 +110,11 @@ class MlcpSolver:
         are judged with the A that was given.
     method
         ``"bpp"``, block principal pivoting: all rows that are not where they belong change at once
-        (Júdice and Pires 1994; S3 Algorithm 2.1). ``"murty"``: one of them at a time. See `rules`.
+        (Júdice and Pires 1994; S3 Algorithm 2.1). ``"murty"``: one of them at a time. ``"keller"``
+        and ``"dantzig"`` keep x within its bounds and bring row after row to where it belongs.
+        ``"lemke"`` works on a full dictionary, which takes n² numbers and n² operations a pivot, n
+        counting rows with two bounds twice; A may be semidefinite, `engine` and `initial` play no
+        part. See `rules`.
     engine
         How A_FF is factored from one index set to the next; see `engines`. ``"auto"`` counts
         operations, island by island.
@@ -362,6 +366,11 @@ def _message(status: str, pivots: int, scaled: float, worst: int, tolerance: flo
         return (
             f"every row is where it belongs to rounding after {pivots} pivots, but {asked}. A is "
             f"badly conditioned: try a compliance on its diagonal, or a larger tolerance"
+        )
+    if status == "ray":
+        return (
+            f"Lemke's method met a ray after {pivots} pivots: {asked}. There may be no solution; "
+            f"try a compliance on the diagonal of A"
         )
     if status == "stopped":
         return f"stopped after {pivots} pivots: {asked}"

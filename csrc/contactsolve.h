@@ -266,6 +266,7 @@ typedef enum cs_mlcp_outcome {
     CS_MLCP_MAX_PIVOTS,
     CS_MLCP_CYCLING,    /* index sets came again, whatever counted as rounding */
     CS_MLCP_INACCURATE, /* the last index set is right to rounding, and that is not enough */
+    CS_MLCP_RAY,        /* Lemke's method could go on for ever in one direction */
     CS_MLCP_STOPPED,
 } cs_mlcp_outcome;
 

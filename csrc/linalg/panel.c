@@ -53,9 +53,15 @@ void cs_panels_shape(cs_panels *panels, int64_t rows, const int64_t *first)
         int64_t columns = (p + 1) * CS_PANEL - panels->first[p];
         panels->start[p + 1] = panels->start[p] + CS_PANEL * columns;
     }
+    cs_panels_clear(panels);
+}
+
+void cs_panels_clear(cs_panels *panels)
+{
     size_t bytes = sizeof(double) * (size_t)panels->start[panels->count];
     if (bytes) memset(panels->value, 0, bytes);
-    for (int64_t i = rows; i < panels->count * CS_PANEL; i++) *cs_panels_entry(panels, i, i) = 1;
+    for (int64_t i = panels->rows; i < panels->count * CS_PANEL; i++)
+        *cs_panels_entry(panels, i, i) = 1;
 }
 
 void cs_panels_factor(cs_panels *panels, cs_breakdown *breakdown)

@@ -54,6 +54,9 @@ int cs_panels_take(cs_panels *panels, int64_t rows, const int64_t *first, cs_are
 /* An all-zero matrix of `rows` with these first columns; the identity behind the last row. */
 void cs_panels_shape(cs_panels *panels, int64_t rows, const int64_t *first);
 
+/* All zero again, the identity behind the last row. */
+void cs_panels_clear(cs_panels *panels);
+
 /* Where entry (i, j) is, first of the panel <= j <= i. */
 static inline double *cs_panels_entry(const cs_panels *panels, int64_t i, int64_t j)
 {

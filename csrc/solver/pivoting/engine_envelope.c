@@ -34,5 +34,6 @@ const cs_engine cs_engine_envelope = {
     .take = take,
     .factor = factor,
     .solve = solve,
+    .weight = 1,
     .work = work,
 };

@@ -26,5 +26,6 @@ const cs_engine cs_engine_refactor = {
     .take = take,
     .factor = factor,
     .solve = solve,
+    .weight = 1,
     .work = work,
 };

@@ -133,8 +133,8 @@ typedef struct cutting {
     int64_t *part;           /* (rows): the island of each row */
     int64_t *local;          /* (rows): its place among the island's rows, in the order given */
     int64_t *start, *column; /* the island's graph in the order given */
-    int64_t *order, *place, *first, *work;
-    double width; /* multiplications of a factor: envelope, and the sparse one */
+    int64_t *order, *place, *work;
+    int64_t *given; /* the island's rows in the order given */
 } cutting;
 
 static cs_status no_memory(const cs_mlcp *mlcp, cs_error *error)
@@ -146,7 +146,7 @@ static cs_status no_memory(const cs_mlcp *mlcp, cs_error *error)
 static int take_cutting(cutting *c)
 {
     int64_t n = c->mlcp->rows;
-    int64_t **all[] = {&c->part, &c->local, &c->order, &c->place, &c->first};
+    int64_t **all[] = {&c->part, &c->local, &c->order, &c->place, &c->given};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!(*all[i] = cs_arena_take(&c->scratch, n, sizeof(int64_t)))) return -1;
     c->start = cs_arena_take(&c->scratch, n + 1, sizeof(int64_t));
@@ -181,7 +181,7 @@ static int find_order(cutting *c, const cs_graph *graph, cs_fill_order wanted)
 
 /* s->start, s->column, s->value: the island's matrix with rows in c->order. Columns come out
  * ascending, since the rows are dealt out one after another and the pattern is symmetric. */
-static void lay_rows(cutting *c, cs_island *s, const cs_graph *graph)
+static void lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     const cs_mlcp *mlcp = c->mlcp;
     for (int64_t i = 0; i < s->rows; i++) {
@@ -190,7 +190,7 @@ static void lay_rows(cutting *c, cs_island *s, const cs_graph *graph)
         c->work[i] = s->start[i];
     }
     for (int64_t i = 0; i < s->rows; i++) {
-        int64_t user = s->user[c->order[i]];
+        int64_t user = given[c->order[i]];
         for (int64_t e = mlcp->start[user]; e < mlcp->start[user + 1]; e++) {
             if (mlcp->value[e] == 0) continue;
             int64_t row = c->place[c->local[mlcp->column[e]]], at = c->work[row]++;
@@ -204,7 +204,8 @@ static void lay_rows(cutting *c, cs_island *s, const cs_graph *graph)
 static int take_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
 {
     int64_t n = s->rows, entries = graph->start[n];
-    double **numbers[] = {&s->diagonal, &s->b, &s->lo, &s->hi, &s->x, &s->w, &s->noise, &s->step};
+    double **numbers[] = {&s->diagonal, &s->b,     &s->lo,   &s->hi,   &s->x,
+                          &s->w,        &s->noise, &s->step, &s->slope};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!(*numbers[i] = cs_arena_take(arena, n, sizeof(double)))) return -1;
     signed char **sets[] = {&s->state, &s->next, &s->factored};
@@ -218,23 +219,58 @@ static int take_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
     return s->start && s->column && s->value && s->first && s->list ? 0 : -1;
 }
 
-/* Brings the island into the order of its engine. */
-static int lay_island(cutting *c, cs_island *s)
+/* Multiplications of a factor above which a sparse one is looked at: finding its order takes long. */
+#define WORTH_A_LOOK 2e7
+
+static double cost(const cs_engine *engine, const cs_island *s, double changed)
 {
-    cs_graph graph = local_graph(c, s);
-    if (take_island(s, &graph, &c->mlcp->arena)) return -1;
-    if (find_order(c, &graph, s->engine->order)) return -1;
-    cs_envelope(&graph, c->order, c->place, s->first);
-    lay_rows(c, s, &graph);
-    for (int64_t i = 0; i < s->rows; i++) c->work[i] = s->user[c->order[i]];
-    if (s->rows) memcpy(s->user, c->work, sizeof(int64_t) * (size_t)s->rows);
+    return engine->weight * engine->work(s, changed, 0);
+}
+
+/* Brings the island into the order of its engine. */
+static int lay_island(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
+{
+    if (find_order(c, graph, s->engine->order)) return -1;
+    cs_envelope(graph, c->order, c->place, s->first);
+    lay_rows(c, s, graph, given);
+    for (int64_t i = 0; i < s->rows; i++) s->user[i] = given[c->order[i]];
     return c->mlcp->rule->no_factors ? 0 : s->engine->take(s, &c->mlcp->arena);
 }
 
-static const cs_engine *choose_engine(const cs_mlcp *mlcp)
+/* The engine whose factors cost least by counted multiplications: within the envelope; sparse, where
+ * that is dear; and for rules that change one row at a time, one factor that follows. */
+static int lay_cheapest(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
-    if (strcmp(mlcp->options.engine, "auto") != 0) return cs_engine_find(mlcp->options.engine);
-    return cs_engine_find("envelope");
+    const cs_engine *envelope = cs_engine_find("envelope"), *sparse = cs_engine_find("sparse");
+    const cs_engine *incremental = cs_engine_find("incremental");
+    s->engine = envelope;
+    if (find_order(c, graph, CS_FILL_RCM)) return -1;
+    cs_envelope(graph, c->order, c->place, s->first);
+    double least = cost(envelope, s, 1);
+    if (c->mlcp->rule->single && cost(incremental, s, 1) < least) {
+        s->engine = incremental;
+        least = cost(incremental, s, 1);
+    }
+    if (least <= WORTH_A_LOOK) return lay_island(c, s, graph, given);
+    const cs_engine *usual = s->engine;
+    s->engine = sparse;
+    if (lay_island(c, s, graph, given)) return -1;
+    if (cost(sparse, s, 1) < least) return 0;
+    s->engine = usual;
+    return lay_island(c, s, graph, given);
+}
+
+/* The island's engine, its order and its matrix. */
+static int make_island(cutting *c, cs_island *s)
+{
+    const cs_mlcp *mlcp = c->mlcp;
+    int64_t *given = c->given;
+    cs_graph graph = local_graph(c, s);
+    if (take_island(s, &graph, &c->mlcp->arena)) return -1;
+    if (s->rows) memcpy(given, s->user, sizeof(int64_t) * (size_t)s->rows);
+    s->engine = cs_engine_find(mlcp->options.engine);
+    if (mlcp->rule->no_factors) s->engine = cs_engine_find("refactor"); /* for its order: none */
+    return s->engine ? lay_island(c, s, &graph, given) : lay_cheapest(c, s, &graph, given);
 }
 
 cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
@@ -260,8 +296,7 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
         s->user[s->rows++] = i;
     }
     for (int64_t p = 0; p < mlcp->islands; p++) {
-        mlcp->island[p].engine = choose_engine(mlcp);
-        if (lay_island(&c, &mlcp->island[p])) goto no_memory;
+        if (make_island(&c, &mlcp->island[p])) goto no_memory;
     }
     goto out;
 no_memory:

@@ -62,6 +62,7 @@ const char *cs_mlcp_outcome_name(cs_mlcp_outcome outcome)
     case CS_MLCP_MAX_PIVOTS: return "max_pivots";
     case CS_MLCP_CYCLING: return "cycling";
     case CS_MLCP_INACCURATE: return "inaccurate";
+    case CS_MLCP_RAY: return "ray";
     case CS_MLCP_STOPPED: return "stopped";
     }
     return "unknown";

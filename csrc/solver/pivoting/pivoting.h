@@ -17,8 +17,9 @@
 #ifndef CS_PIVOTING_H
 #define CS_PIVOTING_H
 
+#include "core/compiler.h"
 #include "linalg/ordering.h"
-#include "linalg/panel.h"
+#include "linalg/skyline.h"
 
 typedef struct cs_engine cs_engine;
 typedef struct cs_rule cs_rule;
@@ -38,9 +39,9 @@ typedef struct cs_island {
     /* of one solve */
     double *b, *lo, *hi;
     double *x, *w;
-    double *noise;      /* |b| + |A| |x|: what w is made of */
-    double *step;       /* scratch */
-    signed char *state; /* a cs_index of each row */
+    double *noise;        /* |b| + |A| |x|: what w is made of */
+    double *step, *slope; /* scratch */
+    signed char *state;   /* a cs_index of each row */
     signed char *next;
     int64_t *list; /* scratch */
 } cs_island;
@@ -61,6 +62,7 @@ struct cs_engine {
     void (*solve)(cs_island *s, double *r);
     /* Whether a factor is made from the one before, so that errors may gather. */
     int gathers;
+    double weight; /* what a multiplication costs, the fastest kernel's being 1 */
     /* Multiplications that a change of `changed` of the rows costs, tight ones being `tight`. */
     double (*work)(const cs_island *s, double changed, double tight);
 };
@@ -130,6 +132,22 @@ signed char cs_pivot_wanted(const cs_pivot_run *run, int64_t i);
 
 /* Appends to the log, and asks whether to go on: CS_INTERRUPTED, or run->stopped. */
 cs_status cs_pivot_step(cs_pivot_run *run, int64_t infeasible, int64_t changed, cs_error *error);
+
+/* A circle of index sets is found by Brent's method: one set is kept and the others are compared
+ * with it; after 1, 3, 7, ... more the one at hand is kept instead. */
+typedef struct cs_circle {
+    uint64_t kept;
+    int64_t age, until;
+} cs_circle;
+
+/* Whether s->state is the set that was kept. */
+int cs_pivot_comes_again(cs_circle *circle, const cs_island *s);
+
+/* From here on ten times more counts as rounding; 0 where that has been done often enough. */
+int cs_pivot_be_lenient(cs_pivot_run *run, cs_circle *circle);
+
+/* Block principal pivoting from s->state on, Murty's rule after so many steps. */
+cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, cs_error *error);
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 

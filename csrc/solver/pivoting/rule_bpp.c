@@ -11,13 +11,6 @@
 
 #include <string.h>
 
-/* A circle of index sets is found by Brent's method: one set is kept and the others are compared
- * with it; after 1, 2, 4, ... steps the one at hand is kept instead. */
-typedef struct circle {
-    uint64_t kept;
-    int64_t age, until;
-} circle;
-
 static uint64_t digest(const cs_island *s)
 {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, mixed once more */
@@ -26,7 +19,7 @@ static uint64_t digest(const cs_island *s)
     return hash ^ (hash >> 29);
 }
 
-static int comes_again(circle *c, const cs_island *s)
+int cs_pivot_comes_again(cs_circle *c, const cs_island *s)
 {
     uint64_t now = digest(s);
     if (c->age && now == c->kept) return 1;
@@ -52,19 +45,18 @@ static int64_t look(cs_pivot_run *run, int64_t *last)
     return count;
 }
 
-/* Less is held against the rows from here on; 0 where that has been done often enough. */
-static int be_lenient(cs_pivot_run *run, circle *c)
+int cs_pivot_be_lenient(cs_pivot_run *run, cs_circle *c)
 {
-    *c = (circle){0};
+    *c = (cs_circle){0};
     run->tolerance *= 10;
     return run->tolerance <= CS_PIVOT_ROUGHEST;
 }
 
-static cs_status pivot(cs_pivot_run *run, int64_t block_steps, cs_error *error)
+cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, cs_error *error)
 {
     cs_island *s = run->island;
     int64_t fewest = s->rows + 1, patience = 0, last = -1;
-    circle visits = {0};
+    cs_circle visits = {0};
     for (;; run->steps++) {
         cs_status status = cs_pivot_candidate(run, error);
         if (status) return status;
@@ -77,7 +69,7 @@ static cs_status pivot(cs_pivot_run *run, int64_t block_steps, cs_error *error)
         if (fewer) {
             fewest = infeasible;
             patience = run->options->stall_steps;
-            visits = (circle){0};
+            visits = (cs_circle){0};
         }
         int block = block_steps > 0 && (fewer || patience > 0);
         if (!fewer && patience > 0) patience--;
@@ -86,7 +78,7 @@ static cs_status pivot(cs_pivot_run *run, int64_t block_steps, cs_error *error)
             memcpy(s->state, s->next, (size_t)s->rows);
         } else {
             run->single_steps++;
-            if (comes_again(&visits, s) && !be_lenient(run, &visits)) {
+            if (cs_pivot_comes_again(&visits, s) && !cs_pivot_be_lenient(run, &visits)) {
                 run->outcome = CS_MLCP_CYCLING;
                 return cs_pivot_step(run, infeasible, 0, error);
             }
@@ -103,10 +95,13 @@ static cs_status pivot(cs_pivot_run *run, int64_t block_steps, cs_error *error)
 
 static cs_status bpp(cs_pivot_run *run, cs_error *error)
 {
-    return pivot(run, run->options->block_steps, error);
+    return cs_pivot_blocks(run, run->options->block_steps, error);
 }
 
-static cs_status murty(cs_pivot_run *run, cs_error *error) { return pivot(run, 0, error); }
+static cs_status murty(cs_pivot_run *run, cs_error *error)
+{
+    return cs_pivot_blocks(run, 0, error);
+}
 
 const cs_rule cs_rule_bpp = {
     .name = "bpp",
