@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +11,18 @@ import numpy as np
 from . import _core
 from ._arrays import is_sparse, real_array, spread
 from ._matrices import Csr, csr_of
+from ._options import count, number, word
 from .result import History, format_seconds
 
-__all__ = ["MlcpResult", "MlcpSolver", "engines", "rules", "solve_mlcp"]
+__all__ = [
+    "MlcpResult",
+    "MlcpSolver",
+    "elimination_tree",
+    "engines",
+    "fill_order",
+    "rules",
+    "solve_mlcp",
+]
 
 _COLUMNS = ("step", "island", "infeasible", "tight", "changed")
 
@@ -167,13 +175,13 @@ class MlcpSolver:
             data,
             indices,
             indptr,
-            _word("method", method),
-            _word("engine", engine),
-            _number("tolerance", tolerance),
-            _count("block_steps", block_steps),
-            _count("stall_steps", stall_steps),
-            0 if max_pivots is None else _count("max_pivots", max_pivots, 1),
-            _count("refinements", refinements),
+            word("method", method),
+            word("engine", engine),
+            number("tolerance", tolerance),
+            count("block_steps", block_steps),
+            count("stall_steps", stall_steps),
+            0 if max_pivots is None else count("max_pivots", max_pivots, 1),
+            count("refinements", refinements),
             bool(condition),
         )
         self.rows = len(indptr) - 1
@@ -297,6 +305,65 @@ def engines() -> dict[str, str]:
     return dict(_core.engines())
 
 
+def fill_order(A: Any, name: str = "reverse_cuthill_mckee") -> np.ndarray:
+    """Return an order in which a symmetric matrix fills little when it is factored.
+
+    Parameters
+    ----------
+    A
+        As for `MlcpSolver`; only its pattern counts, and that of Aᵀ.
+    name
+        ``"reverse_cuthill_mckee"``, for a narrow envelope (S3 section 2.2.3), ``"minimum_degree"``
+        for few entries, or ``"natural"``.
+
+    Returns
+    -------
+    ndarray
+        ``order[new] = old``, ``(n,)``.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> A = [[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 2.0]]
+    >>> cs.mlcp.fill_order(A, "minimum_degree")
+    array([0, 1, 2])
+    """
+    known = ("natural", "reverse_cuthill_mckee", "minimum_degree")
+    if name not in known:
+        raise ValueError(f"name: {name!r} is unknown; known: {', '.join(known)}")
+    indices, indptr = _pattern(A)
+    if name == "natural":
+        return np.arange(len(indptr) - 1)
+    return _core.fill_order(name, indices, indptr)
+
+
+def elimination_tree(A: Any, order: Any = None) -> np.ndarray:
+    """Return the elimination tree of a symmetric matrix (S3 section 4.1; Liu 1990).
+
+    Parameters
+    ----------
+    A
+        As for `fill_order`.
+    order
+        ``order[new] = old``; the rows' own by default.
+
+    Returns
+    -------
+    ndarray
+        Each row's parent in the new order, -1 for a root: the first row below it that its column of
+        the factor reaches.
+    """
+    indices, indptr = _pattern(A)
+    n = len(indptr) - 1
+    new = np.arange(n) if order is None else np.asarray(order)
+    if not np.array_equal(np.sort(new), np.arange(n)):
+        raise ValueError(f"order is no permutation of 0 to {n - 1}")
+    place = np.empty(n, np.int64)
+    place[new] = np.arange(n)
+    row = place[np.repeat(np.arange(n), np.diff(indptr))]
+    return _core.elimination_tree(*_compressed(n, row, place[indices]))
+
+
 # ---- arguments ----------------------------------------------------------------------------------
 
 
@@ -309,6 +376,24 @@ def _csr(A: Any) -> Csr:
         raise ValueError(f"A has shape {dense.shape}: a square matrix is needed")
     n = dense.shape[0]
     return dense.ravel(), np.tile(np.arange(n), n), np.arange(n + 1) * n
+
+
+def _compressed(n: int, row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Indices and indptr of a pattern, each entry once."""
+    entries = np.unique(row * n + column) if n else np.zeros(0, np.int64)
+    indptr = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(entries // max(n, 1), minlength=n), out=indptr[1:])
+    return entries % max(n, 1), indptr
+
+
+def _pattern(A: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The pattern of A and Aᵀ together, checked."""
+    data, indices, indptr = csr_of(A)
+    n = len(indptr) - 1
+    _core.Mlcp(data, indices, indptr, "lemke", "auto", 1.0, 0, 0, 0, 0, False)  # for its checks
+    row, kept = np.repeat(np.arange(n), np.diff(indptr)), data != 0
+    row, column = row[kept], indices[kept]
+    return _compressed(n, np.concatenate([row, column]), np.concatenate([column, row]))
 
 
 def _index_set(initial: Any) -> np.ndarray | None:
@@ -325,31 +410,6 @@ def _index_set(initial: Any) -> np.ndarray | None:
             f"initial[{where}] is {given[tuple(at)]:g}: -1 (low), 0 (free) or 1 (high) is needed"
         )
     return given.astype(np.int8)
-
-
-def _word(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {value!r}: a name is needed")
-    if "\0" in value:
-        raise ValueError(f"{name}: {value!r} is no name")
-    return value
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r}: a number is needed") from None
-
-
-def _count(name: str, value: Any, least: int = 0) -> int:
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}: an integer is needed") from None
-    if not least <= count < 2**31:
-        raise ValueError(f"{name} is {count}: it must be at least {least}, and below 2**31")
-    return count
 
 
 def _message(status: str, pivots: int, scaled: float, worst: int, tolerance: float) -> str:

@@ -119,6 +119,19 @@ CS_PUBLIC int cs_set_is_contact(const char *set);
 
 enum { CS_MAX_COLUMNS = 32 }; /* measures that one history can record */
 
+/* What methods that pivot take. */
+typedef struct cs_mlcp_options {
+    const char *rule, *engine; /* cs_rule_name; cs_engine_name or "auto": by counted operations */
+    double tolerance;          /* scaled residual up to which an answer is called converged */
+    int64_t block_steps;       /* bpp: steps that change many rows, at most */
+    int64_t stall_steps;       /* bpp: steps without fewer infeasible rows before single ones */
+    int64_t max_pivots;        /* steps at most, for each island; 0: 100 and 20 for each row */
+    int refinements;           /* of one linear system, at most */
+    int condition;             /* estimate condition numbers */
+} cs_mlcp_options;
+
+CS_PUBLIC cs_mlcp_options cs_mlcp_options_default(void);
+
 /* What the orders take; each reads what concerns it. */
 typedef struct cs_order_options {
     uint64_t seed;              /* random */
@@ -156,6 +169,10 @@ typedef struct cs_options {
     int records;
     double quality_r; /* R_const of the measure `quality` */
     int threads;      /* 0: as many as pay */
+    /* Of methods that pivot; the rule is the method's. Their iterations are solves with the friction
+     * bounds that the normal impulses of the last one give, averaged by `averaging`; their matrix is
+     * the symmetric part of A. */
+    cs_mlcp_options pivoting;
 } cs_options;
 
 CS_PUBLIC cs_options cs_options_default(void);
@@ -194,8 +211,11 @@ typedef struct cs_result {
     int64_t best_iteration; /* whose iterate is returned; `iterations` unless diverging */
     int rollbacks;
     int64_t unfinished_blocks; /* given up in the last sweep by local="block" */
-    double seconds;            /* of the sweeps and of the checks that decide */
-    double natural_map;        /* at the returned impulses [N s] */
+    /* Of methods that pivot, all solves together; how the last one ended (NULL for others). */
+    int64_t pivots, single_pivots, factorizations;
+    const char *pivoting;
+    double seconds;     /* of the sweeps and of the checks that decide */
+    double natural_map; /* at the returned impulses [N s] */
     double natural_map_scaled;
     int64_t worst_block;   /* where natural_map is reached; -1 with no blocks */
     const double *history; /* (history_rows, columns), the solver's until its next solve */
@@ -215,6 +235,8 @@ typedef struct cs_solver_info {
     double r_value;           /* the factor of all rows where there is one; not a number if not */
     double eigenvalues[2];    /* smallest and largest of A, where the factor came from them */
     int stop_is_ratio;        /* the measure that stops holds rtol and atol itself */
+    const char *engine;       /* of methods that pivot; NULL for others */
+    int64_t islands;          /* likewise */
     int64_t bytes;
     double seconds; /* of setting up */
 } cs_solver_info;
@@ -275,18 +297,6 @@ CS_PUBLIC const char *cs_mlcp_outcome_name(cs_mlcp_outcome outcome);
 /* The i-th name of each list, as cs_method_name. */
 CS_PUBLIC const char *cs_rule_name(int i, const char **summary);
 CS_PUBLIC const char *cs_engine_name(int i, const char **summary);
-
-typedef struct cs_mlcp_options {
-    const char *rule, *engine; /* cs_rule_name; cs_engine_name or "auto": by counted operations */
-    double tolerance;          /* scaled residual up to which an answer is called converged */
-    int64_t block_steps;       /* bpp: steps that change many rows, at most */
-    int64_t stall_steps;       /* bpp: steps without fewer infeasible rows before single ones */
-    int64_t max_pivots;        /* steps at most, for each island; 0: 100 and 20 for each row */
-    int refinements;           /* of one linear system, at most */
-    int condition;             /* estimate condition numbers */
-} cs_mlcp_options;
-
-CS_PUBLIC cs_mlcp_options cs_mlcp_options_default(void);
 
 typedef struct cs_mlcp_result {
     double *x, *w;          /* (rows), the caller's; each may be NULL. w = A x + b */

@@ -48,6 +48,10 @@ PyArrayObject *int64_array(PyObject *value, const char *name);
  * scaled natural map, infeasibility (blocks each)) */
 PyObject *core_inspect(PyObject *module, PyObject *args);
 
+/* fill_order(name, indices, indptr) -> order, and elimination_tree(indices, indptr) -> parents */
+PyObject *core_fill_order(PyObject *module, PyObject *args);
+PyObject *core_elimination_tree(PyObject *module, PyObject *args);
+
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */
 PyObject *new_doubles(const double *values, int64_t count);
 

@@ -1,5 +1,6 @@
 /* _core.Mlcp: a cs_mlcp that runs with the GIL released, and takes it back between pivots to look
  * for Ctrl-C. */
+#include "linalg/ordering.h"
 #include "python/core.h"
 
 #include <string.h>
@@ -184,6 +185,72 @@ static PyObject *mlcp_describe(mlcp_object *self, PyObject *unused)
                          "largest_island", (long long)info.largest_island, "asymmetry",
                          info.asymmetry, "bytes", (long long)info.bytes, "setup_seconds",
                          info.seconds);
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* The order of a graph whose columns lie within its rows. Non-zero with an error set. */
+static int order_graph(const char *name, const cs_graph *graph, int64_t *order)
+{
+    if (strcmp(name, "minimum_degree") == 0) {
+        if (!cs_minimum_degree(graph, order)) return 0;
+        PyErr_SetString(PyExc_MemoryError, "out of memory for the order");
+        return -1;
+    }
+    int64_t *scratch = PyMem_Malloc(sizeof(int64_t) * (size_t)(3 * graph->count + 1));
+    if (!scratch) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    cs_reverse_cuthill_mckee(graph, order, scratch);
+    PyMem_Free(scratch);
+    return 0;
+}
+
+/* order(name, indices, indptr) -> order; elimination_tree(indices, indptr) -> parents. The caller
+ * has checked that the pattern is one of a symmetric matrix. */
+static PyObject *of_graph(const char *name, PyObject *columns, PyObject *starts)
+{
+    PyArrayObject *column = int64_array(columns, "A.indices"), *result = NULL;
+    PyArrayObject *start = column ? int64_array(starts, "A.indptr") : NULL;
+    if (!start) goto out;
+    npy_intp count = PyArray_SIZE(start) - 1;
+    cs_graph graph = {count, PyArray_DATA(start), PyArray_DATA(column)};
+    result = (PyArrayObject *)PyArray_ZEROS(1, &count, NPY_INT64, 0);
+    if (!result) goto out;
+    if (name) {
+        if (order_graph(name, &graph, PyArray_DATA(result)) < 0) Py_CLEAR(result);
+    } else {
+        int64_t *scratch = PyMem_Malloc(sizeof(int64_t) * (size_t)(count + 1));
+        if (scratch) {
+            cs_elimination_tree(&graph, PyArray_DATA(result), scratch);
+        } else {
+            Py_CLEAR(result);
+            PyErr_NoMemory();
+        }
+        PyMem_Free(scratch);
+    }
+out:
+    Py_XDECREF(column);
+    Py_XDECREF(start);
+    return (PyObject *)result;
+}
+
+PyObject *core_fill_order(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *name;
+    PyObject *columns, *starts;
+    if (!PyArg_ParseTuple(args, "sOO:fill_order", &name, &columns, &starts)) return NULL;
+    return of_graph(name, columns, starts);
+}
+
+PyObject *core_elimination_tree(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *columns, *starts;
+    if (!PyArg_ParseTuple(args, "OO:elimination_tree", &columns, &starts)) return NULL;
+    return of_graph(NULL, columns, starts);
 }
 
 static PyMethodDef mlcp_methods[] = {

@@ -142,6 +142,10 @@ static PyMethodDef core_functions[] = {
     {"inspect", core_inspect, METH_VARARGS,
      "inspect(problem, impulses, xi, parameters, largest_b, tolerance)\n--\n\nWhat each block "
      "does."},
+    {"fill_order", core_fill_order, METH_VARARGS,
+     "fill_order(name, indices, indptr)\n--\n\nAn order in which a matrix fills little."},
+    {"elimination_tree", core_elimination_tree, METH_VARARGS,
+     "elimination_tree(indices, indptr)\n--\n\nThe parents of all rows, or -1."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,

@@ -48,6 +48,7 @@ cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
     int64_t row = run->breakdown.row;
     double entry = s->diagonal[row], lacking = run->breakdown.pivot < 0 ? -run->breakdown.pivot : 0;
     double cure = 2 * lacking + 1e-8 * (entry > 0 ? entry : 1);
+    *run->failure = (cs_pivot_failure){s->user[row], run->breakdown.pivot, entry, cure};
     return cs_fail(error, CS_UNSUPPORTED,
                    "A is not positive definite to rounding: elimination leaves %s of A[%lld, %lld] "
                    "= %s; a compliance of %.1e on row %lld would cure it",

@@ -108,6 +108,10 @@ static cs_status check_options(const cs_mlcp_options *options, cs_error *error)
         return unknown("method", options->rule, "", cs_rule_name, error);
     if (strcmp(options->engine, "auto") != 0 && !cs_engine_find(options->engine))
         return unknown("engine", options->engine, "auto", cs_engine_name, error);
+    if (strcmp(options->engine, "auto") != 0 && cs_rule_find(options->rule)->no_factors)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "engine='%s' is for methods that factor A_FF, which method='%s' does not",
+                       options->engine, options->rule);
     if (!(options->tolerance > 0 && isfinite(options->tolerance)))
         return cs_fail(error, CS_INVALID, "tolerance is %s: a finite number above 0 is needed",
                        cs_number(options->tolerance).text);
@@ -226,6 +230,7 @@ static cs_status solve_island(cs_mlcp *mlcp, int64_t p, const cs_control *contro
         .control = control,
         .log = &mlcp->log,
         .tolerance = CS_PIVOT_ROUNDING,
+        .failure = &mlcp->failure,
         .number = p,
         .max_steps = mlcp->options.max_pivots,
         .last_poll = cs_clock(),
@@ -269,7 +274,11 @@ cs_status cs_mlcp_solve(cs_mlcp *mlcp, const double *b, const double *lo, const 
     signed char *index_set = result->index_set;
     *result = (cs_mlcp_result){.x = x, .w = w, .index_set = index_set, .condition = NAN};
     cs_status status = check_data(mlcp, b, lo, hi, initial, error);
+    if (!status && initial && mlcp->rule->no_factors)
+        status = cs_fail(error, CS_UNSUPPORTED,
+                         "initial: method='%s' cannot begin with an index set", mlcp->rule->name);
     mlcp->log.rows = 0;
+    mlcp->failure.row = -1;
     for (int64_t p = 0; p < mlcp->islands && !status; p++) {
         load(&mlcp->island[p], b, lo, hi, initial);
         status = solve_island(mlcp, p, control, result, error);

@@ -85,6 +85,12 @@ typedef struct cs_pivot_log {
     double *value; /* (rows, CS_LOG_COLUMNS) */
 } cs_pivot_log;
 
+/* A row at which A proved not to be positive definite. */
+typedef struct cs_pivot_failure {
+    int64_t row;               /* of the matrix as given; -1: none */
+    double pivot, entry, cure; /* what elimination left of A_ii; A_ii; a compliance that would do */
+} cs_pivot_failure;
+
 /* A rule at work on an island. */
 typedef struct cs_pivot_run {
     cs_island *island;
@@ -96,6 +102,7 @@ typedef struct cs_pivot_run {
     int64_t steps, single_steps, factorizations, refinements, max_steps;
     double last_poll;
     cs_breakdown breakdown; /* of a failed factor */
+    cs_pivot_failure *failure;
     cs_mlcp_outcome outcome;
     int stopped;
 } cs_pivot_run;
@@ -164,8 +171,9 @@ struct cs_mlcp {
     double asymmetry; /* max |A - A^T| / max |A| */
     cs_island *island;
     cs_pivot_log log;
-    double *x, *w;  /* (rows), in the user's order */
-    double seconds; /* of setting up */
+    double *x, *w;            /* (rows), in the user's order */
+    double seconds;           /* of setting up */
+    cs_pivot_failure failure; /* of the last solve */
 };
 
 /* Checks a matrix and brings (A + A^T)/2 into the arena, repeated entries added up. */

@@ -4,6 +4,7 @@
  *     hi only      z = hi - x                         w = w-
  *     both         z = x - lo, and a second row:      0 <= hi - lo - z  _|_  w- >= 0
  *     neither      z = x, a free row
+ *     equal        x is known and drops out
  *
  * z is counted in units of 1 / sqrt(A_ii), so that no row is large by its units alone.
  *
@@ -41,7 +42,7 @@ static int take_translation(translation *t, const cs_island *s, cs_arena *arena)
     t->unit = cs_arena_take(arena, s->rows, sizeof(double));
     if (!t->upper || !t->unit) return -1;
     for (int64_t i = 0; i < s->rows; i++)
-        t->upper[i] = isfinite(s->lo[i]) && isfinite(s->hi[i]) ? rows++ : -1;
+        t->upper[i] = isfinite(s->lo[i]) && isfinite(s->hi[i]) && !cs_is_fixed(s, i) ? rows++ : -1;
     t->free = cs_arena_take(arena, rows, 1);
     t->lemke.free = t->free;
     return t->free ? cs_lemke_take(&t->lemke, rows, arena) : -1;
@@ -58,10 +59,15 @@ static void translate(translation *t, cs_island *s)
     }
     cs_pivot_evaluate(s);
     for (int64_t i = 0; i < s->rows; i++) {
+        if (cs_is_fixed(s, i)) { /* apart from the others: z = 0, w = 1 */
+            matrix[i * n + i] = t->lemke.q[i] = 1;
+            continue;
+        }
         t->lemke.q[i] = t->unit[i] * s->w[i];
         t->free[i] = !isfinite(s->lo[i]) && !isfinite(s->hi[i]);
         for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) {
             int64_t j = s->column[e];
+            if (cs_is_fixed(s, j)) continue;
             matrix[i * n + j] = t->unit[i] * t->unit[j] * s->value[e];
         }
         if (t->upper[i] < 0) continue;
