@@ -57,7 +57,7 @@ def random_mlcp(rng, m, kind):
     redundant
         J M^-1 J^T with more rows than degrees of freedom, and a compliance
     near_singular
-        condition numbers up to 1e12
+        condition numbers up to 1e15, some of them singular to rounding
     scaled
         rows with scales from 1e-6 to 1e6
     """
@@ -88,8 +88,8 @@ def random_mlcp(rng, m, kind):
         b = J @ rng.normal(size=J.shape[1])
     elif kind == "near_singular":
         Q = np.linalg.qr(rng.normal(size=(m, m)))[0]
-        A = (Q * 10.0 ** rng.uniform(-12, 0, m)) @ Q.T
-        A = (A + A.T) / 2 + 1e-13 * np.eye(m)
+        A = (Q * 10.0 ** rng.uniform(-15, 0, m)) @ Q.T
+        A = (A + A.T) / 2
     elif kind == "scaled":
         s = 10.0 ** rng.uniform(-3, 3, m)
         A, b = A * s * s[:, None], b * s

@@ -189,7 +189,7 @@ def test_history_tells_of_each_pivot():
     assert history["infeasible"][0] > 0
     assert history["infeasible"][-1] == 0
     assert history["tight"][-1] == np.count_nonzero(result.index_set)
-    single = cs.solve_mlcp(A, b, lo, hi, block_steps=0)
+    single = cs.solve_mlcp(A, b, lo, hi, method="murty")
     assert (single.history["changed"][:-1] == 1).all()
     assert single.pivots == single.single_pivots > result.pivots
 
@@ -217,6 +217,44 @@ def test_single_steps_end_what_block_steps_do_not():
     assert by_blocks.converged
     assert by_blocks.pivots > 35
     np.testing.assert_allclose(result.x, by_blocks.x, atol=1e-9)
+
+
+def jumping(rng, links=40):
+    """A chain of stiff joints that lies on many contacts: index sets jump about on it."""
+    m = 9 * links
+    J = np.zeros((m, 6 * links))
+    for k in range(links):
+        here = slice(6 * k, 6 * k + 6)
+        J[9 * k : 9 * k + 3, here] = np.hstack([np.eye(3), 0.1 * rng.normal(size=(3, 3))])
+        if k:
+            J[9 * k : 9 * k + 3, 6 * k - 6 : 6 * k] = -J[9 * k : 9 * k + 3, here]
+        J[9 * k + 3 : 9 * k + 9, here] = np.hstack([np.eye(3), rng.normal(size=(3, 3))]).repeat(
+            2, 0
+        )
+        J[9 * k + 3 : 9 * k + 9, here] += 0.05 * rng.normal(size=(6, 6))
+    A = J @ np.diag(np.tile([1.0, 1, 1, 300, 300, 1000], links)) @ J.T + 1e-6 * np.eye(m)
+    b = J @ (0.2 * rng.normal(size=6 * links))
+    lo, hi = np.full(m, -np.inf), np.full(m, np.inf)
+    for k in range(links):
+        contact = slice(9 * k + 3, 9 * k + 9)
+        lo[contact], hi[contact] = -0.05, 0.05
+        lo[9 * k + 3], hi[9 * k + 3] = 0.0, np.inf
+    return A, b, lo, hi
+
+
+def test_where_index_sets_jump_about_it_ends_all_the_same():
+    """Murty's rule alone takes more than a thousand steps on one of these."""
+    rng = np.random.default_rng(17)
+    slow, stalled = 0, 0
+    for _ in range(6):
+        A, b, lo, hi = jumping(rng)
+        result = cs.solve_mlcp(A, b, lo, hi)
+        assert result.converged, result.message
+        assert result.pivots < 500
+        stalled += result.single_pivots > 0
+        slow += cs.solve_mlcp(A, b, lo, hi, method="murty", max_pivots=1000).status == "max_pivots"
+    assert slow > 0
+    assert stalled > 0
 
 
 def test_a_limit_on_pivots_is_told():

@@ -123,6 +123,9 @@ const cs_rule *cs_rule_find(const char *name);
 #define CS_PIVOT_ROUNDING 1e-13
 #define CS_PIVOT_ROUGHEST 1e-9
 
+/* Single steps without fewer infeasible rows after which bpp tries another way. */
+enum { CS_PIVOT_ALONE = 10 };
+
 /* ---- what rules share ------------------------------------------------------------------------ */
 
 /* w <- A x + b and `noise`. */
@@ -153,8 +156,15 @@ int cs_pivot_comes_again(cs_circle *circle, const cs_island *s);
 /* From here on ten times more counts as rounding; 0 where that has been done often enough. */
 int cs_pivot_be_lenient(cs_pivot_run *run, cs_circle *circle);
 
-/* Block principal pivoting from s->state on, Murty's rule after so many steps. */
-cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, cs_error *error);
+/* Block principal pivoting from s->state on, Murty's rule after so many steps. Where that gets nowhere
+ * and `descends`, projected Newton steps and Keller's rule end the work. */
+cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, cs_error *error);
+
+/* Keller's rule from s->state on. */
+cs_status cs_pivot_keller(cs_pivot_run *run, cs_error *error);
+
+/* Projected Newton steps from x on; s->state ends as what they lead to. */
+cs_status cs_pivot_descend(cs_pivot_run *run, cs_error *error);
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 

@@ -146,7 +146,7 @@ static cs_status active(cs_pivot_run *run, int holds, cs_error *error)
         if (run->stopped || run->steps >= run->max_steps) return CS_OK;
         int again = cs_pivot_comes_again(&visits, s);
         if (again) cs_pivot_be_lenient(run, &visits);
-        if (!in_time || again) return cs_pivot_blocks(run, 0, error);
+        if (!in_time || again) return cs_pivot_blocks(run, 0, 0, error);
         status = drive(run, r, holds, &in_time, error);
         if (status) return status;
     }
@@ -154,7 +154,7 @@ static cs_status active(cs_pivot_run *run, int holds, cs_error *error)
     return cs_pivot_step(run, 0, 0, error);
 }
 
-static cs_status keller(cs_pivot_run *run, cs_error *error) { return active(run, 0, error); }
+cs_status cs_pivot_keller(cs_pivot_run *run, cs_error *error) { return active(run, 0, error); }
 
 static cs_status dantzig(cs_pivot_run *run, cs_error *error) { return active(run, 1, error); }
 
@@ -162,7 +162,7 @@ const cs_rule cs_rule_keller = {
     .name = "keller",
     .summary = "x within its bounds, always the row that is farthest off (Keller)",
     .single = 1,
-    .solve = keller,
+    .solve = cs_pivot_keller,
 };
 
 const cs_rule cs_rule_dantzig = {

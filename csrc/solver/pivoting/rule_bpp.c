@@ -5,6 +5,10 @@
  *                    | no fewer for p steps       -> the last of them changes (Murty's rule)
  *                    | else                       -> all of them change
  *
+ * Murty's rule may take a number of steps that is exponential in that of the rows. When so many have
+ * brought nothing, projected Newton steps lead near the solution (descent.c), and Keller's rule, under
+ * which the energy falls with every row, leads there.
+ *
  * Murty's rule visits no index set twice where A is positive definite: a visit that comes again is
  * rounding at work. Then ten times more counts as rounding, and in the end the circle is reported. */
 #include "solver/pivoting/pivoting.h"
@@ -52,10 +56,10 @@ int cs_pivot_be_lenient(cs_pivot_run *run, cs_circle *c)
     return run->tolerance <= CS_PIVOT_ROUGHEST;
 }
 
-cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, cs_error *error)
+cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, cs_error *error)
 {
     cs_island *s = run->island;
-    int64_t fewest = s->rows + 1, patience = 0, last = -1;
+    int64_t fewest = s->rows + 1, patience = 0, last = -1, alone = 0;
     cs_circle visits = {0};
     for (;; run->steps++) {
         cs_status status = cs_pivot_candidate(run, error);
@@ -70,6 +74,11 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, cs_error *erro
             fewest = infeasible;
             patience = run->options->stall_steps;
             visits = (cs_circle){0};
+            alone = 0;
+        }
+        if (descends && alone > CS_PIVOT_ALONE) {
+            status = cs_pivot_descend(run, error);
+            return status ? status : cs_pivot_keller(run, error);
         }
         int block = block_steps > 0 && (fewer || patience > 0);
         if (!fewer && patience > 0) patience--;
@@ -78,6 +87,7 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, cs_error *erro
             memcpy(s->state, s->next, (size_t)s->rows);
         } else {
             run->single_steps++;
+            alone++;
             if (cs_pivot_comes_again(&visits, s) && !cs_pivot_be_lenient(run, &visits)) {
                 run->outcome = CS_MLCP_CYCLING;
                 return cs_pivot_step(run, infeasible, 0, error);
@@ -95,12 +105,12 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, cs_error *erro
 
 static cs_status bpp(cs_pivot_run *run, cs_error *error)
 {
-    return cs_pivot_blocks(run, run->options->block_steps, error);
+    return cs_pivot_blocks(run, run->options->block_steps, 1, error);
 }
 
 static cs_status murty(cs_pivot_run *run, cs_error *error)
 {
-    return cs_pivot_blocks(run, 0, error);
+    return cs_pivot_blocks(run, 0, 0, error);
 }
 
 const cs_rule cs_rule_bpp = {
