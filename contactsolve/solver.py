@@ -151,7 +151,8 @@ class Solver:
         The measure that decides. ``"delta_element"`` and ``"delta_norm"`` take rtol, atol for S2's
         T_rel and T_abs; other measures than these and ``"natural_map"`` are compared with `atol`.
     check_every
-        Measures that cost about a sweep are evaluated every so many iterations.
+        Measures that cost about a sweep are evaluated every so many iterations; methods that pivot
+        are measured after every solve.
     max_iterations
         Sweeps at most.
     dtype

@@ -137,7 +137,8 @@ typedef struct quotient {
     int64_t *member; /* of each element */
     int64_t used, room;
     int64_t *degree, *mark, *found, seen;
-    unsigned char *gone; /* eliminated nodes, and elements that others have swallowed */
+    int64_t *outside, *counted; /* (count) of each element: members not in the newest; when */
+    unsigned char *gone;        /* eliminated nodes, and elements that others have swallowed */
 } quotient;
 
 static int take_quotient(quotient *q, const cs_graph *graph, cs_arena *arena)
@@ -145,7 +146,8 @@ static int take_quotient(quotient *q, const cs_graph *graph, cs_arena *arena)
     int64_t n = graph->count, entries = graph->start[n];
     int64_t **per_node[] = {&q->node_start,    &q->node_count,   &q->element_start,
                             &q->element_count, &q->member_start, &q->member_count,
-                            &q->degree,        &q->mark,         &q->found};
+                            &q->degree,        &q->mark,         &q->found,
+                            &q->outside,       &q->counted};
     for (size_t i = 0; i < sizeof per_node / sizeof *per_node; i++)
         if (!(*per_node[i] = cs_arena_take(arena, n, sizeof(int64_t)))) return -1;
     q->graph = graph;
@@ -206,6 +208,29 @@ static void join(quotient *q, int64_t j, int64_t pivot)
     q->element_count[j] = kept;
 }
 
+/* Of every element of node j, a member of the newest one: how many of its members are not in that. */
+static void count_outside(quotient *q, int64_t j)
+{
+    for (int64_t e = 0; e < q->element_count[j]; e++) {
+        int64_t element = q->element[q->element_start[j] + e];
+        if (q->counted[element] != q->seen) q->outside[element] = q->member_count[element];
+        q->counted[element] = q->seen;
+        q->outside[element]--;
+    }
+}
+
+/* How many nodes j touches, at most: those in several of its older elements are counted by each.
+ * Amestoy, Davis and Duff 1996 */
+static int64_t degree_bound(const quotient *q, int64_t j, int64_t pivot)
+{
+    int64_t degree = q->node_count[j] + q->member_count[pivot] - 1;
+    for (int64_t e = 0; e < q->element_count[j]; e++) {
+        int64_t element = q->element[q->element_start[j] + e];
+        if (element != pivot) degree += q->outside[element];
+    }
+    return degree;
+}
+
 /* Node `pivot` becomes the element of its neighbours. Non-zero without memory. */
 static int eliminate(quotient *q, int64_t pivot, int64_t **pool)
 {
@@ -226,10 +251,11 @@ static int eliminate(quotient *q, int64_t pivot, int64_t **pool)
     q->member_count[pivot] = count;
     if (count) memcpy(q->member + q->used, q->found, sizeof(int64_t) * (size_t)count);
     q->used += count;
-    for (int64_t e = 0; e < count; e++) join(q, q->member[q->member_start[pivot] + e], pivot);
+    const int64_t *members = q->member + q->member_start[pivot];
+    for (int64_t e = 0; e < count; e++) count_outside(q, members[e]);
     for (int64_t e = 0; e < count; e++) {
-        int64_t j = q->member[q->member_start[pivot] + e];
-        q->degree[j] = neighbours(q, j);
+        join(q, members[e], pivot);
+        q->degree[members[e]] = degree_bound(q, members[e], pivot);
     }
     return 0;
 }

@@ -20,8 +20,8 @@ int64_t cs_components(const cs_graph *graph, int64_t *part, int64_t *stack);
  * `scratch` holds 3 count numbers. */
 void cs_reverse_cuthill_mckee(const cs_graph *graph, int64_t *order, int64_t *scratch);
 
-/* Minimum degree: always the node next that touches fewest others, its neighbours joined; the
- * first of equals. Exact degrees. Non-zero without memory. */
+/* Approximate minimum degree: always the node next that touches fewest others, as far as a bound
+ * tells, its neighbours joined; the first of equals. Non-zero without memory. */
 int cs_minimum_degree(const cs_graph *graph, int64_t *order);
 
 /* Row by row, the first column of the lower triangle in this order; `place` (count) gets the inverse

@@ -1,4 +1,4 @@
-/* A sparse factor of A_FF at every index set, in an order of minimum degree (linalg/sparse.h). */
+/* A sparse factor of A_FF at every index set, in an order of approximate minimum degree (linalg/sparse.h). */
 #include "solver/pivoting/pivoting.h"
 
 #include "linalg/sparse.h"
