@@ -24,7 +24,7 @@ except ImportError as _error:
         f"({_error})"
     ) from _error
 
-from . import data, io, measures, methods, orders, plots, scenarios, schemes, sets, shapes
+from . import data, io, measures, methods, mlcp, orders, plots, scenarios, schemes, sets, shapes
 from ._info import info
 from ._version import __version__
 from .compare import Table, compare, quality_of
@@ -32,6 +32,7 @@ from .friction import choose_friction, solve_static_kinetic
 from .geometry import contact_jacobian
 from .groups import Bodies, Group
 from .inspection import block_count
+from .mlcp import MlcpResult, MlcpSolver, solve_mlcp
 from .problem import Problem
 from .result import History, Result
 from .solver import Method, Solver, State, solve
@@ -41,6 +42,8 @@ __all__ = [
     "Group",
     "History",
     "Method",
+    "MlcpResult",
+    "MlcpSolver",
     "Problem",
     "Result",
     "Solver",
@@ -56,6 +59,7 @@ __all__ = [
     "io",
     "measures",
     "methods",
+    "mlcp",
     "orders",
     "plots",
     "quality_of",
@@ -64,6 +68,7 @@ __all__ = [
     "sets",
     "shapes",
     "solve",
+    "solve_mlcp",
     "solve_static_kinetic",
 ]
 

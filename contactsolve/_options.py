@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,31 @@ def seed_of(rng: Any) -> int:
         return int(np.random.default_rng(rng).integers(2**63))
     except (TypeError, ValueError) as error:
         raise type(error)(f"rng is {rng!r}: {error}") from None
+
+
+def word(name: str, value: Any) -> str:
+    """Return a name that can be handed to C."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}: a name is needed")
+    if not _is_c_text(value):
+        raise ValueError(f"{name}: {value!r} is no name")
+    return value
+
+
+def number(name: str, value: Any) -> float:
+    """Return a number as a float."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}: a number is needed") from None
+
+
+def count(name: str, value: Any, least: int = 0) -> int:
+    """Return a whole number that is at least `least`."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: an integer is needed") from None
+    if not least <= whole < 2**31:
+        raise ValueError(f"{name} is {whole}: it must be at least {least}, and below 2**31")
+    return whole

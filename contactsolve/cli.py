@@ -185,7 +185,7 @@ def _compare(chosen: argparse.Namespace) -> int:
     """Run several methods on an FCLIB file: a table, and a picture if asked for."""
     picture = None if chosen.plot is None else _Picture(chosen.plot, columns=2, share=False)
     problem = cs.io.read_fclib(chosen.file)
-    methods = chosen.methods or cs.methods.names()
+    methods = chosen.methods or cs.methods.sweeping()
     goal = {"until": chosen.until, "repeats": chosen.repeats}
     table = cs.compare(problem, methods, **goal, **_solver_options(chosen))
     print(table)

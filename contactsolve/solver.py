@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from . import _core, schemes
+from . import _core, methods, schemes
 from ._options import KINDS, dtype_name, explain, names_of, permutation_of, seed_of, tolerance
 from .orders import chosen
 from .problem import Problem
@@ -53,18 +53,20 @@ class Method:
     Parameters
     ----------
     method
-        A name of ``contactsolve.methods.names()``.
+        A name of ``contactsolve.methods.names()``, or an object of `contactsolve.methods`.
     label
         Shown in tables and plots; made from the method and its options by default.
     **options
         Options of `Solver`.
     """
 
-    def __init__(self, method: str, *, label: str = "", **options: Unpack[Options]) -> None:
+    def __init__(
+        self, method: str | methods.Pivoting, *, label: str = "", **options: Unpack[Options]
+    ) -> None:
         self.method = method
         self.options = options
         words = [f"{name}={_short(value)}" for name, value in options.items()]
-        self.label = label or ", ".join([method, *words])
+        self.label = label or ", ".join([str(method), *words])
 
     def __repr__(self) -> str:
         return f"Method({self.label!r})"
@@ -103,7 +105,9 @@ class Solver:
     method
         ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"`` (forwards and backwards in
         turn, each sweep an iteration; SSOR with `relaxation`) or ``"auto"``: for now, Gauss-Seidel
-        with rollback.
+        with rollback. Direct methods for joints, boxes and box friction: ``"bpp"``, ``"murty"``,
+        ``"lemke"``, ``"keller"``, ``"dantzig"``, or with options as `methods.bpp`; their iterations
+        are solves between which friction bounds are renewed, and options about sweeps are refused.
     scheme
         How Aλ + b is had: ``"matrix"`` (A built or given), ``"factorized"`` (A never formed; with
         options as `schemes.factorized`), or ``"auto"``, the one of these two whose sweeps should
@@ -156,7 +160,8 @@ class Solver:
         The measure that decides. ``"delta_element"`` and ``"delta_norm"`` take rtol, atol for S2's
         T_rel and T_abs; other measures than these and ``"natural_map"`` are compared with `atol`.
     check_every
-        Measures that cost about a sweep are evaluated every so many iterations.
+        Measures that cost about a sweep are evaluated every so many iterations; methods that pivot
+        are measured after every solve.
     max_iterations
         Sweeps at most.
     dtype
@@ -206,7 +211,7 @@ class Solver:
         self,
         problem: Problem,
         *,
-        method: str = "auto",
+        method: str | methods.Pivoting = "auto",
         scheme: Any = "auto",
         order: Any = "auto",
         local: str = "auto",
@@ -235,6 +240,8 @@ class Solver:
             raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
         self.problem = problem
         visits, way = chosen(order), schemes.chosen(scheme)
+        pivoting = methods.chosen(method)
+        method = pivoting.name
         permutation = None
         if visits.permutation is not None:
             permutation = permutation_of(visits.permutation, problem.contacts)
@@ -277,6 +284,7 @@ class Solver:
                 way.velocities,
                 instructions,
                 not compressed,
+                pivoting.options(),
             )
         except (TypeError, ValueError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in KINDS}
@@ -367,13 +375,16 @@ class Solver:
 
     def _result(self, answer: tuple, b: np.ndarray | None, parameters: np.ndarray | None) -> Result:
         impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
-        seconds, natural_map, scaled, worst, unfinished, products = figures
+        seconds, natural_map, scaled, worst, unfinished, products, *pivots = figures
         problem = self.problem
         info = self._info.copy()
         info["rollbacks"] = rollbacks
         info["block_products"] = products
         info["best_iteration"] = best
         info["solve_seconds"] = seconds
+        if pivots[-1] is not None:
+            names = ("pivots", "single_pivots", "factorizations", "pivoting")
+            info.update(zip(names, pivots, strict=True))
         if unfinished:
             line = (
                 f"{unfinished} blocks were not solved to rounding in the last sweep: the bound on "
@@ -423,7 +434,7 @@ def solve(
     initial: Any = None,
     callback: Callable[[State], object] | None = None,
     progress: bool = False,
-    method: str = "auto",
+    method: str | methods.Pivoting = "auto",
     **options: Unpack[Options],
 ) -> Result:
     """Solve a contact problem.
@@ -476,6 +487,8 @@ def solve(
 def _info(described: dict[str, Any], problem: Problem, method: str, scheme: str) -> dict[str, Any]:
     info = described
     info["contacts"] = problem.contacts
+    if info["engine"] is None:
+        del info["engine"], info["islands"]
     why = []
     if method == "auto":
         why.append("method='auto' is Gauss-Seidel with rollback")
@@ -501,7 +514,10 @@ def _info(described: dict[str, Any], problem: Problem, method: str, scheme: str)
         )
     asymmetry = problem._core.asymmetry
     if asymmetry > 1e-12:
-        warnings.append(f"A is unsymmetric, by {asymmetry:.1e} of its largest entry: used as it is")
+        used = "(A + Aᵀ)/2 is factored, and" if "engine" in info else "used as it is"
+        if "engine" in info:
+            used += " the answer is judged with A as it was given"
+        warnings.append(f"A is unsymmetric, by {asymmetry:.1e} of its largest entry: {used}")
     info["warnings"] = warnings
     return info
 
@@ -535,9 +551,23 @@ def _message(
         )
     if asked == "rtol=None, atol=None":
         return f"{iterations} iterations made, as asked: {reached}{where}"
+    if "pivots" in info:
+        return _message_of_pivots(iterations, f"{reached}{where}; asked was {asked}", info)
     return (
         f"not converged after {iterations} iterations: {reached}{where}; asked was {asked}. Try "
         f"{_advice(info)}"
+    )
+
+
+def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any]) -> str:
+    if info["pivoting"] != "converged":
+        return (
+            f"not converged after {iterations} solves, the last of which ended as "
+            f"{info['pivoting']!r}: {reached}. Try a compliance, or a larger max_pivots"
+        )
+    return (
+        f"not converged after {iterations} solves with renewed friction bounds: {reached}. Try "
+        f"averaging=0.5, more iterations, or a start from an earlier result (initial=)"
     )
 
 

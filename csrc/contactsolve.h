@@ -155,6 +155,19 @@ typedef enum cs_border {
     CS_BORDER_CHECKERBOARD
 } cs_border;
 
+/* What methods that pivot take. */
+typedef struct cs_mlcp_options {
+    const char *rule, *engine; /* cs_rule_name; cs_engine_name or "auto": by counted operations */
+    double tolerance;          /* scaled residual up to which an answer is called converged */
+    int64_t block_steps;       /* bpp: steps that change many rows, at most */
+    int64_t stall_steps;       /* bpp: steps without fewer infeasible rows before single ones */
+    int64_t max_pivots;        /* steps at most, for each island; 0: 100 and 20 for each row */
+    int refinements;           /* of one linear system, at most */
+    int condition;             /* estimate condition numbers */
+} cs_mlcp_options;
+
+CS_PUBLIC cs_mlcp_options cs_mlcp_options_default(void);
+
 /* What the orders take; each reads what concerns it. */
 typedef struct cs_order_options {
     uint64_t seed;              /* random */
@@ -214,6 +227,10 @@ typedef struct cs_options {
      * variable CONTACTSOLVE_INSTRUCTIONS names one. */
     const char *instructions;
     int general; /* contacts of rigid bodies are not compressed to frames and lever arms */
+    /* Of methods that pivot; the rule is the method's. Their iterations are solves with the friction
+     * bounds that the normal impulses of the last one give, averaged by `averaging`; their matrix is
+     * the symmetric part of A. */
+    cs_mlcp_options pivoting;
 } cs_options;
 
 CS_PUBLIC cs_options cs_options_default(void);
@@ -259,8 +276,11 @@ typedef struct cs_result {
     int64_t
         block_products; /* of blocks of A with impulses in all sweeps; 0 where A is not formed */
     int64_t unfinished_blocks; /* given up in the last sweep by local="block" */
-    double seconds;            /* of the sweeps and of the checks that decide */
-    double natural_map;        /* at the returned impulses [N s] */
+    /* Of methods that pivot, all solves together; how the last one ended (NULL for others). */
+    int64_t pivots, single_pivots, factorizations;
+    const char *pivoting;
+    double seconds;     /* of the sweeps and of the checks that decide */
+    double natural_map; /* at the returned impulses [N s] */
     double natural_map_scaled;
     int64_t worst_block;   /* where natural_map is reached; -1 with no blocks */
     const double *history; /* (history_rows, columns), the solver's until its next solve */
@@ -282,6 +302,8 @@ typedef struct cs_solver_info {
     double eigenvalues[2];    /* smallest and largest of A, where the factor came from them */
     char kernel[64];          /* how contacts are visited, e.g. "wide, avx2, 4 lanes" */
     int stop_is_ratio;        /* the measure that stops holds rtol and atol itself */
+    const char *engine;       /* of methods that pivot; NULL for others */
+    int64_t islands;          /* likewise */
     int64_t bytes;
     double seconds; /* of setting up */
 } cs_solver_info;
@@ -355,6 +377,74 @@ CS_PUBLIC cs_status cs_problem_inspect(const cs_problem *problem, const double *
 
 /* Before a fork: lets go of the worker threads, which a child process would wait for in vain. */
 CS_PUBLIC void cs_release_threads(void);
+
+/* ---- mixed linear complementarity problems --------------------------------------------------- */
+
+/* Where a row is: w = 0, or at one of its bounds. */
+typedef enum cs_index { CS_INDEX_LOW = -1, CS_INDEX_FREE = 0, CS_INDEX_HIGH = 1 } cs_index;
+
+typedef enum cs_mlcp_outcome {
+    CS_MLCP_CONVERGED,
+    CS_MLCP_MAX_PIVOTS,
+    CS_MLCP_CYCLING,    /* index sets came again, whatever counted as rounding */
+    CS_MLCP_INACCURATE, /* the last index set is right to rounding, and that is not enough */
+    CS_MLCP_RAY,        /* Lemke's method could go on for ever in one direction */
+    CS_MLCP_STOPPED,
+} cs_mlcp_outcome;
+
+CS_PUBLIC const char *cs_mlcp_outcome_name(cs_mlcp_outcome outcome);
+
+/* The i-th name of each list, as cs_method_name. */
+CS_PUBLIC const char *cs_rule_name(int i, const char **summary);
+CS_PUBLIC const char *cs_engine_name(int i, const char **summary);
+
+typedef struct cs_mlcp_result {
+    double *x, *w;          /* (rows), the caller's; each may be NULL. w = A x + b */
+    signed char *index_set; /* (rows), the caller's or NULL: a cs_index of each row */
+    cs_mlcp_outcome outcome;
+    /* From outside, with A as given: the largest |x - clamp(x - rho w)|, rho = 1 / A_ii; the largest
+     * of them over |x_i| + rho max |b|, and its row (-1 with no rows); the largest |w| times distance
+     * to the bound that it holds x to. */
+    double residual, residual_scaled, complementarity;
+    int64_t worst_row;
+    int64_t pivots, single_pivots, factorizations, refinements; /* of all islands */
+    double condition; /* estimated; not a number where not asked for */
+    double seconds;
+    /* (history_rows, history_columns): step, island, infeasible rows, tight rows, changed rows;
+     * the solver's until its next solve */
+    const double *history;
+    int64_t history_rows;
+    int history_columns;
+} cs_mlcp_result;
+
+typedef struct cs_mlcp_info {
+    const char *rule;
+    const char *engine; /* of the largest island */
+    const char *kernel; /* the instruction set of its inner loops */
+    int64_t islands, largest_island;
+    double asymmetry; /* max |A - A^T| / max |A|: (A + A^T)/2 is factored */
+    int64_t bytes;
+    double seconds; /* of setting up */
+} cs_mlcp_info;
+
+/* A solver of mixed linear complementarity problems with one matrix:
+ *
+ *     A x + b = w+ - w-,   0 <= w+  _|_  x - lo >= 0,   0 <= w-  _|_  hi - x >= 0
+ *
+ * A is symmetric positive definite; of a slightly unsymmetric one the symmetric part is factored, and
+ * the answer is judged with A as it was given. Bounds may be infinite.  S3 eq. 1.20 with b negated */
+typedef struct cs_mlcp cs_mlcp;
+
+CS_PUBLIC cs_status cs_mlcp_create(cs_mlcp **mlcp, const cs_csr *matrix,
+                                   const cs_mlcp_options *options, cs_error *error);
+/* `initial` (rows) is the index set to begin with, a cs_index each; NULL: all free. Fails with
+ * CS_UNSUPPORTED where A proves not to be positive definite, naming the row and its cure. */
+CS_PUBLIC cs_status cs_mlcp_solve(cs_mlcp *mlcp, const double *b, const double *lo,
+                                  const double *hi, const signed char *initial,
+                                  const cs_control *control, cs_mlcp_result *result,
+                                  cs_error *error);
+CS_PUBLIC void cs_mlcp_describe(const cs_mlcp *mlcp, cs_mlcp_info *info);
+CS_PUBLIC void cs_mlcp_destroy(cs_mlcp *mlcp);
 
 /* ---- for tests ------------------------------------------------------------------------------- */
 

@@ -76,7 +76,8 @@ def convergence(
     Examples
     --------
     >>> import contactsolve as cs
-    >>> results = [cs.solve(cs.scenarios.box_stack(3), method=name) for name in cs.methods.names()]
+    >>> names = cs.methods.sweeping()
+    >>> results = [cs.solve(cs.scenarios.box_stack(3), method=name) for name in names]
     >>> ax = cs.plots.convergence(results)  # doctest: +SKIP
     """
     if x not in ("iteration", "time"):

@@ -19,10 +19,10 @@
 #include "problem/problem.h"
 
 typedef struct core_state {
-    PyTypeObject *problem_type, *solver_type, *support_type;
+    PyTypeObject *problem_type, *solver_type, *support_type, *mlcp_type;
 } core_state;
 
-extern PyType_Spec problem_spec, solver_spec, support_spec;
+extern PyType_Spec problem_spec, solver_spec, support_spec, mlcp_spec;
 
 typedef struct problem_object {
     PyObject_HEAD
@@ -66,6 +66,10 @@ PyObject *core_partition_labels(PyObject *module, PyObject *args);
 
 /* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
 PyObject *core_project(PyObject *module, PyObject *args);
+
+/* fill_order(name, indices, indptr) -> order, and elimination_tree(indices, indptr) -> parents */
+PyObject *core_fill_order(PyObject *module, PyObject *args);
+PyObject *core_elimination_tree(PyObject *module, PyObject *args);
 
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */
 PyObject *new_doubles(const double *values, int64_t count);

@@ -48,6 +48,18 @@ static PyObject *core_sets_list(PyObject *m, PyObject *unused)
     return list_names(cs_set_name);
 }
 
+static PyObject *core_rules_list(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    return list_names(cs_rule_name);
+}
+
+static PyObject *core_engines_list(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    return list_names(cs_engine_name);
+}
+
 static PyObject *core_contact_sets(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -147,6 +159,8 @@ static PyMethodDef core_functions[] = {
     {"orders", core_orders_list, METH_NOARGS, "orders()\n--\n\n[(name, summary), ...]"},
     {"measures", core_measures_list, METH_NOARGS, "measures()\n--\n\n[(name, summary), ...]"},
     {"sets", core_sets_list, METH_NOARGS, "sets()\n--\n\n[(name, summary), ...]"},
+    {"rules", core_rules_list, METH_NOARGS, "rules()\n--\n\n[(name, summary), ...]"},
+    {"engines", core_engines_list, METH_NOARGS, "engines()\n--\n\n[(name, summary), ...]"},
     {"contact_sets", core_contact_sets, METH_NOARGS,
      "contact_sets()\n--\n\nNames of the sets whose first row is a normal impulse."},
     {"set_parameters", core_set_parameters, METH_VARARGS,
@@ -164,6 +178,10 @@ static PyMethodDef core_functions[] = {
      "stage_kinds()\n--\n\nNames of the kinds of stages, by number."},
     {"project", core_project, METH_VARARGS,
      "project(set, narrow, z, parameters, previous)\n--\n\nThe prox of a set, block by block."},
+    {"fill_order", core_fill_order, METH_VARARGS,
+     "fill_order(name, indices, indptr)\n--\n\nAn order in which a matrix fills little."},
+    {"elimination_tree", core_elimination_tree, METH_VARARGS,
+     "elimination_tree(indices, indptr)\n--\n\nThe parents of all rows, or -1."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,
@@ -187,6 +205,7 @@ static int core_exec(PyObject *module)
     core_state *state = PyModule_GetState(module);
     import_array1(-1);
     if (add_type(module, &problem_spec, &state->problem_type) < 0) return -1;
+    if (add_type(module, &mlcp_spec, &state->mlcp_type) < 0) return -1;
     if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
     return add_type(module, &support_spec, &state->support_type);
 }
@@ -197,6 +216,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->problem_type);
     Py_VISIT(state->solver_type);
     Py_VISIT(state->support_type);
+    Py_VISIT(state->mlcp_type);
     return 0;
 }
 
@@ -206,6 +226,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->problem_type);
     Py_CLEAR(state->solver_type);
     Py_CLEAR(state->support_type);
+    Py_CLEAR(state->mlcp_type);
     return 0;
 }
 

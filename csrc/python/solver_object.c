@@ -89,6 +89,19 @@ static int read_record(PyObject *record, const char **names)
     return 0;
 }
 
+/* (engine, tolerance, block_steps, stall_steps, max_pivots, refinements) */
+static int read_pivoting(PyObject *tuple, cs_mlcp_options *pivoting)
+{
+    long long block_steps, stall_steps, max_pivots;
+    if (!PyArg_ParseTuple(tuple, "sdLLLi:pivoting", &pivoting->engine, &pivoting->tolerance,
+                          &block_steps, &stall_steps, &max_pivots, &pivoting->refinements))
+        return -1;
+    pivoting->block_steps = block_steps;
+    pivoting->stall_steps = stall_steps;
+    pivoting->max_pivots = max_pivots;
+    return 0;
+}
+
 static cs_status create(solver_object *self, const cs_options *options, cs_error *error)
 {
     poll_context context = {0};
@@ -102,50 +115,36 @@ static cs_status create(solver_object *self, const cs_options *options, cs_error
 
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"problem",
-                            "method",
-                            "scheme",
-                            "order",
-                            "permutation",
-                            "local",
-                            "r_factor",
-                            "r_value",
-                            "bound",
-                            "relaxation",
-                            "averaging",
-                            "averaging_adjacent",
-                            "rollback",
-                            "rollback_growth",
-                            "dtype",
-                            "stop",
-                            "rtol",
-                            "atol",
-                            "check_every",
-                            "max_iterations",
-                            "record",
-                            "record_every",
-                            "quality_r",
-                            "threads",
-                            "order_options",
-                            "velocities",
-                            "instructions",
-                            "general",
-                            NULL};
+    static char *names[] = {"problem",       "method",
+                            "scheme",        "order",
+                            "permutation",   "local",
+                            "r_factor",      "r_value",
+                            "bound",         "relaxation",
+                            "averaging",     "averaging_adjacent",
+                            "rollback",      "rollback_growth",
+                            "dtype",         "stop",
+                            "rtol",          "atol",
+                            "check_every",   "max_iterations",
+                            "record",        "record_every",
+                            "quality_r",     "threads",
+                            "order_options", "velocities",
+                            "instructions",  "general",
+                            "pivoting",      NULL};
     core_state *state = PyType_GetModuleState(type);
     cs_options options = cs_options_default();
     const char *record_names[CS_MAX_COLUMNS];
-    PyObject *problem, *permutation_value, *record, *order_options;
+    PyObject *problem, *permutation_value, *record, *order_options, *pivoting;
     PyArrayObject *permutation = NULL, *labels = NULL;
     long long check_every, max_iterations, record_every;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!ssp:Solver", names, state->problem_type,
+            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!sspO!:Solver", names, state->problem_type,
             &problem, &options.method, &options.scheme, &options.order, &permutation_value,
             &options.local, &options.r_factor, &options.r_value, &options.bound,
             &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
             &options.rollback_growth, &options.dtype, &options.stop, &options.rtol, &options.atol,
             &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
             &options.quality_r, &options.threads, &PyTuple_Type, &order_options,
-            &options.velocities, &options.instructions, &options.general))
+            &options.velocities, &options.instructions, &options.general, &PyTuple_Type, &pivoting))
         return NULL;
     options.check_every = check_every;
     options.max_iterations = max_iterations;
@@ -153,6 +152,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     options.record = record_names;
     options.records = (int)PyTuple_GET_SIZE(record);
     if (read_record(record, record_names) < 0) return NULL;
+    if (read_pivoting(pivoting, &options.pivoting) < 0) return NULL;
     solver_object *self = (solver_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     atomic_flag_clear(&self->busy);
@@ -211,7 +211,7 @@ static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA
 
 /* (impulses, residual velocities, velocity change, history, outcome, iterations, best iteration,
  * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks, products of
- * blocks) */
+ * blocks, pivots, single pivots, factorizations, how the last pivoting ended or None) */
 static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *xi,
                         PyObject *velocity)
 {
@@ -220,12 +220,13 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
     if (!history) return NULL;
     memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
            sizeof(double) * (size_t)(result->history_rows * result->columns));
-    return Py_BuildValue("OOONsLLidddLLL", impulses, xi, velocity, history,
-                         cs_outcome_name(result->outcome), (long long)result->iterations,
-                         (long long)result->best_iteration, result->rollbacks, result->seconds,
-                         result->natural_map, result->natural_map_scaled,
-                         (long long)result->worst_block, (long long)result->unfinished_blocks,
-                         (long long)result->block_products);
+    return Py_BuildValue(
+        "OOONsLLidddLLLLLLz", impulses, xi, velocity, history, cs_outcome_name(result->outcome),
+        (long long)result->iterations, (long long)result->best_iteration, result->rollbacks,
+        result->seconds, result->natural_map, result->natural_map_scaled,
+        (long long)result->worst_block, (long long)result->unfinished_blocks,
+        (long long)result->block_products, (long long)result->pivots,
+        (long long)result->single_pivots, (long long)result->factorizations, result->pivoting);
 }
 
 static PyObject *run(solver_object *self, const double *initial, const double *b,
@@ -310,14 +311,15 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     PyObject *columns = column_names(&info);
     if (!columns) return NULL;
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L,s:L,s:s}",
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L,s:L,s:s,s:z,s:L}",
         "method", info.method, "scheme", info.scheme, "order", info.order, "local", info.local,
         "dtype", info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
         (long long)info.matrix_blocks, "immovable_blocks", (long long)info.immovable_blocks,
         "singular_blocks", (long long)info.singular_blocks, "bytes", (long long)info.bytes,
         "setup_seconds", info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
         info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio, "stages", (long long)info.stages,
-        "colors", (long long)info.colors, "rounds", (long long)info.rounds, "kernel", info.kernel);
+        "colors", (long long)info.colors, "rounds", (long long)info.rounds, "kernel", info.kernel,
+        "engine", info.engine, "islands", (long long)info.islands);
 }
 
 static PyMethodDef solver_methods[] = {

@@ -14,6 +14,11 @@ typedef struct cs_method {
     int symmetric;       /* every second sweep goes backwards */
     cs_status (*solve)(cs_solver *solver, const cs_control *control, cs_result *result,
                        cs_error *error);
+    /* Methods without sweeps: whether they take the options and the problem, and what they build
+     * instead of packing. NULL for methods that sweep. */
+    cs_status (*check)(const cs_options *options, const char *name, const cs_problem *problem,
+                       cs_error *error);
+    cs_status (*prepare)(cs_solver *solver, const cs_control *control, cs_error *error);
 } cs_method;
 
 /* The method of that name, or NULL. */
@@ -61,8 +66,9 @@ struct cs_solver {
     cs_spectrum spectrum;   /* of A, for the global factor */
     cs_balance balance;
     int64_t immovable_blocks, singular_blocks;
-    int64_t version; /* of the problem, as packed; -1 when packing failed */
-    cs_arena given;  /* what outlives a repacking: the order given by the caller */
+    int64_t version;              /* of the problem, as packed; -1 when packing failed */
+    struct cs_pivoting *pivoting; /* of methods that pivot */
+    cs_arena given;               /* what outlives a repacking: the order given by the caller */
     double setup_seconds;
 };
 
@@ -91,5 +97,15 @@ void cs_balance_steps(cs_solver *solver);
 
 /* weight (blocks) <- 1 / number of adjacent contacts.  S4 */
 cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error);
+
+/* Methods that pivot (solver/pivoting/contact.c): what a cs_method of theirs points to, and the end
+ * of what they built; `pivoting` may be NULL. */
+cs_status cs_pivoting_check(const cs_options *options, const char *name, const cs_problem *problem,
+                            cs_error *error);
+cs_status cs_pivoting_prepare(cs_solver *solver, const cs_control *control, cs_error *error);
+cs_status cs_pivoting_solve(cs_solver *solver, const cs_control *control, cs_result *result,
+                            cs_error *error);
+void cs_pivoting_destroy(struct cs_pivoting *pivoting);
+void cs_pivoting_describe(const struct cs_pivoting *pivoting, cs_solver_info *info);
 
 #endif

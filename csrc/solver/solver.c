@@ -71,6 +71,7 @@ cs_options cs_options_default(void)
         .records = 2,
         .quality_r = 100,
         .order_options = {.parts = 8, .unsafe_simultaneous = 1},
+        .pivoting = cs_mlcp_options_default(),
     };
 }
 
@@ -283,8 +284,12 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     const cs_options *options = &solver->options;
     const cs_problem *problem = solver->problem;
     cs_status status = cs_choose_method(options->method, &solver->method, error);
+    if (!status && solver->method->check)
+        status = solver->method->check(options, solver->method->name, problem, error);
     if (status) return status;
-    if (is_auto(options->scheme))
+    if (is_auto(options->scheme) && solver->method->prepare)
+        solver->scheme = cs_scheme_find("matrix");
+    else if (is_auto(options->scheme))
         status = cs_scheme_choose(problem, cs_is_flat(solver->method), dtype_of(options),
                                   &solver->scheme, error);
     else solver->scheme = cs_scheme_find(options->scheme);
@@ -420,6 +425,22 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
     return status;
 }
 
+/* For methods without sweeps: what the measures need, and what the method builds. */
+static cs_status prepare_without_sweeps(cs_solver *solver, const cs_control *control,
+                                        cs_error *error)
+{
+    cs_local local[CS_MAX_GROUPS] = {0};
+    solver->packed = (cs_packed){.problem = solver->problem,
+                                 .scheme = solver->scheme,
+                                 .dtype = dtype_of(&solver->options),
+                                 .threads = 1};
+    solver->steps_scale = 1;
+    cs_status status = take_workspace(solver, error);
+    if (!status) status = cs_choose_steps(solver, local, error);
+    if (!status) status = solver->method->prepare(solver, control, error);
+    return status;
+}
+
 /* A list of the caller's, copied: it is read again when the problem changes. */
 static cs_status keep_list(cs_solver *solver, const int64_t **list, int64_t count, cs_error *error)
 {
@@ -446,9 +467,13 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     double start = cs_clock();
     solver->version = -1;
     solver->immovable_blocks = solver->singular_blocks = 0;
+    cs_pivoting_destroy(solver->pivoting);
+    solver->pivoting = NULL;
     cs_arena_clear(&solver->arena);
-    cs_status status = build_schedule(solver, error);
-    if (!status) status = pack(solver, control, error);
+    cs_status status = CS_OK;
+    if (solver->method->prepare) status = prepare_without_sweeps(solver, control, error);
+    else status = build_schedule(solver, error);
+    if (!status && !solver->method->prepare) status = pack(solver, control, error);
     if (!status) solver->version = solver->problem->version;
     solver->setup_seconds = cs_clock() - start;
     return status;
@@ -485,6 +510,7 @@ void cs_solver_destroy(cs_solver *solver)
 {
     if (!solver) return;
     cs_history_release(&solver->history);
+    cs_pivoting_destroy(solver->pivoting);
     cs_arena_clear(&solver->arena);
     cs_arena_clear(&solver->given);
     cs_release(solver);
@@ -525,7 +551,8 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
         memcpy(solver->b + group->first_row, b ? b + group->first_row : group->b,
                sizeof(double) * (size_t)(group->count * group->rows));
     }
-    if (!status) cs_pack_data(&solver->packed, solver->b, solver->parameters);
+    if (!status && !solver->method->prepare)
+        cs_pack_data(&solver->packed, solver->b, solver->parameters);
     return status;
 }
 
@@ -542,7 +569,7 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     if (status) return status;
     if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);
     else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
-    cs_put_impulses(&solver->packed, solver->lambda);
+    if (!solver->method->prepare) cs_put_impulses(&solver->packed, solver->lambda);
     if (solver->steps_scale != 1 || solver->balance.changed)
         cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;
@@ -586,6 +613,7 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         info->eigenvalues[1] = solver->spectrum.largest;
     }
     cs_packed_kernel(&solver->packed, info->kernel, sizeof info->kernel);
+    if (solver->pivoting) cs_pivoting_describe(solver->pivoting, info);
     for (int c = 2; c < info->columns; c++) info->column[c] = solver->history.measure[c - 2]->name;
 }
 

@@ -166,6 +166,59 @@ static void fail_for_each_scheme(const char *const *schemes, action act)
         }
 }
 
+/* A mixed LCP of two parts, tridiagonal and a row by itself, made, solved twice and destroyed. */
+static cs_status solve_mlcp(const cs_options *options, cs_error *error)
+{
+    enum { ROWS = 300 };
+    static int64_t start[ROWS + 1], column[3 * ROWS];
+    static double value[3 * ROWS], b[ROWS], lo[ROWS], hi[ROWS], x[ROWS];
+    int64_t count = 0;
+    for (int64_t i = 0; i < ROWS; i++) {
+        for (int64_t j = i ? i - 1 : 0; j <= i + 1 && j < ROWS; j++) {
+            if ((i == ROWS - 1) != (j == ROWS - 1)) continue;
+            column[count] = j;
+            value[count++] = i == j ? 2.5 : -1;
+        }
+        start[i + 1] = count;
+        b[i] = i % 3 ? -1 : 2;
+        lo[i] = i % 7 ? 0 : -INFINITY;
+        hi[i] = i % 5 ? INFINITY : 0.1;
+    }
+    cs_csr matrix = {ROWS, start, column, value};
+    cs_mlcp *mlcp = NULL;
+    cs_mlcp_result result = {.x = x};
+    cs_status status = cs_mlcp_create(&mlcp, &matrix, &options->pivoting, error);
+    CHECK(!status == (mlcp != NULL));
+    for (int i = 0; i < 2 && !status; i++)
+        status = cs_mlcp_solve(mlcp, b, lo, hi, NULL, NULL, &result, error);
+    if (!status) CHECK(result.outcome == CS_MLCP_CONVERGED && result.residual_scaled < 1e-12);
+    cs_mlcp_destroy(mlcp);
+    return status;
+}
+
+static void fail_for_each_engine(void)
+{
+    cs_options options = cs_options_default();
+    for (int i = -1; i < 0 || cs_engine_name(i, NULL); i++) {
+        options.pivoting.engine = i < 0 ? "auto" : cs_engine_name(i, NULL);
+        fail_everywhere(solve_mlcp, &options);
+    }
+    options.pivoting.engine = "auto";
+    for (int i = 0; cs_rule_name(i, NULL); i++) {
+        options.pivoting.rule = cs_rule_name(i, NULL);
+        fail_everywhere(solve_mlcp, &options);
+    }
+}
+
+/* Contact problems by pivoting: chains, which have no friction, and a given matrix. */
+static void fail_pivoting(void)
+{
+    cs_options options = cs_options_default();
+    options.method = "bpp";
+    fail_everywhere(solve_given, &options);
+    fail_everywhere(solve_chain, &options);
+}
+
 /* What only some options take. */
 static void fail_with_options(void)
 {
@@ -307,6 +360,8 @@ int main(void)
     fail_for_each_cut(solve_given);
     fail_with_options();
     fail_in_batches();
+    fail_for_each_engine();
+    fail_pivoting();
     a_solver_survives_a_failed_solve();
     a_long_history_may_fail_to_grow();
     return test_result();

@@ -60,7 +60,7 @@ def test_compare_prints_the_table(capsys, compared):
 def test_compare_takes_all_methods_and_the_defaults_of_python(capsys, compared):
     assert main(["compare", EASY]) == 0
     ((methods, options),) = compared
-    assert methods == cs.methods.names()
+    assert methods == cs.methods.sweeping()
     assert options == {"until": None, "repeats": 5}
 
 

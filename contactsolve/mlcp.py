@@ -1,0 +1,437 @@
+"""Mixed linear complementarity problems, solved directly by pivoting (S3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import is_sparse, real_array, spread
+from ._matrices import Csr, csr_of
+from ._options import count, number, word
+from .result import History, format_seconds
+
+__all__ = [
+    "MlcpResult",
+    "MlcpSolver",
+    "elimination_tree",
+    "engines",
+    "fill_order",
+    "rules",
+    "solve_mlcp",
+]
+
+_COLUMNS = ("step", "island", "infeasible", "tight", "changed")
+
+
+@dataclass(eq=False, slots=True)
+class MlcpResult:
+    """The answer of `solve_mlcp`.
+
+    Attributes
+    ----------
+    x
+        ``(n,)``, within its bounds.
+    w
+        A x + b with the matrix as it was given, ``(n,)``.
+    index_set
+        ``(n,)``, int8: where each row is, -1 at `lo`, 0 free, 1 at `hi`. Accepted by `initial`.
+    residual
+        The largest ``|x_i - clip(x_i - rho_i w_i, lo_i, hi_i)|``, rho_i = 1 / A_ii: zero at the
+        solution. Computed from x and the data alone, whatever the method believed.
+    residual_scaled
+        The largest of them over ``|x_i| + rho_i max|b|``: what `tolerance` tests.
+    complementarity
+        The largest ``|w_i|`` times the distance of x_i from the bound that w_i holds it to.
+    worst_row
+        Where `residual_scaled` is reached; -1 without rows.
+    converged
+        ``residual_scaled <= tolerance``.
+    status
+        ``"converged"``, ``"max_pivots"``, ``"cycling"`` (index sets came again, whatever counted as
+        rounding), ``"inaccurate"`` (every row is where it belongs to rounding, but A is so badly
+        conditioned that the residual is above `tolerance`) or ``"ray"`` (Lemke's method found a
+        direction in which it could go on for ever).
+    message
+        What was reached and, where that is too little, what to try.
+    pivots, single_pivots
+        Changes of the index set, and those among them that changed a single row on account of no
+        progress.
+    factorizations, refinements
+        Factors made (or changed), and steps of iterative refinement.
+    condition
+        An estimate of the condition number of A_FF in the 1-norm, the largest of all islands; None
+        where not asked for.
+    time
+        Seconds.
+    history
+        One row per pivot: step, island, rows that were not where they belonged, tight rows before
+        it, rows changed.
+    info
+        Method, engine, kernel, islands, asymmetry of A, bytes, set-up seconds, warnings.
+    """
+
+    x: np.ndarray
+    w: np.ndarray
+    index_set: np.ndarray
+    residual: float
+    residual_scaled: float
+    complementarity: float
+    worst_row: int
+    converged: bool
+    status: str
+    message: str
+    pivots: int
+    single_pivots: int
+    factorizations: int
+    refinements: int
+    condition: float | None
+    time: float
+    history: History
+    info: dict[str, Any] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"MlcpResult({self.status} after {self.pivots} pivots, {format_seconds(self.time)}, "
+            f"scaled residual {self.residual_scaled:.1e})"
+        )
+
+
+class MlcpSolver:
+    """Mixed linear complementarity problems with one matrix: solve as many as wanted.
+
+    Find x and w with
+
+    ``A x + b = w``, ``w = w+ - w-``, ``0 <= w+ ⟂ x - lo >= 0``, ``0 <= w- ⟂ hi - x >= 0``
+
+    for a symmetric positive definite A (S3 eq. 1.20, with the sign of b turned). The connected
+    parts of A, its islands, are solved apart.
+
+    Parameters
+    ----------
+    A
+        ``(n, n)``: dense, SciPy sparse, or the CSR triple ``(data, indices, indptr)``. Of a
+        slightly unsymmetric one (A + Aᵀ)/2 is factored, which ``result.info`` tells, and answers
+        are judged with the A that was given.
+    method
+        ``"bpp"``, block principal pivoting: all rows that are not where they belong change at once
+        (Júdice and Pires 1994; S3 Algorithm 2.1). ``"murty"``: one of them at a time. ``"keller"``
+        and ``"dantzig"`` keep x within its bounds and bring row after row to where it belongs.
+        ``"lemke"`` works on a full dictionary, which takes n² numbers and n² operations a pivot, n
+        counting rows with two bounds twice; A may be semidefinite, `engine` and `initial` play no
+        part. See `rules`.
+    engine
+        How A_FF is factored from one index set to the next; see `engines`. ``"auto"`` counts
+        operations, island by island.
+    tolerance
+        Up to which ``residual_scaled`` an answer is called converged.
+    block_steps
+        bpp: steps that change many rows, at most; single ones after them.
+    stall_steps
+        bpp: after so many steps without fewer rows out of place than ever before, single rows
+        change until there are fewer (p of Júdice and Pires).
+    max_pivots
+        Steps at most, for each island; None: 100 and 20 for each row.
+    refinements
+        Steps of iterative refinement of one linear system, at most; made only where its residual
+        is more than rounding.
+    condition
+        Whether to estimate the condition number of A_FF at the solution: a few solves more.
+
+    Raises
+    ------
+    ValueError
+        For unknown names and for data out of range, naming argument, index and value.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> solver = cs.MlcpSolver([[2.0, 1.0], [1.0, 2.0]])
+    >>> first = solver.solve([-1.0, 1.0], lo=0.0)
+    >>> first.x
+    array([0.5, 0. ])
+    >>> solver.solve([-1.1, 1.0], lo=0.0, initial=first).pivots
+    0
+    """
+
+    def __init__(
+        self,
+        A: Any,
+        *,
+        method: str = "bpp",
+        engine: str = "auto",
+        tolerance: float = 1e-9,
+        block_steps: int = 35,
+        stall_steps: int = 10,
+        max_pivots: int | None = None,
+        refinements: int = 2,
+        condition: bool = False,
+    ) -> None:
+        data, indices, indptr = _csr(A)
+        self._core = _core.Mlcp(
+            data,
+            indices,
+            indptr,
+            word("method", method),
+            word("engine", engine),
+            number("tolerance", tolerance),
+            count("block_steps", block_steps),
+            count("stall_steps", stall_steps),
+            0 if max_pivots is None else count("max_pivots", max_pivots, 1),
+            count("refinements", refinements),
+            bool(condition),
+        )
+        self.rows = len(indptr) - 1
+        self._tolerance = tolerance
+        self._info = self._core.describe()
+        asymmetry = self._info["asymmetry"]
+        self._info["warnings"] = []
+        if asymmetry > 1e-12:
+            self._info["warnings"].append(
+                f"A is unsymmetric, by {asymmetry:.1e} of its largest entry: (A + Aᵀ)/2 is "
+                f"factored, and the answer is judged with A as it was given"
+            )
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What was chosen: method, engine, kernel, islands, bytes, set-up seconds, warnings."""
+        return {**self._info, "warnings": list(self._info["warnings"])}
+
+    def solve(self, b: Any, lo: Any = 0.0, hi: Any = np.inf, *, initial: Any = None) -> MlcpResult:
+        """Solve for one right side and its bounds.
+
+        Parameters
+        ----------
+        b
+            ``(n,)``.
+        lo, hi
+            Bounds of x: numbers or ``(n,)``, infinite where there are none. A row without bounds is
+            free: w = 0 there.
+        initial
+            The index set to begin with, ``(n,)`` of -1, 0 and 1, or an `MlcpResult`; all free by
+            default (S3). The answer does not depend on it, the number of pivots does.
+
+        Raises
+        ------
+        ValueError
+            For data out of range, and where A proves not to be positive definite: the message names
+            the row and the compliance (what to add to its diagonal entry) that would cure it.
+        RuntimeError
+            If the solver is running already.
+        """
+        shape = (self.rows,)
+        answer = self._core.solve(
+            real_array("b", b),
+            spread("lo", real_array("lo", lo), shape),
+            spread("hi", real_array("hi", hi), shape),
+            _index_set(initial),
+        )
+        return self._result(answer)
+
+    def _result(self, answer: tuple[Any, ...]) -> MlcpResult:
+        x, w, index_set, table, status, *figures = answer
+        residual, scaled, complementarity, worst, pivots, single, factorizations, *rest = figures
+        refinements, condition, seconds = rest
+        return MlcpResult(
+            x=x,
+            w=w,
+            index_set=index_set,
+            residual=residual,
+            residual_scaled=scaled,
+            complementarity=complementarity,
+            worst_row=worst,
+            converged=status == "converged",
+            status=status,
+            message=_message(status, pivots, scaled, worst, self._tolerance),
+            pivots=pivots,
+            single_pivots=single,
+            factorizations=factorizations,
+            refinements=refinements,
+            condition=None if math.isnan(condition) else condition,
+            time=seconds,
+            history=History(_COLUMNS, table),
+            info=self.info,
+        )
+
+    def __repr__(self) -> str:
+        info = self._info
+        return f"MlcpSolver({self.rows} rows, {info['method']}, {info['engine']})"
+
+
+def solve_mlcp(
+    A: Any, b: Any, lo: Any = 0.0, hi: Any = np.inf, *, initial: Any = None, **options: Any
+) -> MlcpResult:
+    """Solve a mixed linear complementarity problem directly, by pivoting.
+
+    ``A x + b = w+ - w-``, ``0 <= w+ ⟂ x - lo >= 0``, ``0 <= w- ⟂ hi - x >= 0`` (S3 eq. 1.20)
+
+    Parameters
+    ----------
+    A, **options
+        As for `MlcpSolver`: ``method="bpp"``, ``engine="auto"``, ``tolerance=1e-9``, ...
+    b, lo, hi, initial
+        As for `MlcpSolver.solve`.
+
+    Returns
+    -------
+    MlcpResult
+        Not reaching the tolerance never raises: ``result.converged`` and ``result.message`` tell.
+
+    Raises
+    ------
+    ValueError
+        As `MlcpSolver` and its ``solve``.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> result = cs.solve_mlcp([[2.0, 1.0], [1.0, 2.0]], [-1.0, 1.0])
+    >>> result.x, result.index_set
+    (array([0.5, 0. ]), array([ 0, -1], dtype=int8))
+    """
+    return MlcpSolver(A, **options).solve(b, lo, hi, initial=initial)
+
+
+def rules() -> dict[str, str]:
+    """Return one line on each pivoting method, by name."""
+    return dict(_core.rules())
+
+
+def engines() -> dict[str, str]:
+    """Return one line on each factorization engine, by name."""
+    return dict(_core.engines())
+
+
+def fill_order(A: Any, name: str = "reverse_cuthill_mckee") -> np.ndarray:
+    """Return an order in which a symmetric matrix fills little when it is factored.
+
+    Parameters
+    ----------
+    A
+        As for `MlcpSolver`; only its pattern counts, and that of Aᵀ.
+    name
+        ``"reverse_cuthill_mckee"``, for a narrow envelope (S3 section 2.2.3), ``"minimum_degree"``
+        for few entries, or ``"natural"``.
+
+    Returns
+    -------
+    ndarray
+        ``order[new] = old``, ``(n,)``.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> A = [[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 2.0]]
+    >>> cs.mlcp.fill_order(A, "minimum_degree")
+    array([0, 1, 2])
+    """
+    known = ("natural", "reverse_cuthill_mckee", "minimum_degree")
+    if name not in known:
+        raise ValueError(f"name: {name!r} is unknown; known: {', '.join(known)}")
+    indices, indptr = _pattern(A)
+    if name == "natural":
+        return np.arange(len(indptr) - 1)
+    return _core.fill_order(name, indices, indptr)
+
+
+def elimination_tree(A: Any, order: Any = None) -> np.ndarray:
+    """Return the elimination tree of a symmetric matrix (S3 section 4.1; Liu 1990).
+
+    Parameters
+    ----------
+    A
+        As for `fill_order`.
+    order
+        ``order[new] = old``; the rows' own by default.
+
+    Returns
+    -------
+    ndarray
+        Each row's parent in the new order, -1 for a root: the first row below it that its column of
+        the factor reaches.
+    """
+    indices, indptr = _pattern(A)
+    n = len(indptr) - 1
+    new = np.arange(n) if order is None else np.asarray(order)
+    if not np.array_equal(np.sort(new), np.arange(n)):
+        raise ValueError(f"order is no permutation of 0 to {n - 1}")
+    place = np.empty(n, np.int64)
+    place[new] = np.arange(n)
+    row = place[np.repeat(np.arange(n), np.diff(indptr))]
+    return _core.elimination_tree(*_compressed(n, row, place[indices]))
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+
+def _csr(A: Any) -> Csr:
+    """Return a square matrix in compressed rows; a dense one with its zeros, which C drops."""
+    if is_sparse(A) or (isinstance(A, tuple) and len(A) == 3):
+        return csr_of(A)
+    dense = real_array("A", A)
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+        raise ValueError(f"A has shape {dense.shape}: a square matrix is needed")
+    n = dense.shape[0]
+    return dense.ravel(), np.tile(np.arange(n), n), np.arange(n + 1) * n
+
+
+def _compressed(n: int, row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Indices and indptr of a pattern, each entry once."""
+    entries = np.unique(row * n + column) if n else np.zeros(0, np.int64)
+    indptr = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(entries // max(n, 1), minlength=n), out=indptr[1:])
+    return entries % max(n, 1), indptr
+
+
+def _pattern(A: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The pattern of A and Aᵀ together, checked."""
+    data, indices, indptr = csr_of(A)
+    n = len(indptr) - 1
+    _core.Mlcp(data, indices, indptr, "lemke", "auto", 1.0, 0, 0, 0, 0, False)  # for its checks
+    row, kept = np.repeat(np.arange(n), np.diff(indptr)), data != 0
+    row, column = row[kept], indices[kept]
+    return _compressed(n, np.concatenate([row, column]), np.concatenate([column, row]))
+
+
+def _index_set(initial: Any) -> np.ndarray | None:
+    if initial is None:
+        return None
+    if isinstance(initial, MlcpResult):
+        return initial.index_set
+    given = real_array("initial", initial)
+    wrong = ~np.isin(given, (-1, 0, 1))
+    if wrong.any():
+        at = np.argwhere(wrong)[0]
+        where = ", ".join(map(str, at))
+        raise ValueError(
+            f"initial[{where}] is {given[tuple(at)]:g}: -1 (low), 0 (free) or 1 (high) is needed"
+        )
+    return given.astype(np.int8)
+
+
+def _message(status: str, pivots: int, scaled: float, worst: int, tolerance: float) -> str:
+    reached = f"scaled residual {scaled:.1e}"
+    if status == "converged":
+        return f"converged after {pivots} pivots: {reached}"
+    asked = f"{reached}, at row {worst}; asked was {tolerance:g}"
+    if status == "cycling":
+        return (
+            f"index sets came again after {pivots} pivots: {asked}. A is close to singular: try a "
+            f"compliance on its diagonal"
+        )
+    if status == "inaccurate":
+        return (
+            f"every row is where it belongs to rounding after {pivots} pivots, but {asked}. A is "
+            f"badly conditioned: try a compliance on its diagonal, or a larger tolerance"
+        )
+    if status == "ray":
+        return (
+            f"Lemke's method met a ray after {pivots} pivots: {asked}. There may be no solution; "
+            f"try a compliance on the diagonal of A"
+        )
+    if status == "stopped":
+        return f"stopped after {pivots} pivots: {asked}"
+    return f"not solved after {pivots} pivots: {asked}. Try a larger max_pivots, or method='bpp'"

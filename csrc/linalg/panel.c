@@ -1,0 +1,82 @@
+#include "linalg/panel.h"
+
+#include "linalg/kernels.h"
+
+#include <string.h>
+
+CS_KERNELS(cs_panel_kernels)
+
+const cs_panel_kernels *cs_panels_kernels(void) { return chosen_kernels(); }
+
+static int64_t panels_of(int64_t rows) { return (rows + CS_PANEL - 1) / CS_PANEL; }
+
+/* First column of panel p: the least of its rows', down to a multiple of 8. */
+static int64_t first_of(int64_t p, int64_t rows, const int64_t *first)
+{
+    int64_t least = p * CS_PANEL;
+    for (int64_t i = p * CS_PANEL; i < rows && i < (p + 1) * CS_PANEL; i++)
+        if (first[i] < least) least = first[i];
+    return least - least % CS_PANEL;
+}
+
+int64_t cs_panels_size(int64_t rows, const int64_t *first)
+{
+    int64_t size = 0;
+    for (int64_t p = 0; p < panels_of(rows); p++)
+        size += CS_PANEL * ((p + 1) * CS_PANEL - first_of(p, rows, first));
+    return size;
+}
+
+/* A panel of a submatrix is no wider than the widest panel that its rows come from, but for two
+ * tiles of rounding; and the rows of a panel come to lie in two panels at most. */
+int cs_panels_take(cs_panels *panels, int64_t rows, const int64_t *first, cs_arena *arena)
+{
+    int64_t count = panels_of(rows);
+    panels->capacity_panels = count;
+    panels->capacity = 2 * cs_panels_size(rows, first) + 2 * CS_PANEL * CS_PANEL * count;
+    panels->first = cs_arena_take(arena, count, sizeof(int64_t));
+    panels->start = cs_arena_take(arena, count + 1, sizeof(int64_t));
+    panels->value = cs_arena_take(arena, panels->capacity, sizeof(double));
+    panels->inverse = cs_arena_take(arena, count * CS_PANEL, sizeof(double));
+    panels->scratch = cs_arena_take(arena, count * CS_PANEL, sizeof(double));
+    return !panels->first || !panels->start || !panels->value || !panels->inverse ||
+           !panels->scratch;
+}
+
+void cs_panels_shape(cs_panels *panels, int64_t rows, const int64_t *first)
+{
+    panels->rows = rows;
+    panels->count = panels_of(rows);
+    panels->start[0] = 0;
+    for (int64_t p = 0; p < panels->count; p++) {
+        panels->first[p] = first_of(p, rows, first);
+        int64_t columns = (p + 1) * CS_PANEL - panels->first[p];
+        panels->start[p + 1] = panels->start[p] + CS_PANEL * columns;
+    }
+    cs_panels_clear(panels);
+}
+
+void cs_panels_clear(cs_panels *panels)
+{
+    size_t bytes = sizeof(double) * (size_t)panels->start[panels->count];
+    if (bytes) memset(panels->value, 0, bytes);
+    for (int64_t i = panels->rows; i < panels->count * CS_PANEL; i++)
+        *cs_panels_entry(panels, i, i) = 1;
+}
+
+void cs_panels_factor(cs_panels *panels, cs_breakdown *breakdown)
+{
+    *breakdown = (cs_breakdown){.row = -1};
+    chosen_kernels()->factor(panels, breakdown);
+}
+
+void cs_panels_solve(const cs_panels *panels, double *x)
+{
+    size_t used = sizeof(double) * (size_t)panels->rows;
+    size_t all = sizeof(double) * (size_t)(panels->count * CS_PANEL);
+    if (!used) return;
+    memcpy(panels->scratch, x, used);
+    memset((char *)panels->scratch + used, 0, all - used);
+    chosen_kernels()->solve(panels, panels->scratch);
+    memcpy(x, panels->scratch, used);
+}

@@ -1,0 +1,33 @@
+/* Cholesky's factor of a sparse matrix by its elimination tree: only what fills is kept.
+ *
+ * The pattern is found once for the whole matrix; a factor may then leave rows out, whose pattern is
+ * part of it. Up-looking, row by row (Davis 2006, section 4.7). */
+#ifndef CS_SPARSE_H
+#define CS_SPARSE_H
+
+#include "linalg/ordering.h"
+#include "linalg/panel.h"
+
+typedef struct cs_sparse_factor {
+    cs_graph graph;
+    int64_t *parent;      /* (rows): the elimination tree */
+    int64_t *start;       /* (rows + 1): room of the columns of L below the diagonal */
+    int64_t *end;         /* (rows): where each column ends by now */
+    int64_t *row;         /* (start[rows]) */
+    double *value;        /* (start[rows]) */
+    double *diagonal;     /* (rows) */
+    double *work;         /* (rows), zero between calls */
+    int64_t *mark, *path; /* (rows) */
+} cs_sparse_factor;
+
+/* Finds the pattern; the graph, in its order, must outlive the factor. Non-zero: no memory. */
+int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_arena *arena);
+
+/* The factor of the rows with out[i] == 0 (NULL: of all); `value` beside the graph's columns. */
+void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
+                         cs_breakdown *breakdown);
+
+/* x <- (L L^T)^-1 x on the rows that are in; the others must be zero and stay. */
+void cs_sparse_solve(const cs_sparse_factor *factor, const signed char *out, double *x);
+
+#endif

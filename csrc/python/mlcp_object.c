@@ -1,0 +1,277 @@
+/* _core.Mlcp: a cs_mlcp that runs with the GIL released, and takes it back between pivots to look
+ * for Ctrl-C. */
+#include "linalg/ordering.h"
+#include "python/core.h"
+
+#include <string.h>
+
+typedef struct mlcp_object {
+    PyObject_HEAD
+    cs_mlcp *mlcp;
+    int64_t rows;
+    atomic_flag busy;
+} mlcp_object;
+
+static int poll(void *context, const cs_progress *progress)
+{
+    (void)progress;
+    PyThreadState **thread = context;
+    PyEval_RestoreThread(*thread);
+    int answer = PyErr_CheckSignals();
+    *thread = PyEval_SaveThread();
+    return answer;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* Three arrays as a matrix whose parts fit each other. */
+static int read_matrix(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr,
+                       cs_csr *matrix)
+{
+    int64_t starts = (int64_t)PyArray_SIZE(indptr), entries = (int64_t)PyArray_SIZE(indices);
+    if (starts < 1 || (int64_t)PyArray_SIZE(data) != entries) {
+        PyErr_SetString(PyExc_ValueError, "A.data and A.indices differ in length, or A.indptr is "
+                                          "empty");
+        return -1;
+    }
+    *matrix = (cs_csr){starts - 1, PyArray_DATA(indptr), PyArray_DATA(indices), PyArray_DATA(data)};
+    if (matrix->start[starts - 1] == entries) return 0;
+    PyErr_Format(PyExc_ValueError, "A.indptr ends with %lld; A has %lld entries",
+                 (long long)matrix->start[starts - 1], (long long)entries);
+    return -1;
+}
+
+static int create(mlcp_object *self, const cs_csr *matrix, const cs_mlcp_options *options)
+{
+    cs_error error = {0};
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_mlcp_create(&self->mlcp, matrix, options, &error);
+    Py_END_ALLOW_THREADS
+    if (status) raise_error(&error);
+    self->rows = matrix->rows;
+    return status ? -1 : 0;
+}
+
+static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"data",       "indices",     "indptr",      "method",
+                            "engine",     "tolerance",   "block_steps", "stall_steps",
+                            "max_pivots", "refinements", "condition",   NULL};
+    cs_mlcp_options options = cs_mlcp_options_default();
+    PyObject *values[3];
+    long long block_steps, stall_steps, max_pivots;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOssdLLLip:Mlcp", names, &values[0],
+                                     &values[1], &values[2], &options.rule, &options.engine,
+                                     &options.tolerance, &block_steps, &stall_steps, &max_pivots,
+                                     &options.refinements, &options.condition))
+        return NULL;
+    options.block_steps = block_steps;
+    options.stall_steps = stall_steps;
+    options.max_pivots = max_pivots;
+    cs_csr matrix;
+    mlcp_object *self = NULL;
+    PyArrayObject *data = double_array(values[0], "A.data");
+    PyArrayObject *indices = data ? int64_array(values[1], "A.indices") : NULL;
+    PyArrayObject *indptr = indices ? int64_array(values[2], "A.indptr") : NULL;
+    if (!indptr || read_matrix(data, indices, indptr, &matrix) < 0) goto out;
+    self = (mlcp_object *)type->tp_alloc(type, 0);
+    if (!self) goto out;
+    atomic_flag_clear(&self->busy);
+    if (create(self, &matrix, &options) < 0) Py_CLEAR(self);
+out:
+    Py_XDECREF(data);
+    Py_XDECREF(indices);
+    Py_XDECREF(indptr);
+    return (PyObject *)self;
+}
+
+static void mlcp_dealloc(mlcp_object *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    cs_mlcp_destroy(self->mlcp);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* ---- solving --------------------------------------------------------------------------------- */
+
+static PyArrayObject *rows_of(const mlcp_object *self, PyObject *value, const char *name, int type)
+{
+    PyArrayObject *array = (PyArrayObject *)PyArray_FROM_OTF(value, type, NPY_ARRAY_IN_ARRAY);
+    if (!array || (int64_t)PyArray_SIZE(array) == self->rows) return array;
+    PyErr_Format(PyExc_ValueError, "%s has %zd entries; A has %lld rows", name,
+                 (Py_ssize_t)PyArray_SIZE(array), (long long)self->rows);
+    Py_DECREF(array);
+    return NULL;
+}
+
+/* (x, w, index set, history, status, residual, scaled residual, complementarity, worst row, pivots,
+ * single pivots, factorizations, refinements, condition, seconds) */
+static PyObject *answer(const cs_mlcp_result *result, PyObject *x, PyObject *w, PyObject *set)
+{
+    npy_intp shape[2] = {(npy_intp)result->history_rows, result->history_columns};
+    PyObject *history = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    if (!history) return NULL;
+    if (result->history_rows)
+        memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
+               sizeof(double) * (size_t)(result->history_rows * result->history_columns));
+    return Py_BuildValue("OOONsdddLLLLLdd", x, w, set, history,
+                         cs_mlcp_outcome_name(result->outcome), result->residual,
+                         result->residual_scaled, result->complementarity,
+                         (long long)result->worst_row, (long long)result->pivots,
+                         (long long)result->single_pivots, (long long)result->factorizations,
+                         (long long)result->refinements, result->condition, result->seconds);
+}
+
+static PyObject *run(mlcp_object *self, PyArrayObject *const *data, const signed char *initial)
+{
+    npy_intp rows = (npy_intp)self->rows;
+    PyObject *x = new_doubles(NULL, self->rows), *w = new_doubles(NULL, self->rows);
+    PyObject *set = PyArray_SimpleNew(1, &rows, NPY_INT8), *tuple = NULL;
+    if (!x || !w || !set) goto out;
+    cs_mlcp_result result = {
+        .x = PyArray_DATA((PyArrayObject *)x),
+        .w = PyArray_DATA((PyArrayObject *)w),
+        .index_set = PyArray_DATA((PyArrayObject *)set),
+    };
+    cs_error error = {0};
+    PyThreadState *thread = PyEval_SaveThread();
+    cs_control control = {.poll = poll, .context = &thread};
+    cs_status status = cs_mlcp_solve(self->mlcp, PyArray_DATA(data[0]), PyArray_DATA(data[1]),
+                                     PyArray_DATA(data[2]), initial, &control, &result, &error);
+    PyEval_RestoreThread(thread);
+    if (status) raise_error(&error);
+    else tuple = answer(&result, x, w, set);
+out:
+    Py_XDECREF(x);
+    Py_XDECREF(w);
+    Py_XDECREF(set);
+    return tuple;
+}
+
+static PyObject *mlcp_solve(mlcp_object *self, PyObject *const *args, Py_ssize_t count)
+{
+    static const char *const names[] = {"b", "lo", "hi"};
+    PyArrayObject *data[3] = {NULL, NULL, NULL}, *initial = NULL;
+    PyObject *tuple = NULL;
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError, "solve takes b, lo, hi and initial");
+        return NULL;
+    }
+    for (int i = 0; i < 3; i++)
+        if (!(data[i] = rows_of(self, args[i], names[i], NPY_DOUBLE))) goto out;
+    if (args[3] != Py_None && !(initial = rows_of(self, args[3], "initial", NPY_INT8))) goto out;
+    if (atomic_flag_test_and_set(&self->busy)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "this solver is solving already in another thread: make one for each");
+        goto out;
+    }
+    tuple = run(self, data, initial ? PyArray_DATA(initial) : NULL);
+    atomic_flag_clear(&self->busy);
+out:
+    for (int i = 0; i < 3; i++) Py_XDECREF(data[i]);
+    Py_XDECREF(initial);
+    return tuple;
+}
+
+static PyObject *mlcp_describe(mlcp_object *self, PyObject *unused)
+{
+    (void)unused;
+    cs_mlcp_info info;
+    cs_mlcp_describe(self->mlcp, &info);
+    return Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:d,s:L,s:d}", "method", info.rule, "engine",
+                         info.engine, "kernel", info.kernel, "islands", (long long)info.islands,
+                         "largest_island", (long long)info.largest_island, "asymmetry",
+                         info.asymmetry, "bytes", (long long)info.bytes, "setup_seconds",
+                         info.seconds);
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* The order of a graph whose columns lie within its rows. Non-zero with an error set. */
+static int order_graph(const char *name, const cs_graph *graph, int64_t *order)
+{
+    if (strcmp(name, "minimum_degree") == 0) {
+        if (!cs_minimum_degree(graph, order)) return 0;
+        PyErr_SetString(PyExc_MemoryError, "out of memory for the order");
+        return -1;
+    }
+    int64_t *scratch = PyMem_Malloc(sizeof(int64_t) * (size_t)(3 * graph->count + 1));
+    if (!scratch) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    cs_reverse_cuthill_mckee(graph, order, scratch);
+    PyMem_Free(scratch);
+    return 0;
+}
+
+/* order(name, indices, indptr) -> order; elimination_tree(indices, indptr) -> parents. The caller
+ * has checked that the pattern is one of a symmetric matrix. */
+static PyObject *of_graph(const char *name, PyObject *columns, PyObject *starts)
+{
+    PyArrayObject *column = int64_array(columns, "A.indices"), *result = NULL;
+    PyArrayObject *start = column ? int64_array(starts, "A.indptr") : NULL;
+    if (!start) goto out;
+    npy_intp count = PyArray_SIZE(start) - 1;
+    cs_graph graph = {count, PyArray_DATA(start), PyArray_DATA(column)};
+    result = (PyArrayObject *)PyArray_ZEROS(1, &count, NPY_INT64, 0);
+    if (!result) goto out;
+    if (name) {
+        if (order_graph(name, &graph, PyArray_DATA(result)) < 0) Py_CLEAR(result);
+    } else {
+        int64_t *scratch = PyMem_Malloc(sizeof(int64_t) * (size_t)(count + 1));
+        if (scratch) {
+            cs_elimination_tree(&graph, PyArray_DATA(result), scratch);
+        } else {
+            Py_CLEAR(result);
+            PyErr_NoMemory();
+        }
+        PyMem_Free(scratch);
+    }
+out:
+    Py_XDECREF(column);
+    Py_XDECREF(start);
+    return (PyObject *)result;
+}
+
+PyObject *core_fill_order(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *name;
+    PyObject *columns, *starts;
+    if (!PyArg_ParseTuple(args, "sOO:fill_order", &name, &columns, &starts)) return NULL;
+    return of_graph(name, columns, starts);
+}
+
+PyObject *core_elimination_tree(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *columns, *starts;
+    if (!PyArg_ParseTuple(args, "OO:elimination_tree", &columns, &starts)) return NULL;
+    return of_graph(NULL, columns, starts);
+}
+
+static PyMethodDef mlcp_methods[] = {
+    {"solve", (PyCFunction)(void (*)(void))mlcp_solve, METH_FASTCALL,
+     "solve(b, lo, hi, initial)\n--\n\nSolves."},
+    {"describe", (PyCFunction)(void (*)(void))mlcp_describe, METH_NOARGS,
+     "describe()\n--\n\nWhat was chosen, as a dict."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot mlcp_slots[] = {
+    {Py_tp_new, (void *)mlcp_new},
+    {Py_tp_dealloc, (void *)mlcp_dealloc},
+    {Py_tp_methods, mlcp_methods},
+    {Py_tp_doc, "Mlcp(...)\n--\n\nMixed LCPs with one matrix. See contactsolve.MlcpSolver."},
+    {0, NULL},
+};
+
+PyType_Spec mlcp_spec = {
+    .name = "contactsolve._core.Mlcp",
+    .basicsize = sizeof(mlcp_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = mlcp_slots,
+};

@@ -1,0 +1,44 @@
+/* Lemke's method for a linear complementarity problem with any matrix:
+ *
+ *     w = M z + q,   0 <= w _|_ z >= 0
+ *
+ * The problem is kept as a dictionary: the basic variables in terms of the others. An artificial
+ * variable z0 makes q feasible and is driven out again; whichever variable leaves, its partner
+ * enters. Ties are broken lexicographically, so that no basis comes twice (Cottle, Pang and Stone
+ * 1992, section 4.4). Rows may be free: then w = 0 and z has no sign. */
+#ifndef CS_LEMKE_H
+#define CS_LEMKE_H
+
+#include "core/memory.h"
+
+/* Pivots after which the dictionary is written anew, and one more for every so many rows. */
+enum { CS_LEMKE_REBUILD = 64, CS_LEMKE_REBUILD_ROWS = 8 };
+
+typedef enum cs_lemke_end { CS_LEMKE_SOLVED, CS_LEMKE_RAY, CS_LEMKE_MAX_PIVOTS } cs_lemke_end;
+
+typedef struct cs_lemke {
+    int64_t rows;
+    double *matrix, *q;        /* (rows, rows), (rows) */
+    const unsigned char *free; /* (rows) or NULL */
+    double *dictionary;        /* (rows, rows + 2): the columns of the others, and the constant */
+    int64_t *basic, *other; /* (rows), (rows + 1): variables, 0.. for w, rows.. for z, 2 rows: z0 */
+    double *z, *work;       /* (rows) the answer; (rows, rows + 1) */
+    int64_t *list;          /* (rows) */
+    unsigned char *wanted;  /* (2 rows + 1) */
+    int64_t left;           /* the variable that left last; -1 before the first pivot */
+    int64_t pivots, age;    /* so far; since the dictionary was written */
+} cs_lemke;
+
+/* Room for problems of so many rows. Non-zero: no memory. */
+int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena);
+
+/* Begins: `matrix` and `q` hold the problem. */
+void cs_lemke_begin(cs_lemke *lemke);
+
+/* One pivot; returns whether the end has come, and what it is. */
+int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end);
+
+/* z from the basis at hand: M_aa z_a = -q_a solved anew, since dictionaries gather errors. */
+void cs_lemke_finish(cs_lemke *lemke);
+
+#endif

@@ -1,0 +1,207 @@
+/* Direct solution of mixed linear complementarity problems by pivoting.  S3
+ *
+ *     A x + b = w,   w = w+ - w-,   0 <= w+  _|_  x - lo >= 0,   0 <= w-  _|_  hi - x >= 0
+ *
+ * Every row is free (w = 0) or tight at a bound; an index set says which. Given one, the free part
+ * of x is the solution of a linear system, and w follows:
+ *
+ *     A_FF x_F = -(b_F + A_FT x_T)                                             (S3 eq. 2.3)
+ *
+ *     matrix ──► islands ──► order ──► engine: factors of A_FF for one index set after another
+ *                                         │
+ *                rule: the next index set ◄┘  until every row is where it belongs (S3 eq. 2.1)
+ *
+ * Islands are the connected parts of A; each is solved by itself. An *engine* knows how to factor
+ * A_FF and to solve with it; a *rule* chooses index sets. Each is a file and a line in engines.def or
+ * rules.def. The verdict is given outside of both, on the matrix as it was given (judge.c). */
+#ifndef CS_PIVOTING_H
+#define CS_PIVOTING_H
+
+#include "core/compiler.h"
+#include "linalg/ordering.h"
+#include "linalg/skyline.h"
+
+typedef struct cs_engine cs_engine;
+typedef struct cs_rule cs_rule;
+
+/* One connected part of the matrix, in the order of its engine. */
+typedef struct cs_island {
+    int64_t rows;
+    int64_t *user; /* (rows): the rows' numbers in the matrix as given */
+    int64_t *start, *column;
+    double *value; /* (A + A^T)/2, columns ascending */
+    double *diagonal;
+    int64_t *first; /* (rows): first column of the lower triangle */
+    const cs_engine *engine;
+    void *factor;          /* the engine's */
+    signed char *factored; /* (rows): the index set of the factor at hand, signs apart */
+    int is_factored;
+    /* of one solve */
+    double *b, *lo, *hi;
+    double *x, *w;
+    double *noise;        /* |b| + |A| |x|: what w is made of */
+    double *step, *slope; /* scratch */
+    signed char *state;   /* a cs_index of each row */
+    signed char *next;
+    int64_t *list; /* scratch */
+} cs_island;
+
+/* Whether a row cannot leave its bound. */
+static inline int cs_is_fixed(const cs_island *s, int64_t i) { return s->lo[i] == s->hi[i]; }
+
+typedef enum cs_fill_order { CS_FILL_NATURAL, CS_FILL_RCM, CS_FILL_MINIMUM_DEGREE } cs_fill_order;
+
+struct cs_engine {
+    const char *name, *summary;
+    cs_fill_order order;
+    /* Takes what the island's factors need. Non-zero: no memory. */
+    int (*take)(cs_island *s, cs_arena *arena);
+    /* Factors A_FF for s->state; a breakdown names a row of the island. */
+    void (*factor)(cs_island *s, cs_breakdown *breakdown);
+    /* r <- A_FF^-1 r. Rows that are tight hold zero, before and after. */
+    void (*solve)(cs_island *s, double *r);
+    /* Whether a factor is made from the one before, so that errors may gather. */
+    int gathers;
+    double weight; /* what a multiplication costs, the fastest kernel's being 1 */
+    /* Multiplications that a change of `changed` of the rows costs, tight ones being `tight`. */
+    double (*work)(const cs_island *s, double changed, double tight);
+};
+
+/* The engine of that name, or NULL. */
+const cs_engine *cs_engine_find(const char *name);
+
+/* What one step of a rule looked like: a row of the log. */
+enum {
+    CS_LOG_STEP,
+    CS_LOG_ISLAND,
+    CS_LOG_INFEASIBLE,
+    CS_LOG_TIGHT,
+    CS_LOG_CHANGED,
+    CS_LOG_COLUMNS
+};
+
+typedef struct cs_pivot_log {
+    int64_t rows, capacity;
+    double *value; /* (rows, CS_LOG_COLUMNS) */
+} cs_pivot_log;
+
+/* A row at which A proved not to be positive definite. */
+typedef struct cs_pivot_failure {
+    int64_t row;               /* of the matrix as given; -1: none */
+    double pivot, entry, cure; /* what elimination left of A_ii; A_ii; a compliance that would do */
+} cs_pivot_failure;
+
+/* A rule at work on an island. */
+typedef struct cs_pivot_run {
+    cs_island *island;
+    const cs_mlcp_options *options;
+    const cs_control *control;
+    cs_pivot_log *log;
+    double tolerance; /* rounding: what counts as nothing, over `noise` and |x| */
+    int64_t number;   /* of the island */
+    int64_t steps, single_steps, factorizations, refinements, max_steps;
+    double last_poll;
+    cs_breakdown breakdown; /* of a failed factor */
+    cs_pivot_failure *failure;
+    cs_mlcp_outcome outcome;
+    int stopped;
+} cs_pivot_run;
+
+struct cs_rule {
+    const char *name, *summary;
+    int single;     /* changes one row at a time */
+    int no_factors; /* has no use for an engine */
+    /* From s->state to the last index set, x and w. Fails with CS_UNSUPPORTED, run->breakdown set,
+     * where A_FF is not positive definite. */
+    cs_status (*solve)(cs_pivot_run *run, cs_error *error);
+};
+
+const cs_rule *cs_rule_find(const char *name);
+
+/* Units of rounding that count as none, at first and at most; a rule that goes round in circles
+ * takes ten times as many. */
+#define CS_PIVOT_ROUNDING 1e-13
+#define CS_PIVOT_ROUGHEST 1e-9
+
+/* Single steps without fewer infeasible rows after which bpp tries another way. */
+enum { CS_PIVOT_ALONE = 10 };
+
+/* ---- what rules share ------------------------------------------------------------------------ */
+
+/* w <- A x + b and `noise`. */
+void cs_pivot_evaluate(cs_island *s);
+
+/* A_FF is factored for s->state, unless it is already. */
+cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error);
+
+/* x and w for s->state: factor, solve, refine.  S3 Algorithm 2.1, lines 4-8 */
+cs_status cs_pivot_candidate(cs_pivot_run *run, cs_error *error);
+
+/* Where row i belongs by x and w: s->state[i] where it is right.  S3 eq. 2.1 */
+signed char cs_pivot_wanted(const cs_pivot_run *run, int64_t i);
+
+/* Appends to the log, and asks whether to go on: CS_INTERRUPTED, or run->stopped. */
+cs_status cs_pivot_step(cs_pivot_run *run, int64_t infeasible, int64_t changed, cs_error *error);
+
+/* A circle of index sets is found by Brent's method: one set is kept and the others are compared
+ * with it; after 1, 3, 7, ... more the one at hand is kept instead. */
+typedef struct cs_circle {
+    uint64_t kept;
+    int64_t age, until;
+} cs_circle;
+
+/* Whether s->state is the set that was kept. */
+int cs_pivot_comes_again(cs_circle *circle, const cs_island *s);
+
+/* From here on ten times more counts as rounding; 0 where that has been done often enough. */
+int cs_pivot_be_lenient(cs_pivot_run *run, cs_circle *circle);
+
+/* Block principal pivoting from s->state on, Murty's rule after so many steps. Where that gets nowhere
+ * and `descends`, projected Newton steps and Keller's rule end the work. */
+cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, cs_error *error);
+
+/* Keller's rule from s->state on. */
+cs_status cs_pivot_keller(cs_pivot_run *run, cs_error *error);
+
+/* Projected Newton steps from x on; s->state ends as what they lead to. */
+cs_status cs_pivot_descend(cs_pivot_run *run, cs_error *error);
+
+/* ---- the matrix ------------------------------------------------------------------------------ */
+
+/* A solver of problems with one matrix. */
+struct cs_mlcp {
+    cs_arena arena;
+    cs_mlcp_options options;
+    const cs_rule *rule;
+    int64_t rows, islands;
+    int64_t *start, *column; /* (A + A^T)/2 */
+    double *value;
+    double *skew; /* (A - A^T)/2, or NULL where A is symmetric */
+    double *diagonal;
+    double asymmetry; /* max |A - A^T| / max |A| */
+    cs_island *island;
+    cs_pivot_log log;
+    double *x, *w;            /* (rows), in the user's order */
+    double seconds;           /* of setting up */
+    cs_pivot_failure failure; /* of the last solve */
+};
+
+/* Checks a matrix and brings (A + A^T)/2 into the arena, repeated entries added up. */
+cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error);
+
+/* Cuts the matrix into islands, each in the order of its engine. */
+cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error);
+
+/* w <- A x + b with the matrix as given, and how far x is from a solution. */
+typedef struct cs_mlcp_verdict {
+    double residual, scaled, complementarity;
+    int64_t worst; /* -1 with no rows */
+} cs_mlcp_verdict;
+cs_mlcp_verdict cs_mlcp_judge(const cs_mlcp *mlcp, const double *b, const double *lo,
+                              const double *hi, const double *x, double *w);
+
+/* An estimate of the largest condition number |A_FF| |A_FF^-1| in the 1-norm of any island, from
+ * the factors at hand; infinite where there are none. Hager's method (Higham 1988, Algorithm 4.1). */
+double cs_mlcp_condition(cs_mlcp *mlcp);
+
+#endif

@@ -1,0 +1,102 @@
+"""Independent references for mixed LCPs: all index sets tried, and problems made to measure."""
+
+import itertools
+
+import numpy as np
+
+
+def brute_force(A, b, lo, hi):
+    """x of a mixed LCP with a positive definite A, by trying all 3^m index sets; m <= 7."""
+    m = len(b)
+    best, best_defect = None, np.inf
+    for index_set in itertools.product((-1, 0, 1), repeat=m):
+        states = np.array(index_set)
+        if np.isinf(lo[states < 0]).any() or np.isinf(hi[states > 0]).any():
+            continue
+        free, x = states == 0, np.where(states < 0, lo, np.where(states > 0, hi, 0.0))
+        x[free] = 0.0
+        if free.any():
+            right = -(b[free] + A[np.ix_(free, ~free)] @ x[~free])
+            x[free] = np.linalg.solve(A[np.ix_(free, free)], right)
+        defect = natural_residual(A, b, lo, hi, x)
+        if defect < best_defect:
+            best, best_defect = x, defect
+    return best
+
+
+def natural_residual(A, b, lo, hi, x):
+    """The largest |x - clip(x - rho w)| over |x| + rho max|b|, rho = 1 / diag(A)."""
+    rho = 1 / np.diag(A)
+    defect = np.abs(x - np.clip(x - rho * (A @ x + b), lo, hi))
+    scale = np.abs(x) + rho * np.abs(b).max(initial=0.0)
+    return float(np.max(defect / np.where(scale > 0, scale, 1.0), initial=0.0))
+
+
+def bounds(rng, m):
+    """Bounds of all kinds: none, one-sided, two-sided, without play."""
+    lo, hi = -rng.exponential(1.0, m), rng.exponential(1.0, m)
+    kind = rng.integers(5, size=m)
+    lo[(kind == 0) | (kind == 1)] = -np.inf
+    hi[(kind == 0) | (kind == 2)] = np.inf
+    lo[kind == 2] = 0.0
+    hi[kind == 4] = lo[kind == 4]
+    return lo, hi
+
+
+def random_mlcp(rng, m, kind):
+    """A, b, lo, hi of one kind.
+
+    plain
+        well conditioned, full
+    sparse
+        a chain with some far couplings
+    islands
+        several parts that do not touch
+    degenerate
+        a solution that lies on bounds where w vanishes as well
+    redundant
+        J M^-1 J^T with more rows than degrees of freedom, and a compliance
+    near_singular
+        condition numbers up to 1e15, some of them singular to rounding
+    scaled
+        rows with scales from 1e-6 to 1e6
+    """
+    lo, hi = bounds(rng, m)
+    G = rng.normal(size=(m, m + 2))
+    A = G @ G.T / m + 0.1 * np.eye(m)
+    b = rng.normal(size=m)
+    if kind in ("sparse", "islands"):
+        near = np.abs(np.subtract.outer(np.arange(m), np.arange(m))) <= 2
+        far = rng.random((m, m)) < (0.0 if kind == "islands" else 1 / (m + 1))
+        keep = near | far | far.T
+        if kind == "islands":
+            part = np.arange(m) // 4
+            keep &= np.equal.outer(part, part)
+        A = np.where(keep, A, 0.0)
+        A += np.diag(np.abs(A).sum(axis=1) * rng.uniform(0, 1, m))
+        A += max(0.0, 0.05 - np.linalg.eigvalsh(A).min(initial=1.0)) * np.eye(m)
+        order = rng.permutation(m)
+        A = A[np.ix_(order, order)]
+    elif kind == "degenerate":
+        x = np.clip(np.round(rng.normal(size=m)), lo, hi)
+        w = np.where(rng.random(m) < 0.5, 0.0, rng.exponential(1.0, m))
+        w = np.where(x == lo, w, np.where(x == hi, -w, 0.0))
+        b = w - A @ x
+    elif kind == "redundant":
+        J = rng.normal(size=(m, max(1, m // 2)))
+        A = J @ J.T + 10.0 ** rng.uniform(-8, -4) * np.eye(m)
+        b = J @ rng.normal(size=J.shape[1])
+    elif kind == "near_singular":
+        Q = np.linalg.qr(rng.normal(size=(m, m)))[0]
+        A = (Q * 10.0 ** rng.uniform(-15, 0, m)) @ Q.T
+        A = (A + A.T) / 2
+    elif kind == "scaled":
+        s = 10.0 ** rng.uniform(-3, 3, m)
+        A, b = A * s * s[:, None], b * s
+        lo, hi = lo / s, hi / s
+        hi = np.maximum(lo, hi)
+    return A, b, lo, hi
+
+
+KINDS = ("plain", "sparse", "islands", "degenerate", "redundant", "near_singular", "scaled")
+EXACT_KINDS = ("plain", "sparse", "islands", "degenerate", "scaled")

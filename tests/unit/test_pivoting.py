@@ -1,0 +1,302 @@
+"""Contact problems solved directly: bpp, murty, lemke, keller, dantzig."""
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from reference_mlcp import natural_residual
+
+METHODS = list(cs.mlcp.rules())
+ENGINES = list(cs.mlcp.engines())
+EVERY = pytest.mark.parametrize("method", METHODS)
+
+
+def boxed(problem, compliance=1e-6, **changes):
+    """The same problem with box friction and a compliance on every row."""
+    given = {"sets": cs.sets.box_friction(problem.mu), "compliance": compliance, **changes}
+    return cs.Problem(problem.J, problem.Minv, problem.b, bodies=problem.bodies, **given)
+
+
+def moving_grid(**changes):
+    return boxed(cs.scenarios.ball_grid(3, velocity=0.1), **changes)
+
+
+def dense(problem):
+    """A and the bounds that go with impulses of box friction."""
+    return problem.delassus().toarray(), problem.b.ravel()
+
+
+@EVERY
+def test_a_box_that_is_pushed_slides_or_sticks(method):
+    """By hand: 1 kg on the ground; mu = 0.5 holds a push of 0.4 and not one of 0.9."""
+    J = np.zeros((1, 2, 3, 3))
+    J[0, 1] = np.eye(3)
+    for push, friction in [(0.4, -0.4), (0.9, -0.5)]:
+        problem = cs.Problem(
+            J,
+            np.ones((1, 3)),
+            [[-1.0, push, 0.0]],
+            bodies=[[-1, 0]],
+            sets=cs.sets.box_friction(0.5),
+        )
+        result = cs.solve(problem, method=method, rtol=1e-12)
+        assert result.converged
+        np.testing.assert_allclose(result.impulses, [[1.0, friction, 0.0]], atol=1e-15)
+        assert result.active[0] == ("stick" if push < 0.5 else "slide")
+
+
+@EVERY
+def test_friction_bounds_are_those_of_the_normal_impulses(method):
+    problem = moving_grid()
+    result = cs.solve(problem, method=method, rtol=1e-9, max_iterations=300)
+    assert result.converged, result.message
+    A, b = dense(problem)
+    bound = 0.5 * result.impulses[:, :1]
+    lo = np.hstack([np.zeros_like(bound), -bound, -bound]).ravel()
+    hi = np.hstack([np.full_like(bound, np.inf), bound, bound]).ravel()
+    assert natural_residual(A, b, lo, hi, result.impulses.ravel()) < 1e-8
+    assert (np.abs(result.impulses[:, 1:]) > 0.99 * bound).any()
+    assert result.iterations > 1
+    assert result.history["iteration"].tolist() == list(range(result.iterations + 1))
+    assert result.history["natural_map"][-1] == result.natural_map
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_all_engines_find_the_same(engine):
+    problem = moving_grid()
+    options = {"rtol": 1e-9, "max_iterations": 300}
+    expected = cs.solve(problem, method="bpp", **options)
+    result = cs.solve(problem, method=cs.methods.bpp(engine=engine), **options)
+    assert result.info["engine"] == engine
+    np.testing.assert_allclose(result.impulses, expected.impulses, rtol=0, atol=1e-7)
+
+
+@EVERY
+def test_frictionless_contacts_take_one_solve(method):
+    scene = cs.scenarios.ball_grid(3, velocity=0.1)
+    problem = boxed(scene, sets=cs.sets.half_line())
+    result = cs.solve(problem, method=method, rtol=1e-10)
+    assert result.status == "converged"
+    assert result.iterations == 1
+    assert (result.impulses[:, 1:] == 0).all()
+    sweeps = cs.solve(problem, method="gauss_seidel", rtol=1e-10, max_iterations=20000)
+    np.testing.assert_allclose(result.impulses, sweeps.impulses, atol=1e-6)
+
+
+@EVERY
+def test_joints_boxes_and_contacts_in_one_problem(method):
+    """A pendulum's joint (free), a motor with limits (box) and a contact with friction."""
+    joint = np.zeros((1, 2, 3, 6))
+    joint[0, 1, :, :3] = np.eye(3)
+    joint[0, 1, :, 3:] = [[0, 0.5, 0], [-0.5, 0, 0.3], [0, -0.3, 0]]
+    motor = np.zeros((1, 2, 1, 6))
+    motor[0, 1, 0, 5] = 1.0
+    contact = np.zeros((1, 2, 3, 6))
+    contact[0, 1, :, :3] = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    contact[0, 1, :, 3:] = [[0.2, -0.4, 0], [0, 0, -0.2], [0, 0, 0.4]]
+    boxes = cs.sets.box_friction(0.4)
+    problem = cs.Problem(
+        groups=[
+            cs.Group(joint, [[-1, 0]], [[0.1, 0.2, -1.0]], sets=cs.sets.free(), compliance=1e-6),
+            cs.Group(motor, [[-1, 0]], [[3.0]], lo=-0.05, hi=0.05, compliance=1e-6),
+            cs.Group(contact, [[-1, 0]], [[-1, 0.3, 0.1]], sets=boxes, compliance=1e-6),
+        ],
+        bodies=[cs.Bodies(np.array([[1, 1, 1, 5, 5, 5.0]]))],
+    )
+    result = cs.solve(problem, method=method, rtol=1e-10, max_iterations=200)
+    assert result.converged, result.message
+    free, box, friction = result.residual_velocities
+    assert np.abs(free).max() < 1e-9
+    assert result.impulses[1][0, 0] == -0.05
+    assert box[0, 0] > 0
+    assert result.impulses[2][0, 0] >= 0
+    assert friction[0, 0] > -1e-9
+
+
+def test_planar_discs_are_intervals():
+    scene = cs.scenarios.disc_pyramid(4)
+    problem = cs.Problem(
+        scene.J, scene.Minv, scene.b, scene.mu, bodies=scene.bodies, compliance=1e-6
+    )
+    result = cs.solve(problem, method="bpp", rtol=1e-9, max_iterations=500, averaging=0.5)
+    assert result.converged, result.message
+
+
+def test_a_given_matrix_and_its_compliance():
+    scene = moving_grid()
+    given = cs.Problem.from_delassus(
+        scene.delassus(), scene.b, sets=cs.sets.box_friction(0.5), rows=3
+    )
+    options = {"method": "bpp", "rtol": 1e-9, "max_iterations": 300}
+    np.testing.assert_allclose(
+        cs.solve(given, **options).impulses, cs.solve(scene, **options).impulses, atol=1e-7
+    )
+
+
+def test_an_unsymmetric_matrix_is_told():
+    scene = boxed(cs.scenarios.box_stack(1), compliance=1e-3)
+    A = scene.delassus().toarray()
+    A[0, 1] += 1e-9
+    given = cs.Problem.from_delassus(A, scene.b, sets=cs.sets.box_friction(0.5))
+    result = cs.solve(given, method="bpp")
+    assert "(A + Aᵀ)/2 is factored" in result.info["warnings"][0]
+
+
+def test_a_heavy_box_on_light_ones():
+    """Mass ratio 1000: sweeps do not get there in thousands, one solve does."""
+    problem = boxed(cs.scenarios.box_stack(10, top_mass=1000.0))
+    result = cs.solve(problem, method="bpp", rtol=1e-9)
+    assert result.converged
+    sweeps = cs.solve(problem, method="gauss_seidel", rtol=1e-9, max_iterations=2000)
+    assert not sweeps.converged
+
+
+@EVERY
+def test_a_result_starts_the_next_solve(method):
+    problem = moving_grid()
+    solver = cs.Solver(problem, method=method, rtol=1e-8, max_iterations=300)
+    first = solver.solve()
+    again = solver.solve(initial=first)
+    assert again.iterations == 0
+    near = solver.solve(b=1.001 * problem.b, initial=first)
+    cold = solver.solve(b=1.001 * problem.b)
+    assert near.converged
+    assert near.info["pivots"] < cold.info["pivots"] or method in ("lemke", "dantzig")
+    np.testing.assert_allclose(near.impulses, cold.impulses, atol=1e-5)
+
+
+def test_no_tolerance_makes_that_many_solves():
+    result = cs.solve(moving_grid(), method="bpp", rtol=None, atol=None, max_iterations=7)
+    assert result.iterations == 7
+    assert result.status == "max_iterations"
+    one = cs.solve(moving_grid(), method="bpp", max_iterations=1)
+    assert one.status == "max_iterations"
+    assert "renewed friction bounds" in one.message
+
+
+def test_averaging_weighs_the_bounds():
+    options = {"method": "bpp", "rtol": None, "atol": None}
+    problem = moving_grid()
+    none = cs.solve(problem, max_iterations=4, **options)
+    half = cs.solve(problem, max_iterations=4, averaging=0.5, **options)
+    assert np.abs(none.impulses - half.impulses).max() > 1e-6
+    assert cs.solve(problem, method="bpp", averaging=0.5, rtol=1e-8, max_iterations=200).converged
+
+
+def test_measures_are_recorded_and_stop():
+    problem = moving_grid()
+    recorded = ("residual", "merit", "natural_map", "quality", "delta_norm", "penetration")
+    result = cs.solve(problem, method="bpp", record=recorded, max_iterations=50)
+    assert np.isnan(result.history["residual"][0])
+    assert np.isfinite(result.history["residual"][1:]).all()
+    changes = result.history["residual"]
+    stopped = cs.solve(
+        problem, method="bpp", stop="residual", atol=float(changes[5]), rtol=None, record=recorded
+    )
+    assert stopped.converged
+    assert stopped.iterations == 5
+    assert cs.solve(problem, method="bpp", stop="natural_map", atol=1e3).iterations == 0
+
+
+def test_callbacks_and_records():
+    seen = []
+    result = cs.solve(
+        moving_grid(), method="bpp", callback=lambda s: seen.append(s.iteration), record_every=3
+    )
+    assert seen == list(range(1, result.iterations + 1))
+    assert result.history["iteration"][-1] == result.iterations
+    assert set(np.diff(result.history["iteration"])[:-1]) == {3.0}
+
+    def stop(state):
+        if state.iteration == 2:
+            raise StopIteration
+
+    stopped = cs.solve(moving_grid(), method="bpp", callback=stop)
+    assert stopped.status == "stopped"
+    assert stopped.iterations == 2
+
+
+def test_islands_are_counted():
+    J = np.zeros((3, 2, 1, 1))
+    J[:, 1] = 1.0
+    problem = cs.Problem(J, np.ones((3, 1)), [-1.0, 2.0, -3.0], bodies=[[-1, 0], [-1, 1], [-1, 2]])
+    result = cs.solve(problem, method="bpp")
+    assert result.info["islands"] == 3
+    assert result.impulses.ravel().tolist() == [1.0, 0.0, 3.0]
+
+
+def test_contacts_between_immovable_bodies_keep_their_impulse():
+    J = np.ones((2, 2, 1, 1))
+    problem = cs.Problem(J, [[1.0], [0.0]], [-1.0, -1.0], bodies=[[-1, 0], [-1, 1]])
+    result = cs.solve(problem, method="bpp", initial=[0.5, 0.25])
+    assert result.impulses.ravel().tolist() == [1.0, 0.25]
+    assert "immovable" in result.info["warnings"][0]
+
+
+def test_updated_problems_are_factored_anew():
+    problem = moving_grid()
+    solver = cs.Solver(problem, method="bpp", rtol=1e-8, max_iterations=300)
+    solver.solve()
+    problem.update(Minv=2 * problem.Minv)
+    fresh = cs.solve(problem, method="bpp", rtol=1e-8, max_iterations=300)
+    np.testing.assert_array_equal(solver.solve().impulses, fresh.impulses)
+
+
+def test_an_empty_problem():
+    problem = cs.Problem(np.zeros((0, 2, 3, 6)), np.ones((1, 6)), [], bodies=np.zeros((0, 2), int))
+    assert cs.solve(problem, method="bpp").converged
+
+
+def test_lemke_takes_contacts_that_share_their_load():
+    problem = boxed(cs.scenarios.box_stack(2), compliance=None)
+    result = cs.solve(problem, method="lemke", rtol=1e-9)
+    assert result.converged
+    with pytest.raises(ValueError, match=r"row \d of contact \d; a compliance of \S+ there would"):
+        cs.solve(problem, method="bpp")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": "reverse"}, "order='reverse' is for methods that sweep"),
+        ({"order": [0]}, "order='given' is for methods that sweep"),
+        ({"scheme": "factorized"}, "scheme='factorized' is for methods that sweep"),
+        ({"local": "block"}, "local='block' is for"),
+        ({"r_factor": 0.5}, "r_factor='a number' is for"),
+        ({"r_factor": "global"}, "r_factor='global' is for"),
+        ({"bound": "previous"}, "bound='previous' is for"),
+        ({"relaxation": 1.5}, "relaxation='1.5' is for"),
+        ({"averaging": "adjacent"}, "averaging='adjacent' is for"),
+        ({"rollback": 2}, "rollback='2' is for"),
+        ({"dtype": "float32"}, "dtype='float32': method='bpp' computes in float64"),
+        ({"method": cs.methods.bpp(engine="steam")}, "engine: 'steam' is unknown"),
+        ({"method": cs.methods.bpp(tolerance=-1.0)}, "tolerance is -1"),
+    ],
+)
+def test_what_does_not_apply_is_refused(options, message):
+    J = np.zeros((1, 2, 1, 3))
+    J[0, 1, 0, 1] = 1.0
+    problem = cs.Problem(J, np.ones((1, 3)), [-1.0], bodies=[[-1, 0]])
+    with pytest.raises(ValueError, match=message):
+        cs.Solver(problem, **({"method": "bpp"} | options))
+
+
+@EVERY
+def test_discs_are_refused_with_advice(method):
+    with pytest.raises(ValueError, match=rf"method='{method}' takes .* 'disc'.*box_friction"):
+        cs.solve(cs.scenarios.box_stack(1), method=method)
+
+
+def test_methods_are_told_apart():
+    assert set(METHODS) < set(cs.methods.names())
+    assert set(cs.methods.sweeping()) == set(cs.methods.names()) - set(METHODS)
+    assert str(cs.methods.bpp(engine="skyline", stall_steps=3)) == (
+        "bpp(engine=skyline, stall_steps=3)"
+    )
+    table = cs.compare(
+        moving_grid(),
+        [cs.Method(cs.methods.bpp(engine="skyline")), "murty"],
+        max_iterations=300,
+        until=1e-6,
+    )
+    assert [row.method for row in table] == ["bpp(engine=skyline)", "murty"]
