@@ -405,7 +405,8 @@ static cs_status set_up(painter *p, const cs_order_options *options, int64_t deg
     int64_t blocks = p->conflict.problem->blocks;
     p->capacity = 2 * degree + 2;
     if (options->colors > 0) p->capacity += options->colors < blocks ? options->colors : blocks;
-    if (options->multiple_of_parts) p->capacity += options->parts;
+    if (options->multiple_of_parts)
+        p->capacity += options->parts < blocks ? options->parts : blocks;
     p->pages = cs_color_pages(p->capacity);
     p->ranges = options->parallel ? options->parts : 1;
     if (p->ranges > blocks) p->ranges = blocks > 0 ? blocks : 1;
@@ -433,6 +434,8 @@ static int64_t aim_of(painter *p, const cs_order_options *options, int64_t degre
     }
     if (options->multiple_of_parts)
         colors = (colors + options->parts - 1) / options->parts * options->parts;
+    /* With a colour for each block, more of them change nothing. */
+    if (options->multiple_of_parts && colors > blocks) colors = blocks > 0 ? blocks : 1;
     return colors;
 }
 

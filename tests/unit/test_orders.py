@@ -250,3 +250,17 @@ def test_a_function_that_was_not_called(order, message):
         cs.solve(cs.scenarios.box_stack(1), order=order)
     with pytest.raises(TypeError, match=message):
         orders.extreme(order)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_more_parts_than_contacts_cost_no_memory(parallel):
+    """A multiple of the parts is more than there are contacts, which need no more colours."""
+    problem = cs.scenarios.ball_grid(3)
+    order = orders.colored("balanced", multiple_of_parts=True, parallel=parallel)
+    found = [
+        orders.describe(problem, order, parts=parts).stage.tolist()
+        for parts in (problem.contacts, problem.contacts + 1, 2**31 - 1)
+    ]
+    assert found[0] == found[1] == found[2]
+    if not parallel:
+        assert sorted(found[0]) == list(range(problem.contacts))
