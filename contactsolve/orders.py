@@ -12,8 +12,11 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, overload
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ParamSpec, overload
 
 import numpy as np
 
@@ -43,6 +46,8 @@ __all__ = [
     "subtasks",
 ]
 
+P = ParamSpec("P")
+
 _BORDERS = ("colored", "sequential", "checkerboard")
 
 
@@ -71,6 +76,7 @@ class Order:
     subtasks: int = 0
     weighted_subtasks: bool = False
     parallel: bool = False
+    text: str = ""
 
     def options(self, problem: Problem, seed: int, parts: int) -> tuple[Any, ...]:
         """Return the options for a problem as the C library takes them."""
@@ -108,27 +114,47 @@ class Order:
         return labels(problem, self.labels, parts)
 
     def __repr__(self) -> str:
-        """The name and what is not as by default."""
-        words = [self.name]
-        for field in fields(self)[1:]:
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                words.append(f"{field.name}=<array {value.shape}>")
-            elif value != field.default:
-                words.append(f"{field.name}={value!r}")
-        return f"Order({', '.join(words)})"
+        """The call that made it."""
+        return self.text or f"Order({self.name!r})"
 
 
+def _telling(make: Callable[P, Order]) -> Callable[P, Order]:
+    """Let orders made by a function tell their call, defaults apart."""
+    parameters = inspect.signature(make).parameters
+
+    @functools.wraps(make)
+    def made(*args: P.args, **keywords: P.kwargs) -> Order:
+        order = make(*args, **keywords)
+        given = inspect.signature(make).bind(*args, **keywords).arguments
+        words: list[str] = []
+        for name, value in given.items():
+            default = parameters[name].default
+            if isinstance(value, (str, Order)) or np.ndim(value) == 0:
+                if isinstance(default, type(value)) and value == default:
+                    continue
+                shown = repr(value)
+            else:
+                shown = f"<array {np.shape(value)}>"
+            positional = parameters[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+            words.append(shown if positional and not words else f"{name}={shown}")
+        return replace(order, text=f"{make.__name__}({', '.join(words)})")
+
+    return made
+
+
+@_telling
 def random() -> Order:
     """One random order, the same in every sweep; the solver's option `rng` seeds it."""
     return Order("random")
 
 
+@_telling
 def given(permutation: Any) -> Order:
     """Visit the contacts in the order of `permutation`, ``(K,)``."""
     return Order("given", permutation=index_array("order", permutation))
 
 
+@_telling
 def ranges(*, weighted: bool = False) -> Order:
     """S1's naive parallel Gauss-Seidel (section 7.1).
 
@@ -146,6 +172,7 @@ def ranges(*, weighted: bool = False) -> Order:
     return Order("ranges", weighted=bool(weighted))
 
 
+@_telling
 def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True) -> Order:
     """An order whose stages are cut into finer or coarser tasks (S1 section 6.3).
 
@@ -170,6 +197,7 @@ def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True)
     return replace(chosen(order), subtasks=int(count), weighted_subtasks=bool(weighted))
 
 
+@_telling
 def extreme(order: Any = "natural") -> Order:
     """An order whose simultaneous and independent stages have a task for each contact.
 
@@ -184,6 +212,7 @@ def extreme(order: Any = "natural") -> Order:
     return replace(chosen(order), subtasks=-1, weighted_subtasks=False)
 
 
+@_telling
 def colored(
     strategy: str = "greedy",
     *,
@@ -218,6 +247,7 @@ def colored(
     )
 
 
+@_telling
 def relaxed(
     unsafe_below: int,
     strategy: str = "greedy",
@@ -263,6 +293,7 @@ def relaxed(
     )
 
 
+@_telling
 def partition(strategy: Any = "slices", *, border: str = "colored") -> Order:
     """Parts of the scene at once, then the contacts between them (S1 sections 4.2, 8.2).
 
@@ -302,6 +333,7 @@ def partition(strategy: Any = "slices", *, border: str = "colored") -> Order:
     return Order("partition", labels=strategy, border=_BORDERS.index(border))
 
 
+@_telling
 def cache(*, bodies: str = "natural", chunk: int = 4096, domains: bool = True) -> Order:
     """Order contacts for speed: as their bodies lie in memory, coloured in small chunks.
 
@@ -329,6 +361,7 @@ def cache(*, bodies: str = "natural", chunk: int = 4096, domains: bool = True) -
     )
 
 
+@_telling
 def contact_sets(inside: str = "sequential", *, colored: bool = False) -> Order:
     """Visit the contacts between one pair of bodies together (S1 section 8.3).
 

@@ -264,3 +264,17 @@ def test_more_parts_than_contacts_cost_no_memory(parallel):
     assert found[0] == found[1] == found[2]
     if not parallel:
         assert sorted(found[0]) == list(range(problem.contacts))
+
+
+def test_orders_tell_the_call_that_made_them():
+    made = {
+        "colored()": orders.colored(),
+        "colored('balanced', colors='tentative')": orders.colored("balanced", colors="tentative"),
+        "relaxed(64, fixed_as_body=True)": orders.relaxed(64, fixed_as_body=True),
+        "partition(<array (4,)>)": orders.partition(np.zeros(4, int)),
+        "subtasks('colored', count=10)": orders.subtasks("colored", 10),
+        "extreme(colored('balanced'))": orders.extreme(orders.colored("balanced")),
+    }
+    for text, order in made.items():
+        assert repr(order) == text
+    assert orders.colored.__doc__.startswith("Colour by colour")
