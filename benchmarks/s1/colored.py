@@ -55,6 +55,7 @@ def methods(problem):
         of("balanced", balanced): "balanced",
         of("balanced, T", balanced, transfer): "balanced",
         of("greedy, ground couples nothing", orders.colored()): None,
+        of("the same, vectors", orders.colored(), instructions="auto"): None,
         of("balanced, ground couples nothing", orders.colored("balanced")): None,
         of("partition", orders.partition()): None,
         of("half sweep", scheme="half_sweep", **patient): None,

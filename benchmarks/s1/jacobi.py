@@ -24,6 +24,10 @@ def variants():
         "factorized, w accumulated": ("accumulate", None),
     }
     yield cs.Method("jacobi", scheme="factorized", label=SEQUENTIAL), "Table 6.3, factorized"
+    yield (
+        cs.Method("jacobi", scheme="factorized", instructions="auto", label="factorized, vectors"),
+        None,
+    )
     for label, (velocities, table) in updated.items():
         scheme = cs.schemes.factorized(velocities=velocities)
         yield cs.Method("jacobi", scheme=scheme, label=label), table
