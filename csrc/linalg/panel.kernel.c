@@ -69,7 +69,7 @@ CS_INLINE void divide(const double *lower, const double *inverse, double *c)
 }
 
 /* The factor of a diagonal tile in its place; returns the row whose pivot fails, or -1. */
-static int decompose(double *tile, const double *floor, double *inverse, double *pivot)
+static int CS_BUILD(decompose)(double *tile, const double *floor, double *inverse, double *pivot)
 {
     for (int k = 0; k < CS_PANEL; k++) {
         double *column = tile + k * CS_PANEL;
@@ -84,13 +84,13 @@ static int decompose(double *tile, const double *floor, double *inverse, double 
     return -1;
 }
 
-static const double *diagonal_tile(const cs_panels *panels, int64_t p)
+static const double *CS_BUILD(diagonal_tile)(const cs_panels *panels, int64_t p)
 {
     return panels->value + panels->start[p + 1] - TILE;
 }
 
 /* One panel, those above it done: left-looking. */
-static int factor_panel(cs_panels *panels, int64_t p, double *pivot)
+static int CS_BUILD(factor_panel)(cs_panels *panels, int64_t p, double *pivot)
 {
     double floor[CS_PANEL], unit = CS_PIVOT_FLOOR * (double)panels->rows;
     double *own = panels->value + panels->start[p], *tile = panels->value + panels->start[p + 1];
@@ -103,16 +103,16 @@ static int factor_panel(cs_panels *panels, int64_t p, double *pivot)
         double *c = own + (q * CS_PANEL - first) * CS_PANEL;
         subtract_product(q * CS_PANEL - from, own + (from - first) * CS_PANEL,
                          other + (from - panels->first[q]) * CS_PANEL, c);
-        divide(diagonal_tile(panels, q), panels->inverse + q * CS_PANEL, c);
+        divide(CS_BUILD(diagonal_tile)(panels, q), panels->inverse + q * CS_PANEL, c);
     }
     subtract_product(p * CS_PANEL - first, own, own, tile);
-    return decompose(tile, floor, panels->inverse + p * CS_PANEL, pivot);
+    return CS_BUILD(decompose)(tile, floor, panels->inverse + p * CS_PANEL, pivot);
 }
 
-static void factor(cs_panels *panels, cs_breakdown *breakdown)
+static void CS_BUILD(factor)(cs_panels *panels, cs_breakdown *breakdown)
 {
     for (int64_t p = 0; p < panels->count; p++) {
-        int row = factor_panel(panels, p, &breakdown->pivot);
+        int row = CS_BUILD(factor_panel)(panels, p, &breakdown->pivot);
         if (row < 0) continue;
         breakdown->row = p * CS_PANEL + row;
         return;
@@ -123,7 +123,8 @@ static void factor(cs_panels *panels, cs_breakdown *breakdown)
 CS_INLINE void forward(const cs_panels *panels, int64_t p, double *x)
 {
     enum { CHAINS = 2 }; /* sums at once: one alone waits for itself */
-    const double *own = panels->value + panels->start[p], *tile = diagonal_tile(panels, p);
+    const double *own = panels->value + panels->start[p],
+                 *tile = CS_BUILD(diagonal_tile)(panels, p);
     const double *inverse = panels->inverse + p * CS_PANEL;
     const double *before = x + panels->first[p];
     double *here = x + p * CS_PANEL;
@@ -149,7 +150,8 @@ CS_INLINE void forward(const cs_panels *panels, int64_t p, double *x)
 /* x_p <- L_pp^-T x_p, and its part of all x before is taken off. */
 CS_INLINE void backward(const cs_panels *panels, int64_t p, double *x)
 {
-    const double *own = panels->value + panels->start[p], *tile = diagonal_tile(panels, p);
+    const double *own = panels->value + panels->start[p],
+                 *tile = CS_BUILD(diagonal_tile)(panels, p);
     const double *inverse = panels->inverse + p * CS_PANEL;
     double *before = x + panels->first[p], *here = x + p * CS_PANEL;
     int64_t columns = p * CS_PANEL - panels->first[p];
@@ -166,7 +168,7 @@ CS_INLINE void backward(const cs_panels *panels, int64_t p, double *x)
     }
 }
 
-static void solve(const cs_panels *panels, double *x)
+static void CS_BUILD(solve)(const cs_panels *panels, double *x)
 {
     for (int64_t p = 0; p < panels->count; p++) forward(panels, p, x);
     for (int64_t p = panels->count - 1; p >= 0; p--) backward(panels, p, x);
@@ -175,6 +177,6 @@ static void solve(const cs_panels *panels, double *x)
 extern const cs_panel_kernels CS_CAT(cs_panel_kernels_, CS_KERNEL_BUILD);
 const cs_panel_kernels CS_CAT(cs_panel_kernels_, CS_KERNEL_BUILD) = {
     .name = CS_TEXT(CS_KERNEL_BUILD),
-    .factor = factor,
-    .solve = solve,
+    .factor = CS_BUILD(factor),
+    .solve = CS_BUILD(solve),
 };

@@ -35,13 +35,13 @@ CS_INLINE void rotate(int64_t count, double x_over_y, double scale, double gain,
 }
 
 /* Row i of the factor, left of its diagonal, becomes zero. */
-static void clear_row(cs_skyline *skyline, int64_t i)
+static void CS_BUILD(clear_row)(cs_skyline *skyline, int64_t i)
 {
     for (int64_t k = i - 1; k >= 0 && skyline->last[k] >= i; k--)
         skyline->value[skyline->start[k] + i - k] = 0;
 }
 
-static void remove_row(cs_skyline *skyline, int64_t i, double *sigma)
+static void CS_BUILD(remove_row)(cs_skyline *skyline, int64_t i, double *sigma)
 {
     double *out = skyline->value + skyline->start[i], beta = 1;
     int64_t end = skyline->last[i];
@@ -50,7 +50,7 @@ static void remove_row(cs_skyline *skyline, int64_t i, double *sigma)
         out[j - i] = 0;
     }
     out[0] = 1;
-    clear_row(skyline, i);
+    CS_BUILD(clear_row)(skyline, i);
     for (int64_t k = i + 1; k <= end; k++) {
         double *column = skyline->value + skyline->start[k];
         double x = sigma[k], y = column[0];
@@ -65,7 +65,7 @@ static void remove_row(cs_skyline *skyline, int64_t i, double *sigma)
 }
 
 /* The block behind row i loses sigma sigma^T: hyperbolic rotations. -1 where a pivot vanishes. */
-static int lose(cs_skyline *skyline, int64_t i, double *sigma, double floor)
+static int CS_BUILD(lose)(cs_skyline *skyline, int64_t i, double *sigma, double floor)
 {
     int64_t end = skyline->last[i];
     int failed = 0;
@@ -88,7 +88,7 @@ static int lose(cs_skyline *skyline, int64_t i, double *sigma, double floor)
     return failed ? -1 : 0;
 }
 
-static int add_row(cs_skyline *skyline, int64_t i, double *column, double floor)
+static int CS_BUILD(add_row)(cs_skyline *skyline, int64_t i, double *column, double floor)
 {
     double *own = skyline->value + skyline->start[i], square = column[i], diagonal = column[i];
     int64_t first = i, n = skyline->rows;
@@ -110,12 +110,12 @@ static int add_row(cs_skyline *skyline, int64_t i, double *column, double floor)
     own[0] = root;
     for (int64_t j = i + 1; j <= skyline->last[i]; j++) own[j - i] = column[j] /= root;
     column[i] = 0;
-    if (!failed) return lose(skyline, i, column, floor);
+    if (!failed) return CS_BUILD(lose)(skyline, i, column, floor);
     for (int64_t j = i; j < n; j++) column[j] = 0;
     return -1;
 }
 
-static void solve(const cs_skyline *skyline, double *x)
+static void CS_BUILD(solve)(const cs_skyline *skyline, double *x)
 {
     for (int64_t k = 0; k < skyline->rows; k++) {
         const double *column = skyline->value + skyline->start[k];
@@ -130,7 +130,7 @@ static void solve(const cs_skyline *skyline, double *x)
 
 extern const cs_skyline_kernels CS_CAT(cs_skyline_kernels_, CS_KERNEL_BUILD);
 const cs_skyline_kernels CS_CAT(cs_skyline_kernels_, CS_KERNEL_BUILD) = {
-    .remove = remove_row,
-    .add = add_row,
-    .solve = solve,
+    .remove = CS_BUILD(remove_row),
+    .add = CS_BUILD(add_row),
+    .solve = CS_BUILD(solve),
 };

