@@ -349,7 +349,7 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
     int keeps = needs_previous(solver);
-    if (keeps) solver->previous = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->previous = keeps ? cs_arena_take(arena, problem->rows, sizeof(double)) : NULL;
     int complete = (solver->previous || !keeps) && solver->r && solver->rho && solver->b &&
                    solver->parameters && solver->lambda && solver->xi && solver->velocity;
     return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
