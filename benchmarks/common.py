@@ -63,15 +63,40 @@ def versions() -> dict[str, str]:
 
 
 def write_csv(name: str, rows: Iterable[Mapping[str, Any]], folder: Path | None = None) -> Path:
-    """Write rows to ``<name>.csv`` in `folder` or ``results/<machine>``, versions beside them."""
+    """Write rows to ``<name>.csv`` in `folder` or ``results/<machine>``, versions beside them.
+
+    Rows that were stored before keep the versions that they were measured with.
+    """
     rows = list(rows)
+    now = versions()
+    names = dict.fromkeys(key for row in rows for key in row if key not in now)
     folder = RESULTS / machine() if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*rows[0], *versions()])
+        writer = csv.DictWriter(file, [*names, *now], restval="")
         writer.writeheader()
         for row in rows:
             short = {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}
-            writer.writerow({**short, **versions()})
+            writer.writerow({**now, **short})
     return path
+
+
+def stored(name: str) -> list[dict[str, str]]:
+    """Return the rows of this machine's ``<name>.csv``, numbers as text; none if it is missing."""
+    path = RESULTS / machine() / f"{name}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def sweeping(problem: cs.Problem, sweeps: int, **options: Any) -> cs.Solver:
+    """Return a solver that makes so many sweeps, and nothing else that takes time.
+
+    Unless the options say otherwise, it is Gauss-Seidel, factorized, on one thread.
+    """
+    usual = {"method": "gauss_seidel", "scheme": "factorized", "threads": 1}
+    nothing_else = {"record": (), "record_every": sweeps, "check_every": sweeps}
+    fixed = {"rtol": None, "atol": None, "max_iterations": sweeps}
+    return cs.Solver(problem, **{**usual, **fixed, **nothing_else, **options})

@@ -63,6 +63,7 @@ def grid_rows(size):
     tasks, solvers, states = {}, {}, {}
     for dtype in ("float64", "float32"):
         options = {"dtype": dtype, "rtol": None, "atol": None, "max_iterations": sweeps}
+        options |= {"order": "natural"}  # as the loop in Numba goes
         quiet = {"record": (), "record_every": sweeps, "check_every": sweeps}
         solver = cs.Solver(
             problem, method="gauss_seidel", scheme="factorized", threads=1, **options, **quiet

@@ -33,7 +33,12 @@ def main():
         for method in ("gauss_seidel", "jacobi"):
             for strategy, options in STRATEGIES.items():
                 result = cs.solve(
-                    problem, method=method, max_iterations=SWEEPS, record=(), **options
+                    problem,
+                    method=method,
+                    order="natural",
+                    max_iterations=SWEEPS,
+                    record=(),
+                    **options,
                 )
                 rows.append(
                     {

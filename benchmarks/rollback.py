@@ -38,7 +38,9 @@ def main():
     for name, problem in problems(folders):
         for method in ("gauss_seidel", "jacobi"):
             for rule, options in RULES.items():
-                result = cs.solve(problem, method=method, max_iterations=SWEEPS, **options)
+                result = cs.solve(
+                    problem, method=method, order="natural", max_iterations=SWEEPS, **options
+                )
                 converged[method, rule] = converged.get((method, rule), 0) + result.converged
                 rows.append(
                     {

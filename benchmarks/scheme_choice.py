@@ -1,23 +1,27 @@
 """How good scheme="auto" chooses: nanoseconds per contact and sweep of each scheme, and its pick.
 
-S1 Table 3.1 weighs the schemes by counted multiplications; the pick here counts bytes, too, and
-what a sweep costs besides. All schemes of a problem, a method and a precision run interleaved on
-one thread. The goal: the pick is the fastest of `matrix` and `factorized`, or within 10 %.
+S1 Table 3.1 weighs the schemes by counted multiplications; the pick here weighs what will run: rows
+of A in vectors, contacts in batches of lanes as far as the order fills them, compressed or not, or
+all of it one after another (`instructions="scalar"`, rows of their own), and the bytes that do not
+stay in cache. All schemes of a problem, a method, an order and a precision run interleaved on one
+thread, the least time of each counts. The goal: nine picks of ten are the faster of `matrix` and
+`factorized`, or within 10 % of it.
 
-Contacts are visited one by one: what the pick weighs. Vectors, where an order fills them, make
-`factorized` faster, which the pick does not know; the last column shows what that would bring.
-
-    python benchmarks/scheme_choice.py [--quick]
+    python benchmarks/scheme_choice.py [--quick] [words of the cases to measure anew, of all others
+                                               the rows measured before are kept]
 """
 
 import argparse
+from functools import partial
 
 import numpy as np
-from common import interleaved, write_csv
+from common import interleaved, stored, sweeping, write_csv
 
 import contactsolve as cs
 
-SCHEMES = ("matrix", "iteration_matrix", "factorized")
+SCHEMES = ("matrix", "factorized")
+INSTRUCTIONS = ("auto", "scalar")
+SWEEPS = (("gauss_seidel", "natural"), ("gauss_seidel", "colored"), ("jacobi", "natural"))
 GOAL = 1.1
 
 
@@ -36,84 +40,95 @@ def random_contacts(contacts, bodies, rows, dof):
 
 
 def problems(quick):
-    yield "ball_grid 8^3", cs.scenarios.ball_grid(8)
-    yield "disc_pyramid 60", cs.scenarios.disc_pyramid(60)
-    yield "box_stack 200", cs.scenarios.box_stack(200)
+    """Names of cases, and what makes their problems."""
+    scenarios = cs.scenarios
+    yield "ball_grid 8^3", lambda: scenarios.ball_grid(8)
+    yield "disc_pyramid 60", lambda: scenarios.disc_pyramid(60)
+    yield "box_stack 200", lambda: scenarios.box_stack(200)
     for rows, dof in ((3, 6), (2, 3), (1, 6)):
         for share in (1, 4) if quick else (0.5, 1, 2, 4, 8):
             name = f"random, {rows} rows, {share:g} contacts a body"
-            yield name, random_contacts(4000, int(4000 / share), rows, dof)
+            yield name, partial(random_contacts, 4000, int(4000 / share), rows, dof)
     if quick:
         return
-    yield "ball_pile 40^3", cs.scenarios.ball_pile((40, 40, 40))
-    yield "ball_grid 24^3", cs.scenarios.ball_grid(24)
-    yield "ball_grid 40^3", cs.scenarios.ball_grid(40)
+    yield "ball_pile 40^3", lambda: scenarios.ball_pile((40, 40, 40))
+    yield "ball_grid 24^3", lambda: scenarios.ball_grid(24)
+    yield "ball_grid 40^3", lambda: scenarios.ball_grid(40)
     for share in (1, 2, 4):
         name = f"random, 3 rows, {share} contacts a body, 60,000"
-        yield name, random_contacts(60000, 60000 // share, 3, 6)
+        yield name, partial(random_contacts, 60000, 60000 // share, 3, 6)
 
 
-def solver(problem, scheme, method, dtype, sweeps, instructions="scalar"):
-    return cs.Solver(
-        problem,
-        method=method,
-        scheme=scheme,
-        dtype=dtype,
-        threads=1,
-        instructions=instructions,
-        rtol=None,
-        atol=None,
-        max_iterations=sweeps,
-        record=(),
-        record_every=sweeps,
-        check_every=sweeps,
-    )
-
-
-def row_of(name, problem, method, dtype, repeats):
-    sweeps = max(3, 200_000 // problem.contacts)
-    solvers = {scheme: solver(problem, scheme, method, dtype, sweeps) for scheme in SCHEMES}
-    solvers["vectors"] = solver(problem, "factorized", method, dtype, sweeps, "auto")
+def row_of(name, problem, method, order, dtype, instructions, repeats):
+    sweeps = max(3, 100_000 // problem.contacts)
+    own = {"method": method, "order": order, "dtype": dtype, "instructions": instructions}
+    solvers = {scheme: sweeping(problem, sweeps, scheme=scheme, **own) for scheme in SCHEMES}
     seconds = interleaved(
         {scheme: lambda one=one: one.solve().time for scheme, one in solvers.items()}, repeats
     )
     per = 1e9 / problem.contacts / sweeps
-    cost = {scheme: float(np.median(values)) * per for scheme, values in seconds.items()}
-    pick = solver(problem, "auto", method, dtype, sweeps).info["scheme"]
-    best = min(cost["matrix"], cost["factorized"])
+    cost = {scheme: float(values.min()) * per for scheme, values in seconds.items()}
+    pick = sweeping(problem, sweeps, scheme="auto", **own).info["scheme"]
     return {
         "case": name,
         "blocks_a_contact": problem.block_count / problem.contacts,
         "method": method,
+        "order": order,
         "dtype": dtype,
+        "instructions": instructions,
+        "kernel": solvers["factorized"].info["kernel"],
         **{f"ns_{scheme}": value for scheme, value in cost.items()},
         "pick": pick,
-        "over_the_best": cost[pick] / best,
-        "over_vectors": cost[pick] / cost["vectors"],
+        "over_the_best": cost[pick] / min(cost.values()),
     }
+
+
+def measure(name, problem, repeats):
+    for method, order in SWEEPS:
+        for dtype in ("float64", "float32"):
+            for instructions in INSTRUCTIONS:
+                row = row_of(name, problem, method, order, dtype, instructions, repeats)
+                costs = " ".join(f"{scheme} {row[f'ns_{scheme}']:5.1f}" for scheme in SCHEMES)
+                print(
+                    f"{name:42} {row['blocks_a_contact']:5.1f} blocks {method:12} {order:7} "
+                    f"{dtype} {instructions:6}: {costs} ns ({row['kernel']}), picked "
+                    f"{row['pick']}, {row['over_the_best']:.2f} x the best",
+                    flush=True,
+                )
+                yield row
+
+
+def measured_before():
+    """Rows of the CSV of this machine."""
+    rows = stored("scheme_choice")
+    return [row | {"over_the_best": float(row["over_the_best"])} for row in rows]
+
+
+def summary(rows):
+    for instructions in INSTRUCTIONS:
+        over = [row["over_the_best"] for row in rows if row["instructions"] == instructions]
+        if over:
+            near = sum(value <= GOAL for value in over)
+            print(
+                f"instructions={instructions}: {near} of {len(over)} picks within 10 % of the best "
+                f"({near / len(over):.0%}); the worst costs {max(over):.2f} x it"
+            )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few problems, few repeats, no CSV")
-    quick = parser.parse_args().quick
-    rows = []
-    for name, problem in problems(quick):
-        for method in ("gauss_seidel", "jacobi"):
-            for dtype in ("float64", "float32"):
-                row = row_of(name, problem, method, dtype, 3 if quick else 7)
-                rows.append(row)
-                shown = (*SCHEMES, "vectors")
-                costs = " ".join(f"{scheme} {row[f'ns_{scheme}']:5.1f}" for scheme in shown)
-                print(
-                    f"{name:42} {row['blocks_a_contact']:5.1f} blocks {method:12} {dtype}: {costs} "
-                    f"ns, picked {row['pick']}, {row['over_the_best']:.2f} x the best",
-                    flush=True,
-                )
-    near = sum(row["over_the_best"] <= GOAL for row in rows)
-    worst = max(row["over_the_best"] for row in rows)
-    print(f"{near} of {len(rows)} picks within 10 % of the best; the worst costs {worst:.2f} x it")
-    if not quick:
+    parser.add_argument("words", nargs="*", help="of the names of cases to measure anew")
+    options = parser.parse_args()
+    rows, kept = [], measured_before() if options.words else []
+    for name, make in problems(options.quick):
+        before = [row for row in kept if row["case"] == name]
+        if options.words and not any(word in name for word in options.words):
+            rows += before
+        else:
+            rows += measure(name, make(), 3 if options.quick else 7)
+    summary(rows)
+    if not options.quick:
         print(write_csv("scheme_choice", rows))
 
 

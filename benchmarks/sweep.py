@@ -1,82 +1,140 @@
 """One sweep: nanoseconds per contact of ours, of Numba, of S1, and what limits it.
 
-Factorized Gauss-Seidel over ball grids with a fixed ground, 3-row contacts, one thread unless said:
-scalar in natural order; in batches over colours, with any J and compressed, for each instruction
-set of the machine; and S1's algorithm (w = M^-1 J^T lambda, J and M^-1 J^T stored) as one writes it
-with Numba, if that is installed. All runs are short and interleaved and the least of each counts:
-other work on the machine slows some of them. Beside the times stand what a core reads from memory
-in the same run (STREAM, a sum over 256 MB) and which share of it the sweep makes of the bytes that
-it must move.
+Factorized Gauss-Seidel in double, single and mixed precision, with any J and compressed:
 
-    python benchmarks/sweep.py [sizes, e.g. 8 24 40 64]
+- `grid-N`: N^3 balls on a fixed ground, 3-row contacts;
+- `spin-N`: the same with 4-row contacts (Coulomb-Contensou friction), the blocks that S1 had;
+- `pyramid-N`: N layers of discs in the plane, 2-row contacts;
+- `fifty-N`: solves of 50 sweeps over `grid-N` and `spin-N`, against S1's seconds.
+
+Scalar visits in natural order; batches over colours, for each instruction set of the machine (to
+24^3); batches in the order "auto" on one thread and on two. Beside them S1's algorithm (w = M^-1
+J^T lambda, J and M^-1 J^T stored) as one writes it with Numba, if that is installed. The runs of
+one case are short and interleaved and the least of each counts: other work on the machine slows
+some of them.
+
+Beside the times stand what a core of this machine reads in the same run: a sum over 256 MB
+(STREAM), over a ladder of sizes down to what the caches hold, and which share of it the sweep
+makes of the bytes that it must move: of the reading of 256 MB, and of the reading of as many bytes
+as the sweep has. Cases that are not measured keep their rows in the CSV, so that a long measurement
+can be made piece by piece.
+
+    python benchmarks/sweep.py [cases, e.g. grid-8 spin-24 pyramid-150 fifty-40]
+    python benchmarks/sweep.py --plot     # the picture of docs/performance.md, from the CSV
 """
 
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
-from common import interleaved, quartiles, write_csv
+from common import interleaved, quartiles, stored, sweeping, write_csv
 
 import contactsolve as cs
 from contactsolve import _core
 
-SIZES = (8, 24, 40)
-BODIES_ORDER = "colored"
+CASES = (
+    *("grid-8", "grid-24", "grid-40", "grid-64", "spin-8", "spin-24", "spin-40"),
+    *("pyramid-150", "pyramid-820", "fifty-40"),
+)
+DTYPES = ("float64", "float32", "mixed")
+FORMS = {"any J": False, "compressed": True}
+PICTURE = Path(__file__).parents[1] / "docs" / "images" / "roofline.png"
 # S1 section 3.8: sequential Gauss-Seidel, one core of an AMD64, 4-row blocks, ground as a body.
 S1 = {8: 1491.0, 24: 1607.0, 40: 1388.0}
+S1_SECONDS = 13.1  # of 50 sweeps over the grid of 40^3
+FIFTY = 50
+FEW_CONTACTS = 50_000  # up to here every instruction set is measured
+CONTACT_RADIUS = 0.1  # m, of 4-row contacts
 STREAM_BYTES = 256 << 20
+LADDER = tuple(kilobytes << 10 for kilobytes in (256, 1024, 4096, 16384, 65536))
 
 
 def sweeps_for(contacts):
-    return max(2, 200_000 // contacts)
+    return max(4, 200_000 // contacts)
 
 
-def solver_of(problem, sweeps, dtype, **options):
-    return cs.Solver(
-        problem,
-        method="gauss_seidel",
-        scheme="factorized",
-        dtype=dtype,
-        rtol=None,
-        atol=None,
-        max_iterations=sweeps,
-        record=(),
-        record_every=sweeps,
-        check_every=sweeps,
-        **{"threads": 1, **options},
-    )
+# ---- problems -----------------------------------------------------------------------------------
+
+
+def with_spin(problem):
+    """The same contacts with a fourth row: spin about the normal, bounded by the contact's area."""
+    J = np.concatenate([problem.J, np.zeros_like(problem.J[:, :, :1])], axis=2)
+    J[:, :, 3, 3:] = problem.J[:, :, 0, :3]
+    b = np.concatenate([problem.b, np.zeros((problem.contacts, 1))], axis=1)
+    mu = np.broadcast_to(problem.mu, problem.contacts)
+    sets = cs.sets.contensou(mu, np.full(problem.contacts, CONTACT_RADIUS))
+    return cs.Problem(J, problem.Minv, b, bodies=problem.bodies, sets=sets)
+
+
+def problem_of(case):
+    kind, size = case.split("-")
+    if kind == "pyramid":
+        return cs.scenarios.disc_pyramid(int(size))
+    grid = cs.scenarios.ball_grid(int(size))
+    return with_spin(grid) if kind == "spin" else grid
 
 
 def variants(problem, sweeps, dtype):
-    """Name → solver."""
-    solvers = {"scalar": solver_of(problem, sweeps, dtype, instructions="scalar")}
-    for name, runs in cs.info()["instructions"].items():
-        if not runs:
-            continue
-        for compressed in (False, True):
-            label = f"{name}, {'compressed' if compressed else 'any J'}"
-            solvers[label] = solver_of(
-                problem,
-                sweeps,
-                dtype,
-                instructions=name,
-                compressed=compressed,
-                order=BODIES_ORDER,
-            )
-    solvers["auto, 2 threads"] = solver_of(problem, sweeps, dtype, order=BODIES_ORDER, threads=2)
+    """Name, form, order, threads → solver."""
+    solvers = {}
+
+    def add(name, form, order, threads=1, **options):
+        options["compressed"] = FORMS.get(form, "auto")
+        solvers[name, form, order, threads] = sweeping(
+            problem, sweeps, dtype=dtype, order=order, threads=threads, **options
+        )
+
+    if problem.contacts <= FEW_CONTACTS:
+        add("scalar", "any J", "natural", instructions="scalar")
+        for name, runs in cs.info()["instructions"].items():
+            for form in FORMS if runs else ():
+                add(name, form, "colored", instructions=name)
+    for threads in (1, 2):
+        for form in FORMS:
+            add("auto", form, "auto", threads)
     return solvers
 
 
-def bytes_of(problem, label, dtype):
-    """What a sweep must move for a contact: numbers read, lambda and bodies read and written."""
-    real = 4 if dtype == "float32" else 8
-    factors = 12 if "any J" not in label and label != "scalar" else 36
-    bodies = 8 * problem.bodies_count / problem.contacts
-    return real * (factors + 3 + 3 + 1 + 2 * 3 + 2 * bodies) + 8
+# ---- what a visit costs at least ----------------------------------------------------------------
+
+
+def bytes_of(problem, form, dtype):
+    """What a sweep must move for a contact.
+
+    Factors, R, b, parameters and lambda of the contact, two places of bodies; u of a body with what
+    stands beside it. lambda and u are read and written, everything else is read.
+    """
+    rows, dof = problem.J.shape[2:]
+    real, stored = 8 if dtype != "float32" else 4, 8 if dtype == "float64" else 4
+    compressed = 6 if dof == 3 else 12
+    factors = compressed if form == "compressed" else 2 * rows * dof
+    parameters = 2 if rows == 4 else 1
+    body = 8 if dof == 6 else 4
+    bodies = problem.bodies_count / problem.contacts
+    return stored * (factors + rows) + real * (3 * rows + parameters + 2 * body * bodies) + 8
+
+
+def operations_of(problem, form):
+    """Multiplications and additions of a visit without those of the projection.
+
+    Any J: G u and G^T delta, two for each number, and the step. Compressed, as
+    csrc/scheme/wide.inc has it: roots of masses, cross products with arms, the third axis, three or
+    four scalar products and the way back.
+    """
+    rows, dof = problem.J.shape[2:]
+    step = 6 * rows
+    if form == "any J":
+        return 8 * rows * dof + step
+    # In the plane: the roots, differences of velocities, two by two entries, and the same back.
+    spatial = 12 + 24 + 9 + 6 + 15 + 3 + (15 + 24 + 12 + 12) + (12 if rows == 4 else 0)
+    return (spatial if dof == 6 else 4 + 2 + 6 + 8 + 6 + 8 + 4 + 6) + step
 
 
 def numba_sweep(problem, sweeps, dtype):
-    """S1 Fig. 3.6 as one writes it with Numba, or None without Numba."""
+    """S1 Fig. 3.6 as one writes it with Numba, 3 rows; None without Numba or for other shapes."""
+    if problem.J.shape[2:] != (3, 6) or dtype == "mixed":
+        return None
     try:
         import numba
     except ImportError:
@@ -132,56 +190,243 @@ def numba_sweep(problem, sweeps, dtype):
     return task
 
 
-def measure(size, dtype):
-    problem = cs.scenarios.ball_grid(size)
+# ---- measuring ----------------------------------------------------------------------------------
+
+
+def readings():
+    """Tasks that read memory, by their bytes."""
+    return {
+        ("read", size): lambda size=size: _core.stream(size) for size in (*LADDER, STREAM_BYTES)
+    }
+
+
+def measure(case):
+    problem = problem_of(case)
     sweeps = sweeps_for(problem.contacts)
-    solvers = variants(problem, sweeps, dtype)
-    tasks = {name: lambda s=s: s.solve().time for name, s in solvers.items()}
-    numba = numba_sweep(problem, sweeps, dtype)
-    if numba:
-        tasks["numba"] = numba
-    tasks["stream"] = lambda: _core.stream(STREAM_BYTES)
-    seconds = interleaved(tasks, 25 if size < 64 else 9)
-    bandwidth = STREAM_BYTES / seconds.pop("stream").min()
-    per = 1e9 / problem.contacts / sweeps
-    for name, values in seconds.items():
-        best = values.min() * per
-        moved = bytes_of(problem, name, dtype)
+    solvers, tasks = {}, readings()
+    for dtype in DTYPES:
+        for name, solver in variants(problem, sweeps, dtype).items():
+            solvers[dtype, *name] = solver
+            tasks[dtype, *name] = lambda s=solver: s.solve().time
+        numba = numba_sweep(problem, sweeps, dtype)
+        if numba:
+            tasks[dtype, "numba", "any J", "natural", 1] = numba
+    seconds = interleaved(tasks, 15 if problem.contacts < 150_000 else 7)
+    return rows_of(case, problem, sweeps, solvers, seconds)
+
+
+def rows_of(case, problem, sweeps, solvers, seconds):
+    memory = {key[1]: key[1] / v.min() / 1e9 for key, v in seconds.items() if key[0] == "read"}
+    common = {"case": case, "contacts": problem.contacts, "stream_gbs": memory[STREAM_BYTES]}
+    rows = [
+        {**common, "sweep": "read", "bytes": size, "gbs": rate} for size, rate in memory.items()
+    ]
+    rows.append({**common, "sweep": "multiply", "gflops": _core.multiply() / 1e9})
+    for key in seconds:
+        if key[0] == "read":
+            continue
+        rows.append({**common, **row_of(case, problem, sweeps, solvers, seconds, key)})
+        own = np.interp(np.log(rows[-1]["megabytes"] * 1e6), np.log([*memory]), [*memory.values()])
+        rows[-1]["level_gbs"] = float(own)
+        rows[-1]["share_of_stream"] = rows[-1]["gbs"] / memory[STREAM_BYTES]
+        rows[-1]["share_of_level"] = rows[-1]["gbs"] / float(own)
+        tell(rows[-1])
+    return rows
+
+
+def row_of(case, problem, sweeps, solvers, seconds, key):
+    dtype, name, form, order, threads = key
+    values, solver = seconds[key], solvers.get(key)
+    best = values.min() / problem.contacts / sweeps * 1e9
+    moved = bytes_of(problem, form, dtype)
+
+    def ratio(*other):
+        return float(seconds[other].min() / values.min()) if other in seconds else np.nan
+
+    kind, size = case.split("-")
+    return {
+        "dtype": dtype,
+        "sweep": name,
+        "form": form,
+        "order": order,
+        "threads": threads,
+        "kernel": solver.info["kernel"] if solver else "numba",
+        "ns_least": best,
+        **{f"ns_{k}": v * best / values.min() for k, v in quartiles(values).items()},
+        "of_scalar": ratio(dtype, "scalar", "any J", "natural", 1),
+        "of_numba": ratio(dtype, "numba", "any J", "natural", 1),
+        "of_one_thread": ratio(dtype, name, form, order, 1),
+        "of_float64": ratio("float64", name, form, order, threads),
+        "of_s1": S1.get(int(size), np.nan) / best if kind != "pyramid" else np.nan,
+        "bytes": moved,
+        "flops": operations_of(problem, form),
+        "megabytes": moved * problem.contacts / 1e6,
+        "gbs": moved / best,
+        "gflops": operations_of(problem, form) / best,
+        "setup_sweeps": solver.info["setup_seconds"] / values.min() * sweeps if solver else np.nan,
+    }
+
+
+def tell(row):
+    print(
+        f"{row['case']:12} {row['dtype']:8} {row['sweep']:8} {row['form']:10} {row['order']:8} "
+        f"{row['threads']} thr. {row['ns_least']:6.1f} ns, {row['of_scalar']:.2f} x scalar, "
+        f"{row['of_numba']:.2f} x numba, {row['of_one_thread']:.2f} x one, "
+        f"{row['of_float64']:.2f} x f64, {row['of_s1']:.0f} x S1, {row['gbs']:.1f} of "
+        f"{row['stream_gbs']:.1f} ({row['level_gbs']:.1f}) GB/s, set-up {row['setup_sweeps']:.0f}",
+        flush=True,
+    )
+
+
+def fifty(size):
+    """Rows of whole solves of 50 sweeps in the order "auto"."""
+    case, tasks, solvers, problems = f"fifty-{size}", {}, {}, {}
+    for rows, kind in ((3, "grid"), (4, "spin")):
+        problems[rows] = problem_of(f"{kind}-{size}")
+        for dtype in DTYPES:
+            for form, compressed in FORMS.items():
+                for threads in (1, 2):
+                    solver = sweeping(
+                        problems[rows], FIFTY, dtype=dtype, compressed=compressed, threads=threads
+                    )
+                    solvers[rows, dtype, form, threads] = solver
+                    tasks[rows, dtype, form, threads] = lambda s=solver: s.solve().time
+    seconds = interleaved(tasks, 3)
+    for (rows, dtype, form, threads), values in seconds.items():
         row = {
-            "case": f"ball_grid {size}^3",
-            "contacts": problem.contacts,
+            "case": case,
+            "contacts": problems[rows].contacts,
             "dtype": dtype,
-            "sweep": name,
-            "kernel": solvers[name].info["kernel"] if name in solvers else "numba",
-            "ns_least": best,
-            **{f"ns_{k}": v * per for k, v in quartiles(values).items()},
-            "of_scalar": float(seconds["scalar"].min() / values.min()),
-            "of_numba": float(seconds["numba"].min() / values.min()) if numba else np.nan,
-            "of_s1": S1.get(size, np.nan) / best,
-            "bytes": moved if name in solvers else np.nan,
-            "stream_gbs": bandwidth / 1e9,
-            "share_of_stream": moved / best * 1e9 / bandwidth if name in solvers else np.nan,
-            "setup_sweeps": (
-                solvers[name].info["setup_seconds"] / values.min() * sweeps
-                if name in solvers
-                else np.nan
-            ),
+            "sweep": f"{FIFTY} sweeps, {rows} rows",
+            "form": form,
+            "order": "auto",
+            "threads": threads,
+            "kernel": solvers[rows, dtype, form, threads].info["kernel"],
+            "ns_least": values.min() * 1e9 / problems[rows].contacts / FIFTY,
+            "of_one_thread": float(seconds[rows, dtype, form, 1].min() / values.min()),
+            "of_s1": S1_SECONDS / values.min(),
+            "seconds": values.min(),
         }
         print(
-            f"{row['case']:15} {dtype} {name:22} {best:6.1f} ns, {row['of_scalar']:.2f} x scalar, "
-            f"{row['of_numba']:.2f} x numba, {row['of_s1']:.0f} x S1, "
-            f"{row['share_of_stream']:.0%} of {row['stream_gbs']:.0f} GB/s, "
-            f"set-up {row['setup_sweeps']:.0f} sweeps"
+            f"{row['sweep']} {dtype:8} {form:10} {threads} thr. {row['seconds']:.3f} s: "
+            f"{row['of_s1']:.0f} x S1, {row['of_one_thread']:.2f} x one",
+            flush=True,
         )
         yield row
 
 
+# ---- results ------------------------------------------------------------------------------------
+
+
+def store(case, rows):
+    kept = [row for row in stored("sweep") if row["case"] != case]
+    print(write_csv("sweep", sorted(kept + rows, key=lambda row: position(row["case"]))))
+
+
+def position(case):
+    return (CASES.index(case), case) if case in CASES else (len(CASES), case)
+
+
+def draw():
+    import matplotlib.pyplot as plt
+
+    rows = stored("sweep")
+    fig, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
+    draw_levels(axes[0], rows)
+    draw_roofline(axes[1], rows)
+    handles, labels = axes[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+    PICTURE.parent.mkdir(exist_ok=True)
+    fig.savefig(PICTURE, dpi=110)
+    print(PICTURE)
+
+
+def measured(rows, **wanted):
+    """Rows with these values, each of them one thread in the order "auto"."""
+    wanted = {"sweep": "auto", "threads": "1", **wanted}
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def kinds_of_marks(rows):
+    """(rows, label, style) for each kind of contact, form and precision."""
+    marks = {"grid": ("o", "3 rows"), "spin": ("s", "4 rows"), "pyramid": ("^", "plane")}
+    colors = {"float64": "tab:blue", "float32": "tab:orange", "mixed": "tab:green"}
+    for kind, (mark, name) in marks.items():
+        for dtype, color in colors.items():
+            for form in FORMS:
+                mine = [
+                    row
+                    for row in measured(rows, dtype=dtype, form=form)
+                    if row["case"].startswith(kind)
+                ]
+                face = color if form == "compressed" else "white"
+                if not mine:
+                    continue
+                style = {"marker": mark, "color": color, "mfc": face, "linestyle": "none"}
+                yield mine, f"{name}, {dtype}, {form}", style
+
+
+def numbers(rows, name):
+    return np.array([float(row[name]) for row in rows])
+
+
+def level_rates(rows):
+    """Bytes → what a core reads: the largest over all runs."""
+    rates = {}
+    for row in rows:
+        if row["sweep"] == "read":
+            size = int(row["bytes"])
+            rates[size] = max(rates.get(size, 0.0), float(row["gbs"]))
+    return dict(sorted(rates.items()))
+
+
+def draw_levels(ax, rows):
+    rates = level_rates(rows)
+    sizes = np.array([*rates]) / 1e6
+    ax.plot(sizes, [*rates.values()], "k-", linewidth=1.2, label="what a core reads")
+    for mine, label, style in kinds_of_marks(rows):
+        ax.plot(numbers(mine, "megabytes"), numbers(mine, "gbs"), label=label, **style)
+    ax.set(xscale="log", yscale="log", xlabel="MB that a sweep moves", ylabel="GB/s")
+    ax.set_title("bandwidth of sweeps, one thread")
+    ax.set_yticks([5, 10, 20, 50, 100], labels=["5", "10", "20", "50", "100"])
+    ax.grid(which="both", linewidth=0.3)
+
+
+def draw_roofline(ax, rows):
+    rates = level_rates(rows)
+    peak = max(numbers([row for row in rows if row["sweep"] == "multiply"], "gflops"))
+    intensity = np.geomspace(0.2, 10, 50)
+    levels = {"2nd-level cache": 1 << 20, "3rd-level cache": 16 << 20, "memory": STREAM_BYTES}
+    for (name, size), line in zip(levels.items(), ("-", "--", ":"), strict=True):
+        roof, label = np.minimum(peak, intensity * rates[size]), f"{name}, {rates[size]:.0f} GB/s"
+        ax.plot(intensity, roof, "k", linestyle=line, linewidth=1, label=label)
+    ax.legend(loc="lower right", fontsize=8)
+    ax.axhline(2 * peak, color="k", linewidth=0.6)
+    for rate, name in ((peak, "double"), (2 * peak, "single")):
+        ax.annotate(
+            f"{name}, {rate:.0f} Gflop/s",
+            (9.5, rate),
+            xytext=(0, 3),
+            textcoords="offset points",
+            fontsize=8,
+            ha="right",
+        )
+    for mine, _, style in kinds_of_marks(rows):
+        ax.plot(numbers(mine, "flops") / numbers(mine, "bytes"), numbers(mine, "gflops"), **style)
+    ax.set(xscale="log", yscale="log", xlabel="operations per byte", ylabel="Gflop/s")
+    ax.set_title("roofline, one thread")
+    ax.set_yticks([2, 5, 10, 20, 50, 100, 200], labels=["2", "5", "10", "20", "50", "100", "200"])
+    ax.set_xticks([0.2, 0.5, 1, 2, 5, 10], labels=["0.2", "0.5", "1", "2", "5", "10"])
+    ax.grid(which="both", linewidth=0.3)
+
+
 def main():
-    sizes = [int(word) for word in sys.argv[1:]] or SIZES
-    rows = [
-        row for size in sizes for dtype in ("float64", "float32") for row in measure(size, dtype)
-    ]
-    print(write_csv("sweep", rows))
+    if "--plot" in sys.argv:
+        draw()
+        return
+    for case in sys.argv[1:] or CASES:
+        kind, size = case.split("-")
+        store(case, list(fifty(int(size))) if kind == "fifty" else measure(case))
 
 
 if __name__ == "__main__":

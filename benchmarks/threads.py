@@ -7,7 +7,7 @@ and, for the second half of the truth, beside another busy process.
 """
 
 import numpy as np
-from common import interleaved, quartiles, write_csv
+from common import interleaved, quartiles, sweeping, write_csv
 
 import contactsolve as cs
 
@@ -28,19 +28,8 @@ def tasks_of(problem, dtype):
     tasks = {}
     for name, (method, order) in ORDERS.items():
         for threads in (1,) if name == "gauss_seidel" else (1, 2):
-            solver = cs.Solver(
-                problem,
-                method=method,
-                scheme="factorized",
-                order=order,
-                dtype=dtype,
-                threads=threads,
-                rtol=None,
-                atol=None,
-                max_iterations=SWEEPS,
-                record=(),
-                record_every=SWEEPS,
-                check_every=SWEEPS,
+            solver = sweeping(
+                problem, SWEEPS, method=method, order=order, dtype=dtype, threads=threads
             )
             tasks[name, threads] = lambda solver=solver: solver.solve().time
     return tasks

@@ -24,14 +24,28 @@ except ImportError as _error:
         f"({_error})"
     ) from _error
 
-from . import data, io, measures, methods, mlcp, orders, plots, scenarios, schemes, sets, shapes
+from . import (
+    data,
+    fixed_points,
+    io,
+    joints,
+    measures,
+    methods,
+    mlcp,
+    orders,
+    plots,
+    scenarios,
+    schemes,
+    sets,
+    shapes,
+)
 from ._info import info
 from ._version import __version__
 from .compare import Table, compare, quality_of
 from .friction import choose_friction, solve_static_kinetic
 from .geometry import contact_jacobian
 from .groups import Bodies, Group
-from .inspection import block_count
+from .inspection import block_count, islands
 from .mlcp import MlcpResult, MlcpSolver, solve_mlcp
 from .problem import Problem
 from .result import History, Result
@@ -55,8 +69,11 @@ __all__ = [
     "compare",
     "contact_jacobian",
     "data",
+    "fixed_points",
     "info",
     "io",
+    "islands",
+    "joints",
     "measures",
     "methods",
     "mlcp",

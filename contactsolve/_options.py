@@ -26,6 +26,7 @@ KINDS = {
     "stop": "str",
     "check_every": "int",
     "max_iterations": "int",
+    "max_seconds": "float",
     "record_every": "int",
     "quality_r": "float",
     "threads": "short",
@@ -34,7 +35,7 @@ KINDS = {
     "instructions": "str",
 }
 _WANTED = {"str": "a name", "float": "a number", "int": "an integer", "short": "an integer"}
-_OPTIONAL = {"averaging", "rtol", "atol", "threads"}
+_OPTIONAL = {"averaging", "rtol", "atol", "threads", "max_seconds"}
 _NAMED = {"averaging", "r_factor"}
 
 
@@ -107,7 +108,7 @@ def dtype_name(dtype: Any) -> str:
     try:
         return np.dtype(dtype).name
     except TypeError:
-        raise TypeError(f"dtype is {dtype!r}: 'float64' or 'float32' is needed") from None
+        raise TypeError(f"dtype is {dtype!r}: 'float64', 'float32' or 'mixed' is needed") from None
 
 
 def names_of(option: str, names: Any) -> tuple[str, ...]:
@@ -151,6 +152,9 @@ def number(name: str, value: Any) -> float:
         raise TypeError(f"{name} is {value!r}: a number is needed") from None
 
 
+CACHE_BYTES = 64 << 20
+
+
 def count(name: str, value: Any, least: int = 0) -> int:
     """Return a whole number that is at least `least`."""
     try:
@@ -160,3 +164,19 @@ def count(name: str, value: Any, least: int = 0) -> int:
     if not least <= whole < 2**31:
         raise ValueError(f"{name} is {whole}: it must be at least {least}, and below 2**31")
     return whole
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return what is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is {value!r}: True or False is needed")
+    return bool(value)
+
+
+def apart(islands: Any) -> bool:
+    """Return whether islands are to be solved apart: ``"auto"`` or False."""
+    if isinstance(islands, str) and islands == "auto":
+        return True
+    if islands is False:
+        return False
+    raise ValueError(f"islands is {islands!r}: 'auto' or False is needed")

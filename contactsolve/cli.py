@@ -172,7 +172,8 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "quality_r": (_number, "R of the measure quality"),
     "check_every": (_integer, "sweeps between two checks"),
     "max_iterations": (_integer, "sweeps at most"),
-    "dtype": (str, "precision of the sweeps: float64, float32"),
+    "max_seconds": (_number, "seconds at most, by the clock"),
+    "dtype": (str, "precision of the sweeps: float64, float32, mixed"),
     "threads": (_integer, "threads of a method that uses them"),
     "parts": (_integer, "into which orders such as ranges and partition cut"),
 }
@@ -265,7 +266,7 @@ def _list_scenarios(_: argparse.Namespace) -> int:
 def _methods(_: argparse.Namespace) -> int:
     """List what there is to choose from."""
     sections = {
-        "methods": cs.methods.describe(),
+        "methods": cs.methods.summaries(),
         "schemes": cs.schemes.describe(),
         "orders": cs.orders.describe(),
         "measures": cs.measures.describe(),

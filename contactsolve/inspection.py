@@ -14,7 +14,7 @@ from .problem import Problem
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["Check", "Energy", "activity", "block_count", "check", "energy"]
+__all__ = ["Check", "Energy", "activity", "block_count", "check", "energy", "islands"]
 
 # As the C library numbers them (cs_activity).
 _ACTIVITIES = np.array(["open", "stick", "slide", "free", "low", "high"])
@@ -190,6 +190,38 @@ def _kinetic_energies(result: Result) -> tuple[float, ...]:
         return ()
     after = state.free_velocity + result.body_velocity_change
     return tuple(problem.kinetic_energy(u) for u in (state.velocity, state.free_velocity, after))
+
+
+def islands(problem: Problem) -> np.ndarray:
+    """Label the connected part of a problem that each contact belongs to.
+
+    Contacts are connected by the moving bodies that they share, or by non-zero blocks of a given A;
+    immovable bodies connect nothing.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`.
+
+    Returns
+    -------
+    ndarray
+        ``(K,)``, numbered as the contacts come to them; -1 for contacts between immovable bodies.
+
+    Raises
+    ------
+    TypeError
+        `problem` that is no `Problem`.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> cs.islands(cs.scenarios.ball_grid((1, 2, 2)))
+    array([0, 0, 0, 0, 0, 0])
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
+    return _core.islands(problem._core)
 
 
 def block_count(problem: Problem, *, fixed_as_body: bool = False) -> int:

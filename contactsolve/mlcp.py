@@ -11,7 +11,7 @@ import numpy as np
 from . import _core
 from ._arrays import is_sparse, real_array, spread
 from ._matrices import Csr, csr_of
-from ._options import count, number, word
+from ._options import CACHE_BYTES, apart, count, flag, number, word
 from .result import History, format_seconds
 
 __all__ = [
@@ -53,8 +53,8 @@ class MlcpResult:
     status
         ``"converged"``, ``"max_pivots"``, ``"cycling"`` (index sets came again, whatever counted as
         rounding), ``"inaccurate"`` (every row is where it belongs to rounding, but A is so badly
-        conditioned that the residual is above `tolerance`) or ``"ray"`` (Lemke's method found a
-        direction in which it could go on for ever).
+        conditioned, or so unsymmetric, that the residual is above `tolerance`) or ``"ray"``
+        (Lemke's method found a direction in which it could go on for ever).
     message
         What was reached and, where that is too little, what to try.
     pivots, single_pivots
@@ -62,16 +62,21 @@ class MlcpResult:
         progress.
     factorizations, refinements
         Factors made (or changed), and steps of iterative refinement.
+    interior_steps
+        Interior-point steps (option `interior`), each of them also a factorization.
     condition
         An estimate of the condition number of A_FF in the 1-norm, the largest of all islands; None
-        where not asked for.
+        where not asked for, and with Lemke's method, which factors nothing.
     time
         Seconds.
     history
         One row per pivot: step, island, rows that were not where they belonged, tight rows before
         it, rows changed.
     info
-        Method, engine, kernel, islands, asymmetry of A, bytes, set-up seconds, warnings.
+        Method, engine, kernel, islands, threads, asymmetry of A, bytes, set-up seconds, warnings;
+        with ``engine="cached"`` also ``"cache"``: hits (tight rows whose removal was found), misses
+        (removals made), evictions, entries, bytes and most_bytes, of this solve; with `reuse` also
+        ``"reuse"``: solves with a factor from before an update, their steps, and how many failed.
     """
 
     x: np.ndarray
@@ -88,6 +93,7 @@ class MlcpResult:
     single_pivots: int
     factorizations: int
     refinements: int
+    interior_steps: int
     condition: float | None
     time: float
     history: History
@@ -140,11 +146,30 @@ class MlcpSolver:
         is more than rounding.
     condition
         Whether to estimate the condition number of A_FF at the solution: a few solves more.
+    cache_bytes
+        Engine ``"cached"``: how much the factors that it keeps may take, all islands together.
+        They are kept from solve to solve; those not used for the longest time go first.
+    interior
+        bpp: where block steps would go on for longer, interior-point steps foresee the index set
+        (Mehrotra 1992), and block steps end the work, exactly. Engines that make every factor anew
+        allow it (``"envelope"``, ``"refactor"``, ``"sparse"``). False: Júdice and Pires alone.
+    reuse
+        After an `update`: how many steps of conjugate gradients, preconditioned by the factor from
+        before, may be tried on a linear system with the same free rows until its residual is
+        rounding; a new factor is made where they do not do. Pays where a factor takes much longer
+        than a few solves and A changes little. 0: every factor is of the matrix at hand.
+    islands
+        ``"auto"``: the connected parts of A are solved apart. False: as one.
+    threads
+        Islands are shared out to so many threads, the largest first; None for as many as pay.
+        Results do not depend on it.
 
     Raises
     ------
     ValueError
         For unknown names and for data out of range, naming argument, index and value.
+    TypeError
+        For arguments of a wrong type, naming the argument.
 
     Examples
     --------
@@ -169,6 +194,11 @@ class MlcpSolver:
         max_pivots: int | None = None,
         refinements: int = 2,
         condition: bool = False,
+        cache_bytes: int = CACHE_BYTES,
+        interior: bool = True,
+        reuse: int = 0,
+        islands: str | bool = "auto",
+        threads: int | None = None,
     ) -> None:
         data, indices, indptr = _csr(A)
         self._core = _core.Mlcp(
@@ -182,10 +212,18 @@ class MlcpSolver:
             count("stall_steps", stall_steps),
             0 if max_pivots is None else count("max_pivots", max_pivots, 1),
             count("refinements", refinements),
-            bool(condition),
+            flag("condition", condition),
+            count("cache_bytes", cache_bytes),
+            flag("interior", interior),
+            count("reuse", reuse),
+            apart(islands),
+            0 if threads is None else count("threads", threads, 1),
         )
         self.rows = len(indptr) - 1
-        self._tolerance = tolerance
+        self._tolerance, self._reuse = tolerance, reuse
+        self._describe()
+
+    def _describe(self) -> None:
         self._info = self._core.describe()
         asymmetry = self._info["asymmetry"]
         self._info["warnings"] = []
@@ -194,6 +232,36 @@ class MlcpSolver:
                 f"A is unsymmetric, by {asymmetry:.1e} of its largest entry: (A + Aᵀ)/2 is "
                 f"factored, and the answer is judged with A as it was given"
             )
+
+    def update(self, A: Any) -> None:
+        """Take another matrix of as many rows.
+
+        Orders and patterns are kept, which saves most of the set-up, unless an entry that was zero
+        no longer is. Factors are made anew where they are needed, or used again (see `reuse`).
+
+        Parameters
+        ----------
+        A
+            As for `MlcpSolver`.
+
+        Raises
+        ------
+        ValueError
+            For data out of range, and for another number of rows; the solver is then as it was.
+        RuntimeError
+            If the solver is running.
+
+        Examples
+        --------
+        >>> import contactsolve as cs
+        >>> solver = cs.MlcpSolver([[2.0, 1.0], [1.0, 2.0]], reuse=8)
+        >>> first = solver.solve([-1.0, -1.0])
+        >>> solver.update([[2.01, 1.0], [1.0, 2.0]])
+        >>> solver.solve([-1.0, -1.0], initial=first).factorizations
+        0
+        """
+        self._core.update(*_csr(A))
+        self._describe()
 
     @property
     def info(self) -> dict[str, Any]:
@@ -234,7 +302,12 @@ class MlcpSolver:
     def _result(self, answer: tuple[Any, ...]) -> MlcpResult:
         x, w, index_set, table, status, *figures = answer
         residual, scaled, complementarity, worst, pivots, single, factorizations, *rest = figures
-        refinements, condition, seconds = rest
+        refinements, interior_steps, condition, seconds, cache, reuse = rest
+        info = self.info
+        if info["engine"] == "cached":
+            info["cache"] = cache
+        if self._reuse:
+            info["reuse"] = reuse
         return MlcpResult(
             x=x,
             w=w,
@@ -245,15 +318,16 @@ class MlcpSolver:
             worst_row=worst,
             converged=status == "converged",
             status=status,
-            message=_message(status, pivots, scaled, worst, self._tolerance),
+            message=_message(status, pivots, scaled, worst, self._tolerance, info["asymmetry"]),
             pivots=pivots,
             single_pivots=single,
             factorizations=factorizations,
             refinements=refinements,
+            interior_steps=interior_steps,
             condition=None if math.isnan(condition) else condition,
             time=seconds,
             history=History(_COLUMNS, table),
-            info=self.info,
+            info=info,
         )
 
     def __repr__(self) -> str:
@@ -390,7 +464,8 @@ def _pattern(A: Any) -> tuple[np.ndarray, np.ndarray]:
     """The pattern of A and Aᵀ together, checked."""
     data, indices, indptr = csr_of(A)
     n = len(indptr) - 1
-    _core.Mlcp(data, indices, indptr, "lemke", "auto", 1.0, 0, 0, 0, 0, False)  # for its checks
+    # For its checks.
+    _core.Mlcp(data, indices, indptr, "lemke", "auto", 1.0, 0, 0, 0, 0, False, 0, False, 0, True, 1)
     row, kept = np.repeat(np.arange(n), np.diff(indptr)), data != 0
     row, column = row[kept], indices[kept]
     return _compressed(n, np.concatenate([row, column]), np.concatenate([column, row]))
@@ -412,7 +487,9 @@ def _index_set(initial: Any) -> np.ndarray | None:
     return given.astype(np.int8)
 
 
-def _message(status: str, pivots: int, scaled: float, worst: int, tolerance: float) -> str:
+def _message(
+    status: str, pivots: int, scaled: float, worst: int, tolerance: float, asymmetry: float
+) -> str:
     reached = f"scaled residual {scaled:.1e}"
     if status == "converged":
         return f"converged after {pivots} pivots: {reached}"
@@ -421,6 +498,12 @@ def _message(status: str, pivots: int, scaled: float, worst: int, tolerance: flo
         return (
             f"index sets came again after {pivots} pivots: {asked}. A is close to singular: try a "
             f"compliance on its diagonal"
+        )
+    if status == "inaccurate" and asymmetry > tolerance:
+        return (
+            f"(A + Aᵀ)/2 was solved with after {pivots} pivots, but with A as it was given "
+            f"{asked}. A is unsymmetric, by {asymmetry:.1e} of its largest entry: too much for "
+            f"pivoting"
         )
     if status == "inaccurate":
         return (

@@ -49,6 +49,7 @@ __all__ = [
 P = ParamSpec("P")
 
 _BORDERS = ("colored", "sequential", "checkerboard")
+_BODIES = ("natural", "breadth_first", "auto")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +69,7 @@ class Order:
     labels: str | np.ndarray = "slices"
     border: int = 0
     chunk: int = 0
-    breadth_first: bool = False
+    bodies: int = 0
     no_domains: bool = False
     sets_simultaneous: bool = False
     sets_colored: bool = False
@@ -95,7 +96,7 @@ class Order:
             isinstance(self.labels, str) and self.labels == "natural",
             self.border,
             self.chunk,
-            self.breadth_first,
+            self.bodies,
             self.no_domains,
             self.sets_simultaneous,
             self.sets_colored,
@@ -120,12 +121,13 @@ class Order:
 
 def _telling(make: Callable[P, Order]) -> Callable[P, Order]:
     """Let orders made by a function tell their call, defaults apart."""
-    parameters = inspect.signature(make).parameters
+    signature = inspect.signature(make)
+    parameters = signature.parameters
 
     @functools.wraps(make)
     def made(*args: P.args, **keywords: P.kwargs) -> Order:
         order = make(*args, **keywords)
-        given = inspect.signature(make).bind(*args, **keywords).arguments
+        given = signature.bind(*args, **keywords).arguments
         words: list[str] = []
         for name, value in given.items():
             default = parameters[name].default
@@ -334,28 +336,31 @@ def partition(strategy: Any = "slices", *, border: str = "colored") -> Order:
 
 
 @_telling
-def cache(*, bodies: str = "natural", chunk: int = 4096, domains: bool = True) -> Order:
+def cache(*, bodies: str = "auto", chunk: int = 1024, domains: bool = True) -> Order:
     """Order contacts for speed: as their bodies lie in memory, coloured in small chunks.
 
     Parameters
     ----------
     bodies
-        The bodies' order: ``"natural"``, or ``"breadth_first"`` (Cuthill and McKee) where their
-        numbers say nothing of who touches whom. Contacts follow the later of their bodies.
+        The bodies' order: ``"natural"``; ``"breadth_first"`` (Cuthill and McKee); or ``"auto"``,
+        breadth-first where numbers say nothing of who touches whom: where cutting the numbers into
+        8 ranges leaves most contacts between ranges, and breadth-first fewer. Contacts follow the
+        later of their bodies.
     chunk
         Contacts that are coloured at a time.
     domains
         Cut the bodies into as many contiguous domains as the solver's option `parts` says, about
         equal in contacts, and sweep the insides of all domains at once, chunk by chunk; then the
-        contacts between them, coloured. Otherwise each colour of each chunk is a stage of its own
+        contacts between them, as ``partition(border="checkerboard")`` does, or coloured where these
+        are most of all contacts. Otherwise each colour of each chunk is a stage of its own
         for all threads, and results do not depend on `parts`.
     """
-    _known("bodies", bodies, ("natural", "breadth_first"))
+    _known("bodies", bodies, _BODIES)
     if index("chunk", chunk) < 1:
         raise ValueError(f"chunk is {chunk}: at least 1 is needed")
     return Order(
         "cache",
-        breadth_first=bodies == "breadth_first",
+        bodies=_BODIES.index(bodies),
         chunk=int(chunk),
         no_domains=not domains,
     )

@@ -112,8 +112,9 @@ class Result:
     converged
         Whether the stop rule was met.
     status
-        ``"converged"``, ``"max_iterations"``, ``"diverging"`` (the best iterate is returned) or
-        ``"stopped"`` (by the callback).
+        ``"converged"``, ``"max_iterations"``, ``"max_seconds"``, ``"stalled"`` or ``"wandering"``
+        (the natural map is halved no more, and stands still or goes up and down; ``info["band"]``),
+        ``"diverging"`` (the best iterate is returned) or ``"stopped"`` (by the callback).
     message
         What was reached and, where that is too little, what to try.
     iterations
@@ -160,7 +161,8 @@ class Result:
         (open), beyond the friction bound (slide), at a bound (low, high). What is less than ten
         times the natural map of the result, each in the scale of its set, counts as nothing: a
         contact on the edge between sticking and sliding sticks. A frictionless contact slides
-        where it moves along its tangents; one that rolls without sliding sticks.
+        where it moves along its tangents; one that rolls without sliding sticks. Methods that pivot
+        begin with it, ``initial=result.active``.
         """
         self._refuse_updated("active")
         return inspection.activity(self)

@@ -33,6 +33,7 @@ __all__ = [
     "rolling",
     "second_order_cone",
     "support",
+    "tresca",
 ]
 
 
@@ -97,6 +98,10 @@ class Set:
     def parameters(self, contacts: int, rows: int) -> np.ndarray:
         """Return the parameters of each block, ``(contacts, p)``, as the C library reads them."""
         parts = [parameter.spread(contacts, rows) for parameter in self.values]
+        wanted, given = _core.set_parameters(self.name, rows), len(parts)
+        if self.name == "tresca" and 0 <= wanted != given:
+            what = "radius and moment" if wanted == 2 else "radius alone"
+            raise ValueError(f"sets: blocks of {rows} rows take sets.tresca with {what}")
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([np.zeros((contacts, 0)), *parts], axis=1)
@@ -393,6 +398,27 @@ def second_order_cone(mu: Any) -> Set:
         Friction coefficient: one number, or ``(K,)``. Blocks have 2 or 3 rows, the normal first.
     """
     return _make("second_order_cone", mu=mu)
+
+
+def tresca(radius: Any, moment: Any = None) -> Set:
+    """Tresca friction: within bounds that do not depend on the normal impulse.
+
+    Normal impulse >= 0 and ``|tangential| <= radius``: a convex set of impulses, and the convex
+    problem that is solved again and again where Coulomb friction is renewed from outside
+    (`methods.tresca`; Haslinger 1983).
+
+    Parameters
+    ----------
+    radius
+        Bound of the tangential impulse [N s]: one number, or ``(K,)``. Blocks have 2 or 3 rows, the
+        normal first.
+    moment
+        Of 4 rows, n, t1, t2 and spin, the bound of the spin moment; of 5, with two rolling moments,
+        of these [N m s]: one number, or ``(K,)``.
+    """
+    if moment is None:
+        return _make("tresca", radius=radius)
+    return _make("tresca", radius=radius, moment=moment)
 
 
 def support(shape: Shape | Callable[[np.ndarray], Any], mu: Any = 1.0) -> Set:

@@ -10,7 +10,19 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from . import _core, methods, schemes
-from ._options import KINDS, dtype_name, explain, names_of, permutation_of, seed_of, tolerance
+from ._activity import index_set_of, is_activity
+from ._options import (
+    KINDS,
+    apart,
+    dtype_name,
+    explain,
+    flag,
+    names_of,
+    permutation_of,
+    seed_of,
+    tolerance,
+)
+from ._told import ProgressBar, info_of, message_of
 from .orders import chosen
 from .problem import Problem
 from .result import History, Result
@@ -36,6 +48,7 @@ class Options(TypedDict, total=False):
     stop: str
     check_every: int
     max_iterations: int
+    max_seconds: float | None
     dtype: Any
     threads: int | None
     parts: int
@@ -45,6 +58,7 @@ class Options(TypedDict, total=False):
     rng: Any
     instructions: str
     compressed: bool
+    islands: str | bool
 
 
 class Method:
@@ -61,7 +75,7 @@ class Method:
     """
 
     def __init__(
-        self, method: str | methods.Pivoting, *, label: str = "", **options: Unpack[Options]
+        self, method: str | methods.Choice, *, label: str = "", **options: Unpack[Options]
     ) -> None:
         self.method = method
         self.options = options
@@ -104,10 +118,21 @@ class Solver:
         A `Problem`.
     method
         ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"`` (forwards and backwards in
-        turn, each sweep an iteration; SSOR with `relaxation`) or ``"auto"``: for now, Gauss-Seidel
-        with rollback. Direct methods for joints, boxes and box friction: ``"bpp"``, ``"murty"``,
-        ``"lemke"``, ``"keller"``, ``"dantzig"``, or with options as `methods.bpp`; their iterations
-        are solves between which friction bounds are renewed, and options about sweeps are refused.
+        turn, each sweep an iteration; SSOR with `relaxation`). ``"auto"`` is a chain of methods,
+        each of which begins with the best iterate so far and hands over when it gets on no more:
+        directly where that is sure, Nesterov's momentum, Newton's method where its factor is
+        affordable, conjugate gradients; ``result.info["links"]`` tells what was done, how long it
+        took and why it went on. Without a tolerance it is Gauss-Seidel.
+        Accelerated sweeps: ``"nesterov"``, ``"nncg"``, ``"momentum"``,
+        ``"anderson"``, ``"chebyshev"``, or with options as ``methods.nncg(over="jacobi")``; they
+        return the best iterate that was judged, where there is a tolerance. Direct methods for
+        joints, boxes and box friction: ``"bpp"``, ``"murty"``, ``"lemke"``, ``"keller"``,
+        ``"dantzig"``, or with options as `methods.bpp`; their iterations are solves between which
+        friction bounds are renewed, and options about sweeps are refused.
+        With polygons of friction, or `methods.lemke` with directions, one solve is the answer.
+        Convex problems, again and again: ``"de_saxce"`` and ``"tresca"``, whose iterations these
+        are and whose inner method the options about sweeps go to, `methods.de_saxce`.
+        Partly direct: ``"subspace"`` and ``"splitting"``, for stiff joints and large mass ratios.
     scheme
         How Aλ + b is had: ``"matrix"`` (A built or given), ``"factorized"`` (A never formed; with
         options as `schemes.factorized`), or ``"auto"``, the one of these two whose sweeps should
@@ -118,20 +143,30 @@ class Solver:
         stale by then, so that convergence is another. ``"symmetric_half"`` is exactly
         ``"symmetric_gauss_seidel"``, its only method, for half the products.
     order
-        The contacts' order in a sweep: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`),
+        The contacts' order in a sweep. ``"auto"`` is ``"cache"``, the order for speed, which fills
+        the lanes of vectors and lets threads work apart; or ``"natural"`` for 512 contacts or
+        fewer, where there is no kernel for the shapes of contacts and too few of them for threads,
+        and where too many share a body. The choice depends on the problem alone; ``info["why"]``
+        tells it. By name: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`),
         ``"colored"``, ``"ranges"``, ``"partition"``, ``"cache"``, ``"contact_sets"``, an object of
         `contactsolve.orders`, or a permutation ``(K,)``.
         Jacobi's result does not depend on it.
     local
         ``"auto"`` solves blocks of free rows exactly and projects others, ``"projected"`` projects
         all, ``"exact"`` insists on free blocks only. ``"block"`` solves each block's own problem
-        outright, the other impulses as they are (S4): in closed form for free blocks, frictionless
-        contacts and planar friction, by inner projected steps to rounding for other sets. It has no
-        R: `r_factor` plays no part, and a rollback halves the averaging weight instead.
+        outright, the other impulses as they are (S4), in what is best for the set: in closed form
+        free blocks, frictionless contacts and friction in the plane, every mode tried; discs and
+        ellipses by one root; boxes, box friction, rolling, Contensou and the cone by Newton's
+        method, and where that fails by going through the modes; polygons and support functions by
+        inner projected steps. ``"newton"`` takes Newton's method for all of them (Alart and
+        Curnier 1991) and ``"quartic"`` all roots of the Coulomb quartic (Bonnefon and Daviet 2011)
+        for discs and ellipses; both refuse sets that they cannot solve. None has an R: `r_factor`
+        plays no part, and a rollback halves the averaging weight instead.
     relaxation
         α, scales R (JOR and SOR of S2).
     averaging
-        ω in ``λ ← λ_old + ω (λ_new − λ_old)``, at most 1; None for none. ``"adjacent"``: for each
+        ω in ``λ ← λ_old + ω (λ_new − λ_old)``, at most 1; None for none, or as the
+        friction bounds of a method that pivots get on. ``"adjacent"``: for each
         contact 1 over the number of contacts that share a moving body with it, 1 where there are
         none (S4). With a given A they are the other blocks in its row.
     r_factor
@@ -160,15 +195,24 @@ class Solver:
         The measure that decides. ``"delta_element"`` and ``"delta_norm"`` take rtol, atol for S2's
         T_rel and T_abs; other measures than these and ``"natural_map"`` are compared with `atol`.
     check_every
-        Measures that cost about a sweep are evaluated every so many iterations; methods that pivot
-        are measured after every solve.
+        Measures that cost about a sweep are evaluated every so many iterations; methods that pivot,
+        outer fixed points and interior points are measured after every one.
     max_iterations
         Sweeps at most.
+    max_seconds
+        Seconds at most, by the clock, looked at between iterations; None: no limit. A solve that
+        they end has the status ``"max_seconds"``.
     dtype
-        ``"float64"`` or ``"float32"`` sweeps. Measures are always taken in float64.
+        ``"float64"`` or ``"float32"`` sweeps, or ``"mixed"``: impulses, velocities and b in
+        float64; factors of A, its rows and R in float32. What that rounds off is made up for every
+        32 sweeps, so that solutions are as good as with float64. It is for the schemes
+        ``"factorized"`` and ``"matrix"`` (where rows are then visited without vectors) and for
+        methods of sweeps that are not accelerated. Measures are always taken in float64.
     threads
         Threads for stages that allow it (Jacobi, colours, ranges, parts), at most four to a
-        processor; None for as many as pay. Results do not depend on it.
+        processor. None: as many as pay, one for short problems, and one for the time being where
+        shared sweeps take longer, because other processes use the machine. Results do not depend
+        on it.
     parts
         Into how many parts the orders ``"ranges"``, ``"partition"``, ``"cache"`` and
         `orders.relaxed` cut, and a parallel colouring; results depend on it. `orders.subtasks`
@@ -181,7 +225,9 @@ class Solver:
         Seed or `numpy.random.Generator` of ``order="random"``.
     instructions
         Scheme ``"factorized"`` visits contacts that share no moving body several at a time, in the
-        lanes of the machine's vectors, where shapes and order allow it; ``info["kernel"]`` tells.
+        lanes of the machine's vectors, where shapes and order allow it; schemes over rows of A
+        use vectors within each block, in any order, where all blocks are of one size;
+        ``info["kernel"]`` tells.
         ``"auto"``: the widest vectors that are well filled, or what the environment variable
         ``CONTACTSOLVE_INSTRUCTIONS`` names; ``"avx512"``, ``"avx2"``, ``"baseline"`` (16 bytes): as
         named, however well filled; ``"scalar"``: one after another, the reference. Results differ
@@ -191,6 +237,19 @@ class Solver:
         M⁻¹ a multiple of the identity for the linear velocities), keep these in place of J:
         half the memory, and half the time once it counts. Needs vectors; ``info["kernel"]`` tells.
         False: take any J as it is.
+    islands
+        Islands, the connected parts of a problem, share no moving body. ``"auto"``: where there are
+        several among 512 contacts or more, each iterates and stops by itself, small ones of one
+        size (up to 32 contacts, 1,024 where visits are made several at a time) together, on as many
+        threads as pay; their data stay in the cache, and what has converged costs nothing any more.
+        The history tells of the whole after each iteration: islands at rest count with what they
+        ended with, and the time of a row is the sweeps' so far, as a share of the time that all
+        took. Iterates are those of the whole, to rounding (with ``order="auto"``, in the order that
+        suits the island); but an island stops by its own residuals and rolls back by itself.
+        Measures that are neither a maximum nor a sum over contacts (``"delta_norm"``,
+        ``"fclib_error"``), orders that cut all contacts into parts, ``r_factor="global"``,
+        functions for friction, ``method="lemke"`` and callbacks need the whole: there, and with
+        False, it is swept as one. See ``info["islands"]`` and ``info["clusters"]``.
 
     Raises
     ------
@@ -211,7 +270,7 @@ class Solver:
         self,
         problem: Problem,
         *,
-        method: str | methods.Pivoting = "auto",
+        method: str | methods.Choice = "auto",
         scheme: Any = "auto",
         order: Any = "auto",
         local: str = "auto",
@@ -226,6 +285,7 @@ class Solver:
         stop: str = "natural_map",
         check_every: int = 10,
         max_iterations: int = 1000,
+        max_seconds: float | None = None,
         dtype: Any = "float64",
         threads: int | None = None,
         parts: int = 8,
@@ -235,13 +295,14 @@ class Solver:
         rng: Any = None,
         instructions: str = "auto",
         compressed: bool = True,
+        islands: str | bool = "auto",
     ) -> None:
         if not isinstance(problem, Problem):
             raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
         self.problem = problem
         visits, way = chosen(order), schemes.chosen(scheme)
-        pivoting = methods.chosen(method)
-        method = pivoting.name
+        own = methods.chosen(method)
+        method = own.name
         permutation = None
         if visits.permutation is not None:
             permutation = permutation_of(visits.permutation, problem.contacts)
@@ -251,7 +312,9 @@ class Solver:
             raise ValueError(
                 f"averaging: {averaging!r} is unknown; known: adjacent, or a number from 0 to 1"
             )
-        weight = 1.0 if averaging is None or isinstance(averaging, str) else averaging
+        if not adjacent and averaging is not None and averaging != averaging:
+            raise ValueError("averaging is nan: a weight is above 0, at most 1")
+        weight = math.nan if averaging is None or isinstance(averaging, str) else averaging
         precision, recorded = dtype_name(dtype), names_of("record", record)
         seed = seed_of(rng) if visits.name == "random" else 0
         try:
@@ -283,8 +346,10 @@ class Solver:
                 visits.options(problem, seed, parts),
                 way.velocities,
                 instructions,
-                not compressed,
-                pivoting.options(),
+                not flag("compressed", compressed),
+                apart(islands),
+                own.options(),
+                math.inf if max_seconds is None else max_seconds,
             )
         except (TypeError, ValueError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in KINDS}
@@ -297,7 +362,10 @@ class Solver:
             self._asked = f"{stop} <= {atol}"
         self._columns: tuple[str, ...] = described.pop("columns")
         self._told = (tuple(described), method, way.name)
-        self._info = _info(described, problem, method, way.name)
+        own_options = methods.describe()[described["method"]].options
+        self._accelerated = "patience" in own_options
+        self._nested = "inner" in own_options
+        self._info = info_of(described, problem, method, way.name)
         self._updates = problem.updates
 
     @property
@@ -323,7 +391,11 @@ class Solver:
         mu
             A number or ``(K,)``, in place of the problem's.
         initial
-            Impulses to start from, ``(K, m)`` or flat, or a `Result`; zero by default.
+            Impulses to start from, ``(K, m)`` or flat, or a `Result`; zero by default. The methods
+            ``"bpp"``, ``"murty"``, ``"keller"`` and ``"dantzig"`` also begin with what contacts do
+            and what holds rows, as ``result.active`` tells: an open contact's normal is at its
+            bound, tangents are free until the normal impulses are known, rows of other blocks are
+            free, low or high. The answer is that of a cold start, the pivots are fewer.
         callback
             Called with a `State` after every sweep. Raising `StopIteration` ends the solve with the
             iterate at hand; other exceptions pass through.
@@ -345,12 +417,15 @@ class Solver:
         parameters = None if mu is None else problem.parameters(mu)
         if isinstance(initial, Result):
             initial = initial.impulses
-        if initial is not None:
+        index_set = None
+        if is_activity(initial):
+            initial, index_set = None, index_set_of(problem, initial)
+        elif initial is not None:
             initial = problem.join("initial", initial)
-        bar = _ProgressBar(self._columns) if progress else None
+        bar = ProgressBar(self._columns) if progress else None
         notify = None if callback is None else self._notifier(callback)
         try:
-            answer = self._core.solve(initial, b, parameters, notify, bar)
+            answer = self._core.solve(initial, index_set, b, parameters, notify, bar)
         finally:
             if bar is not None:
                 bar.close()
@@ -361,7 +436,7 @@ class Solver:
     def _describe_again(self) -> None:
         """Tell of the problem's new values: which contacts are immovable, how long set-up took."""
         described, (names, method, scheme) = self._core.describe(), self._told
-        self._info = _info({n: described[n] for n in names}, self.problem, method, scheme)
+        self._info = info_of({n: described[n] for n in names}, self.problem, method, scheme)
         self._updates = self.problem.updates
 
     def _notifier(self, callback: Callable[[State], object]) -> Callable[..., None]:
@@ -373,8 +448,18 @@ class Solver:
 
         return notify
 
+    def _tell_of_ray(self, info: dict[str, Any]) -> None:
+        ray = self._core.ray()
+        if ray is not None:
+            info["ray"] = self.problem.split(ray)
+            sizes = [np.full(group.contacts, group.rows) for group in self.problem._groups]
+            ends = np.cumsum(np.concatenate(sizes))
+            largest = int(np.argmax(np.abs(ray)))
+            info["ray_contact"] = int(np.searchsorted(ends, largest, side="right"))
+
     def _result(self, answer: tuple, b: np.ndarray | None, parameters: np.ndarray | None) -> Result:
         impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
+        *figures, restarts, inner, band, links = figures
         seconds, natural_map, scaled, worst, unfinished, products, *pivots = figures
         problem = self.problem
         info = self._info.copy()
@@ -382,16 +467,30 @@ class Solver:
         info["block_products"] = products
         info["best_iteration"] = best
         info["solve_seconds"] = seconds
+        if self._accelerated:
+            info["restarts"] = restarts
+        if self._nested:
+            info["inner_iterations"] = inner
+        if status in ("stalled", "wandering"):
+            info["band"] = band
+        if links:
+            info["links"] = links
         if pivots[-1] is not None:
-            names = ("pivots", "single_pivots", "factorizations", "pivoting")
+            names = ("pivots", "single_pivots", "factorizations", "cache", "reuse", "pivoting")
             info.update(zip(names, pivots, strict=True))
+            if info["engine"] != "cached":
+                del info["cache"]
+            if not any(info["reuse"].values()):
+                del info["reuse"]
+            if info["pivoting"] == "ray":
+                self._tell_of_ray(info)
         if unfinished:
             line = (
-                f"{unfinished} blocks were not solved to rounding in the last sweep: the bound on "
-                f"the inner steps of local='block' was met first"
+                f"{unfinished} blocks were not solved to rounding in the last sweep: their inner "
+                f"steps came to an end first"
             )
             info["warnings"] = [*info["warnings"], line]
-        message = _message(status, iterations, natural_map, scaled, worst, info, self._asked)
+        message = message_of(status, iterations, natural_map, scaled, worst, info, self._asked)
         return Result(
             impulses=problem.split(impulses),
             residual_velocities=problem.split(xi),
@@ -434,7 +533,7 @@ def solve(
     initial: Any = None,
     callback: Callable[[State], object] | None = None,
     progress: bool = False,
-    method: str | methods.Pivoting = "auto",
+    method: str | methods.Choice = "auto",
     **options: Unpack[Options],
 ) -> Result:
     """Solve a contact problem.
@@ -479,132 +578,3 @@ def solve(
             problem.refuse_immovable()
     solver = Solver(problem, method=method, **options)
     return solver.solve(initial=initial, callback=callback, progress=progress)
-
-
-# ---- what is told -------------------------------------------------------------------------------
-
-
-def _info(described: dict[str, Any], problem: Problem, method: str, scheme: str) -> dict[str, Any]:
-    info = described
-    info["contacts"] = problem.contacts
-    if info["engine"] is None:
-        del info["engine"], info["islands"]
-    why = []
-    if method == "auto":
-        why.append("method='auto' is Gauss-Seidel with rollback")
-    if scheme == "auto":
-        why.append(_why_scheme(info["scheme"], problem))
-    info["why"] = why
-    r_value, eigenvalues = info.pop("r_value"), info.pop("eigenvalues")
-    if not math.isnan(r_value):
-        info["r_factor"] = r_value
-    if not math.isnan(eigenvalues[0]):
-        info["eigenvalues"] = eigenvalues
-    warnings = []
-    if info["immovable_blocks"]:
-        count, first = info["immovable_blocks"], problem._core.first_immovable()
-        warnings.append(
-            f"{count} contact{'s' if count > 1 else ''} between immovable bodies (the first is "
-            f"contact {first}): no impulse changes anything there, it is left at its start"
-        )
-    if info["singular_blocks"]:
-        warnings.append(
-            f"{info['singular_blocks']} free blocks have redundant rows and no inverse: they are "
-            f"relaxed like other blocks instead of solved exactly"
-        )
-    asymmetry = problem._core.asymmetry
-    if asymmetry > 1e-12:
-        used = "(A + Aᵀ)/2 is factored, and" if "engine" in info else "used as it is"
-        if "engine" in info:
-            used += " the answer is judged with A as it was given"
-        warnings.append(f"A is unsymmetric, by {asymmetry:.1e} of its largest entry: {used}")
-    info["warnings"] = warnings
-    return info
-
-
-def _why_scheme(scheme: str, problem: Problem) -> str:
-    if problem._matrix is not None:
-        return "scheme='auto' is the given matrix"
-    return f"scheme='auto' chose '{scheme}': its sweeps should take less time"
-
-
-def _message(
-    status: str,
-    iterations: int,
-    natural_map: float,
-    scaled: float,
-    worst: int,
-    info: dict[str, Any],
-    asked: str,
-) -> str:
-    reached = f"natural map {natural_map:.2e} N s (scaled {scaled:.1e})"
-    if status == "converged":
-        return f"converged after {iterations} iterations: {reached}, {asked}"
-    where = f", worst at contact {worst}" if worst >= 0 else ""
-    if status == "stopped":
-        return f"stopped by the callback after {iterations} iterations: {reached}{where}"
-    if status == "diverging":
-        return (
-            f"diverging: the residual kept growing after {info['rollbacks']} halvings of R; the "
-            f"iterate of sweep {info['best_iteration']} is returned, {reached}{where}. Try "
-            f"{_advice(info)}"
-        )
-    if asked == "rtol=None, atol=None":
-        return f"{iterations} iterations made, as asked: {reached}{where}"
-    if "pivots" in info:
-        return _message_of_pivots(iterations, f"{reached}{where}; asked was {asked}", info)
-    return (
-        f"not converged after {iterations} iterations: {reached}{where}; asked was {asked}. Try "
-        f"{_advice(info)}"
-    )
-
-
-def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any]) -> str:
-    if info["pivoting"] != "converged":
-        return (
-            f"not converged after {iterations} solves, the last of which ended as "
-            f"{info['pivoting']!r}: {reached}. Try a compliance, or a larger max_pivots"
-        )
-    return (
-        f"not converged after {iterations} solves with renewed friction bounds: {reached}. Try "
-        f"averaging=0.5, more iterations, or a start from an earlier result (initial=)"
-    )
-
-
-def _advice(info: dict[str, Any]) -> str:
-    tries = []
-    if info["method"] == "jacobi":
-        tries += ["method='gauss_seidel'", "r_factor='balanced'", "rollback_growth=1"]
-    if info["rollbacks"]:
-        tries.append("rollback=0 with a smaller relaxation")
-    if info["dtype"] == "float32":
-        tries.append("dtype='float64' (float32 stops near a scaled map of 1e-6)")
-    tries.append("more iterations")
-    tries.append("a start from an earlier result (initial=)")
-    return ", ".join(tries)
-
-
-class _ProgressBar:
-    """A tqdm bar that the C library may call with an iteration and a row of the history."""
-
-    def __init__(self, columns: tuple[str, ...]) -> None:
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            raise ImportError(
-                "progress=True needs tqdm: pip install 'contactsolve[notebook]'"
-            ) from None
-        self._columns = columns
-        self._bar = tqdm(unit="sweep", desc="contactsolve", leave=False)
-
-    def __call__(self, iteration: int, row: np.ndarray) -> None:
-        shown = {
-            name: f"{value:.2e}"
-            for name, value in zip(self._columns[2:], row[2:], strict=True)
-            if not math.isnan(value)
-        }
-        self._bar.set_postfix(shown, refresh=False)
-        self._bar.update(iteration - self._bar.n)
-
-    def close(self) -> None:
-        self._bar.close()

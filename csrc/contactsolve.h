@@ -42,7 +42,7 @@ typedef enum cs_status {
 
 typedef struct cs_error {
     cs_status status;
-    char message[320]; /* names the argument, the index and the value */
+    char message[640]; /* names the argument, the index and the value */
 } cs_error;
 
 CS_PUBLIC const char *cs_status_text(cs_status status);
@@ -123,6 +123,67 @@ CS_PUBLIC int cs_instructions_run(int i);
 /* Whether row 0 of the set's blocks is a normal impulse. */
 CS_PUBLIC int cs_set_is_contact(const char *set);
 
+/* ---- methods --------------------------------------------------------------------------------- */
+
+/* What a method's own option takes. */
+typedef enum cs_option_kind { CS_NUMBER, CS_COUNT, CS_FLAG, CS_WORD } cs_option_kind;
+
+CS_PUBLIC const char *cs_option_kind_name(int i);
+
+/* One of a method's own options. */
+typedef struct cs_method_option {
+    const char *name, *summary;
+    cs_option_kind kind;
+    double usual;             /* its default; of a word, its place among `words` */
+    double least, most;       /* of a number or a count */
+    int above;                /* `least` itself is too small */
+    int optional;             /* may be left open; `usual` says so and need not be in the range */
+    const char *const *words; /* those known, NULL behind them */
+} cs_method_option;
+
+enum { CS_MAX_METHOD_OPTIONS = 16 };
+
+/* A value for one of them. */
+typedef struct cs_setting {
+    const char *name;
+    double number;    /* a number, a count, 0 or 1 of a flag */
+    const char *word; /* a word, else NULL */
+} cs_setting;
+
+/* What a method asks of a problem before it starts, and the classes of problems that it is for:
+ * there it reaches its tolerance, given time. */
+typedef enum cs_need {
+#define CS_LISTED(identifier, name, text) CS_NEEDS_##identifier,
+#include "core/needs.def"
+#undef CS_LISTED
+} cs_need;
+typedef enum cs_class {
+#define CS_LISTED(identifier, name, text) CS_SOLVES_##identifier,
+#include "core/classes.def"
+#undef CS_LISTED
+} cs_class;
+
+/* The i-th name of each list, as cs_method_name. */
+CS_PUBLIC const char *cs_need_name(int i, const char **summary);
+CS_PUBLIC const char *cs_class_name(int i, const char **summary);
+
+typedef struct cs_method_info {
+    const char *name, *summary;
+    const char *about;      /* how it works, a paragraph; may be NULL */
+    const char *paper;      /* where it comes from */
+    unsigned needs, solves; /* bit i: the i-th need, the i-th class */
+    int direct;             /* it has no sweeps */
+    const cs_method_option *option;
+    int options;
+} cs_method_info;
+
+/* Describes the i-th method; 0 past the end. */
+CS_PUBLIC int cs_method_describe(int i, cs_method_info *info);
+
+/* Whether a method takes these values of its own options. */
+CS_PUBLIC cs_status cs_method_check(const char *method, const cs_setting *settings, int count,
+                                    cs_error *error);
+
 /* ---- friction by a function ------------------------------------------------------------------ */
 
 /* A convex set in the caller's code, for the set "support_function" and while it is registered.
@@ -164,9 +225,40 @@ typedef struct cs_mlcp_options {
     int64_t max_pivots;        /* steps at most, for each island; 0: 100 and 20 for each row */
     int refinements;           /* of one linear system, at most */
     int condition;             /* estimate condition numbers */
+    int directions;            /* lemke, of contact problems: corners of the friction polygon that
+                                * replaces a disc, all of friction being in one LCP; 0: box friction
+                                * in an outer loop, but for polygons */
+    int64_t cache_bytes;       /* engine `cached`: most bytes of the parts kept, for all islands */
+    int interior; /* bpp: interior-point steps foresee an index set where block steps are too slow */
+    int64_t reuse; /* steps with the factor of an earlier matrix, at most; 0: factored anew */
+    int islands;   /* connected parts of A are solved apart */
+    int threads;   /* 0: as many as pay; no result depends on it */
 } cs_mlcp_options;
 
 CS_PUBLIC cs_mlcp_options cs_mlcp_options_default(void);
+
+/* What the engine `cached` did in one solve, all islands together. */
+typedef struct cs_cache_counts {
+    int64_t hits, misses; /* removals of tight rows that were found and that were made */
+    int64_t evictions;    /* parts let go for want of room */
+    int64_t entries;      /* parts there are at the end */
+    int64_t bytes;        /* and what they take; */
+    int64_t most_bytes;   /* the most they took */
+} cs_cache_counts;
+
+/* What factors of an earlier matrix did in one solve, all islands together. */
+typedef struct cs_reuse_counts {
+    int64_t solves; /* linear systems solved with one of them, */
+    int64_t steps;  /* in so many steps of conjugate gradients; */
+    int64_t failed; /* and not solved: a factor was made */
+} cs_reuse_counts;
+
+/* How the order "cache" lines bodies up. */
+typedef enum cs_body_order {
+    CS_BODIES_NATURAL,       /* by their numbers */
+    CS_BODIES_BREADTH_FIRST, /* by breadth-first levels */
+    CS_BODIES_AS_FITS,       /* by levels where numbers say nothing of who touches whom */
+} cs_body_order;
 
 /* What the orders take; each reads what concerns it. */
 typedef struct cs_order_options {
@@ -186,8 +278,8 @@ typedef struct cs_order_options {
                             * NULL: `parts` slices, each touching the one before and behind only, */
     int ranges_of_bodies;  /* or ranges of numbers */
     cs_border border;      /* partition */
-    int64_t chunk;         /* cache: contacts that are coloured at a time; 0: 4096 */
-    int breadth_first;     /* cache: bodies by breadth-first levels, not by their numbers */
+    int64_t chunk;         /* cache: contacts that are coloured at a time; 0: 1024 */
+    cs_body_order bodies;  /* cache */
     int no_domains;        /* cache: chunk after chunk on all threads, not each part its own */
     int sets_simultaneous; /* contact_sets: the blocks of a set do not see each other */
     int sets_colored;      /* contact_sets: sets that share no moving body at once, in colours */
@@ -204,33 +296,37 @@ typedef struct cs_options {
     cs_order_options order_options;
     /* factorized: u after simultaneous stages: "auto", "recompute", "add", "accumulate" */
     const char *velocities;
-    const char *local; /* "auto", "projected", "exact", "block" */
+    const char *local; /* "auto", "projected", "exact", "block", "newton", "quartic" */
     const char
         *r_factor; /* "local", "block", "global", "balanced", or NULL: r_value on every row */
     double r_value;
-    const char *bound;      /* friction bound from the "current" or the "previous" normal impulse */
-    double relaxation;      /* alpha: scales R */
-    double averaging;       /* omega: new and old impulses are averaged; 1 for none */
+    const char *bound; /* friction bound from the "current" or the "previous" normal impulse */
+    double relaxation; /* alpha: scales R */
+    /* omega: new and old impulses are averaged; 1 for none. NaN: none, or of methods that pivot as they
+     * get on. */
+    double averaging;
     int averaging_adjacent; /* omega is 1 over the number of adjacent contacts instead */
     int rollback;           /* halvings of R when the residual grows; 0 for none */
     double rollback_growth; /* residual over its minimum that counts as divergence; S1: 1 */
-    const char *dtype;      /* "float64", "float32" */
+    const char *dtype;      /* "float64", "float32", "mixed": float factors, double impulses */
     const char *stop;       /* a measure's name; met at atol, or at 1 where it holds tolerances */
     double rtol, atol;      /* both NaN: exactly max_iterations sweeps */
     int64_t check_every, max_iterations, record_every;
+    double max_seconds;        /* of one solve, looked at between iterations; INFINITY: no limit */
     const char *const *record; /* names of the measures to record */
     int records;
     double quality_r; /* R_const of the measure `quality` */
     int threads;      /* 0: as many as pay */
+    int islands;      /* islands iterate and stop by themselves where that is possible and pays */
     /* cs_instructions_name: contacts are visited several at a time wherever that is possible;
      * "scalar": one after another; "auto": what pays on this machine, unless the environment
      * variable CONTACTSOLVE_INSTRUCTIONS names one. */
     const char *instructions;
     int general; /* contacts of rigid bodies are not compressed to frames and lever arms */
-    /* Of methods that pivot; the rule is the method's. Their iterations are solves with the friction
-     * bounds that the normal impulses of the last one give, averaged by `averaging`; their matrix is
-     * the symmetric part of A. */
-    cs_mlcp_options pivoting;
+    cs_mlcp_options pivoting;   /* of methods that pivot, whose own options are written here; their
+                               * matrix is the symmetric part of A */
+    const cs_setting *settings; /* of the method's own options; others keep their defaults */
+    int setting_count;
 } cs_options;
 
 CS_PUBLIC cs_options cs_options_default(void);
@@ -239,6 +335,12 @@ CS_PUBLIC cs_options cs_options_default(void);
  * what touches nothing that moves. */
 CS_PUBLIC cs_status cs_partition_labels(const cs_problem *problem, const cs_order_options *options,
                                         int64_t *labels, cs_error *error);
+
+/* label (cs_problem_blocks) <- the island of each block: the connected part of the problem, over moving
+ * bodies or non-zero blocks of a given A, numbered as the blocks come to them; -1 where no impulse
+ * moves anything. `islands` <- how many there are. */
+CS_PUBLIC cs_status cs_problem_islands(const cs_problem *problem, int64_t *label, int64_t *islands,
+                                       cs_error *error);
 
 /* What a long loop shows, and asks, between sweeps. */
 typedef struct cs_progress {
@@ -260,9 +362,26 @@ typedef enum cs_outcome {
     CS_MAX_ITERATIONS,
     CS_DIVERGING,
     CS_STOPPED,
+    CS_STALLED,   /* the residual stays where it is */
+    CS_WANDERING, /* or goes up and down in a band, and its least value is halved no more */
+    CS_MAX_SECONDS,
 } cs_outcome;
 
 CS_PUBLIC const char *cs_outcome_name(cs_outcome outcome);
+
+/* One method of a chain (method="auto"), as far as it went. */
+typedef struct cs_link {
+    const char *method;
+    int64_t first;      /* iterations made before it */
+    int64_t iterations; /* of all islands together, where they are solved by themselves, */
+    double seconds;     /* and so are these */
+    double reached;     /* the scaled natural map of the best iterate after it */
+    cs_outcome outcome; /* how it ended; the worst of the islands' */
+    const char *why;    /* and why, in words */
+    int64_t islands;    /* solvers that came to it: 1, or clusters of islands */
+} cs_link;
+
+enum { CS_MAX_LINKS = 64 }; /* what comes after so many is counted to the last one */
 
 /* Where a solve leaves its answer: the caller's buffers (each may be NULL), then figures. */
 typedef struct cs_result {
@@ -271,14 +390,23 @@ typedef struct cs_result {
     double *velocity_change;     /* (velocities) M^-1 J^T lambda; zero when A was given */
     cs_outcome outcome;
     int64_t iterations;
-    int64_t best_iteration; /* whose iterate is returned; `iterations` unless diverging */
+    int64_t best_iteration; /* whose iterate is returned: the last one, or the best */
     int rollbacks;
     int64_t
         block_products; /* of blocks of A with impulses in all sweeps; 0 where A is not formed */
-    int64_t unfinished_blocks; /* given up in the last sweep by local="block" */
+    int64_t unfinished_blocks; /* given up in the last sweep by local="block" and the like */
     /* Of methods that pivot, all solves together; how the last one ended (NULL for others). */
     int64_t pivots, single_pivots, factorizations;
     const char *pivoting;
+    cs_cache_counts cache; /* of these solves */
+    cs_reuse_counts reuse;
+    int restarts;             /* of accelerated methods */
+    int64_t inner_iterations; /* of the inner method, where one solves convex problems; else 0 */
+    const cs_link *link;      /* (links) of a chain, the solver's until its next solve */
+    int links;                /* 0 for other methods */
+    /* Of stalled and wandering solves: the least, the median and the largest of the scaled natural
+     * maps since the least was last halved; not numbers otherwise. */
+    double band[3];
     double seconds;     /* of the sweeps and of the checks that decide */
     double natural_map; /* at the returned impulses [N s] */
     double natural_map_scaled;
@@ -291,6 +419,7 @@ typedef struct cs_result {
 /* What was chosen. */
 typedef struct cs_solver_info {
     const char *method, *scheme, *order, *local, *dtype;
+    const char *why_order; /* order "auto": why it is this one; NULL where it was asked for */
     int threads, columns;
     int64_t stages, colors; /* of the order; no colours: 0 */
     int64_t rounds;         /* that the colouring took; none: 0 */
@@ -299,11 +428,16 @@ typedef struct cs_solver_info {
     int64_t immovable_blocks; /* contacts that no impulse can change */
     int64_t singular_blocks;  /* free blocks without an inverse, solved by projection */
     double r_value;           /* the factor of all rows where there is one; not a number if not */
-    double eigenvalues[2];    /* smallest and largest of A, where the factor came from them */
-    char kernel[64];          /* how contacts are visited, e.g. "wide, avx2, 4 lanes" */
-    int stop_is_ratio;        /* the measure that stops holds rtol and atol itself */
-    const char *engine;       /* of methods that pivot; NULL for others */
-    int64_t islands;          /* likewise */
+    double step_bound; /* lambda_max(R A), by which accelerated Jacobi's R was divided; or NaN */
+    double eigenvalues[2]; /* smallest and largest of A, where the factor came from them */
+    char kernel
+        [64]; /* how contacts are visited, "scalar", "wide, avx2, 4 lanes", "wide rows, avx2" */
+    int stop_is_ratio; /* the measure that stops holds rtol and atol itself */
+    /* Of methods that pivot: that of the largest island, "none" for a dictionary, "polyhedral" for
+     * one of the whole problem; NULL for others. */
+    const char *engine;
+    int64_t islands;  /* of the problem; 0 where they were not counted */
+    int64_t clusters; /* that are solved by themselves: an island or several; 0: one whole */
     int64_t bytes;
     double seconds; /* of setting up */
 } cs_solver_info;
@@ -319,6 +453,15 @@ CS_PUBLIC cs_status cs_solver_create(cs_solver **solver, const cs_problem *probl
 CS_PUBLIC cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double *b,
                                     const double *parameters, const cs_control *control,
                                     cs_result *result, cs_error *error);
+/* The following solves begin with this index set, a cs_index of each row (the caller's, for as long as
+ * they use it), in place of impulses; NULL: no longer. Friction has no bounds in the first of the
+ * mixed LCPs: its rows are free there, whatever the set says. CS_UNSUPPORTED but for methods that
+ * begin with index sets: those that pivot, without Lemke's. */
+CS_PUBLIC cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set,
+                                         cs_error *error);
+/* After a solve that ended as "ray" with a polyhedral friction cone: impulses (rows) that could grow
+ * for ever, the largest 1. NULL for other methods. */
+CS_PUBLIC const double *cs_solver_ray(const cs_solver *solver);
 CS_PUBLIC void cs_solver_describe(const cs_solver *solver, cs_solver_info *info);
 CS_PUBLIC void cs_solver_destroy(cs_solver *solver);
 
@@ -408,6 +551,9 @@ typedef struct cs_mlcp_result {
     double residual, residual_scaled, complementarity;
     int64_t worst_row;
     int64_t pivots, single_pivots, factorizations, refinements; /* of all islands */
+    cs_cache_counts cache;
+    cs_reuse_counts reuse;
+    int64_t interior_steps;
     double condition; /* estimated; not a number where not asked for */
     double seconds;
     /* (history_rows, history_columns): step, island, infeasible rows, tight rows, changed rows;
@@ -422,6 +568,7 @@ typedef struct cs_mlcp_info {
     const char *engine; /* of the largest island */
     const char *kernel; /* the instruction set of its inner loops */
     int64_t islands, largest_island;
+    int threads;
     double asymmetry; /* max |A - A^T| / max |A|: (A + A^T)/2 is factored */
     int64_t bytes;
     double seconds; /* of setting up */
@@ -437,6 +584,10 @@ typedef struct cs_mlcp cs_mlcp;
 
 CS_PUBLIC cs_status cs_mlcp_create(cs_mlcp **mlcp, const cs_csr *matrix,
                                    const cs_mlcp_options *options, cs_error *error);
+/* Other values of A, of as many rows. Where it has no entry that was zero before, orders and patterns
+ * are kept, and with options.reuse so are factors, for conjugate gradients; else all is made anew.
+ * Nothing has changed where this fails. */
+CS_PUBLIC cs_status cs_mlcp_update(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error);
 /* `initial` (rows) is the index set to begin with, a cs_index each; NULL: all free. Fails with
  * CS_UNSUPPORTED where A proves not to be positive definite, naming the row and its cure. */
 CS_PUBLIC cs_status cs_mlcp_solve(cs_mlcp *mlcp, const double *b, const double *lo,

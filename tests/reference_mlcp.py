@@ -100,3 +100,18 @@ def random_mlcp(rng, m, kind):
 
 KINDS = ("plain", "sparse", "islands", "degenerate", "redundant", "near_singular", "scaled")
 EXACT_KINDS = ("plain", "sparse", "islands", "degenerate", "scaled")
+
+
+def bounds_of(problem, impulses):
+    """Lower and upper bounds of every row, friction's by these normal impulses."""
+    low, high = [], []
+    for group, own in zip(problem.sets, impulses, strict=True):
+        lo, hi = np.full(own.shape, -np.inf), np.full(own.shape, np.inf)
+        if group.name == "box":
+            lo[:], hi[:] = (value.value for value in group.values)
+        elif group.name == "box_friction":
+            hi[:, 1:] = group.mu(len(own))[:, None] * np.maximum(own[:, :1], 0.0)
+            lo[:, 0], lo[:, 1:] = 0.0, -hi[:, 1:]
+        low.append(lo)
+        high.append(hi)
+    return np.concatenate([v.ravel() for v in low]), np.concatenate([v.ravel() for v in high])

@@ -12,13 +12,13 @@ those of the mathematics page, "S1 eq." those of the source text it calls S1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
-from reference_sets import SHAPED, SHAPED_NAMES, random_shaped_parameters, shaped_set
+from reference_sets import SHAPED, SHAPED_NAMES, Tresca, random_shaped_parameters, shaped_set
 
 # ---------------------------------------------------------------------------------------------
 # Sets and their prox (section 2). `coupled` lists the rows that share one scalar r (section 1).
@@ -126,7 +126,7 @@ class Rolling:
         return np.concatenate([tangential, moment[1:]])
 
 
-ConstraintSet = Free | Box | HalfLine | Disc | BoxFriction | Rolling | SHAPED
+ConstraintSet = Free | Box | HalfLine | Disc | BoxFriction | Rolling | Tresca | SHAPED
 CONTACTS = HalfLine | Disc | BoxFriction | Rolling | SHAPED
 CONES = HalfLine | Disc | Rolling
 
@@ -190,6 +190,9 @@ class ProblemArrays:
             return [BoxFriction(rows, float(self.mu[k])) for k in range(contacts)]
         if self.set_name == "rolling":
             return [Rolling(float(self.mu[k]), float(self.mu_r[k])) for k in range(contacts)]
+        if self.set_name == "tresca":
+            bounds = np.array(list(self.more.values())).T
+            return [Tresca(rows, *map(float, one)) for one in bounds]
         if self.set_name in SHAPED_NAMES:
             values = self.set_parameters()
             each = [{name: value[k] for name, value in values.items()} for k in range(contacts)]
@@ -371,6 +374,21 @@ def adjacent_contacts(problem: ReferenceProblem, k: int) -> int:
     return sum(bool(row[:, columns].any()) for j, columns in enumerate(problem.blocks) if j != k)
 
 
+def newton_steps(defect: Callable[[np.ndarray], np.ndarray], z: np.ndarray, least: float):
+    """Newton's method on defect(z) = 0, with differences for the derivative, while that shrinks."""
+    for _ in range(20):
+        here = defect(z)
+        size = 1e-7 * max(float(np.max(np.abs(z))), least)
+        columns = [
+            (defect(z + size * e) - defect(z - size * e)) / (2 * size) for e in np.eye(len(z))
+        ]
+        change = np.linalg.lstsq(np.array(columns).T, here, rcond=1e-10)[0]
+        if not np.max(np.abs(defect(z - change))) < np.max(np.abs(here)):
+            break
+        z = z - change
+    return z
+
+
 def block_solution(
     one: ConstraintSet,
     W: np.ndarray,
@@ -380,8 +398,8 @@ def block_solution(
 ) -> np.ndarray:
     """S4: z with W z + q = v and z = prox(z - v/l), by Newton's method on that equation.
 
-    The derivative is taken by differences; a few hundred projected steps come first, so that it is
-    the piece of the solution that Newton's method sees.
+    A few hundred projected steps come first, so that it is the piece of the solution that Newton's
+    method sees; where it was another one, there are more.
     """
     if isinstance(one, Free):
         return -np.linalg.solve(W, q)
@@ -391,18 +409,13 @@ def block_solution(
         return z - one.prox(z - step * (W @ z + q), old_normal)
 
     z = np.array(start, dtype=float)
-    for _ in range(300):
-        z = z - defect(z)
+    size = step * float(np.max(np.abs(q)))
     for _ in range(20):
-        here = defect(z)
-        size = 1e-7 * max(float(np.max(np.abs(z))), step * float(np.max(np.abs(q))))
-        columns = [
-            (defect(z + size * e) - defect(z - size * e)) / (2 * size) for e in np.eye(len(z))
-        ]
-        change = np.linalg.lstsq(np.array(columns).T, here, rcond=1e-10)[0]
-        if not np.max(np.abs(defect(z - change))) < np.max(np.abs(here)):
+        for _ in range(300):
+            z = z - defect(z)
+        z = newton_steps(defect, z, size)
+        if np.max(np.abs(defect(z))) <= 1e-12 * (size + np.max(np.abs(z))):
             break
-        z = z - change
     return one.prox(z - step * (W @ z + q), old_normal)
 
 
@@ -879,6 +892,11 @@ def random_set_parameters(
         mu, mu_r = rng.uniform(0.1, 1.2, contacts), rng.uniform(0.05, 0.6, contacts)
         mu[::5], mu_r[1::5] = 0.0, 0.0
         return {"mu": mu, "mu_r": mu_r}
+    if set_name == "tresca":
+        bounds = rng.uniform(0.0, 0.5, (2, contacts))
+        bounds[0, ::5] = bounds[1, 1::5] = 0.0
+        names = ("radius", "moment") if rows > 3 else ("radius",)
+        return {"more": dict(zip(names, bounds, strict=False))}
     if set_name in SHAPED_NAMES:
         return {"more": random_shaped_parameters(rng, contacts, set_name)}
     if set_name in ("disc", "box_friction"):

@@ -90,15 +90,12 @@ def partition(
     part = interiors(labels, conflicts, touching)
     first: list[int] = []
     for p in range(1 + max(part, default=-1)):
-        own = [k for k in sequence if part[k] == p]
-        pieces = batched(own, chunk) if chunk else [own]
-        for piece in pieces:
-            first += joined(greedy(piece, conflicts)) if chunk else piece
+        first += in_chunks([k for k in sequence if part[k] == p], conflicts, chunk)
     rest = [k for k in sequence if part[k] < 0]
-    if border == "colored":
+    if border == "colored" or (chunk and 2 * len(rest) > len(conflicts)):
         rest = joined(greedy(rest, conflicts))
     elif border == "checkerboard":
-        rest = checkerboard(rest, labels, conflicts, touching)
+        rest = checkerboard(rest, labels, conflicts, touching, chunk)
     return [("sequential", first + rest)]
 
 
@@ -107,6 +104,7 @@ def checkerboard(
     labels: np.ndarray,
     conflicts: np.ndarray,
     touching: Sequence[set[int]] | None,
+    chunk: int = 0,
 ) -> list[int]:
     """Parts of one colour share no moving body among their contacts on the border."""
     if touching is None:
@@ -123,7 +121,15 @@ def checkerboard(
     meet = np.zeros((1 + max(owners, default=0),) * 2, bool)
     for p, q in itertools.product(owners, repeat=2):
         meet[p, q] = conflicts[np.ix_(own[p], own[q])].any()
-    return [k for color in greedy(owners, meet) for p in color for k in own[p]]
+    parts = [own[p] for color in greedy(owners, meet) for p in color]
+    return joined([in_chunks(part, conflicts, chunk) for part in parts])
+
+
+def in_chunks(blocks: list[int], conflicts: np.ndarray, chunk: int) -> list[int]:
+    """Blocks coloured `chunk` at a time; 0: as they are."""
+    if not chunk:
+        return blocks
+    return joined([joined(greedy(piece, conflicts)) for piece in batched(blocks, chunk)])
 
 
 def cut_evenly(weights: np.ndarray, parts: int) -> np.ndarray:
@@ -146,7 +152,7 @@ def cache(
     if parts is None:
         return [("sequential", joined(greedy(c, conflicts))) for c in batched(sequence, chunk)]
     labels = cut_evenly(degree, min(parts, max(len(touching), 1)))
-    return partition(labels, "colored", conflicts, touching, sequence, chunk)
+    return partition(labels, "checkerboard", conflicts, touching, sequence, chunk)
 
 
 def pairs_together(bodies: np.ndarray) -> list[list[int]]:

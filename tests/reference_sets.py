@@ -157,6 +157,28 @@ class SecondOrderCone:
         return [(list(range(1, self.rows)), self.mu * float(np.linalg.norm(v[1:])))]
 
 
+@dataclass(frozen=True)
+class Tresca:
+    """Friction in balls of fixed radii beside a half-line."""
+
+    rows: int
+    radius: float
+    moment: float = 0.0
+
+    def coupled(self) -> list[list[int]]:
+        return [[0], list(range(1, min(self.rows, 3))), list(range(3, self.rows))][
+            : 2 + (self.rows > 3)
+        ]
+
+    def prox(self, z: np.ndarray, _old_normal: float | None = None) -> np.ndarray:
+        x = z.copy()
+        x[0] = max(0.0, z[0])
+        for part, radius in zip(self.coupled()[1:], (self.radius, self.moment), strict=False):
+            length = float(np.linalg.norm(z[part]))
+            x[part] = z[part] * (min(1.0, radius / length) if length > 0.0 else 1.0)
+        return x
+
+
 SHAPED = Ellipse | Polygon | Contensou | ContensouCoupled | SecondOrderCone
 SHAPED_NAMES = ("ellipse", "polygon", "contensou", "contensou_coupled", "second_order_cone")
 

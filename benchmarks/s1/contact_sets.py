@@ -71,7 +71,7 @@ def resting_box():
     for method in methods():
         spreads = []
         cs.solve(
-            problem, method=method.method, **method.options, **OWN_RULES,
+            problem, method=method.method, **{**OWN_RULES, **method.options},
             max_iterations=25, rtol=None, atol=None,
             callback=lambda state, kept=spreads: kept.append(
                 corner_spread(problem, state.impulses)

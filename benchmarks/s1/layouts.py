@@ -1,23 +1,8 @@
 """How each table is laid out: the scripts print by it and `report.py` writes docs/s1.md by it."""
 
-from typing import NamedTuple
+from protocol import pages
 
-
-class Column(NamedTuple):
-    """`form`: text, count, time (seconds), figure, or a format for a number."""
-
-    head: str
-    key: str
-    form: str = "figure"
-
-
-class Layout(NamedTuple):
-    """A table: what it is, the script behind it, its columns."""
-
-    title: str
-    script: str
-    columns: tuple[Column, ...]
-
+Column, Layout = pages.Column, pages.Layout
 
 _SCENE = Column("demo", "scene", "text")
 _METHOD = Column("method", "method", "text")

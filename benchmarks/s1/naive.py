@@ -15,7 +15,7 @@ PARTS = (1, 2, 4, 8, 16, 32)
 def quality_after(problem, method, **options):
     """γ after 50 sweeps."""
     result = cs.solve(
-        problem, method=method, scheme="factorized", **RULES, **options, max_iterations=SWEEPS,
+        problem, method=method, scheme="factorized", **{**RULES, **options}, max_iterations=SWEEPS,
         check_every=SWEEPS, record=("quality",), rtol=None, atol=None, threads=1,
     )  # fmt: skip
     return float(result.history["quality"][-1])

@@ -21,7 +21,7 @@ import contactsolve as cs
 OURS = "blocks, R local"
 MU = 0.5
 FRICTION = cs.sets.box_friction(MU)
-LOCAL = {"r_factor": "local", "rollback": 0}  # engines never roll back
+LOCAL = {"order": "natural", "r_factor": "local", "rollback": 0}  # engines never roll back
 
 
 def row_velocity(J, b, bodies, v, k, i):

@@ -21,7 +21,7 @@ def before_the_last(name, problem, run):
     sweeps, halved = HALVED_FROM.get(name, (sweeps, sweeps + 1))
     exactly = {
         "method": "jacobi", "scheme": "factorized", "rollback": 0, "rtol": None, "atol": None,
-        "check_every": 1, "record": ("residual", "quality"), "threads": 1,
+        "check_every": 1, "record": ("residual", "quality"), "threads": 1, "islands": False,
     }  # fmt: skip
     result = cs.solve(problem, r_factor=R_FACTOR, max_iterations=halved - 1, **exactly)
     label = "jacobi, before the last"

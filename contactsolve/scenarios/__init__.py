@@ -6,17 +6,30 @@ called without arguments; CONTRIBUTING.md tells how to add one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from contactsolve.problem import Problem
+from contactsolve.scenarios._mechanism import STEPS as _STEPS
+from contactsolve.scenarios._mechanism import follow as _follow
 from contactsolve.scenarios._scene import REGISTRY as _REGISTRY
 from contactsolve.scenarios.ball_grid import ball_grid as ball_grid
 from contactsolve.scenarios.ball_pile import ball_pile as ball_pile
 from contactsolve.scenarios.box_stack import box_stack as box_stack
+from contactsolve.scenarios.chain import chain as chain
+from contactsolve.scenarios.crane import crane as crane
 from contactsolve.scenarios.disc_pyramid import disc_pyramid as disc_pyramid
+from contactsolve.scenarios.forklift import forklift as forklift
+from contactsolve.scenarios.forwarder import forwarder as forwarder
 from contactsolve.scenarios.incline import incline as incline
+from contactsolve.scenarios.log_tower import log_tower as log_tower
 from contactsolve.scenarios.newton_cradle import newton_cradle as newton_cradle
+from contactsolve.scenarios.offshore import offshore as offshore
 from contactsolve.scenarios.random import random as random
+from contactsolve.scenarios.stack_of_boxes import stack_of_boxes as stack_of_boxes
+from contactsolve.scenarios.vehicle import vehicle as vehicle
+from contactsolve.scenarios.winch import winch as winch
 
 
 def names() -> tuple[str, ...]:
@@ -48,3 +61,46 @@ def get(name: str) -> Callable[..., Problem]:
     except KeyError:
         known = ", ".join(names())
         raise ValueError(f"unknown scenario {name!r}: expected one of {known}") from None
+
+
+def steps(name: str, which: Iterable[int] = range(_STEPS), **parameters: Any) -> Iterator[Problem]:
+    """The problems of a scene in motion, step by step.
+
+    As long as the same bodies touch, the problem is one object whose values change: a `Solver` made
+    for it goes on with the structure that it has found. Where contacts come or go, a new problem
+    begins.
+
+    Parameters
+    ----------
+    name : str
+        A scenario that has a parameter ``step``, such as ``"winch"``.
+    which : iterable of int, default range(200)
+        The steps, in any order.
+    **parameters
+        Of the scenario.
+
+    Yields
+    ------
+    Problem
+        Valid until the next one; ``problem.name`` tells the step.
+
+    Raises
+    ------
+    ValueError
+        An unknown name, or a scenario without steps; the message lists those that have some.
+
+    Examples
+    --------
+    >>> found = [problem.contacts for problem in steps("stack_of_boxes", range(0, 200, 50))]
+    >>> found == sorted(found)
+    True
+    """
+    function = get(name)
+    if not _has_steps(function):
+        known = ", ".join(one for one in names() if _has_steps(get(one)))
+        raise ValueError(f"scenario {name!r} has no steps: expected one of {known}")
+    return _follow(function(step=step, **parameters) for step in which)
+
+
+def _has_steps(function: Callable[..., Problem]) -> bool:
+    return "step" in inspect.signature(function).parameters

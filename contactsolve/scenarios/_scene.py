@@ -151,7 +151,7 @@ def grid_shape(shape: int | Sequence[int]) -> tuple[int, int, int]:
     """Three counts, from three or from one that stands for all."""
     given: Any = shape
     sizes = tuple(given) if np.iterable(given) else (given,) * 3
-    if len(sizes) != 3 or min(operator.index(size) for size in sizes) < 1:
+    if len(sizes) != 3 or min(integer("shape", size) for size in sizes) < 1:
         raise ValueError(f"shape is {shape!r}: expected one or three integers above zero")
     return operator.index(sizes[0]), operator.index(sizes[1]), operator.index(sizes[2])
 
@@ -162,10 +162,18 @@ def solid_spheres(count: int, mass: float, radius: float) -> NDArray[np.float64]
     return np.tile([1.0 / mass] * 3 + [1.0 / inertia] * 3, (count, 1))
 
 
+def integer(name: str, value: Any) -> int:
+    """Return the integer that a value is, or refuse it by name."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: an integer is needed") from None
+
+
 def require_count(**values: Any) -> None:
     """Refuse what is not an integer above zero, by name."""
     for name, value in values.items():
-        if operator.index(value) < 1:
+        if integer(name, value) < 1:
             raise ValueError(f"{name} is {value}: expected an integer above zero")
 
 

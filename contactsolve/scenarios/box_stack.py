@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,13 @@ from numpy.typing import ArrayLike
 
 from contactsolve.geometry import contact_jacobian
 from contactsolve.problem import Problem
-from contactsolve.scenarios._scene import SceneArrays, gravity_bias, require_positive, scenario
+from contactsolve.scenarios._scene import (
+    SceneArrays,
+    gravity_bias,
+    integer,
+    require_positive,
+    scenario,
+)
 
 # Once around the face, so that neighbours in the list are neighbours on the box.
 _CORNERS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
@@ -86,7 +91,7 @@ def box_stack_arrays(
     time_step: float,
 ) -> SceneArrays:
     """The arrays behind `box_stack`, whose parameters these are."""
-    if operator.index(count) < 1:
+    if integer("count", count) < 1:
         raise ValueError(f"count is {count}: expected an integer above zero")
     require_positive(mass=mass, top_mass=top_mass, time_step=time_step)
     edges = np.asarray(size, dtype=np.float64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from contactsolve.problem import Problem
 from contactsolve.scenarios._scene import (
     SceneArrays,
+    integer,
     planar_jacobian,
     relative_velocity,
     require_count,
@@ -78,7 +78,7 @@ def disc_pyramid(
     """
     require_count(layers=layers)
     arrays = disc_pyramid_arrays(
-        operator.index(layers),
+        integer("layers", layers),
         ground=ground,
         disc=disc,
         impulse=impulse,
@@ -105,7 +105,7 @@ def disc_pyramid_arrays(
     """The arrays behind `disc_pyramid`, whose parameters these are."""
     require_positive(mass=mass, radius=radius, time_step=time_step)
     discs = layers * (layers + 1) // 2
-    if not 0 <= operator.index(disc) < discs:
+    if not 0 <= integer("disc", disc) < discs:
         raise ValueError(f"disc is {disc}: expected a number from 0 to {discs - 1}")
     push = np.asarray(impulse, dtype=np.float64)
     if push.shape != (2,):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +12,7 @@ from contactsolve.geometry import contact_jacobian
 from contactsolve.problem import Problem
 from contactsolve.scenarios._scene import (
     SceneArrays,
+    integer,
     relative_velocity,
     require_between,
     require_count,
@@ -81,7 +81,7 @@ def incline(
     """
     require_count(count=count)
     arrays = incline_arrays(
-        operator.index(count),
+        integer("count", count),
         angle=angle,
         size=size,
         mass=mass,

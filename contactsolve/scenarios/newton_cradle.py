@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,6 +9,7 @@ from contactsolve.geometry import contact_jacobian
 from contactsolve.problem import Problem
 from contactsolve.scenarios._scene import (
     SceneArrays,
+    integer,
     relative_velocity,
     require_between,
     require_choice,
@@ -77,7 +76,7 @@ def newton_cradle(
     """
     require_count(count=count, moving=moving)
     arrays = newton_cradle_arrays(
-        operator.index(count),
+        integer("count", count),
         moving=moving,
         velocity=velocity,
         restitution=restitution,

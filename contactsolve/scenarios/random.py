@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,6 +10,7 @@ from contactsolve.problem import Problem
 from contactsolve.scenarios._scene import (
     SceneArrays,
     Seed,
+    integer,
     planar_jacobian,
     relative_velocity,
     require_between,
@@ -92,8 +91,8 @@ def random(
     """
     require_count(contacts=contacts)
     arrays = random_arrays(
-        operator.index(contacts),
-        operator.index(bodies),
+        integer("contacts", contacts),
+        integer("bodies", bodies),
         rows=rows,
         density=density,
         fixed=fixed,

@@ -15,6 +15,12 @@
 
 /* A body that must melt into its caller, so that sizes passed as constants unroll its loops. */
 #define CS_INLINE static inline __attribute__((always_inline))
+/* Before a short loop whose bounds are known once it is inlined: its arrays become registers. */
+#if defined(__clang__)
+#define CS_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define CS_UNROLL _Pragma("GCC unroll 32")
+#endif
 /* A rare path that must stay out of its caller's loop. */
 #define CS_RARE static __attribute__((noinline, cold, unused))
 #define CS_UNUSED __attribute__((unused))
@@ -22,6 +28,8 @@
 
 #define CS_CAT_(a, b) a##b
 #define CS_CAT(a, b) CS_CAT_(a, b)
+#define CS_TEXT_(name) #name
+#define CS_TEXT(name) CS_TEXT_(name)
 /* In a file that is compiled once per instruction set: the name with that of the set behind it.
  * All functions of such a file that are not inlined have it: tests look for them in the library. */
 #define CS_BUILD(name) CS_CAT(CS_CAT(name, _), CS_KERNEL_BUILD)

@@ -38,6 +38,13 @@ int cs_instructions_run(int i)
     return 1;
 }
 
+cs_instructions cs_instructions_widest(void)
+{
+    int widest = CS_INSTRUCTION_SETS - 1;
+    while (!cs_instructions_run(widest)) widest--;
+    return (cs_instructions)widest;
+}
+
 /* "scalar, baseline, ...": all names, or those that this machine runs. */
 static void list_names(int runs, char *text, size_t size)
 {

@@ -14,6 +14,9 @@ typedef enum cs_instructions {
 /* What a caller may ask for instead of one of them. */
 enum { CS_INSTRUCTIONS_SCALAR = -1, CS_INSTRUCTIONS_AUTO = -2 };
 
+/* The widest that this machine runs. */
+cs_instructions cs_instructions_widest(void);
+
 /* Reads a name: an instruction set, "scalar", or "auto", which is what the environment variable
  * CONTACTSOLVE_INSTRUCTIONS names if it is set. Fails on other names and on what this machine cannot
  * run. */

@@ -40,7 +40,7 @@ static int injected_failure(void)
     return atomic_fetch_sub(&fail_in, 1) == 0;
 }
 
-void *cs_allocate(int64_t count, size_t size)
+static void *allocate_counted(int64_t count, size_t size, int zeroed)
 {
     if (count < 0 || (uint64_t)count > (SIZE_MAX - ALIGNMENT) / (size ? size : 1)) return NULL;
     if (injected_failure()) return NULL;
@@ -48,10 +48,12 @@ void *cs_allocate(int64_t count, size_t size)
     bytes = bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
     void *memory = allocate(bytes);
     if (!memory) return NULL;
-    memset(memory, 0, bytes);
+    if (zeroed) memset(memory, 0, bytes);
     atomic_fetch_add(&live_blocks, 1);
     return memory;
 }
+
+void *cs_allocate(int64_t count, size_t size) { return allocate_counted(count, size, 1); }
 
 void cs_release(void *memory)
 {
@@ -69,30 +71,41 @@ typedef struct cs_arena_block {
     char padding[ALIGNMENT - 3 * sizeof(size_t)];
 } cs_arena_block;
 
-static cs_arena_block *new_block(cs_arena *arena, size_t capacity)
+static cs_arena_block *new_block(cs_arena *arena, size_t capacity, int zeroed)
 {
-    cs_arena_block *block = cs_allocate((int64_t)(sizeof *block + capacity), 1);
+    cs_arena_block *block = allocate_counted((int64_t)(sizeof *block + capacity), 1, zeroed);
     if (!block) return NULL;
-    block->previous = arena->last;
-    block->capacity = capacity;
+    *block = (cs_arena_block){.previous = arena->last, .capacity = capacity};
     arena->last = block;
     return block;
 }
 
-void *cs_arena_take(cs_arena *arena, int64_t count, size_t size)
+/* A block that is not zeroed is filled by the one request that it is made for. */
+static void *take(cs_arena *arena, int64_t count, size_t size, int zeroed)
 {
     if (count < 0 || (uint64_t)count > (SIZE_MAX / 2) / (size ? size : 1)) return NULL;
     size_t bytes = (size_t)count * size;
     bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT; /* at least one spare byte: tails may be read */
     cs_arena_block *block = arena->last;
     if (!block || block->capacity - block->used < bytes) {
-        block = new_block(arena, bytes > SHARED_BLOCK ? bytes : SHARED_BLOCK);
+        int shared = bytes <= SHARED_BLOCK;
+        block = new_block(arena, shared ? SHARED_BLOCK : bytes, shared || zeroed);
         if (!block) return NULL;
     }
     void *memory = (char *)(block + 1) + block->used;
     block->used += bytes;
     arena->bytes += bytes;
     return memory;
+}
+
+void *cs_arena_take(cs_arena *arena, int64_t count, size_t size)
+{
+    return take(arena, count, size, 1);
+}
+
+void *cs_arena_take_unset(cs_arena *arena, int64_t count, size_t size)
+{
+    return take(arena, count, size, 0);
 }
 
 void cs_arena_clear(cs_arena *arena)

@@ -9,6 +9,8 @@
 #ifndef CS_PARALLEL_H
 #define CS_PARALLEL_H
 
+#include <stdint.h>
+
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -16,6 +18,16 @@
 /* Calls work(context, t) for every t below `threads`, at once where threads are to be had and one
  * after another where they are not; returns when all calls have. */
 void cs_parallel(int threads, void (*work)(void *context, int thread), void *context);
+
+/* Pieces, at most CS_MOST_PIECES, into which short work on `count` things is cut for so many threads:
+ * where a piece would be hardly worth a thread there are fewer. */
+enum { CS_MOST_PIECES = 64, CS_WORTH_A_PIECE = 2048 };
+static inline int cs_pieces(int threads, int64_t count)
+{
+    int64_t most = count / CS_WORTH_A_PIECE + 1;
+    if (most > CS_MOST_PIECES) most = CS_MOST_PIECES;
+    return threads < most ? threads : (int)most;
+}
 
 /* How many threads a parallel call may use here. */
 int cs_threads_available(void);

@@ -13,6 +13,7 @@ typedef struct cs_set {
     const char *name, *summary;
     int kind;      /* its place in prox/sets.def */
     int bilateral; /* every impulse is allowed: a block may be solved exactly */
+    int convex;    /* one convex set: what bounds an impulse is no other impulse, or its own cone */
     int contact;   /* row 0 is a normal impulse, the others are tangential */
     /* Coupled set s >= 1 is a ball of radius lambda_n x parameter radius_parameter[s], parameter 0
      * being Coulomb's coefficient. Other sets of a contact allow no impulse but the normal one. */

@@ -19,6 +19,8 @@
  * Included once for each precision, below core/both.h; hence without an include guard. */
 #ifndef real
 #define real double
+#define stored double
+#define CS_STORED_IS_DOUBLE 1
 #define T(name) name##_f64
 #define CS_REAL_IS_DOUBLE 1
 #include "core/compiler.h"
@@ -83,6 +85,20 @@ CS_INLINE T(vec) T(all)(real value) { return CS_OP(set1)(value); }
 CS_INLINE T(vec) T(fma)(T(vec) a, T(vec) b, T(vec) c) { return CS_OP(fmadd)(a, b, c); }
 CS_INLINE T(vec) T(fnma)(T(vec) a, T(vec) b, T(vec) c) { return CS_OP(fnmadd)(a, b, c); }
 CS_INLINE T(vec) T(root)(T(vec) a) { return CS_OP(sqrt)(a); }
+/* a / sqrt(b) for normal b, up to a few rounding units. */
+CS_INLINE T(vec) T(over_root)(T(vec) a, T(vec) b)
+{
+#if defined(__AVX512F__)
+    T(vec) y = CS_OP(rsqrt14)(b), half = T(all)((real)-0.5) * b, most = T(all)((real)1.5);
+    for (int i = 0; i < 1 + CS_REAL_IS_DOUBLE; i++) y *= T(fma)(half * y, y, most);
+    return a * y;
+#elif !CS_REAL_IS_DOUBLE
+    T(vec) y = CS_OP(rsqrt)(b), half = T(all)(-0.5F) * b;
+    return a * (y * T(fma)(half * y, y, T(all)(1.5F)));
+#else
+    return a / T(root)(b);
+#endif
+}
 /* The larger, or the smaller; b where one is not a number. */
 CS_INLINE T(vec) T(larger)(T(vec) a, T(vec) b) { return CS_OP(max)(a, b); }
 CS_INLINE T(vec) T(smaller)(T(vec) a, T(vec) b) { return CS_OP(min)(a, b); }
@@ -124,6 +140,8 @@ CS_INLINE T(vec) T(root)(T(vec) a)
     return a;
 }
 
+CS_INLINE T(vec) T(over_root)(T(vec) a, T(vec) b) { return a / T(root)(b); }
+
 CS_INLINE T(mask) T(less)(T(vec) a, T(vec) b) { return (T(mask))(a < b); }
 CS_INLINE T(mask) T(both)(T(mask) a, T(mask) b) { return a & b; }
 CS_INLINE T(mask) T(either)(T(mask) a, T(mask) b) { return a | b; }
@@ -144,6 +162,22 @@ CS_INLINE T(vec) T(larger)(T(vec) a, T(vec) b) { return T(choose)(T(less)(b, a),
 CS_INLINE T(vec) T(smaller)(T(vec) a, T(vec) b) { return T(choose)(T(less)(a, b), a, b); }
 
 #endif
+
+/* Numbers in the precision of what is stored. */
+CS_INLINE T(vec) T(load_stored)(const stored *from)
+{
+#if CS_REAL_IS_DOUBLE == CS_STORED_IS_DOUBLE
+    return T(load)(from);
+#elif defined(__AVX512F__)
+    return _mm512_cvtps_pd(_mm256_load_ps(from));
+#elif defined(CS_OP)
+    return _mm256_cvtps_pd(_mm_load_ps(from));
+#else
+    T(vec) wide = T(all)(0);
+    for (int l = 0; l < CS_LANES; l++) wide[l] = (real)from[l];
+    return wide;
+#endif
+}
 
 CS_INLINE T(vec) T(size)(T(vec) a)
 {
@@ -313,4 +347,15 @@ CS_INLINE void T(add_piece)(real *base, const int32_t *place, T(vec) * in)
     T(transpose)(in);
     for (int r = 0; r < CS_PIECE; r++)
         T(store_row)(base, place + r, T(load_row)(base, place + r) + in[r]);
+}
+
+/* `count` numbers of the body at place[l]: whole pieces. */
+CS_INLINE void T(load_body)(const real *base, const int32_t *place, int count, T(vec) * out)
+{
+    for (int c = 0; c < count; c += CS_PIECE) T(load_piece)(base + c, place, out + c);
+}
+
+CS_INLINE void T(add_body)(real *base, const int32_t *place, int count, T(vec) * in)
+{
+    for (int c = 0; c < count; c += CS_PIECE) T(add_piece)(base + c, place, in + c);
 }

@@ -1,12 +1,20 @@
 #include "linalg/panel.h"
 
-#include "linalg/kernels.h"
+#include "core/instructions.h"
 
 #include <string.h>
 
-CS_KERNELS(cs_panel_kernels)
+#define CS_INSTRUCTIONS(name, summary) extern const cs_panel_kernels cs_panel_kernels_##name;
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
 
-const cs_panel_kernels *cs_panels_kernels(void) { return chosen_kernels(); }
+static const cs_panel_kernels *const builds[] = {
+#define CS_INSTRUCTIONS(name, summary) &cs_panel_kernels_##name,
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+};
+
+const cs_panel_kernels *cs_panels_kernels(void) { return builds[cs_instructions_widest()]; }
 
 static int64_t panels_of(int64_t rows) { return (rows + CS_PANEL - 1) / CS_PANEL; }
 
@@ -64,10 +72,25 @@ void cs_panels_clear(cs_panels *panels)
         *cs_panels_entry(panels, i, i) = 1;
 }
 
-void cs_panels_factor(cs_panels *panels, cs_breakdown *breakdown)
+/* Multiplications that panel p takes. */
+static double work_of(const cs_panels *panels, int64_t p)
+{
+    double width = (double)((p + 1) * CS_PANEL - panels->first[p]);
+    return CS_PANEL * width * width / 2;
+}
+
+void cs_panels_factor(cs_panels *panels, cs_pulse *pulse, cs_breakdown *breakdown)
 {
     *breakdown = (cs_breakdown){.row = -1};
-    chosen_kernels()->factor(panels, breakdown);
+    for (int64_t from = 0, to = 0; from < panels->count; from = to) {
+        double work = 0;
+        while (to < panels->count && work < CS_PULSE_WORK) work += work_of(panels, to++);
+        builds[cs_instructions_widest()]->factor(panels, from, to, breakdown);
+        if (breakdown->row >= 0) return;
+        if (!cs_pulse_beat(pulse, work) || to == panels->count) continue;
+        *breakdown = (cs_breakdown){.row = to * CS_PANEL, .left_off = 1};
+        return;
+    }
 }
 
 void cs_panels_solve(const cs_panels *panels, double *x)
@@ -77,6 +100,6 @@ void cs_panels_solve(const cs_panels *panels, double *x)
     if (!used) return;
     memcpy(panels->scratch, x, used);
     memset((char *)panels->scratch + used, 0, all - used);
-    chosen_kernels()->solve(panels, panels->scratch);
+    builds[cs_instructions_widest()]->solve(panels, panels->scratch);
     memcpy(x, panels->scratch, used);
 }

@@ -17,6 +17,7 @@
 #define CS_PANEL_H
 
 #include "core/memory.h"
+#include "core/pulse.h"
 
 enum { CS_PANEL = 8 };
 
@@ -30,10 +31,11 @@ typedef struct cs_panels {
     int64_t capacity_panels, capacity;
 } cs_panels;
 
-/* Where a factor ended: at a pivot that is not above its floor. */
+/* Where a factor ended: at a pivot that is not above its floor, or where it was told to leave off. */
 typedef struct cs_breakdown {
     int64_t row;  /* -1: nowhere */
     double pivot; /* what elimination left of the diagonal entry */
+    int left_off;
 } cs_breakdown;
 
 /* Pivots up to this part of the diagonal entry, times the rows, count as zero. */
@@ -41,7 +43,8 @@ typedef struct cs_breakdown {
 
 typedef struct cs_panel_kernels {
     const char *name;
-    void (*factor)(cs_panels *panels, cs_breakdown *breakdown);
+    /* Panels from .. to; those before are done. */
+    void (*factor)(cs_panels *panels, int64_t from, int64_t to, cs_breakdown *breakdown);
     void (*solve)(const cs_panels *panels, double *x);
 } cs_panel_kernels;
 
@@ -64,8 +67,8 @@ static inline double *cs_panels_entry(const cs_panels *panels, int64_t i, int64_
     return panels->value + panels->start[p] + (j - panels->first[p]) * CS_PANEL + i % CS_PANEL;
 }
 
-/* L with L L^T = A in place of the lower triangle of A. */
-void cs_panels_factor(cs_panels *panels, cs_breakdown *breakdown);
+/* L with L L^T = A in place of the lower triangle of A. `pulse` may be NULL. */
+void cs_panels_factor(cs_panels *panels, cs_pulse *pulse, cs_breakdown *breakdown);
 
 /* x <- (L L^T)^-1 x (rows) */
 void cs_panels_solve(const cs_panels *panels, double *x);

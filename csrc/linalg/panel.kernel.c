@@ -1,6 +1,5 @@
 /* The kernels of linalg/panel.h for one instruction set. */
 #include "core/compiler.h"
-#include "linalg/kernels.h"
 #include "linalg/panel.h"
 
 #include <math.h>
@@ -109,9 +108,9 @@ static int CS_BUILD(factor_panel)(cs_panels *panels, int64_t p, double *pivot)
     return CS_BUILD(decompose)(tile, floor, panels->inverse + p * CS_PANEL, pivot);
 }
 
-static void CS_BUILD(factor)(cs_panels *panels, cs_breakdown *breakdown)
+static void CS_BUILD(factor)(cs_panels *panels, int64_t from, int64_t to, cs_breakdown *breakdown)
 {
-    for (int64_t p = 0; p < panels->count; p++) {
+    for (int64_t p = from; p < to; p++) {
         int row = CS_BUILD(factor_panel)(panels, p, &breakdown->pivot);
         if (row < 0) continue;
         breakdown->row = p * CS_PANEL + row;
@@ -174,8 +173,8 @@ static void CS_BUILD(solve)(const cs_panels *panels, double *x)
     for (int64_t p = panels->count - 1; p >= 0; p--) backward(panels, p, x);
 }
 
-extern const cs_panel_kernels CS_CAT(cs_panel_kernels_, CS_KERNEL_BUILD);
-const cs_panel_kernels CS_CAT(cs_panel_kernels_, CS_KERNEL_BUILD) = {
+extern const cs_panel_kernels CS_BUILD(cs_panel_kernels);
+const cs_panel_kernels CS_BUILD(cs_panel_kernels) = {
     .name = CS_TEXT(CS_KERNEL_BUILD),
     .factor = CS_BUILD(factor),
     .solve = CS_BUILD(solve),

@@ -1,8 +1,16 @@
 #include "linalg/skyline.h"
 
-#include "linalg/kernels.h"
+#include "core/instructions.h"
 
-CS_KERNELS(cs_skyline_kernels)
+#define CS_INSTRUCTIONS(name, summary) extern const cs_skyline_kernels cs_skyline_kernels_##name;
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+
+static const cs_skyline_kernels *const builds[] = {
+#define CS_INSTRUCTIONS(name, summary) &cs_skyline_kernels_##name,
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+};
 
 int cs_skyline_take(cs_skyline *skyline, int64_t rows, const int64_t *first, cs_arena *arena)
 {
@@ -32,12 +40,15 @@ void cs_skyline_unpack(cs_skyline *skyline, const cs_panels *panels)
 
 void cs_skyline_remove(cs_skyline *skyline, int64_t i, double *scratch)
 {
-    chosen_kernels()->remove(skyline, i, scratch);
+    builds[cs_instructions_widest()]->remove(skyline, i, scratch);
 }
 
 int cs_skyline_add(cs_skyline *skyline, int64_t i, double *column, double floor)
 {
-    return chosen_kernels()->add(skyline, i, column, floor);
+    return builds[cs_instructions_widest()]->add(skyline, i, column, floor);
 }
 
-void cs_skyline_solve(const cs_skyline *skyline, double *x) { chosen_kernels()->solve(skyline, x); }
+void cs_skyline_solve(const cs_skyline *skyline, double *x)
+{
+    builds[cs_instructions_widest()]->solve(skyline, x);
+}

@@ -1,6 +1,5 @@
 /* The kernels of linalg/skyline.h for one instruction set. */
 #include "core/compiler.h"
-#include "linalg/kernels.h"
 #include "linalg/skyline.h"
 
 #include <math.h>
@@ -128,8 +127,8 @@ static void CS_BUILD(solve)(const cs_skyline *skyline, double *x)
     }
 }
 
-extern const cs_skyline_kernels CS_CAT(cs_skyline_kernels_, CS_KERNEL_BUILD);
-const cs_skyline_kernels CS_CAT(cs_skyline_kernels_, CS_KERNEL_BUILD) = {
+extern const cs_skyline_kernels CS_BUILD(cs_skyline_kernels);
+const cs_skyline_kernels CS_BUILD(cs_skyline_kernels) = {
     .remove = CS_BUILD(remove_row),
     .add = CS_BUILD(add_row),
     .solve = CS_BUILD(solve),

@@ -93,6 +93,16 @@ int cs_invert(int n, const double *a, double *inverse)
     return 0;
 }
 
+void cs_multiply_small(int n, const double *a, const double *b, double *c)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            for (int k = 0; k < n; k++) sum += a[i * n + k] * b[k * n + j];
+            c[i * n + j] = sum;
+        }
+}
+
 /* Relative to the diagonal entry of its own row, so that mixed units do not matter: below
  * INDEFINITE a pivot is negative in earnest, below ZERO it is rounding about zero. */
 #define INDEFINITE 1e-9
@@ -117,4 +127,34 @@ int cs_semidefinite_cholesky(int n, const double *a, double *lower)
         }
     }
     return -1;
+}
+
+/* ---- Gram matrices --------------------------------------------------------------------------- */
+
+static void factor_gram(int n, const double *gram, int columns, double a[][CS_MOST_GRAM])
+{
+    const double share = 1e-10;
+    double trace = 0;
+    for (int i = 0; i < n; i++) trace += gram[i * columns + i];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            a[i][j] = gram[i * columns + j] + (i == j ? share * trace / n : 0);
+            for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * a[j][k];
+            if (i == j) a[i][i] = sqrt(fmax(a[i][i], share * share * trace));
+            else a[i][j] = a[j][j] > 0 ? a[i][j] / a[j][j] : 0;
+        }
+}
+
+void cs_solve_gram(int n, const double *gram, int columns, double *x)
+{
+    double a[CS_MOST_GRAM][CS_MOST_GRAM];
+    factor_gram(n, gram, columns, a);
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++) x[i] -= a[i][k] * x[k];
+        x[i] = a[i][i] > 0 ? x[i] / a[i][i] : 0;
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int k = i + 1; k < n; k++) x[i] -= a[k][i] * x[k];
+        x[i] = a[i][i] > 0 ? x[i] / a[i][i] : 0;
+    }
 }

@@ -12,9 +12,18 @@ double cs_largest_eigenvalue(int n, const double *a);
  * where a is singular to rounding, each row measured by its own diagonal entry. */
 int cs_invert(int n, const double *a, double *inverse);
 
+/* c <- a b (n, n); c is another. */
+void cs_multiply_small(int n, const double *a, const double *b, double *c);
+
 /* lower (n, n) with lower lower^T = a for a symmetric positive semi-definite a, whose lower
  * triangle is read; a zero pivot gives a zero column. Returns -1, or the row at which a proves
  * indefinite. */
 int cs_semidefinite_cholesky(int n, const double *a, double *lower);
+
+/* Solves gram x = x in place for the Gram matrix of n vectors, n <= CS_MOST_GRAM, which may depend on
+ * each other: 1e-10 of the diagonal's mean is added to it. gram (n, n) is the
+ * corner of a matrix with so many columns. */
+enum { CS_MOST_GRAM = 20 };
+void cs_solve_gram(int n, const double *gram, int columns, double *x);
 
 #endif

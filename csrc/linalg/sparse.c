@@ -59,6 +59,7 @@ static double factor_row(cs_sparse_factor *factor, const double *value, const si
         double l = work[j] / factor->diagonal[j];
         work[j] = 0;
         if (out && out[j]) continue;
+        factor->products += (double)(factor->end[j] - factor->start[j]);
         for (int64_t e = factor->start[j]; e < factor->end[j]; e++)
             work[factor->row[e]] -= factor->value[e] * l;
         factor->row[factor->end[j]] = i;
@@ -76,18 +77,23 @@ static double diagonal_entry(const cs_graph *graph, const double *value, int64_t
     return sum;
 }
 
-void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
-                         cs_breakdown *breakdown)
+void cs_sparse_begin(cs_sparse_factor *factor)
 {
-    const cs_graph *graph = &factor->graph;
-    double unit = CS_PIVOT_FLOOR * (double)graph->count;
-    *breakdown = (cs_breakdown){.row = -1};
-    for (int64_t i = 0; i < graph->count; i++) {
+    factor->products = 0;
+    for (int64_t i = 0; i < factor->graph.count; i++) {
         factor->end[i] = factor->start[i];
         factor->mark[i] = -1;
         factor->diagonal[i] = 1;
     }
-    for (int64_t i = 0; i < graph->count; i++) {
+}
+
+void cs_sparse_rows(cs_sparse_factor *factor, const double *value, const signed char *out,
+                    int64_t from, int64_t to, cs_breakdown *breakdown)
+{
+    const cs_graph *graph = &factor->graph;
+    double unit = CS_PIVOT_FLOOR * (double)graph->count;
+    *breakdown = (cs_breakdown){.row = -1};
+    for (int64_t i = from; i < to; i++) {
         if (out && out[i]) continue;
         double pivot = factor_row(factor, value, out, i);
         if (!(pivot > unit * diagonal_entry(graph, value, i))) {
@@ -95,6 +101,20 @@ void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const si
             return;
         }
         factor->diagonal[i] = sqrt(pivot);
+    }
+}
+
+void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
+                         cs_pulse *pulse, cs_breakdown *breakdown)
+{
+    double before = 0;
+    *breakdown = (cs_breakdown){.row = -1};
+    cs_sparse_begin(factor);
+    for (int64_t i = 0; i < factor->graph.count && breakdown->row < 0; i++) {
+        cs_sparse_rows(factor, value, out, i, i + 1, breakdown);
+        if (breakdown->row < 0 && cs_pulse_beat(pulse, factor->products - before))
+            *breakdown = (cs_breakdown){.row = i, .left_off = 1};
+        before = factor->products;
     }
 }
 

@@ -41,6 +41,7 @@ const cs_measure cs_measure_delta_element = {
     .of_sweep = 1,
     .of_change = 1,
     .is_ratio = 1,
+    .across = CS_LARGEST,
     .evaluate = evaluate_element,
 };
 

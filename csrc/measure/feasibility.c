@@ -112,12 +112,14 @@ static const char *no_contacts(const cs_problem *problem)
 const cs_measure cs_measure_infeasibility = {
     .name = "infeasibility",
     .summary = "largest distance of an impulse from its set [N s]",
+    .across = CS_LARGEST,
     .evaluate = evaluate_infeasibility,
 };
 
 const cs_measure cs_measure_penetration = {
     .name = "penetration",
     .summary = "largest approaching velocity of a contact [m/s]",
+    .across = CS_LARGEST,
     .evaluate = evaluate_penetration,
     .obstacle = no_contacts,
 };
@@ -125,6 +127,7 @@ const cs_measure cs_measure_penetration = {
 const cs_measure cs_measure_complementarity = {
     .name = "complementarity",
     .summary = "largest |normal impulse x normal velocity| [J]",
+    .across = CS_LARGEST,
     .evaluate = evaluate_complementarity,
     .obstacle = no_contacts,
 };
@@ -132,6 +135,7 @@ const cs_measure cs_measure_complementarity = {
 const cs_measure cs_measure_dissipation_gap = {
     .name = "dissipation_gap",
     .summary = "largest lack of friction work against maximal dissipation [J]",
+    .across = CS_LARGEST,
     .evaluate = evaluate_dissipation_gap,
     .obstacle = no_contacts,
 };

@@ -61,11 +61,11 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
     int count = cs_block_defects(state, group, index, sets);
     double z[CS_MAX_ROWS], map = 0, scaled = 0;
     for (int s = 0; s < count; s++) {
+        double scale = allowance(state, &sets[s], 1);
         if (!(sets[s].impulse <= map)) map = sets[s].impulse; /* keeps a NaN */
-        if (!isfinite(sets[s].norm_square)) map = NAN;        /* as the natural map does */
+        if (!isfinite(scale)) map = NAN;                      /* as the natural map does */
         if (isnan(map)) scaled = map;
-        else if (sets[s].impulse > 0)
-            scaled = fmax(scaled, sets[s].impulse / allowance(state, &sets[s], 1));
+        else if (sets[s].impulse > 0) scaled = fmax(scaled, sets[s].impulse / scale);
     }
     inspection->natural_map[block] = map;
     inspection->natural_map_scaled[block] = scaled;

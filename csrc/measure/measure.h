@@ -27,11 +27,15 @@ typedef struct cs_state {
     cs_natural_map natural_map; /* cached by cs_natural_map_of */
 } cs_state;
 
+/* How the values of parts that share nothing make that of the whole. */
+typedef enum cs_across { CS_NOT_APART, CS_LARGEST, CS_SUM } cs_across;
+
 typedef struct cs_measure {
     const char *name, *summary;
     int of_sweep;  /* from the last sweep alone; otherwise xi at lambda is needed */
     int of_change; /* the iterate before the last sweep is needed */
-    int is_ratio;  /* holds rtol and atol itself: a solve that stops by it stops at 1 */
+    cs_across across;
+    int is_ratio; /* holds rtol and atol itself: a solve that stops by it stops at 1 */
     double (*evaluate)(cs_state *state);
     /* NULL, or why the measure is not defined for this problem. */
     const char *(*obstacle)(const cs_problem *problem);

@@ -7,5 +7,6 @@ const cs_measure cs_measure_merit = {
     .name = "merit",
     .summary = "sum of squared changes in the last sweep [N^2 s^2] (S1 eq. 3.30)",
     .of_sweep = 1,
+    .across = CS_SUM,
     .evaluate = evaluate,
 };

@@ -33,12 +33,12 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
 static void add_set(const cs_state *state, const cs_set_defect *set, int64_t block,
                     cs_natural_map *map)
 {
+    double scale = sqrt(set->norm_square) + set->rho * state->largest_b;
     /* Over an infinite scale, every distance would count as none. */
-    if (isnan(set->impulse) || isnan(map->impulse) || !isfinite(set->norm_square)) {
+    if (isnan(set->impulse) || isnan(map->impulse) || !isfinite(scale)) {
         *map = (cs_natural_map){NAN, NAN, NAN, isnan(map->impulse) ? map->worst_block : block, 0};
         return;
     }
-    double scale = sqrt(set->norm_square) + set->rho * state->largest_b;
     if (set->impulse > map->impulse || map->worst_block < 0) {
         map->impulse = set->impulse;
         map->worst_block = block;
@@ -72,17 +72,20 @@ static double evaluate_scaled(cs_state *state) { return cs_natural_map_of(state)
 const cs_measure cs_measure_natural_map = {
     .name = "natural_map",
     .summary = "largest distance of an impulse from its prox step [N s]; zero at a solution",
+    .across = CS_LARGEST,
     .evaluate = evaluate,
 };
 
 const cs_measure cs_measure_natural_map_velocity = {
     .name = "natural_map_velocity",
     .summary = "the same as a velocity, each set over its own rho [m/s]",
+    .across = CS_LARGEST,
     .evaluate = evaluate_velocity,
 };
 
 const cs_measure cs_measure_natural_map_scaled = {
     .name = "natural_map_scaled",
     .summary = "the same over each set's own scale: what rtol tests [1]",
+    .across = CS_LARGEST,
     .evaluate = evaluate_scaled,
 };

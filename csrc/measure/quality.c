@@ -21,5 +21,6 @@ static double evaluate(cs_state *state)
 const cs_measure cs_measure_quality = {
     .name = "quality",
     .summary = "half the squared prox step with one large constant r [N^2 s^2] (S1 eq. 3.32)",
+    .across = CS_SUM,
     .evaluate = evaluate,
 };

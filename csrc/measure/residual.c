@@ -7,5 +7,6 @@ const cs_measure cs_measure_residual = {
     .name = "residual",
     .summary = "largest change of an impulse in the last sweep [N s] (S1 eq. 3.31)",
     .of_sweep = 1,
+    .across = CS_LARGEST,
     .evaluate = evaluate,
 };

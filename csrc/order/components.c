@@ -146,3 +146,45 @@ cs_status cs_plan_components(const cs_graph *graph, int64_t parts, int64_t first
     cs_status status = share_out(&g, parts, scratch, error);
     return status ? status : sort_visits(&g, parts, first, scratch, plan, error);
 }
+
+/* The islands' numbers as the blocks come to them; blocks that nothing moves are in none. */
+static int64_t label_islands(const grouping *g, int64_t *label)
+{
+    int64_t *number = g->size, islands = 0; /* size has room, and has done its work */
+    for (int64_t i = 0; i < g->count; i++) number[i] = -1;
+    for (int64_t i = 0; i < g->count; i++) {
+        int64_t end[2], component = g->component[i];
+        label[i] = -1;
+        if (!cs_graph_ends(g->graph, i, end)) continue;
+        if (number[component] < 0) number[component] = islands++;
+        label[i] = number[component];
+    }
+    return islands;
+}
+
+cs_status cs_problem_islands(const cs_problem *problem, int64_t *label, int64_t *islands,
+                             cs_error *error)
+{
+    cs_arena scratch = {0};
+    cs_graph graph;
+    grouping g = {.graph = &graph, .count = problem->blocks};
+    cs_status status = cs_graph_build(problem, &scratch, &graph, error);
+    if (status) goto out;
+    g.block = cs_arena_take(&scratch, g.count, sizeof(int64_t));
+    g.parent = cs_arena_take(&scratch, graph.vertices, sizeof(int64_t));
+    g.member = cs_arena_take(&scratch, graph.column ? graph.vertices : 0, sizeof(int64_t));
+    g.number = cs_arena_take(&scratch, graph.vertices, sizeof(int64_t));
+    g.component = cs_arena_take(&scratch, g.count, sizeof(int64_t));
+    g.size = cs_arena_take(&scratch, g.count, sizeof(int64_t));
+    if (!g.block || !g.parent || !g.member || !g.number || !g.component || !g.size) {
+        status = cs_fail(error, CS_NO_MEMORY, "out of memory for islands");
+        goto out;
+    }
+    for (int64_t i = 0; i < g.count; i++) g.block[i] = i;
+    join_all(&g);
+    number_components(&g);
+    *islands = label_islands(&g, label);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}

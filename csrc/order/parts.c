@@ -3,6 +3,8 @@
 #include "core/error.h"
 #include "order/palette.h"
 
+#include <string.h>
+
 static cs_status no_memory(cs_error *error)
 {
     return cs_fail(error, CS_NO_MEMORY, "out of memory for the parts of a sweep");
@@ -89,6 +91,14 @@ static int64_t interior_of(const cs_graph *graph, const cs_parts *parts, int64_t
     return block % parts->count; /* nothing moves here */
 }
 
+int64_t cs_parts_border(const cs_graph *graph, const cs_parts *parts)
+{
+    int64_t count = 0;
+    for (int64_t block = 0; block < graph->problem->blocks; block++)
+        count += interior_of(graph, parts, block) == parts->count;
+    return count;
+}
+
 /* Sorts `sequence` by interior, the border last; `start` (count + 3) tells where each begins. */
 static void share_out(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
                       int64_t *start, int64_t *visits)
@@ -110,11 +120,34 @@ static void plan_colors(cs_palette *palette, int64_t first, int64_t end, cs_plan
     }
 }
 
-static void sort_chunks(cs_palette *palette, int64_t first, int64_t end, int64_t chunk,
+/* Sorts a chunk by groups, and the contacts of each group by colour: a vector's lanes take contacts of
+ * one group. `scratch` has the room of the chunk. */
+static void sort_chunk(cs_palette *palette, int64_t *block, int64_t count, int64_t *scratch)
+{
+    const cs_problem *problem = palette->graph->problem;
+    int64_t start[CS_MAX_GROUPS + 1] = {0}, next[CS_MAX_GROUPS];
+    if (problem->block_groups == 1) {
+        cs_palette_sort(palette, block, count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) start[cs_group_number(problem, block[i]) + 1]++;
+    for (int g = 0; g < problem->block_groups; g++) next[g] = start[g + 1] += start[g];
+    for (int64_t i = count; i-- > 0;)
+        scratch[--next[cs_group_number(problem, block[i])]] = block[i];
+    memcpy(block, scratch, sizeof *block * (size_t)count);
+    for (int g = 0; g < problem->block_groups; g++)
+        if (start[g] < start[g + 1])
+            cs_palette_sort(palette, block + start[g], start[g + 1] - start[g]);
+}
+
+/* Sorts the visits of each part up to `end`, `chunk` of them at a time. `scratch` (chunk). */
+static void sort_chunks(cs_palette *palette, int64_t end, int64_t chunk, int64_t *scratch,
                         cs_plan *plan)
 {
-    for (int64_t at = first; at < end; at += chunk)
-        cs_palette_sort(palette, plan->block + at, end - at < chunk ? end - at : chunk);
+    for (int64_t at = 0, next; at < end; at = next) {
+        for (next = at + 1; next < end && next < at + chunk && !plan->cut[next];) next++;
+        sort_chunk(palette, plan->block + at, next - at, scratch);
+    }
 }
 
 cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
@@ -131,16 +164,21 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     if (chunk || border == CS_BORDER_COLORED)
         status = cs_palette_new(graph, scratch, &palette, error);
     if (status) return status;
-    for (int64_t p = 0; p < parts->count; p++) {
+    for (int64_t p = 0; p < parts->count; p++)
         if (start[p] < start[p + 1]) plan->cut[start[p]] = 1;
-        if (chunk) sort_chunks(&palette, start[p], start[p + 1], chunk, plan);
-    }
     cs_plan_close(plan, CS_DISJOINT, first);
+    if (chunk && 2 * (blocks - first) > blocks) border = CS_BORDER_COLORED;
     switch (border) {
     case CS_BORDER_COLORED: plan_colors(&palette, first, blocks, plan); break;
     case CS_BORDER_SEQUENTIAL: cs_plan_close(plan, CS_SEQUENTIAL, blocks); break;
     case CS_BORDER_CHECKERBOARD:
-        return cs_plan_checkerboard(graph, parts, first, scratch, plan, error);
+        status = cs_plan_checkerboard(graph, parts, first, scratch, plan, error);
     }
-    return CS_OK;
+    int64_t *chunk_scratch =
+        cs_arena_take(scratch, chunk < blocks ? chunk : blocks, sizeof(int64_t));
+    if (!status && !chunk_scratch) status = no_memory(error);
+    if (!status && chunk)
+        sort_chunks(&palette, border == CS_BORDER_CHECKERBOARD ? blocks : first, chunk,
+                    chunk_scratch, plan);
+    return status;
 }

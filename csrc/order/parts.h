@@ -28,8 +28,13 @@ void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *s
 cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options, cs_arena *scratch,
                          cs_parts *parts, cs_error *error);
 
+/* How many blocks lie on the border of the parts. */
+int64_t cs_parts_border(const cs_graph *graph, const cs_parts *parts);
+
 /* Writes the plan: interiors, then the border. Inside each of them the blocks stand as in
- * `sequence` (blocks). With a `chunk`, every so many blocks of an interior are sorted by colour. */
+ * `sequence` (blocks). With a `chunk`, every so many blocks of a part are
+ * sorted by colour, and a checkerboard is a coloured border where that holds most blocks: all threads
+ * share its stages then. */
 cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
                         int64_t chunk, cs_border border, cs_arena *scratch, cs_plan *plan,
                         cs_error *error);

@@ -45,9 +45,9 @@ cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena)
 {
     cs_plan *plan = cs_arena_take(arena, 1, sizeof *plan);
     if (!plan) return NULL;
-    plan->block = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
+    plan->block = cs_arena_take_unset(arena, problem->blocks, sizeof(int64_t));
     plan->start = cs_arena_take(arena, problem->blocks + 1, sizeof(int64_t));
-    plan->kind = cs_arena_take(arena, problem->blocks, sizeof(cs_stage_kind));
+    plan->kind = cs_arena_take_unset(arena, problem->blocks, sizeof(cs_stage_kind));
     plan->cut = cs_arena_take(arena, problem->blocks, 1);
     plan->color_size = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
     int complete = plan->block && plan->start && plan->kind && plan->cut && plan->color_size;
@@ -67,12 +67,18 @@ void cs_plan_add_to_color(cs_plan *plan, int64_t color, int64_t blocks)
     plan->color_size[color] += blocks;
 }
 
-void cs_plan_flatten(cs_plan *plan, int64_t blocks)
+void cs_plan_clear(cs_plan *plan, int64_t blocks)
 {
+    memset(plan->color_size, 0, sizeof *plan->color_size * (size_t)plan->colors);
+    memset(plan->cut, 0, (size_t)blocks);
     plan->stages = 0;
     plan->colors = 0;
     plan->rounds = 0;
-    memset(plan->cut, 0, (size_t)blocks);
+}
+
+void cs_plan_flatten(cs_plan *plan, int64_t blocks)
+{
+    cs_plan_clear(plan, blocks);
     cs_plan_close(plan, CS_SIMULTANEOUS, blocks);
 }
 
@@ -91,6 +97,11 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
 {
     *plan = cs_plan_new(problem, scratch);
     if (!*plan) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    if (flat && order == &cs_order_auto) {
+        order = cs_order_find("natural");
+        (*plan)->why = "the contacts of a sweep do not see each other";
+    }
+    (*plan)->order = order->name;
     cs_status status = order->plan(problem, options, scratch, *plan, error);
     if (status) return status;
     if (flat) cs_plan_flatten(*plan, problem->blocks);
@@ -98,11 +109,6 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
 }
 
 /* ---- laying out ------------------------------------------------------------------------------ */
-
-static int group_of(const cs_problem *problem, int64_t block)
-{
-    return (int)(cs_block_group_of(problem, block) - problem->block_group);
-}
 
 /* Where the visits of one stage are cut: into parts, and parts into ranges of one group. */
 typedef struct cutter {
@@ -132,7 +138,7 @@ static void count(const cs_problem *problem, const cs_plan *plan, int64_t *parts
     for (int64_t s = 0; s < plan->stages; s++) {
         cutter c = {plan, problem, s, 0, -1};
         for (int64_t i = plan->start[s]; i < plan->start[s + 1]; i++) {
-            int cut = begins(&c, i, group_of(problem, plan->block[i]));
+            int cut = begins(&c, i, cs_group_number(problem, plan->block[i]));
             *parts += cut == 2;
             *ranges += cut > 0;
         }
@@ -146,7 +152,7 @@ static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s,
     cutter c = {plan, problem, s, 0, -1};
     *stage = (cs_stage){plan->kind[s], schedule->parts, 0, plan->start[s + 1] - plan->start[s]};
     for (int64_t i = plan->start[s]; i < plan->start[s + 1]; i++) {
-        int group = group_of(problem, plan->block[i]), cut = begins(&c, i, group);
+        int group = cs_group_number(problem, plan->block[i]), cut = begins(&c, i, group);
         if (cut == 2) schedule->part[schedule->parts++] = schedule->ranges;
         if (cut) schedule->range[schedule->ranges++] = (cs_range){group, visited[group], 0};
         int64_t index = plan->block[i] - problem->block_group[group].first_block;
@@ -163,7 +169,13 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
 {
     int64_t visited[CS_MAX_GROUPS] = {0};
     *schedule = (cs_schedule){
-        .stages = plan->stages, .natural = 1, .colors = plan->colors, .rounds = plan->rounds};
+        .stages = plan->stages,
+        .natural = 1,
+        .colors = plan->colors,
+        .rounds = plan->rounds,
+        .order = plan->order,
+        .why = plan->why,
+    };
     int64_t parts, ranges;
     count(problem, plan, &parts, &ranges);
     schedule->stage = cs_arena_take(arena, plan->stages, sizeof(cs_stage));
@@ -171,7 +183,8 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
     schedule->range = cs_arena_take(arena, ranges, sizeof(cs_range));
     int complete = schedule->stage && schedule->part && schedule->range;
     for (int g = 0; g < problem->block_groups; g++) {
-        schedule->visit[g] = cs_arena_take(arena, problem->block_group[g].count, sizeof(int64_t));
+        schedule->visit[g] =
+            cs_arena_take_unset(arena, problem->block_group[g].count, sizeof(int64_t));
         complete = complete && schedule->visit[g];
     }
     if (!complete) return cs_fail(error, CS_NO_MEMORY, "out of memory for the schedule");

@@ -23,6 +23,12 @@ typedef enum cs_stage_kind {
     CS_DISJOINT,     /* parts, sequential inside, no two sharing a moving body: nothing to hide */
 } cs_stage_kind;
 
+/* The number of a block's group. */
+static inline int cs_group_number(const cs_problem *problem, int64_t block)
+{
+    return (int)(cs_block_group_of(problem, block) - problem->block_group);
+}
+
 /* Whether a visit sees what another one of its stage writes only after the stage: `same_part` tells
  * whether one part makes both. Any other kind of stage shows all that has been done. */
 static inline int cs_visit_is_hidden(cs_stage_kind kind, int same_part)
@@ -59,6 +65,7 @@ typedef struct cs_schedule {
     int natural;                   /* every group is visited in its own order */
     int colors;                    /* that the order found; 0 when it does not colour */
     int64_t rounds;                /* that the colouring took */
+    const char *order, *why;       /* as in cs_plan */
 } cs_schedule;
 
 typedef struct cs_plan {
@@ -71,6 +78,8 @@ typedef struct cs_plan {
     int colors;
     int64_t *color_size; /* (colors): blocks of each */
     int64_t rounds;      /* that the colouring took */
+    const char *order;   /* name of the order that made it */
+    const char *why;     /* that one, where "auto" chose it; or NULL */
 } cs_plan;
 
 typedef struct cs_order {
@@ -79,6 +88,13 @@ typedef struct cs_order {
     cs_status (*plan)(const cs_problem *problem, const cs_order_options *options, cs_arena *scratch,
                       cs_plan *plan, cs_error *error);
 } cs_order;
+
+/* What "auto" stands for: the order for speed, or the natural one where there is nothing to gain. It is
+ * none of the list. */
+extern const cs_order cs_order_auto;
+
+/* Contacts below which threads cost more than they gain. */
+enum { CS_WORTH_THREADS = 4096 };
 
 /* The order of that name, or NULL. */
 const cs_order *cs_order_find(const char *name);
@@ -91,6 +107,9 @@ void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end);
 
 /* Counts blocks of a colour, of which there are no more than blocks. */
 void cs_plan_add_to_color(cs_plan *plan, int64_t color, int64_t blocks);
+
+/* Empties a plan: as it was new. */
+void cs_plan_clear(cs_plan *plan, int64_t blocks);
 
 /* Makes one simultaneous stage of all: what Jacobi needs of any order. */
 void cs_plan_flatten(cs_plan *plan, int64_t blocks);

@@ -17,9 +17,9 @@ cs_status cs_adjacency_build(const cs_problem *problem, cs_arena *arena, int wit
                              cs_adjacency *adjacency, cs_error *error)
 {
     int64_t sides = 2 * problem->blocks;
-    adjacency->body = cs_arena_take(arena, sides, sizeof(int64_t));
+    adjacency->body = cs_arena_take_unset(arena, sides, sizeof(int64_t));
     adjacency->start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
-    adjacency->entry = cs_arena_take(arena, sides, sizeof(int64_t));
+    adjacency->entry = cs_arena_take_unset(arena, sides, sizeof(int64_t));
     if (!adjacency->body || !adjacency->start || !adjacency->entry)
         return cs_fail(error, CS_NO_MEMORY, "out of memory for the contact graph of %lld contacts",
                        (long long)problem->blocks);

@@ -11,7 +11,7 @@
 /* A copy of `count` doubles in the problem's arena. */
 static double *keep(cs_problem *problem, const double *values, int64_t count)
 {
-    double *copy = cs_arena_take(&problem->arena, count, sizeof(double));
+    double *copy = cs_arena_take_unset(&problem->arena, count, sizeof(double));
     if (copy && count) memcpy(copy, values, sizeof(double) * (size_t)count);
     return copy;
 }
@@ -21,12 +21,47 @@ static cs_status out_of_memory(cs_error *error)
     return cs_fail(error, CS_NO_MEMORY, "out of memory for the problem's copy of its arrays");
 }
 
+/* Whether an exponent is that of infinity: added to, it carries into the sign. Whole numbers, which
+ * compilers put into vectors. */
+static int has_not_finite(const double *values, int64_t count)
+{
+    const uint64_t magnitude = UINT64_MAX >> 1, carry = (uint64_t)1 << 52;
+    uint64_t found = 0;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        found |= (bits & magnitude) + carry;
+    }
+    return found >> 63 != 0;
+}
+
+enum { PIECE = 2048 }; /* numbers checked at once: they stay in the nearest cache */
+
 /* First entry that is not finite, or -1. */
 static int64_t find_not_finite(const double *values, int64_t count)
 {
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(values[i])) return i;
+    for (int64_t first = 0; first < count; first += PIECE) {
+        int64_t piece = count - first < PIECE ? count - first : PIECE;
+        if (!has_not_finite(values + first, piece)) continue;
+        while (isfinite(values[first])) first++;
+        return first;
+    }
     return -1;
+}
+
+/* A copy of finite doubles, in one pass over them; `bad` becomes the first that is not, or -1. */
+static double *keep_finite(cs_problem *problem, const double *values, int64_t count, int64_t *bad)
+{
+    double *copy = cs_arena_take_unset(&problem->arena, count, sizeof(double));
+    *bad = -1;
+    for (int64_t first = 0; copy && first < count; first += PIECE) {
+        int64_t piece = count - first < PIECE ? count - first : PIECE;
+        memcpy(copy + first, values + first, sizeof(double) * (size_t)piece);
+        if (!has_not_finite(copy + first, piece)) continue;
+        *bad = first + find_not_finite(copy + first, piece);
+        break;
+    }
+    return copy;
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
@@ -130,8 +165,8 @@ cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs
     if (bad >= 0) return report_inverse_mass(group, bad, bodies->inverse_mass[bad], error);
 
     group->inverse_mass = keep(problem, bodies->inverse_mass, entries);
-    group->root = cs_arena_take(&problem->arena, entries, sizeof(double));
-    group->immovable = cs_arena_take(&problem->arena, bodies->count, 1);
+    group->root = cs_arena_take_unset(&problem->arena, entries, sizeof(double));
+    group->immovable = cs_arena_take_unset(&problem->arena, bodies->count, 1);
     if (!group->inverse_mass || !group->root || !group->immovable) return out_of_memory(error);
     cs_status status =
         group->diagonal ? factor_diagonal(group, error) : factor_blocks(group, error);
@@ -167,10 +202,12 @@ static cs_status check_bodies(const cs_problem *problem, const cs_blocks *blocks
     return CS_OK;
 }
 
-static cs_status check_jacobian(const cs_problem *problem, const cs_blocks *blocks, cs_error *error)
+static cs_status keep_jacobian(cs_problem *problem, const cs_blocks *blocks, cs_block_group *group,
+                               cs_error *error)
 {
-    int64_t size = (int64_t)blocks->rows * (blocks->dof[0] + blocks->dof[1]);
-    int64_t bad = find_not_finite(blocks->jacobian, blocks->count * size);
+    int64_t size = (int64_t)blocks->rows * (blocks->dof[0] + blocks->dof[1]), bad;
+    group->jacobian = keep_finite(problem, blocks->jacobian, blocks->count * size, &bad);
+    if (!group->jacobian) return out_of_memory(error);
     if (bad < 0) return CS_OK;
     int64_t first_side = (int64_t)blocks->rows * blocks->dof[0], rest = bad % size;
     int side = rest >= first_side;
@@ -201,14 +238,13 @@ static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const
                            "J has %d columns for bodies[:, %d]; at most %d are taken",
                            blocks->dof[side], side, CS_MAX_DOF);
     cs_status status = check_bodies(problem, blocks, error);
-    if (!status) status = check_jacobian(problem, blocks, error);
+    if (!status) status = keep_jacobian(problem, blocks, group, error);
     if (status) return status;
     group->dof[0] = blocks->dof[0];
     group->dof[1] = blocks->dof[1];
-    group->jacobian = keep(problem, blocks->jacobian, group->count * cs_jacobian_size(group));
-    group->bodies = cs_arena_take(&problem->arena, 2 * group->count, sizeof(int64_t));
-    group->velocity = cs_arena_take(&problem->arena, 2 * group->count, sizeof(int64_t));
-    if (!group->jacobian || !group->bodies || !group->velocity) return out_of_memory(error);
+    group->bodies = cs_arena_take_unset(&problem->arena, 2 * group->count, sizeof(int64_t));
+    group->velocity = cs_arena_take_unset(&problem->arena, 2 * group->count, sizeof(int64_t));
+    if (!group->bodies || !group->velocity) return out_of_memory(error);
     if (group->count)
         memcpy(group->bodies, blocks->bodies, sizeof(int64_t) * 2 * (size_t)group->count);
     find_velocities(problem, group);

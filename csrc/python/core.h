@@ -52,6 +52,14 @@ int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_opti
 /* `value` as a permutation, as far as its length goes; a new reference, or NULL with an error set. */
 PyArrayObject *permutation_array(PyObject *value, const cs_problem *problem);
 
+/* The values of a method's own options from ((name, number or word), ...), borrowed from it: at most
+ * CS_MAX_METHOD_OPTIONS. Returns how many; -1 with an error set. */
+int read_settings(PyObject *tuple, cs_setting *settings);
+
+/* methods() -> a list of what each method is; check_method(name, settings) -> None, or an error. */
+PyObject *core_methods(PyObject *module, PyObject *unused);
+PyObject *core_check_method(PyObject *module, PyObject *args);
+
 /* ordering(problem, method, order, permutation, order_options, threads) -> a dict of what an order
  * makes of a problem; stage_kinds() -> the names of the kinds of stages */
 PyObject *core_ordering(PyObject *module, PyObject *args);
@@ -64,12 +72,19 @@ PyObject *core_inspect(PyObject *module, PyObject *args);
 /* partition_labels(problem, ranges_of_bodies, parts) -> labels (bodies, or blocks of a given A) */
 PyObject *core_partition_labels(PyObject *module, PyObject *args);
 
+/* islands(problem) -> labels (blocks), -1 for what nothing moves */
+PyObject *core_islands(PyObject *module, PyObject *args);
+
 /* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
 PyObject *core_project(PyObject *module, PyObject *args);
 
 /* fill_order(name, indices, indptr) -> order, and elimination_tree(indices, indptr) -> parents */
 PyObject *core_fill_order(PyObject *module, PyObject *args);
 PyObject *core_elimination_tree(PyObject *module, PyObject *args);
+
+/* What a cache of factors did, as a dict. */
+PyObject *cache_counts(const cs_cache_counts *counts);
+PyObject *reuse_counts(const cs_reuse_counts *counts);
 
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */
 PyObject *new_doubles(const double *values, int64_t count);

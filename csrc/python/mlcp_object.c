@@ -55,20 +55,24 @@ static int create(mlcp_object *self, const cs_csr *matrix, const cs_mlcp_options
 
 static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"data",       "indices",     "indptr",      "method",
-                            "engine",     "tolerance",   "block_steps", "stall_steps",
-                            "max_pivots", "refinements", "condition",   NULL};
+    static char *names[] = {"data",      "indices",     "indptr",      "method",     "engine",
+                            "tolerance", "block_steps", "stall_steps", "max_pivots", "refinements",
+                            "condition", "cache_bytes", "interior",    "reuse",      "islands",
+                            "threads",   NULL};
     cs_mlcp_options options = cs_mlcp_options_default();
     PyObject *values[3];
-    long long block_steps, stall_steps, max_pivots;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOssdLLLip:Mlcp", names, &values[0],
+    long long block_steps, stall_steps, max_pivots, cache_bytes, reuse;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOssdLLLipLpLpi:Mlcp", names, &values[0],
                                      &values[1], &values[2], &options.rule, &options.engine,
                                      &options.tolerance, &block_steps, &stall_steps, &max_pivots,
-                                     &options.refinements, &options.condition))
+                                     &options.refinements, &options.condition, &cache_bytes,
+                                     &options.interior, &reuse, &options.islands, &options.threads))
         return NULL;
+    options.reuse = reuse;
     options.block_steps = block_steps;
     options.stall_steps = stall_steps;
     options.max_pivots = max_pivots;
+    options.cache_bytes = cache_bytes;
     cs_csr matrix;
     mlcp_object *self = NULL;
     PyArrayObject *data = double_array(values[0], "A.data");
@@ -106,8 +110,23 @@ static PyArrayObject *rows_of(const mlcp_object *self, PyObject *value, const ch
     return NULL;
 }
 
+PyObject *cache_counts(const cs_cache_counts *counts)
+{
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "hits", (long long)counts->hits, "misses",
+                         (long long)counts->misses, "evictions", (long long)counts->evictions,
+                         "entries", (long long)counts->entries, "bytes", (long long)counts->bytes,
+                         "most_bytes", (long long)counts->most_bytes);
+}
+
+PyObject *reuse_counts(const cs_reuse_counts *counts)
+{
+    return Py_BuildValue("{s:L,s:L,s:L}", "solves", (long long)counts->solves, "steps",
+                         (long long)counts->steps, "failed", (long long)counts->failed);
+}
+
 /* (x, w, index set, history, status, residual, scaled residual, complementarity, worst row, pivots,
- * single pivots, factorizations, refinements, condition, seconds) */
+ * single pivots, factorizations, refinements, interior-point steps, condition, seconds, what a cache did,
+ * what factors used again did) */
 static PyObject *answer(const cs_mlcp_result *result, PyObject *x, PyObject *w, PyObject *set)
 {
     npy_intp shape[2] = {(npy_intp)result->history_rows, result->history_columns};
@@ -116,12 +135,13 @@ static PyObject *answer(const cs_mlcp_result *result, PyObject *x, PyObject *w, 
     if (result->history_rows)
         memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
                sizeof(double) * (size_t)(result->history_rows * result->history_columns));
-    return Py_BuildValue("OOONsdddLLLLLdd", x, w, set, history,
-                         cs_mlcp_outcome_name(result->outcome), result->residual,
-                         result->residual_scaled, result->complementarity,
-                         (long long)result->worst_row, (long long)result->pivots,
-                         (long long)result->single_pivots, (long long)result->factorizations,
-                         (long long)result->refinements, result->condition, result->seconds);
+    return Py_BuildValue(
+        "OOONsdddLLLLLLddNN", x, w, set, history, cs_mlcp_outcome_name(result->outcome),
+        result->residual, result->residual_scaled, result->complementarity,
+        (long long)result->worst_row, (long long)result->pivots, (long long)result->single_pivots,
+        (long long)result->factorizations, (long long)result->refinements,
+        (long long)result->interior_steps, result->condition, result->seconds,
+        cache_counts(&result->cache), reuse_counts(&result->reuse));
 }
 
 static PyObject *run(mlcp_object *self, PyArrayObject *const *data, const signed char *initial)
@@ -175,16 +195,48 @@ out:
     return tuple;
 }
 
+/* A as data, indices and indptr, of as many rows. */
+static PyObject *mlcp_update(mlcp_object *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "update takes data, indices and indptr");
+        return NULL;
+    }
+    cs_csr matrix;
+    cs_error error = {0};
+    PyObject *done = NULL;
+    PyArrayObject *data = double_array(args[0], "A.data");
+    PyArrayObject *indices = data ? int64_array(args[1], "A.indices") : NULL;
+    PyArrayObject *indptr = indices ? int64_array(args[2], "A.indptr") : NULL;
+    if (!indptr || read_matrix(data, indices, indptr, &matrix) < 0) goto out;
+    if (atomic_flag_test_and_set(&self->busy)) {
+        PyErr_SetString(PyExc_RuntimeError, "this solver is solving in another thread");
+        goto out;
+    }
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_mlcp_update(self->mlcp, &matrix, &error);
+    Py_END_ALLOW_THREADS
+    atomic_flag_clear(&self->busy);
+    if (status) raise_error(&error);
+    else done = Py_NewRef(Py_None);
+out:
+    Py_XDECREF(data);
+    Py_XDECREF(indices);
+    Py_XDECREF(indptr);
+    return done;
+}
+
 static PyObject *mlcp_describe(mlcp_object *self, PyObject *unused)
 {
     (void)unused;
     cs_mlcp_info info;
     cs_mlcp_describe(self->mlcp, &info);
-    return Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:d,s:L,s:d}", "method", info.rule, "engine",
+    return Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:i,s:d,s:L,s:d}", "method", info.rule, "engine",
                          info.engine, "kernel", info.kernel, "islands", (long long)info.islands,
-                         "largest_island", (long long)info.largest_island, "asymmetry",
-                         info.asymmetry, "bytes", (long long)info.bytes, "setup_seconds",
-                         info.seconds);
+                         "largest_island", (long long)info.largest_island, "threads", info.threads,
+                         "asymmetry", info.asymmetry, "bytes", (long long)info.bytes,
+                         "setup_seconds", info.seconds);
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */
@@ -256,6 +308,8 @@ PyObject *core_elimination_tree(PyObject *module, PyObject *args)
 static PyMethodDef mlcp_methods[] = {
     {"solve", (PyCFunction)(void (*)(void))mlcp_solve, METH_FASTCALL,
      "solve(b, lo, hi, initial)\n--\n\nSolves."},
+    {"update", (PyCFunction)(void (*)(void))mlcp_update, METH_FASTCALL,
+     "update(data, indices, indptr)\n--\n\nTakes other values of A."},
     {"describe", (PyCFunction)(void (*)(void))mlcp_describe, METH_NOARGS,
      "describe()\n--\n\nWhat was chosen, as a dict."},
     {NULL, NULL, 0, NULL},

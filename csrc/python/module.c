@@ -18,10 +18,16 @@ static PyObject *list_names(const char *(*list)(int, const char **))
     return names;
 }
 
-static PyObject *core_methods_list(PyObject *m, PyObject *unused)
+static PyObject *core_needs_list(PyObject *m, PyObject *unused)
 {
     (void)m, (void)unused;
-    return list_names(cs_method_name);
+    return list_names(cs_need_name);
+}
+
+static PyObject *core_classes_list(PyObject *m, PyObject *unused)
+{
+    (void)m, (void)unused;
+    return list_names(cs_class_name);
 }
 
 static PyObject *core_schemes_list(PyObject *m, PyObject *unused)
@@ -146,6 +152,7 @@ static PyObject *core_stream(PyObject *m, PyObject *bytes)
     (void)m;
     long long count = PyLong_AsLongLong(bytes);
     if (count == -1 && PyErr_Occurred()) return NULL;
+    if (count <= 0) return PyErr_Format(PyExc_ValueError, "size is %lld: nothing to read", count);
     double seconds;
     Py_BEGIN_ALLOW_THREADS
     seconds = cs_stream_read(count);
@@ -153,8 +160,22 @@ static PyObject *core_stream(PyObject *m, PyObject *bytes)
     return seconds < 0 ? PyErr_NoMemory() : PyFloat_FromDouble(seconds);
 }
 
+static PyObject *core_multiply(PyObject *m, PyObject *Py_UNUSED(none))
+{
+    (void)m;
+    double rate;
+    Py_BEGIN_ALLOW_THREADS
+    rate = cs_stream_multiply();
+    Py_END_ALLOW_THREADS
+    return PyFloat_FromDouble(rate);
+}
+
 static PyMethodDef core_functions[] = {
-    {"methods", core_methods_list, METH_NOARGS, "methods()\n--\n\n[(name, summary), ...]"},
+    {"methods", core_methods, METH_NOARGS, "methods()\n--\n\nA list of what each method is."},
+    {"check_method", core_check_method, METH_VARARGS,
+     "check_method(name, settings)\n--\n\nWhether a method takes these options of its own."},
+    {"needs", core_needs_list, METH_NOARGS, "needs()\n--\n\n[(name, summary), ...]"},
+    {"classes", core_classes_list, METH_NOARGS, "classes()\n--\n\n[(name, summary), ...]"},
     {"schemes", core_schemes_list, METH_NOARGS, "schemes()\n--\n\n[(name, summary), ...]"},
     {"orders", core_orders_list, METH_NOARGS, "orders()\n--\n\n[(name, summary), ...]"},
     {"measures", core_measures_list, METH_NOARGS, "measures()\n--\n\n[(name, summary), ...]"},
@@ -168,6 +189,8 @@ static PyMethodDef core_functions[] = {
     {"inspect", core_inspect, METH_VARARGS,
      "inspect(problem, impulses, xi, parameters, largest_b, tolerance)\n--\n\nWhat each block "
      "does."},
+    {"islands", core_islands, METH_VARARGS,
+     "islands(problem)\n--\n\nThe island of each block; -1 where nothing moves."},
     {"partition_labels", core_partition_labels, METH_VARARGS,
      "partition_labels(problem, ranges_of_bodies, parts)\n--\n\nThe part of each body."},
     {"ordering", core_ordering, METH_VARARGS,
@@ -190,6 +213,8 @@ static PyMethodDef core_functions[] = {
      "release_threads()\n--\n\nLets go of worker threads, before a fork."},
     {"stream", core_stream, METH_O,
      "stream(bytes)\n--\n\nSeconds in which one thread reads so much memory (benchmarks)."},
+    {"multiply", core_multiply, METH_NOARGS,
+     "multiply()\n--\n\nOperations a second of one thread, in double (benchmarks)."},
     {"build", core_build, METH_NOARGS, "build()\n--\n\nHow this library was built."},
     {NULL, NULL, 0, NULL},
 };

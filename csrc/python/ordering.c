@@ -22,22 +22,22 @@ int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_opti
 {
     unsigned long long seed;
     long long colors, unsafe_below, chunk, subtasks;
-    int border;
+    int border, bodies;
     PyObject *value;
-    if (!PyArg_ParseTuple(tuple, "KippLpLpppOpiLpppppLpp:order_options", &seed, &options->parts,
-                          &options->fixed_as_body, &options->balanced, &colors,
-                          &options->multiple_of_parts, &unsafe_below, &options->unsafe_simultaneous,
-                          &options->unsafe_first, &options->unsafe_groups, &value,
-                          &options->ranges_of_bodies, &border, &chunk, &options->breadth_first,
-                          &options->no_domains, &options->sets_simultaneous, &options->sets_colored,
-                          &options->weighted_parts, &subtasks, &options->weighted_subtasks,
-                          &options->parallel))
+    if (!PyArg_ParseTuple(
+            tuple, "KippLpLpppOpiLippppLpp:order_options", &seed, &options->parts,
+            &options->fixed_as_body, &options->balanced, &colors, &options->multiple_of_parts,
+            &unsafe_below, &options->unsafe_simultaneous, &options->unsafe_first,
+            &options->unsafe_groups, &value, &options->ranges_of_bodies, &border, &chunk, &bodies,
+            &options->no_domains, &options->sets_simultaneous, &options->sets_colored,
+            &options->weighted_parts, &subtasks, &options->weighted_subtasks, &options->parallel))
         return -1;
     options->seed = seed;
     options->colors = colors;
     options->unsafe_below = unsafe_below;
     options->border = (cs_border)border;
     options->chunk = chunk;
+    options->bodies = (cs_body_order)bodies;
     options->subtasks = subtasks;
     if (value == Py_None) return 0;
     *labels = labels_array(value, problem);

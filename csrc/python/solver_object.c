@@ -89,19 +89,6 @@ static int read_record(PyObject *record, const char **names)
     return 0;
 }
 
-/* (engine, tolerance, block_steps, stall_steps, max_pivots, refinements) */
-static int read_pivoting(PyObject *tuple, cs_mlcp_options *pivoting)
-{
-    long long block_steps, stall_steps, max_pivots;
-    if (!PyArg_ParseTuple(tuple, "sdLLLi:pivoting", &pivoting->engine, &pivoting->tolerance,
-                          &block_steps, &stall_steps, &max_pivots, &pivoting->refinements))
-        return -1;
-    pivoting->block_steps = block_steps;
-    pivoting->stall_steps = stall_steps;
-    pivoting->max_pivots = max_pivots;
-    return 0;
-}
-
 static cs_status create(solver_object *self, const cs_options *options, cs_error *error)
 {
     poll_context context = {0};
@@ -129,22 +116,25 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
                             "quality_r",     "threads",
                             "order_options", "velocities",
                             "instructions",  "general",
-                            "pivoting",      NULL};
+                            "islands",       "settings",
+                            "max_seconds",   NULL};
     core_state *state = PyType_GetModuleState(type);
     cs_options options = cs_options_default();
     const char *record_names[CS_MAX_COLUMNS];
-    PyObject *problem, *permutation_value, *record, *order_options, *pivoting;
+    PyObject *problem, *permutation_value, *record, *order_options, *settings;
+    cs_setting values[CS_MAX_METHOD_OPTIONS];
     PyArrayObject *permutation = NULL, *labels = NULL;
     long long check_every, max_iterations, record_every;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!sspO!:Solver", names, state->problem_type,
-            &problem, &options.method, &options.scheme, &options.order, &permutation_value,
-            &options.local, &options.r_factor, &options.r_value, &options.bound,
+            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!ssppO!d:Solver", names,
+            state->problem_type, &problem, &options.method, &options.scheme, &options.order,
+            &permutation_value, &options.local, &options.r_factor, &options.r_value, &options.bound,
             &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
             &options.rollback_growth, &options.dtype, &options.stop, &options.rtol, &options.atol,
             &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
             &options.quality_r, &options.threads, &PyTuple_Type, &order_options,
-            &options.velocities, &options.instructions, &options.general, &PyTuple_Type, &pivoting))
+            &options.velocities, &options.instructions, &options.general, &options.islands,
+            &PyTuple_Type, &settings, &options.max_seconds))
         return NULL;
     options.check_every = check_every;
     options.max_iterations = max_iterations;
@@ -152,7 +142,9 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     options.record = record_names;
     options.records = (int)PyTuple_GET_SIZE(record);
     if (read_record(record, record_names) < 0) return NULL;
-    if (read_pivoting(pivoting, &options.pivoting) < 0) return NULL;
+    options.settings = values;
+    options.setting_count = read_settings(settings, values);
+    if (options.setting_count < 0) return NULL;
     solver_object *self = (solver_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     atomic_flag_clear(&self->busy);
@@ -207,11 +199,40 @@ static int optional_doubles(PyObject *value, const char *name, int64_t wanted,
     return -1;
 }
 
+/* An optional array of one int8 for each row. */
+static int optional_set(PyObject *value, int64_t rows, PyArrayObject **array)
+{
+    if (value == Py_None) return 0;
+    *array = (PyArrayObject *)PyArray_FROM_OTF(value, NPY_INT8, NPY_ARRAY_IN_ARRAY);
+    if (!*array || (int64_t)PyArray_SIZE(*array) == rows) return *array ? 0 : -1;
+    PyErr_Format(PyExc_ValueError, "the index set has %zd entries; the problem needs %lld",
+                 (Py_ssize_t)PyArray_SIZE(*array), (long long)rows);
+    return -1;
+}
+
 static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA(array) : NULL; }
+
+/* The links of a chain: dicts. */
+static PyObject *links_of(const cs_result *result)
+{
+    PyObject *links = PyTuple_New(result->links);
+    for (int i = 0; links && i < result->links; i++) {
+        const cs_link *link = &result->link[i];
+        PyObject *told = Py_BuildValue(
+            "{s:s,s:L,s:L,s:d,s:d,s:s,s:s,s:L}", "method", link->method, "first",
+            (long long)link->first, "iterations", (long long)link->iterations, "seconds",
+            link->seconds, "reached", link->reached, "status", cs_outcome_name(link->outcome),
+            "why", link->why, "islands", (long long)link->islands);
+        if (!told) Py_CLEAR(links);
+        else PyTuple_SET_ITEM(links, i, told);
+    }
+    return links;
+}
 
 /* (impulses, residual velocities, velocity change, history, outcome, iterations, best iteration,
  * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks, products of
- * blocks, pivots, single pivots, factorizations, how the last pivoting ended or None) */
+ * blocks, pivots, single pivots, factorizations, what a cache did, what factors used again did, how the
+ * last pivoting ended or None, restarts, inner iterations, band, links) */
 static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *xi,
                         PyObject *velocity)
 {
@@ -220,16 +241,24 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
     if (!history) return NULL;
     memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
            sizeof(double) * (size_t)(result->history_rows * result->columns));
-    return Py_BuildValue(
-        "OOONsLLidddLLLLLLz", impulses, xi, velocity, history, cs_outcome_name(result->outcome),
-        (long long)result->iterations, (long long)result->best_iteration, result->rollbacks,
-        result->seconds, result->natural_map, result->natural_map_scaled,
-        (long long)result->worst_block, (long long)result->unfinished_blocks,
-        (long long)result->block_products, (long long)result->pivots,
-        (long long)result->single_pivots, (long long)result->factorizations, result->pivoting);
+    return Py_BuildValue("OOONsLLidddLLLLLLNNziL(ddd)N", impulses, xi, velocity, history,
+                         cs_outcome_name(result->outcome), (long long)result->iterations,
+                         (long long)result->best_iteration, result->rollbacks, result->seconds,
+                         result->natural_map, result->natural_map_scaled,
+                         (long long)result->worst_block, (long long)result->unfinished_blocks,
+                         (long long)result->block_products, (long long)result->pivots,
+                         (long long)result->single_pivots, (long long)result->factorizations,
+                         cache_counts(&result->cache), reuse_counts(&result->reuse),
+                         result->pivoting, result->restarts, (long long)result->inner_iterations,
+                         result->band[0], result->band[1], result->band[2], links_of(result));
 }
 
-static PyObject *run(solver_object *self, const double *initial, const double *b,
+/* What a solve begins with: impulses, or an index set. */
+typedef struct beginning {
+    PyArrayObject *impulses, *index_set;
+} beginning;
+
+static PyObject *run(solver_object *self, const beginning *initial, const double *b,
                      const double *parameters, PyObject *callback, PyObject *progress)
 {
     const cs_problem *problem = ((problem_object *)self->problem)->problem;
@@ -249,8 +278,11 @@ static PyObject *run(solver_object *self, const double *initial, const double *b
     cs_control control = {poll, &context, callback != Py_None};
     cs_error error = {0};
     context.talk.thread = PyEval_SaveThread();
-    cs_status status =
-        cs_solver_solve(self->solver, initial, b, parameters, &control, &result, &error);
+    const signed char *set = initial->index_set ? PyArray_DATA(initial->index_set) : NULL;
+    cs_status status = cs_solver_begin_with(self->solver, set, &error);
+    if (!status)
+        status = cs_solver_solve(self->solver, data_of(initial->impulses), b, parameters, &control,
+                                 &result, &error);
     PyEval_RestoreThread(context.talk.thread);
     if (status) raise_error(&error);
     else if (!PyErr_Occurred()) /* in a support function of the last sweeps */
@@ -264,29 +296,32 @@ out:
 
 static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 5) {
+    if (count != 6) {
         PyErr_SetString(PyExc_TypeError,
-                        "solve takes initial, b, parameters, callback and progress");
+                        "solve takes initial, index_set, b, parameters, callback and progress");
         return NULL;
     }
     const cs_problem *problem = ((problem_object *)self->problem)->problem;
-    PyArrayObject *initial = NULL, *b = NULL, *parameters = NULL;
+    beginning initial = {NULL, NULL};
+    PyArrayObject *b = NULL, *parameters = NULL;
     PyObject *tuple = NULL;
-    if (optional_doubles(args[0], "initial", problem->rows, &initial) < 0) goto out;
-    if (optional_doubles(args[1], "b", problem->rows, &b) < 0) goto out;
-    if (optional_doubles(args[2], "mu", problem->parameters, &parameters) < 0) goto out;
+    if (optional_doubles(args[0], "initial", problem->rows, &initial.impulses) < 0) goto out;
+    if (optional_set(args[1], problem->rows, &initial.index_set) < 0) goto out;
+    if (optional_doubles(args[2], "b", problem->rows, &b) < 0) goto out;
+    if (optional_doubles(args[3], "mu", problem->parameters, &parameters) < 0) goto out;
     if (atomic_flag_test_and_set(&self->busy)) {
         PyErr_SetString(PyExc_RuntimeError, "this Solver is solving already (in another thread or "
                                             "around this callback): make one Solver for each");
         goto out;
     }
     if (problem_begin((problem_object *)self->problem) == 0) {
-        tuple = run(self, data_of(initial), data_of(b), data_of(parameters), args[3], args[4]);
+        tuple = run(self, &initial, data_of(b), data_of(parameters), args[4], args[5]);
         problem_end((problem_object *)self->problem);
     }
     atomic_flag_clear(&self->busy);
 out:
-    Py_XDECREF(initial);
+    Py_XDECREF(initial.impulses);
+    Py_XDECREF(initial.index_set);
     Py_XDECREF(b);
     Py_XDECREF(parameters);
     return tuple;
@@ -311,7 +346,8 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     PyObject *columns = column_names(&info);
     if (!columns) return NULL;
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L,s:L,s:s,s:z,s:L}",
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L,s:L,s:s,s:z,s:L,s:"
+        "z,s:d,s:L}",
         "method", info.method, "scheme", info.scheme, "order", info.order, "local", info.local,
         "dtype", info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
         (long long)info.matrix_blocks, "immovable_blocks", (long long)info.immovable_blocks,
@@ -319,12 +355,23 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
         "setup_seconds", info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
         info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio, "stages", (long long)info.stages,
         "colors", (long long)info.colors, "rounds", (long long)info.rounds, "kernel", info.kernel,
-        "engine", info.engine, "islands", (long long)info.islands);
+        "engine", info.engine, "islands", (long long)info.islands, "why_order", info.why_order,
+        "step_bound", info.step_bound, "clusters", (long long)info.clusters);
+}
+
+static PyObject *solver_ray(solver_object *self, PyObject *unused)
+{
+    (void)unused;
+    const double *ray = cs_solver_ray(self->solver);
+    if (!ray) Py_RETURN_NONE;
+    return new_doubles(ray, ((problem_object *)self->problem)->problem->rows);
 }
 
 static PyMethodDef solver_methods[] = {
+    {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
+     "ray()\n--\n\nImpulses that could grow for ever, after a solve that met a ray; or None."},
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,
-     "solve(initial, b, parameters, callback, progress)\n--\n\nRuns the solver."},
+     "solve(initial, index_set, b, parameters, callback, progress)\n--\n\nRuns the solver."},
     {"describe", (PyCFunction)(void (*)(void))solver_describe, METH_NOARGS,
      "describe()\n--\n\nWhat was chosen, as a dict."},
     {NULL, NULL, 0, NULL},

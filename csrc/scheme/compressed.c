@@ -1,8 +1,23 @@
 #include "scheme/compressed.h"
 
+#include "core/instructions.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+#define CS_INSTRUCTIONS(name, summary) extern const cs_compress_kernel cs_compress_eight_##name;
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+
+static const cs_compress_kernel *const builds[] = {
+#define CS_INSTRUCTIONS(name, summary) &cs_compress_eight_##name,
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+};
+
+/* Contacts of a group that are looked at before it is taken for compressed. */
+enum { FIRST_CONTACTS = 16 };
 
 /* Rounding units by which J may differ from what its frame and arms say. */
 enum { UNITS = 16 };
@@ -193,6 +208,11 @@ static int planar_fits(const contact *c, double tolerance, int *hand)
     return 1;
 }
 
+static int contact_fits(const contact *c, double tolerance, int *hand)
+{
+    return c->dof == 3 ? planar_fits(c, tolerance, hand) : spatial_fits(c, tolerance, hand);
+}
+
 void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *hand)
 {
     const cs_problem *problem = packed->problem;
@@ -207,9 +227,9 @@ void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *hand)
         else if (bodies == CS_SOLIDS) *form = CS_SOLIDS;
     }
     for (int64_t k = 0; k < blocks->count && *form != CS_GENERAL; k++) {
+        if (k >= FIRST_CONTACTS && *hand) break;
         contact c = contact_of(blocks, k);
-        int own, fits = c.dof == 3 ? planar_fits(&c, tolerance, &own)
-                                   : spatial_fits(&c, tolerance, &own);
+        int own, fits = contact_fits(&c, tolerance, &own);
         if (!fits || (own && *hand && own != *hand)) *form = CS_GENERAL;
         if (own) *hand = own;
     }
@@ -227,17 +247,26 @@ static void compress_planar(const cs_packed *packed, const cs_block_group *block
     for (int i = 0; i < 4; i++) numbers[2 + i] = scaled[3 * i + 2];
 }
 
-void cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
+int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
 {
     const cs_block_group *blocks = &packed->problem->block_group[g];
     contact c = contact_of(blocks, index);
-    int side = c.side[1] ? 1 : 0;
+    int side = c.side[1] ? 1 : 0, hand;
+    if (!contact_fits(&c, tolerance_of(packed), &hand)) return 0;
+    if (hand && hand != packed->group[g].hand) return 0;
     if (c.dof == 3) {
         compress_planar(packed, blocks, index, &c, numbers);
-        return;
+        return 1;
     }
     memset(numbers, 0, 12 * sizeof *numbers);
     for (int i = 0; i < 2 && c.side[side]; i++) direction(&c, side, i, 3, numbers + 3 * i);
     arm_of(&c, 0, numbers + 6);
     arm_of(&c, 1, numbers + 9);
+    return 1;
+}
+
+int cs_compress_by_eight(const cs_packed *packed, int g, const cs_eight *eight, double *numbers)
+{
+    return (*builds[cs_instructions_widest()])(eight, tolerance_of(packed), packed->group[g].hand,
+                                               numbers);
 }

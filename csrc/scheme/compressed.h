@@ -10,6 +10,7 @@
 #ifndef CS_COMPRESSED_H
 #define CS_COMPRESSED_H
 
+#include "problem/eight.h"
 #include "scheme/scheme.h"
 
 /* Numbers of a visit in cs_packed_group.scaled. */
@@ -18,11 +19,21 @@ static inline int cs_form_width(cs_form form, int rows, int dof_sum)
     return form == CS_GENERAL ? rows * dof_sum : form == CS_PLANAR ? 6 : 12;
 }
 
-/* Finds the form of a group, and the handedness of its frames: 1 where s = n x t, else -1. */
+/* Finds the form that the bodies and the first contacts of a group suggest, and the handedness of
+ * its frames: 1 where s = n x t, else -1. Whether all contacts fit shows as they are compressed. */
 void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *hand);
 
-/* Writes the numbers of block `index`: cs_form_width of them. */
-void cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers);
+/* Writes the numbers of block `index`: cs_form_width of them. Returns 0 if it does not fit the form
+ * and the hand of its group. */
+int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers);
+
+/* The same for eight blocks in space, with their numbers as in problem/eight.h; by the widest
+ * vectors that this machine runs, with the same bits. */
+int cs_compress_by_eight(const cs_packed *packed, int g, const cs_eight *eight, double *numbers);
+
+/* One build of it. */
+typedef int (*cs_compress_kernel)(const cs_eight *eight, double tolerance, int hand,
+                                  double *numbers);
 
 /* Writes a body's part of L: sqrt(m^-1), then, of the root of I^-1, one number (CS_SPHERES,
  * CS_PLANAR) or L_00 L_10 L_20 L_11 L_21 L_22 (CS_SOLIDS). */

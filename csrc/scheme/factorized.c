@@ -1,6 +1,6 @@
 /* The scheme `factorized`: each contact keeps its G_k = J_k L, each body its u = G^T lambda. */
 #include "core/error.h"
-#include "scheme/compressed.h"
+#include "scheme/fill.h"
 #include "scheme/wide.h"
 
 #include <string.h>
@@ -52,6 +52,7 @@ static int64_t place_of(const cs_packed *packed, const cs_body_group *owner, int
 }
 
 #define CS_TEMPLATE "scheme/factorized.inc"
+#define CS_MIXED_TOO
 #include "core/both.h"
 
 static cs_status no_memory(cs_error *error)
@@ -59,24 +60,39 @@ static cs_status no_memory(cs_error *error)
     return cs_fail(error, CS_NO_MEMORY, "out of memory for the factors of A");
 }
 
+/* G, or what is left of it: of all contacts of a group, or of none. */
+static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_error *error)
+{
+    cs_packed_group *group = &packed->group[g];
+    for (;;) {
+        int64_t size = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
+        group->scaled = cs_take_visits(cs_stored(packed->dtype), group, size, arena);
+        if (!group->scaled) return no_memory(error);
+        if (cs_fill_factors(packed, g)) return CS_OK;
+        group->form = CS_GENERAL;
+        group->hand = 1;
+    }
+}
+
 static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error *error)
 {
     const cs_problem *problem = packed->problem;
     const cs_block_group *blocks = &problem->block_group[g];
     cs_packed_group *group = &packed->group[g];
-    int64_t size = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
-    double scaled[2 * CS_MAX_ROWS * CS_MAX_DOF];
     size_t bytes = cs_real_size(packed->dtype);
-    group->scaled = cs_arena_take(arena, group->slots * size, bytes);
-    if (group->lanes > 1) group->place = cs_arena_take(arena, 2 * group->slots, sizeof(int32_t));
-    else group->velocity = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
-    if (!group->scaled || (!group->place && !group->velocity)) return no_memory(error);
+    cs_dtype real = cs_real(packed->dtype);
+    cs_status status = pack_factors(packed, g, arena, error);
+    if (status) return status;
+    if (group->lanes > 1)
+        group->place = cs_arena_take_unset(arena, 2 * group->slots, sizeof(int32_t));
+    else group->velocity = cs_arena_take_unset(arena, 2 * group->count, sizeof(int64_t));
+    if (!group->place && !group->velocity) return no_memory(error);
     if (packed->way == CS_ACCUMULATE) {
         group->sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
         if (!group->sum) return no_memory(error);
     }
     if (blocks->compliance) {
-        group->compliance = cs_arena_take(arena, group->slots * group->rows, bytes);
+        group->compliance = cs_take_visits(real, group, group->rows, arena);
         if (!group->compliance) return no_memory(error);
     }
     if (group->lanes > 1 && packed->schedule->stage[0].kind == CS_SIMULTANEOUS) {
@@ -85,29 +101,33 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
             cs_arena_take(arena, sides * cs_velocity_stride(group->dof[0]), bytes);
         if (!group->contribution) return no_memory(error);
     }
-    for (int64_t v = 0; v < group->count; v++) {
-        int64_t index = packed->schedule->visit[g][v];
-        if (group->form == CS_GENERAL) cs_scaled_jacobian(problem, blocks, index, scaled);
-        else cs_compress(packed, g, index, scaled);
-        cs_put_visit(packed, group, group->scaled, v, scaled, size);
-        if (group->compliance)
-            cs_put_visit(packed, group, group->compliance, v,
-                         blocks->compliance + index * group->rows, group->rows);
-    }
+    for (int64_t v = 0; v < group->count && group->compliance; v++)
+        cs_put_visit(real, group, group->compliance, v,
+                     blocks->compliance + packed->schedule->visit[g][v] * group->rows, group->rows);
     return CS_OK;
 }
 
-/* The contacts of each body, ordered by group and visit. */
+static int is_gathered(const cs_packed_group *group)
+{
+    return group->lanes == 1 || group->contribution;
+}
+
+/* The contacts of each body, ordered by group and visit, but for groups in batches that add to u
+ * themselves. */
 static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     const cs_problem *problem = packed->problem;
+    int64_t sides = 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        if (is_gathered(&packed->group[g])) sides += 2 * packed->group[g].count;
     packed->gather_start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
-    packed->gather = cs_arena_take(arena, 2 * problem->blocks, sizeof(cs_gather));
+    packed->gather = cs_arena_take_unset(arena, sides, sizeof(cs_gather));
     if (!packed->gather_start || !packed->gather) return no_memory(error);
     int64_t *next = packed->gather_start + 1;
     for (int filling = 0; filling < 2; filling++) {
         for (int g = 0; g < problem->block_groups; g++) {
             const cs_block_group *blocks = &problem->block_group[g];
+            if (!is_gathered(&packed->group[g])) continue;
             for (int64_t i = 0; i < 2 * blocks->count; i++) {
                 int64_t at = 2 * packed->schedule->visit[g][i / 2] + i % 2;
                 int64_t body = blocks->bodies[at];
@@ -131,7 +151,16 @@ typedef struct placing {
     int64_t part;  /* whose copies these are, counted through all stages; -1 for none */
     int64_t end;   /* of all copies so far */
     int fill;      /* the second time: write, not only count */
+    const cs_body_group *owner; /* of the last body */
 } placing;
+
+/* A body's group: that of the body before it, as a rule. */
+CS_INLINE const cs_body_group *owner_of(placing *p, int64_t body)
+{
+    if (!p->owner || body < p->owner->first_body || body >= p->owner->first_body + p->owner->count)
+        p->owner = cs_body_group_of(p->packed->problem, body);
+    return p->owner;
+}
 
 /* The part's own copy of the velocity at `place`, made when there is none. */
 static int64_t local_copy(placing *p, int64_t place, int dof)
@@ -156,23 +185,18 @@ static void put_place(cs_packed_group *group, int64_t visit, int side, int64_t a
         group->velocity[2 * visit + side] = at;
         return;
     }
-    int lane = (int)(group->slot[visit] % group->lanes);
+    int lane = (int)cs_lane_of(group, group->slot[visit]);
     int32_t *place = group->place + 2 * (group->slot[visit] - lane) + side * group->lanes;
     for (int l = 0; l < group->lanes && lane == 0; l++)
         place[l] = (int32_t)(spare + l % (CS_MAX_DOF / 8) * 8);
     if (at != spare) place[lane] = (int32_t)at;
 }
 
-static void place_visit(void *context, int g, int64_t visit, int64_t part)
+CS_INLINE void place_visit(placing *p, int g, int64_t visit, int64_t part)
 {
-    placing *p = context;
     const cs_problem *problem = p->packed->problem;
     const cs_block_group *blocks = &problem->block_group[g];
-    int64_t index = p->packed->schedule->visit[g][visit], number = p->stage->first_part + part;
-    if (number != p->part) {
-        p->part = number;
-        p->packed->local_start[number + 1] = p->packed->local_start[number];
-    }
+    int64_t index = p->packed->schedule->visit[g][visit];
     cs_packed_group *group = &p->packed->group[g];
     int concurrent = p->stage->kind == CS_CONCURRENT;
     int sums = p->stage->kind == CS_SIMULTANEOUS && p->packed->way == CS_ACCUMULATE;
@@ -180,12 +204,24 @@ static void place_visit(void *context, int g, int64_t visit, int64_t part)
         int64_t spare = p->packed->first_spare + part * CS_MAX_DOF, at = spare;
         int64_t body = blocks->bodies[2 * index + side];
         if (blocks->velocity[2 * index + side] >= 0)
-            at = place_of(p->packed, cs_body_group_of(problem, body), body);
+            at = place_of(p->packed, owner_of(p, body), body);
         int64_t own = at;
         if (at != spare && (concurrent || sums)) own = local_copy(p, at, blocks->dof[side]);
         if (!p->fill) continue;
         put_place(group, visit, side, concurrent ? own : at, spare);
         if (sums) group->sum[2 * visit + side] = own;
+    }
+}
+
+static void place_part(placing *p, int64_t part)
+{
+    const cs_schedule *schedule = p->packed->schedule;
+    int64_t number = p->part = p->stage->first_part + part;
+    p->packed->local_start[number + 1] = p->packed->local_start[number];
+    for (int64_t r = schedule->part[number]; r < schedule->part[number + 1]; r++) {
+        const cs_range *range = &schedule->range[r];
+        for (int64_t v = range->first; v < range->first + range->count; v++)
+            place_visit(p, range->group, v, part);
     }
 }
 
@@ -199,9 +235,17 @@ static int64_t place(cs_packed *packed, int64_t *copy, int fill)
     packed->local_start[0] = 0;
     for (int64_t s = 0; s < schedule->stages; s++) {
         p.stage = &schedule->stage[s];
-        cs_each_visit(schedule, p.stage, place_visit, &p);
+        for (int64_t part = 0; part < p.stage->parts; part++) place_part(&p, part);
     }
     return p.end;
+}
+
+/* Whether parts have copies of velocities, or sums of their own. */
+static int has_copies(const cs_packed *packed)
+{
+    for (int64_t s = 0; s < packed->schedule->stages; s++)
+        if (packed->schedule->stage[s].kind == CS_CONCURRENT) return 1;
+    return packed->way == CS_ACCUMULATE;
 }
 
 static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *error)
@@ -217,7 +261,9 @@ static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *
     int64_t *copy = cs_arena_take(&scratch, packed->first_spare, sizeof(int64_t));
     packed->local_start = cs_arena_take(arena, parts + 1, sizeof(int64_t));
     if (!copy || !packed->local_start) goto no_memory;
-    packed->velocities = place(packed, copy, 0);
+    int64_t spare = CS_MAX_DOF * (packed->schedule->most_parts + 1);
+    packed->velocities = packed->first_spare + spare;
+    if (has_copies(packed)) packed->velocities = place(packed, copy, 0);
     packed->local = cs_arena_take(arena, packed->local_start[parts], sizeof(cs_local_velocity));
     packed->velocity = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
     if (!packed->local || !packed->velocity) goto no_memory;
@@ -250,7 +296,8 @@ const cs_scheme cs_scheme_factorized = {
     .needs_jacobian = 1,
     .lay_out = cs_wide_lay_out,
     .pack = pack,
-    .refresh = {factorized_refresh_f32, factorized_refresh_f64},
+    .refresh = {factorized_refresh_f32, factorized_refresh_f64, factorized_refresh_mixed},
+    .subtract_products = subtract_factors_mixed,
     .tasks = tasks,
-    .run = {factorized_run_f32, factorized_run_f64},
+    .run = {factorized_run_f32, factorized_run_f64, factorized_run_mixed},
 };

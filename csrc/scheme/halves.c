@@ -10,6 +10,7 @@
  *
  * Products are those of A, so that R may change at any time. */
 #include "core/error.h"
+#include "scheme/row_kernels.h"
 #include "scheme/rows.h"
 
 #define CS_TEMPLATE "scheme/halves.inc"
@@ -76,6 +77,7 @@ static int64_t begin_half(cs_packed *packed)
 const cs_scheme cs_scheme_half_sweep = {
     .name = "half_sweep",
     .summary = "rows of A, the later half stale in every second sweep (S1 section 3.4.1)",
+    .lay_out = cs_rows_lay_out,
     .pack = pack,
     .refresh = {forget, forget},
     .begin = begin_half,
@@ -87,6 +89,7 @@ const cs_scheme cs_scheme_symmetric_half = {
     .name = "symmetric_half",
     .summary = "rows of A, half of each a sweep; for symmetric_gauss_seidel",
     .needs_symmetric = 1,
+    .lay_out = cs_rows_lay_out,
     .pack = pack,
     .refresh = {forget, forget},
     .begin = begin,

@@ -4,6 +4,7 @@
  * R is part of T. Where R changes by a factor, rows of T are rescaled in place (eq. 3.17). A is
  * kept beside T, not read by sweeps: where R is rewritten, and for the next solve after rollbacks,
  * T is made anew, to the very bits of a fresh solver, whatever the factors were. */
+#include "scheme/row_kernels.h"
 #include "scheme/rows.h"
 
 #define CS_TEMPLATE "scheme/iteration_matrix.inc"
@@ -34,6 +35,7 @@ const cs_scheme cs_scheme_iteration_matrix = {
     .name = "iteration_matrix",
     .summary = "rows of T = 1 - R A (S1 section 3.4.1)",
     .needs_steps = 1,
+    .lay_out = cs_rows_lay_out,
     .pack = pack,
     .refresh = {iteration_matrix_refresh_f32, iteration_matrix_refresh_f64},
     .take_steps = {iteration_matrix_take_steps_f32, iteration_matrix_take_steps_f64},

@@ -1,17 +1,27 @@
 /* The scheme `matrix`: A is built, or given, and a visit multiplies one row of blocks. */
+#include "scheme/row_kernels.h"
 #include "scheme/rows.h"
 
 #define CS_TEMPLATE "scheme/matrix.inc"
+#define CS_MIXED_TOO
 #include "core/both.h"
 
-/* Values are shared with A where they are in place already: double precision, natural order. */
+/* Values are shared with A where they are in place already: double precision, natural order, and
+ * visits by the scalar loop, which reads blocks row by row. */
+static int may_share(const cs_packed *packed)
+{
+    int scalar = 0;
+    for (int g = 0; g < packed->problem->block_groups; g++) scalar |= !packed->group[g].in_vectors;
+    return scalar && packed->dtype == CS_F64 && packed->schedule->natural;
+}
+
 static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *control,
                       cs_error *error)
 {
     cs_arena scratch = {0};
     cs_places places;
     const cs_block_matrix *matrix = NULL;
-    int share = packed->dtype == CS_F64 && packed->schedule->natural;
+    int share = may_share(packed);
     cs_status status = cs_rows_of(packed, share ? arena : &scratch, control, &matrix, error);
     if (!status) status = cs_find_places(packed, &scratch, &places, error);
     cs_layout layout = {.matrix = matrix, .places = &places, .share = share};
@@ -23,8 +33,10 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
 const cs_scheme cs_scheme_matrix = {
     .name = "matrix",
     .summary = "rows of A, built or given (S1 section 3.3)",
+    .lay_out = cs_rows_lay_out,
     .pack = pack,
-    .refresh = {matrix_refresh_f32, matrix_refresh_f64},
+    .refresh = {matrix_refresh_f32, matrix_refresh_f64, matrix_refresh_mixed},
+    .subtract_products = subtract_rows_mixed,
     .tasks = cs_rows_tasks,
-    .run = {rows_run_f32, rows_run_f64},
+    .run = {rows_run_f32, rows_run_f64, rows_run_mixed},
 };

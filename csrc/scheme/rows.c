@@ -1,4 +1,5 @@
 #include "scheme/rows.h"
+#include "scheme/row_kernels.h"
 
 #include "core/error.h"
 
@@ -78,12 +79,16 @@ cs_status cs_rows_of(const cs_packed *packed, cs_arena *arena, const cs_control 
     return status;
 }
 
-/* Whether every block of the problem has the same number of rows. */
-static int is_uniform(const cs_problem *problem)
+int cs_uniform_rows(const cs_problem *problem)
 {
-    for (int g = 1; g < problem->block_groups; g++)
-        if (problem->block_group[g].rows != problem->block_group[0].rows) return 0;
-    return 1;
+    int rows = 0;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (!group->count) continue;
+        if (rows && group->rows != rows) return 0;
+        rows = group->rows;
+    }
+    return rows;
 }
 
 static cs_status take_group(cs_packed *packed, int g, const cs_layout *layout, cs_arena *arena,
@@ -95,13 +100,17 @@ static cs_status take_group(cs_packed *packed, int g, const cs_layout *layout, c
     int64_t begin = blocks->first_block, end = begin + blocks->count;
     int64_t columns = matrix->start[end] - matrix->start[begin];
     int64_t values = matrix->first[end] - matrix->first[begin];
+    int share = layout->share && !group->in_vectors;
     group->start = cs_arena_take(arena, group->count + 1, sizeof(int64_t));
     group->first = cs_arena_take(arena, group->count + 1, sizeof(int64_t));
-    group->column = cs_arena_take(arena, columns, sizeof(int64_t));
-    group->value = layout->share ? matrix->value + matrix->first[begin]
-                                 : cs_arena_take(arena, values, cs_real_size(packed->dtype));
-    if (!group->start || !group->first || !group->column || !group->value) return no_memory(error);
-    if (!is_uniform(packed->problem)) {
+    if (group->in_vectors) group->short_column = cs_arena_take(arena, columns, sizeof(int32_t));
+    else group->column = cs_arena_take(arena, columns, sizeof(int64_t));
+    group->value = share
+                       ? matrix->value + matrix->first[begin]
+                       : cs_arena_take(arena, values + CS_ROW_SLACK, cs_stored_size(packed->dtype));
+    if (!group->start || !group->first || !group->value) return no_memory(error);
+    if (!group->short_column && !group->column) return no_memory(error);
+    if (!cs_uniform_rows(packed->problem)) {
         group->width = cs_arena_take(arena, columns, 1);
         if (!group->width) return no_memory(error);
     }
@@ -110,6 +119,18 @@ static cs_status take_group(cs_packed *packed, int g, const cs_layout *layout, c
         if (!group->piece) return no_memory(error);
     }
     return CS_OK;
+}
+
+/* A square block column by column, as vectors read it. */
+static void put_columns(const cs_packed *packed, cs_packed_group *group, int64_t at, int64_t to,
+                        int64_t first_row, const double *value)
+{
+    int rows = group->rows;
+    double column[CS_MAX_ROWS * CS_MAX_ROWS];
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < rows; j++) column[j * rows + i] = value[i * rows + j];
+    group->short_column[at] = (int32_t)first_row;
+    cs_convert(cs_stored(packed->dtype), group->value, to, column, rows * rows);
 }
 
 /* Columns and values of one visited row of blocks; of one piece alone where it is split. */
@@ -124,9 +145,12 @@ static void pack_piece(const cs_packed *packed, const cs_layout *layout, int pie
         int width = cs_block_group_of(packed->problem, other)->rows, size = group->rows * width;
         if (!layout->split || cs_piece_of(layout->places, block, other) == piece) {
             int64_t hidden = is_hidden(layout->places, block, other) ? packed->problem->rows : 0;
-            group->column[*at] = cs_block_row(packed->problem, other) + hidden;
+            int64_t first = cs_block_row(packed->problem, other) + hidden;
             if (group->width) group->width[*at] = (unsigned char)width;
-            if (!layout->share) cs_convert(packed->dtype, group->value, *to, value, size);
+            if (group->in_vectors) put_columns(packed, group, *at, *to, first, value);
+            else group->column[*at] = first;
+            if (!layout->share && !group->in_vectors)
+                cs_convert(cs_stored(packed->dtype), group->value, *to, value, size);
             ++*at;
             *to += size;
         }

@@ -15,6 +15,9 @@
 enum { ROWS_KEEP, ROWS_VISIT, ROWS_PHASES };
 int64_t cs_rows_tasks(const cs_packed *packed, const cs_stage *stage, int phase);
 
+/* The rows of every block of the problem; 0 where they differ. Empty groups do not count. */
+int cs_uniform_rows(const cs_problem *problem);
+
 /* When a forward sweep visits each block. */
 typedef struct cs_places {
     const cs_schedule *schedule;
@@ -36,9 +39,17 @@ cs_status cs_rows_of(const cs_packed *packed, cs_arena *arena, const cs_control 
 typedef struct cs_layout {
     const cs_block_matrix *matrix;
     const cs_places *places;
-    int share; /* values stay those of `matrix`, which has them in place and lives as long */
+    int share; /* values stay those of `matrix`, which has them in place and lives as long; but for
+                * groups in vectors */
     int split; /* rows are cut into three pieces */
 } cs_layout;
+
+/* Where the values of a visited row begin. */
+static inline int64_t cs_first_value(const cs_packed_group *group, int64_t visit)
+{
+    if (!group->in_vectors) return group->first[visit];
+    return group->start[visit] * group->rows * group->rows;
+}
 
 /* Lays out the rows of all groups. */
 cs_status cs_pack_rows(cs_packed *packed, const cs_layout *layout, cs_arena *arena,

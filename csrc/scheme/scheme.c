@@ -29,60 +29,23 @@ const char *cs_scheme_name(int i, const char **summary)
     return schemes[i]->name;
 }
 
-/* What a sweep costs, in nanoseconds on the machine it was measured on; only the ratios matter.
- * benchmarks/scheme_choice.py shows how far the choice is from the best. */
-static const double VISIT = 12, MULTIPLY = 0.17; /* a visit's own work; a multiply-add */
-static const double BLOCK = 0.8;                 /* finding one block of A */
-static const double KEEP = 3;                    /* Jacobi: lambda copied, */
-static const double SIDE = 3.5, BODY = 8;        /* or u recomputed: a contact's side, a body */
-static const double BYTE = 0.05, CACHE = 2e6;    /* what does not stay in this much is read */
-
-static double reading(double bytes) { return bytes > CACHE ? BYTE * bytes : 0; }
-
-/* S1 Table 3.1: J_row k w and the update of w, each m (d_0 + d_1) multiplications. */
-static double factorized_cost(const cs_problem *problem, int simultaneous, cs_dtype dtype)
-{
-    double cost = 0, bytes = 0;
-    for (int g = 0; g < problem->block_groups; g++) {
-        const cs_block_group *group = &problem->block_group[g];
-        double count = (double)group->count, size = (double)cs_jacobian_size(group);
-        cost += count * (VISIT + 2 * MULTIPLY * size);
-        if (simultaneous) cost += count * 2 * SIDE;
-        bytes += count * (size * (double)cs_real_size(dtype) + 2 * sizeof(int64_t));
-    }
-    if (simultaneous) cost += (double)problem->bodies * BODY + reading(bytes);
-    return cost + reading(bytes);
-}
-
-/* S1 Table 3.1: m^2 multiplications a block of A, of any of which there are few enough different
- * sizes to count with their mean. */
-static double matrix_cost(const cs_problem *problem, int simultaneous, cs_dtype dtype,
-                          double blocks)
-{
-    double count = (double)problem->blocks, rows = (double)problem->rows / count;
-    double bytes = blocks * (rows * rows * (double)cs_real_size(dtype) + sizeof(int64_t));
-    double cost = count * VISIT + blocks * (BLOCK + MULTIPLY * rows * rows) + reading(bytes);
-    return simultaneous ? cost + count * KEEP : cost;
-}
-
-cs_status cs_scheme_choose(const cs_problem *problem, int simultaneous, cs_dtype dtype,
-                           const cs_scheme **scheme, cs_error *error)
-{
-    *scheme = &cs_scheme_matrix;
-    if (problem->matrix || !problem->blocks) return CS_OK;
-    double factorized = factorized_cost(problem, simultaneous, dtype);
-    int64_t blocks = cs_count_blocks_up_to(problem, 0, (int64_t)(factorized / BLOCK));
-    if (blocks < 0) return cs_fail(error, CS_NO_MEMORY, "out of memory for counting blocks of A");
-    if (!(matrix_cost(problem, simultaneous, dtype, (double)blocks) < factorized))
-        *scheme = &cs_scheme_factorized;
-    return CS_OK;
-}
-
 /* ---- packing --------------------------------------------------------------------------------- */
 
 static cs_status no_memory(cs_error *error)
 {
     return cs_fail(error, CS_NO_MEMORY, "out of memory for packing the problem");
+}
+
+void *cs_take_visits(cs_dtype precision, const cs_packed_group *group, int64_t width,
+                     cs_arena *arena)
+{
+    size_t size = cs_real_size(precision);
+    char *array = cs_arena_take_unset(arena, group->slots * width, size);
+    if (group->lanes == 1 || !array) return array;
+    size_t batch = size * (size_t)(group->lanes * width);
+    for (int64_t i = 0; i < group->slots / group->lanes; i++)
+        if (group->used[i] < group->lanes) memset(array + batch * (size_t)i, 0, batch);
+    return array;
 }
 
 static void describe_group(cs_packed *packed, int g)
@@ -104,6 +67,11 @@ static void describe_group(cs_packed *packed, int g)
     }
 }
 
+void cs_describe_groups(cs_packed *packed)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) describe_group(packed, g);
+}
+
 int64_t cs_visited_row(const cs_packed *packed, int group, int64_t visit)
 {
     const cs_block_group *blocks = &packed->problem->block_group[group];
@@ -114,18 +82,21 @@ static cs_status pack_group(cs_packed *packed, int g, cs_local local, int weight
                             cs_error *error)
 {
     cs_packed_group *p = &packed->group[g];
-    size_t size = cs_real_size(packed->dtype);
-    p->b = cs_arena_take(arena, p->slots * p->rows, size);
-    p->r = cs_arena_take(arena, p->slots * p->rows, size);
-    p->parameter = cs_arena_take(arena, p->slots * p->parameters, size);
+    cs_dtype real = cs_real(packed->dtype), stored = cs_stored(packed->dtype);
+    p->b = cs_take_visits(real, p, p->rows, arena);
+    p->r = cs_take_visits(stored, p, p->rows, arena);
+    p->parameter = cs_take_visits(real, p, p->parameters, arena);
     if (!p->b || !p->r || !p->parameter) return no_memory(error);
     if (local != CS_PROJECTED) {
-        void *matrices = cs_arena_take(arena, p->slots * p->rows * p->rows, size);
+        void *matrices = cs_take_visits(stored, p, p->rows * p->rows, arena);
         if (!matrices) return no_memory(error);
         *(local == CS_EXACT ? &p->step : &p->diagonal) = matrices;
     }
+    const cs_set *set = packed->problem->block_group[g].set;
+    p->way = (cs_local_way)(cs_solves_block(local) ? local - CS_BLOCK : 0);
+    p->outright = cs_local_fits(set, p->rows, p->way) ? set : NULL;
     if (weighted) {
-        p->weight = cs_arena_take(arena, p->slots, size);
+        p->weight = cs_take_visits(real, p, 1, arena);
         if (!p->weight) return no_memory(error);
     }
     int64_t vector = p->lanes; /* to which batches are aligned */
@@ -133,22 +104,22 @@ static cs_status pack_group(cs_packed *packed, int g, cs_local local, int weight
     packed->impulses = p->first_impulse + p->slots * p->rows;
     if (p->lanes > 1) return CS_OK;
     int64_t moved = p->first_impulse - packed->problem->block_group[g].first_row;
-    p->row = cs_arena_take(arena, p->count, sizeof(int64_t));
+    p->row = cs_arena_take_unset(arena, p->count, sizeof(int64_t));
     if (!p->row) return no_memory(error);
     for (int64_t v = 0; v < p->count; v++) p->row[v] = cs_visited_row(packed, g, v) + moved;
     return CS_OK;
 }
 
-cs_status cs_pack_common(cs_packed *packed, const cs_scheme *scheme, const cs_local *local,
-                         int weighted, cs_arena *arena, cs_error *error)
+cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted, cs_arena *arena,
+                         cs_error *error)
 {
     const cs_problem *problem = packed->problem;
     cs_status status = CS_OK;
     packed->damping = 1;
     packed->part = cs_arena_take(arena, packed->schedule->parts, sizeof *packed->part);
     if (!packed->part) return no_memory(error);
-    for (int g = 0; g < problem->block_groups; g++) describe_group(packed, g);
-    if (scheme->lay_out) status = scheme->lay_out(packed, local, arena, error);
+    cs_describe_groups(packed);
+    if (packed->scheme->lay_out) status = packed->scheme->lay_out(packed, local, arena, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
         status = pack_group(packed, g, local[g], weighted, arena, error);
     if (status) return status;
@@ -167,9 +138,9 @@ static void list_backwards(cs_packed *packed)
     }
 }
 
-cs_status cs_pack_phases(cs_packed *packed, const cs_scheme *scheme, cs_arena *arena,
-                         cs_error *error)
+cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
+    const cs_scheme *scheme = packed->scheme;
     const cs_schedule *schedule = packed->schedule;
     for (int fill = 0; fill < 2; fill++) {
         packed->phases = 0;
@@ -196,19 +167,19 @@ cs_status cs_pack_phases(cs_packed *packed, const cs_scheme *scheme, cs_arena *a
     return CS_OK;
 }
 
-void cs_convert(cs_dtype dtype, void *to, int64_t at, const double *from, int64_t count)
+void cs_convert(cs_dtype precision, void *to, int64_t at, const double *from, int64_t count)
 {
-    if (dtype == CS_F64) memcpy((double *)to + at, from, sizeof(double) * (size_t)count);
+    if (precision == CS_F64) memcpy((double *)to + at, from, sizeof(double) * (size_t)count);
     else
         for (int64_t i = 0; i < count; i++) ((float *)to)[at + i] = (float)from[i];
 }
 
-void cs_put_visit(const cs_packed *packed, const cs_packed_group *group, void *array, int64_t visit,
+void cs_put_visit(cs_dtype precision, const cs_packed_group *group, void *array, int64_t visit,
                   const double *from, int64_t width)
 {
     int64_t first = cs_packed_place(group, visit, width, 0);
-    if (group->lanes == 1) cs_convert(packed->dtype, array, first, from, width);
-    else if (packed->dtype == CS_F64)
+    if (group->lanes == 1) cs_convert(precision, array, first, from, width);
+    else if (precision == CS_F64)
         for (int64_t i = 0; i < width; i++) ((double *)array)[first + i * group->lanes] = from[i];
     else
         for (int64_t i = 0; i < width; i++)
@@ -217,13 +188,14 @@ void cs_put_visit(const cs_packed *packed, const cs_packed_group *group, void *a
 
 void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
 {
+    cs_dtype precision = cs_real(packed->dtype);
     for (int g = 0; g < packed->problem->block_groups; g++) {
         const cs_block_group *group = &packed->problem->block_group[g];
         cs_packed_group *p = &packed->group[g];
         for (int64_t v = 0; v < p->count; v++) {
             int64_t index = packed->schedule->visit[g][v];
-            cs_put_visit(packed, p, p->b, v, b + cs_visited_row(packed, g, v), p->rows);
-            cs_put_visit(packed, p, p->parameter, v,
+            cs_put_visit(precision, p, p->b, v, b + cs_visited_row(packed, g, v), p->rows);
+            cs_put_visit(precision, p, p->parameter, v,
                          parameters + group->first_parameter + index * p->parameters,
                          p->parameters);
         }
@@ -233,16 +205,17 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
 
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
 {
+    cs_dtype precision = cs_stored(packed->dtype);
     packed->damping = 1;
     for (int g = 0; g < packed->problem->block_groups; g++) {
         cs_packed_group *p = &packed->group[g];
         void *matrices = p->step ? p->step : p->diagonal;
         int size = p->rows * p->rows;
         for (int64_t v = 0; v < p->count; v++) {
-            cs_put_visit(packed, p, p->r, v, r + cs_visited_row(packed, g, v), p->rows);
+            cs_put_visit(precision, p, p->r, v, r + cs_visited_row(packed, g, v), p->rows);
             if (matrices)
-                cs_put_visit(packed, p, matrices, v, step[g] + packed->schedule->visit[g][v] * size,
-                             size);
+                cs_put_visit(precision, p, matrices, v,
+                             step[g] + packed->schedule->visit[g][v] * size, size);
         }
     }
     if (packed->scheme->take_steps[packed->dtype])
@@ -255,8 +228,8 @@ void cs_pack_weights(cs_packed *packed, const double *weight)
         int64_t first = packed->problem->block_group[g].first_block;
         cs_packed_group *p = &packed->group[g];
         for (int64_t v = 0; v < p->count; v++)
-            cs_put_visit(packed, p, p->weight, v, weight + first + packed->schedule->visit[g][v],
-                         1);
+            cs_put_visit(cs_real(packed->dtype), p, p->weight, v,
+                         weight + first + packed->schedule->visit[g][v], 1);
     }
 }
 
@@ -265,7 +238,7 @@ static void scale_visit(const cs_packed *packed, const cs_packed_group *group, v
 {
     for (int64_t i = 0; i < width; i++) {
         int64_t at = cs_packed_place(group, visit, width, i);
-        if (packed->dtype == CS_F64) ((double *)values)[at] *= factor;
+        if (cs_stored(packed->dtype) == CS_F64) ((double *)values)[at] *= factor;
         else ((float *)values)[at] *= (float)factor;
     }
 }
@@ -295,33 +268,50 @@ void cs_scale_steps(cs_packed *packed, double factor)
 void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r)
 {
     cs_packed_group *p = &packed->group[group];
-    cs_put_visit(packed, p, p->r, visit, r, p->rows);
+    cs_put_visit(cs_stored(packed->dtype), p, p->r, visit, r, p->rows);
     cs_step_changed(packed, group, visit, NULL);
 }
 
 void cs_put_impulses(cs_packed *packed, const double *lambda)
 {
+    cs_dtype precision = cs_real(packed->dtype);
     for (int g = 0; g < packed->problem->block_groups; g++) {
         const cs_block_group *group = &packed->problem->block_group[g];
         const cs_packed_group *p = &packed->group[g];
         char *own = (char *)packed->lambda + (size_t)p->first_impulse * cs_real_size(packed->dtype);
         if (p->lanes == 1)
-            cs_convert(packed->dtype, own, 0, lambda + group->first_row, p->count * p->rows);
+            cs_convert(precision, own, 0, lambda + group->first_row, p->count * p->rows);
         for (int64_t v = 0; v < p->count && p->lanes > 1; v++)
-            cs_put_visit(packed, p, own, v, lambda + cs_visited_row(packed, g, v), p->rows);
+            cs_put_visit(precision, p, own, v, lambda + cs_visited_row(packed, g, v), p->rows);
     }
 }
 
 /* to[i] <- from[first + i step] */
-static void widen(cs_dtype dtype, const void *from, int64_t first, int64_t step, int64_t count,
+static void widen(cs_dtype precision, const void *from, int64_t first, int64_t step, int64_t count,
                   double *to)
 {
-    if (dtype == CS_F64 && step == 1)
+    if (precision == CS_F64 && step == 1)
         memcpy(to, (const double *)from + first, sizeof(double) * (size_t)count);
-    else if (dtype == CS_F64)
+    else if (precision == CS_F64)
         for (int64_t i = 0; i < count; i++) to[i] = ((const double *)from)[first + i * step];
     else
         for (int64_t i = 0; i < count; i++) to[i] = (double)((const float *)from)[first + i * step];
+}
+
+/* An array (slots, m) of a group, in the user's order. */
+static void get_visits(const cs_packed *packed, int g, const void *array, int64_t first, double *to)
+{
+    const cs_packed_group *p = &packed->group[g];
+    cs_dtype precision = cs_real(packed->dtype);
+    for (int64_t v = 0; v < p->count; v++)
+        widen(precision, array, first + cs_packed_place(p, v, p->rows, 0), p->lanes, p->rows,
+              to + cs_visited_row(packed, g, v));
+}
+
+void cs_get_data(const cs_packed *packed, double *b)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++)
+        get_visits(packed, g, packed->group[g].b, 0, b);
 }
 
 void cs_get_impulses(const cs_packed *packed, double *lambda)
@@ -330,10 +320,8 @@ void cs_get_impulses(const cs_packed *packed, double *lambda)
         double *to = lambda + packed->problem->block_group[g].first_row;
         const cs_packed_group *p = &packed->group[g];
         int64_t first = p->first_impulse;
-        if (p->lanes == 1) widen(packed->dtype, packed->lambda, first, 1, p->count * p->rows, to);
-        for (int64_t v = 0; v < p->count && p->lanes > 1; v++)
-            widen(packed->dtype, packed->lambda, first + cs_packed_place(p, v, p->rows, 0),
-                  p->lanes, p->rows, lambda + cs_visited_row(packed, g, v));
+        if (p->lanes > 1) get_visits(packed, g, packed->lambda, first, lambda);
+        else widen(cs_real(packed->dtype), packed->lambda, first, 1, p->count * p->rows, to);
     }
 }
 

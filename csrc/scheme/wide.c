@@ -1,8 +1,10 @@
 #include "scheme/compressed.h"
+#include "scheme/row_kernels.h"
 #include "scheme/wide.h"
 
 #include "core/error.h"
 #include "core/instructions.h"
+#include "order/lanes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,17 +31,9 @@ static cs_status no_memory(cs_error *error)
 
 /* ---- what fits ------------------------------------------------------------------------------- */
 
-/* Parameters of sets that take any number of them do not fit into lanes, and a caller's function is
- * no work for them. */
 static int has_kernel(const cs_packed *packed, int g, cs_local local)
 {
-    const cs_packed_group *group = &packed->group[g];
-    const cs_set *set = packed->problem->block_group[g].set;
-    int spatial =
-        group->dof[0] == 6 && group->dof[1] == 6 && (group->rows == 3 || group->rows == 4);
-    int planar = group->dof[0] == 3 && group->dof[1] == 3 && group->rows == 2;
-    int fits = !set->variable && !set->alone && group->parameters <= CS_LANE_PARAMETERS;
-    return (spatial || planar) && fits && local != CS_BLOCK && group->count > 0;
+    return !cs_solves_block(local) && cs_fits_lanes(&packed->problem->block_group[g]);
 }
 
 /* Simultaneous stages are visited in batches where they are the whole sweep. */
@@ -163,11 +157,12 @@ static cs_status lay_out_group(cs_packed *packed, int g, int64_t *touched, cs_ar
     laying l = {.packed = packed, .group = g, .touched = touched};
     l.lanes = packed->wide->lanes[packed->dtype];
     int64_t slots = lay_group(&l);
-    l.slot = cs_arena_take(arena, group->count, sizeof(int64_t));
+    l.slot = cs_arena_take_unset(arena, group->count, sizeof(int64_t));
     l.used = cs_arena_take(arena, slots / l.lanes, 1);
     if (!l.slot || !l.used) return no_memory(error);
     group->slots = lay_group(&l);
     group->lanes = l.lanes;
+    group->keeps = 1;
     group->slot = l.slot;
     group->used = l.used;
     group->hand = 1;
@@ -205,9 +200,10 @@ static void put_root(const cs_packed *packed, const cs_body_group *owner, int64_
 {
     double numbers[7];
     cs_body_root(owner, body, form, numbers);
-    if (form == CS_SOLIDS) cs_convert(packed->dtype, packed->inertia, at, numbers, 7);
-    else if (form == CS_PLANAR) cs_convert(packed->dtype, packed->velocity, at + 3, numbers, 1);
-    else cs_convert(packed->dtype, packed->velocity, at + 6, numbers, 2);
+    if (form == CS_SOLIDS) cs_convert(cs_real(packed->dtype), packed->inertia, at, numbers, 7);
+    else if (form == CS_PLANAR)
+        cs_convert(cs_real(packed->dtype), packed->velocity, at + 3, numbers, 1);
+    else cs_convert(cs_real(packed->dtype), packed->velocity, at + 6, numbers, 2);
 }
 
 static void put_roots(const cs_packed *packed, cs_form form)
@@ -260,6 +256,10 @@ void cs_packed_kernel(const cs_packed *packed, char *text, size_t size)
     for (int g = 0; g < groups; g++) {
         wide += packed->group[g].lanes > 1;
         compressed += packed->group[g].form != CS_GENERAL;
+    }
+    if (packed->row_kernels) {
+        cs_rows_kernel(packed, text, size);
+        return;
     }
     if (!wide) {
         snprintf(text, size, "scalar");

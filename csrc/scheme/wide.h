@@ -25,6 +25,9 @@ typedef struct cs_wide_kernels {
      * and u += G^T lambda. Where the group has contributions they are renewed in place of u. */
     void (*visit[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group, int64_t first,
                              int64_t end, cs_sweep_stats *stats);
+    /* In mixed precision: b -= G u of these batches. */
+    void (*subtract)(const cs_packed *packed, const cs_packed_group *group, int64_t first,
+                     int64_t end);
 } cs_wide_kernels;
 
 /* Chooses the kernels and lays out the groups that they visit. */

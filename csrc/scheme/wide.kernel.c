@@ -3,14 +3,13 @@
 #include "scheme/wide.h"
 
 #define CS_TEMPLATE "scheme/wide.inc"
+#define CS_MIXED_TOO
 #include "core/both.h"
-
-#define CS_TEXT_(name) #name
-#define CS_TEXT(name) CS_TEXT_(name)
 
 extern const cs_wide_kernels CS_BUILD(cs_wide_kernels);
 const cs_wide_kernels CS_BUILD(cs_wide_kernels) = {
     .name = CS_TEXT(CS_KERNEL_BUILD),
-    .lanes = {wide_lanes_f32, wide_lanes_f64},
-    .visit = {CS_BUILD(wide_visit_f32), CS_BUILD(wide_visit_f64)},
+    .lanes = {wide_lanes_f32, wide_lanes_f64, wide_lanes_mixed},
+    .visit = {CS_BUILD(wide_visit_f32), CS_BUILD(wide_visit_f64), CS_BUILD(wide_visit_mixed)},
+    .subtract = CS_BUILD(wide_subtract_mixed),
 };

@@ -11,12 +11,9 @@
 #include "core/error.h"
 #include "solver/method.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Residuals of so few rounding units of an impulse are noise, and tell nothing of a factor. */
-#define ROUNDING_UNITS 256
 /* Between which multiples of the local factor a set's may be. Five halvings are S1's patience, and
  * beyond 2 not even a block alone converges. */
 #define SHORTEST (1.0 / 32)
@@ -105,14 +102,14 @@ static void balance_group(cs_solver *solver, int g)
     cs_balance *balance = &solver->balance;
     const cs_packed_group *group = &solver->packed.group[g];
     if (group->step || group->diagonal) return; /* has no factors */
-    double unit = solver->packed.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    double noise = cs_rounding_noise(solver->packed.dtype);
     for (int64_t visit = 0; visit < group->count; visit++) {
         int64_t row = cs_visited_row(&solver->packed, g, visit);
         double *before = balance->before + row, *factor = balance->factor + row;
         double *change = balance->change + row;
         double latest[CS_MAX_ROWS], r[CS_MAX_ROWS];
         for (int i = 0; i < group->rows; i++) latest[i] = solver->lambda[row + i] - before[i];
-        pair residuals = {change, latest, solver->lambda + row, ROUNDING_UNITS * unit};
+        pair residuals = {change, latest, solver->lambda + row, noise};
         int changed = balance_block(group, &residuals, factor);
         for (int i = 0; i < group->rows; i++) {
             before[i] = solver->lambda[row + i];

@@ -16,13 +16,8 @@
 #define SMALLEST_FOUND 0.1 /* relative error at which alpha_min is believed */
 #define SINGULAR_FACTOR 1.9
 
-typedef struct product {
-    const cs_problem *problem;
-    double *zero, *velocity; /* (rows), (velocities) */
-} product;
-
 /* y += 1/2 (A + A^T) x for a given A, which may be slightly unsymmetric. */
-static void multiply_symmetric(const cs_problem *problem, const double *x, double *y)
+static void add_symmetric_product(const cs_problem *problem, const double *x, double *y)
 {
     const cs_block_matrix *matrix = problem->matrix;
     for (int64_t k = 0; k < problem->blocks; k++) {
@@ -41,20 +36,18 @@ static void multiply_symmetric(const cs_problem *problem, const double *x, doubl
     }
 }
 
-static void multiply(void *context, const double *x, double *y)
+void cs_multiply_symmetric(void *context, const double *x, double *y)
 {
-    product *p = context;
+    cs_symmetric_part *p = context;
     if (!p->problem->matrix) {
         cs_residual_velocity(p->problem, x, p->zero, p->velocity, y);
         return;
     }
     memset(y, 0, sizeof(double) * (size_t)p->problem->rows);
-    multiply_symmetric(p->problem, x, y);
+    add_symmetric_product(p->problem, x, y);
 }
 
-/* A start that has a part along every eigenvector: fixed pseudo-random numbers, zero where no
- * impulse moves anything, so that immovable blocks do not make A singular. */
-static void choose_start(const cs_problem *problem, const double *rho, double *start)
+void cs_lanczos_start(const cs_problem *problem, const double *rho, double *start)
 {
     uint64_t state = 1;
     for (int64_t i = 0; i < problem->rows; i++) {
@@ -78,16 +71,16 @@ cs_status cs_global_factor(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     cs_arena scratch = {0};
-    product p = {
+    cs_symmetric_part p = {
         .problem = problem,
         .zero = cs_arena_take(&scratch, problem->rows, sizeof(double)),
         .velocity = cs_arena_take(&scratch, problem->velocities, sizeof(double)),
     };
     double *start = cs_arena_take(&scratch, problem->rows, sizeof(double));
     cs_status status = CS_OK;
-    if (start) choose_start(problem, solver->rho, start);
+    if (start) cs_lanczos_start(problem, solver->rho, start);
     if (!p.zero || !p.velocity || !start ||
-        cs_lanczos(problem->rows, multiply, &p, start, &solver->spectrum))
+        cs_lanczos(problem->rows, cs_multiply_symmetric, &p, start, &solver->spectrum))
         status = cs_fail(error, CS_NO_MEMORY, "out of memory for the eigenvalues of A");
     double r = cs_global_value(&solver->spectrum);
     for (int64_t i = 0; i < problem->rows; i++)

@@ -7,30 +7,88 @@
 #include "solver/history.h"
 #include "sweep/sweep.h"
 
+#include <float.h>
+
+#define CS_BIT(i) (1u << (i))
+
+/* How the own options of a method are declared: a table of these, numbered by an enum whose members
+ * read their values with cs_setting of below. */
+#define CS_NUMBER_OPTION(text, value, low, high, line)                                  \
+    {                                                                                   \
+        .name = text, .summary = line, .kind = CS_NUMBER, .usual = value, .least = low, \
+        .most = high                                                                    \
+    }
+#define CS_COUNT_OPTION(text, value, low, line)                                                    \
+    {                                                                                              \
+        .name = text, .summary = line, .kind = CS_COUNT, .usual = value, .least = low, .most = 2e9 \
+    }
+#define CS_WORD_OPTION(text, list, line)                              \
+    {                                                                 \
+        .name = text, .summary = line, .kind = CS_WORD, .words = list \
+    }
+
 /* A method: what is iterated. */
 typedef struct cs_method {
     const char *name, *summary;
+    const char *about, *paper; /* as cs_method_info has them */
+    unsigned needs, solves;
+    const cs_method_option *option;
+    int options;
     cs_stage_kind stage; /* what the blocks of one sweep see of each other */
     int symmetric;       /* every second sweep goes backwards */
+    int splits;          /* R is that of bodies whose mass is shared out among their contacts */
+    int each;            /* iterations are long: every one is judged, whatever check_every says */
+    /* The place of the option, of cs_over_words, that says over which sweeps the method works, plus
+     * one; 0: as `stage` and `symmetric` say. */
+    int over;
     cs_status (*solve)(cs_solver *solver, const cs_control *control, cs_result *result,
                        cs_error *error);
+    const struct cs_steps
+        *steps; /* of methods over sweeps (solver/accelerate.h); NULL for others */
+    /* Brings the own options into the common ones, for code that takes these; may be NULL. */
+    void (*adopt)(const struct cs_method *method, const double *settings, cs_options *options);
     /* Methods without sweeps: whether they take the options and the problem, and what they build
      * instead of packing. NULL for methods that sweep. */
     cs_status (*check)(const cs_options *options, const char *name, const cs_problem *problem,
                        cs_error *error);
     cs_status (*prepare)(cs_solver *solver, const cs_control *control, cs_error *error);
+    /* Methods that sweep: what they build beside what is packed; may be NULL. */
+    cs_status (*build)(cs_solver *solver, cs_error *error);
 } cs_method;
 
 /* The method of that name, or NULL. */
 const cs_method *cs_method_find(const char *name);
 
-/* Whether a sweep is one simultaneous stage, whatever the order says. */
-static inline int cs_is_flat(const cs_method *method) { return method->stage == CS_SIMULTANEOUS; }
+/* Fails with the names that an option takes: those of a list, with "auto" in front if allowed. */
+cs_status cs_unknown_name(const char *option, const char *given, int with_auto,
+                          const char *(*list)(int, const char **), cs_error *error);
+
+/* values[i] <- the method's i-th option, its default where `settings` have no other. */
+cs_status cs_read_settings(const cs_method *method, const cs_setting *settings, int count,
+                           double *values, cs_error *error);
+
+/* Whether the problem and the options are ones for the method. */
+cs_status cs_check_needs(const cs_method *method, const cs_options *options,
+                         const cs_problem *problem, cs_error *error);
+
+/* The `check` of methods without sweeps: refuses options about sweeps. */
+cs_status cs_refuse_sweeps(const cs_options *options, const char *name, const cs_problem *problem,
+                           cs_error *error);
+
+/* Sweeps that a method may work over. */
+extern const char *const cs_over_words[];
+
+/* Whether a sweep is one simultaneous stage, whatever the order says; `settings` may be NULL for the
+ * defaults. */
+int cs_is_flat(const cs_method *method, const double *settings);
+/* Whether every second sweep goes backwards. */
+int cs_is_symmetric(const cs_method *method, const double *settings);
 
 /* What a method's and an order's name, or "auto", stand for. */
 cs_status cs_choose_method(const char *name, const cs_method **method, cs_error *error);
 cs_status cs_choose_order(const char *name, const cs_order_options *options, const cs_order **order,
                           cs_error *error);
+
 /* What r_factor="balanced" keeps; without it all are NULL. */
 typedef struct cs_balance {
     double *factor; /* (rows): of each row's coupled set, over the local one */
@@ -46,7 +104,9 @@ struct cs_solver {
     const cs_method *method;
     const cs_scheme *scheme;
     cs_options options;
-    int instructions; /* asked for, see cs_packed */
+    double setting[CS_MAX_METHOD_OPTIONS]; /* the method's own; of a word its place in the list */
+    int symmetric;                         /* every second sweep goes backwards */
+    int instructions;                      /* asked for, see cs_packed */
     const cs_order *order;
     const cs_measure *stop;
     int fixed_iterations; /* no tolerance: exactly max_iterations sweeps */
@@ -62,28 +122,109 @@ struct cs_solver {
     double *lambda, *xi;    /* (rows), double precision, for the measures */
     double *velocity;       /* (velocities), scratch */
     void *best;             /* (impulses), as packed */
-    double *previous;       /* (rows): lambda before the last sweep; NULL unless a measure asks */
-    cs_spectrum spectrum;   /* of A, for the global factor */
+    double *corrected[2]; /* (rows): b before and after a correction; NULL but in mixed precision */
+    double *previous;     /* (rows): lambda before the last sweep; NULL unless a measure asks */
+    struct cs_point *points;    /* of methods in steps: what they keep (solver/points.h), */
+    double *zero;               /* (rows) of zeros, of those without sweeps, */
+    void *memory;               /* their scalars, */
+    double *chunk_sum;          /* scratch for sums over points, */
+    struct cs_shifted *shifted; /* a factor of A + P, of those that solve with it, */
+    struct cs_watch *judged;    /* and the residuals that halving tests look at */
+    cs_spectrum spectrum;       /* of A, for the global factor */
+    double *touching;           /* (bodies): blocks that touch each; NULL but for split masses */
+    double step_bound; /* lambda_max(R A) before cs_bound_steps; not a number where not asked */
     cs_balance balance;
     int64_t immovable_blocks, singular_blocks;
     int64_t version;              /* of the problem, as packed; -1 when packing failed */
     struct cs_pivoting *pivoting; /* of methods that pivot */
-    cs_arena given;               /* what outlives a repacking: the order given by the caller */
+    struct cs_newton *newton;     /* of Newton's method */
+    struct cs_outer *outer;       /* of methods that solve convex problems (solver/outer.h) */
+    cs_mlcp *kept; /* from before an update of the problem, for its factors; or NULL */
+    const signed char *index_set; /* (rows), the caller's: what they begin with; or NULL */
+    struct cs_islands *islands;   /* that are solved by themselves (solver/islands.h); or NULL */
+    int64_t island_count;         /* of the problem; 0 where they were not counted */
+    int within;      /* another solver's, for a part of its problem: max |b| is that of the whole */
+    double whole_b;  /* then */
+    int64_t made;    /* iterations before this link of a chain, */
+    double spent;    /* and their seconds; zero elsewhere */
+    double patience; /* sweeps without halving over those before it, at least; 0 elsewhere */
+    struct cs_chain *chain; /* of method="auto" */
+    double deadline;        /* cs_clock at which this solve ends; that of the whole */
+    int together;   /* somebody looks at every iterate: islands are not solved by themselves */
+    cs_arena given; /* what outlives a repacking: the order given by the caller */
     double setup_seconds;
 };
+
+/* The word that stands for option i. */
+const char *cs_word_setting(const cs_solver *solver, int i);
+
+/* One iterate as measures see it, at the solver's lambda and xi, before the first iteration. */
+cs_state cs_state_of(const cs_solver *solver);
+
+/* Whether the stop rule holds after iteration `number`. The state must be known, unless the rule looks
+ * at the sweep only. */
+int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number);
+
+/* Shows iteration `number` to a control with a poll; `stopped` is set where the answer is to stop. */
+cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t number, int *stopped,
+                 cs_error *error);
+
+/* Which of two ends of parts is that of the whole: whether a is worse than b. */
+int cs_outcome_is_worse(cs_outcome a, cs_outcome b);
+
+/* The figures and the caller's buffers, all at a state that is known. */
+void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, double seconds,
+                 cs_result *result);
+
+/* Changes of so many rounding units are noise: rounding must not decide. */
+enum { CS_ROUNDING_UNITS = 256 };
+
+static inline double cs_rounding_noise(cs_dtype dtype)
+{
+    return CS_ROUNDING_UNITS * (dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
+}
 
 /* The fixed-point iteration that Jacobi and Gauss-Seidel share.  S1 chapter 3 */
 cs_status cs_fixed_point(cs_solver *solver, const cs_control *control, cs_result *result,
                          cs_error *error);
 
+/* Makes what the scheme keeps beside lambda agree with it. In mixed precision so that the residual
+ * velocities of the next visits are those of A itself, not of what is stored of it. Returns by how
+ * much that alone moves an impulse at most, before rollbacks. Room for it. */
+double cs_refresh(cs_solver *solver);
+cs_status cs_refresh_take(cs_solver *solver, cs_error *error);
+
 /* R and rho from the diagonal blocks of A, and how each group is updated; counts immovable and
  * singular blocks. */
 cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error);
+
+/* Whether `local` says that blocks' own problems are solved. */
+int cs_solves_blocks(const cs_options *options);
 
 /* Whether one r is wanted for all rows; and that r, from the spectrum of A. */
 int cs_is_global(const cs_options *options);
 double cs_global_value(const cs_spectrum *spectrum);
 cs_status cs_global_factor(cs_solver *solver, cs_error *error);
+
+/* y <- 1/2 (A + A^T) x, for Lanczos' iteration; `zero` (rows), `velocity` (velocities). */
+typedef struct cs_symmetric_part {
+    const cs_problem *problem;
+    double *zero, *velocity;
+} cs_symmetric_part;
+void cs_multiply_symmetric(void *context, const double *x, double *y);
+
+/* A start that has a part along every eigenvector: fixed pseudo-random numbers, zero where no
+ * impulse moves anything, so that immovable blocks do not make A singular. */
+void cs_lanczos_start(const cs_problem *problem, const double *rho, double *start);
+
+/* For methods that split masses: how many blocks touch each body, and the diagonal block A_kk of bodies
+ * whose mass is shared out among these. */
+cs_status cs_count_touching(cs_solver *solver, cs_error *error);
+void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
+                       double *diagonal);
+
+/* For methods that accelerate Jacobi's sweeps: R over lambda_max(R A), where that is above 1. */
+cs_status cs_bound_steps(cs_solver *solver, const cs_local *local, cs_error *error);
 
 /* Whether each coupled set's factor follows its residuals; room for what that takes. */
 int cs_is_balanced(const cs_options *options);
@@ -98,6 +239,12 @@ void cs_balance_steps(cs_solver *solver);
 /* weight (blocks) <- 1 / number of adjacent contacts.  S4 */
 cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error);
 
+/* Room for the links of method="auto"; nothing for others. */
+cs_status cs_chain_take(cs_solver *solver, cs_error *error);
+
+/* Adds the links of one part of a problem to those of the whole: by method, in their order. */
+void cs_chain_add(cs_solver *whole, const cs_result *part, cs_result *result);
+
 /* Methods that pivot (solver/pivoting/contact.c): what a cs_method of theirs points to, and the end
  * of what they built; `pivoting` may be NULL. */
 cs_status cs_pivoting_check(const cs_options *options, const char *name, const cs_problem *problem,
@@ -105,7 +252,18 @@ cs_status cs_pivoting_check(const cs_options *options, const char *name, const c
 cs_status cs_pivoting_prepare(cs_solver *solver, const cs_control *control, cs_error *error);
 cs_status cs_pivoting_solve(cs_solver *solver, const cs_control *control, cs_result *result,
                             cs_error *error);
+/* The row at which the matrix of the last solve proved not to be positive definite, or -1; and what to
+ * say of it, `row` being its number in `problem`. */
+int64_t cs_pivoting_failed_row(const cs_solver *solver);
+cs_status cs_pivoting_explain(const cs_solver *solver, const cs_problem *problem, int64_t row,
+                              cs_error *error);
 void cs_pivoting_destroy(struct cs_pivoting *pivoting);
+/* Before a problem's new values: ends solver->pivoting, but for what an option says is used again. */
+void cs_pivoting_keep(cs_solver *solver);
+/* Whether solves may begin with an index set. */
+int cs_pivoting_takes_index_set(const cs_method *method);
+/* Impulses (rows) that could grow for ever, where the last solve met a ray; NULL where none are kept. */
+const double *cs_pivoting_ray(const struct cs_pivoting *pivoting);
 void cs_pivoting_describe(const struct cs_pivoting *pivoting, cs_solver_info *info);
 
 #endif

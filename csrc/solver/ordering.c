@@ -77,14 +77,15 @@ static cs_status fill(cs_ordering *ordering, const cs_problem *problem, const ch
     if (!status) status = cs_choose_order(order_name, options, &order, error);
     double start = cs_clock();
     if (!status)
-        status = cs_plan_make(problem, order, cs_is_flat(method), options, scratch, &plan, error);
+        status =
+            cs_plan_make(problem, order, cs_is_flat(method, NULL), options, scratch, &plan, error);
     info->seconds = cs_clock() - start;
     if (!status) status = cs_schedule_lay(problem, plan, scratch, &schedule, error);
     if (!status) status = copy_stages(&schedule, &ordering->arena, info, error);
     if (!status) status = copy_plan(problem, plan, &ordering->arena, info, error);
     if (status) return status;
     info->method = method->name;
-    info->order = order->name;
+    info->order = plan->order;
     return CS_OK;
 }
 

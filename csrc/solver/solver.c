@@ -3,36 +3,14 @@
 #include "core/error.h"
 #include "core/instructions.h"
 #include "core/parallel.h"
-#include "solver/method.h"
+#include "solver/islands.h"
+#include "solver/options.h"
+#include "solver/outer.h"
+#include "solver/points.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define CS_METHOD(name) extern const cs_method cs_method_##name;
-#include "solver/solvers.def"
-#undef CS_METHOD
-
-static const cs_method *const methods[] = {
-#define CS_METHOD(name) &cs_method_##name,
-#include "solver/solvers.def"
-#undef CS_METHOD
-};
-enum { METHODS = sizeof methods / sizeof *methods };
-
-const cs_method *cs_method_find(const char *name)
-{
-    for (int i = 0; i < METHODS; i++)
-        if (strcmp(methods[i]->name, name) == 0) return methods[i];
-    return NULL;
-}
-
-const char *cs_method_name(int i, const char **summary)
-{
-    if (i < 0 || i >= METHODS) return NULL;
-    if (summary) *summary = methods[i]->summary;
-    return methods[i]->name;
-}
 
 const char *cs_outcome_name(cs_outcome outcome)
 {
@@ -41,275 +19,11 @@ const char *cs_outcome_name(cs_outcome outcome)
     case CS_MAX_ITERATIONS: return "max_iterations";
     case CS_DIVERGING: return "diverging";
     case CS_STOPPED: return "stopped";
+    case CS_STALLED: return "stalled";
+    case CS_WANDERING: return "wandering";
+    case CS_MAX_SECONDS: return "max_seconds";
     }
     return "unknown";
-}
-
-cs_options cs_options_default(void)
-{
-    static const char *const record[] = {"residual", "natural_map"};
-    return (cs_options){
-        .method = "auto",
-        .scheme = "auto",
-        .order = "auto",
-        .velocities = "auto",
-        .local = "auto",
-        .r_factor = "local",
-        .bound = "current",
-        .relaxation = 1,
-        .averaging = 1,
-        .rollback = 5,
-        .rollback_growth = 3,
-        .dtype = "float64",
-        .instructions = "auto",
-        .stop = "natural_map",
-        .rtol = 1e-6,
-        .check_every = 10,
-        .max_iterations = 1000,
-        .record_every = 1,
-        .record = record,
-        .records = 2,
-        .quality_r = 100,
-        .order_options = {.parts = 8, .unsafe_simultaneous = 1},
-        .pivoting = cs_mlcp_options_default(),
-    };
-}
-
-/* ---- options --------------------------------------------------------------------------------- */
-
-/* Fails with the names that an option takes: those of a list, with "auto" in front if allowed. */
-static cs_status unknown_name(const char *option, const char *given, int with_auto,
-                              const char *(*list)(int, const char **), cs_error *error)
-{
-    char known[200] = "";
-    size_t used = 0;
-    for (int i = with_auto ? -1 : 0; i < 0 || list(i, NULL); i++) {
-        const char *name = i < 0 ? "auto" : list(i, NULL);
-        size_t length = strlen(name);
-        if (used + length + 3 > sizeof known) break;
-        if (used) known[used++] = ',';
-        if (used) known[used++] = ' ';
-        memcpy(known + used, name, length + 1);
-        used += length;
-    }
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option,
-                   cs_word(given).text, known);
-}
-
-static int is_auto(const char *name) { return strcmp(name, "auto") == 0; }
-
-static cs_status positive(const char *option, double value, cs_error *error)
-{
-    if (value > 0 && isfinite(value)) return CS_OK;
-    return cs_fail(error, CS_INVALID, "%s is %s: a finite number above 0 is needed", option,
-                   cs_number(value).text);
-}
-
-static cs_status at_least(const char *option, int64_t value, int64_t least, cs_error *error)
-{
-    if (value >= least) return CS_OK;
-    return cs_fail(error, CS_INVALID, "%s is %lld: it must be at least %lld", option,
-                   (long long)value, (long long)least);
-}
-
-cs_status cs_choose_method(const char *name, const cs_method **method, cs_error *error)
-{
-    if (is_auto(name)) name = "gauss_seidel";
-    *method = cs_method_find(name);
-    return *method ? CS_OK : unknown_name("method", name, 1, cs_method_name, error);
-}
-
-cs_status cs_choose_order(const char *name, const cs_order_options *options, const cs_order **order,
-                          cs_error *error)
-{
-    if (is_auto(name)) name = options->permutation ? "given" : "natural";
-    *order = cs_order_find(name);
-    if (!*order) return unknown_name("order", name, 1, cs_order_name, error);
-    cs_status status = at_least("parts", options->parts, 1, error);
-    return status ? status : at_least("threads", options->threads, 0, error);
-}
-
-/* Replaces the caller's word by ours of the same letters, which lives as long as the library.
- * `besides` ends the message. */
-static cs_status one_of(const char *option, const char **value, const char *const *known, int count,
-                        const char *besides, cs_error *error)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(*value, known[i]) == 0) {
-            *value = known[i];
-            return CS_OK;
-        }
-    char all[120] = "";
-    size_t used = 0;
-    for (int i = 0; i < count; i++)
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", known[i]);
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s%s", option,
-                   cs_word(*value).text, all, besides);
-}
-
-static cs_status check_numbers(const cs_options *options, cs_error *error)
-{
-    cs_status status = positive("relaxation", options->relaxation, error);
-    if (!status) status = positive("averaging", options->averaging, error);
-    if (!status && options->averaging > 1)
-        status = cs_fail(error, CS_INVALID,
-                         "averaging is %s: the weight of the new impulses is at most 1",
-                         cs_number(options->averaging).text);
-    if (!status && !options->r_factor) status = positive("r_factor", options->r_value, error);
-    if (!status) status = positive("quality_r", options->quality_r, error);
-    if (!status) status = at_least("rollback", options->rollback, 0, error);
-    if (!status && !(options->rollback_growth >= 1))
-        status = cs_fail(error, CS_INVALID, "rollback_growth is %s: it must be at least 1",
-                         cs_number(options->rollback_growth).text);
-    if (!status) status = at_least("max_iterations", options->max_iterations, 0, error);
-    if (!status) status = at_least("check_every", options->check_every, 1, error);
-    if (!status) status = at_least("record_every", options->record_every, 1, error);
-    if (!status) status = at_least("threads", options->threads, 0, error);
-    return status;
-}
-
-/* As cs_velocities counts them. */
-static const char *const velocities[] = {"auto", "recompute", "add", "accumulate"};
-
-static cs_velocities velocities_of(const cs_options *options)
-{
-    int i = 0;
-    while (strcmp(velocities[i], options->velocities) != 0) i++;
-    return (cs_velocities)i;
-}
-
-static cs_dtype dtype_of(const cs_options *options)
-{
-    return strcmp(options->dtype, "float32") == 0 ? CS_F32 : CS_F64;
-}
-
-static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
-{
-    static const char *const locals[] = {"auto", "projected", "exact", "block"};
-    static const char *const factors[] = {"local", "block", "global", "balanced"};
-    static const char *const bounds[] = {"current", "previous"};
-    static const char *const dtypes[] = {"float64", "float32"};
-    cs_status status = one_of("velocities", &options->velocities, velocities, 4, "", error);
-    if (!status) status = one_of("local", &options->local, locals, 4, "", error);
-    if (!status && options->r_factor)
-        status = one_of("r_factor", &options->r_factor, factors, 4, ", or a number", error);
-    if (!status) status = one_of("bound", &options->bound, bounds, 2, "", error);
-    if (!status) status = one_of("dtype", &options->dtype, dtypes, 2, "", error);
-    if (!status && strcmp(options->local, "block") == 0 && options->relaxation != 1)
-        status = cs_fail(error, CS_INVALID,
-                         "relaxation is %s: it scales R, and local='block' solves blocks without "
-                         "one; use averaging",
-                         cs_number(options->relaxation).text);
-    for (int g = 0; g < problem->block_groups && !status; g++)
-        if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
-            status = cs_fail(error, CS_UNSUPPORTED,
-                             "local='exact' solves free blocks only, and this problem has blocks "
-                             "of set '%s': use local='auto', which solves the free ones exactly",
-                             problem->block_group[g].set->name);
-    return status;
-}
-
-static cs_status check_tolerances(cs_solver *solver, cs_error *error)
-{
-    cs_options *options = &solver->options;
-    solver->fixed_iterations = isnan(options->rtol) && isnan(options->atol);
-    if (solver->fixed_iterations) return CS_OK;
-    if (isnan(options->rtol)) options->rtol = 0;
-    if (isnan(options->atol)) options->atol = 0;
-    if (options->rtol < 0 || options->atol < 0)
-        return cs_fail(error, CS_INVALID, "%s is %s: a tolerance is 0 or more",
-                       options->rtol < 0 ? "rtol" : "atol",
-                       cs_number(options->rtol < 0 ? options->rtol : options->atol).text);
-    return CS_OK;
-}
-
-static cs_status find_measure(const char *option, const char *name, const cs_problem *problem,
-                              const cs_measure **measure, cs_error *error)
-{
-    *measure = cs_measure_find(name);
-    if (!*measure) return unknown_name(option, name, 0, cs_measure_name, error);
-    const char *obstacle = (*measure)->obstacle ? (*measure)->obstacle(problem) : NULL;
-    if (obstacle)
-        return cs_fail(error, CS_UNSUPPORTED, "%s: '%s' does not fit this problem: %s", option,
-                       name, obstacle);
-    return CS_OK;
-}
-
-/* A measure that stops is compared with atol, unless it holds both tolerances. */
-static cs_status check_stop(const cs_solver *solver, cs_error *error)
-{
-    const cs_options *options = &solver->options;
-    const cs_measure *stop = solver->stop;
-    if (solver->fixed_iterations || stop == cs_measure_find("natural_map")) return CS_OK;
-    if (options->atol > 0 || (stop->is_ratio && options->rtol > 0)) return CS_OK;
-    if (stop->is_ratio)
-        return cs_fail(error, CS_INVALID, "stop='%s' needs rtol or atol, and both are 0",
-                       stop->name);
-    return cs_fail(error, CS_INVALID, "stop='%s' is compared with atol, which is 0: give one",
-                   stop->name);
-}
-
-/* What a scheme asks of the problem, of the method and of local solves. */
-static cs_status check_scheme(const cs_solver *solver, cs_error *error)
-{
-    const cs_scheme *scheme = solver->scheme;
-    const cs_problem *problem = solver->problem;
-    const char *way = solver->options.velocities;
-    if (!is_auto(way) && strcmp(scheme->name, "factorized") != 0)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "velocities='%s' is for scheme='factorized', and the scheme is '%s'", way,
-                       scheme->name);
-    if (scheme->needs_jacobian && problem->matrix)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
-                       "scheme='matrix'",
-                       scheme->name);
-    if (scheme->needs_symmetric && !solver->method->symmetric)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "scheme='%s' needs sweeps forwards and backwards in turn, and "
-                       "method='%s' makes none: use method='symmetric_gauss_seidel'",
-                       scheme->name, solver->method->name);
-    for (int g = 0; g < problem->block_groups; g++)
-        if (scheme->needs_steps && strcmp(solver->options.local, "block") == 0 &&
-            !problem->block_group[g].set->bilateral)
-            return cs_fail(error, CS_UNSUPPORTED,
-                           "scheme='%s' is made of R, and local='block' solves blocks of set '%s' "
-                           "without one: use scheme='matrix'",
-                           scheme->name, problem->block_group[g].set->name);
-    return CS_OK;
-}
-
-static cs_status find_names(cs_solver *solver, cs_error *error)
-{
-    const cs_options *options = &solver->options;
-    const cs_problem *problem = solver->problem;
-    cs_status status = cs_choose_method(options->method, &solver->method, error);
-    if (!status && solver->method->check)
-        status = solver->method->check(options, solver->method->name, problem, error);
-    if (status) return status;
-    if (is_auto(options->scheme) && solver->method->prepare)
-        solver->scheme = cs_scheme_find("matrix");
-    else if (is_auto(options->scheme))
-        status = cs_scheme_choose(problem, cs_is_flat(solver->method), dtype_of(options),
-                                  &solver->scheme, error);
-    else solver->scheme = cs_scheme_find(options->scheme);
-    if (status) return status;
-    if (!solver->scheme) return unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
-    status = check_scheme(solver, error);
-    if (!status)
-        status = cs_choose_order(options->order, &options->order_options, &solver->order, error);
-    if (status) return status;
-    status = find_measure("stop", options->stop, problem, &solver->stop, error);
-    if (!status) status = check_stop(solver, error);
-    if (status) return status;
-    if (options->records < 0 || options->records > CS_MAX_COLUMNS)
-        return cs_fail(error, CS_INVALID, "record names %d measures; at most %d are taken",
-                       options->records, CS_MAX_COLUMNS);
-    solver->history.columns = options->records + 2;
-    for (int i = 0; i < options->records && !status; i++)
-        status =
-            find_measure("record", options->record[i], problem, &solver->history.measure[i], error);
-    return status;
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -321,8 +35,9 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     cs_order_options options = solver->options.order_options;
     options.threads = solver->options.threads;
     cs_plan *plan;
-    cs_status status = cs_plan_make(problem, solver->order, cs_is_flat(solver->method), &options,
-                                    &scratch, &plan, error);
+    cs_status status =
+        cs_plan_make(problem, solver->order, cs_is_flat(solver->method, solver->setting), &options,
+                     &scratch, &plan, error);
     if (!status) status = cs_schedule_lay(problem, plan, &solver->arena, &solver->schedule, error);
     cs_arena_clear(&scratch);
     return status;
@@ -341,10 +56,10 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->arena;
-    solver->r = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->rho = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->b = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->parameters = cs_arena_take(arena, problem->parameters, sizeof(double));
+    solver->r = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->rho = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->b = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->parameters = cs_arena_take_unset(arena, problem->parameters, sizeof(double));
     solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
@@ -355,10 +70,7 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
 }
 
-enum {
-    WORTH_THREADS = 4096, /* contacts below which a parallel loop costs more than it gains */
-    CROWDED = 4,          /* threads to a processor, at most */
-};
+enum { CROWDED = 4 }; /* threads to a processor, at most */
 
 static int choose_threads(const cs_solver *solver)
 {
@@ -369,7 +81,7 @@ static int choose_threads(const cs_solver *solver)
         alone = alone && solver->schedule.stage[s].kind == CS_SEQUENTIAL;
     if (alone) return 1;
     int64_t asked = solver->options.threads, most = solver->schedule.most_parts;
-    if (!asked) asked = solver->problem->blocks < WORTH_THREADS ? 1 : cs_threads_available();
+    if (!asked) asked = solver->problem->blocks < CS_WORTH_THREADS ? 1 : cs_threads_available();
     /* More threads than parts, or than processors can take turns with, only cost. */
     if (most > (int64_t)CROWDED * cs_processors()) most = (int64_t)CROWDED * cs_processors();
     return (int)(asked < most ? asked : most > 0 ? most : 1);
@@ -394,6 +106,13 @@ static cs_status take_best(cs_solver *solver, cs_error *error)
     return solver->best ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
 }
 
+/* scheme="auto": once, however often the problem's values change. */
+static cs_status choose_scheme(cs_solver *solver, const cs_local *local, cs_error *error)
+{
+    cs_status status = cs_scheme_choose(&solver->packed, local, &solver->scheme, error);
+    return status ? status : cs_options_check_scheme(solver, error);
+}
+
 static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *error)
 {
     const cs_options *options = &solver->options;
@@ -401,42 +120,50 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
     solver->packed = (cs_packed){
         .problem = solver->problem,
         .schedule = &solver->schedule,
-        .scheme = solver->scheme,
-        .dtype = dtype_of(options),
+        .dtype = cs_dtype_of(options),
         .threads = choose_threads(solver),
+        .paced = !options->threads,
         .bound_previous = strcmp(options->bound, "previous") == 0,
-        .way = velocities_of(options),
-        .averaging = options->averaging,
+        .way = cs_velocities_of(options),
+        .averaging = isnan(options->averaging) ? 1 : options->averaging,
         .instructions = solver->instructions,
         .general = options->general,
     };
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_balance_take(solver, error);
+    if (!status) status = cs_refresh_take(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
+    if (!status) status = cs_bound_steps(solver, local, error);
+    if (!status && !solver->scheme) status = choose_scheme(solver, local, error);
+    solver->packed.scheme = solver->scheme;
     if (!status)
-        status = cs_pack_common(&solver->packed, solver->scheme, local, options->averaging_adjacent,
-                                &solver->arena, error);
+        status = cs_pack_common(&solver->packed, local, options->averaging_adjacent, &solver->arena,
+                                error);
     if (!status) status = take_best(solver, error);
     if (!status && options->averaging_adjacent) status = pack_weights(solver, error);
     if (!status) status = solver->scheme->pack(&solver->packed, &solver->arena, control, error);
-    if (!status) status = cs_pack_phases(&solver->packed, solver->scheme, &solver->arena, error);
+    if (!status) status = cs_pack_phases(&solver->packed, &solver->arena, error);
+    if (!status) status = cs_points_take(solver, error);
     if (!status) cs_pack_steps(&solver->packed, solver->r, solver->step);
+    if (!status && solver->method->build) status = solver->method->build(solver, error);
     solver->steps_scale = 1;
     return status;
 }
 
-/* For methods without sweeps: what the measures need, and what the method builds. */
+/* For methods without sweeps: what the measures need, and what the method builds. That is all, too,
+ * where islands have solvers of their own. */
 static cs_status prepare_without_sweeps(cs_solver *solver, const cs_control *control,
                                         cs_error *error)
 {
     cs_local local[CS_MAX_GROUPS] = {0};
     solver->packed = (cs_packed){.problem = solver->problem,
                                  .scheme = solver->scheme,
-                                 .dtype = dtype_of(&solver->options),
+                                 .dtype = cs_dtype_of(&solver->options),
                                  .threads = 1};
     solver->steps_scale = 1;
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
+    if (!status && solver->islands) return cs_chain_take(solver, error);
     if (!status) status = solver->method->prepare(solver, control, error);
     return status;
 }
@@ -461,19 +188,29 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
     return keep_list(solver, &order->labels, cs_problem_vertices(problem), error);
 }
 
+/* Whether this solver itself sweeps over contacts, which are packed for that. */
+static int sweeps(const cs_solver *solver) { return !solver->method->prepare && !solver->islands; }
+
 /* Everything that depends on the problem's values; done again when they change. */
 static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
 {
     double start = cs_clock();
     solver->version = -1;
     solver->immovable_blocks = solver->singular_blocks = 0;
-    cs_pivoting_destroy(solver->pivoting);
-    solver->pivoting = NULL;
+    solver->step_bound = NAN;
+    solver->touching = NULL;
+    solver->newton = NULL;
+    solver->chain = NULL;
+    cs_pivoting_keep(solver);
+    cs_islands_destroy(solver->islands);
+    cs_outer_destroy(solver->outer);
+    solver->islands = NULL;
+    solver->outer = NULL;
     cs_arena_clear(&solver->arena);
-    cs_status status = CS_OK;
-    if (solver->method->prepare) status = prepare_without_sweeps(solver, control, error);
-    else status = build_schedule(solver, error);
-    if (!status && !solver->method->prepare) status = pack(solver, control, error);
+    cs_status status = cs_islands_cut(solver, control, error);
+    if (!status && !sweeps(solver)) status = prepare_without_sweeps(solver, control, error);
+    if (!status && sweeps(solver)) status = build_schedule(solver, error);
+    if (!status && sweeps(solver)) status = pack(solver, control, error);
     if (!status) solver->version = solver->problem->version;
     solver->setup_seconds = cs_clock() - start;
     return status;
@@ -490,10 +227,7 @@ cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const 
     cs_status status = CS_OK;
     if (cs_problem_is_open(problem))
         status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
-    if (!status) status = check_numbers(&solver->options, error);
-    if (!status) status = check_words(&solver->options, problem, error);
-    if (!status) status = check_tolerances(solver, error);
-    if (!status) status = find_names(solver, error);
+    if (!status) status = cs_options_check(solver, error);
     if (!status)
         status = cs_instructions_find(solver->options.instructions, &solver->instructions, error);
     if (!status) status = keep_lists(solver, error);
@@ -506,11 +240,42 @@ cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const 
     return CS_OK;
 }
 
+cs_status cs_solver_create_within(cs_solver **result, const cs_solver *whole,
+                                  const cs_problem *problem, cs_error *error)
+{
+    *result = NULL;
+    cs_solver *solver = cs_allocate(1, sizeof *solver);
+    if (!solver) return cs_fail(error, CS_NO_MEMORY, "out of memory for a solver");
+    *solver = (cs_solver){
+        .problem = problem,
+        .method = whole->method,
+        .scheme = whole->scheme,
+        .options = whole->options,
+        .symmetric = whole->symmetric,
+        .instructions = whole->instructions,
+        .order = whole->order,
+        .stop = whole->stop,
+        .fixed_iterations = whole->fixed_iterations,
+        .within = 1,
+    };
+    memcpy(solver->setting, whole->setting, sizeof solver->setting);
+    solver->options.threads = 1;
+    solver->history.columns = whole->history.columns;
+    memcpy(solver->history.measure, whole->history.measure, sizeof solver->history.measure);
+    cs_status status = prepare(solver, NULL, error);
+    if (status) cs_solver_destroy(solver);
+    else *result = solver;
+    return status;
+}
+
 void cs_solver_destroy(cs_solver *solver)
 {
     if (!solver) return;
     cs_history_release(&solver->history);
     cs_pivoting_destroy(solver->pivoting);
+    cs_mlcp_destroy(solver->kept);
+    cs_islands_destroy(solver->islands);
+    cs_outer_destroy(solver->outer);
     cs_arena_clear(&solver->arena);
     cs_arena_clear(&solver->given);
     cs_release(solver);
@@ -551,8 +316,7 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
         memcpy(solver->b + group->first_row, b ? b + group->first_row : group->b,
                sizeof(double) * (size_t)(group->count * group->rows));
     }
-    if (!status && !solver->method->prepare)
-        cs_pack_data(&solver->packed, solver->b, solver->parameters);
+    if (!status && sweeps(solver)) cs_pack_data(&solver->packed, solver->b, solver->parameters);
     return status;
 }
 
@@ -562,45 +326,80 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
 {
     const cs_problem *problem = solver->problem;
     cs_status status = CS_OK;
-    if (solver->version != problem->version) status = prepare(solver, control, error);
+    int watched = control && control->every_iteration;
+    if (solver->version != problem->version || (solver->islands && watched) ||
+        (solver->together && !watched)) {
+        solver->together = watched;
+        status = prepare(solver, control, error);
+    }
     if (status) return status;
     status = load_data(solver, b, parameters, error);
     if (!status && initial) status = check_finite(problem, "initial", initial, error);
     if (status) return status;
     if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);
     else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
-    if (!solver->method->prepare) cs_put_impulses(&solver->packed, solver->lambda);
+    if (sweeps(solver)) cs_put_impulses(&solver->packed, solver->lambda);
     if (solver->steps_scale != 1 || solver->balance.changed)
         cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;
     cs_balance_begin(solver);
     solver->packed.products = 0;
     solver->history.rows = 0;
+    result->links = 0;
+    if (!solver->within) solver->deadline = cs_clock() + solver->options.max_seconds;
 
     int64_t expected = solver->options.max_iterations / solver->options.record_every;
-    status = cs_history_reserve(&solver->history, 2 + (expected < 4094 ? expected : 4094), error);
-    if (!status) status = solver->method->solve(solver, control, result, error);
+    int64_t most = solver->within ? 62 : 4094; /* there may be thousands of these */
+    status = cs_history_reserve(&solver->history, 2 + (expected < most ? expected : most), error);
+    if (status) return status;
+    result->inner_iterations = 0;
+    if (solver->islands) status = cs_islands_solve(solver, control, result, error);
+    else status = solver->method->solve(solver, control, result, error);
     return status;
 }
+
+cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, cs_error *error)
+{
+    int64_t rows = solver->problem->rows;
+    if (index_set && !cs_pivoting_takes_index_set(solver->method))
+        return cs_fail(
+            error, CS_UNSUPPORTED,
+            "initial: method='%s' begins with impulses (a Result, or one number for each "
+            "row); what contacts do (result.active) is for bpp, murty, keller and "
+            "dantzig",
+            solver->method->name);
+    for (int64_t i = 0; i < rows && index_set; i++)
+        if (index_set[i] < CS_INDEX_LOW || index_set[i] > CS_INDEX_HIGH)
+            return cs_fail(error, CS_INVALID,
+                           "initial: row %lld is %d: -1 (low), 0 (free) or 1 (high) is needed",
+                           (long long)i, index_set[i]);
+    solver->index_set = index_set;
+    return CS_OK;
+}
+
+const double *cs_solver_ray(const cs_solver *solver) { return cs_pivoting_ray(solver->pivoting); }
 
 void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
 {
     *info = (cs_solver_info){
         .method = solver->method->name,
-        .scheme = solver->scheme->name,
-        .order = solver->order->name,
+        .scheme = solver->scheme ? solver->scheme->name : NULL, /* then its islands have one */
+        .order = solver->schedule.order ? solver->schedule.order : "natural",
+        .why_order = solver->schedule.why,
         .stages = solver->schedule.stages,
         .colors = solver->schedule.colors,
         .rounds = solver->schedule.rounds,
         .local = solver->options.local,
-        .dtype = solver->packed.dtype == CS_F32 ? "float32" : "float64",
+        .dtype = solver->options.dtype,
         .threads = solver->packed.threads,
         .columns = solver->history.columns,
         .column = {"iteration", "time"},
         .matrix_blocks = solver->packed.matrix_blocks,
+        .islands = solver->island_count,
         .immovable_blocks = solver->immovable_blocks,
         .singular_blocks = solver->singular_blocks,
         .r_value = NAN,
+        .step_bound = solver->step_bound,
         .eigenvalues = {NAN, NAN},
         .stop_is_ratio = solver->stop->is_ratio,
         .bytes = (int64_t)solver->arena.bytes,
@@ -614,6 +413,8 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
     }
     cs_packed_kernel(&solver->packed, info->kernel, sizeof info->kernel);
     if (solver->pivoting) cs_pivoting_describe(solver->pivoting, info);
+    if (solver->outer) cs_outer_describe(solver->outer, info);
+    if (solver->islands) cs_islands_describe(solver->islands, info);
     for (int c = 2; c < info->columns; c++) info->column[c] = solver->history.measure[c - 2]->name;
 }
 

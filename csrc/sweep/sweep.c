@@ -3,21 +3,26 @@
  *     thread 0:  task 0, task 2, task 3 ... all ended? next phase
  *     thread 1:  task 1, ...
  *
- * A thread that the system has taken off its core has usually no task in hand, so that the others
- * need not wait for it: on a busy machine a barrier, where all have to show up, costs a scheduler's
- * tick of milliseconds each time. Which thread does a task makes no difference to the result. */
+ * A thread that the system has taken off its core between two tasks has none in hand, so that the
+ * others need not wait for it: on a busy machine a barrier after each phase, where all have to show
+ * up, costs a scheduler's tick of milliseconds each time. At the end of the sweep they do have to, and
+ * core/pace.h tells whether that pays. Neither which thread does a task nor how many there are makes a
+ * difference to the result. */
 #include "sweep/sweep.h"
 
+#include "core/clock.h"
 #include "core/denormals.h"
 #include "core/parallel.h"
 
 #include <math.h>
 #include <sched.h>
+#include <string.h>
 
 enum { SPINS = 1000 }; /* looks at a counter before giving the core away */
 
-static void run_tasks(const cs_scheme *scheme, cs_packed *packed, cs_phase *phase)
+static void run_tasks(cs_packed *packed, cs_phase *phase)
 {
+    const cs_scheme *scheme = packed->scheme;
     for (;;) {
         int64_t task = atomic_fetch_add_explicit(&phase->begun, 1, memory_order_relaxed);
         if (task >= phase->tasks) return;
@@ -40,26 +45,22 @@ static cs_phase *phase_of(const cs_packed *packed, int64_t i)
     return &packed->phase[packed->backwards ? packed->backward[i] : i];
 }
 
-typedef struct sweep {
-    const cs_scheme *scheme;
-    cs_packed *packed;
-} sweep;
-
 static void run_together(void *context, int thread)
 {
     (void)thread;
-    const sweep *s = context;
+    cs_packed *packed = context;
     cs_float_mode mode = cs_flush_denormals();
-    for (int64_t p = 0; p < s->packed->phases; p++) {
-        cs_phase *phase = phase_of(s->packed, p);
-        run_tasks(s->scheme, s->packed, phase);
+    for (int64_t p = 0; p < packed->phases; p++) {
+        cs_phase *phase = phase_of(packed, p);
+        run_tasks(packed, phase);
         wait_for(phase);
     }
     cs_restore_denormals(mode);
 }
 
-static void run_alone(const cs_scheme *scheme, cs_packed *packed)
+static void run_alone(cs_packed *packed)
 {
+    const cs_scheme *scheme = packed->scheme;
     for (int64_t p = 0; p < packed->phases; p++) {
         const cs_phase *phase = phase_of(packed, p);
         for (int64_t task = 0; task < phase->tasks; task++)
@@ -67,19 +68,46 @@ static void run_alone(const cs_scheme *scheme, cs_packed *packed)
     }
 }
 
-void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats)
+static void run_shared(cs_packed *packed)
 {
-    int threads = packed->threads;
-    packed->products += scheme->begin ? scheme->begin(packed) : packed->matrix_blocks;
-    if (threads > 1) {
-        for (int64_t p = 0; p < packed->phases; p++) {
-            atomic_store_explicit(&packed->phase[p].begun, 0, memory_order_relaxed);
-            atomic_store_explicit(&packed->phase[p].ended, 0, memory_order_relaxed);
-        }
-        cs_parallel(threads, run_together, &(sweep){scheme, packed});
-    } else {
-        run_alone(scheme, packed);
+    for (int64_t p = 0; p < packed->phases; p++) {
+        atomic_store_explicit(&packed->phase[p].begun, 0, memory_order_relaxed);
+        atomic_store_explicit(&packed->phase[p].ended, 0, memory_order_relaxed);
     }
+    cs_parallel(packed->threads, run_together, packed);
+}
+
+static void run_paced(cs_packed *packed)
+{
+    double start = cs_clock();
+    int shares = cs_pace_shares(&packed->pace);
+    if (shares) run_shared(packed);
+    else run_alone(packed);
+    cs_pace_learn(&packed->pace, shares, cs_clock() - start);
+}
+
+/* Of the groups whose visits do not do it themselves, which costs less. */
+static void keep_impulses(cs_packed *packed)
+{
+    size_t size = cs_real_size(packed->dtype);
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        const cs_packed_group *group = &packed->group[g];
+        size_t first = size * (size_t)group->first_impulse;
+        if (!group->keeps)
+            memcpy((char *)packed->kept + first, (char *)packed->lambda + first,
+                   size * (size_t)(group->slots * group->rows));
+    }
+}
+
+void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
+{
+    const cs_scheme *scheme = packed->scheme;
+    packed->products += scheme->begin ? scheme->begin(packed) : packed->matrix_blocks;
+    if (packed->kept) keep_impulses(packed);
+    if (packed->threads == 1) run_alone(packed);
+    else if (packed->paced) run_paced(packed);
+    else run_shared(packed);
+    packed->kept = NULL;
     *stats = (cs_sweep_stats){0};
     for (int64_t p = 0; p < packed->schedule->parts; p++) {
         const cs_sweep_stats *part = &packed->part[p];

@@ -5,7 +5,8 @@
 #include "scheme/scheme.h"
 
 /* One sweep: every stage once, in order or, where packed->backwards says so, from the last to the
- * first. The caller flushes denormals. */
-void cs_sweep(const cs_scheme *scheme, cs_packed *packed, cs_sweep_stats *stats);
+ * first. Where packed->kept is given, lambda from before the sweep goes there, once. The caller flushes
+ * denormals. */
+void cs_sweep(cs_packed *packed, cs_sweep_stats *stats);
 
 #endif

@@ -625,9 +625,9 @@ OPTIONS = [
     # names
     (
         "method",
-        {"method": "newton"},
+        {"method": "Newton"},
         ValueError,
-        known("method", "newton", cs.methods.names()),
+        known("method", "Newton", cs.methods.names(), auto=False),
     ),
     ("scheme", {"scheme": "dense"}, ValueError, known("scheme", "dense", cs.schemes.names())),
     ("order", {"order": "sorted"}, ValueError, known("order", "sorted", cs.orders.names())),
@@ -647,7 +647,7 @@ OPTIONS = [
         "local",
         {"local": "both"},
         ValueError,
-        known("local", "both", ["projected", "exact", "block"]),
+        known("local", "both", ["projected", "exact", "block", "newton", "quartic"]),
     ),
     (
         "r_factor",
@@ -667,20 +667,32 @@ OPTIONS = [
         "dtype by name",
         {"dtype": "int"},
         ValueError,
-        known("dtype", "int", ["float64", "float32"], auto=False),
+        known("dtype", "int", ["float64", "float32", "mixed"], auto=False),
     ),
     (
         "dtype",
         {"dtype": np.float16},
         ValueError,
-        known("dtype", "float16", ["float64", "float32"], auto=False),
+        known("dtype", "float16", ["float64", "float32", "mixed"], auto=False),
     ),
-    ("empty name", {"method": ""}, ValueError, known("method", "", cs.methods.names())),
+    (
+        "a word for a truth value",
+        {"compressed": "no"},
+        TypeError,
+        "compressed is 'no': True or False is needed",
+    ),
+    (
+        "no truth value",
+        {"compressed": None},
+        TypeError,
+        "compressed is None: True or False is needed",
+    ),
+    ("empty name", {"method": ""}, ValueError, known("method", "", cs.methods.names(), auto=False)),
     (
         "name longer than a message",
         {"method": "x" + "é" * 400},
         ValueError,
-        known("method", "x" + "é" * 19 + "...", cs.methods.names()),
+        known("method", "x" + "é" * 19 + "...", cs.methods.names(), auto=False),
     ),
     (
         "name with a zero inside",
@@ -869,7 +881,7 @@ OPTIONS = [
         "dtype a number",
         {"dtype": 5},
         TypeError,
-        "dtype is 5: 'float64' or 'float32' is needed",
+        "dtype is 5: 'float64', 'float32' or 'mixed' is needed",
     ),
     (
         "record a word",
@@ -1028,7 +1040,19 @@ SOLVE = [
         ValueError,
         "initial has shape (2, 3): the problem needs (3, 3) or (9,)",
     ),
-    ("initial words", {"initial": np.full(9, "x")}, TypeError, f"initial has dtype <U1: {REAL}"),
+    (
+        "initial words",
+        {"initial": np.full(9, "open")},
+        ValueError,
+        "initial has shape (9,): (3,) is needed",
+    ),
+    (
+        "initial unknown word",
+        {"initial": np.array(["open", "x", "open"])},
+        ValueError,
+        "initial[1] is x: known are open, stick, slide",
+    ),
+    ("initial bytes", {"initial": np.full(9, b"x")}, TypeError, f"initial has dtype |S1: {REAL}"),
     (
         "callback a number",
         {"callback": 5},

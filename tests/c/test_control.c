@@ -1,5 +1,7 @@
-/* Interruption: a poll that aborts or stops, while setting up and between sweeps. */
+/* Interruption: a poll that aborts or stops, while setting up, between sweeps and inside of factors. */
 #include "scene.h"
+
+#include "solver/pivoting/pivoting.h"
 
 typedef struct script {
     int calls, abort_at, stop_at; /* the call that answers -1 or 1 */
@@ -147,6 +149,330 @@ static void aborted_set_up(void)
     CHECK(cs_memory_live() == live);
 }
 
+static int abort_at_once(void *context, const cs_progress *progress)
+{
+    CHECK(progress == NULL);
+    ++*(int *)context;
+    return -1;
+}
+
+/* A problem of rows: the first island, the larger, is indefinite; the other takes many pivots, and is
+ * interrupted. */
+enum { ROWS = 700, FAULTY = 360 };
+
+static const cs_csr *faulty_and_slow(double *b)
+{
+    static int64_t start[ROWS + 1], column[ROWS * ROWS];
+    static double value[ROWS * ROWS];
+    static cs_csr matrix = {ROWS, start, column, value};
+    int64_t count = 0;
+    for (int64_t i = 0; i < ROWS; i++) {
+        int faulty = i < FAULTY;
+        for (int64_t j = faulty ? 0 : FAULTY; j < (faulty ? FAULTY : ROWS); j++) {
+            column[count] = j;
+            value[count++] = faulty ? 2 - (i == j) : i == j ? ROWS : 1;
+        }
+        start[i + 1] = count;
+        b[i] = i % 2 ? 1 : -1;
+    }
+    return &matrix;
+}
+
+static void an_interruption_comes_before_failures(void)
+{
+    static double b[ROWS], lo[ROWS], hi[ROWS], x[ROWS];
+    const cs_csr *matrix = faulty_and_slow(b);
+    for (int64_t i = 0; i < ROWS; i++) hi[i] = INFINITY;
+    cs_mlcp_options options = cs_mlcp_options_default();
+    options.rule = "murty";
+    for (options.threads = 1; options.threads <= 2; options.threads++) {
+        int asked = 0;
+        cs_mlcp *mlcp = NULL;
+        cs_mlcp_result result = {.x = x};
+        cs_control control = {abort_at_once, &asked, 0};
+        cs_error error = {0};
+        CHECK_STATUS(cs_mlcp_create(&mlcp, matrix, &options, &error), CS_OK, &error);
+        if (!mlcp) return;
+        CHECK_STATUS(cs_mlcp_solve(mlcp, b, lo, hi, NULL, NULL, &result, &error), CS_UNSUPPORTED,
+                     &error);
+        CHECK_STATUS(cs_mlcp_solve(mlcp, b, lo, hi, NULL, &control, &result, &error),
+                     CS_INTERRUPTED, &error);
+        CHECK(error.status == CS_INTERRUPTED && asked == 1);
+        cs_mlcp_destroy(mlcp);
+    }
+}
+
+/* The same of solvers of islands. */
+static void an_interruption_comes_before_islands_that_fail(void)
+{
+    static double b[ROWS];
+    const cs_csr *matrix = faulty_and_slow(b);
+    const cs_blocks blocks = {.count = ROWS, .rows = 1, .b = b, .set = "half_line"};
+    cs_problem *problem = NULL;
+    cs_error error = {0};
+    CHECK_STATUS(cs_problem_create(&problem, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_add_blocks(problem, &blocks, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_set_matrix(problem, matrix, &error), CS_OK, &error);
+    cs_options options = cs_options_default();
+    options.method = "murty";
+    for (options.threads = 1; options.threads <= 2; options.threads++) {
+        int asked = 0;
+        cs_solver *solver = NULL;
+        cs_solver_info info;
+        cs_result result = {0};
+        cs_control control = {abort_at_once, &asked, 0};
+        CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
+        if (!solver) break;
+        cs_solver_describe(solver, &info);
+        CHECK(info.clusters == 2);
+        CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error),
+                     CS_UNSUPPORTED, &error);
+        CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, &control, &result, &error),
+                     CS_INTERRUPTED, &error);
+        CHECK(error.status == CS_INTERRUPTED && asked == 1);
+        cs_solver_destroy(solver);
+    }
+    cs_problem_destroy(problem);
+}
+
+/* ---- inside of one factor ---------------------------------------------------------------------- */
+
+/* A full matrix of so many rows, positive definite. */
+static cs_csr full_matrix(int64_t rows, cs_arena *arena)
+{
+    int64_t *start = cs_arena_take(arena, rows + 1, sizeof(int64_t));
+    int64_t *column = cs_arena_take(arena, rows * rows, sizeof(int64_t));
+    double *value = cs_arena_take(arena, rows * rows, sizeof(double));
+    CHECK(start && column && value);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < rows; j++) {
+            column[i * rows + j] = j;
+            value[i * rows + j] = i == j ? 2 * (double)rows : cos((double)(i + j));
+        }
+        start[i + 1] = (i + 1) * rows;
+    }
+    return (cs_csr){rows, start, column, value};
+}
+
+/* Leaves off when it has been asked so many times; counts on below zero. */
+static int count_down(void *context) { return --*(int *)context == 0; }
+
+static void factor_island(cs_island *s, int64_t tight, cs_breakdown *breakdown)
+{
+    *breakdown = (cs_breakdown){.row = -1};
+    for (int64_t i = 0; i < s->rows; i++)
+        s->state[i] = i % 7 == 3 && i < 7 * tight ? CS_INDEX_LOW : CS_INDEX_FREE;
+    s->engine->factor(s, breakdown);
+    s->is_factored = breakdown->row < 0;
+    for (int64_t i = 0; i < s->rows; i++) s->factored[i] = s->state[i] != CS_INDEX_FREE;
+}
+
+/* Factors with many tight rows, then with few from what is there, told to leave off at the k-th question
+ * of each (0: never); then solves. Returns how often it left off; `asked` <- how often at most. */
+static int disturbed(cs_island *s, int k, int *asked, double *x)
+{
+    enum { MANY = 70, FEW = 25 };
+    int left_off = 0;
+    *asked = 0;
+    for (int few = 0; few < 2; few++) {
+        int count = k;
+        cs_pulse pulse = {count_down, &count, 0};
+        cs_breakdown breakdown;
+        s->pulse = &pulse;
+        factor_island(s, few ? FEW : MANY, &breakdown);
+        s->pulse = NULL;
+        if (k - count > *asked) *asked = k - count;
+        CHECK(!breakdown.left_off || (k && count == 0 && breakdown.row >= 0));
+        left_off += breakdown.left_off;
+        if (breakdown.left_off) factor_island(s, few ? FEW : MANY, &breakdown);
+        CHECK(breakdown.row < 0);
+    }
+    for (int64_t i = 0; i < s->rows; i++) x[i] = s->state[i] ? 0 : sin((double)i);
+    s->engine->solve(s, x);
+    return left_off;
+}
+
+/* Whatever an engine was doing when it left off, it then factors as if nothing had happened. */
+static void engines_leave_off(void)
+{
+    enum { WIDTH = 520 };
+    cs_arena arena = {0};
+    cs_csr matrix = full_matrix(WIDTH, &arena);
+    for (int e = 0; cs_engine_name(e, NULL); e++) {
+        double expected[WIDTH], x[WIDTH];
+        int most = 0, asked, left_off = 0;
+        for (int k = 0; k <= most; k++) {
+            cs_mlcp *mlcp = NULL;
+            cs_error error = {0};
+            cs_mlcp_options options = cs_mlcp_options_default();
+            options.engine = cs_engine_name(e, NULL);
+            CHECK_STATUS(cs_mlcp_create(&mlcp, &matrix, &options, &error), CS_OK, &error);
+            if (!mlcp) break;
+            left_off += disturbed(&mlcp->island[0], k, &asked, k ? x : expected);
+            if (k == 0) most = asked;
+            else CHECK_ALL_NEAR(WIDTH, x, expected, 1e-15);
+            cs_mlcp_destroy(mlcp);
+        }
+        CHECK(left_off > 0);
+    }
+    cs_arena_clear(&arena);
+}
+
+/* Long work before the first pivot: how often it is asked, that it ends when told to, and that the
+ * solver is none the worse for it. */
+static void one_step_is_asked(const char *rule, const char *engine, int rows)
+{
+    enum { MOST = 1000, LEAST = 2 };
+    static double b[MOST], lo[MOST], hi[MOST], x[MOST];
+    cs_arena arena = {0};
+    cs_csr matrix = full_matrix(rows, &arena);
+    cs_mlcp_options options = cs_mlcp_options_default();
+    cs_mlcp *mlcp = NULL;
+    cs_error error = {0};
+    options.rule = rule;
+    options.engine = engine;
+    for (int i = 0; i < rows; i++) {
+        b[i] = sin(i);
+        lo[i] = -INFINITY;
+        hi[i] = INFINITY;
+    }
+    CHECK_STATUS(cs_mlcp_create(&mlcp, &matrix, &options, &error), CS_OK, &error);
+    if (!mlcp) return;
+    for (int k = 0; k < 3; k++) {
+        const int answer = k == 0 ? -1 : k == 1; /* at last nobody disturbs it */
+        script p = {.abort_at = answer<0, .stop_at = answer> 0};
+        cs_control control = {follow, &p, 0};
+        cs_mlcp_result result = {.x = x};
+        CHECK_STATUS(cs_mlcp_solve(mlcp, b, lo, hi, NULL, &control, &result, &error),
+                     answer < 0 ? CS_INTERRUPTED : CS_OK, &error);
+        CHECK(answer ? p.calls == 1 : p.calls >= LEAST);
+        if (answer > 0) CHECK(result.outcome == CS_MLCP_STOPPED && result.residual_scaled > 1e-6);
+        if (answer == 0) CHECK(result.outcome == CS_MLCP_CONVERGED && result.pivots == 0);
+    }
+    cs_mlcp_destroy(mlcp);
+    cs_arena_clear(&arena);
+}
+
+/* Told to end late in a solve, in the elimination after the last pivot: what was answered counts. */
+static void the_last_answer_counts(const cs_csr *matrix, const char *rule, int answer)
+{
+    enum { MOST = 600, QUESTIONS = 8 };
+    static double b[MOST], lo[MOST], hi[MOST], x[MOST];
+    script all = {0};
+    cs_control control = {follow, &all, 0};
+    cs_mlcp_options options = cs_mlcp_options_default();
+    cs_mlcp_result result = {.x = x};
+    cs_mlcp *mlcp = NULL;
+    cs_error error = {0};
+    options.rule = rule;
+    for (int i = 0; i < MOST; i++) {
+        b[i] = sin(i);
+        lo[i] = -INFINITY;
+        hi[i] = INFINITY;
+    }
+    CHECK_STATUS(cs_mlcp_create(&mlcp, matrix, &options, &error), CS_OK, &error);
+    if (!mlcp) return;
+    CHECK_STATUS(cs_mlcp_solve(mlcp, b, lo, hi, NULL, &control, &result, &error), CS_OK, &error);
+    for (int k = QUESTIONS - 1; k > QUESTIONS / 2; k -= 2) {
+        int at = all.calls * k / QUESTIONS;
+        script p = {.abort_at = answer < 0 ? at : 0, .stop_at = answer > 0 ? at : 0};
+        control.context = &p;
+        cs_status status = cs_mlcp_solve(mlcp, b, lo, hi, NULL, &control, &result, &error);
+        if (at == 0 || p.calls < at) continue; /* faster than before */
+        CHECK_STATUS(status, answer < 0 ? CS_INTERRUPTED : CS_OK, &error);
+        CHECK(status || result.outcome == CS_MLCP_STOPPED);
+    }
+    cs_mlcp_destroy(mlcp);
+}
+
+static void last_answers_count(void)
+{
+    cs_arena arena = {0};
+    cs_csr matrix = full_matrix(400, &arena);
+    the_last_answer_counts(&matrix, "lemke", -1);
+    the_last_answer_counts(&matrix, "lemke", 1);
+    cs_arena_clear(&arena);
+}
+
+static int abort_inside(void *context, const cs_progress *progress)
+{
+    *(int *)context += !progress;
+    return progress ? 0 : -1;
+}
+
+/* A factor of Newton's method is longer than the time between two questions. */
+static void a_newton_step_is_asked(void)
+{
+    enum { WIDTH = 1200 };
+    static double b[WIDTH];
+    cs_arena arena = {0};
+    cs_csr matrix = full_matrix(WIDTH, &arena);
+    const cs_blocks blocks = {.count = WIDTH, .rows = 1, .b = b, .set = "half_line"};
+    cs_problem *problem = NULL;
+    cs_solver *solver = NULL;
+    cs_error error = {0};
+    cs_options options = cs_options_default();
+    const cs_setting no_sweeps = {.name = "start", .number = 0};
+    options.method = "newton";
+    options.islands = 0;
+    options.settings = &no_sweeps;
+    options.setting_count = 1;
+    for (int i = 0; i < WIDTH; i++) b[i] = -1 + 0.1 * sin(i);
+    CHECK_STATUS(cs_problem_create(&problem, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_add_blocks(problem, &blocks, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_set_matrix(problem, &matrix, &error), CS_OK, &error);
+    CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
+    if (solver) {
+        int inside = 0;
+        cs_control control = {abort_inside, &inside, 0};
+        cs_result result = {0};
+        CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, &control, &result, &error),
+                     CS_INTERRUPTED, &error);
+        CHECK(inside == 1);
+        CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error), CS_OK,
+                     &error);
+        CHECK(result.outcome == CS_CONVERGED);
+    }
+    cs_solver_destroy(solver);
+    cs_problem_destroy(problem);
+    cs_arena_clear(&arena);
+}
+
+/* Stopped inside of a direct step, an iteration of several ends. */
+static void a_hybrid_stops(const char *method)
+{
+    enum { WIDTH = 900 };
+    static double b[WIDTH];
+    cs_arena arena = {0};
+    cs_csr matrix = full_matrix(WIDTH, &arena);
+    const cs_blocks blocks = {.count = WIDTH, .rows = 1, .b = b, .set = "half_line"};
+    cs_problem *problem = NULL;
+    cs_solver *solver = NULL;
+    cs_error error = {0};
+    cs_options options = cs_options_default();
+    options.method = method;
+    options.islands = 0;
+    options.rtol = 0; /* sweeps after the step are nearly enough */
+    options.max_iterations = 3;
+    for (int i = 0; i < WIDTH; i++) b[i] = sin(i);
+    CHECK_STATUS(cs_problem_create(&problem, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_add_blocks(problem, &blocks, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_set_matrix(problem, &matrix, &error), CS_OK, &error);
+    CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
+    if (solver) {
+        script p = {.stop_at = 1};
+        cs_control control = {follow, &p, 0};
+        cs_result result = {0};
+        CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, &control, &result, &error), CS_OK,
+                     &error);
+        CHECK(p.while_setting_up == 1); /* asked without progress: inside */
+        CHECK(result.outcome == CS_STOPPED && result.iterations == 1);
+    }
+    cs_solver_destroy(solver);
+    cs_problem_destroy(problem);
+    cs_arena_clear(&arena);
+}
+
 int main(void)
 {
     static scene s;
@@ -161,6 +487,15 @@ int main(void)
     stopped_solves(problem, "factorized");
     an_endless_solve_is_asked(problem);
     aborted_set_up();
+    an_interruption_comes_before_failures();
+    an_interruption_comes_before_islands_that_fail();
+    engines_leave_off();
+    one_step_is_asked("bpp", "sparse", 1000);
+    one_step_is_asked("lemke", "auto", 500);
+    last_answers_count();
+    a_newton_step_is_asked();
+    a_hybrid_stops("splitting");
+    a_hybrid_stops("subspace");
     cs_problem_destroy(problem);
     return test_result();
 }

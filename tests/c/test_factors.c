@@ -68,7 +68,7 @@ static void panels_solve(int64_t rows, int64_t width)
     CHECK(cs_panels_take(&panels, rows, m.first, &arena) == 0);
     fill(&m, out, &panels);
     CHECK(panels.start[panels.count] == cs_panels_size(rows, m.first));
-    cs_panels_factor(&panels, &breakdown);
+    cs_panels_factor(&panels, NULL, &breakdown);
     CHECK(breakdown.row == -1);
     random_side(rows, b, &random);
     memcpy(x, b, sizeof b);
@@ -90,7 +90,7 @@ static void panels_break_down(int64_t bad)
     m.a[bad][bad] = -3;
     CHECK(cs_panels_take(&panels, 20, m.first, &arena) == 0);
     fill(&m, out, &panels);
-    cs_panels_factor(&panels, &breakdown);
+    cs_panels_factor(&panels, NULL, &breakdown);
     CHECK(breakdown.row == bad);
     CHECK(breakdown.pivot <= -3);
     cs_arena_clear(&arena);
@@ -111,7 +111,7 @@ static void skyline_follows(int64_t rows, int64_t width)
     CHECK(cs_panels_take(&panels, rows, m.first, &arena) == 0);
     CHECK(cs_skyline_take(&skyline, rows, m.first, &arena) == 0);
     fill(&m, out, &panels);
-    cs_panels_factor(&panels, &breakdown);
+    cs_panels_factor(&panels, NULL, &breakdown);
     cs_skyline_unpack(&skyline, &panels);
     for (int change = 0; change < 60 && rows; change++) {
         int64_t i = (int64_t)((0.5 + 0.5 * test_random(&random)) * (double)rows);
@@ -146,7 +146,7 @@ static void skyline_refuses_a_dependent_row(int64_t back)
     for (int i = 0; i < 3; i++)
         for (int j = 0; j <= i; j++)
             *cs_panels_entry(&panels, i, j) = i == back || j == back ? i == j : a[i][j];
-    cs_panels_factor(&panels, &breakdown);
+    cs_panels_factor(&panels, NULL, &breakdown);
     CHECK(breakdown.row == -1);
     cs_skyline_unpack(&skyline, &panels);
     for (int j = 0; j < 3; j++) scratch[j] = a[back][j];
@@ -183,7 +183,7 @@ static void sparse_leaves_rows_out(int64_t rows, int64_t width)
         for (int64_t i = 0; i < rows; i++) out[i] = k && test_random(&random) > 0.3;
         for (int64_t i = 0; i < rows; i++)
             skip[i] = out[i] ? (test_random(&random) > 0 ? 1 : -1) : 0;
-        cs_sparse_factorize(&factor, value, k ? skip : NULL, &breakdown);
+        cs_sparse_factorize(&factor, value, k ? skip : NULL, NULL, &breakdown);
         CHECK(breakdown.row == -1);
         for (int64_t i = 0; i < rows; i++) b[i] = out[i] ? 0 : test_random(&random);
         memcpy(x, b, sizeof b);

@@ -172,7 +172,18 @@ static cs_status solve_mlcp(const cs_options *options, cs_error *error)
     enum { ROWS = 300 };
     static int64_t start[ROWS + 1], column[3 * ROWS];
     static double value[3 * ROWS], b[ROWS], lo[ROWS], hi[ROWS], x[ROWS];
+    /* A ring: other entries than the chain's, which has its last row by itself. */
+    static int64_t ends[ROWS + 1], corners[3 * ROWS];
+    static double of_corners[3 * ROWS];
     int64_t count = 0;
+    for (int64_t i = 0; i < ROWS; i++) {
+        for (int64_t j = i + ROWS - 1; j <= i + ROWS + 1; j++) {
+            corners[count] = j % ROWS;
+            of_corners[count++] = j == i + ROWS ? 2.5 : -0.5;
+        }
+        ends[i + 1] = count;
+    }
+    count = 0;
     for (int64_t i = 0; i < ROWS; i++) {
         for (int64_t j = i ? i - 1 : 0; j <= i + 1 && j < ROWS; j++) {
             if ((i == ROWS - 1) != (j == ROWS - 1)) continue;
@@ -192,6 +203,14 @@ static cs_status solve_mlcp(const cs_options *options, cs_error *error)
     for (int i = 0; i < 2 && !status; i++)
         status = cs_mlcp_solve(mlcp, b, lo, hi, NULL, NULL, &result, error);
     if (!status) CHECK(result.outcome == CS_MLCP_CONVERGED && result.residual_scaled < 1e-12);
+    for (int fits = 1; fits >= 0 && !status; fits--) {
+        matrix.start = fits ? start : ends;
+        matrix.column = fits ? column : corners;
+        matrix.value = fits ? value : of_corners;
+        status = cs_mlcp_update(mlcp, &matrix, error);
+        if (!status) status = cs_mlcp_solve(mlcp, b, lo, hi, NULL, NULL, &result, error);
+        if (!status) CHECK(result.outcome == CS_MLCP_CONVERGED && result.residual_scaled < 1e-12);
+    }
     cs_mlcp_destroy(mlcp);
     return status;
 }
@@ -201,12 +220,25 @@ static void fail_for_each_engine(void)
     cs_options options = cs_options_default();
     for (int i = -1; i < 0 || cs_engine_name(i, NULL); i++) {
         options.pivoting.engine = i < 0 ? "auto" : cs_engine_name(i, NULL);
+        /* A cache does without what it cannot have: it is left nothing to ask for. */
+        options.pivoting.cache_bytes = 0;
         fail_everywhere(solve_mlcp, &options);
     }
     options.pivoting.engine = "auto";
     for (int i = 0; cs_rule_name(i, NULL); i++) {
         options.pivoting.rule = cs_rule_name(i, NULL);
         fail_everywhere(solve_mlcp, &options);
+    }
+    cs_setting directions = {.name = "directions", .number = 3};
+    options.method = "lemke";
+    options.settings = &directions;
+    options.setting_count = 1;
+    fail_everywhere(solve_scene, &options);
+    options.setting_count = 0;
+    options.max_iterations = 3;
+    for (int i = 0; i < 2; i++) {
+        options.method = i ? "subspace" : "splitting";
+        fail_everywhere(solve_scene, &options);
     }
 }
 
@@ -231,6 +263,96 @@ static void fail_with_options(void)
     fail_everywhere(solve_scene, &options);
 }
 
+/* Methods in steps: over Jacobi's sweeps, whose R is bounded, and over symmetric ones. */
+static void fail_accelerated(void)
+{
+    static const char *const over[] = {"jacobi", "symmetric_gauss_seidel"};
+    static const char *const names[] = {"anderson", "nncg", NULL};
+    for (int m = 0; names[m]; m++)
+        for (int i = 0; i < 2; i++) {
+            cs_setting setting = {.name = "over", .word = over[i]};
+            cs_options options = cs_options_default();
+            options.method = names[m];
+            options.max_iterations = 3;
+            options.settings = &setting;
+            options.setting_count = 1;
+            fail_everywhere(solve_scene, &options);
+            fail_everywhere(solve_given, &options);
+        }
+    cs_options options = cs_options_default();
+    options.max_iterations = 3;
+    options.method = "spectral_gradient";
+    fail_everywhere(solve_given, &options);
+    options.method = "mass_splitting";
+    fail_everywhere(solve_scene, &options);
+    options.method = "admm";
+    for (int i = 0; i < 2; i++) {
+        cs_setting setting[] = {{.name = "rule", .word = "spectral"},
+                                {.name = "space", .word = i ? "bodies" : "constraints"}};
+        options.settings = setting;
+        options.setting_count = 2;
+        fail_everywhere(solve_chain, &options);
+    }
+    options.method = "interior_point";
+    for (int i = 0; i < 2; i++) {
+        cs_setting setting = {.name = "space", .word = i ? "bodies" : "constraints"};
+        options.settings = &setting;
+        options.setting_count = 1;
+        fail_everywhere(solve_chain, &options);
+    }
+}
+
+/* Newton's method: its factor in the space of the bodies, and of the rows of a given A. */
+static void fail_newton(void)
+{
+    cs_setting setting[] = {{.name = "start", .number = 2},
+                            {.name = "kind", .word = "fischer_burmeister"}};
+    cs_options options = cs_options_default();
+    options.method = "newton";
+    options.max_iterations = 4;
+    options.settings = setting;
+    for (int i = 1; i <= 2; i++) {
+        options.setting_count = i;
+        fail_everywhere(i == 2 ? solve_chain : solve_scene, &options);
+        fail_everywhere(solve_given, &options);
+    }
+}
+
+/* Convex problems inside: over sweeps, over steps of a factor, by pivots. */
+static void fail_outer(void)
+{
+    static const char *const inner[] = {"nesterov", "admm", "newton"};
+    cs_options options = cs_options_default();
+    options.max_iterations = 3;
+    options.setting_count = 1;
+    for (int i = 0; i < 3; i++) {
+        cs_setting setting = {.name = "inner", .word = inner[i]};
+        options.settings = &setting;
+        options.method = "de_saxce";
+        fail_everywhere(solve_contacts, &options);
+        options.method = "tresca";
+        fail_everywhere(solve_contacts, &options);
+    }
+    cs_setting pivots = {.name = "inner", .word = "bpp"};
+    options.settings = &pivots;
+    fail_everywhere(solve_given, &options);
+}
+
+/* A chain through all of its links, on bodies, on chains (directly) and on a given A. */
+static void fail_chain(void)
+{
+    cs_setting setting = {.name = "patience", .number = 20};
+    cs_options options = cs_options_default();
+    options.max_iterations = 2000;
+    options.rtol = 1e-300;
+    options.settings = &setting;
+    options.setting_count = 1;
+    fail_everywhere(solve_scene, &options);
+    fail_everywhere(solve_chain, &options);
+    fail_everywhere(solve_given, &options);
+    fail_everywhere(solve_contacts, &options);
+}
+
 /* The orders that need memory of their own, on bodies and on a given A. */
 static void fail_for_each_order(action act)
 {
@@ -248,7 +370,7 @@ static void fail_for_each_order(action act)
             .labels = i == 2 ? labels : NULL,
             .ranges_of_bodies = i == 3,
             .border = (cs_border)(i % 3),
-            .breadth_first = i == 4,
+            .bodies = (cs_body_order)(i % 3),
             .no_domains = i == 7,
             .sets_simultaneous = i == 5,
             .sets_colored = i == 6,
@@ -281,18 +403,25 @@ static void fail_for_each_cut(action act)
     }
 }
 
-/* Contacts in batches: of each kernel that this machine runs. */
-static void fail_in_batches(void)
+/* Contacts in batches and rows in vectors: of each kernel that this machine runs. */
+static void fail_in_vectors(void)
 {
+    static const struct {
+        const char *scheme, *method, *dtype;
+    } cases[] = {
+        {"factorized", "gauss_seidel", "float64"}, {"factorized", "jacobi", "float32"},
+        {"factorized", "gauss_seidel", "mixed"},   {"matrix", "gauss_seidel", "float64"},
+        {"matrix", "gauss_seidel", "mixed"},
+    };
     const char *name;
     for (int i = 0; (name = cs_instructions_name(i, NULL)); i++)
-        for (int narrow = 0; narrow < 2 && cs_instructions_run(i); narrow++) {
+        for (size_t k = 0; k < sizeof cases / sizeof *cases && cs_instructions_run(i); k++) {
             cs_options options = cs_options_default();
             options.max_iterations = 3;
-            options.scheme = "factorized";
+            options.scheme = cases[k].scheme;
+            options.method = cases[k].method;
+            options.dtype = cases[k].dtype;
             options.instructions = name;
-            options.method = narrow ? "jacobi" : "gauss_seidel";
-            options.dtype = narrow ? "float32" : "float64";
             fail_everywhere(solve_contacts, &options);
         }
 }
@@ -359,7 +488,11 @@ int main(void)
     fail_for_each_cut(order_star);
     fail_for_each_cut(solve_given);
     fail_with_options();
-    fail_in_batches();
+    fail_accelerated();
+    fail_newton();
+    fail_outer();
+    fail_chain();
+    fail_in_vectors();
     fail_for_each_engine();
     fail_pivoting();
     a_solver_survives_a_failed_solve();

@@ -243,7 +243,7 @@ static void check_options(const cs_problem *problem, int parts, const int64_t *l
     for (int i = 0; i < 8; i++) {
         options = plain;
         options.chunk = i & 1 ? 20 : 0;
-        options.breadth_first = i & 2;
+        options.bodies = (cs_body_order)(i % 3);
         options.no_domains = i & 4;
         check_order(problem, "cache", options);
     }
@@ -340,10 +340,10 @@ static void breadth_first_unscrambles(void)
     for (int64_t i = 0; i < 210; i++) add(i * 17 % 211, (i + 1) * 17 % 211);
     cs_problem *problem = problem_of_graph();
     cs_arena arena = {0};
-    cs_order_options options = {.parts = 1, .chunk = 1, .breadth_first = 1};
+    cs_order_options options = {.parts = 1, .chunk = 1, .bodies = CS_BODIES_BREADTH_FIRST};
     lay(problem, "cache", &options, &arena);
     for (int64_t i = 1; i < v.count; i++) CHECK(llabs(v.block[i] - v.block[i - 1]) == 1);
-    options.breadth_first = 0;
+    options.bodies = CS_BODIES_NATURAL;
     lay(problem, "cache", &options, &arena);
     for (int64_t i = 1; i < v.count; i++) {
         const int64_t *a = g.pair + 2 * v.block[i - 1], *b = g.pair + 2 * v.block[i];

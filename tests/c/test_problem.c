@@ -296,7 +296,7 @@ static void bad_bodies_are_refused(void)
 static void bad_blocks_are_refused(void)
 {
     cs_problem *problem;
-    double mass[] = {1, 1, 1, 1, 1}, jacobian[] = {1, 2, 3, 4, NAN}, b[] = {1, 2, 3};
+    double mass[] = {1, 1, 1, 1, 1}, jacobian[] = {1, 2, 3, 4, NAN, 6}, b[] = {1, 2, 3};
     int64_t pairs[] = {0, 2, 1, 2}, outside[] = {0, 2, 1, 3}, below[] = {-2, 2};
     int64_t swapped[] = {2, 0};
     CHECK(cs_problem_create(&problem, NULL) == CS_OK);

@@ -353,6 +353,7 @@ static void rollback_ends_in_divergence_and_is_undone(const cs_problem *problem)
         cs_options options = cs_options_default();
         options.relaxation = 1e4;
         options.rollback = 3;
+        options.method = "gauss_seidel";
         options.dtype = dtypes[i];
         CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
         if (!solver) return;
@@ -377,7 +378,7 @@ static void what_was_chosen(const cs_problem *problem)
     CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
     if (!solver) return;
     cs_solver_describe(solver, &info);
-    CHECK(strcmp(info.method, "gauss_seidel") == 0 && strcmp(info.scheme, "matrix") == 0);
+    CHECK(strcmp(info.method, "auto") == 0 && strcmp(info.scheme, "matrix") == 0);
     CHECK(strcmp(info.order, "natural") == 0 && strcmp(info.dtype, "float64") == 0);
     CHECK(info.immovable_blocks == 1 && info.singular_blocks == 0 && info.threads == 1);
     CHECK(info.matrix_blocks > SCENE_BLOCKS && info.bytes > 0 && info.seconds >= 0);

@@ -66,15 +66,32 @@ static void compare(const cs_problem *problem, const cs_options *options)
     }
 }
 
-/* All methods, schemes and precisions. */
+/* The ways of making sweeps: what other methods do with them does not depend on the order. */
+static const char *const sweeping[] = {"jacobi", "gauss_seidel", "symmetric_gauss_seidel"};
+enum { SWEEPING = sizeof sweeping / sizeof *sweeping };
+
+/* All ways of sweeping, schemes and precisions. */
 static void compare_all(const cs_problem *problem, cs_options options)
 {
-    for (int m = 0; (options.method = cs_method_name(m, NULL)); m++)
+    for (int m = 0; m < SWEEPING; m++)
         for (int i = 0; (options.scheme = cs_scheme_name(i, NULL)); i++)
             for (int narrow = 0; narrow < 2; narrow++) {
+                options.method = sweeping[m];
                 options.dtype = narrow ? "float32" : "float64";
                 compare(problem, &options);
             }
+}
+
+/* All methods, in the order and by the scheme that they choose. */
+static void compare_methods(const cs_problem *problem, cs_options options)
+{
+    options.order = "auto";
+    options.scheme = "auto";
+    for (int m = 0; (options.method = cs_method_name(m, NULL)); m++)
+        for (int narrow = 0; narrow < 2; narrow++) {
+            options.dtype = narrow ? "float32" : "float64";
+            compare(problem, &options);
+        }
 }
 
 static void compare_orders(const cs_problem *problem)
@@ -88,6 +105,7 @@ static void compare_orders(const cs_problem *problem)
     options.max_iterations = SWEEPS;
     options.record = record;
     options.records = 2;
+    compare_methods(problem, options);
     for (int i = 0; (options.order = cs_order_name(i, NULL)); i++) {
         int given = strcmp(options.order, "given") == 0;
         options.order_options = cs_options_default().order_options;

@@ -1,5 +1,5 @@
-/* Contacts in batches against contacts one after another: every kernel that this machine runs, every
- * remainder of its lanes, any J and compressed. Python has more of this; here sanitizers look on, and
+/* Contacts in batches, and rows of A in vectors, against contacts one after another: every kernel that
+ * this machine runs, every remainder of its lanes, any J and compressed. Python has more of this; here sanitizers look on, and
  * the program is small enough to be run under an emulator. */
 #include "testing.h"
 
@@ -113,13 +113,14 @@ static void compare(const shape *s, const cs_problem *problem, int count, cs_opt
     options.instructions = "scalar";
     CHECK(strcmp(solve(problem, &options, scalar).kernel, "scalar") == 0);
     for (int i = 0; i < count * s->rows; i++) largest = fmax(largest, fabs(scalar[i]));
-    double units = strcmp(options.dtype, "float32") == 0 ? (double)FLT_EPSILON : DBL_EPSILON;
+    int rows = strcmp(options.scheme, "matrix") == 0;
+    double units = strcmp(options.dtype, "float64") == 0 ? DBL_EPSILON : (double)FLT_EPSILON;
     for (int i = 0; (options.instructions = cs_instructions_name(i, NULL)); i++)
-        for (options.general = 0; options.general < 2 && cs_instructions_run(i);
+        for (options.general = 0; options.general < 2 - rows && cs_instructions_run(i);
              options.general++) {
             cs_solver_info info = solve(problem, &options, wide);
             CHECK(strstr(info.kernel, options.instructions) != NULL);
-            CHECK(!strstr(info.kernel, "compressed") == !(s->rigid && !options.general));
+            CHECK(!strstr(info.kernel, "compressed") == !(s->rigid && !rows && !options.general));
             for (int k = 0; k < count * s->rows; k++)
                 CHECK(fabs(wide[k] - scalar[k]) <= 2000 * units * largest);
         }
@@ -128,19 +129,22 @@ static void compare(const shape *s, const cs_problem *problem, int count, cs_opt
 int main(void)
 {
     static const int counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, MOST};
+    static const char *const dtypes[] = {"float64", "float32", "mixed"};
     cs_options options = cs_options_default();
-    options.scheme = "factorized";
     options.rtol = options.atol = NAN;
     options.max_iterations = 3;
     options.rollback = 0;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
             cs_problem *problem = make_problem(&shapes[s], counts[c]);
-            for (int choice = 0; choice < 8; choice++) {
+            for (int choice = 0; choice < 12; choice++) {
                 options.method = choice & 1 ? "jacobi" : "gauss_seidel";
                 options.order = choice & 2 ? "colored" : "natural";
-                options.dtype = choice & 4 ? "float32" : "float64";
+                options.dtype = dtypes[choice / 4];
+                options.scheme = "factorized";
                 compare(&shapes[s], problem, counts[c], options);
+                options.scheme = "matrix";
+                if (choice < 8) compare(&shapes[s], problem, counts[c], options);
             }
             cs_problem_destroy(problem);
         }

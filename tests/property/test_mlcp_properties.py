@@ -83,14 +83,13 @@ def test_the_order_of_the_rows_does_not_matter(seed, m):
     np.testing.assert_allclose(other.x, one.x[order], rtol=0, atol=1e-10)
 
 
-@pytest.mark.slow
-def test_ten_thousand_problems_without_a_wrong_answer():
-    """Degenerate, redundant and near-singular ones included, m <= 60."""
-    rng = np.random.default_rng(2026)
+def solve_many(seed, count):
+    """By all rules and engines in turn; how many were not solved, by kind, and foreseen."""
+    rng = np.random.default_rng(seed)
     ways = [("bpp", engine) for engine in cs.mlcp.engines()]
     ways += [(rule, "auto") for rule in RULES if rule != "bpp"]
-    unsolved = dict.fromkeys(KINDS, 0)
-    for trial in range(10_000):
+    unsolved, foreseen = dict.fromkeys(KINDS, 0), 0
+    for trial in range(count):
         kind = KINDS[trial % len(KINDS)]
         A, b, lo, hi = random_mlcp(rng, int(rng.integers(1, 61)), kind)
         method, engine = ways[trial // len(KINDS) % len(ways)]
@@ -100,8 +99,17 @@ def test_ten_thousand_problems_without_a_wrong_answer():
             unsolved[kind] += 1
             continue
         unsolved[kind] += not result.converged
+        foreseen += result.interior_steps > 0
         if result.converged:
             assert natural_residual(A, b, lo, hi, result.x) <= 1.01e-9, (trial, kind, method)
+    return unsolved, foreseen
+
+
+@pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_many_problems_without_a_wrong_answer(count):
+    """Degenerate, redundant and near-singular ones included, m <= 60."""
+    unsolved, foreseen = solve_many(2026, count)
+    assert foreseen > count / 100  # interior-point steps play their part
     assert all(unsolved[kind] == 0 for kind in KINDS if kind != "near_singular"), unsolved
     # Some of these are singular to rounding, and refused.
-    assert unsolved["near_singular"] <= 60, unsolved
+    assert unsolved["near_singular"] <= count * 60 / 10_000, unsolved

@@ -143,7 +143,7 @@ def test_cache(graph, chunk, parts, scheme):
     ends = [body for pair, moving in pairs for body in pair if body in moving]
     degree = np.bincount(np.array(ends, int), minlength=len(graph.minv))
     stages = cache(touching, chunk, parts, degree)
-    order = orders.cache(chunk=chunk, domains=parts is not None)
+    order = orders.cache(bodies="natural", chunk=chunk, domains=parts is not None)
     check(graph, graph.problem, order, stages, scheme, parts or 8)
 
 

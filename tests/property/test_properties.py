@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import contactsolve as cs
+from agreement import EXACTLY
 from reference_numpy import (
     Box,
     ProblemArrays,
@@ -29,7 +30,6 @@ set_rows = st.sampled_from(
     (("free", 2), ("box", 1), ("box", 4), ("half_line", 1), ("half_line", 3), ("disc", 2))
     + (("disc", 3),) * 3
 )
-EXACTLY = {"rtol": None, "atol": None, "rollback": 0}
 # Not 1: Jacobi takes a pair of equal free blocks from 0 back to 0 in two full steps, and what is
 # left there is rounding, which no two ways of computing share.
 FEW_SWEEPS = {"max_iterations": 4, "relaxation": 0.8, **EXACTLY}

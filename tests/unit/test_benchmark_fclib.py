@@ -107,7 +107,7 @@ def test_a_method_that_refuses_a_problem_has_its_row(benchmark):
 
 
 def test_methods_of_another_version_are_named(benchmark, capsys):
-    methods = [cs.Method("jacobi"), cs.Method("newton"), cs.Method("jacobi", r_factor="best")]
+    methods = [cs.Method("jacobi"), cs.Method("sor"), cs.Method("jacobi", r_factor="best")]
     assert list(benchmark.known(methods)) == methods[:1]
     printed = capsys.readouterr().out
     assert printed.count("not in this version: ") == 2

@@ -1,31 +1,24 @@
 """`benchmarks/s1`: each script runs, and S1's own figures come out where nothing is timed."""
 
 import csv
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
+from benchmark_scripts import importing_from
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "benchmarks" / "s1"
-MODULES = ["common", *(path.stem for path in FOLDER.glob("*.py"))]
 
 
 @pytest.fixture(scope="module")
 def scripts():
     """Import by name from the benchmarks' folder, and leave no trace."""
     pytest.importorskip("matplotlib")
-    old_path, old_modules = list(sys.path), {name: sys.modules.pop(name, None) for name in MODULES}
-    sys.path.insert(0, str(FOLDER))
-    yield __import__
-    sys.path[:] = old_path
-    for name, module in old_modules.items():
-        sys.modules.pop(name, None)
-        if module is not None:
-            sys.modules[name] = module
+    with importing_from(FOLDER):
+        yield __import__
 
 
 @pytest.fixture(scope="module")

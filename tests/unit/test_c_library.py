@@ -35,7 +35,10 @@ COMPILE = [*COMMON, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 COMPILE_THREADS = [*COMMON, "-fsanitize=thread", "-DCS_PTHREADS", "-pthread"]
 STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-unknown-pragmas", "-Werror"]
 
-pytestmark = pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="needs a C compiler")
+pytestmark = [
+    pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="needs a C compiler"),
+    pytest.mark.xdist_group("c_library"),  # one process builds the library
+]
 
 
 def run(command, **options):

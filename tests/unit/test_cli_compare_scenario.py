@@ -94,9 +94,9 @@ def test_compare_tells_what_did_not_get_there_and_is_done(capsys):
     ("arguments", "message"),
     [
         (["nothing.hdf5"], "nothing.hdf5 does not exist"),
-        ([EASY, "--methods", "newton"], "method: 'newton' is unknown; known: auto, jacobi"),
+        ([EASY, "--methods", "sor"], "method: 'sor' is unknown; known: auto, jacobi"),
         ([EASY, "--repeats", "0"], "repeats is 0: at least 1 is needed"),
-        ([EASY, "--until", "1e-3", "--rtol", "1"], "rtol is given for jacobi, but until= decides"),
+        ([EASY, "--until", "1e-3", "--rtol", "1"], "rtol is given for auto, but until= decides"),
         ([EASY, "--methods", "jacobi", "jacobi"], "two methods are labelled 'jacobi'"),
         ([EASY, "--plot", "no/a.png"], "the folder of no/a.png does not exist"),
     ],

@@ -231,6 +231,7 @@ def test_a_light_ball_beside_a_heavy_one_is_not_forgotten(dtype):
     options = {
         "bodies": balls.bodies,
         "initial": initial,
+        "method": "gauss_seidel",
         "relaxation": 0.5,
         "check_every": 1,
         "dtype": dtype,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from agreement import EXACTLY
 from reference_numpy import (
     ReferenceProblem,
     delta_element,
@@ -19,7 +20,6 @@ from reference_numpy import (
 )
 
 GRAVITY, STEP = 9.81, 0.01
-EXACTLY = {"rtol": None, "atol": None, "rollback": 0}
 
 
 def blocks_on_inclines(angles, mu=0.5, masses=1.0, normal_speed=0.0, name="disc"):

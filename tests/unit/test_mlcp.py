@@ -1,7 +1,6 @@
 """Mixed LCPs by pivoting, against all index sets and from outside."""
 
 import gc
-import signal
 import threading
 import time
 
@@ -10,6 +9,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import _core
+from interruption import ctrl_c_ends
 from reference_mlcp import EXACT_KINDS, KINDS, brute_force, natural_residual, random_mlcp
 
 RULES, ENGINES = list(cs.mlcp.rules()), list(cs.mlcp.engines())
@@ -34,6 +34,27 @@ def test_small_problems_against_all_index_sets(method, engine):
             result.x, expected, rtol=1e-8, atol=1e-9 * np.abs(expected).max()
         )
         np.testing.assert_allclose(result.w, A @ result.x + b, atol=1e-9 * np.abs(b).max())
+
+
+@ways
+def test_symmetric_problems_against_a_quadratic_program(method, engine):
+    """x of a symmetric A is the least of x A x / 2 + b x within the bounds (SciPy's BVLS)."""
+    optimize = pytest.importorskip("scipy.optimize")
+    rng = np.random.default_rng(7)
+    for m in (3, 12, 30):
+        G = rng.normal(size=(m, m))
+        A, b = G @ G.T + 0.1 * np.eye(m), rng.normal(size=m)
+        lo = np.where(rng.random(m) < 0.3, -np.inf, -0.3 * rng.random(m))
+        hi = np.where(rng.random(m) < 0.3, np.inf, 0.3 * rng.random(m))
+        root = np.linalg.cholesky(A)
+        program = optimize.lsq_linear(
+            root.T, -np.linalg.solve(root, b), (lo, hi), method="bvls", tol=1e-14
+        )
+        result = cs.solve_mlcp(A, b, lo, hi, method=method, engine=engine)
+        assert program.success
+        assert result.converged
+        scale = np.abs(program.x).max() * np.linalg.cond(A)
+        np.testing.assert_allclose(result.x, program.x, atol=1e-12 * scale)
 
 
 def solved_or_refused(A, b, lo, hi, **options):
@@ -178,6 +199,54 @@ def test_islands_are_solved_apart():
     np.testing.assert_allclose(whole.x, from_parts, rtol=0, atol=1e-13)
 
 
+def many_islands(rng, islands=60):
+    """Islands of 1 to 40 rows side by side, their rows mixed."""
+    parts = [random_mlcp(rng, int(rng.integers(1, 41)), "plain") for _ in range(islands)]
+    sizes = [len(part[1]) for part in parts]
+    A, start = np.zeros((sum(sizes), sum(sizes))), 0
+    for part, size in zip(parts, sizes, strict=True):
+        A[start : start + size, start : start + size] = part[0]
+        start += size
+    order = rng.permutation(len(A))
+    b, lo, hi = (np.concatenate([part[i] for part in parts])[order] for i in (1, 2, 3))
+    return A[np.ix_(order, order)], b, lo, hi
+
+
+@ways
+def test_threads_change_nothing(method, engine):
+    A, b, lo, hi = many_islands(np.random.default_rng(21))
+    options = {"method": method, "engine": engine}
+    one = cs.solve_mlcp(A, b, lo, hi, threads=1, **options)
+    assert one.info["islands"] == 60
+    for threads in (2, 3, 100):
+        other = cs.solve_mlcp(A, b, lo, hi, threads=threads, **options)
+        assert other.info["threads"] == min(threads, 60)
+        assert other.history == one.history
+        for name in ("x", "w", "index_set"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
+        for name in ("pivots", "single_pivots", "factorizations", "refinements", "residual"):
+            assert getattr(other, name) == getattr(one, name)
+
+
+@ways
+def test_all_islands_as_one(method, engine):
+    A, b, lo, hi = many_islands(np.random.default_rng(22), 8)
+    apart = cs.solve_mlcp(A, b, lo, hi, method=method, engine=engine)
+    whole = cs.solve_mlcp(A, b, lo, hi, method=method, engine=engine, islands=False)
+    assert apart.info["islands"] == 8
+    assert whole.info["islands"] == 1
+    assert whole.info["largest_island"] == len(A)
+    np.testing.assert_allclose(whole.x, apart.x, rtol=0, atol=1e-9)
+
+
+def test_the_first_bad_island_is_named_whoever_finds_it():
+    A, b = np.eye(300), np.ones(300)
+    A[200, 200], A[100, 100] = -1.0, -2.0
+    for threads in (1, 2, 7):
+        with pytest.raises(ValueError, match=r"A\[100, 100\] = -2"):
+            cs.solve_mlcp(A, b, -np.inf, threads=threads)
+
+
 def test_history_tells_of_each_pivot():
     rng = np.random.default_rng(9)
     A, b, lo, hi = random_mlcp(rng, 50, "plain")
@@ -202,7 +271,8 @@ def cycling_block_steps():
         G = rng.normal(size=(m, m))
         A = G @ G.T + 1e-3 * np.eye(m)
         b = rng.normal(size=m)
-        stubborn = cs.solve_mlcp(A, b, stall_steps=10**6, block_steps=10**6, max_pivots=200)
+        blocks = {"stall_steps": 10**6, "block_steps": 10**6, "interior": False}
+        stubborn = cs.solve_mlcp(A, b, max_pivots=200, **blocks)
         if stubborn.status == "max_pivots":
             return A, b
     raise AssertionError("no block steps go round in circles")
@@ -210,13 +280,18 @@ def cycling_block_steps():
 
 def test_single_steps_end_what_block_steps_do_not():
     A, b = cycling_block_steps()
-    result = cs.solve_mlcp(A, b)
+    result = cs.solve_mlcp(A, b, interior=False)
     assert result.converged
     assert result.single_pivots > 0
-    by_blocks = cs.solve_mlcp(A, b, stall_steps=10**6, block_steps=35)
+    by_blocks = cs.solve_mlcp(A, b, stall_steps=10**6, block_steps=35, interior=False)
     assert by_blocks.converged
     assert by_blocks.pivots > 35
     np.testing.assert_allclose(result.x, by_blocks.x, atol=1e-9)
+    foreseen = cs.solve_mlcp(A, b)
+    assert foreseen.converged
+    assert foreseen.interior_steps > 0
+    assert foreseen.single_pivots == 0
+    np.testing.assert_allclose(foreseen.x, by_blocks.x, atol=1e-9)
 
 
 def jumping(rng, links=40):
@@ -248,10 +323,16 @@ def test_where_index_sets_jump_about_it_ends_all_the_same():
     slow, stalled = 0, 0
     for _ in range(6):
         A, b, lo, hi = jumping(rng)
-        result = cs.solve_mlcp(A, b, lo, hi)
+        result = cs.solve_mlcp(A, b, lo, hi, interior=False)
         assert result.converged, result.message
         assert result.pivots < 500
         stalled += result.single_pivots > 0
+        foreseen = cs.solve_mlcp(A, b, lo, hi)
+        assert foreseen.converged, foreseen.message
+        assert foreseen.pivots < 15
+        assert 0 < foreseen.interior_steps < 60
+        assert foreseen.factorizations < result.pivots
+        np.testing.assert_allclose(foreseen.x, result.x, atol=1e-7)
         slow += cs.solve_mlcp(A, b, lo, hi, method="murty", max_pivots=1000).status == "max_pivots"
     assert slow > 0
     assert stalled > 0
@@ -280,6 +361,7 @@ def test_unsymmetric_matrices_are_told_and_judged_as_given():
     assert result.residual_scaled == pytest.approx(outside)
     assert not result.converged
     assert "unsymmetric" in result.info["warnings"][0]
+    assert "A is unsymmetric, by" in result.message
     assert result.info["asymmetry"] == pytest.approx(
         np.abs(given - given.T).max() / np.abs(given).max()
     )
@@ -353,6 +435,18 @@ def test_a_light_body_beside_a_heavy_one_is_held():
     np.testing.assert_allclose(result.x, [1e-4, 4e7], rtol=1e-14)
 
 
+@ways
+@pytest.mark.parametrize("force", [0.0, 1e-9])
+def test_bounds_far_away_cost_no_digits(method, engine, force):
+    """Lemke's method counts from bounds: what it finds near zero would have theirs."""
+    rng = np.random.default_rng(4)
+    A = random_mlcp(rng, 6, "plain")[0]
+    b = force * rng.normal(size=6)
+    result = cs.solve_mlcp(A, b, -0.7, [0.3, 0.9, np.inf] * 2, method=method, engine=engine)
+    assert result.converged, result.message
+    np.testing.assert_allclose(result.x, np.linalg.solve(A, -b), rtol=1e-12)
+
+
 # ---- failures -----------------------------------------------------------------------------------
 
 
@@ -375,6 +469,8 @@ def test_a_light_body_beside_a_heavy_one_is_held():
         ({"A": ([1.0, 1.0], [0, 1], [0, 3, 2])}, r"A.indptr\[2\] is 2, below"),
         ({"A": ([1.0, 1.0], [0, 1], [1, 1, 2])}, r"A.indptr\[0\] is 1"),
         ({"A": ([1.0], [0, 1], [0, 1, 2])}, "A.data and A.indices"),
+        ({"islands": True}, "islands is True: 'auto' or False"),
+        ({"threads": 0}, "threads is 0"),
         ({"method": "simplex"}, "method: 'simplex' is unknown; known: bpp"),
         ({"engine": "steam"}, "engine: 'steam' is unknown; known: auto, refactor"),
         ({"method": "lemke", "engine": "envelope"}, "engine='envelope' is for methods that factor"),
@@ -398,6 +494,8 @@ def test_bad_input_is_named(change, message):
         ({"tolerance": "small"}, "tolerance is 'small': a number"),
         ({"b": [1j, 2]}, "b has dtype complex128"),
         ({"A": None}, "A is missing"),
+        ({"condition": 2}, "condition is 2: True or False"),
+        ({"interior": "no"}, "interior is 'no': True or False"),
     ],
 )
 def test_bad_types_are_named(change, message):
@@ -437,11 +535,7 @@ def hard(m=1500):
 def test_ctrl_c_ends_a_solve():
     solver = cs.MlcpSolver(hard()[0], method="murty", engine="refactor")
     b = hard()[1]
-    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
-    start = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        solver.solve(b)
-    assert time.perf_counter() - start < 10
+    ctrl_c_ends(lambda: solver.solve(b), after=0.3, within=10)
 
 
 def test_a_solver_at_work_refuses():

@@ -269,7 +269,7 @@ def test_cache_order(parts, scheme):
     degree = np.bincount(ends, minlength=case.bodies)
     for chunk in (1, 7, 4096):
         stages = cache(case.touching, chunk, parts, degree)
-        order = orders.cache(chunk=chunk, domains=parts is not None)
+        order = orders.cache(bodies="natural", chunk=chunk, domains=parts is not None)
         check(case, case.problem, order, stages, scheme, parts or 8)
 
 

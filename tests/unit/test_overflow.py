@@ -57,3 +57,14 @@ def test_a_distance_that_is_a_number_over_a_norm_that_is_none(
         **tolerance,
     )
     assert not result.converged
+
+
+@pytest.mark.parametrize("method", ["auto", "bpp", "gauss_seidel", "nesterov", "tresca"])
+def test_a_scale_that_is_no_number_accepts_nothing(method):
+    """The impulse that would hold a contact by itself is infinite, and so is every distance."""
+    A, b = 1e-200 * np.eye(2), -1e150 * np.ones((2, 1))
+    problem = cs.Problem.from_delassus(A, b, sets=cs.sets.half_line(), rows=1)
+    result = cs.solve(problem, method=method, max_iterations=20)
+    assert not result.converged
+    assert np.isnan(result.natural_map_scaled)
+    assert np.isnan(result.check(2).natural_map_scaled).all()

@@ -16,7 +16,7 @@ import contactsolve
 from contactsolve import _core
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRAS = {"plot", "io", "notebook", "partition", "test", "dev"}
+EXTRAS = {"plot", "io", "notebook", "partition", "peers", "test", "dev"}
 
 
 def test_version_is_the_same_everywhere():

@@ -166,7 +166,7 @@ def test_matrix_of_many_contacts_mixes_colours(ax):
 def test_all_side_by_side():
     axes = cs.plots.order(cs.scenarios.box_stack(2), "colored")
     assert len(axes) == 3
-    assert axes[0].figure.get_suptitle() == "colored, gauss_seidel: 8 contacts"
+    assert axes[0].figure.get_suptitle() == "colored, auto: 8 contacts"
     axes[0].figure.draw_without_rendering()
     given = cs.Problem.from_delassus(np.eye(4), -np.ones(4), rows=1)
     assert len(cs.plots.order(given)) == 2  # no bodies, no graph

@@ -18,6 +18,7 @@ def solve(run, scheme):
         problem,
         method=run["method"],
         scheme=scheme,
+        order="natural",
         r_factor=TABLE["r_factor"],
         quality_r=TABLE["quality_r"],
         rollback=0,

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import contactsolve as cs
+from reference_sets import Tresca
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "reference" / "sets.json").read_text(encoding="utf-8")
@@ -160,6 +161,18 @@ def test_variational_inequality(name, data):
     np.testing.assert_allclose(one.project(x), x, rtol=0, atol=8 * np.finfo(float).eps * reach)
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.lists(numbers, min_size=5, max_size=5), coefficients, coefficients)
+def test_tresca_is_balls_beside_a_half_line(z, radius, moment):
+    """For blocks of each size, in both precisions, whatever the normal impulse."""
+    for rows in (2, 3, 4, 5):
+        bounds = (radius, moment)[: 1 + (rows > 3)]
+        want = Tresca(rows, *bounds).prox(np.array(z[:rows]))
+        for dtype, unit in (("float64", 2.3e-16), ("float32", 1.2e-7)):
+            got = cs.sets.tresca(*bounds).project(z[:rows], dtype=dtype, previous=7.0)
+            np.testing.assert_allclose(got, want, rtol=0, atol=8 * unit * 10)
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(numbers, min_size=3, max_size=3), coefficients)
 def test_the_cone_is_a_projection_of_all_rows(z, mu):
@@ -168,8 +181,8 @@ def test_the_cone_is_a_projection_of_all_rows(z, mu):
     x = cs.sets.second_order_cone(mu).project(z)
     size = 16 * np.finfo(float).eps * np.max(np.abs(z)) * max(1, mu)
     rest = z - x
-    assert np.linalg.norm(x[1:]) <= mu * x[0] + size
-    assert mu * np.linalg.norm(rest[1:]) <= -rest[0] + size
+    assert np.hypot(*x[1:]) <= mu * x[0] + size  # squares of the smallest numbers underflow
+    assert mu * np.hypot(*rest[1:]) <= -rest[0] + size
     assert abs(rest @ x) <= size * np.max(np.abs(z))
 
 
@@ -302,6 +315,11 @@ def spoilt(place, value):
         (lambda: cs.sets.contensou_coupled(0.5, 0.1), 3, "blocks of 3 rows: it takes 4"),
         (lambda: cs.sets.second_order_cone([1, 1, 1, -1]), 3, r"mu\[3\] is -1"),
         (lambda: cs.sets.second_order_cone(0.5), 4, "it takes 2 or 3"),
+        (lambda: cs.sets.tresca([1, 1, np.inf, 1]), 3, r"radius\[2\] is inf: a bound of friction"),
+        (lambda: cs.sets.tresca(1, [1, -1, 1, 1]), 5, r"moment\[1\] is -1: a bound of friction"),
+        (lambda: cs.sets.tresca(1), 4, r"blocks of 4 rows take sets.tresca with radius and moment"),
+        (lambda: cs.sets.tresca(1, 1), 3, r"blocks of 3 rows take sets.tresca with radius alone"),
+        (lambda: cs.sets.tresca(1, 1), 6, "'tresca' does not take blocks of 6 rows"),
     ),
 )
 def test_bad_parameters_are_named(make, rows, words):

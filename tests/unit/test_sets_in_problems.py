@@ -20,11 +20,12 @@ KINDS = {
     "contensou_coupled": 4,
     "second_order_cone": 3,
 }
+SOLVED = {**KINDS, "tresca": 3}
 
 
 def mild(name: str) -> tuple[cs.Problem, ReferenceProblem]:
     """Contacts of bodies that touch little, with moderate friction: every method converges."""
-    arrays = random_problem(generator("mild", name), 5, 6, KINDS[name], 6, name, awkward=False)
+    arrays = random_problem(generator("mild", name), 5, 6, SOLVED[name], 6, name, awkward=False)
     for key in ("mu", "mu1", "mu2"):
         if key in arrays.more:
             arrays.more[key] *= 0.4
@@ -36,7 +37,7 @@ def mild(name: str) -> tuple[cs.Problem, ReferenceProblem]:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("method", SOLVERS)
-@pytest.mark.parametrize("name", list(KINDS))
+@pytest.mark.parametrize("name", list(SOLVED))
 def test_solutions_to_ten_digits(name, method, scheme):
     problem, reference = mild(name)
     # Growth of any size takes Jacobi out of its cycles; the residuals of sweeps forwards and

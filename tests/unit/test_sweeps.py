@@ -44,6 +44,7 @@ SET_ROWS = [
     ("contensou", 4),
     ("contensou_coupled", 4),
     *(("second_order_cone", rows) for rows in (2, 3)),
+    *(("tresca", rows) for rows in (2, 3, 4, 5)),
 ]
 MEASURES = (
     "residual",
@@ -64,7 +65,7 @@ def package_problem(arrays: ProblemArrays) -> cs.Problem:
 
 
 def recorded_measures(arrays: ProblemArrays) -> tuple[str, ...]:
-    if arrays.set_name in ("free", "box"):
+    if arrays.set_name in ("free", "box", "tresca"):
         return MEASURES
     has_cone = arrays.set_name in ("half_line", "disc", "rolling")
     return (*MEASURES, *OF_CONTACTS, *(("fclib_error",) if has_cone else ()))

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #define POLL_SECONDS 0.005
-/* Residuals of the free rows over `noise`: refined above the first; above the second, a factor that
- * gathers errors is made anew. */
-#define REFINE (32 * DBL_EPSILON)
+/* Residual of the free rows over `noise` above which a factor that gathers errors is made anew. */
 #define LOST 1e-9
 
 void cs_pivot_evaluate(cs_island *s)
@@ -27,7 +25,7 @@ void cs_pivot_evaluate(cs_island *s)
     }
 }
 
-static int same_free_rows(const cs_island *s)
+int cs_pivot_has_rows(const cs_island *s)
 {
     if (!s->is_factored) return 0;
     for (int64_t i = 0; i < s->rows; i++)
@@ -38,13 +36,15 @@ static int same_free_rows(const cs_island *s)
 cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
 {
     cs_island *s = run->island;
-    if (same_free_rows(s)) return CS_OK;
+    if (cs_pivot_has_rows(s) && !s->is_stale) return CS_OK;
+    if (s->is_stale) s->is_factored = s->is_stale = 0;
     run->factorizations++;
-    run->breakdown.row = -1;
+    run->breakdown = (cs_breakdown){.row = -1};
     s->engine->factor(s, &run->breakdown);
     s->is_factored = run->breakdown.row < 0;
     for (int64_t i = 0; i < s->rows; i++) s->factored[i] = s->state[i] != CS_INDEX_FREE;
     if (s->is_factored) return CS_OK;
+    if (run->breakdown.left_off) return cs_pivot_interrupted(run, error);
     int64_t row = run->breakdown.row;
     double entry = s->diagonal[row], lacking = run->breakdown.pivot < 0 ? -run->breakdown.pivot : 0;
     double cure = 2 * lacking + 1e-8 * (entry > 0 ? entry : 1);
@@ -56,8 +56,7 @@ cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
                    (long long)s->user[row], cs_number(entry).text, cure, (long long)s->user[row]);
 }
 
-/* x_T at its bounds, x_F = 0, and `step` <- -(b_F + A_FT x_T), zero on the tight rows. */
-static void right_side(cs_island *s)
+void cs_pivot_right_side(cs_island *s)
 {
     int moved = 0;
     for (int64_t i = 0; i < s->rows; i++) {
@@ -69,8 +68,7 @@ static void right_side(cs_island *s)
     for (int64_t i = 0; i < s->rows; i++) s->step[i] = s->state[i] ? 0 : -right[i];
 }
 
-/* The largest |w| of a free row over its noise. */
-static double residual(const cs_island *s)
+double cs_pivot_residual(const cs_island *s)
 {
     double worst = 0;
     for (int64_t i = 0; i < s->rows; i++) {
@@ -81,7 +79,7 @@ static double residual(const cs_island *s)
     return worst;
 }
 
-static void add_step(cs_island *s)
+void cs_pivot_add_step(cs_island *s)
 {
     s->engine->solve(s, s->step);
     for (int64_t i = 0; i < s->rows; i++) s->x[i] += s->step[i];
@@ -92,11 +90,11 @@ static void add_step(cs_island *s)
 static void refine(cs_pivot_run *run, double worst)
 {
     cs_island *s = run->island;
-    for (int k = 0; k < run->options->refinements && worst > REFINE; k++) {
+    for (int k = 0; k < run->options->refinements && worst > CS_PIVOT_REFINE; k++) {
         for (int64_t i = 0; i < s->rows; i++) s->step[i] = s->state[i] ? 0 : -s->w[i];
-        add_step(s);
+        cs_pivot_add_step(s);
         run->refinements++;
-        double after = residual(s);
+        double after = cs_pivot_residual(s);
         if (!(after < worst / 2)) return;
         worst = after;
     }
@@ -105,18 +103,19 @@ static void refine(cs_pivot_run *run, double worst)
 cs_status cs_pivot_candidate(cs_pivot_run *run, cs_error *error)
 {
     cs_island *s = run->island;
+    if (cs_pivot_reuse(run)) return CS_OK;
     cs_status status = cs_pivot_factor(run, error);
     if (status) return status;
-    right_side(s);
-    add_step(s);
-    double worst = residual(s);
+    cs_pivot_right_side(s);
+    cs_pivot_add_step(s);
+    double worst = cs_pivot_residual(s);
     if (worst > LOST && s->engine->gathers) {
         s->is_factored = 0;
         status = cs_pivot_factor(run, error);
         if (status) return status;
-        right_side(s);
-        add_step(s);
-        worst = residual(s);
+        cs_pivot_right_side(s);
+        cs_pivot_add_step(s);
+        worst = cs_pivot_residual(s);
     }
     refine(run, worst);
     return CS_OK;
@@ -135,20 +134,25 @@ signed char cs_pivot_wanted(const cs_pivot_run *run, int64_t i)
     return s->x[i] > s->hi[i] + over ? CS_INDEX_HIGH : CS_INDEX_FREE;
 }
 
+cs_status cs_pivot_log_reserve(cs_pivot_log *log, int64_t rows, cs_error *error)
+{
+    if (rows <= log->capacity) return CS_OK;
+    int64_t capacity = 2 * rows + 64;
+    double *value = cs_allocate(capacity * CS_LOG_COLUMNS, sizeof(double));
+    if (!value)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for a history of %lld pivots",
+                       (long long)capacity);
+    if (log->rows) memcpy(value, log->value, sizeof(double) * (size_t)(log->rows * CS_LOG_COLUMNS));
+    cs_release(log->value);
+    log->value = value;
+    log->capacity = capacity;
+    return CS_OK;
+}
+
 static cs_status append(cs_pivot_log *log, const double *row, cs_error *error)
 {
-    if (log->rows == log->capacity) {
-        int64_t capacity = 2 * log->capacity + 64;
-        double *value = cs_allocate(capacity * CS_LOG_COLUMNS, sizeof(double));
-        if (!value)
-            return cs_fail(error, CS_NO_MEMORY, "out of memory for a history of %lld pivots",
-                           (long long)capacity);
-        if (log->rows)
-            memcpy(value, log->value, sizeof(double) * (size_t)(log->rows * CS_LOG_COLUMNS));
-        cs_release(log->value);
-        log->value = value;
-        log->capacity = capacity;
-    }
+    cs_status status = cs_pivot_log_reserve(log, log->rows + 1, error);
+    if (status) return status;
     memcpy(log->value + log->rows++ * CS_LOG_COLUMNS, row, sizeof(double) * CS_LOG_COLUMNS);
     return CS_OK;
 }
@@ -164,12 +168,33 @@ cs_status cs_pivot_step(cs_pivot_run *run, int64_t infeasible, int64_t changed, 
     };
     for (int64_t i = 0; i < s->rows; i++) row[CS_LOG_TIGHT] += s->state[i] != CS_INDEX_FREE;
     cs_status status = append(run->log, row, error);
+    return status ? status : cs_pivot_poll(run, error);
+}
+
+cs_status cs_pivot_poll(cs_pivot_run *run, cs_error *error)
+{
+    run->stopped = atomic_load_explicit(run->halt, memory_order_relaxed);
     double now = cs_clock();
-    if (status || !run->control || !run->control->poll || now - run->last_poll < POLL_SECONDS)
-        return status;
+    if (run->stopped || !run->control || !run->control->poll || now - run->last_poll < POLL_SECONDS)
+        return CS_OK;
     run->last_poll = now;
     int answer = run->control->poll(run->control->context, NULL);
-    run->stopped = answer > 0;
-    if (answer >= 0) return CS_OK;
+    if (!answer) return CS_OK;
+    run->stopped = 1;
+    atomic_store_explicit(run->halt, 1, memory_order_relaxed);
+    if (answer > 0) return CS_OK;
+    run->aborted = 1;
+    return cs_pivot_interrupted(run, error);
+}
+
+int cs_pivot_leaves_off(void *run)
+{
+    cs_error unread;
+    cs_pivot_poll(run, &unread);
+    return ((cs_pivot_run *)run)->stopped;
+}
+
+cs_status cs_pivot_interrupted(const cs_pivot_run *run, cs_error *error)
+{
     return cs_fail(error, CS_INTERRUPTED, "interrupted at pivot %lld", (long long)run->steps);
 }

@@ -25,6 +25,7 @@ const cs_engine cs_engine_downdate = {
     .take = take,
     .factor = factor,
     .solve = solve,
+    .forget = forget_whole,
     .weight = 4,
     .work = work,
 };

@@ -34,6 +34,7 @@ const cs_engine cs_engine_envelope = {
     .take = take,
     .factor = factor,
     .solve = solve,
+    .anew = 1,
     .weight = 1,
     .work = work,
 };

@@ -37,17 +37,24 @@ static void load_column(cs_island *s, int64_t i, const signed char *out, double 
         if (!out[s->column[e]]) column[s->column[e]] = s->value[e];
 }
 
-/* From one index set to the next; -1 where the factor is spoilt. */
-static int follow(cs_island *s)
+static int leave_off(int64_t row, cs_breakdown *breakdown)
+{
+    *breakdown = (cs_breakdown){.row = row, .left_off = 1};
+    return -1;
+}
+
+/* From one index set to the next; -1 where the factor is spoilt, or left off. */
+static int follow(cs_island *s, cs_breakdown *breakdown)
 {
     skyline_data *data = s->factor;
     for (int64_t i = 0; i < s->rows; i++) { /* out first: the less there is, the better */
         if (s->state[i] == CS_INDEX_FREE || s->factored[i]) continue;
-        cs_skyline_remove(&data->skyline, i, data->scratch);
+        if (remove_row(s, i)) return leave_off(i, breakdown);
         s->factored[i] = 1;
     }
     for (int64_t i = 0; i < s->rows; i++) {
         if (s->state[i] != CS_INDEX_FREE || !s->factored[i]) continue;
+        if (cs_pulse_beat(s->pulse, change_work(s))) return leave_off(i, breakdown);
         s->factored[i] = 0;
         load_column(s, i, s->factored, data->scratch);
         if (cs_skyline_add(&data->skyline, i, data->scratch, LEAST_PIVOT)) return -1;
@@ -61,9 +68,10 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
     int64_t changes = 0;
     for (int64_t i = 0; i < s->rows; i++)
         changes += (s->state[i] != CS_INDEX_FREE) != s->factored[i];
-    breakdown->row = -1;
-    if (s->is_factored && (double)changes * change_work(s) < anew(s) && follow(s) == 0) return;
-    factor_skyline(s, s->state, &data->skyline, breakdown);
+    *breakdown = (cs_breakdown){.row = -1};
+    int follows = s->is_factored && (double)changes * change_work(s) < anew(s);
+    if (follows && follow(s, breakdown) == 0) return;
+    if (!breakdown->left_off) factor_skyline(s, s->state, &data->skyline, breakdown);
 }
 
 static double work(const cs_island *s, double changed, double tight)

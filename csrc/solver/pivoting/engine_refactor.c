@@ -26,6 +26,7 @@ const cs_engine cs_engine_refactor = {
     .take = take,
     .factor = factor,
     .solve = solve,
+    .anew = 1,
     .weight = 1,
     .work = work,
 };

@@ -34,11 +34,12 @@ static int take(cs_island *s, cs_arena *arena)
 static void factor_whole(cs_island *s, cs_breakdown *breakdown)
 {
     schur_data *data = s->factor;
+    memset(data->have, 0, (size_t)s->rows);
     cs_panels_shape(&data->whole, s->rows, s->first);
     for (int64_t i = 0; i < s->rows; i++)
         for (int64_t e = s->start[i]; e < s->start[i + 1] && s->column[e] <= i; e++)
             *cs_panels_entry(&data->whole, i, s->column[e]) = s->value[e];
-    cs_panels_factor(&data->whole, breakdown);
+    cs_panels_factor(&data->whole, s->pulse, breakdown);
     data->have_whole = breakdown->row < 0;
 }
 
@@ -57,7 +58,7 @@ static double *inverse_column(cs_island *s, int64_t i)
 static void factor(cs_island *s, cs_breakdown *breakdown)
 {
     schur_data *data = s->factor;
-    breakdown->row = -1;
+    *breakdown = (cs_breakdown){.row = -1};
     if (!data->have_whole) factor_whole(s, breakdown);
     if (breakdown->row >= 0) return;
     data->count = 0;
@@ -66,10 +67,14 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
     cs_panels_shape(&data->tight, data->count, data->zeros);
     for (int64_t b = 0; b < data->count; b++) {
         const double *column = inverse_column(s, s->list[b]);
+        if (cs_pulse_beat(s->pulse, (double)(data->whole.start[data->whole.count] + s->rows))) {
+            *breakdown = (cs_breakdown){.row = s->list[b], .left_off = 1};
+            return;
+        }
         for (int64_t a = b; a < data->count; a++)
             *cs_panels_entry(&data->tight, a, b) = column[s->list[a]];
     }
-    cs_panels_factor(&data->tight, breakdown);
+    cs_panels_factor(&data->tight, s->pulse, breakdown);
     if (breakdown->row >= 0) breakdown->row = s->list[breakdown->row];
 }
 
@@ -86,6 +91,12 @@ static void solve(cs_island *s, double *r)
     for (int64_t a = 0; a < data->count; a++) r[s->list[a]] = 0;
 }
 
+static void forget(cs_island *s)
+{
+    schur_data *data = s->factor;
+    data->have_whole = 0;
+}
+
 static double work(const cs_island *s, double changed, double tight)
 {
     double entries = 0;
@@ -100,6 +111,7 @@ const cs_engine cs_engine_schur = {
     .take = take,
     .factor = factor,
     .solve = solve,
+    .forget = forget,
     .weight = 1,
     .work = work,
 };

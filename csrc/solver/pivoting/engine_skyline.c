@@ -20,6 +20,7 @@ const cs_engine cs_engine_skyline = {
     .take = take,
     .factor = factor,
     .solve = solve,
+    .forget = forget_whole,
     .weight = 4,
     .work = work,
 };

@@ -12,7 +12,7 @@ static int take(cs_island *s, cs_arena *arena)
 
 static void factor(cs_island *s, cs_breakdown *breakdown)
 {
-    cs_sparse_factorize(s->factor, s->value, s->state, breakdown);
+    cs_sparse_factorize(s->factor, s->value, s->state, s->pulse, breakdown);
 }
 
 static void solve(cs_island *s, double *r) { cs_sparse_solve(s->factor, s->state, r); }
@@ -36,6 +36,7 @@ const cs_engine cs_engine_sparse = {
     .take = take,
     .factor = factor,
     .solve = solve,
+    .anew = 1,
     .weight = 8,
     .work = work,
 };

@@ -7,6 +7,10 @@
 /* Entries of a column below this part of its largest do not count; ratios this near are equal. */
 #define SMALL 1e-15
 #define EQUAL 1e-11
+/* Constants up to this part of the largest one are zero; pivots of free rows up to this part of their
+ * diagonal entry are none: such a row follows from the others. */
+#define NOTHING 1e-14
+#define REDUNDANT 1e-12
 
 int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena)
 {
@@ -45,6 +49,7 @@ static void exchange(cs_lemke *lemke, int64_t row, int64_t column)
     lemke->basic[row] = lemke->other[column];
     lemke->other[column] = leaving;
     lemke->pivots++;
+    lemke->left_off |= cs_pulse_beat(lemke->pulse, (double)(lemke->rows * width));
 }
 
 static int is_free(const cs_lemke *lemke, int64_t variable)
@@ -56,13 +61,15 @@ static int is_free(const cs_lemke *lemke, int64_t variable)
 static void enter_free_rows(cs_lemke *lemke)
 {
     int64_t n = lemke->rows;
-    for (;;) {
+    while (!lemke->left_off) {
         int64_t best = -1;
         for (int64_t i = 0; i < n; i++) {
             if (!is_free(lemke, i) || lemke->basic[i] >= n) continue;
             if (best < 0 || fabs(row_of(lemke, i)[i]) > fabs(row_of(lemke, best)[best])) best = i;
         }
-        if (best < 0 || row_of(lemke, best)[best] == 0) return;
+        if (best < 0) return;
+        double pivot = fabs(row_of(lemke, best)[best]);
+        if (!(pivot > REDUNDANT * fabs(lemke->matrix[best * n + best]))) return;
         exchange(lemke, best, best);
     }
 }
@@ -86,24 +93,39 @@ static int comes_before(const cs_lemke *lemke, int64_t a, int64_t b, int64_t col
     return a < b;
 }
 
+/* Where the w of the beginning are among the others, in lemke->list; -1: basic. */
+static const int64_t *find_places(cs_lemke *lemke)
+{
+    int64_t n = lemke->rows, *place = lemke->list;
+    for (int64_t j = 0; j < n; j++) place[j] = -1;
+    for (int64_t j = 0; j <= n; j++)
+        if (lemke->other[j] < n) place[lemke->other[j]] = j;
+    return place;
+}
+
+/* What a basic variable has, rounding apart. */
+static double constant_of(const cs_lemke *lemke, int64_t row)
+{
+    double constant = row_of(lemke, row)[lemke->rows + 1];
+    return constant > NOTHING * lemke->size ? constant : 0;
+}
+
 /* The row that leaves when the variable of `column` grows; -1: none, it may grow for ever. */
 static int64_t leaving_row(cs_lemke *lemke, int64_t column)
 {
-    int64_t n = lemke->rows, chosen = -1, *place = lemke->list;
+    int64_t n = lemke->rows, chosen = -1;
+    const int64_t *place = find_places(lemke);
     double largest = 0, least = INFINITY;
     for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(row_of(lemke, i)[column]));
     for (int64_t i = 0; i < n; i++) {
         const double *own = row_of(lemke, i);
         if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL * largest)) continue;
-        least = fmin(least, fmax(own[n + 1], 0) / -own[column]);
+        least = fmin(least, constant_of(lemke, i) / -own[column]);
     }
-    for (int64_t j = 0; j < n; j++) place[j] = -1;
-    for (int64_t j = 0; j <= n; j++)
-        if (lemke->other[j] < n) place[lemke->other[j]] = j;
     for (int64_t i = 0; i < n; i++) {
         const double *own = row_of(lemke, i);
         if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL * largest)) continue;
-        if (fmax(own[n + 1], 0) / -own[column] > least * (1 + EQUAL)) continue;
+        if (constant_of(lemke, i) / -own[column] > least * (1 + EQUAL)) continue;
         if (lemke->basic[i] == 2 * n) return i; /* z0 leaves whenever it can */
         if (chosen < 0 || comes_before(lemke, i, chosen, column, place)) chosen = i;
     }
@@ -114,12 +136,15 @@ static int64_t leaving_row(cs_lemke *lemke, int64_t column)
 static int64_t first_row(cs_lemke *lemke)
 {
     int64_t n = lemke->rows, chosen = -1;
+    const int64_t *place = find_places(lemke);
     double least = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double constant = row_of(lemke, i)[n + 1];
-        if (is_free(lemke, lemke->basic[i]) || !(constant < least)) continue;
-        least = constant;
-        chosen = i;
+    for (int64_t i = 0; i < n; i++)
+        if (!is_free(lemke, lemke->basic[i]))
+            least = fmin(least, row_of(lemke, i)[n + 1] / row_of(lemke, i)[n]);
+    for (int64_t i = 0; i < n && least < 0; i++) {
+        if (is_free(lemke, lemke->basic[i])) continue;
+        if (row_of(lemke, i)[n + 1] / row_of(lemke, i)[n] > least * (1 - EQUAL)) continue;
+        if (chosen < 0 || comes_before(lemke, i, chosen, n, place)) chosen = i;
     }
     return chosen;
 }
@@ -131,6 +156,13 @@ static int64_t column_of(const cs_lemke *lemke, int64_t variable)
     return j;
 }
 
+/* What z0 adds to row i: 1, and in later attempts numbers from 1 to 2. */
+static double cover(int attempt, int64_t i)
+{
+    uint64_t mixed = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u * (uint64_t)attempt;
+    return 1 + (double)(mixed >> 11) * 0x1p-53;
+}
+
 /* The dictionary of the beginning: all w basic. z0 covers the rows that have a sign. */
 static void write_first(cs_lemke *lemke)
 {
@@ -138,7 +170,7 @@ static void write_first(cs_lemke *lemke)
     for (int64_t i = 0; i < n; i++) {
         double *own = row_of(lemke, i);
         memcpy(own, lemke->matrix + i * n, sizeof(double) * (size_t)n);
-        own[n] = is_free(lemke, i) ? 0 : 1;
+        own[n] = is_free(lemke, i) ? 0 : cover(lemke->attempt, i);
         own[n + 1] = lemke->q[i];
         lemke->basic[i] = i;
         lemke->other[i] = n + i;
@@ -167,7 +199,7 @@ static void rebuild(cs_lemke *lemke)
     memset(lemke->wanted, 0, (size_t)(2 * lemke->rows + 1));
     for (int64_t i = 0; i < lemke->rows; i++) lemke->wanted[lemke->basic[i]] = 1;
     write_first(lemke);
-    for (int64_t j = 0; j <= lemke->rows; j++) {
+    for (int64_t j = 0; j <= lemke->rows && !lemke->left_off; j++) {
         int64_t row = lemke->wanted[lemke->other[j]] ? best_row(lemke, j) : -1;
         if (row >= 0) exchange(lemke, row, j);
     }
@@ -175,10 +207,14 @@ static void rebuild(cs_lemke *lemke)
     lemke->age = 0;
 }
 
-void cs_lemke_begin(cs_lemke *lemke)
+void cs_lemke_begin(cs_lemke *lemke, int attempt)
 {
+    lemke->attempt = attempt;
     lemke->pivots = lemke->age = 0;
     lemke->left = -1;
+    lemke->left_off = 0;
+    lemke->size = 0;
+    for (int64_t i = 0; i < lemke->rows; i++) lemke->size = fmax(lemke->size, fabs(lemke->q[i]));
     write_first(lemke);
     enter_free_rows(lemke);
 }
@@ -186,19 +222,23 @@ void cs_lemke_begin(cs_lemke *lemke)
 int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end)
 {
     int64_t n = lemke->rows, row, column = n;
-    *end = CS_LEMKE_SOLVED;
+    *end = CS_LEMKE_LEFT_OFF;
     if (lemke->age++ == CS_LEMKE_REBUILD + n / CS_LEMKE_REBUILD_ROWS) rebuild(lemke);
+    if (lemke->left_off) return 1;
     if (lemke->left < 0) {
         row = first_row(lemke);
+        *end = CS_LEMKE_SOLVED;
     } else {
         int64_t enters = lemke->left < n ? lemke->left + n : lemke->left - n;
         column = column_of(lemke, enters);
         row = leaving_row(lemke, column);
         if (row < 0 && lemke->age > 1) { /* a ray, or errors that look like one */
             rebuild(lemke);
+            if (lemke->left_off) return 1;
             column = column_of(lemke, enters);
             row = leaving_row(lemke, column);
         }
+        lemke->ray = column;
         *end = CS_LEMKE_RAY;
     }
     if (row < 0) return 1;
@@ -208,13 +248,24 @@ int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end)
     return lemke->left == 2 * n;
 }
 
+void cs_lemke_ray(cs_lemke *lemke)
+{
+    int64_t n = lemke->rows, grows = lemke->other[lemke->ray];
+    for (int64_t i = 0; i < n; i++) lemke->z[i] = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (lemke->basic[i] >= n && lemke->basic[i] < 2 * n)
+            lemke->z[lemke->basic[i] - n] = row_of(lemke, i)[lemke->ray];
+    if (grows >= n && grows < 2 * n) lemke->z[grows - n] = 1;
+}
+
 /* Gauss elimination with row exchanges: work (count, count + 1) <- its solution in the last column.
- * -1 where it is singular. */
-static int eliminate(int64_t count, double *work)
+ * -1 where it is singular or the pulse says so. */
+static int eliminate(int64_t count, double *work, cs_pulse *pulse)
 {
     int64_t width = count + 1;
     for (int64_t k = 0; k < count; k++) {
         int64_t best = k;
+        if (cs_pulse_beat(pulse, (double)((count - k) * (count - k)))) return -1;
         for (int64_t i = k + 1; i < count; i++)
             if (fabs(work[i * width + k]) > fabs(work[best * width + k])) best = i;
         if (!(fabs(work[best * width + k]) > 0)) return -1;
@@ -253,18 +304,23 @@ static void load_system(cs_lemke *lemke, int64_t count)
     }
 }
 
-void cs_lemke_finish(cs_lemke *lemke)
+void cs_lemke_solve(cs_lemke *lemke, int64_t count)
 {
     enum { SOLVES = 2 }; /* the second is a refinement */
-    int64_t n = lemke->rows, count = 0;
-    for (int64_t i = 0; i < n; i++) lemke->z[i] = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (lemke->basic[i] >= n && lemke->basic[i] < 2 * n)
-            lemke->list[count++] = lemke->basic[i] - n;
+    for (int64_t i = 0; i < lemke->rows; i++) lemke->z[i] = 0;
     for (int k = 0; k < SOLVES; k++) {
         load_system(lemke, count);
-        if (eliminate(count, lemke->work)) break;
+        if (eliminate(count, lemke->work, lemke->pulse)) break;
         for (int64_t a = 0; a < count; a++)
             lemke->z[lemke->list[a]] += lemke->work[a * (count + 1) + count];
     }
+}
+
+void cs_lemke_finish(cs_lemke *lemke)
+{
+    int64_t n = lemke->rows, count = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (lemke->basic[i] >= n && lemke->basic[i] < 2 * n)
+            lemke->list[count++] = lemke->basic[i] - n;
+    cs_lemke_solve(lemke, count);
 }

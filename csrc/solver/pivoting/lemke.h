@@ -10,11 +10,17 @@
 #define CS_LEMKE_H
 
 #include "core/memory.h"
+#include "core/pulse.h"
 
 /* Pivots after which the dictionary is written anew, and one more for every so many rows. */
 enum { CS_LEMKE_REBUILD = 64, CS_LEMKE_REBUILD_ROWS = 8 };
 
-typedef enum cs_lemke_end { CS_LEMKE_SOLVED, CS_LEMKE_RAY, CS_LEMKE_MAX_PIVOTS } cs_lemke_end;
+typedef enum cs_lemke_end {
+    CS_LEMKE_SOLVED,
+    CS_LEMKE_RAY,
+    CS_LEMKE_MAX_PIVOTS,
+    CS_LEMKE_LEFT_OFF,
+} cs_lemke_end;
 
 typedef struct cs_lemke {
     int64_t rows;
@@ -25,18 +31,32 @@ typedef struct cs_lemke {
     double *z, *work;       /* (rows) the answer; (rows, rows + 1) */
     int64_t *list;          /* (rows) */
     unsigned char *wanted;  /* (2 rows + 1) */
+    double size;            /* the largest constant of the beginning */
+    int64_t ray;            /* the column in which a ray was met */
     int64_t left;           /* the variable that left last; -1 before the first pivot */
-    int64_t pivots, age;    /* so far; since the dictionary was written */
+    int attempt;
+    int64_t pivots, age; /* so far; since the dictionary was written */
+    cs_pulse *pulse;     /* may be NULL */
+    int left_off;        /* since the beginning: the dictionary may be half-done */
 } cs_lemke;
 
 /* Room for problems of so many rows. Non-zero: no memory. */
 int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena);
 
-/* Begins: `matrix` and `q` hold the problem. */
-void cs_lemke_begin(cs_lemke *lemke);
+/* Begins: `matrix` and `q` hold the problem. Each `attempt` covers q in its own way: errors that lead
+ * one astray leave another alone. */
+void cs_lemke_begin(cs_lemke *lemke, int attempt);
 
-/* One pivot; returns whether the end has come, and what it is. */
+/* One pivot; returns whether the end has come, and what it is. Beats `pulse`, and so does what writes
+ * or solves anew. */
 int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end);
+
+/* z <- the direction of the ray that was met: what z changes by as the entering variable grows. */
+void cs_lemke_ray(cs_lemke *lemke);
+
+/* z <- the solution of M_aa z_a = -q_a on the first `count` rows of the list, zero elsewhere; all zero
+ * where M_aa is singular or the pulse says so. */
+void cs_lemke_solve(cs_lemke *lemke, int64_t count);
 
 /* z from the basis at hand: M_aa z_a = -q_a solved anew, since dictionaries gather errors. */
 void cs_lemke_finish(cs_lemke *lemke);

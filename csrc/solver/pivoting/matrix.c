@@ -36,8 +36,8 @@ static cs_status check(const cs_csr *matrix, cs_error *error)
 static int take_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next)
 {
     int64_t n = matrix->rows;
-    mlcp->start = cs_arena_take(&mlcp->arena, n + 1, sizeof(int64_t));
-    mlcp->diagonal = cs_arena_take(&mlcp->arena, n, sizeof(double));
+    mlcp->start = cs_arena_take(&mlcp->loaded, n + 1, sizeof(int64_t));
+    mlcp->diagonal = cs_arena_take(&mlcp->loaded, n, sizeof(double));
     if (!mlcp->start || !mlcp->diagonal) return -1;
     for (int64_t i = 0; i < n; i++) {
         mlcp->start[i + 1] += 1 + matrix->start[i + 1] - matrix->start[i];
@@ -46,9 +46,9 @@ static int take_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next)
     }
     for (int64_t i = 0; i < n; i++) mlcp->start[i + 1] += mlcp->start[i];
     for (int64_t i = 0; i < n; i++) next[i] = mlcp->start[i];
-    mlcp->column = cs_arena_take(&mlcp->arena, mlcp->start[n], sizeof(int64_t));
-    mlcp->value = cs_arena_take(&mlcp->arena, mlcp->start[n], sizeof(double));
-    mlcp->skew = cs_arena_take(&mlcp->arena, mlcp->start[n], sizeof(double));
+    mlcp->column = cs_arena_take(&mlcp->loaded, mlcp->start[n], sizeof(int64_t));
+    mlcp->value = cs_arena_take(&mlcp->loaded, mlcp->start[n], sizeof(double));
+    mlcp->skew = cs_arena_take(&mlcp->loaded, mlcp->start[n], sizeof(double));
     return mlcp->column && mlcp->value && mlcp->skew ? 0 : -1;
 }
 
@@ -204,11 +204,11 @@ static void lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int6
 static int take_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
 {
     int64_t n = s->rows, entries = graph->start[n];
-    double **numbers[] = {&s->diagonal, &s->b,     &s->lo,   &s->hi,   &s->x,
-                          &s->w,        &s->noise, &s->step, &s->slope};
+    double **numbers[] = {&s->diagonal, &s->b,    &s->lo,    &s->hi,        &s->x,    &s->w,
+                          &s->noise,    &s->step, &s->slope, &s->direction, &s->image};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!(*numbers[i] = cs_arena_take(arena, n, sizeof(double)))) return -1;
-    signed char **sets[] = {&s->state, &s->next, &s->factored};
+    signed char **sets[] = {&s->state, &s->next, &s->factored, &s->before};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         if (!(*sets[i] = cs_arena_take(arena, n, 1))) return -1;
     s->start = cs_arena_take(arena, n + 1, sizeof(int64_t));
@@ -265,8 +265,15 @@ static int make_island(cutting *c, cs_island *s)
 {
     const cs_mlcp *mlcp = c->mlcp;
     int64_t *given = c->given;
+    double share = (double)s->rows / (double)mlcp->rows;
+    s->cache_bytes = (int64_t)(share * (double)mlcp->options.cache_bytes);
     cs_graph graph = local_graph(c, s);
     if (take_island(s, &graph, &c->mlcp->arena)) return -1;
+    if (mlcp->options.interior && strcmp(mlcp->rule->name, "bpp") == 0) {
+        int64_t size = CS_INTERIOR_ARRAYS * s->rows;
+        s->interior.array = cs_arena_take(&c->mlcp->arena, size, sizeof(double));
+        if (!s->interior.array) return -1;
+    }
     if (s->rows) memcpy(given, s->user, sizeof(int64_t) * (size_t)s->rows);
     s->engine = cs_engine_find(mlcp->options.engine);
     if (mlcp->rule->no_factors) s->engine = cs_engine_find("refactor"); /* for its order: none */
@@ -280,7 +287,8 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
     int64_t *rows;
     if (take_cutting(&c)) goto no_memory;
     cs_graph whole = {mlcp->rows, mlcp->start, mlcp->column};
-    mlcp->islands = cs_components(&whole, c.part, c.work);
+    mlcp->islands = mlcp->rows > 0; /* all rows in part 0 */
+    if (mlcp->options.islands) mlcp->islands = cs_components(&whole, c.part, c.work);
     mlcp->island = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(cs_island));
     rows = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(int64_t));
     if (!mlcp->island || !rows) goto no_memory;

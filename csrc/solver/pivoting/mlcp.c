@@ -77,6 +77,9 @@ cs_mlcp_options cs_mlcp_options_default(void)
         .block_steps = 35,
         .stall_steps = 10,
         .refinements = 2,
+        .cache_bytes = (int64_t)64 << 20,
+        .interior = 1,
+        .islands = 1,
     };
 }
 
@@ -119,6 +122,9 @@ static cs_status check_options(const cs_mlcp_options *options, cs_error *error)
     if (!status) status = at_least("stall_steps", options->stall_steps, error);
     if (!status) status = at_least("max_pivots", options->max_pivots, error);
     if (!status) status = at_least("refinements", options->refinements, error);
+    if (!status) status = at_least("cache_bytes", options->cache_bytes, error);
+    if (!status) status = at_least("reuse", options->reuse, error);
+    if (!status) status = at_least("threads", options->threads, error);
     return status;
 }
 
@@ -129,6 +135,7 @@ static cs_status prepare(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     double start = cs_clock();
     cs_status status = cs_mlcp_load(mlcp, matrix, error);
     if (!status) status = cs_mlcp_split(mlcp, error);
+    if (!status) status = cs_mlcp_share_out(mlcp, error);
     if (status) return status;
     mlcp->x = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
     mlcp->w = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
@@ -160,8 +167,14 @@ cs_status cs_mlcp_create(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_o
 void cs_mlcp_destroy(cs_mlcp *mlcp)
 {
     if (!mlcp) return;
+    for (int64_t p = 0; mlcp->island && p < mlcp->islands; p++) {
+        cs_island *s = &mlcp->island[p];
+        if (s->factor && s->engine->release) s->engine->release(s);
+    }
+    for (int t = 0; mlcp->worker && t < mlcp->threads; t++) cs_release(mlcp->worker[t].log.value);
     cs_release(mlcp->log.value);
     cs_arena_clear(&mlcp->arena);
+    cs_arena_clear(&mlcp->loaded);
     cs_release(mlcp);
 }
 
@@ -190,59 +203,6 @@ static cs_status check_data(const cs_mlcp *mlcp, const double *b, const double *
                            initial[i]);
     }
     return CS_OK;
-}
-
-/* The island's share of the data. An index that asks for an infinite bound is free, and a row
- * without play is low. */
-static void load(cs_island *s, const double *b, const double *lo, const double *hi,
-                 const signed char *initial)
-{
-    for (int64_t i = 0; i < s->rows; i++) {
-        int64_t user = s->user[i];
-        s->b[i] = b[user];
-        s->lo[i] = lo[user];
-        s->hi[i] = hi[user];
-        s->state[i] = initial ? initial[user] : CS_INDEX_FREE;
-        if (s->state[i] < 0 && !isfinite(s->lo[i])) s->state[i] = CS_INDEX_FREE;
-        if (s->state[i] > 0 && !isfinite(s->hi[i])) s->state[i] = CS_INDEX_FREE;
-        if (cs_is_fixed(s, i)) s->state[i] = CS_INDEX_LOW;
-    }
-}
-
-/* x within its bounds: free rows stand over by no more than rounding. */
-static void unload(const cs_island *s, double *x, signed char *index_set)
-{
-    for (int64_t i = 0; i < s->rows; i++) {
-        double value = s->x[i];
-        if (value < s->lo[i]) value = s->lo[i];
-        if (value > s->hi[i]) value = s->hi[i];
-        x[s->user[i]] = value;
-        if (index_set) index_set[s->user[i]] = s->state[i];
-    }
-}
-
-static cs_status solve_island(cs_mlcp *mlcp, int64_t p, const cs_control *control,
-                              cs_mlcp_result *result, cs_error *error)
-{
-    cs_pivot_run run = {
-        .island = &mlcp->island[p],
-        .options = &mlcp->options,
-        .control = control,
-        .log = &mlcp->log,
-        .tolerance = CS_PIVOT_ROUNDING,
-        .failure = &mlcp->failure,
-        .number = p,
-        .max_steps = mlcp->options.max_pivots,
-        .last_poll = cs_clock(),
-    };
-    if (!run.max_steps) run.max_steps = 100 + 20 * run.island->rows;
-    cs_status status = mlcp->rule->solve(&run, error);
-    result->pivots += run.steps;
-    result->single_pivots += run.single_steps;
-    result->factorizations += run.factorizations;
-    result->refinements += run.refinements;
-    if (run.outcome != CS_MLCP_CONVERGED) result->outcome = run.outcome;
-    return status;
 }
 
 /* The verdict on mlcp->x, and what the caller wants to have. */
@@ -277,13 +237,10 @@ cs_status cs_mlcp_solve(cs_mlcp *mlcp, const double *b, const double *lo, const 
     if (!status && initial && mlcp->rule->no_factors)
         status = cs_fail(error, CS_UNSUPPORTED,
                          "initial: method='%s' cannot begin with an index set", mlcp->rule->name);
-    mlcp->log.rows = 0;
-    mlcp->failure.row = -1;
-    for (int64_t p = 0; p < mlcp->islands && !status; p++) {
-        load(&mlcp->island[p], b, lo, hi, initial);
-        status = solve_island(mlcp, p, control, result, error);
-        if (!status) unload(&mlcp->island[p], mlcp->x, index_set);
-    }
+    if (!status) status = cs_mlcp_solve_islands(mlcp, b, lo, hi, initial, control, result, error);
+    for (int64_t p = 0; p < mlcp->islands && !mlcp->rule->no_factors; p++)
+        if (mlcp->island[p].engine->tell)
+            mlcp->island[p].engine->tell(&mlcp->island[p], &result->cache);
     if (status) return status;
     finish(mlcp, b, lo, hi, result);
     if (mlcp->options.condition) result->condition = cs_mlcp_condition(mlcp);
@@ -298,8 +255,9 @@ void cs_mlcp_describe(const cs_mlcp *mlcp, cs_mlcp_info *info)
         .engine = "none",
         .kernel = cs_panels_kernels()->name,
         .islands = mlcp->islands,
+        .threads = mlcp->threads,
         .asymmetry = mlcp->asymmetry,
-        .bytes = (int64_t)mlcp->arena.bytes,
+        .bytes = (int64_t)(mlcp->arena.bytes + mlcp->loaded.bytes),
         .seconds = mlcp->seconds,
     };
     for (int64_t p = 0; p < mlcp->islands; p++) {

@@ -5,6 +5,10 @@
  *                    | no fewer for p steps       -> the last of them changes (Murty's rule)
  *                    | else                       -> all of them change
  *
+ * Index sets jump about where stiff joints meet contacts: tens of block steps bring nothing. Where they
+ * would go on for longer than interior-point steps take, these come in between, once or twice, and the
+ * block steps go on from the index set that they foresee (interior.c).
+ *
  * Murty's rule may take a number of steps that is exponential in that of the rows. When so many have
  * brought nothing, projected Newton steps lead near the solution (descent.c), and Keller's rule, under
  * which the energy falls with every row, leads there.
@@ -13,6 +17,7 @@
  * rounding at work. Then ten times more counts as rounding, and in the end the circle is reported. */
 #include "solver/pivoting/pivoting.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint64_t digest(const cs_island *s)
@@ -56,11 +61,59 @@ int cs_pivot_be_lenient(cs_pivot_run *run, cs_circle *c)
     return run->tolerance <= CS_PIVOT_ROUGHEST;
 }
 
+/* How block steps get on, since the start or since interior-point steps. */
+typedef struct pace {
+    int64_t steps;
+    int64_t most, most_at; /* rows out of place at most, and before which step */
+    int64_t fewest, since; /* at least, and steps that brought no fewer since then */
+    int interiors;
+} pace;
+
+enum {
+    INTERIOR_AT_MOST = 6,
+    INTERIOR_STEPS = 10, /* about as many factors as they take; */
+    RESUMED_STEPS = 3,   /* and where they go on */
+    STANDING = 3, /* steps without fewer than ever: fewer of them often come before many more go; */
+    RESUMED_AFTER = 1, /* after interior-point steps so many of any kind */
+};
+
+/* Whether block steps, getting on as they have done since there was most to do, have more of them to
+ * go than interior-point steps take. */
+static int is_too_slow(const cs_pivot_run *run, pace *p, int64_t infeasible)
+{
+    const cs_island *s = run->island;
+    int64_t now = p->steps++;
+    if (!s->interior.array || !s->engine->anew || p->interiors == INTERIOR_AT_MOST) return 0;
+    if (infeasible > p->most) {
+        p->most = infeasible;
+        p->most_at = now;
+    }
+    p->since = now && infeasible >= p->fewest ? p->since + 1 : 0;
+    if (!p->since) p->fewest = infeasible;
+    if (p->interiors ? now < RESUMED_AFTER : p->since < STANDING) return 0;
+    double left = log((double)infeasible), done = log((double)p->most) - left;
+    return left * (double)(now - p->most_at) >=
+           (p->interiors ? RESUMED_STEPS : INTERIOR_STEPS) * done;
+}
+
+/* Puts what interior-point steps foresee in place of the index set; `changed` <- how many rows. */
+static cs_status foresee(cs_pivot_run *run, pace *p, int64_t *changed, cs_error *error)
+{
+    cs_island *s = run->island;
+    memcpy(s->before, s->state, (size_t)s->rows);
+    cs_status status = cs_pivot_interior(run, p->interiors > 0, error);
+    *changed = 0;
+    for (int64_t i = 0; i < s->rows; i++) *changed += s->state[i] != s->before[i];
+    *p = (pace){.interiors = p->interiors + 1};
+    return status;
+}
+
 cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, cs_error *error)
 {
     cs_island *s = run->island;
     int64_t fewest = s->rows + 1, patience = 0, last = -1, alone = 0;
     cs_circle visits = {0};
+    pace sofar = {0};
     for (;; run->steps++) {
         cs_status status = cs_pivot_candidate(run, error);
         if (status) return status;
@@ -69,6 +122,14 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
         else if (run->steps == run->max_steps) run->outcome = CS_MLCP_MAX_PIVOTS;
         if (infeasible == 0 || run->steps == run->max_steps)
             return cs_pivot_step(run, infeasible, 0, error);
+        if (descends && is_too_slow(run, &sofar, infeasible)) {
+            int64_t changed;
+            status = foresee(run, &sofar, &changed, error);
+            if (!status) status = cs_pivot_step(run, infeasible, changed, error);
+            if (status) return status;
+            fewest = s->rows + 1;
+            continue;
+        }
         int fewer = infeasible < fewest;
         if (fewer) {
             fewest = infeasible;

@@ -100,14 +100,53 @@ static void translate_back(const translation *t, cs_island *s)
     cs_pivot_evaluate(s);
 }
 
+/* The largest distance of x from its natural map, in units of z. */
+static double defect(const translation *t, const cs_island *s)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < s->rows; i++) {
+        double rho = t->unit[i] * t->unit[i];
+        double mapped = fmin(fmax(s->x[i] - rho * s->w[i], s->lo[i]), s->hi[i]);
+        double distance = fabs((s->x[i] - mapped) / t->unit[i]);
+        if (!(distance <= worst)) worst = distance;
+    }
+    return worst;
+}
+
+/* x_F = -A_FF^-1 (b_F + A_FT x_T) where that is nearer: z is counted from a bound, which may be so far
+ * away that x has lost its digits.  S3 eq. 2.3 */
+static void solve_anew(translation *t, cs_island *s)
+{
+    int64_t count = 0;
+    double before = defect(t, s);
+    for (int64_t i = 0; i < s->rows; i++) {
+        s->step[i] = s->x[i];
+        if (s->state[i] != CS_INDEX_FREE) continue;
+        t->lemke.list[count++] = i;
+        s->x[i] = 0;
+    }
+    cs_pivot_evaluate(s);
+    for (int64_t i = 0; i < s->rows; i++) t->lemke.q[i] = t->unit[i] * s->w[i];
+    cs_lemke_solve(&t->lemke, count);
+    for (int64_t a = 0; a < count; a++) {
+        int64_t i = t->lemke.list[a];
+        s->x[i] = t->unit[i] * t->lemke.z[i];
+    }
+    cs_pivot_evaluate(s);
+    if (defect(t, s) < before) return;
+    for (int64_t i = 0; i < s->rows; i++) s->x[i] = s->step[i];
+    cs_pivot_evaluate(s);
+}
+
 static cs_status run_lemke(cs_pivot_run *run, translation *t, cs_error *error)
 {
     cs_lemke_end end = CS_LEMKE_MAX_PIVOTS;
     cs_island *s = run->island;
-    cs_lemke_begin(&t->lemke);
+    cs_lemke_begin(&t->lemke, 0);
     for (;;) {
         int ended = cs_lemke_pivot(&t->lemke, &end);
         int limited = !ended && run->steps >= run->max_steps;
+        if (end == CS_LEMKE_LEFT_OFF) return cs_pivot_interrupted(run, error);
         cs_status status = cs_pivot_step(run, !ended, !ended, error);
         if (status) return status;
         if (limited) end = CS_LEMKE_MAX_PIVOTS;
@@ -118,9 +157,10 @@ static cs_status run_lemke(cs_pivot_run *run, translation *t, cs_error *error)
     run->outcome = end == CS_LEMKE_SOLVED ? CS_MLCP_CONVERGED
                    : end == CS_LEMKE_RAY  ? CS_MLCP_RAY
                                           : CS_MLCP_MAX_PIVOTS;
-    if (run->stopped) run->outcome = CS_MLCP_STOPPED;
     cs_lemke_finish(&t->lemke);
     translate_back(t, s);
+    solve_anew(t, s);
+    if (run->stopped) run->outcome = CS_MLCP_STOPPED; /* these hear it, too */
     return CS_OK;
 }
 
@@ -134,6 +174,7 @@ static cs_status lemke(cs_pivot_run *run, cs_error *error)
         status = cs_fail(error, CS_NO_MEMORY, "out of memory for the dictionary of %lld rows",
                          (long long)s->rows);
     else {
+        t.lemke.pulse = s->pulse;
         translate(&t, s);
         status = run_lemke(run, &t, error);
     }

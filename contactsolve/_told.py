@@ -1,0 +1,187 @@
+"""What a solver tells: its info, the message of a result, a bar while it works."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .problem import Problem
+
+
+def info_of(
+    described: dict[str, Any], problem: Problem, method: str, scheme: str
+) -> dict[str, Any]:
+    """Make `Solver.info` of what the C library describes, and of what was asked for."""
+    info = described
+    info["contacts"] = problem.contacts
+    if info["engine"] is None:
+        del info["engine"]
+    for name in ("islands", "clusters"):
+        if not info[name]:
+            del info[name]
+    why = []
+    chosen_because = info.pop("why_order")
+    if method == "auto":
+        why.append("method='auto' is a chain of methods: info['links'] of a result tells which")
+    if scheme == "auto":
+        why.append(_why_scheme(info, problem))
+    if chosen_because is not None:
+        why.append(f"order='auto' is '{info['order']}': {chosen_because}")
+    info["why"] = why
+    r_value, eigenvalues = info.pop("r_value"), info.pop("eigenvalues")
+    if not math.isnan(r_value):
+        info["r_factor"] = r_value
+    if math.isnan(info["step_bound"]):
+        del info["step_bound"]
+    if not math.isnan(eigenvalues[0]):
+        info["eigenvalues"] = eigenvalues
+    info["warnings"] = _warnings(info, problem)
+    return info
+
+
+def _warnings(info: dict[str, Any], problem: Problem) -> list[str]:
+    warnings = []
+    if info["immovable_blocks"]:
+        count, first = info["immovable_blocks"], problem._core.first_immovable()
+        warnings.append(
+            f"{count} contact{'s' if count > 1 else ''} between immovable bodies (the first is "
+            f"contact {first}): no impulse changes anything there, it is left at its start"
+        )
+    if info["singular_blocks"]:
+        warnings.append(
+            f"{info['singular_blocks']} free blocks have redundant rows and no inverse: they are "
+            f"relaxed like other blocks instead of solved exactly"
+        )
+    asymmetry = problem._core.asymmetry
+    if asymmetry > 1e-12:
+        symmetric = info.get("engine", "polyhedral") != "polyhedral"
+        used = "(A + Aᵀ)/2 is factored, and" if symmetric else "used as it is"
+        if symmetric:
+            used += " the answer is judged with A as it was given"
+        warnings.append(f"A is unsymmetric, by {asymmetry:.1e} of its largest entry: {used}")
+    return warnings
+
+
+def _why_scheme(info: dict[str, Any], problem: Problem) -> str:
+    if problem._matrix is not None:
+        return "scheme='auto' is the given matrix"
+    if "engine" in info:
+        return f"scheme='auto' is '{info['scheme']}': A is what is factored"
+    return f"scheme='auto' chose '{info['scheme']}': products with A should take less time"
+
+
+def message_of(
+    status: str,
+    iterations: int,
+    natural_map: float,
+    scaled: float,
+    worst: int,
+    info: dict[str, Any],
+    asked: str,
+) -> str:
+    """Say how a solve ended, and what to try where it did not converge."""
+    reached = f"natural map {natural_map:.2e} N s (scaled {scaled:.1e})"
+    if status == "converged":
+        return f"converged after {iterations} iterations: {reached}, {asked}"
+    where = f", worst at contact {worst}" if worst >= 0 else ""
+    if status == "stopped":
+        return f"stopped by the callback after {iterations} iterations: {reached}{where}"
+    if status == "diverging":
+        return (
+            f"diverging: the residual kept growing after {info['rollbacks']} halvings of R; the "
+            f"iterate of sweep {info['best_iteration']} is returned, {reached}{where}. Try "
+            f"{_advice(info, status)}"
+        )
+    if status in ("stalled", "wandering"):
+        low, middle, high = info["band"]
+        what = "stands still" if status == "stalled" else "goes up and down"
+        return (
+            f"{status} after {iterations} iterations: the scaled natural map {what} between "
+            f"{low:.1e} and {high:.1e} (median {middle:.1e}); the iterate of iteration "
+            f"{info['best_iteration']} is returned, {reached}{where}. Try {_advice(info, status)}"
+        )
+    if status == "max_seconds":
+        return (
+            f"not converged after {iterations} iterations, which took max_seconds: "
+            f"{reached}{where}; asked was {asked}. Try {_advice(info, status)}"
+        )
+    if asked == "rtol=None, atol=None":
+        return f"{iterations} iterations made, as asked: {reached}{where}"
+    if "pivots" in info:
+        return _message_of_pivots(iterations, f"{reached}{where}; asked was {asked}", info)
+    return (
+        f"not converged after {iterations} iterations: {reached}{where}; asked was {asked}. Try "
+        f"{_advice(info, status)}"
+    )
+
+
+def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any]) -> str:
+    if "ray_contact" in info:
+        return (
+            f"not solved: Lemke's method met a ray after {info['pivots']} pivots, impulses that "
+            f"could grow for ever, most at contact {info['ray_contact']} (info['ray']): {reached}. "
+            f"There may be no solution; try a compliance"
+        )
+    if info["pivoting"] != "converged":
+        return (
+            f"not converged after {iterations} solves, the last of which ended as "
+            f"{info['pivoting']!r}: {reached}. Try a compliance, or a larger max_pivots"
+        )
+    if info["method"] in ("subspace", "splitting"):
+        other = "more sweeps" if info["method"] == "subspace" else "method='subspace'"
+        return (
+            f"not converged after {iterations} direct steps and their sweeps: {reached}. Try "
+            f"{other}, more iterations, or a start from an earlier result (initial=)"
+        )
+    if info["engine"] == "polyhedral":
+        return (
+            f"solved with friction in polygons, from which the sets differ: {reached}. Try more "
+            f"directions, or polygons as sets"
+        )
+    return (
+        f"not converged after {iterations} solves with renewed friction bounds: {reached}. Try "
+        f"averaging=0.1, more iterations, or a start from an earlier result (initial=)"
+    )
+
+
+def _advice(info: dict[str, Any], status: str) -> str:
+    tries = []
+    if info["method"] == "jacobi":
+        tries += ["method='gauss_seidel'", "r_factor='balanced'", "rollback_growth=1"]
+    if info["rollbacks"]:
+        tries.append("rollback=0 with a smaller relaxation")
+    if info["dtype"] == "float32":
+        tries.append("dtype='float64' or 'mixed' (float32 stops near a scaled map of 1e-6)")
+    hopeless = status in ("stalled", "wandering")
+    more = "more seconds" if status == "max_seconds" else "more iterations"
+    tries.append("another method" if hopeless else more)
+    tries.append("a start from an earlier result (initial=)")
+    return ", ".join(tries)
+
+
+class ProgressBar:
+    """A tqdm bar that the C library may call with an iteration and a row of the history."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            raise ImportError(
+                "progress=True needs tqdm: pip install 'contactsolve[notebook]'"
+            ) from None
+        self._columns = columns
+        self._bar = tqdm(unit="sweep", desc="contactsolve", leave=False)
+
+    def __call__(self, iteration: int, row: np.ndarray) -> None:
+        shown = {
+            name: f"{value:.2e}"
+            for name, value in zip(self._columns[2:], row[2:], strict=True)
+            if not math.isnan(value)
+        }
+        self._bar.set_postfix(shown, refresh=False)
+        self._bar.update(iteration - self._bar.n)
+
+    def close(self) -> None:
+        self._bar.close()

@@ -1,0 +1,82 @@
+/* Four numbers side by side, for vectors within one block: a column of a block times a number.
+ *
+ *     sum[0..3] += column[0..3] factor          blocks column by column: no sum across lanes
+ *
+ * A column of fewer than four numbers is read with what is behind it, and the lanes that it does
+ * not fill are never looked at: behind the last column four numbers more must be readable.
+ *
+ *                     AVX2 + FMA and more     otherwise
+ *     f64             one vector              two vectors of 16 bytes
+ *     f32             one vector              one vector
+ *     mixed           as f64; a column in memory is float
+ *
+ * Included once for each precision, below core/both.h; hence without an include guard. */
+#ifndef real
+#define real double
+#define stored double
+#define T(name) name##_f64
+#define CS_REAL_IS_DOUBLE 1
+#define CS_STORED_IS_DOUBLE 1
+#include "core/compiler.h"
+#endif
+
+#undef CS_QUAD_WIDTH
+#undef CS_QUAD_PIECES
+
+#if defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+#define CS_QUAD_PIECES 1
+#if CS_REAL_IS_DOUBLE
+typedef __m256d T(quad_piece);
+#else
+typedef __m128 T(quad_piece);
+#endif
+#else
+#define CS_QUAD_PIECES (4 * (int)sizeof(real) / 16)
+typedef real T(quad_piece) __attribute__((vector_size(16), may_alias));
+#endif
+#define CS_QUAD_WIDTH (4 / CS_QUAD_PIECES)
+
+typedef struct T(quad) {
+    T(quad_piece) piece[CS_QUAD_PIECES];
+} T(quad);
+
+/* The same where it lies in memory, aligned to its numbers alone. */
+typedef T(quad_piece) T(quad_numbers) __attribute__((aligned(sizeof(real))));
+
+/* Four numbers of a column, those of the p-th piece. */
+CS_INLINE T(quad_piece) T(quad_read)(const stored *column, int p)
+{
+#if CS_REAL_IS_DOUBLE == CS_STORED_IS_DOUBLE
+    return *(const T(quad_numbers) *)(column + p * CS_QUAD_WIDTH);
+#elif defined(__AVX2__) && defined(__FMA__)
+    (void)p;
+    return _mm256_cvtps_pd(_mm_loadu_ps(column));
+#else
+    return (T(quad_piece)){(real)column[2 * p], (real)column[2 * p + 1]};
+#endif
+}
+
+/* sum += column factor, rounded once where the machine can. */
+CS_INLINE void T(quad_add)(T(quad) * sum, const stored *column, const real *factor)
+{
+#if defined(__AVX2__) && defined(__FMA__) && CS_REAL_IS_DOUBLE
+    sum->piece[0] =
+        _mm256_fmadd_pd(T(quad_read)(column, 0), _mm256_broadcast_sd(factor), sum->piece[0]);
+#elif defined(__AVX2__) && defined(__FMA__)
+    sum->piece[0] = _mm_fmadd_ps(T(quad_read)(column, 0), _mm_broadcast_ss(factor), sum->piece[0]);
+#else
+    for (int p = 0; p < CS_QUAD_PIECES; p++) sum->piece[p] += T(quad_read)(column, p) * *factor;
+#endif
+}
+
+CS_INLINE void T(quad_join)(T(quad) * sum, const T(quad) * other)
+{
+    for (int p = 0; p < CS_QUAD_PIECES; p++) sum->piece[p] += other->piece[p];
+}
+
+CS_INLINE void T(quad_put)(real *to, const T(quad) * from)
+{
+    for (int p = 0; p < CS_QUAD_PIECES; p++)
+        *(T(quad_numbers) *)(to + p * CS_QUAD_WIDTH) = from->piece[p];
+}

@@ -1,0 +1,25 @@
+/* Contacts in the lanes of a vector: which of them there are kernels for, and how full an order keeps
+ * the lanes. */
+#ifndef CS_LANES_H
+#define CS_LANES_H
+
+#include "order/graph.h"
+#include "prox/prox.h"
+
+/* Whether batches of a group's contacts can be visited at once. Parameters of sets that take any number
+ * of them do not fit into lanes, and a caller's function is no work for them. */
+static inline int cs_fits_lanes(const cs_block_group *group)
+{
+    const cs_set *set = group->set;
+    int spatial =
+        group->dof[0] == 6 && group->dof[1] == 6 && (group->rows == 3 || group->rows == 4);
+    int planar = group->dof[0] == 3 && group->dof[1] == 3 && group->rows == 2;
+    int fits = !set->variable && !set->alone && group->parameters <= CS_LANE_PARAMETERS;
+    return (spatial || planar) && fits && group->count > 0;
+}
+
+/* The share of full lanes when runs of visits of one part that do not meet fill `lanes` of them, in the
+ * order of the plan. `met` (vertices) is scratch, filled with zeros. */
+double cs_plan_fill(const cs_graph *graph, const cs_plan *plan, int lanes, int64_t *met);
+
+#endif

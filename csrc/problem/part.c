@@ -1,0 +1,173 @@
+#include "problem/part.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+typedef struct cutting {
+    const cs_problem *problem;
+    const int64_t *block; /* (count), ascending */
+    int64_t count;
+    int64_t *body; /* (bodies), ascending: what moves */
+    int64_t bodies;
+    cs_arena scratch;
+    cs_problem *part;
+} cutting;
+
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for a part of the problem");
+}
+
+/* Where `value` stands among ascending values. */
+static int64_t find(const int64_t *values, int64_t count, int64_t value)
+{
+    int64_t low = 0, high = count;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (values[middle] < value) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The part's blocks of one group: `first` <- where they begin; returns how many. */
+static int64_t of_group(const cutting *c, const cs_block_group *group, int64_t *first)
+{
+    *first = find(c->block, c->count, group->first_block);
+    return find(c->block, c->count, group->first_block + group->count) - *first;
+}
+
+/* `width` numbers of each of the part's blocks of a group, one after another. */
+static double *gather(cutting *c, const cs_block_group *group, const double *values, int64_t width)
+{
+    int64_t first, count = of_group(c, group, &first);
+    double *part = cs_arena_take(&c->scratch, count * width, sizeof(double));
+    for (int64_t i = 0; i < count && part && width; i++)
+        memcpy(part + i * width, values + (c->block[first + i] - group->first_block) * width,
+               sizeof(double) * (size_t)width);
+    return part;
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+static cs_status find_bodies(cutting *c, cs_error *error)
+{
+    int64_t found = 0;
+    c->body = cs_arena_take(&c->scratch, 2 * c->count, sizeof(int64_t));
+    if (!c->body) return no_memory(error);
+    for (int g = 0; g < c->problem->block_groups; g++) {
+        const cs_block_group *group = &c->problem->block_group[g];
+        int64_t first, count = of_group(c, group, &first);
+        for (int64_t i = 0; i < 2 * count; i++) {
+            int64_t end = 2 * (c->block[first + i / 2] - group->first_block) + i % 2;
+            if (group->velocity[end] >= 0) c->body[found++] = group->bodies[end];
+        }
+    }
+    cs_sort_ascending(c->body, found);
+    for (int64_t i = 0; i < found; i++)
+        if (i == 0 || c->body[i] != c->body[i - 1]) c->body[c->bodies++] = c->body[i];
+    return CS_OK;
+}
+
+static cs_status add_bodies(cutting *c, cs_error *error)
+{
+    for (int g = 0; g < c->problem->body_groups; g++) {
+        const cs_body_group *group = &c->problem->body_group[g];
+        int64_t first = find(c->body, c->bodies, group->first_body);
+        int64_t count = find(c->body, c->bodies, group->first_body + group->count) - first;
+        int64_t size = group->dof * (group->diagonal ? 1 : group->dof);
+        double *inverse = cs_arena_take(&c->scratch, count * size, sizeof(double));
+        if (!inverse) return no_memory(error);
+        for (int64_t i = 0; i < count; i++)
+            memcpy(inverse + i * size,
+                   group->inverse_mass + (c->body[first + i] - group->first_body) * size,
+                   sizeof(double) * (size_t)size);
+        cs_bodies bodies = {count, group->dof, group->diagonal, inverse};
+        cs_status status = cs_problem_add_bodies(c->part, &bodies, error);
+        if (status) return status;
+    }
+    return CS_OK;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* The bodies of the part's blocks of a group, as the part numbers them. */
+static int64_t *number_bodies(cutting *c, const cs_block_group *group)
+{
+    int64_t first, count = of_group(c, group, &first);
+    int64_t *bodies = cs_arena_take(&c->scratch, 2 * count, sizeof(int64_t));
+    for (int64_t i = 0; i < 2 * count && bodies; i++) {
+        int64_t end = 2 * (c->block[first + i / 2] - group->first_block) + i % 2;
+        bodies[i] = -1;
+        if (group->velocity[end] >= 0) bodies[i] = find(c->body, c->bodies, group->bodies[end]);
+    }
+    return bodies;
+}
+
+static cs_status add_blocks(cutting *c, const cs_block_group *group, cs_error *error)
+{
+    int64_t first;
+    cs_blocks blocks = {
+        .count = of_group(c, group, &first),
+        .rows = group->rows,
+        .dof = {group->dof[0], group->dof[1]},
+        .b = gather(c, group, group->b, group->rows),
+        .set = group->set->name,
+        .parameters = gather(c, group, group->parameter, group->parameters),
+        .parameters_each = group->parameters,
+    };
+    if (group->jacobian) {
+        blocks.jacobian = gather(c, group, group->jacobian, cs_jacobian_size(group));
+        blocks.bodies = number_bodies(c, group);
+        if (!blocks.jacobian || !blocks.bodies) return no_memory(error);
+    }
+    if (group->compliance) blocks.compliance = gather(c, group, group->compliance, group->rows);
+    if (!blocks.b || !blocks.parameters || (group->compliance && !blocks.compliance))
+        return no_memory(error);
+    return cs_problem_add_blocks(c->part, &blocks, error);
+}
+
+/* The part's rows of a given A, whose columns are all the part's. */
+static cs_status cut_matrix(cutting *c, cs_error *error)
+{
+    const cs_block_matrix *all = c->problem->matrix;
+    cs_block_matrix *matrix = cs_block_matrix_new(&c->part->arena, c->count);
+    if (!matrix) return no_memory(error);
+    for (int64_t i = 0; i < c->count; i++) {
+        int64_t k = c->block[i];
+        matrix->start[i + 1] = matrix->start[i] + all->start[k + 1] - all->start[k];
+        matrix->first[i + 1] = matrix->first[i] + all->first[k + 1] - all->first[k];
+    }
+    if (cs_block_matrix_take(&c->part->arena, matrix)) return no_memory(error);
+    for (int64_t i = 0; i < c->count; i++) {
+        int64_t k = c->block[i], columns = all->start[k + 1] - all->start[k];
+        for (int64_t e = 0; e < columns; e++)
+            matrix->column[matrix->start[i] + e] =
+                find(c->block, c->count, all->column[all->start[k] + e]);
+        memcpy(matrix->value + matrix->first[i], all->value + all->first[k],
+               sizeof(double) * (size_t)(all->first[k + 1] - all->first[k]));
+    }
+    matrix->asymmetry = all->asymmetry;
+    c->part->matrix = matrix;
+    return CS_OK;
+}
+
+cs_status cs_problem_part(const cs_problem *problem, const int64_t *block, int64_t count,
+                          cs_problem **part, cs_error *error)
+{
+    cutting c = {.problem = problem, .block = block, .count = count};
+    cs_status status = cs_problem_create(&c.part, error);
+    if (!status && !problem->matrix) status = find_bodies(&c, error);
+    if (!status) status = add_bodies(&c, error);
+    for (int g = 0; g < problem->block_groups && !status; g++)
+        status = add_blocks(&c, &problem->block_group[g], error);
+    if (!status && problem->matrix) status = cut_matrix(&c, error);
+    cs_arena_clear(&c.scratch);
+    if (status) {
+        cs_problem_destroy(c.part);
+        c.part = NULL;
+    }
+    *part = c.part;
+    return status;
+}

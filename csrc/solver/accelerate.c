@@ -1,0 +1,264 @@
+#include "solver/accelerate.h"
+
+#include "core/clock.h"
+#include "core/error.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Momentum rises in passing: divergence is so many times what it is for plain sweeps. */
+#define RISE 100
+#define ROLLBACK_FACTOR 0.5
+enum { RISEN_SWEEPS = 10 };
+/* Sums of points and sweeps gather rounding errors in u. */
+enum { REFRESH_F32 = 32, REFRESH_F64 = 256 };
+
+int cs_one_point(const cs_solver *solver) { return (void)solver, 1; }
+int cs_two_points(const cs_solver *solver) { return (void)solver, 2; }
+int cs_three_points(const cs_solver *solver) { return (void)solver, 3; }
+
+static void refresh(cs_solver *solver)
+{
+    solver->scheme->refresh[solver->packed.dtype](&solver->packed);
+}
+
+/* What the sweeps keep beside lambda, after lambda was changed by others than a sweep. */
+static void agree(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    int every = solver->packed.dtype == CS_F64 ? REFRESH_F64 : REFRESH_F32;
+    if (!solver->packed.velocity || steps->run.number % every == 0) refresh(solver);
+}
+
+/* ---- the best iterate ------------------------------------------------------------------------ */
+
+static size_t impulse_bytes(const cs_solver *solver)
+{
+    return (size_t)solver->packed.impulses * cs_real_size(solver->packed.dtype);
+}
+
+/* By what iterates are compared, where they are judged at all. */
+static double judgement(cs_steps_run *steps)
+{
+    const cs_natural_map *map = cs_natural_map_of(&steps->run.state);
+    return steps->run.solver->options.rtol > 0 ? map->scaled : map->impulse;
+}
+
+static void keep_best(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    double here = judgement(steps);
+    if (steps->has_best && !(here < steps->best)) return;
+    memcpy(solver->best, solver->packed.lambda, impulse_bytes(solver));
+    steps->best = here;
+    steps->best_number = steps->run.number;
+    steps->has_best = 1;
+}
+
+static void restore_best(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    memcpy(solver->packed.lambda, solver->best, impulse_bytes(solver));
+    refresh(solver);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void sweep(cs_steps_run *steps)
+{
+    cs_run *run = &steps->run;
+    cs_solver *solver = run->solver;
+    if (solver->previous) cs_get_impulses(&solver->packed, solver->previous);
+    solver->packed.backwards = steps->half;
+    cs_sweep(&solver->packed, &run->stats);
+    if (solver->previous) {
+        cs_get_impulses(&solver->packed, solver->lambda);
+        cs_measure_change(&run->state, solver->previous, solver->lambda);
+    }
+    run->state.residual = run->stats.residual;
+    run->state.merit = run->stats.merit;
+    steps->change = steps->half ? steps->change + run->stats.merit : run->stats.merit;
+    steps->half = solver->symmetric && !steps->half;
+}
+
+/* What did not come about has no residual that a stop rule could take for a small one. */
+static void forget_change(cs_state *state)
+{
+    state->residual = state->merit = NAN;
+    state->delta_element = state->delta_norm = NAN;
+}
+
+static void step(cs_steps_run *steps)
+{
+    cs_run *run = &steps->run;
+    cs_solver *solver = run->solver;
+    size_t bytes = sizeof(double) * (size_t)solver->problem->rows;
+    if (solver->previous) memcpy(solver->previous, solver->lambda, bytes);
+    solver->method->steps->step(steps);
+    if (solver->previous) cs_measure_change(&run->state, solver->previous, solver->lambda);
+    run->state.residual = run->stats.residual;
+    run->state.merit = steps->change = run->stats.merit;
+    if (steps->exhausted) forget_change(&run->state);
+}
+
+/* Not finite, or far above the least for several sweeps: a single one may be a step too far that the
+ * method itself takes back. */
+static int diverged(cs_steps_run *steps)
+{
+    const cs_run *run = &steps->run;
+    const cs_solver *solver = run->solver;
+    if (!isfinite(run->stats.merit)) return 1;
+    if (!solver->options.rollback || solver->method->steps->step) return 0;
+    double scaled = run->stats.residual / steps->scale;
+    int rises = scaled > steps->least * solver->options.rollback_growth * RISE;
+    steps->risen = rises ? steps->risen + 1 : 0;
+    if (steps->risen < RISEN_SWEEPS) return 0;
+    steps->risen = 0;
+    return run->stats.residual >
+           cs_rounding_noise(solver->packed.dtype) * cs_run_largest_impulse(run);
+}
+
+/* Back to the best iterate, with half of R and without momentum; 0 where that is hopeless. */
+static int roll_back(cs_steps_run *steps)
+{
+    cs_run *run = &steps->run;
+    cs_solver *solver = run->solver;
+    /* Where nothing is judged there is no best iterate, and a finite one is better than the first. */
+    if (steps->has_best || !isfinite(run->stats.merit)) restore_best(steps);
+    forget_change(&run->state);
+    steps->least = INFINITY;
+    steps->half = 0;
+    if (steps->rollbacks == solver->options.rollback || solver->method->steps->step) return 0;
+    steps->rollbacks++;
+    steps->scale *= ROLLBACK_FACTOR;
+    solver->steps_scale = steps->scale;
+    cs_scale_steps(&solver->packed, ROLLBACK_FACTOR);
+    solver->method->steps->begin(steps);
+    return 1;
+}
+
+/* One sweep, judged. Returns 0 where the solve has to end. */
+static int advance(cs_steps_run *steps, cs_status *status, cs_error *error)
+{
+    cs_run *run = &steps->run;
+    double start = cs_clock();
+    run->number++;
+    if (run->solver->method->steps->step) step(steps);
+    else sweep(steps);
+    if ((*status = steps->status)) return 0;
+    int lost = diverged(steps), healthy = lost ? roll_back(steps) : 1;
+    if (!lost) steps->least = fmin(steps->least, run->stats.residual / steps->scale);
+    run->seconds += cs_clock() - start;
+    *status = cs_run_check(run, error);
+    if (!*status && run->known && !run->solver->fixed_iterations) keep_best(steps);
+    return healthy && !*status && !run->converged;
+}
+
+static void extrapolate(cs_steps_run *steps)
+{
+    double start = cs_clock();
+    const cs_steps *method = steps->run.solver->method->steps;
+    if (method->extrapolate) {
+        method->extrapolate(steps);
+        agree(steps);
+    }
+    steps->run.seconds += cs_clock() - start;
+}
+
+/* Whether the halving test has failed, or there is no further step; the verdict goes to the result. */
+static int is_hopeless(cs_steps_run *steps, cs_result *result)
+{
+    cs_run *run = &steps->run;
+    cs_watch *watch = run->solver->judged;
+    double made = (double)(watch->since - run->solver->made);
+    int64_t patience =
+        (int64_t)fmax(run->solver->setting[CS_PATIENCE], run->solver->patience * made);
+    if (run->solver->fixed_iterations) return 0;
+    if (steps->exhausted && !run->known) cs_run_evaluate(run);
+    if (!run->known) return 0;
+    double scaled = cs_natural_map_of(&run->state)->scaled;
+    if (!cs_watch_take(watch, run->number, scaled, patience) && !steps->exhausted) return 0;
+    result->outcome = cs_watch_verdict(watch, result->band);
+    return 1;
+}
+
+static cs_status iterate(cs_steps_run *steps, cs_result *result, cs_error *error)
+{
+    cs_run *run = &steps->run;
+    const cs_options *options = &run->solver->options;
+    cs_status status = cs_run_check(run, error);
+    memcpy(run->solver->best, run->solver->packed.lambda, impulse_bytes(run->solver));
+    if (!status && run->known && !run->solver->fixed_iterations) keep_best(steps);
+    result->outcome = CS_MAX_ITERATIONS;
+    while (!status && !run->converged && run->number < options->max_iterations) {
+        int goes_on = advance(steps, &status, error);
+        if (!goes_on && !status && !run->converged) result->outcome = CS_DIVERGING;
+        if (!goes_on || is_hopeless(steps, result)) break;
+        status = cs_run_poll(run, error);
+        if (run->stopped) result->outcome = CS_STOPPED;
+        if (status || run->stopped || run->number == options->max_iterations) break;
+        int lost = isnan(run->state.merit);
+        if (!steps->half && !lost) extrapolate(steps);
+    }
+    if (run->converged) result->outcome = CS_CONVERGED;
+    return status;
+}
+
+cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result *result,
+                        cs_error *error)
+{
+    const cs_steps *method = solver->method->steps;
+    cs_steps_run steps = {
+        .run = cs_run_begin(solver, control),
+        .memory = solver->memory,
+        .scale = 1,
+        .least = INFINITY,
+        .error = error,
+    };
+    memset(solver->memory, 0, method->memory);
+    cs_watch_begin(solver->judged);
+    for (int i = 0; i < 3; i++) result->band[i] = NAN;
+    refresh(solver);
+    method->begin(&steps);
+    cs_status status = iterate(&steps, result, error);
+    /* Without a tolerance the last iterate is what was asked for. */
+    int restores = !status && steps.has_best && !steps.run.converged;
+    if (restores) restore_best(&steps);
+    status = cs_run_end(&steps.run, status, restores, result, error);
+    if (restores) result->best_iteration = steps.best_number;
+    result->rollbacks = steps.rollbacks;
+    result->restarts = steps.restarts;
+    return status;
+}
+
+/* ---- methods without sweeps ------------------------------------------------------------------ */
+
+cs_status cs_prepare_steps(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    (void)control;
+    int64_t rows = solver->problem->rows;
+    solver->packed.lambda = solver->lambda;
+    solver->packed.impulses = rows;
+    solver->best = cs_arena_take(&solver->arena, rows, sizeof(double));
+    solver->zero = cs_arena_take(&solver->arena, rows, sizeof(double));
+    if (!solver->best || !solver->zero)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
+    return cs_points_take(solver, error);
+}
+
+void cs_project(const cs_solver *solver, double *z)
+{
+    const cs_problem *problem = solver->problem;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        const double *parameter = solver->parameters + group->first_parameter;
+        for (int64_t k = 0; k < group->count; k++)
+            group->set->prox_f64(group->rows, z + group->first_row + k * group->rows,
+                                 parameter + k * group->parameters, NULL);
+    }
+}
+
+void cs_multiply(cs_solver *solver, const double *x, double *y)
+{
+    cs_residual_velocity(solver->problem, x, solver->zero, solver->velocity, y);
+}

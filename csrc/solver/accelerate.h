@@ -1,0 +1,92 @@
+/* Methods in steps over sweeps. A method writes down what it keeps and how a step goes; the driver
+ * around it (cs_accelerate) judges, records, polls, keeps the best iterate and ends.
+ *
+ *          y packed --step: sweeps--> x packed --checked--> extrapolate --> next y packed
+ *             ^                                                                  |
+ *             '------------------------------------------------------------------'
+ *
+ * Judged and returned is x, which came out of a prox; y is only where the next sweep begins. Over
+ * symmetric sweeps a step is a forward and a backward one, each an iteration; what lies between the
+ * two is judged and never extrapolated. */
+#ifndef CS_ACCELERATE_H
+#define CS_ACCELERATE_H
+
+#include "solver/points.h"
+#include "solver/run.h"
+#include "solver/watch.h"
+
+/* A solve by steps under way. */
+typedef struct cs_steps_run {
+    cs_run run;
+    void *memory;  /* the method's scalars, zero when a solve begins */
+    double change; /* |x - y|^2 of the step just made */
+    int restarts;  /* that the method counts */
+    int rollbacks; /* halvings of R */
+    int risen;     /* sweeps in a row whose residual was far above the least */
+    int half;      /* between the two sweeps of a symmetric step */
+    double scale;  /* product of the halvings */
+    double least;  /* smallest residual over `scale` since the last halving */
+    double best;   /* smallest judgement so far */
+    int64_t best_number;
+    int has_best;
+    int exhausted; /* said by the method: it has no further step, and the last one moved nothing */
+    cs_status status; /* of steps that may fail; the solve then ends with it */
+    cs_error *error;
+} cs_steps_run;
+
+typedef struct cs_steps {
+    int (*points)(const cs_solver *solver); /* that it keeps */
+    size_t memory;                          /* bytes of its scalars */
+    /* Forgets all momentum: at the beginning, and after R has been halved. */
+    void (*begin)(cs_steps_run *steps);
+    /* The step itself, from y to x, its residual and merit into run.stats; NULL: a sweep. */
+    void (*step)(cs_steps_run *steps);
+    /* From x, packed and known by `change`, to where the next sweep begins. */
+    void (*extrapolate)(cs_steps_run *steps);
+} cs_steps;
+
+/* The solve of a method that has `steps`. */
+cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result *result,
+                        cs_error *error);
+
+/* The `prepare` of methods in steps without sweeps: their points are in the user's order and in double
+ * precision, without velocities, and x is the solver's lambda. */
+cs_status cs_prepare_steps(cs_solver *solver, const cs_control *control, cs_error *error);
+
+/* z <- prox_C(z), block by block (rows). */
+void cs_project(const cs_solver *solver, double *z);
+
+/* y <- A x (rows), with A as it was given. */
+void cs_multiply(cs_solver *solver, const double *x, double *y);
+
+/* Methods that keep one point, two, ... */
+int cs_one_point(const cs_solver *solver);
+int cs_two_points(const cs_solver *solver);
+int cs_three_points(const cs_solver *solver);
+
+/* The option that ends hopeless solves, which methods in steps have as their first, and the one that
+ * says over which sweeps they work as their second. */
+enum { CS_PATIENCE, CS_OVER, CS_OWN_OPTIONS };
+
+#define CS_PATIENCE_OPTION                                                                  \
+    [CS_PATIENCE] = {.name = "patience",                                                    \
+                     .summary = "iterations without halving the natural map after which a " \
+                                "solve ends as stalled or wandering; None: never",          \
+                     .kind = CS_COUNT,                                                      \
+                     .optional = 1,                                                         \
+                     .least = 1,                                                            \
+                     .most = 2e9}
+#define CS_OVER_OPTION(place)                                  \
+    [CS_OVER] = {.name = "over",                               \
+                 .summary = "the sweeps that are accelerated", \
+                 .kind = CS_WORD,                              \
+                 .usual = place,                               \
+                 .words = cs_over_words}
+
+/* What methods over any sweeps are for. */
+#define CS_SOLVES_AS_SWEEPS                                                                     \
+    (CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) | CS_BIT(CS_SOLVES_ASSOCIATED) | \
+     CS_BIT(CS_SOLVES_BOX) | CS_BIT(CS_SOLVES_COULOMB) | CS_BIT(CS_SOLVES_REDUNDANT) |          \
+     CS_BIT(CS_SOLVES_UNSYMMETRIC))
+
+#endif

@@ -1,0 +1,97 @@
+/* Chebyshev's semi-iteration over sweeps S, whose steps would shrink by a factor rho each:
+ *
+ *     y_k+1 = y_k-1 + w_k+1 (S(y_k) - y_k-1),   w_1 = 1, w_2 = 2 / (2 - rho^2),
+ *     w_k+1 = 4 / (4 - rho^2 w_k)
+ *
+ * rho is an option, or what the first sweeps show: the factor by which their steps shrink. When steps
+ * grow by more than a factor above their least since the last time, it begins again, with a rho that is
+ * nearer to 0: 1 - rho is doubled.  Golub and Varga 1961; Wang 2015 for contact */
+#include "solver/accelerate.h"
+
+#include <math.h>
+
+#define LARGEST 0.9999
+enum { PLAIN = 10 }; /* sweeps without momentum, at first */
+
+enum { RHO = CS_OWN_OPTIONS, RESTART, OPTIONS };
+
+static const cs_method_option option[OPTIONS] = {
+    CS_PATIENCE_OPTION,
+    CS_OVER_OPTION(1),
+    [RHO] = {.name = "rho",
+             .summary = "factor by which the steps of plain sweeps shrink; None: as the first ones "
+                        "do",
+             .kind = CS_NUMBER,
+             .optional = 1,
+             .above = 1,
+             .most = LARGEST},
+    [RESTART] = CS_NUMBER_OPTION("restart", 4, 1, HUGE_VAL,
+                                 "growth of the steps, over the shortest since the last restart, "
+                                 "at which it begins again with a smaller rho"),
+};
+
+typedef struct chebyshev {
+    double rho, omega, least, before; /* length of the last step */
+    int64_t made;                     /* steps since the last restart */
+} chebyshev;
+
+enum { START, EARLIER };
+
+static void begin(cs_steps_run *steps)
+{
+    chebyshev *own = steps->memory;
+    cs_solver *solver = steps->run.solver;
+    own->least = INFINITY;
+    own->before = 0;
+    own->made = 0;
+    if (own->rho == 0) own->rho = solver->setting[RHO];
+    cs_point_copy(solver, cs_point_at(solver, START), cs_point_here(solver));
+}
+
+static void extrapolate(cs_steps_run *steps)
+{
+    chebyshev *own = steps->memory;
+    cs_solver *solver = steps->run.solver;
+    cs_point here = cs_point_here(solver), start = cs_point_at(solver, START);
+    cs_point earlier = cs_point_at(solver, EARLIER);
+    double length = sqrt(steps->change), shrinks = own->before > 0 ? length / own->before : 0;
+    own->before = length;
+    if (length > solver->setting[RESTART] * own->least) {
+        steps->restarts++;
+        own->rho = fmax(0, 1 - 2 * (1 - own->rho));
+        begin(steps);
+        return;
+    }
+    own->least = fmin(own->least, length);
+    own->made++;
+    if (own->made == PLAIN && own->rho == 0) own->rho = fmin(shrinks, LARGEST);
+    if (own->made <= PLAIN) {
+        own->omega = 1;
+    } else {
+        double square = own->rho * own->rho;
+        own->omega = own->made == PLAIN + 1 ? 2 / (2 - square) : 4 / (4 - square * own->omega);
+        cs_point_combine(solver, here, own->omega, here, 1 - own->omega, earlier);
+    }
+    cs_point_copy(solver, earlier, start);
+    cs_point_copy(solver, start, here);
+}
+
+static const cs_steps steps = {.points = cs_two_points,
+                               .memory = sizeof(chebyshev),
+                               .begin = begin,
+                               .extrapolate = extrapolate};
+
+const cs_method cs_method_chebyshev = {
+    .name = "chebyshev",
+    .summary = "sweeps with Chebyshev's weights for the rate at which they shrink",
+    .about = "The weights that are best for an iteration whose steps shrink by a known factor. It "
+             "has no sums over contacts, and is made for linear iterations with real eigenvalues: "
+             "symmetric sweeps, or Jacobi's.",
+    .paper = "Golub and Varga 1961; Wang 2015",
+    .solves = CS_SOLVES_AS_SWEEPS,
+    .option = option,
+    .options = OPTIONS,
+    .over = CS_OVER + 1,
+    .steps = &steps,
+    .solve = cs_accelerate,
+};

@@ -1,0 +1,90 @@
+/* Nonsmooth nonlinear conjugate gradients: the step of a sweep S is taken for a gradient,
+ *
+ *     g_k = y_k - S(y_k),   beta_k = |g_k|^2 / |g_k-1|^2             (Fletcher and Reeves)
+ *                           beta_k = g_k.(g_k - g_k-1) / |g_k-1|^2   (Polak and Ribiere, >= 0)
+ *     y_k+1 = S(y_k) + beta_k p_k-1,   p_k = beta_k p_k-1 - g_k
+ *
+ * and p = 0 when the steps grow; beta is 1 at most.  Silcowitz, Niebe and Erleben 2010 */
+#include "solver/accelerate.h"
+
+#include <math.h>
+
+static const char *const formulas[] = {"fletcher_reeves", "polak_ribiere", NULL};
+enum { FLETCHER_REEVES, POLAK_RIBIERE };
+
+enum { FORMULA = CS_OWN_OPTIONS, OPTIONS };
+
+static const cs_method_option option[OPTIONS] = {
+    CS_PATIENCE_OPTION,
+    CS_OVER_OPTION(0),
+    [FORMULA] = CS_WORD_OPTION("formula", formulas, "of beta"),
+};
+
+typedef struct nncg {
+    double square; /* |g_k-1|^2; 0: there is none */
+    int newer;     /* which of two points is to hold g_k */
+} nncg;
+
+enum { START, DIRECTION, GRADIENT, POINTS = GRADIENT + 2 };
+
+static int points(const cs_solver *solver)
+{
+    return solver->setting[FORMULA] == POLAK_RIBIERE ? POINTS : GRADIENT;
+}
+
+static void begin(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    ((nncg *)steps->memory)->square = 0;
+    cs_point_copy(solver, cs_point_at(solver, START), cs_point_here(solver));
+}
+
+/* g_k.g_k-1; keeps g_k for the next step. */
+static double product_of_gradients(cs_solver *solver, nncg *own)
+{
+    cs_point g = cs_point_at(solver, GRADIENT + own->newer);
+    cs_point before = cs_point_at(solver, GRADIENT + !own->newer);
+    cs_point_combine(solver, g, 1, cs_point_at(solver, START), -1, cs_point_here(solver));
+    own->newer = !own->newer;
+    return own->square > 0 ? cs_point_dot(solver, g, before) : 0;
+}
+
+static void extrapolate(cs_steps_run *steps)
+{
+    nncg *own = steps->memory;
+    cs_solver *solver = steps->run.solver;
+    cs_point here = cs_point_here(solver), start = cs_point_at(solver, START);
+    cs_point p = cs_point_at(solver, DIRECTION);
+    double square = solver->symmetric ? cs_point_distance(solver, start, here) : steps->change;
+    double before = own->square, product = 0;
+    if (solver->setting[FORMULA] == POLAK_RIBIERE) product = product_of_gradients(solver, own);
+    own->square = square;
+    if (before > 0 && square > before) {
+        steps->restarts++;
+        cs_point_combine(solver, p, 0, here, 0, here);
+        cs_point_copy(solver, start, here);
+        return;
+    }
+    double beta = before > 0 ? fmax(0, (square - product) / before) : 0;
+    cs_point_conjugate(solver, here, fmin(beta, 1), p, start);
+}
+
+static const cs_steps steps = {
+    .points = points, .memory = sizeof(nncg), .begin = begin, .extrapolate = extrapolate};
+
+const cs_method cs_method_nncg = {
+    .name = "nncg",
+    .summary = "sweeps as the gradient of nonlinear conjugate gradients",
+    .about =
+        "The step of a sweep is taken for a gradient, and conjugate directions are made of it; "
+        "they are given up when steps grow. With relaxation=1.3 the fewest sweeps of all on "
+        "grids and loose piles; on stacks with heavy bodies it stalls, where `nesterov` does "
+        "not.",
+    .paper = "Silcowitz, Niebe and Erleben 2010; Fletcher and Reeves 1964; Polak and Ribière 1969",
+    .solves = CS_SOLVES_AS_SWEEPS,
+    .option = option,
+    .options = OPTIONS,
+    .over = CS_OVER + 1,
+    .steps = &steps,
+    .solve = cs_accelerate,
+};

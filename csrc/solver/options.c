@@ -1,0 +1,307 @@
+/* What a caller may ask of a solver: checked, and its names looked up. */
+#include "solver/options.h"
+
+#include "core/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+cs_options cs_options_default(void)
+{
+    static const char *const record[] = {"residual", "natural_map"};
+    return (cs_options){
+        .method = "auto",
+        .scheme = "auto",
+        .order = "auto",
+        .velocities = "auto",
+        .local = "auto",
+        .r_factor = "local",
+        .bound = "current",
+        .relaxation = 1,
+        .averaging = NAN,
+        .rollback = 5,
+        .rollback_growth = 3,
+        .dtype = "float64",
+        .instructions = "auto",
+        .stop = "natural_map",
+        .rtol = 1e-6,
+        .check_every = 10,
+        .max_iterations = 1000,
+        .max_seconds = INFINITY,
+        .record_every = 1,
+        .islands = 1,
+        .record = record,
+        .records = 2,
+        .quality_r = 100,
+        .order_options = {.parts = 8, .unsafe_simultaneous = 1},
+        .pivoting = cs_mlcp_options_default(),
+    };
+}
+
+static int is_auto(const char *name) { return strcmp(name, "auto") == 0; }
+
+static cs_status positive(const char *option, double value, cs_error *error)
+{
+    if (value > 0 && isfinite(value)) return CS_OK;
+    return cs_fail(error, CS_INVALID, "%s is %s: a finite number above 0 is needed", option,
+                   cs_number(value).text);
+}
+
+static cs_status at_least(const char *option, int64_t value, int64_t least, cs_error *error)
+{
+    if (value >= least) return CS_OK;
+    return cs_fail(error, CS_INVALID, "%s is %lld: it must be at least %lld", option,
+                   (long long)value, (long long)least);
+}
+
+cs_status cs_choose_method(const char *name, const cs_method **method, cs_error *error)
+{
+    *method = cs_method_find(name);
+    return *method ? CS_OK : cs_unknown_name("method", name, 0, cs_method_name, error);
+}
+
+cs_status cs_choose_order(const char *name, const cs_order_options *options, const cs_order **order,
+                          cs_error *error)
+{
+    if (is_auto(name) && options->permutation) name = "given";
+    *order = is_auto(name) ? &cs_order_auto : cs_order_find(name);
+    if (!*order) return cs_unknown_name("order", name, 1, cs_order_name, error);
+    cs_status status = at_least("parts", options->parts, 1, error);
+    return status ? status : at_least("threads", options->threads, 0, error);
+}
+
+/* Replaces the caller's word by ours of the same letters, which lives as long as the library.
+ * `besides` ends the message. */
+static cs_status one_of(const char *option, const char **value, const char *const *known, int count,
+                        const char *besides, cs_error *error)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(*value, known[i]) == 0) {
+            *value = known[i];
+            return CS_OK;
+        }
+    char all[120] = "";
+    size_t used = 0;
+    for (int i = 0; i < count; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", known[i]);
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s%s", option,
+                   cs_word(*value).text, all, besides);
+}
+
+static cs_status check_numbers(const cs_options *options, cs_error *error)
+{
+    cs_status status = positive("relaxation", options->relaxation, error);
+    int averages = !isnan(options->averaging);
+    if (!status && averages) status = positive("averaging", options->averaging, error);
+    if (!status && averages && options->averaging > 1)
+        status = cs_fail(error, CS_INVALID,
+                         "averaging is %s: the weight of the new impulses is at most 1",
+                         cs_number(options->averaging).text);
+    if (!status && !options->r_factor) status = positive("r_factor", options->r_value, error);
+    if (!status) status = positive("quality_r", options->quality_r, error);
+    if (!status) status = at_least("rollback", options->rollback, 0, error);
+    if (!status && !(options->rollback_growth >= 1))
+        status = cs_fail(error, CS_INVALID, "rollback_growth is %s: it must be at least 1",
+                         cs_number(options->rollback_growth).text);
+    if (!status) status = at_least("max_iterations", options->max_iterations, 0, error);
+    if (!status && !(options->max_seconds >= 0))
+        status = cs_fail(error, CS_INVALID, "max_seconds is %s: it must be at least 0",
+                         cs_number(options->max_seconds).text);
+    if (!status) status = at_least("check_every", options->check_every, 1, error);
+    if (!status) status = at_least("record_every", options->record_every, 1, error);
+    if (!status) status = at_least("threads", options->threads, 0, error);
+    return status;
+}
+
+/* As cs_velocities counts them. */
+static const char *const velocities[] = {"auto", "recompute", "add", "accumulate"};
+
+cs_velocities cs_velocities_of(const cs_options *options)
+{
+    int i = 0;
+    while (strcmp(velocities[i], options->velocities) != 0) i++;
+    return (cs_velocities)i;
+}
+
+cs_dtype cs_dtype_of(const cs_options *options)
+{
+    if (strcmp(options->dtype, "mixed") == 0) return CS_MIXED;
+    return strcmp(options->dtype, "float32") == 0 ? CS_F32 : CS_F64;
+}
+
+/* local='block' takes every set, those named for a way of solving do not. */
+static cs_status check_outright(const cs_options *options, const cs_problem *problem,
+                                cs_error *error)
+{
+    int newton = strcmp(options->local, "newton") == 0;
+    if (!newton && strcmp(options->local, "quartic") != 0) return CS_OK;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (group->set->bilateral ||
+            cs_local_fits(group->set, group->rows, newton ? CS_LOCAL_NEWTON : CS_LOCAL_QUARTIC))
+            continue;
+        return cs_fail(
+            error, CS_UNSUPPORTED,
+            "local='%s' solves no blocks of %d rows of set '%s': use local='block', which "
+            "takes every set",
+            options->local, group->rows, group->set->name);
+    }
+    return CS_OK;
+}
+
+static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
+{
+    static const char *const locals[] = {"auto",  "projected", "exact",
+                                         "block", "newton",    "quartic"};
+    static const char *const factors[] = {"local", "block", "global", "balanced"};
+    static const char *const bounds[] = {"current", "previous"};
+    static const char *const dtypes[] = {"float64", "float32", "mixed"};
+    cs_status status = one_of("velocities", &options->velocities, velocities, 4, "", error);
+    if (!status) status = one_of("local", &options->local, locals, 6, "", error);
+    if (!status && options->r_factor)
+        status = one_of("r_factor", &options->r_factor, factors, 4, ", or a number", error);
+    if (!status) status = one_of("bound", &options->bound, bounds, 2, "", error);
+    if (!status) status = one_of("dtype", &options->dtype, dtypes, 3, "", error);
+    if (!status && cs_solves_blocks(options) && options->relaxation != 1)
+        status = cs_fail(error, CS_INVALID,
+                         "relaxation is %s: it scales R, and local='%s' solves blocks without "
+                         "one; use averaging",
+                         cs_number(options->relaxation).text, options->local);
+    if (!status) status = check_outright(options, problem, error);
+    for (int g = 0; g < problem->block_groups && !status; g++)
+        if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
+            status = cs_fail(error, CS_UNSUPPORTED,
+                             "local='exact' solves free blocks only, and this problem has blocks "
+                             "of set '%s': use local='auto', which solves the free ones exactly",
+                             problem->block_group[g].set->name);
+    return status;
+}
+
+static cs_status check_tolerances(cs_solver *solver, cs_error *error)
+{
+    cs_options *options = &solver->options;
+    solver->fixed_iterations = isnan(options->rtol) && isnan(options->atol);
+    if (solver->fixed_iterations) return CS_OK;
+    if (isnan(options->rtol)) options->rtol = 0;
+    if (isnan(options->atol)) options->atol = 0;
+    if (options->rtol < 0 || options->atol < 0)
+        return cs_fail(error, CS_INVALID, "%s is %s: a tolerance is 0 or more",
+                       options->rtol < 0 ? "rtol" : "atol",
+                       cs_number(options->rtol < 0 ? options->rtol : options->atol).text);
+    return CS_OK;
+}
+
+static cs_status find_measure(const char *option, const char *name, const cs_problem *problem,
+                              const cs_measure **measure, cs_error *error)
+{
+    *measure = cs_measure_find(name);
+    if (!*measure) return cs_unknown_name(option, name, 0, cs_measure_name, error);
+    const char *obstacle = (*measure)->obstacle ? (*measure)->obstacle(problem) : NULL;
+    if (obstacle)
+        return cs_fail(error, CS_UNSUPPORTED, "%s: '%s' does not fit this problem: %s", option,
+                       name, obstacle);
+    return CS_OK;
+}
+
+/* A measure that stops is compared with atol, unless it holds both tolerances. */
+static cs_status check_stop(const cs_solver *solver, cs_error *error)
+{
+    const cs_options *options = &solver->options;
+    const cs_measure *stop = solver->stop;
+    if (solver->fixed_iterations || stop == cs_measure_find("natural_map")) return CS_OK;
+    if (options->atol > 0 || (stop->is_ratio && options->rtol > 0)) return CS_OK;
+    if (stop->is_ratio)
+        return cs_fail(error, CS_INVALID, "stop='%s' needs rtol or atol, and both are 0",
+                       stop->name);
+    return cs_fail(error, CS_INVALID, "stop='%s' is compared with atol, which is 0: give one",
+                   stop->name);
+}
+
+cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
+{
+    const cs_scheme *scheme = solver->scheme;
+    const cs_problem *problem = solver->problem;
+    const char *way = solver->options.velocities;
+    if (!is_auto(way) && strcmp(scheme->name, "factorized") != 0)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "velocities='%s' is for scheme='factorized', and the scheme is '%s'", way,
+                       scheme->name);
+    if (cs_dtype_of(&solver->options) == CS_MIXED && solver->method->steps &&
+        !solver->method->prepare)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "dtype='mixed' is for sweeps that are not accelerated, and the method is "
+                       "'%s': use dtype='float64'",
+                       solver->method->name);
+    if (!cs_scheme_takes(scheme, cs_dtype_of(&solver->options)))
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "dtype='%s' is for scheme='factorized' and scheme='matrix', and the scheme "
+                       "is '%s'",
+                       solver->options.dtype, scheme->name);
+    if (scheme->needs_jacobian && problem->matrix)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
+                       "scheme='matrix'",
+                       scheme->name);
+    /* The inner method of an outer one says what it sweeps. */
+    if (scheme->needs_symmetric && !solver->symmetric && !solver->method->prepare)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "scheme='%s' needs sweeps forwards and backwards in turn, and "
+                       "method='%s' makes none: use method='symmetric_gauss_seidel'",
+                       scheme->name, solver->method->name);
+    for (int g = 0; g < problem->block_groups; g++)
+        if (scheme->needs_steps && cs_solves_blocks(&solver->options) &&
+            !problem->block_group[g].set->bilateral)
+            return cs_fail(error, CS_UNSUPPORTED,
+                           "scheme='%s' is made of R, and local='%s' solves blocks of set '%s' "
+                           "without one: use scheme='matrix'",
+                           scheme->name, solver->options.local, problem->block_group[g].set->name);
+    return CS_OK;
+}
+
+static cs_status find_names(cs_solver *solver, cs_error *error)
+{
+    const cs_options *options = &solver->options;
+    const cs_problem *problem = solver->problem;
+    cs_status status = cs_choose_method(options->method, &solver->method, error);
+    if (!status)
+        status = cs_read_settings(solver->method, options->settings, options->setting_count,
+                                  solver->setting, error);
+    if (!status) status = cs_check_needs(solver->method, options, problem, error);
+    solver->options.settings = NULL; /* the caller's, who may let go of them */
+    if (status) return status;
+    if (solver->method->adopt)
+        solver->method->adopt(solver->method, solver->setting, &solver->options);
+    solver->symmetric = cs_is_symmetric(solver->method, solver->setting);
+    if (solver->method->check)
+        status = solver->method->check(options, solver->method->name, problem, error);
+    if (status) return status;
+    int later = is_auto(options->scheme) && !solver->method->prepare;
+    if (!later)
+        solver->scheme = cs_scheme_find(is_auto(options->scheme) ? "matrix" : options->scheme);
+    if (!later && !solver->scheme)
+        return cs_unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
+    if (!later) status = cs_options_check_scheme(solver, error);
+    if (!status)
+        status = cs_choose_order(options->order, &options->order_options, &solver->order, error);
+    if (status) return status;
+    status = find_measure("stop", options->stop, problem, &solver->stop, error);
+    if (!status) status = check_stop(solver, error);
+    if (status) return status;
+    if (options->records < 0 || options->records > CS_MAX_COLUMNS)
+        return cs_fail(error, CS_INVALID, "record names %d measures; at most %d are taken",
+                       options->records, CS_MAX_COLUMNS);
+    solver->history.columns = options->records + 2;
+    for (int i = 0; i < options->records && !status; i++)
+        status =
+            find_measure("record", options->record[i], problem, &solver->history.measure[i], error);
+    return status;
+}
+
+cs_status cs_options_check(cs_solver *solver, cs_error *error)
+{
+    cs_status status = check_numbers(&solver->options, error);
+    if (!status) status = check_words(&solver->options, solver->problem, error);
+    if (!status) status = check_tolerances(solver, error);
+    return status ? status : find_names(solver, error);
+}

@@ -1,0 +1,86 @@
+/* What every iteration does with its iterate, whatever it iterates: judge it, record it, show it to
+ * whoever asked, and hand it out. */
+#include "core/error.h"
+#include "solver/method.h"
+
+#include <math.h>
+#include <string.h>
+
+cs_state cs_state_of(const cs_solver *solver)
+{
+    double largest_b = solver->within ? solver->whole_b : 0;
+    for (int64_t i = 0; i < solver->problem->rows; i++)
+        largest_b = fmax(largest_b, fabs(solver->b[i]));
+    return (cs_state){
+        .problem = solver->problem,
+        .b = solver->b,
+        .parameters = solver->parameters,
+        .rho = solver->rho,
+        .largest_b = largest_b,
+        .rtol = solver->fixed_iterations ? 0 : solver->options.rtol,
+        .atol = solver->fixed_iterations ? 0 : solver->options.atol,
+        .quality_r = solver->options.quality_r,
+        .residual = NAN,
+        .merit = NAN,
+        .delta_element = NAN,
+        .delta_norm = NAN,
+        .no_tolerance = solver->fixed_iterations,
+        .lambda = solver->lambda,
+        .xi = solver->xi,
+    };
+}
+
+int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number)
+{
+    const cs_measure *stop = solver->stop;
+    if (solver->fixed_iterations || (stop->of_sweep && !number)) return 0;
+    if (stop == cs_measure_find("natural_map")) return cs_natural_map_of(state)->met;
+    return stop->evaluate(state) <= (stop->is_ratio ? 1 : solver->options.atol);
+}
+
+cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t number, int *stopped,
+                 cs_error *error)
+{
+    const cs_history *history = &solver->history;
+    cs_progress progress = {
+        .iteration = number,
+        .max_iterations = solver->options.max_iterations,
+        .row = history->value + (history->rows - 1) * history->columns,
+        .columns = history->columns,
+        .impulses = control->every_iteration ? solver->lambda : NULL,
+    };
+    int answer = control->poll(control->context, &progress);
+    if (answer < 0)
+        return cs_fail(error, CS_INTERRUPTED, "interrupted at iteration %lld", (long long)number);
+    *stopped |= answer > 0;
+    return CS_OK;
+}
+
+int cs_outcome_is_worse(cs_outcome a, cs_outcome b)
+{
+    static const int rank[] = {
+        [CS_CONVERGED] = 0, [CS_MAX_ITERATIONS] = 1, [CS_STALLED] = 2, [CS_WANDERING] = 3,
+        [CS_DIVERGING] = 4, [CS_MAX_SECONDS] = 5,    [CS_STOPPED] = 6};
+    return rank[a] > rank[b];
+}
+
+void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, double seconds,
+                 cs_result *result)
+{
+    const cs_problem *problem = solver->problem;
+    const cs_natural_map *map = cs_natural_map_of(state);
+    result->iterations = result->best_iteration = number;
+    result->seconds = seconds;
+    result->natural_map = map->impulse;
+    result->natural_map_scaled = map->scaled;
+    result->worst_block = map->worst_block;
+    result->history = solver->history.value;
+    result->history_rows = solver->history.rows;
+    result->columns = solver->history.columns;
+    size_t bytes = sizeof(double) * (size_t)problem->rows;
+    if (result->impulses && bytes) memcpy(result->impulses, solver->lambda, bytes);
+    if (result->residual_velocities && bytes)
+        memcpy(result->residual_velocities, solver->xi, bytes);
+    if (result->velocity_change)
+        cs_velocity_change(problem, solver->lambda, result->velocity_change);
+}

@@ -1,0 +1,46 @@
+/* What sweeps keep beside lambda, made anew.
+ *
+ * In mixed precision a sweep multiplies A' = G' G'^T of factors rounded to float, and its fixed
+ * point would be that of A'. As in iterative refinement the difference at the present lambda is put
+ * into b, computed in double from the problem's own arrays:
+ *
+ *     b' = (A lambda + b) - A' lambda,      so that  A' lambda + b' = A lambda + b
+ *
+ * While lambda moves by d from there, the error is (A' - A) d: it shrinks with the steps. */
+#include "core/error.h"
+#include "solver/method.h"
+
+#include <math.h>
+
+static double correct(cs_solver *solver)
+{
+    cs_packed *packed = &solver->packed;
+    double *before = solver->corrected[0], *after = solver->corrected[1], largest = 0;
+    cs_get_data(packed, before);
+    cs_get_impulses(packed, solver->lambda);
+    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
+    cs_pack_data(packed, solver->xi, solver->parameters);
+    solver->scheme->subtract_products(packed);
+    cs_get_data(packed, after);
+    for (int64_t i = 0; i < solver->problem->rows; i++)
+        largest = fmax(largest, solver->r[i] * fabs(after[i] - before[i]));
+    return largest;
+}
+
+double cs_refresh(cs_solver *solver)
+{
+    solver->scheme->refresh[solver->packed.dtype](&solver->packed);
+    return solver->packed.dtype == CS_MIXED ? correct(solver) : 0;
+}
+
+cs_status cs_refresh_take(cs_solver *solver, cs_error *error)
+{
+    int64_t rows = solver->problem->rows;
+    if (solver->packed.dtype != CS_MIXED) return CS_OK;
+    for (int i = 0; i < 2; i++) {
+        solver->corrected[i] = cs_arena_take(&solver->arena, rows, sizeof(double));
+        if (!solver->corrected[i])
+            return cs_fail(error, CS_NO_MEMORY, "out of memory for mixed precision");
+    }
+    return CS_OK;
+}

@@ -1,0 +1,241 @@
+/* A method's own options: their values, checked against what the method declares; and whether a
+ * problem is one for the method. */
+#include "core/error.h"
+#include "solver/method.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static cs_status unknown_option(const cs_method *method, const char *name, cs_error *error)
+{
+    char known[320] = "";
+    size_t used = 0;
+    for (int i = 0; i < method->options && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                 method->option[i].name);
+    if (!method->options)
+        return cs_fail(error, CS_UNKNOWN_NAME, "%s: method='%s' has no options of its own",
+                       cs_word(name).text, method->name);
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s is no option of method='%s'; known: %s",
+                   cs_word(name).text, method->name, known);
+}
+
+static cs_status read_word(const cs_method_option *option, const cs_setting *setting, double *value,
+                           cs_error *error)
+{
+    char known[200] = "";
+    size_t used = 0;
+    for (int i = 0; option->words[i]; i++) {
+        *value = i;
+        if (setting->word && strcmp(option->words[i], setting->word) == 0) return CS_OK;
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                     option->words[i]);
+    }
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option->name,
+                   setting->word ? cs_word(setting->word).text : cs_number(setting->number).text,
+                   known);
+}
+
+static cs_status read_number(const cs_method_option *option, const cs_setting *setting,
+                             double *value, cs_error *error)
+{
+    double number = *value = setting->number;
+    double least = option->kind == CS_FLAG ? 0 : option->least;
+    double most = option->kind == CS_FLAG ? 1 : option->most;
+    if (setting->word)
+        return cs_fail(error, CS_INVALID, "%s is '%s': a number is needed", option->name,
+                       cs_word(setting->word).text);
+    if (option->kind != CS_NUMBER && number != floor(number))
+        return cs_fail(error, CS_INVALID, "%s is %s: an integer is needed", option->name,
+                       cs_number(number).text);
+    if (!isfinite(number))
+        return cs_fail(error, CS_INVALID, "%s is %s: a finite number is needed", option->name,
+                       cs_number(number).text);
+    if (option->above && !(number > least))
+        return cs_fail(error, CS_INVALID, "%s is %s: it must be above %s", option->name,
+                       cs_number(number).text, cs_number(least).text);
+    if (!(number >= least))
+        return cs_fail(error, CS_INVALID, "%s is %s: it must be at least %s", option->name,
+                       cs_number(number).text, cs_number(least).text);
+    if (!(number <= most))
+        return cs_fail(error, CS_INVALID, "%s is %s: it must be at most %s", option->name,
+                       cs_number(number).text, cs_number(most).text);
+    return CS_OK;
+}
+
+cs_status cs_read_settings(const cs_method *method, const cs_setting *settings, int count,
+                           double *values, cs_error *error)
+{
+    for (int i = 0; i < method->options; i++) values[i] = method->option[i].usual;
+    for (int s = 0; s < count; s++) {
+        int i = 0;
+        while (i < method->options && strcmp(method->option[i].name, settings[s].name) != 0) i++;
+        if (i == method->options) return unknown_option(method, settings[s].name, error);
+        const cs_method_option *option = &method->option[i];
+        cs_status status = option->kind == CS_WORD
+                               ? read_word(option, &settings[s], &values[i], error)
+                               : read_number(option, &settings[s], &values[i], error);
+        if (status) return status;
+    }
+    return CS_OK;
+}
+
+cs_status cs_method_check(const char *name, const cs_setting *settings, int count, cs_error *error)
+{
+    const cs_method *method;
+    double values[CS_MAX_METHOD_OPTIONS];
+    cs_status status = cs_choose_method(name, &method, error);
+    return status ? status : cs_read_settings(method, settings, count, values, error);
+}
+
+const char *cs_word_setting(const cs_solver *solver, int i)
+{
+    return solver->method->option[i].words[(int)solver->setting[i]];
+}
+
+/* ---- needs ----------------------------------------------------------------------------------- */
+
+#define MOST_ASYMMETRY 1e-2 /* max |A - A^T| / max |A| that a method for symmetric A takes */
+
+/* The first group that `is` says it of, or NULL. */
+static const cs_block_group *first_group(const cs_problem *problem,
+                                         int (*is)(const cs_block_group *))
+{
+    for (int g = 0; g < problem->block_groups; g++)
+        if (problem->block_group[g].count && is(&problem->block_group[g]))
+            return &problem->block_group[g];
+    return NULL;
+}
+
+static int is_free(const cs_block_group *group) { return group->set->bilateral; }
+
+/* Whether what bounds the impulses of some rows are the impulses of others. */
+static int moves(const cs_block_group *group) { return !group->set->convex && group->rows > 1; }
+
+/* Of these, whose friction is no disc; and no balls. */
+static int is_no_disc(const cs_block_group *group)
+{
+    const char *name = group->set->name;
+    int planar = group->rows == 2 && strcmp(name, "box_friction") == 0;
+    return moves(group) && !planar && strcmp(name, "disc") != 0;
+}
+
+static int is_no_ball(const cs_block_group *group)
+{
+    static const char *const balls[] = {"disc", "box_friction", "rolling", "contensou"};
+    int known = 0;
+    for (int i = 0; i < 4; i++) known |= strcmp(group->set->name, balls[i]) == 0;
+    return moves(group) && !known;
+}
+
+static cs_status refuse_friction(const cs_method *method, const cs_block_group *group,
+                                 const char *taken, cs_error *error)
+{
+    return cs_fail(error, CS_UNSUPPORTED,
+                   "of sets whose friction is bounded by the normal impulse method='%s' takes %s, "
+                   "and blocks %lld to %lld of this problem are of set '%s' with %d rows: use a "
+                   "method that sweeps, such as 'gauss_seidel'",
+                   method->name, taken, (long long)group->first_block,
+                   (long long)(group->first_block + group->count - 1), group->set->name,
+                   group->rows);
+}
+
+static cs_status check_friction(const cs_method *method, const cs_problem *problem, cs_error *error)
+{
+    const cs_block_group *group = NULL;
+    if (method->needs & CS_BIT(CS_NEEDS_DISCS)) group = first_group(problem, is_no_disc);
+    if (group)
+        return refuse_friction(method, group, "disc (and box_friction with one tangent)", error);
+    if (method->needs & CS_BIT(CS_NEEDS_BALLS)) group = first_group(problem, is_no_ball);
+    if (group)
+        return refuse_friction(method, group, "disc, box_friction, rolling and contensou", error);
+    return CS_OK;
+}
+
+static cs_status check_sets(const cs_method *method, const cs_problem *problem, cs_error *error)
+{
+    const cs_block_group *group = NULL;
+    if (method->needs & CS_BIT(CS_NEEDS_NO_FREE_ROWS)) group = first_group(problem, is_free);
+    if (group)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "method='%s' is not for free rows, and blocks %lld to %lld of this problem "
+                       "are of set '%s': use a method that sweeps, such as 'gauss_seidel'",
+                       method->name, (long long)group->first_block,
+                       (long long)(group->first_block + group->count - 1), group->set->name);
+    if (method->needs & CS_BIT(CS_NEEDS_FIXED_SETS)) group = first_group(problem, moves);
+    if (group)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "method='%s' is for sets that do not depend on the impulses, and blocks "
+                       "%lld to %lld of this problem are of set '%s', whose friction is bounded by "
+                       "the normal impulse: use sets=second_order_cone(mu), which is another "
+                       "problem (associated friction), or a method for Coulomb friction",
+                       method->name, (long long)group->first_block,
+                       (long long)(group->first_block + group->count - 1), group->set->name);
+    return check_friction(method, problem, error);
+}
+
+cs_status cs_check_needs(const cs_method *method, const cs_options *options,
+                         const cs_problem *problem, cs_error *error)
+{
+    unsigned needs = method->needs;
+    if (needs & CS_BIT(CS_NEEDS_JACOBIAN) && problem->matrix)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "method='%s' needs Jacobians, and this problem was given as a matrix",
+                       method->name);
+    if (needs & CS_BIT(CS_NEEDS_SYMMETRIC) && problem->matrix &&
+        problem->matrix->asymmetry > MOST_ASYMMETRY)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "method='%s' needs a symmetric A, and this one is unsymmetric by %s of its "
+                       "largest entry; at most %s is taken",
+                       method->name, cs_number(problem->matrix->asymmetry).text,
+                       cs_number(MOST_ASYMMETRY).text);
+    if (needs & CS_BIT(CS_NEEDS_FLOAT64) && strcmp(options->dtype, "float64") != 0)
+        return cs_fail(error, CS_UNSUPPORTED, "dtype='%s': method='%s' computes in float64 only",
+                       options->dtype, method->name);
+    if (method->steps && cs_is_balanced(options))
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "r_factor='balanced' follows the residuals of plain sweeps, and "
+                       "method='%s' accelerates them: use r_factor='local'",
+                       method->name);
+    return check_sets(method, problem, error);
+}
+
+/* ---- methods without sweeps ------------------------------------------------------------------ */
+
+static cs_status refuse(const char *method, const char *option, const char *value, cs_error *error)
+{
+    return cs_fail(error, CS_UNSUPPORTED,
+                   "%s='%s' is for methods that sweep over contacts, which method='%s' does not",
+                   option, value, method);
+}
+
+cs_status cs_refuse_sweeps(const cs_options *options, const char *name, const cs_problem *problem,
+                           cs_error *error)
+{
+    (void)problem;
+    static const char *const no_words[] = {"order", "local", "velocities"};
+    const char *given[] = {options->order, options->local, options->velocities};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(given[i], "auto") != 0) return refuse(name, no_words[i], given[i], error);
+    if (options->order_options.permutation) return refuse(name, "order", "given", error);
+    if (strcmp(options->scheme, "auto") != 0 && strcmp(options->scheme, "matrix") != 0)
+        return refuse(name, "scheme", options->scheme, error);
+    if (!options->r_factor) return refuse(name, "r_factor", "a number", error);
+    if (strcmp(options->r_factor, "local") != 0)
+        return refuse(name, "r_factor", options->r_factor, error);
+    if (strcmp(options->bound, "current") != 0) return refuse(name, "bound", options->bound, error);
+    if (options->relaxation != 1)
+        return refuse(name, "relaxation", cs_number(options->relaxation).text, error);
+    if (options->rollback != cs_options_default().rollback)
+        return refuse(name, "rollback", cs_number(options->rollback).text, error);
+    if (options->rollback_growth != cs_options_default().rollback_growth)
+        return refuse(name, "rollback_growth", cs_number(options->rollback_growth).text, error);
+    if (options->averaging_adjacent) return refuse(name, "averaging", "adjacent", error);
+    if (!isnan(options->averaging))
+        return refuse(name, "averaging", cs_number(options->averaging).text, error);
+    return CS_OK;
+}

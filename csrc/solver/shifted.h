@@ -1,0 +1,45 @@
+/* Solves with A + P, P = (L L^T)^-1 a positive diagonal, by a sparse Cholesky factor: in constraint space of
+ *
+ *     I + L^T (A + A^T)/2 L                            (rows unknowns)
+ *
+ * or in body space, A = G G^T + Sigma, F = L^T G and E = I + L^T Sigma L, of
+ *
+ *     H = I + F^T E^-1 F,   (I + L^T A L)^-1 r = E^-1 (r - F H^-1 F^T E^-1 r)      (velocities unknowns)
+ *
+ * (Woodbury). Both are positive definite however redundant the contacts are. Bodies or blocks are put
+ * in an order that fills little; the pattern is found once, values are factored as often as P changes. */
+#ifndef CS_SHIFTED_H
+#define CS_SHIFTED_H
+
+#include "problem/problem.h"
+
+typedef enum cs_space { CS_SPACE_AUTO, CS_SPACE_CONSTRAINTS, CS_SPACE_BODIES } cs_space;
+
+typedef struct cs_shifted cs_shifted;
+
+/* Room and pattern. CS_SPACE_AUTO takes the space of fewer unknowns; a given A has no body space. */
+cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *arena,
+                          const cs_control *control, cs_shifted **shifted, cs_error *error);
+
+/* Factors for P (rows). Asks `control` (may be NULL) now and then. */
+cs_status cs_shifted_factor(cs_shifted *shifted, const double *p, const cs_control *control,
+                            cs_error *error);
+
+/* The same in other unknowns: factors I + L^T A L, which is never singular, L of blocks (m, m) that the
+ * caller writes; blocks may be zero. Then x <- (I + L^T A L)^-1 x (rows). */
+double *cs_shifted_root(cs_shifted *shifted, int64_t block);
+cs_status cs_shifted_factor_roots(cs_shifted *shifted, const cs_control *control, cs_error *error);
+void cs_shifted_solve_roots(cs_shifted *shifted, double *x);
+
+/* y_k <- L_k x_k, or L_k^T x_k, for all blocks; they may be one. */
+void cs_shifted_multiply_roots(const cs_shifted *shifted, int transposed, const double *x,
+                               double *y);
+
+/* x <- (A + P)^-1 x (rows) */
+void cs_shifted_solve(cs_shifted *shifted, double *x);
+
+/* Unknowns, and the entries of the factor below its diagonal. */
+int64_t cs_shifted_unknowns(const cs_shifted *shifted);
+int64_t cs_shifted_fill(const cs_shifted *shifted);
+
+#endif

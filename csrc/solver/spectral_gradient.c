@@ -1,0 +1,144 @@
+/* Spectral projected gradient on a convex problem, min f(x) = 1/2 x^T A x + b^T x over C:
+ *
+ *     d = P(x - alpha rho g) - x,   g = A x + b,   x <- x + t d,   g <- g + t A d
+ *     alpha <- d^T rho^-1 d / d^T A d                       (Barzilai and Borwein)
+ *
+ * t is 1 where f then is below the largest of its last values by a little (Grippo, Lampariello and
+ * Lucidi), else what interpolation says; f along d is a parabola that A d gives.  Birgin, Martinez and
+ * Raydan 2000; Heyn, Anitescu, Tasora and Negrut 2013 for contact */
+#include "solver/accelerate.h"
+
+#include <math.h>
+
+#define SUFFICIENT 1e-4
+#define SHORTEST 1e-6
+#define LONGEST 1e6
+enum { REFRESH_EVERY = 64, MOST_MEMORY = 50, TRIES = 40 };
+
+enum { MEMORY = CS_PATIENCE + 1, OPTIONS };
+
+static const cs_method_option option[OPTIONS] = {
+    CS_PATIENCE_OPTION,
+    [MEMORY] = {.name = "memory",
+                .summary = "last values of the energy that a step is compared with; 1: it never "
+                           "grows",
+                .kind = CS_COUNT,
+                .usual = 10,
+                .least = 1,
+                .most = MOST_MEMORY},
+};
+
+typedef struct spectral {
+    double alpha, energy, value[MOST_MEMORY];
+    int64_t made;
+} spectral;
+
+enum { G, D, AD, POINTS };
+
+static int points(const cs_solver *solver) { return (void)solver, POINTS; }
+
+static double *numbers(const cs_steps_run *steps, int i)
+{
+    return cs_point_at(steps->run.solver, i).impulses;
+}
+
+/* g = A x + b */
+static void find_gradient(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    double *g = numbers(steps, G);
+    cs_multiply(solver, solver->lambda, g);
+    for (int64_t i = 0; i < solver->problem->rows; i++) g[i] += solver->b[i];
+}
+
+static void begin(cs_steps_run *steps)
+{
+    spectral *own = steps->memory;
+    cs_solver *solver = steps->run.solver;
+    const double *g = numbers(steps, G);
+    cs_project(solver, solver->lambda);
+    find_gradient(steps);
+    *own = (spectral){.alpha = 1};
+    for (int64_t i = 0; i < solver->problem->rows; i++)
+        own->energy += 0.5 * solver->lambda[i] * (g[i] + solver->b[i]);
+}
+
+/* d and A d. Returns g.d; `curvature` gets d^T A d, `square` d^T rho^-1 d. */
+static double find_direction(cs_steps_run *steps, double alpha, double *curvature, double *square)
+{
+    cs_solver *solver = steps->run.solver;
+    double *d = numbers(steps, D), *ad = numbers(steps, AD), slope = 0;
+    const double *g = numbers(steps, G), *x = solver->lambda, *rho = solver->rho;
+    int64_t rows = solver->problem->rows;
+    *curvature = *square = 0;
+    for (int64_t i = 0; i < rows; i++) d[i] = x[i] - alpha * rho[i] * g[i];
+    cs_project(solver, d);
+    for (int64_t i = 0; i < rows; i++) {
+        d[i] = rho[i] > 0 ? d[i] - x[i] : 0; /* no impulse moves anything there */
+        slope += g[i] * d[i];
+        if (rho[i] > 0) *square += d[i] * d[i] / rho[i];
+    }
+    cs_multiply(solver, d, ad);
+    for (int64_t i = 0; i < rows; i++) *curvature += d[i] * ad[i];
+    return slope;
+}
+
+/* How far to go along d. */
+static double length_of_step(const spectral *own, int64_t memory, double slope, double curvature)
+{
+    double highest = own->energy, t = 1;
+    for (int64_t i = 0; i < memory && i < own->made; i++) highest = fmax(highest, own->value[i]);
+    for (int i = 0; i < TRIES; i++) {
+        double rise = t * slope + 0.5 * t * t * curvature;
+        if (own->energy + rise <= highest + SUFFICIENT * t * slope) break;
+        double lowest = curvature > 0 ? -slope / curvature : t / 2;
+        t = fmin(fmax(lowest, 0.1 * t), 0.9 * t);
+    }
+    return t;
+}
+
+static void step(cs_steps_run *steps)
+{
+    spectral *own = steps->memory;
+    cs_solver *solver = steps->run.solver;
+    cs_sweep_stats *stats = &steps->run.stats;
+    int64_t memory = (int64_t)solver->setting[MEMORY];
+    double curvature, square, slope = find_direction(steps, own->alpha, &curvature, &square);
+    own->value[own->made++ % memory] = own->energy;
+    double t = length_of_step(own, memory, slope, curvature);
+    double *g = numbers(steps, G), *x = solver->lambda;
+    const double *d = numbers(steps, D), *ad = numbers(steps, AD);
+    *stats = (cs_sweep_stats){0};
+    for (int64_t i = 0; i < solver->problem->rows; i++) {
+        x[i] += t * d[i];
+        g[i] += t * ad[i];
+        stats->residual = fmax(stats->residual, fabs(t * d[i]));
+        stats->merit += t * d[i] * t * d[i];
+    }
+    own->energy += t * slope + 0.5 * t * t * curvature;
+    double alpha = curvature > 0 ? square / curvature : LONGEST;
+    own->alpha = fmin(fmax(alpha, SHORTEST), LONGEST);
+    if (own->made % REFRESH_EVERY == 0) find_gradient(steps);
+}
+
+static const cs_steps steps = {
+    .points = points, .memory = sizeof(spectral), .begin = begin, .step = step};
+
+const cs_method cs_method_spectral_gradient = {
+    .name = "spectral_gradient",
+    .summary = "projected gradient with Barzilai and Borwein's steps on a convex problem",
+    .about = "Steps of a length that the last one suggests, which may raise the energy in passing; "
+             "for contacts without friction and for the second-order cone: the associated "
+             "problem, whose answer is not Coulomb's.",
+    .paper = "Birgin, Martínez and Raydan 2000; Heyn, Anitescu, Tasora and Negrut 2013",
+    .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FIXED_SETS) | CS_BIT(CS_NEEDS_FLOAT64),
+    .solves =
+        CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_ASSOCIATED) | CS_BIT(CS_SOLVES_REDUNDANT),
+    .option = option,
+    .options = OPTIONS,
+    .stage = CS_SIMULTANEOUS,
+    .steps = &steps,
+    .check = cs_refuse_sweeps,
+    .prepare = cs_prepare_steps,
+    .solve = cs_accelerate,
+};

@@ -1,0 +1,106 @@
+/* Momentum over Jacobi's sweeps needs steps that a gradient method could take: lambda_max(R A) <= 1.
+ * R is divided by that eigenvalue, which Lanczos' iteration finds for B^T A B, R = B B^T. A too small
+ * Ritz value is made up for by its error. */
+#include "core/error.h"
+#include "linalg/small.h"
+#include "solver/method.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct scaled {
+    cs_symmetric_part part;
+    const cs_solver *solver;
+    double *root[CS_MAX_GROUPS]; /* (count, m, m): lower B_k of blocks with a full R_k; or NULL */
+    double *x, *y;               /* (rows) */
+} scaled;
+
+/* to <- B from, or B^T from. */
+static void apply_root(const scaled *s, int transposed, const double *from, double *to)
+{
+    const cs_problem *problem = s->solver->problem;
+    for (int64_t i = 0; i < problem->rows; i++) to[i] = sqrt(s->solver->r[i]) * from[i];
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        int m = group->rows;
+        for (int64_t k = 0; k < group->count && s->root[g]; k++) {
+            const double *root = s->root[g] + k * m * m, *x = from + group->first_row + k * m;
+            double *y = to + group->first_row + k * m;
+            for (int i = 0; i < m; i++) {
+                y[i] = 0;
+                for (int j = 0; j < m; j++) y[i] += root[transposed ? j * m + i : i * m + j] * x[j];
+            }
+        }
+    }
+}
+
+static void multiply(void *context, const double *x, double *y)
+{
+    scaled *s = context;
+    apply_root(s, 0, x, s->x);
+    cs_multiply_symmetric(&s->part, s->x, s->y);
+    apply_root(s, 1, s->y, y);
+}
+
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for the eigenvalues of R A");
+}
+
+static cs_status find_roots(scaled *s, const cs_local *local, cs_arena *scratch, cs_error *error)
+{
+    const cs_problem *problem = s->solver->problem;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        int64_t size = group->rows * group->rows;
+        if (local[g] != CS_EXACT) continue;
+        s->root[g] = cs_arena_take(scratch, group->count * size, sizeof(double));
+        if (!s->root[g]) return no_memory(error);
+        for (int64_t k = 0; k < group->count; k++)
+            cs_semidefinite_cholesky(group->rows, s->solver->step[g] + k * size,
+                                     s->root[g] + k * size);
+    }
+    return CS_OK;
+}
+
+static void scale(cs_solver *solver, const cs_local *local, double factor)
+{
+    const cs_problem *problem = solver->problem;
+    for (int64_t i = 0; i < problem->rows; i++) solver->r[i] *= factor;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (local[g] != CS_EXACT) continue;
+        for (int64_t i = 0; i < group->count * group->rows * group->rows; i++)
+            solver->step[g][i] *= factor;
+    }
+}
+
+cs_status cs_bound_steps(cs_solver *solver, const cs_local *local, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    if (!solver->method->steps || !cs_is_flat(solver->method, solver->setting)) return CS_OK;
+    for (int g = 0; g < problem->block_groups; g++)
+        if (cs_solves_block(local[g])) return CS_OK; /* has no R: rollbacks must do */
+    cs_arena scratch = {0};
+    cs_spectrum spectrum = {0};
+    scaled s = {
+        .part = {.problem = problem,
+                 .zero = cs_arena_take(&scratch, problem->rows, sizeof(double)),
+                 .velocity = cs_arena_take(&scratch, problem->velocities, sizeof(double))},
+        .solver = solver,
+        .x = cs_arena_take(&scratch, problem->rows, sizeof(double)),
+        .y = cs_arena_take(&scratch, problem->rows, sizeof(double)),
+    };
+    double *start = cs_arena_take(&scratch, problem->rows, sizeof(double));
+    cs_status status = CS_OK;
+    if (!s.part.zero || !s.part.velocity || !s.x || !s.y || !start) status = no_memory(error);
+    if (!status) status = find_roots(&s, local, &scratch, error);
+    if (!status) cs_lanczos_start(problem, solver->rho, start);
+    if (!status && cs_lanczos(problem->rows, multiply, &s, start, &spectrum))
+        status = no_memory(error);
+    /* `relaxation` is to mean the same as in other methods. */
+    solver->step_bound = (spectrum.largest + spectrum.largest_error) / solver->options.relaxation;
+    if (!status && solver->step_bound > 1) scale(solver, local, 1 / solver->step_bound);
+    cs_arena_clear(&scratch);
+    return status;
+}

@@ -1,0 +1,134 @@
+/* Eight blocks at once against one after another: the same bits from every build that runs here. */
+#include "core/instructions.h"
+#include "linalg/small.h"
+#include "problem/eight.h"
+#include "testing.h"
+
+#include <string.h>
+
+#define CS_INSTRUCTIONS(name, summary) extern const cs_eight_kernels cs_eight_kernels_##name;
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+
+static const cs_eight_kernels *const builds[] = {
+#define CS_INSTRUCTIONS(name, summary) &cs_eight_kernels_##name,
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+};
+
+enum { BODIES = 7, BLOCKS = 24, LARGEST = 12 * 4 };
+
+static double mass[BODIES * 36], jacobian[BLOCKS * LARGEST], b[BLOCKS * 4], friction[BLOCKS];
+static int64_t bodies[2 * BLOCKS];
+static uint64_t state = 3;
+
+/* M^-1 = X X^T of random X; of body 0 zero. */
+static void fill_masses(int dof, int diagonal)
+{
+    memset(mass, 0, sizeof mass);
+    for (int body = 1; body < BODIES; body++) {
+        double x[36], *own = mass + body * (diagonal ? dof : dof * dof);
+        for (int i = 0; i < dof * dof; i++) x[i] = test_random(&state);
+        for (int i = 0; i < dof && diagonal; i++) own[i] = x[i] * x[i];
+        for (int i = 0; i < dof && !diagonal; i++)
+            for (int j = 0; j < dof; j++)
+                for (int k = 0; k < dof; k++) own[i * dof + j] += x[i * dof + k] * x[j * dof + k];
+    }
+}
+
+/* Blocks with zero entries of both signs, bodies that cannot move and, in the last eight, one that
+ * is joined to itself. */
+static cs_problem *make(int rows, int dof, int diagonal, const char *set)
+{
+    cs_problem *problem = NULL;
+    fill_masses(dof, diagonal);
+    for (int i = 0; i < BLOCKS * LARGEST; i++) jacobian[i] = i % 7 ? test_random(&state) : -0.0;
+    for (int k = 0; k < BLOCKS; k++) {
+        bodies[2 * k] = k % (BODIES + 1) - 1;
+        bodies[2 * k + 1] = k == BLOCKS - 1 ? bodies[2 * k] : (3 * k + 1) % BODIES;
+        if (k < BLOCKS - 1 && bodies[2 * k] == bodies[2 * k + 1]) bodies[2 * k] = -1;
+    }
+    CHECK(cs_problem_create(&problem, NULL) == CS_OK);
+    CHECK(cs_problem_add_bodies(problem, &(cs_bodies){BODIES, dof, diagonal, mass}, NULL) == CS_OK);
+    cs_blocks blocks = {.count = BLOCKS,
+                        .rows = rows,
+                        .dof = {dof, dof},
+                        .jacobian = jacobian,
+                        .bodies = bodies,
+                        .b = b,
+                        .parameters = friction,
+                        .set = set};
+    CHECK(cs_problem_add_blocks(problem, &blocks, NULL) == CS_OK);
+    return problem;
+}
+
+static int same(double a, double c) { return memcmp(&a, &c, sizeof a) == 0; }
+
+static void same_factors(const cs_eight_kernels *kernels, const cs_problem *problem,
+                         const int64_t *index, const cs_eight *eight)
+{
+    _Alignas(64) double scaled[LARGEST * CS_EIGHT], diagonal[16 * CS_EIGHT];
+    const cs_block_group *group = &problem->block_group[0];
+    kernels->scaled(eight, scaled);
+    kernels->diagonals(eight, diagonal);
+    for (int l = 0; l < CS_EIGHT; l++) {
+        double own[LARGEST], square[16];
+        cs_scaled_jacobian(problem, group, index[l], own);
+        cs_diagonal_block(problem, group, index[l], square);
+        for (int i = 0; i < cs_jacobian_size(group); i++)
+            CHECK(same(scaled[i * CS_EIGHT + l], own[i]));
+        for (int i = 0; i < group->rows * group->rows && !eight->twofold; i++)
+            CHECK(same(diagonal[i * CS_EIGHT + l], square[i]));
+    }
+}
+
+static void same_eigenvalues(const cs_eight_kernels *kernels, int rows)
+{
+    _Alignas(64) double diagonal[16 * CS_EIGHT], r[4 * CS_EIGHT], found[CS_EIGHT];
+    for (int i = 0; i < rows * CS_EIGHT; i++) r[i] = fabs(test_random(&state));
+    for (int i = 0; i < rows * rows * CS_EIGHT; i++) diagonal[i] = test_random(&state);
+    for (int i = 0; i < rows * rows; i++) {
+        diagonal[i * CS_EIGHT] = i % (rows + 1) ? 0 : i + 1; /* no rotation in the first lane, */
+        diagonal[i * CS_EIGHT + 1] = 1;                      /* equal entries in the second */
+        diagonal[i * CS_EIGHT + 2] = i % (rows + 1) ? -1 : 1;
+    }
+    for (int l = 1; l < 3; l++)
+        for (int i = 0; i < rows; i++) r[i * CS_EIGHT + l] = 1;
+    kernels->overshoots(rows, diagonal, r, found);
+    for (int l = 0; l < CS_EIGHT; l++) {
+        double own[16];
+        for (int i = 0; i < rows * rows; i++)
+            own[i] = sqrt(r[i / rows * CS_EIGHT + l]) * sqrt(r[i % rows * CS_EIGHT + l]) *
+                     diagonal[i * CS_EIGHT + l];
+        CHECK(same(found[l], cs_largest_eigenvalue(rows, own)));
+    }
+}
+
+static void check_build(const cs_eight_kernels *kernels, int rows, int dof, const char *set)
+{
+    for (int diagonal = 0; diagonal < 2; diagonal++) {
+        cs_problem *problem = make(rows, dof, diagonal, set);
+        CHECK(cs_eight_fits(problem, &problem->block_group[0]));
+        for (int first = 0; first < BLOCKS; first += CS_EIGHT) {
+            int64_t index[CS_EIGHT];
+            cs_eight eight;
+            for (int l = 0; l < CS_EIGHT; l++) index[l] = first + (l * 3 + 5) % CS_EIGHT;
+            cs_eight_find(problem, &problem->block_group[0], index, &eight);
+            CHECK(eight.twofold == (first + CS_EIGHT == BLOCKS));
+            same_factors(kernels, problem, index, &eight);
+        }
+        cs_problem_destroy(problem);
+    }
+    for (int round = 0; round < 50; round++) same_eigenvalues(kernels, rows);
+}
+
+int main(void)
+{
+    for (int i = 0; i < CS_INSTRUCTION_SETS; i++) {
+        if (!cs_instructions_run(i)) continue;
+        check_build(builds[i], 2, 3, "disc");
+        check_build(builds[i], 3, 6, "disc");
+        check_build(builds[i], 4, 6, "half_line");
+    }
+    return test_result();
+}

@@ -1,0 +1,308 @@
+"""method="auto": the chain's links, what it says of them, and that it is honest."""
+
+import signal
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import contactsolve as cs
+from problems_of_classes import (
+    box_friction,
+    coulomb,
+    frictionless,
+    joints,
+    moving_stack,
+    residual,
+)
+from reference_numpy import BoxFriction, Disc
+
+LINKS = {"bpp", "nesterov", "newton", "nncg", "gauss_seidel"}
+LONG = {"max_iterations": 20000, "check_every": 20}
+
+
+def heavy_stack():
+    """Ten boxes, the uppermost of a ton: sweeps stall, Newton's method does not."""
+    return moving_stack(10, top_mass=1000.0)
+
+
+def hopeless(**options):
+    """A tolerance that no double reaches, so that the whole chain is gone through."""
+    return {"method": cs.methods.auto(patience=30), "rtol": 1e-300, "max_iterations": 100000} | (
+        options
+    )
+
+
+def outside(problem, result):
+    sets = [Disc(3, float(mu)) for mu in np.broadcast_to(problem.mu, problem.contacts)]
+    return residual(problem, sets, result.impulses)
+
+
+def check_links(result):
+    """What the links say agrees with the whole."""
+    links = result.info["links"]
+    assert {link["method"] for link in links} <= LINKS
+    assert links[0]["first"] == 0
+    for link, following in pairwise(links):
+        assert following["first"] == link["first"] + link["iterations"]
+        assert following["reached"] <= link["reached"]
+        assert link["status"] != "converged"
+    assert sum(link["iterations"] for link in links) == result.iterations
+    assert sum(link["seconds"] for link in links) == pytest.approx(result.time)
+    assert all(link["why"] and link["islands"] == 1 for link in links)
+    assert links[-1]["reached"] == pytest.approx(result.natural_map_scaled, rel=1e-6)
+    assert (np.diff(result.history["iteration"]) > 0).all()
+    assert (np.diff(result.history["time"]) >= 0).all()
+    assert result.history["iteration"][-1] == result.iterations
+    assert result.history["natural_map"][-1] == pytest.approx(result.natural_map, rel=1e-6)
+
+
+def test_newton_takes_over_where_sweeps_stall():
+    problem = heavy_stack()
+    result = cs.solve(problem, rtol=1e-8, **LONG)
+    assert result.converged
+    assert outside(problem, result) <= 1e-8 * (1 + 1e-6)
+    check_links(result)
+    first, second = result.info["links"][:2]
+    assert (first["method"], second["method"]) == ("nesterov", "newton")
+    assert first["status"] in ("stalled", "wandering")
+    assert result.info["links"][-1]["why"] == "the tolerance is met"
+    sweeps = cs.solve(problem, rtol=1e-8, method="nesterov", **LONG)
+    assert result.iterations < sweeps.iterations
+
+
+def test_easy_problems_need_one_link():
+    problem, _ = coulomb(1)
+    result = cs.solve(problem)
+    check_links(result)
+    assert [link["method"] for link in result.info["links"]] == ["nesterov"]
+    same = cs.solve(problem, method="nesterov")
+    np.testing.assert_array_equal(result.impulses, same.impulses)
+    np.testing.assert_array_equal(result.history["natural_map"], same.history["natural_map"])
+
+
+def test_direct_methods_come_first_where_factors_are_sure():
+    for problem in (frictionless(0)[0], box_friction(0, compliance=1e-4)[0]):
+        result = cs.solve(problem, rtol=1e-9)
+        assert result.converged
+        check_links(result)
+        assert [link["method"] for link in result.info["links"]] == ["bpp"]
+
+
+def test_a_singular_matrix_is_no_end():
+    A = np.ones((2, 2))
+    problem = cs.Problem.from_delassus(A, [[-1.0], [-1.0]], sets=cs.sets.half_line(), rows=1)
+    with pytest.raises(ValueError, match="not positive definite"):
+        cs.solve(problem, method="bpp")
+    result = cs.solve(problem)
+    assert result.converged
+    check_links(result)
+
+
+def test_hopeless_solves_say_so_and_return_the_best_iterate():
+    problem = heavy_stack()
+    solver = cs.Solver(problem, **hopeless(record=("natural_map", "natural_map_scaled")))
+    result = solver.solve()
+    assert result.status in ("stalled", "wandering")
+    assert not result.converged
+    check_links(result)
+    assert {link["method"] for link in result.info["links"]} == {"nesterov", "newton", "nncg"}
+    low, middle, high = result.info["band"]
+    assert 0 < low <= middle <= high
+    assert (result.status == "stalled") == (high <= 2 * low)
+    seen = np.nanmin(result.history["natural_map_scaled"])
+    assert result.natural_map_scaled == pytest.approx(seen, rel=1e-6)
+    assert outside(problem, result) == pytest.approx(result.natural_map_scaled, rel=1e-3)
+    assert result.status in result.message
+    again = solver.solve()
+    np.testing.assert_array_equal(again.impulses, result.impulses)
+    assert [one["method"] for one in again.info["links"]] == [
+        one["method"] for one in result.info["links"]
+    ]
+
+
+def test_what_is_given_up_after_a_direct_link_is_as_the_last_sweeps_were():
+    problem = cs.scenarios.winch(17, mu=0.4)
+    result = cs.solve(problem, **hopeless(max_iterations=10000))
+    links = result.info["links"]
+    assert (links[-1]["method"], links[-1]["status"]) == ("bpp", "max_iterations")
+    assert result.iterations < 10000
+    assert result.status == links[-2]["status"] in ("stalled", "wandering")
+    assert "Try another method" in result.message
+
+
+def test_patience_stops_growing_at_the_most_that_links_take():
+    """An indefinite A, on which every link soon diverges: the second round has the most."""
+    A = np.array([[1.0, -3.0], [-3.0, 1.0]])
+    problem = cs.Problem.from_delassus(A, [[-1.0], [-1.0]], sets=cs.sets.half_line(), rows=1)
+    for patience in (1_500_000_000, 2_000_000_000):
+        result = cs.solve(problem, method=cs.methods.auto(patience=patience), max_iterations=5000)
+        assert result.status == "diverging", result.message
+        assert len(result.info["links"]) > 3
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_interrupts_inside_each_link(number):
+    problem = heavy_stack()
+    solver = cs.Solver(problem, **hopeless())
+    whole = solver.solve()
+    links = whole.info["links"]
+    assert len(links) > number
+    at = links[number]["first"] + max(1, links[number]["iterations"] // 2)
+
+    def interrupt(state):
+        if state.iteration == at:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        solver.solve(callback=interrupt)
+
+    def stop(state):
+        if state.iteration == at:
+            raise StopIteration
+
+    stopped = solver.solve(callback=stop)
+    assert (stopped.status, stopped.iterations) == ("stopped", at)
+    assert len(stopped.info["links"]) == number + 1
+    assert stopped.info["links"][-1]["why"] == "stopped by the callback"
+    after = solver.solve()
+    np.testing.assert_array_equal(after.impulses, whole.impulses)
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 40, 333])
+def test_the_number_of_iterations_is_kept_to(most):
+    result = cs.solve(heavy_stack(), **hopeless(max_iterations=most))
+    assert (result.status, result.iterations) == ("max_iterations", most)
+    check_links(result)
+
+
+def test_threads_give_the_same_bits():
+    problem = cs.scenarios.ball_grid(4, mass=1.0)
+    J, b = problem.J, problem.b + 0.1 * np.random.default_rng(0).standard_normal(problem.b.shape)
+    problem = cs.Problem(J, problem.Minv, b, 0.5, bodies=problem.bodies)
+    results = [
+        cs.solve(problem, threads=threads, order="colored", **hopeless(max_iterations=4000))
+        for threads in (1, 2, 3)
+    ]
+    assert {link["method"] for link in results[0].info["links"]} == {"nesterov", "newton", "nncg"}
+    for other in results[1:]:
+        np.testing.assert_array_equal(other.impulses, results[0].impulses)
+        np.testing.assert_array_equal(
+            other.history["natural_map"], results[0].history["natural_map"]
+        )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rtol": None, "atol": None, "max_iterations": 30},
+        {"dtype": "mixed"},
+        {"r_factor": "balanced"},
+    ],
+    ids=str,
+)
+def test_where_it_is_plain_gauss_seidel(options):
+    problem, _ = coulomb(2)
+    result = cs.solve(problem, **options)
+    same = cs.solve(problem, method="gauss_seidel", **options)
+    np.testing.assert_array_equal(result.impulses, same.impulses)
+    assert (result.status, result.iterations) == (same.status, same.iterations)
+    assert [link["method"] for link in result.info["links"]] == ["gauss_seidel"]
+
+
+def test_what_is_asked_of_sweeps_is_kept_to():
+    """Orders, local solves and precision hold for every link; those that cannot are left out."""
+    problem = heavy_stack()
+    plain = hopeless(max_iterations=2000)
+    narrow = cs.solve(problem, dtype="float32", **plain)
+    assert {link["method"] for link in narrow.info["links"]} == {"nesterov", "nncg"}
+    previous = cs.solve(problem, bound="previous", **plain)
+    assert {link["method"] for link in previous.info["links"]} == {"nesterov", "nncg"}
+    assert cs.solve(problem, local="block", order="reverse", rtol=1e-6, **LONG).converged
+    boxes, _ = frictionless(0)
+    for option in ({"order": "reverse"}, {"averaging": 0.5}, {"rollback_growth": 2.0}):
+        asked = cs.solve(boxes, **option)
+        assert [link["method"] for link in asked.info["links"]] == ["nesterov"]
+
+
+def test_small_and_special_problems():
+    empty = cs.Problem(np.zeros((0, 2, 3, 6)), np.ones((2, 6)), np.zeros((0, 3)), 0.5,
+                       bodies=np.zeros((0, 2), int))  # fmt: skip
+    assert cs.solve(empty).converged
+    one = cs.scenarios.random(1, 2, rng=0)
+    result = cs.solve(one, rtol=1e-10)
+    assert result.converged
+    assert outside(one, result) <= 1e-10
+    problem, sets = joints(0, cs.sets.box_friction(0.3), BoxFriction(3, 0.3))
+    jointed = cs.solve(problem, rtol=1e-8, **LONG)
+    assert jointed.converged
+    assert residual(problem, sets, jointed.impulses) <= 1e-8 * (1 + 1e-6)
+    only = cs.Problem(
+        groups=[cs.Group(np.eye(3)[None, None].repeat(2, 1) * [[[[1.0]], [[-1.0]]]],
+                         [[0, 1]], [[1.0, 2.0, 3.0]], sets=cs.sets.free())],
+        bodies=[cs.Bodies(np.ones((2, 3)), diagonal=True)],
+    )  # fmt: skip
+    joined = cs.solve(only, rtol=1e-12)
+    assert joined.converged
+    np.testing.assert_allclose(joined.impulses[0], [[-0.5, -1.0, -1.5]], rtol=1e-10)
+
+
+def test_islands_have_chains_of_their_own():
+    stacks = [moving_stack(4, top_mass=1000.0) for _ in range(40)]
+    J = np.concatenate([one.J for one in stacks])
+    count = len(stacks[0].Minv)
+    bodies = np.concatenate(
+        [np.where(one.bodies < 0, -1, one.bodies + i * count) for i, one in enumerate(stacks)]
+    )
+    Minv, b = (np.concatenate([getattr(one, name) for one in stacks]) for name in ("Minv", "b"))
+    problem = cs.Problem(J, Minv, b, 0.5, bodies=bodies)
+    result = cs.solve(problem, rtol=1e-8, order="natural", **LONG)
+    assert result.info["clusters"] > 1
+    assert result.converged
+    assert outside(problem, result) <= 1e-8 * (1 + 1e-6)
+    links = result.info["links"]
+    assert links[0]["method"] == "nesterov"
+    assert links[0]["islands"] == result.info["clusters"]
+    assert sum(link["iterations"] for link in links) >= result.iterations
+
+
+def test_links_of_islands_tell_of_the_worst():
+    """Pairs with an indefinite A, on which every link diverges, and triples that stand still."""
+    pair, triple = [[1.0, -3.0], [-3.0, 1.0]], np.eye(3) + 0.3
+    A = scipy.linalg.block_diag(*[pair] * 150, *[triple] * 100)
+    b = -np.linspace(1.0, 2.0, len(A))[:, None]
+    given = cs.Problem.from_delassus(A, b, sets=cs.sets.half_line(), rows=1)
+    result = cs.solve(given, order="natural", **hopeless(averaging=1.0, max_iterations=3000))
+    assert result.info["clusters"] > 1
+    assert result.status == "diverging"
+    assert result.info["links"][0]["method"] == "nesterov"
+    assert result.info["links"][0]["status"] == "diverging"
+
+
+def test_seconds_end_a_solve():
+    problem = cs.scenarios.ball_grid(10, mass=1.0, velocity=0.1)
+    for method in ("auto", "nesterov", "gauss_seidel", "newton", "admm"):
+        result = cs.solve(
+            problem, method=method, rtol=1e-300, max_seconds=0.02, max_iterations=10**8
+        )
+        assert result.status == "max_seconds", result.message
+        assert "max_seconds" in result.message
+        assert "Try more seconds" in result.message
+        assert result.iterations < 10**6
+        assert result.time < 5
+    assert cs.solve(problem, max_seconds=0).iterations <= 1
+    with pytest.raises(ValueError, match="max_seconds is -1: it must be at least 0"):
+        cs.Solver(problem, max_seconds=-1)
+    with pytest.raises(TypeError, match="max_seconds is '1': a number is needed"):
+        cs.Solver(problem, max_seconds="1")
+
+
+def test_updates_are_noticed():
+    problem = heavy_stack()
+    solver = cs.Solver(problem, rtol=1e-8, **LONG)
+    assert solver.solve().converged
+    problem.update(Minv=0.5 * problem.Minv)
+    result = solver.solve()
+    assert result.converged
+    np.testing.assert_array_equal(result.impulses, cs.solve(problem, rtol=1e-8, **LONG).impulses)

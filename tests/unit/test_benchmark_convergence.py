@@ -1,0 +1,81 @@
+"""benchmarks/convergence.py: what is written, taken up again, reported and drawn."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def convergence(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    for name in ("convergence", "convergence_problems", "convergence_peers", "common"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    import common
+    import convergence
+
+    monkeypatch.setattr(common, "RESULTS", tmp_path)
+    monkeypatch.setattr(convergence, "RESULTS", tmp_path)
+    yield convergence
+    for name in ("convergence", "convergence_problems", "convergence_peers", "common"):
+        sys.modules.pop(name, None)
+
+
+def test_the_list_is_fixed_and_a_third_of_it_is_held_out(convergence):
+    entries = list(convergence.listed())
+    assert len({entry.name for entry in entries}) == len(entries)
+    held = sum(entry.held for entry in entries) / len(entries)
+    assert 0.3 < held < 0.36
+    assert 20 <= sum(entry.short for entry in entries) < len(entries)
+
+
+def test_crossings_are_the_first_times_below(convergence):
+    values = np.array([1.0, np.nan, 5e-4, 2e-3, 1e-7])
+    assert convergence.crossings(values, np.arange(5.0)) == [2.0, 4.0, np.inf]
+
+
+def test_rows_are_judged_from_outside_and_taken_up_again(convergence, capsys):
+    pytest.importorskip("matplotlib")
+    words = ["--seconds", "0.2", "--problems", "Rover1040", "box_stack #0"]
+    methods = ["auto", "nesterov", "gauss_seidel", "apgd", "bpp"]
+    convergence.main([*words, "--methods", *methods[:-1]])
+    path = next(convergence.RESULTS.glob("*/convergence.csv"))
+    rows = {(row["problem"], row["method"]): row for row in convergence.read(path)}
+    assert len(rows) == 8
+    assert rows["Rover1040", "auto"]["status"] == "converged"
+    assert float(rows["Rover1040", "auto"]["reached"]) <= 1e-8
+    assert rows["Rover1040", "apgd"]["status"] == "refused"
+    assert path.with_suffix(".png").exists()
+    told = capsys.readouterr().out
+    assert "to 1e-06: 2 of 2 problems solved" in told
+    assert "auto, all:" in told
+    convergence.main([*words, "--methods", *methods])
+    again = {(row["problem"], row["method"]): row for row in convergence.read(path)}
+    assert len(again) == 10
+    assert all(again[key] == row for key, row in rows.items())
+
+
+def test_the_judge_sees_what_a_method_does_not_say(convergence):
+    problem = cs.scenarios.box_stack(2)
+    result = cs.solve(problem, rtol=1e-10)
+    assert convergence.judge(problem, result.impulses) <= 1e-10
+    assert convergence.judge(problem, 1.1 * result.impulses) > 1e-3
+    assert convergence.judge(problem, np.zeros_like(result.impulses)) > 0.1
+
+
+@pytest.mark.slow
+def test_peers_get_there(convergence):
+    peers = convergence.peers
+    problem = cs.scenarios.random(6, 8, rng=0)
+    for name in ("Numba PGS", "Clarabel, De Saxcé"):
+        if not peers.is_there(name):
+            continue
+        found = convergence.Peer(problem, peers.WAYS[name], 5.0).run()
+        assert found["reached"] <= 1e-6, name
+    with pytest.raises(ValueError, match="is for friction discs"):
+        peers.check("Numba PGS", cs.scenarios.ball_grid(2, rows=1))
