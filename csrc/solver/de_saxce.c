@@ -68,7 +68,6 @@ const cs_method cs_method_de_saxce = {
     .stage = CS_SIMULTANEOUS,
     .each = 1,
     .steps = &cs_outer_steps,
-    .adopt = cs_outer_adopt,
     .check = cs_outer_check,
     .prepare = prepare,
     .solve = cs_outer_solve,

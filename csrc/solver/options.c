@@ -298,10 +298,34 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     return status;
 }
 
+/* The list's own copy of a name, or of the word that is no name; others are told of elsewhere. */
+static const char *own(const char *name, const char *word, const char *(*list)(int, const char **))
+{
+    if (strcmp(name, word) == 0) return word;
+    for (int i = 0; list(i, NULL); i++)
+        if (strcmp(list(i, NULL), name) == 0) return list(i, NULL);
+    return name;
+}
+
+/* What the caller may let go of is not kept: names that checks have found become ours. */
+static void let_go(cs_options *options)
+{
+    options->method = own(options->method, "auto", cs_method_name);
+    options->scheme = own(options->scheme, "auto", cs_scheme_name);
+    options->order = own(options->order, "auto", cs_order_name);
+    options->stop = own(options->stop, "natural_map", cs_measure_name);
+    if (strcmp(options->instructions, "scalar") == 0) options->instructions = "scalar";
+    options->instructions = own(options->instructions, "auto", cs_instructions_name);
+    options->record = NULL;
+    options->records = 0;
+}
+
 cs_status cs_options_check(cs_solver *solver, cs_error *error)
 {
     cs_status status = check_numbers(&solver->options, error);
     if (!status) status = check_words(&solver->options, solver->problem, error);
     if (!status) status = check_tolerances(solver, error);
-    return status ? status : find_names(solver, error);
+    if (!status) status = find_names(solver, error);
+    if (!status) let_go(&solver->options);
+    return status;
 }

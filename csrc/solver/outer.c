@@ -24,22 +24,6 @@ typedef struct cs_outer {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* The list's own copy of a name, or "auto"; a name that is unknown is told of elsewhere. */
-static const char *keep(const char *name, const char *(*list)(int, const char **))
-{
-    for (int i = 0; list(i, NULL); i++)
-        if (strcmp(list(i, NULL), name) == 0) return list(i, NULL);
-    return strcmp(name, "scalar") == 0 ? "scalar" : strcmp(name, "auto") == 0 ? "auto" : name;
-}
-
-void cs_outer_adopt(const cs_method *method, const double *settings, cs_options *options)
-{
-    (void)method, (void)settings;
-    options->scheme = keep(options->scheme, cs_scheme_name);
-    options->order = keep(options->order, cs_order_name);
-    options->instructions = keep(options->instructions, cs_instructions_name);
-}
-
 cs_status cs_outer_check(const cs_options *options, const char *name, const cs_problem *problem,
                          cs_error *error)
 {

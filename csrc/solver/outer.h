@@ -63,9 +63,7 @@ enum { CS_OUTER_OPTIONS = CS_WEIGHT + 1 };
                        .above = 1,                                                               \
                        .most = 1.99}
 
-/* As in cs_method: names that options keep; refuses options that do nothing; makes the convex problem and
- * its solver; solves. */
-void cs_outer_adopt(const cs_method *method, const double *settings, cs_options *options);
+/* As in cs_method: refuses options that do nothing; makes the convex problem and its solver; solves. */
 cs_status cs_outer_check(const cs_options *options, const char *name, const cs_problem *problem,
                          cs_error *error);
 cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, const cs_control *control,

@@ -60,13 +60,42 @@ def test_conflicts_of_an_unsymmetric_pattern_count_from_either_side():
     assert len(set(sums.values())) == 1
 
 
-def test_the_name_of_an_order_outlives_its_string():
-    problem = cs.scenarios.box_stack(2)
-    solver = cs.Solver(problem, order="".join(["col", "ored"]))
+NAMES = {
+    "order": "colored",
+    "scheme": "matrix",
+    "instructions": "scalar",
+    "local": "projected",
+    "r_factor": "block",
+    "bound": "current",
+    "dtype": "float64",
+    "stop": "natural_map",
+}
+
+
+def passing(word):
+    """The word in a string that nobody else holds."""
+    return "".join([word[:3], word[3:]])
+
+
+@pytest.mark.parametrize("method", ["auto", "gauss_seidel", "nesterov", "bpp", "tresca"])
+def test_names_are_not_needed_after_a_solver_is_made(method):
+    swept = method not in ("bpp", "tresca")
+    names = NAMES if swept else {n: NAMES[n] for n in ("scheme", "instructions", "stop")}
+    if method == "tresca":
+        names = names | {"order": "colored"}
+    problem = cs.scenarios.disc_pyramid(2)
+    solver = cs.Solver(
+        problem,
+        method=passing(method),
+        record=[passing("residual"), passing("penetration")],
+        **{name: passing(word) for name, word in names.items()},
+    )
     gc.collect()
     problem.update(b=problem.b)
     junk = ["x" * n for n in range(50)]
-    assert solver.solve().info["order"] == "colored"
+    result = solver.solve()
+    assert "order" not in names or result.info["order"] == "colored"
+    assert set(result.history) >= {"residual", "penetration"}
     assert junk
 
 
