@@ -10,6 +10,7 @@ share of problems that a method solved within so many times the time of the fast
     python benchmarks/convergence.py                    the subset
     python benchmarks/convergence.py --full             all problems, 10 s for each run
     python benchmarks/convergence.py --plot             report and picture of what there is
+    python benchmarks/convergence.py --tables           tables of it, in Markdown
 
 Results are written problem by problem; what is there already is not run again, so that a run may be
 ended and taken up (--piece: after so many seconds).
@@ -18,29 +19,30 @@ ended and taken up (--piece: after so many seconds).
 from __future__ import annotations
 
 import argparse
-import csv
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import convergence_peers as peers
 import numpy as np
 from common import RESULTS, machine, write_csv
 from convergence_problems import FOLDERS, listed
+from convergence_report import COLUMNS, TOLERANCES, picture, read, report, tables
 
 import contactsolve as cs
 
-TOLERANCES = (1e-3, 1e-6, 1e-8)
-NEAR = 1.5  # times the best single method
 CHECK_EVERY = 20
 SHORT, RUNS = 0.1, 5
 DIRECT_ROWS = 5000  # at which one step of a direct method may take longer than all of a budget
-VARIANTS = {"nncg, relaxation 1.3": ("nncg", {"relaxation": 1.3})}
-COLUMNS = (
-    *("problem", "kind", "held_out", "contacts", "method", "status"),
-    *(f"seconds_to_{tolerance:.0e}" for tolerance in TOLERANCES),
-    *("reached", "iterations", "setup_seconds", "budget_seconds", "note"),
-)
+VARIANTS = {
+    "nncg, relaxation 1.3": ("nncg", {"relaxation": 1.3}),
+    "newton, de_saxce": (cs.methods.newton(kind="de_saxce"), {}),
+    "newton, fischer_burmeister": (cs.methods.newton(kind="fischer_burmeister"), {}),
+    "de_saxce, newton": (cs.methods.de_saxce(inner="newton"), {}),
+    "tresca, newton": (cs.methods.tresca(inner="newton"), {}),
+    "tresca, admm": (cs.methods.tresca(inner="admm"), {}),
+}
+# Iterations between two looks, where one of them is worth many sweeps: (stop rule, record).
+EVERY = {"interior_point": (1, 1), "de_saxce": (CHECK_EVERY, 1), "tresca": (CHECK_EVERY, 1)}
 
 
 def judge(problem: cs.Problem, impulses: object) -> float:
@@ -58,12 +60,16 @@ def crossings(values: np.ndarray, seconds: np.ndarray) -> list[float]:
 class Own:
     """A method of this library on a problem."""
 
-    def __init__(self, problem: cs.Problem, method: str, budget: float, **options: object) -> None:
+    def __init__(
+        self, problem: cs.Problem, method: str | cs.methods.Choice, budget: float, **options: object
+    ) -> None:
         self.problem = problem
+        usual = (CHECK_EVERY, CHECK_EVERY // 2)
+        check, record = EVERY.get(cs.methods.chosen(method).name, usual)
         self.solver = cs.Solver(
-            problem, method=method, rtol=TOLERANCES[-1], check_every=CHECK_EVERY, threads=1,
+            problem, method=method, rtol=TOLERANCES[-1], check_every=check, threads=1,
             max_iterations=10**8, max_seconds=budget, record=("natural_map_scaled",),
-            record_every=CHECK_EVERY // 2, islands=False, **options,
+            record_every=record, islands=False, **options,
         )  # fmt: skip
         self.setup = self.solver.info["setup_seconds"]
 
@@ -88,12 +94,12 @@ class Own:
 class Peer:
     """Another solver on a problem, run once: it hands out (seconds, impulses) on its way."""
 
-    def __init__(self, problem: cs.Problem, way: Callable, budget: float) -> None:
-        self.problem, self.way, self.budget, self.setup = problem, way, budget, 0.0
+    def __init__(self, problem: cs.Problem, name: str, budget: float) -> None:
+        self.problem, self.name, self.budget, self.setup = problem, name, budget, 0.0
 
     def run(self) -> dict[str, object]:
         times, reached, steps, seconds = [np.inf] * len(TOLERANCES), np.inf, 0, 0.0
-        for seconds, impulses in self.way(self.problem, self.budget):
+        for seconds, impulses in peers.WAYS[self.name](self.problem, self.budget):
             steps += 1
             if not np.isfinite(impulses).all():
                 break
@@ -106,20 +112,22 @@ class Peer:
                 break
         status = "converged" if reached <= TOLERANCES[-1] else "budget"
         return {"times": times, "seconds": seconds, "status": status, "reached": reached,
-                "iterations": steps, "note": ""}  # fmt: skip
+                "iterations": steps, "note": peers.version(self.name)}  # fmt: skip
 
 
 def contestants(problem: cs.Problem, names: list[str], budget: float) -> dict[str, Own | Peer]:
     """Return what takes the problem, by name; a note in place of what does not."""
     made: dict[str, Own | Peer] = {}
+    rows = sum(b.size for b in (problem.b if isinstance(problem.b, list) else [problem.b]))
     for name in names:
         try:
             if name in peers.WAYS:
                 peers.check(name, problem)
-                made[name] = Peer(problem, peers.WAYS[name], budget)
+                made[name] = Peer(problem, name, budget)
             else:
                 method, options = VARIANTS.get(name, (name, {}))
-                if cs.methods.describe()[method].direct and problem.rows > DIRECT_ROWS:
+                about = cs.methods.describe()[cs.methods.chosen(method).name]
+                if about.direct and rows > DIRECT_ROWS:
                     raise ValueError(f"not run: more than {DIRECT_ROWS} rows for a direct method")
                 made[name] = Own(problem, method, budget, **options)
         except (ValueError, ImportError) as error:
@@ -163,104 +171,6 @@ def rows_of(problem: cs.Problem, names: list[str], budget: float) -> list[dict[s
     return rows
 
 
-# ---- what came out -------------------------------------------------------------------------------
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [{k: row.get(k, "") for k in COLUMNS} for row in csv.DictReader(file)]
-
-
-def table(rows: list[dict[str, str]], tolerance: float) -> tuple[list[str], list[str], np.ndarray]:
-    """Return problems, methods, and seconds of each; inf where it was not reached."""
-    problems = list(dict.fromkeys(row["problem"] for row in rows))
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    seconds = np.full((len(problems), len(methods)), np.inf)
-    for row in rows:
-        value = row[f"seconds_to_{tolerance:.0e}"]
-        if value:
-            # A clock's resolution, so that nothing takes no time.
-            seconds[problems.index(row["problem"]), methods.index(row["method"])] = max(
-                float(value), 1e-6
-            )
-    return problems, methods, seconds
-
-
-def report(rows: list[dict[str, str]]) -> None:
-    """Print who solved what, and how `auto` compares with the best single method."""
-    held = {row["problem"] for row in rows if row["held_out"] == "True"}
-    for tolerance in TOLERANCES:
-        problems, methods, seconds = table(rows, tolerance)
-        solved = np.isfinite(seconds)
-        print(f"\nto {tolerance:.0e}: {solved.any(1).sum()} of {len(problems)} problems solved")
-        for i in np.argsort(-solved.sum(0), kind="stable")[:12]:
-            print(f"  {methods[i]:32} {solved[:, i].sum():3}")
-        if "auto" not in methods:
-            continue
-        own = [i for i, m in enumerate(methods) if m != "auto" and m not in peers.WAYS]
-        auto = seconds[:, methods.index("auto")]
-        single = seconds[:, own].min(1)
-        for which, chosen in (
-            ("all", np.isfinite(single)),
-            ("tuned", np.isfinite(single) & ~np.isin(problems, list(held))),
-            ("held out", np.isfinite(single) & np.isin(problems, list(held))),
-        ):
-            if not chosen.any():
-                continue
-            near = auto[chosen] <= NEAR * single[chosen]
-            done = np.isfinite(auto[chosen])
-            print(
-                f"  auto, {which}: {near.sum()} of {len(near)} within {NEAR} of the best single "
-                f"method ({near.mean():.0%}), {done.sum()} solved"
-            )
-        for i in np.flatnonzero(np.isfinite(single) & ~(auto <= NEAR * single)):
-            fastest = methods[own[int(np.argmin(seconds[i, own]))]]
-            print(f"    {problems[i][:34]:34} {auto[i]:.3g} s, {fastest} {single[i]:.3g} s")
-
-
-def picture(rows: list[dict[str, str]], path: Path, shown: int = 10) -> None:
-    """Draw the profiles, `auto` and the best others by name."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    ratios = np.geomspace(1, 1000, 400)
-    figure, axes = pyplot.subplots(1, 3, figsize=(15, 5.5), sharey=True)
-    profiles = []
-    for tolerance in TOLERANCES:
-        _, methods, seconds = table(rows, tolerance)
-        seconds = seconds[np.isfinite(seconds).any(1)]
-        over = seconds / seconds.min(1, keepdims=True)
-        profiles.append({
-            m: (over[:, [i]] <= ratios).mean(0) for i, m in enumerate(methods)
-        })  # fmt: skip
-    area = {m: sum(p[m].mean() for p in profiles) for m in profiles[0]}
-    named = sorted(area, key=area.get, reverse=True)[:shown]
-    named += [name for name in peers.WAYS if name in area and area[name] > 0 and name not in named]
-    colors = dict(zip(named, [*pyplot.cm.tab20.colors], strict=False))
-    for ax, profile, tolerance in zip(axes, profiles, TOLERANCES, strict=True):
-        for name in named:
-            style = "--" if name in peers.WAYS else "-"
-            wide = 3.2 if name == "auto" else 1.6
-            color = "black" if name == "auto" else colors[name]
-            ax.plot(ratios, profile[name], style, lw=wide, color=color, label=name)
-        ax.axvline(NEAR, color="0.8", lw=1, zorder=0)
-        ax.set(xscale="log", xlim=(1, 1000), ylim=(0, 1.02), xlabel="time over the fastest's")
-        ax.set_title(f"scaled natural map ≤ {tolerance:.0e}")
-        ax.grid(alpha=0.3)
-    axes[0].set_ylabel("share of the problems that any solved")
-    figure.legend(
-        *axes[0].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(0.83, 0.5),
-        frameon=False, fontsize=10,
-    )  # fmt: skip
-    figure.subplots_adjust(left=0.05, right=0.825, bottom=0.11, top=0.92, wspace=0.06)
-    figure.savefig(path, dpi=110)
-    print(path)
-
-
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="all problems, 10 s for each run")
@@ -271,10 +181,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--again", action="store_true", help="run what is there already")
     parser.add_argument("--piece", type=float, default=np.inf, help="seconds, then end")
     parser.add_argument("--plot", action="store_true", help="only report and draw")
+    parser.add_argument("--tables", action="store_true", help="only tables, in Markdown")
     parser.add_argument("--name", default="convergence", help="of the CSV file")
     chosen = parser.parse_args(arguments)
     budget = chosen.seconds or (10.0 if chosen.full else 2.0)
     path = RESULTS / machine() / f"{chosen.name}.csv"
+    if chosen.tables:
+        print(tables(read(path)))
+        return
     names = chosen.methods or [*cs.methods.names(), *VARIANTS, *peers.available()]
     rows = read(path)
     start = time.monotonic()

@@ -5,6 +5,9 @@ Time for setting up and for being judged is not counted.
 
 - Numba PGS: what a researcher writes, Gauss-Seidel over blocks of A.
 - Clarabel: friction as a cone, De Saxcé's shift of the normal velocity renewed between solves.
+- pinocchio (PyPI package ``pin``): its Gauss-Seidel over a dense A, going on from its own impulses
+  whatever it says of them, and its ADMM with a sparse A and the spectral rule for its penalty, run
+  anew for each of several tolerances.
 - Siconos: NSGS with its local Newton solver, and the global nonsmooth Newton method, run anew for
   each of several tolerances; in this Python, in that of the system, which is where Debian's package
   is (with SciPy), or in the one that SICONOS_PYTHON names.
@@ -21,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +130,90 @@ def clarabel_fixed_point(problem: cs.Problem, budget: float) -> Way:
         yield seconds, x.reshape(-1, rows)
 
 
+# ---- pinocchio -----------------------------------------------------------------------------------
+
+
+class Pinocchio:
+    """A problem as pinocchio's solvers take it: tangents first, and a model of no bodies."""
+
+    def __init__(self, problem: cs.Problem) -> None:
+        import pinocchio
+
+        order = np.arange(problem.b.size).reshape(-1, 3)[:, [1, 2, 0]].ravel()
+        self.back = np.argsort(order)
+        A = matrix_of(problem)[order][:, order]
+        self.A = (A + A.T) / 2
+        self.g = problem.b.ravel()[order]
+        self.model = pinocchio.Model()
+        state = self.model.createData()
+        self.models = pinocchio.StdVec_ConstraintModel()
+        self.datas = pinocchio.StdVec_ConstraintData()
+        for mu in friction_of(problem):
+            contact = pinocchio.PointContactConstraintModel(self.model, 0)
+            contact.setFriction(float(mu))
+            self.models.append(pinocchio.ConstraintModel(contact))
+            self.datas.append(self.models[-1].createData())
+            self.models[-1].calc(self.model, state, self.datas[-1])
+
+    def impulses(self, result: object) -> np.ndarray:
+        return result.retrieveConstraintImpulses()[self.back].reshape(-1, 3)
+
+    def solve(self, solver: object, delassus: object, settings: object, result: object) -> float:
+        """Return the seconds of one call."""
+        start = time.perf_counter()
+        solver.solve(delassus, self.g, self.models, self.datas, settings, result)
+        return time.perf_counter() - start
+
+    @staticmethod
+    def until(settings: object, tolerance: float, most: int) -> object:
+        settings.max_iterations = most
+        settings.absolute_feasibility_tol = settings.absolute_complementarity_tol = tolerance
+        settings.relative_feasibility_tol = settings.relative_complementarity_tol = 0.0
+        return settings
+
+
+def pinocchio_pgs(problem: cs.Problem, budget: float) -> Way:
+    """Gauss-Seidel; its residual of zero after a single sweep would end it, hence no tolerance."""
+    import pinocchio
+
+    given = Pinocchio(problem)
+    delassus = pinocchio.DelassusOperatorDense(np.asfortranarray(given.A.toarray()))
+    solver, result = pinocchio.PGSConstraintSolver(problem.b.size), pinocchio.PGSSolverResult()
+    result.resize(problem.b.size)
+    seconds, count = 0.0, 1
+    while seconds < budget:
+        settings = given.until(pinocchio.PGSSolverSettings(), 0.0, count)
+        seconds += given.solve(solver, delassus, settings, result)
+        yield seconds, given.impulses(result)
+        result.setConstraintImpulseGuess(result.retrieveConstraintImpulses())
+        count = max(20, count + count // 10)
+
+
+def pinocchio_admm(problem: cs.Problem, budget: float) -> Way:
+    """ADMM of Carpentier, Le Lidec and Montaut 2024."""
+    import pinocchio
+    from scipy import sparse
+
+    given, pace, seconds = Pinocchio(problem), 0.0, 0.0
+    for tolerance in 10.0 ** -np.arange(3, 13):
+        delassus = pinocchio.DelassusOperatorSparse(sparse.csc_matrix(given.A))
+        solver, result = (
+            pinocchio.ADMMConstraintSolver(problem.b.size),
+            pinocchio.ADMMSolverResult(),
+        )
+        result.resize(problem.b.size)
+        # There is no limit in seconds, but one in iterations, by what the last run's took.
+        most = int(budget / pace) + 1 if pace else 100
+        settings = given.until(pinocchio.ADMMSolverSettings(), tolerance, most)
+        settings.admm_update_rule = pinocchio.ADMMUpdateRule.SPECTRAL
+        settings.lanczos_size = 30  # else that of the problem, which takes longer than the rest
+        seconds = given.solve(solver, delassus, settings, result)
+        pace = seconds / max(result.iterations, 1)
+        if seconds > budget:
+            break
+        yield seconds, given.impulses(result)
+
+
 # ---- Siconos -------------------------------------------------------------------------------------
 
 SICONOS = """
@@ -142,18 +230,18 @@ solver = {"nsgs": sn.SICONOS_FRICTION_3D_NSGS, "newton": sn.SICONOS_FRICTION_3D_
 drive = {"nsgs": sn.fc3d_nsgs, "newton": sn.fc3d_nonsmooth_Newton_AlartCurnier}[sys.argv[2]]
 budget, out = float(sys.argv[3]), {}
 sn.numerics_set_verbose(0)
-for number, tolerance in enumerate((1e-4, 1e-6, 1e-8, 1e-10, 1e-12)):
+for number, tolerance in enumerate(10.0 ** -np.arange(3, 13)):
     options = sn.SolverOptions(solver)
     options.dparam[sn.SICONOS_DPARAM_TOL] = tolerance
     most = int(data["most"]) if sys.argv[2] == "nsgs" else 2000
     options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = most
     r, u = np.zeros(W.shape[0]), np.zeros(W.shape[0])
     start = time.perf_counter()
-    drive(problem, r, u, options)
+    failed = drive(problem, r, u, options)
     seconds = time.perf_counter() - start
     out[f"r{number}"], out[f"t{number}"] = r, seconds
     np.savez(sys.argv[4], **out)
-    if seconds > budget:
+    if failed or seconds > budget:
         break
 """
 
@@ -203,30 +291,51 @@ def siconos_newton(problem: cs.Problem, budget: float) -> Way:
 WAYS: dict[str, Callable[[cs.Problem, float], Way]] = {
     "Numba PGS": numba_pgs,
     "Clarabel, De Saxcé": clarabel_fixed_point,
+    "pinocchio PGS": pinocchio_pgs,
+    "pinocchio ADMM": pinocchio_admm,
     "Siconos NSGS": siconos_nsgs,
     "Siconos Newton": siconos_newton,
 }
-CLARABEL_ROWS = 5000
-MODULES = {"Numba PGS": "numba", "Clarabel, De Saxcé": "clarabel"}
+# From which on one step takes longer than a budget and cannot be ended, or, as Gauss-Seidel of
+# pinocchio keeps a copy of A there, 8 MB of stack do not do.
+MOST_ROWS = {"Clarabel": 5000, "pinocchio PGS": 1000, "pinocchio ADMM": 3000}
+MODULES = {"Numba": "numba", "Clarabel": "clarabel", "pinocchio": "pinocchio"}
 
 
 def is_there(name: str) -> bool:
     """Whether what a peer needs is installed."""
     if name.startswith("Siconos"):
         return _siconos_python() is not None
-    return all(importlib.util.find_spec(m) is not None for m in (MODULES[name], "scipy"))
+    (module,) = (module for peer, module in MODULES.items() if name.startswith(peer))
+    return all(importlib.util.find_spec(m) is not None for m in (module, "scipy"))
+
+
+@cache
+def version(name: str) -> str:
+    """The version of the package that a peer is of."""
+    if not name.startswith("Siconos"):
+        (module,) = (module for peer, module in MODULES.items() if name.startswith(peer))
+        return f"{module} {metadata.version({'pinocchio': 'pin'}.get(module, module))}"
+    ask = "from importlib import metadata; print(metadata.version('siconos'))"
+    words = [str(_siconos_python()), "-c", ask]
+    told = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+    return f"siconos {told}".strip()
 
 
 def available() -> list[str]:
-    """Return the peers that are installed."""
-    return [name for name in WAYS if is_there(name)]
+    """Return the peers that are installed, and say which are not."""
+    there = [name for name in WAYS if is_there(name)]
+    if missing := [name for name in WAYS if name not in there]:
+        print(f"not installed, and left out: {', '.join(missing)}")
+    return there
 
 
 def check(name: str, problem: cs.Problem) -> None:
     """Raise ValueError for problems that the peers are not for: other sets than friction discs."""
     if isinstance(problem.b, list) or problem.info["set"] != "disc" or problem.b.shape[1] > 3:
         raise ValueError(f"{name} is for friction discs")
-    if name.startswith("Clarabel") and problem.rows > CLARABEL_ROWS:
-        raise ValueError(f"not run: more than {CLARABEL_ROWS} rows, and a solve has no time limit")
-    if name.startswith("Siconos") and problem.b.shape[1] != 3:
+    most = next((rows for peer, rows in MOST_ROWS.items() if name.startswith(peer)), np.inf)
+    if problem.b.size > most:
+        raise ValueError(f"not run: more than {most} rows")
+    if name.startswith(("Siconos", "pinocchio")) and problem.b.shape[1] != 3:
         raise ValueError(f"{name} is run on spatial contacts only")

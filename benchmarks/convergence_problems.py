@@ -110,6 +110,13 @@ SCENES: tuple[tuple[str, Callable[[int], cs.Problem], int, int], ...] = (
     ("winch", lambda s: cs.scenarios.winch(60, seed=s), 1, 1),
     ("vehicle", lambda s: cs.scenarios.vehicle(60, seed=s), 0, 2),
     ("frictionless_8", lambda s: frictionless(8, s), 1, 1),
+    ("ball_grid_13", lambda s: hard.ball_grid(13, s), 0, 1),
+    ("ball_grid_24", lambda s: hard.ball_grid(24, s), 0, 1),
+    ("box_stack_30_heavy", lambda s: spinning("box_stack", s, count=30, top_mass=1000.0), 0, 2),
+    ("random_3000", lambda s: cs.scenarios.random(3000, 1500, rng=s), 0, 2),
+    ("crane", lambda s: cs.scenarios.crane(60, seed=s), 0, 2),
+    ("offshore", lambda s: cs.scenarios.offshore(60, seed=s), 0, 1),
+    ("forklift", lambda s: cs.scenarios.forklift(60, seed=s), 0, 1),
 )
 
 

@@ -9,12 +9,14 @@ import pytest
 import contactsolve as cs
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PARTS = ("", "_problems", "_peers", "_report")
+MODULES = ("common", *(f"convergence{part}" for part in PARTS))
 
 
 @pytest.fixture
 def convergence(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in ("convergence", "convergence_problems", "convergence_peers", "common"):
+    for name in MODULES:
         monkeypatch.delitem(sys.modules, name, raising=False)
     import common
     import convergence
@@ -22,7 +24,7 @@ def convergence(monkeypatch, tmp_path):
     monkeypatch.setattr(common, "RESULTS", tmp_path)
     monkeypatch.setattr(convergence, "RESULTS", tmp_path)
     yield convergence
-    for name in ("convergence", "convergence_problems", "convergence_peers", "common"):
+    for name in MODULES:
         sys.modules.pop(name, None)
 
 
@@ -60,6 +62,37 @@ def test_rows_are_judged_from_outside_and_taken_up_again(convergence, capsys):
     assert all(again[key] == row for key, row in rows.items())
 
 
+def rows_of(convergence, seconds):
+    """Rows of made-up times: problem, method, and the seconds to each tolerance."""
+    rows = []
+    for number, (problem, times) in enumerate(seconds.items()):
+        for method, taken in times.items():
+            row = dict.fromkeys(convergence.COLUMNS, "") | {"problem": problem, "method": method}
+            row |= {"held_out": str(number % 3 == 2), "status": "converged" if taken else "refused"}
+            keys = [f"seconds_to_{tolerance:.0e}" for tolerance in convergence.TOLERANCES]
+            rows.append(row | dict.fromkeys(keys, taken))
+    return rows
+
+
+def test_tables_tell_how_near_the_best_single_method_is(convergence):
+    times = {
+        "one": {"auto": "0.012", "nesterov": "0.01", "newton": "", "Numba PGS": "0.024"},
+        "two": {"auto": "0.03", "nesterov": "", "newton": "0.01", "Numba PGS": "0.001"},
+        "three": {"auto": "", "nesterov": "0.5", "newton": "", "Numba PGS": ""},
+        "four": {"auto": "3e-5", "nesterov": "1e-5", "newton": "", "Numba PGS": ""},
+    }
+    told = convergence.tables(rows_of(convergence, times))
+    line = (
+        "| 1e-6 | 1 of 4 (25%) | 1 of 3 (33%) | 0 of 1 (0%) | 1 of 3 (33%) | 0 of 1 (0%) | 3 of 4 |"
+    )
+    assert line in told
+    assert "| 1e-8 | two | 30 ms | 3 × | `newton` 10 ms |" in told
+    assert "| 1e-8 | three (held out) | – | not solved | `nesterov` 500 ms |" in told
+    assert "| 1e-8 | four" not in told
+    assert "| `auto` | 3 / 3 / 3 | 1 / 1 / 1 |" in told
+    assert "| Numba PGS | 2 of 2, `auto` 2; 1 × (0.53 to 1.5)" in told
+
+
 def test_the_judge_sees_what_a_method_does_not_say(convergence):
     problem = cs.scenarios.box_stack(2)
     result = cs.solve(problem, rtol=1e-10)
@@ -75,7 +108,7 @@ def test_peers_get_there(convergence):
     for name in ("Numba PGS", "Clarabel, De Saxcé"):
         if not peers.is_there(name):
             continue
-        found = convergence.Peer(problem, peers.WAYS[name], 5.0).run()
+        found = convergence.Peer(problem, name, 5.0).run()
         assert found["reached"] <= 1e-6, name
     with pytest.raises(ValueError, match="is for friction discs"):
         peers.check("Numba PGS", cs.scenarios.ball_grid(2, rows=1))
