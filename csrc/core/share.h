@@ -1,5 +1,5 @@
-/* Tasks shared out among threads, which take them as they come: the largest first, so that none is
- * left with a long one when the others have ended. */
+/* Tasks shared out among threads, which take them as they come. Where the largest are first, no thread
+ * is left with a long one when the others have ended. */
 #ifndef CS_SHARE_H
 #define CS_SHARE_H
 

@@ -34,7 +34,8 @@ typedef struct cs_cluster {
 typedef struct cs_islands {
     int64_t clusters;
     cs_cluster *cluster;
-    int64_t *largest_first;
+    int64_t *in_turn; /* (clusters), as they are begun */
+    int64_t largest;
     int threads;
 } cs_islands;
 
@@ -95,8 +96,7 @@ static void wait_for_others(void *context)
 static cs_status share_out(sharing *all, cs_error *error)
 {
     cs_islands *islands = all->islands;
-    cs_tasks tasks = {islands->clusters, islands->largest_first, work_on_cluster, wait_for_others,
-                      all};
+    cs_tasks tasks = {islands->clusters, islands->in_turn, work_on_cluster, wait_for_others, all};
     cs_share_out(&tasks, islands->threads);
     if (all->interrupted)
         return cs_fail(error, CS_INTERRUPTED, "interrupted at iteration %lld",
@@ -188,8 +188,8 @@ static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_
     int64_t *size = cs_arena_take(scratch, clusters, sizeof(int64_t));
     if (!islands || !block || !place || !size) return no_memory(error);
     islands->cluster = cs_arena_take(&solver->arena, clusters, sizeof(cs_cluster));
-    islands->largest_first = cs_arena_take(&solver->arena, clusters, sizeof(int64_t));
-    if (!islands->cluster || !islands->largest_first) return no_memory(error);
+    islands->in_turn = cs_arena_take(&solver->arena, clusters, sizeof(int64_t));
+    if (!islands->cluster || !islands->in_turn) return no_memory(error);
     islands->clusters = clusters;
     solver->islands = islands;
     for (int64_t k = 0; k < blocks; k++) size[label[k]]++;
@@ -201,7 +201,8 @@ static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_
         cs_cluster *cluster = &islands->cluster[label[k]];
         cluster->block[cluster->blocks++] = k;
     }
-    cs_sort_largest_first(clusters, size, blocks, place, islands->largest_first);
+    cs_sort_largest_first(clusters, size, blocks, place, islands->in_turn);
+    islands->largest = islands->in_turn[0];
     return CS_OK;
 }
 
@@ -211,6 +212,18 @@ static int choose_threads(const cs_solver *solver, int64_t clusters)
     int few = solver->problem->blocks < WORTH_THREADS && !solver->method->prepare;
     if (!asked) asked = few ? 1 : cs_threads_available();
     return (int)(asked < clusters ? asked : clusters);
+}
+
+/* Several threads begin with the largest, so that none is left with a long one when the others have
+ * ended; a single one with the smallest, so that few are left untouched where the time is up. */
+static void put_in_turn(cs_islands *islands)
+{
+    int64_t last = islands->clusters - 1, *in_turn = islands->in_turn;
+    for (int64_t i = 0; islands->threads == 1 && i < last - i; i++) {
+        int64_t larger = in_turn[i];
+        in_turn[i] = in_turn[last - i];
+        in_turn[last - i] = larger;
+    }
 }
 
 static cs_status make_cluster(sharing *all, cs_cluster *cluster, int thread)
@@ -250,6 +263,7 @@ cs_status cs_islands_cut(cs_solver *solver, const cs_control *control, cs_error 
     cs_arena_clear(&scratch);
     if (status || !solver->islands) return status;
     solver->islands->threads = choose_threads(solver, clusters);
+    put_in_turn(solver->islands);
     sharing all = {solver, solver->islands, control, make_cluster, 0, 0, 0, 0};
     return share_out(&all, error);
 }
@@ -265,7 +279,7 @@ void cs_islands_destroy(cs_islands *islands)
 void cs_islands_describe(const cs_islands *islands, cs_solver_info *info)
 {
     cs_solver_info part;
-    cs_solver_describe(islands->cluster[islands->largest_first[0]].solver, &part);
+    cs_solver_describe(islands->cluster[islands->largest].solver, &part);
     memcpy(info->kernel, part.kernel, sizeof info->kernel);
     info->engine = part.engine;
     info->scheme = part.scheme;

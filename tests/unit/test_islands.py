@@ -100,6 +100,22 @@ def test_iterates_are_those_of_the_whole(options):
     assert apart.info["block_products"] == whole.info["block_products"]
 
 
+def test_an_island_that_takes_all_the_time_leaves_no_other_untouched():
+    problem = side_by_side(
+        [cs.scenarios.box_stack(150), *(cs.scenarios.box_stack(1) for _ in range(10))]
+    )
+    result = cs.solve(
+        problem, method="gauss_seidel", order="natural", threads=1, rtol=0.0, atol=1e-12,
+        max_iterations=10**8, max_seconds=0.05,
+    )  # fmt: skip
+    assert result.status == "max_seconds"
+    assert result.info["clusters"] == 3
+    number = islands(problem)
+    alone = number != number[result.worst_contact]
+    assert alone.sum() == 40
+    assert (result.impulses[alone, 0] > 0).all()
+
+
 def test_what_has_converged_is_not_swept_any_more():
     problem = stacks()
     options = {"rtol": 1e-8, "max_iterations": 20_000, "record_every": 7, "order": "natural"}
