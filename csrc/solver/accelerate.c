@@ -10,6 +10,9 @@
 #define RISE 100
 #define ROLLBACK_FACTOR 0.5
 enum { RISEN_SWEEPS = 10 };
+/* Sweeps before a pace is told; and these over those that a rival would cost. */
+enum { PACE_SWEEPS = 40 };
+#define PACE_SHARE 0.25
 /* Sums of points and sweeps gather rounding errors in u. */
 enum { REFRESH_F32 = 32, REFRESH_F64 = 256 };
 
@@ -182,6 +185,43 @@ static int is_hopeless(cs_steps_run *steps, cs_result *result)
     return 1;
 }
 
+/* Sweeps to the tolerance at the pace since an earlier mark; marks lie twice as far apart as those
+ * before them. */
+static double sweeps_left(cs_steps_run *steps)
+{
+    const cs_options *options = &steps->run.solver->options;
+    int64_t number = steps->run.number - steps->run.solver->made;
+    cs_pace_mark *mark = steps->mark;
+    double tolerance = options->rtol > 0 ? options->rtol : options->atol;
+    double gained = log(mark[0].best / steps->best), left = log(steps->best / tolerance);
+    double pace = gained / (double)(number - mark[0].number);
+    if (number >= 2 * mark[1].number) {
+        mark[0] = mark[1];
+        mark[1] = (cs_pace_mark){number, steps->best};
+    }
+    return pace > 0 ? left / pace : INFINITY;
+}
+
+/* Whether what else a chain could do is expected to be there sooner. */
+static int is_outrun(cs_steps_run *steps, cs_result *result)
+{
+    cs_run *run = &steps->run;
+    cs_solver *solver = run->solver;
+    int64_t number = run->number - solver->made;
+    if (!solver->rival || !run->known) return 0;
+    double left = sweeps_left(steps);
+    if (number < PACE_SWEEPS) return 0;
+    if (!(steps->rival > 0)) {
+        double start = cs_clock();
+        steps->rival = solver->rival(solver->rival_context);
+        run->seconds += cs_clock() - start;
+    }
+    if ((double)number < PACE_SHARE * steps->rival || !(left > steps->rival)) return 0;
+    result->outcome = CS_MAX_ITERATIONS;
+    solver->outrun = 1;
+    return 1;
+}
+
 static cs_status iterate(cs_steps_run *steps, cs_result *result, cs_error *error)
 {
     cs_run *run = &steps->run;
@@ -189,11 +229,12 @@ static cs_status iterate(cs_steps_run *steps, cs_result *result, cs_error *error
     cs_status status = cs_run_check(run, error);
     memcpy(run->solver->best, run->solver->packed.lambda, impulse_bytes(run->solver));
     if (!status && run->known && !run->solver->fixed_iterations) keep_best(steps);
+    for (int i = 0; i < 2; i++) steps->mark[i].best = steps->best;
     result->outcome = CS_MAX_ITERATIONS;
     while (!status && !run->converged && run->number < options->max_iterations) {
         int goes_on = advance(steps, &status, error);
         if (!goes_on && !status && !run->converged) result->outcome = CS_DIVERGING;
-        if (!goes_on || is_hopeless(steps, result)) break;
+        if (!goes_on || is_hopeless(steps, result) || is_outrun(steps, result)) break;
         status = cs_run_poll(run, error);
         if (run->stopped) result->outcome = CS_STOPPED;
         if (status || run->stopped || run->number == options->max_iterations) break;
@@ -217,6 +258,7 @@ cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result 
     };
     memset(solver->memory, 0, method->memory);
     cs_watch_begin(solver->judged);
+    solver->outrun = 0;
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
     refresh(solver);
     method->begin(&steps);

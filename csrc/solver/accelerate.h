@@ -15,6 +15,12 @@
 #include "solver/run.h"
 #include "solver/watch.h"
 
+/* The best judgement after so many sweeps. */
+typedef struct cs_pace_mark {
+    int64_t number;
+    double best;
+} cs_pace_mark;
+
 /* A solve by steps under way. */
 typedef struct cs_steps_run {
     cs_run run;
@@ -29,6 +35,8 @@ typedef struct cs_steps_run {
     double best;   /* smallest judgement so far */
     int64_t best_number;
     int has_best;
+    cs_pace_mark mark[2]; /* earlier best iterates, from which the pace is told */
+    double rival;         /* what solver->rival said, or 0 */
     int exhausted; /* said by the method: it has no further step, and the last one moved nothing */
     cs_status status; /* of steps that may fail; the solve then ends with it */
     cs_error *error;
@@ -82,6 +90,18 @@ enum { CS_PATIENCE, CS_OVER, CS_OWN_OPTIONS };
                  .kind = CS_WORD,                              \
                  .usual = place,                               \
                  .words = cs_over_words}
+
+/* Nesterov's momentum from step to step (solver/nesterov.c). */
+typedef struct cs_momentum {
+    double t;
+    double least, last; /* lengths of steps since it was given up */
+} cs_momentum;
+
+#define CS_NO_MOMENTUM ((cs_momentum){1, INFINITY, INFINITY})
+enum { CS_CONTRACTION = 2 }; /* the usual power */
+
+/* beta after a step of that length; NaN: it is to be given up. */
+double cs_momentum_next(cs_momentum *momentum, double length, double restart, double contraction);
 
 /* What methods over any sweeps are for. */
 #define CS_SOLVES_AS_SWEEPS                                                                     \

@@ -9,9 +9,11 @@
  * was judged. Links that this problem, or what was asked of sweeps, is not for are left out.
  *
  * The direct method comes first where factors of A are sure to exist and to be small: compliance on every
- * row, or no friction. Newton's method waits until sweeps have cost as much as it will, by the size of
- * its factor (cs_newton_cost): no choice looks at a clock, so that iterates are the same on every
- * machine and from any number of threads.
+ * row, or no friction. What Newton's method costs is told by the size of its factor (cs_newton_size_of):
+ * it waits until sweeps have cost as much as it will, or takes over sooner, after a quarter of that, if at
+ * their pace the sweeps have more left to do than all of it. If that leads nowhere, sweeps go on, and it
+ * has so much more to cost. No choice looks at a clock, so that iterates are the same on every machine
+ * and from any number of threads.
  *
  * A solve with no tolerance has nothing to hand over by, and mixed precision and factors that follow
  * residuals are for plain sweeps: there it is Gauss-Seidel. */
@@ -40,6 +42,7 @@ enum {
     DIRECT_SOLVES = 60,   /* with renewed friction bounds, at most */
     NEWTON_STEPS = 20,    /* that a solution by Newton's method is expected to take; */
     NEWTON_PATIENCE = 16, /* steps without a halving, at first, */
+    SOONER_PATIENCE = 48, /* and where it takes over sooner, further from the solution */
     LONGEST = 2000000000, /* patience that any link takes */
     FRUITLESS = 4,        /* rounds in a row without a halving, at most */
 };
@@ -54,6 +57,8 @@ enum {
  * where a given A is unsymmetric, so that GMRES takes many steps. */
 static const double CONTACT = 24, CONTACT_ALONE = 38, VISIT = 14, BLOCK = 6;
 static const double MULTIPLY = 0.1, ENTRY = 12, STEP = 1200, STEP_UNSYMMETRIC = 18000;
+/* And where small systems are eliminated, without GMRES. */
+static const double ELIMINATE = 0.4, STEP_ELIMINATED = 420;
 enum { ALONE = 512 }; /* contacts of a problem that are visited one by one, at most */
 
 extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_method_newton,
@@ -82,7 +87,8 @@ typedef struct solve {
     int64_t best_number;
     double sweeps, steps; /* made so far, steps being Newton's */
     double told;          /* seconds of all links so far */
-    int64_t patience;     /* of this round */
+    int sooner;       /* the last sweeps were left for Newton's method, which is expected sooner */
+    int64_t patience; /* of this round */
     int restarts, rollbacks;
     cs_outcome verdict; /* of the last sweeps */
     int links, ended;
@@ -150,16 +156,28 @@ static cs_status weigh_newton(solve *s)
     s->solver->spent += cs_clock() - start;
     if (8 * size.entries > s->setting[FACTOR_BYTES]) return CS_OK;
     int unsymmetric = problem->matrix && problem->matrix->asymmetry > 0;
-    double cost = MULTIPLY * size.multiplications + ENTRY * size.entries +
-                  (unsymmetric ? STEP_UNSYMMETRIC : STEP) * (double)problem->blocks;
+    double cost = size.elimination > 0
+                      ? ELIMINATE * size.elimination + STEP_ELIMINATED * (double)problem->blocks
+                      : MULTIPLY * size.multiplications + ENTRY * size.entries +
+                            (unsymmetric ? STEP_UNSYMMETRIC : STEP) * (double)problem->blocks;
     chain->newton = cost / cost_of_sweep(problem);
     return CS_OK;
 }
 
-/* Whether sweeps have cost as much as a solution by Newton's method would. */
-static int newton_pays(const solve *s)
+/* What a solution by Newton's method is expected to cost, in sweeps. */
+static double newton_cost(const solve *s) { return (s->steps + NEWTON_STEPS) * s->chain->newton; }
+
+/* The same, asked by sweeps; what cannot be weighed is no rival. */
+static double rival_of_sweeps(void *context)
 {
-    return (s->steps + NEWTON_STEPS) * s->chain->newton <= STEPS_WORTH * s->sweeps;
+    solve *s = context;
+    double spent = s->solver->spent;
+    if (weigh_newton(s)) {
+        *s->error = (cs_error){0};
+        s->chain->newton = INFINITY;
+    }
+    s->solver->spent = spent; /* the clock of the sweeps runs */
+    return newton_cost(s);
 }
 
 /* ---- one link -------------------------------------------------------------------------------- */
@@ -213,7 +231,8 @@ static void keep_best(solve *s)
 static void begin_with_best(solve *s)
 {
     cs_solver *solver = s->solver;
-    const double *from = s->best > HARDLY * s->start ? s->chain->start : s->chain->best;
+    int hardly = s->best > HARDLY * s->start && !s->sooner;
+    const double *from = hardly ? s->chain->start : s->chain->best;
     if (!s->links) return;
     memcpy(solver->lambda, from, sizeof(double) * (size_t)solver->problem->rows);
     cs_put_impulses(&solver->packed, solver->lambda);
@@ -264,7 +283,9 @@ static cs_status run_link(solve *s, const cs_method *method, const cs_setting *o
     cs_status status = become(s, method, own, count, iterations);
     s->result->restarts = s->result->rollbacks = 0;
     if (!status) status = method->solve(solver, s->control, s->result, s->error);
-    if (!status) finish(s, method, NULL);
+    s->sooner = solver->outrun;
+    solver->outrun = 0;
+    if (!status) finish(s, method, s->sooner ? "Newton's method is expected sooner" : NULL);
     return status;
 }
 
@@ -279,7 +300,11 @@ static cs_status run_sweeps(solve *s, const cs_method *method)
     if (s->ended) return CS_OK;
     if (longer) cs_scale_steps(&solver->packed, CONJUGATE_RELAXATION);
     solver->patience = 1;
+    int rivals = method == &cs_method_nesterov && solver->stop == cs_measure_find("natural_map");
+    solver->rival = rivals ? rival_of_sweeps : NULL;
+    solver->rival_context = s;
     cs_status status = run_link(s, method, own, 1, s->most);
+    solver->rival = NULL;
     s->sweeps += (double)(solver->made - before);
     s->verdict = s->result->outcome;
     if (longer || solver->steps_scale != 1) cs_pack_steps(&solver->packed, solver->r, solver->step);
@@ -290,14 +315,16 @@ static cs_status run_sweeps(solve *s, const cs_method *method)
 static cs_status run_newton(solve *s)
 {
     cs_solver *solver = s->solver;
-    double steps = floor(NEWTON_PATIENCE * (double)s->patience / s->setting[PATIENCE]);
+    double rounds = (double)s->patience / s->setting[PATIENCE];
+    double steps = floor((s->sooner ? SOONER_PATIENCE : NEWTON_PATIENCE) * rounds);
     cs_setting own[] = {{.name = "patience", .number = fmin(steps, LONGEST)},
                         {.name = "start", .number = 0},
                         {.name = "factor_bytes", .number = s->setting[FACTOR_BYTES]}};
     int64_t before = solver->made;
     if (s->ended) return CS_OK;
     cs_status status = weigh_newton(s);
-    if (status || !newton_pays(s)) return status;
+    if (status) return status;
+    if (!s->sooner && newton_cost(s) > STEPS_WORTH * s->sweeps) return status;
     if (!s->chain->built) {
         double start = cs_clock();
         status = become(s, &cs_method_newton, own, 3, s->most);
@@ -360,7 +387,9 @@ static cs_status iterate(solve *s)
     for (int fruitless = 0; fruitless < FRUITLESS && !status && !s->ended;) {
         double before = s->best;
         status = run_sweeps(s, &cs_method_nesterov);
+        int sooner = s->sooner;
         if (!status) status = run_newton(s);
+        if (sooner) continue; /* with more to cost for Newton's method */
         if (!status) status = run_sweeps(s, &cs_method_nncg);
         if (!status && s->solver->problem->rows <= DIRECT_ROWS) status = run_direct(s);
         fruitless = s->best > before / 2 ? fruitless + 1 : 0;
@@ -487,8 +516,9 @@ const cs_method cs_method_auto = {
     .about =
         "Each link begins with the best iterate so far and hands over when it no longer "
         "halves the natural map: Nesterov's momentum over Gauss-Seidel; Newton's method once "
-        "sweeps have cost as much as it will, by the size of its factor; nonlinear conjugate "
-        "gradients with relaxation 1.3; and again, more patiently. Block pivoting comes first "
+        "sweeps have cost as much as it will, by the size of its factor, or sooner where their "
+        "pace leaves them more than that to do; nonlinear conjugate gradients with relaxation 1.3; "
+        "and again, more patiently. Block pivoting comes first "
         "where A is sure to be positive definite, by compliance on every row or for want of "
         "friction. `info[\"links\"]` tells what was done and why. Without a tolerance, in mixed "
         "precision and with r_factor='balanced' it is plain Gauss-Seidel.",

@@ -148,6 +148,10 @@ struct cs_solver {
     int64_t made;    /* iterations before this link of a chain, */
     double spent;    /* and their seconds; zero elsewhere */
     double patience; /* sweeps without halving over those before it, at least; 0 elsewhere */
+    /* What else a chain could do: by how many sweeps' worth of that it may be there. NULL: nothing. */
+    double (*rival)(void *chain);
+    void *rival_context;
+    int outrun; /* the rival is expected to be there sooner, which ended the last link */
     struct cs_chain *chain; /* of method="auto" */
     double deadline;        /* cs_clock at which this solve ends; that of the whole */
     int together;   /* somebody looks at every iterate: islands are not solved by themselves */

@@ -91,6 +91,7 @@ enum { QUICK = 3, QUITE_QUICK = 5, HOPELESS_FAILURES = 5 };
 #define REDUCTION 0.05
 #define PART_OF_BEST 0.1
 #define EXPLOSION 1e3
+#define GROWTH 1.5 /* of steps, at which momentum is given up */
 /* Sweeps after steps failed, over those before, lest the same happen again and again. */
 enum { MORE_SWEEPS = 2, MOST_SWEEPS = 1 << 20 };
 /* Line search. */
@@ -243,23 +244,17 @@ static void sweep(cs_newton_run *s)
     cs_measure_change(&run->state, solver->previous, solver->lambda);
 }
 
-/* Nesterov's momentum, given up where steps grow: solver/nesterov.c. */
-static void extrapolate(cs_newton_run *s, double *t, double *least)
+static void extrapolate(cs_newton_run *s, cs_momentum *momentum)
 {
-    const double growth = 1.5;
     cs_solver *solver = s->run.solver;
     cs_point here = cs_point_here(solver), before = cs_point_at(solver, 0);
-    double length = sqrt(s->run.stats.merit);
-    if (length > growth * *least) {
-        *t = 1;
-        *least = INFINITY;
-        cs_point_copy(solver, before, here);
+    double beta = cs_momentum_next(momentum, sqrt(s->run.stats.merit), GROWTH, CS_CONTRACTION);
+    if (!isnan(beta)) {
+        cs_point_extrapolate(solver, here, beta, before);
         return;
     }
-    *least = fmin(*least, length);
-    double next = (1 + sqrt(1 + 4 * *t * *t)) / 2;
-    cs_point_extrapolate(solver, here, (*t - 1) / next, before);
-    *t = next;
+    *momentum = CS_NO_MOMENTUM;
+    cs_point_copy(solver, before, here);
 }
 
 /* Returns whether the solve goes on. */
@@ -268,7 +263,8 @@ static int begin_with_sweeps(cs_newton_run *s, cs_status *status, cs_error *erro
     cs_run *run = &s->run;
     cs_solver *solver = run->solver;
     int64_t count = s->sweeps;
-    double t = 1, least = INFINITY, shortest = DBL_MAX;
+    double shortest = DBL_MAX;
+    cs_momentum momentum = CS_NO_MOMENTUM;
     int goes_on = 1;
     put(s, s->newton->best);
     solver->scheme->refresh[solver->packed.dtype](&solver->packed);
@@ -286,7 +282,7 @@ static int begin_with_sweeps(cs_newton_run *s, cs_status *status, cs_error *erro
         goes_on = finish(s, i == count - 1, status, error);
         if ((int)solver->setting[START_WITH] != NESTEROV || i == count - 1) continue;
         start = cs_clock();
-        if (goes_on) extrapolate(s, &t, &least);
+        if (goes_on) extrapolate(s, &momentum);
         if (!solver->packed.velocity)
             solver->scheme->refresh[solver->packed.dtype](&solver->packed);
         run->seconds += cs_clock() - start;

@@ -39,28 +39,33 @@ def run(problem, method, steps, over="gauss_seidel", **options):
 
 
 @pytest.mark.parametrize("over", SWEEPS)
+@pytest.mark.parametrize("contraction", [0.0, 2.0])
 @pytest.mark.parametrize("restart", [1.0, 1.5])
-def test_nesterov_is_what_its_equations_say(over, restart):
+def test_nesterov_is_what_its_equations_say(over, restart, contraction):
     problem, steps = moving_stack(), 40
     sweep = sweeps_of(problem, over)
     x_before = y = np.zeros(problem.b.shape)
-    t, least, restarts = 1.0, math.inf, 0
+    t, least, last, restarts, bounded = 1.0, math.inf, math.inf, 0, 0
     for step in range(steps):
         x, change = sweep(y)
+        length = math.sqrt(change)
         if step == steps - 1:
             break
-        if math.sqrt(change) > restart * least:
-            t, least, y, restarts = 1.0, math.inf, x, restarts + 1
+        if length > restart * least:
+            t, least, last, y, restarts = 1.0, math.inf, math.inf, x, restarts + 1
         else:
-            least = min(least, math.sqrt(change))
             t_next = (1 + math.sqrt(1 + 4 * t * t)) / 2
-            y = x + (t - 1) / t_next * (x - x_before)
-            t = t_next
+            beta, most = (t - 1) / t_next, min(1, length / last) ** contraction
+            bounded += most < beta
+            y = x + min(beta, most) * (x - x_before)
+            t, least, last = t_next, min(least, length), length
         x_before = x
-    result = run(problem, cs.methods.nesterov(over=over, restart=restart), steps, over)
+    method = cs.methods.nesterov(over=over, restart=restart, contraction=contraction)
+    result = run(problem, method, steps, over)
     np.testing.assert_allclose(result.impulses, x, rtol=0, atol=1e-9)
     assert result.info["restarts"] == restarts
-    assert restarts > 0 or restart > 1
+    assert restarts > 0 or restart > 1 or contraction > 0
+    assert (bounded > 0) == (contraction > 0)
 
 
 @pytest.mark.parametrize("over", SWEEPS)

@@ -66,7 +66,8 @@ def test_newton_takes_over_where_sweeps_stall():
     check_links(result)
     first, second = result.info["links"][:2]
     assert (first["method"], second["method"]) == ("nesterov", "newton")
-    assert first["status"] in ("stalled", "wandering")
+    assert first["why"] == "Newton's method is expected sooner"
+    assert first["iterations"] <= 200
     assert result.info["links"][-1]["why"] == "the tolerance is met"
     sweeps = cs.solve(problem, rtol=1e-8, method="nesterov", **LONG)
     assert result.iterations < sweeps.iterations

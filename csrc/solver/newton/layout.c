@@ -150,6 +150,17 @@ static int take_arrays(cs_newton_system *system, cs_arena *arena)
     return complete && (!compliant || system->inverse) ? 0 : -1;
 }
 
+/* Whether L U of the whole costs less than GMRES with a factor of its symmetric part: nanoseconds of one
+ * machine, of which only the ratios matter. */
+static int eliminates(const cs_problem *problem, const cs_profile *profile, const int64_t *first)
+{
+    const double multiply = 0.4, contact = 120, entry = 1, steps = 8;
+    double entries = 0;
+    for (int64_t i = 0; i < profile->rows; i++) entries += (double)(i + 1 - first[i]);
+    double products = steps * (contact * (double)problem->blocks + entry * entries);
+    return !problem->matrix && multiply * cs_profile_work(profile) < products;
+}
+
 int cs_newton_size_of(const cs_problem *problem, cs_newton_size *size)
 {
     cs_newton_system system = {.problem = problem};
@@ -159,7 +170,10 @@ int cs_newton_size_of(const cs_problem *problem, cs_newton_size *size)
     *size = (cs_newton_size){0};
     int lacks =
         problem->matrix ? take_blocks(problem, &scratch, &n) : take_bodies(problem, &scratch, &n);
-    lacks = lacks || lay_out(&system, &scratch, &n, &first);
+    lacks = lacks || lay_out(&system, &scratch, &n, &first) ||
+            cs_profile_shape(&system.profile, system.size, first, &scratch);
+    if (!lacks && eliminates(problem, &system.profile, first))
+        size->elimination = cs_profile_work(&system.profile);
     for (int64_t i = 0; !lacks && i < system.size; i++) {
         double width = (double)(i + 1 - first[i]);
         size->entries += width;
@@ -187,8 +201,12 @@ cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *pro
                          "method='newton' would keep a factor of %.3g bytes, and factor_bytes is "
                          "%.3g: allow more, or use a method that sweeps",
                          needed, bytes);
-    if (!status &&
-        (take_arrays(system, arena) || cs_panels_take(&system->panels, system->size, first, arena)))
+    if (!status && (take_arrays(system, arena) ||
+                    cs_panels_take(&system->panels, system->size, first, arena) ||
+                    cs_profile_shape(&system->profile, system->size, first, arena)))
+        status = no_memory(error);
+    if (!status && eliminates(problem, &system->profile, first) &&
+        cs_profile_take(&system->profile, arena))
         status = no_memory(error);
     if (!status) {
         cs_panels_shape(&system->panels, system->size, first);

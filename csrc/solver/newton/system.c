@@ -1,5 +1,6 @@
 #include "solver/newton/system.h"
 
+#include "core/compiler.h"
 #include "linalg/small.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ typedef struct view {
     int64_t place[2];
 } view;
 
-static view view_of(const cs_newton_system *system, int g, int64_t index)
+CS_INLINE view view_of(const cs_newton_system *system, int g, int64_t index)
 {
     const cs_block_group *group = &system->problem->block_group[g];
     int rows = group->rows;
@@ -43,30 +44,55 @@ static int64_t count_of(const cs_newton_system *system, int g)
     return system->problem->block_group[g].count;
 }
 
-/* y <- y + G_k^T x */
-static void to_bodies(const view *v, const double *x, double *y)
+/* y <- y + G^T x of one side */
+CS_INLINE void add_transposed(int rows, int dof, const double *scaled, const double *x, double *y)
 {
-    const double *scaled = v->scaled;
+    for (int c = 0; c < dof; c++) {
+        double sum = y[c];
+        for (int i = 0; i < rows; i++) sum += scaled[i * dof + c] * x[i];
+        y[c] = sum;
+    }
+}
+
+/* y <- y + G_k^T x */
+CS_INLINE void to_bodies(const view *v, const double *x, double *y)
+{
     for (int side = 0; side < 2; side++) {
         int dof = v->group->dof[side];
-        for (int i = 0; i < v->rows && v->place[side] >= 0; i++)
-            for (int c = 0; c < dof; c++) y[v->place[side] + c] += scaled[i * dof + c] * x[i];
-        scaled += v->rows * dof;
+        const double *scaled = v->scaled + side * v->rows * v->group->dof[0];
+        double *own = y + v->place[side];
+        if (v->place[side] < 0) continue;
+        if (v->rows == 3 && dof == 6) add_transposed(3, 6, scaled, x, own);
+        else add_transposed(v->rows, dof, scaled, x, own);
+    }
+}
+
+/* x <- x + factor G y of one side */
+CS_INLINE void add_product_of_side(int rows, int dof, const double *scaled, const double *y,
+                                   double factor, double *x)
+{
+    for (int i = 0; i < rows; i++) {
+        double even = 0, odd = 0;
+        int c = 0;
+        for (; c + 1 < dof; c += 2) {
+            even += scaled[i * dof + c] * y[c];
+            odd += scaled[i * dof + c + 1] * y[c + 1];
+        }
+        if (c < dof) even += scaled[i * dof + c] * y[c];
+        x[i] += factor * (even + odd);
     }
 }
 
 /* x <- x + factor G_k y */
-static void from_bodies(const view *v, const double *y, double factor, double *x)
+CS_INLINE void from_bodies(const view *v, const double *y, double factor, double *x)
 {
-    const double *scaled = v->scaled;
     for (int side = 0; side < 2; side++) {
         int dof = v->group->dof[side];
-        for (int i = 0; i < v->rows && v->place[side] >= 0; i++) {
-            double sum = 0;
-            for (int c = 0; c < dof; c++) sum += scaled[i * dof + c] * y[v->place[side] + c];
-            x[i] += factor * sum;
-        }
-        scaled += v->rows * dof;
+        const double *scaled = v->scaled + side * v->rows * v->group->dof[0];
+        const double *own = y + v->place[side];
+        if (v->place[side] < 0) continue;
+        if (v->rows == 3 && dof == 6) add_product_of_side(3, 6, scaled, own, factor, x);
+        else add_product_of_side(v->rows, dof, scaled, own, factor, x);
     }
 }
 
@@ -164,6 +190,48 @@ static void add_rows(cs_panels *panels, const view *v, int a, double *const *sca
         }
 }
 
+/* H_ab <- H_ab + G_a^T S G_b in whole rows, of L U. */
+CS_INLINE void add_tile(int rows, int dof, int other, const double *scaled, const double *product,
+                        cs_profile *profile, int64_t row, int64_t column)
+{
+    for (int c = 0; c < dof; c++) {
+        double *entry = cs_profile_row(profile, row + c) + column;
+        for (int e = 0; e < other; e++) {
+            double sum = entry[e];
+            for (int i = 0; i < rows; i++) sum += scaled[i * dof + c] * product[i * other + e];
+            entry[e] = sum;
+        }
+    }
+}
+
+/* S G of one side */
+CS_INLINE void multiply_side(int rows, int dof, const double *slope, const double *scaled,
+                             double *product)
+{
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < dof; c++) {
+            double sum = 0;
+            for (int j = 0; j < rows; j++) sum += slope[i * rows + j] * scaled[j * dof + c];
+            product[i * dof + c] = sum;
+        }
+}
+
+static void add_whole_contact(cs_newton_system *system, const view *v, double *const *scaled,
+                              double *const *product)
+{
+    const int *dof = v->group->dof;
+    const int64_t *place = v->place;
+    for (int a = 0; a < 2; a++)
+        for (int b = 0; b < 2; b++) {
+            if (place[a] < 0 || place[b] < 0) continue;
+            if (v->rows == 3 && dof[a] == 6 && dof[b] == 6)
+                add_tile(3, 6, 6, scaled[a], product[b], &system->profile, place[a], place[b]);
+            else
+                add_tile(v->rows, dof[a], dof[b], scaled[a], product[b], &system->profile, place[a],
+                         place[b]);
+        }
+}
+
 static void add_contact(cs_newton_system *system, const view *v)
 {
     const double *symmetric = system->symmetric + v->square;
@@ -175,15 +243,14 @@ static void add_contact(cs_newton_system *system, const view *v)
     int nothing = 1;
     for (int i = 0; i < rows * rows; i++) nothing &= symmetric[i] == 0;
     if (nothing) return;
-    memset(both, 0, sizeof(double) * (size_t)cs_jacobian_size(group));
     for (int a = 0; a < 2; a++) {
         int dof = group->dof[a];
-        for (int i = 0; i < rows; i++)
-            for (int j = 0; j < rows; j++)
-                for (int c = 0; c < dof; c++)
-                    product[a][i * dof + c] += symmetric[i * rows + j] * scaled[a][j * dof + c];
-        if (v->place[a] >= 0) add_rows(&system->panels, v, a, scaled, product);
+        if (rows == 3 && dof == 6) multiply_side(3, 6, symmetric, scaled[a], product[a]);
+        else multiply_side(rows, dof, symmetric, scaled[a], product[a]);
     }
+    if (system->exact) add_whole_contact(system, v, scaled, product);
+    for (int a = 0; a < 2 && !system->exact; a++)
+        if (v->place[a] >= 0) add_rows(&system->panels, v, a, scaled, product);
 }
 
 /* H <- H + L_k^T 1/2 (A_kl + A_lk^T) L_l, of which every stored block adds its half. */
@@ -214,8 +281,12 @@ static void add_product(cs_newton_system *system, int64_t k, int64_t l, const do
 static void fill(cs_newton_system *system)
 {
     const cs_problem *problem = system->problem;
-    cs_panels_clear(&system->panels);
-    for (int64_t i = 0; i < system->size; i++) *cs_panels_entry(&system->panels, i, i) = 1;
+    if (system->exact) cs_profile_clear(&system->profile);
+    else cs_panels_clear(&system->panels);
+    for (int64_t i = 0; i < system->size; i++) {
+        if (system->exact) cs_profile_row(&system->profile, i)[i] = 1;
+        else *cs_panels_entry(&system->panels, i, i) = 1;
+    }
     for (int g = 0; g < problem->block_groups; g++)
         for (int64_t k = 0; k < count_of(system, g); k++) {
             view v = view_of(system, g, k);
@@ -281,24 +352,54 @@ static int take_compliance(cs_newton_system *system, const view *v)
     return 0;
 }
 
-int cs_newton_factor(cs_newton_system *system)
+/* T of all blocks; whether that leaves anything to GMRES. */
+static void take_all_symmetric(cs_newton_system *system)
 {
     system->krylov = system->problem->matrix && system->problem->matrix->asymmetry > 0;
     for (int g = 0; g < system->problem->block_groups; g++)
         for (int64_t k = 0; k < count_of(system, g); k++) {
             view v = view_of(system, g, k);
+            system->krylov |=
+                take_symmetric(v.group, system->slope + v.square, system->symmetric + v.square);
+        }
+}
+
+/* H with T, and its factor; or with S where `exact`. Non-zero where that breaks down. */
+static int factor(cs_newton_system *system)
+{
+    for (int g = 0; g < system->problem->block_groups; g++)
+        for (int64_t k = 0; k < count_of(system, g); k++) {
+            view v = view_of(system, g, k);
+            size_t bytes = sizeof(double) * (size_t)(v.rows * v.rows);
             double *symmetric = system->symmetric + v.square;
-            system->krylov |= take_symmetric(v.group, system->slope + v.square, symmetric);
+            if (system->exact) memcpy(symmetric, system->slope + v.square, bytes);
             if (system->inverse && take_compliance(system, &v)) return -1;
             if (system->root &&
                 cs_semidefinite_cholesky(v.rows, symmetric, system->root + v.square) >= 0)
                 return -1;
         }
     fill(system);
+    system->factors++;
+    if (system->exact) return cs_profile_factor(&system->profile);
     cs_breakdown breakdown;
     cs_panels_factor(&system->panels, system->pulse, &breakdown);
-    system->factors++;
     return breakdown.row >= 0;
+}
+
+/* The symmetric way, after the exact one has failed. */
+static int factor_symmetric(cs_newton_system *system)
+{
+    system->exact = 0;
+    take_all_symmetric(system);
+    return factor(system);
+}
+
+int cs_newton_factor(cs_newton_system *system)
+{
+    take_all_symmetric(system);
+    system->exact = system->krylov && system->profile.value;
+    if (!factor(system)) return 0;
+    return system->exact ? factor_symmetric(system) : -1;
 }
 
 /* ---- solving --------------------------------------------------------------------------------- */
@@ -329,7 +430,8 @@ static void precondition(cs_newton_system *system, double *r)
     }
     multiply_blocks(system, system->symmetric, 0, r, system->work);
     gather(system, system->work);
-    cs_panels_solve(&system->panels, system->y);
+    if (system->exact) cs_profile_solve(&system->profile, system->y);
+    else cs_panels_solve(&system->panels, system->y);
     for (int g = 0; g < problem->block_groups; g++)
         for (int64_t k = 0; k < count_of(system, g); k++) {
             view v = view_of(system, g, k);
@@ -393,11 +495,28 @@ static void combine(const cs_newton_system *system, const krylov *h, int steps, 
     }
 }
 
+/* d <- (I + A S)^-1 r with the exact factor. Returns |residual|, which rounding alone leaves. */
+static double solve_exactly(cs_newton_system *system, const double *r, double *d)
+{
+    int64_t rows = system->problem->rows;
+    memcpy(d, r, sizeof(double) * (size_t)rows);
+    precondition(system, d);
+    double *left = system->basis;
+    apply(system, d, left);
+    for (int64_t i = 0; i < rows; i++) left[i] = r[i] - left[i];
+    return sqrt(weighed_dot(system, left, left));
+}
+
 /* Right preconditioned GMRES (Saad and Schultz 1986). */
 double cs_newton_solve(cs_newton_system *system, const double *r, double most, double *d)
 {
     int64_t rows = system->problem->rows;
     double length = sqrt(weighed_dot(system, r, r)), residual = length;
+    if (system->exact) {
+        double left = solve_exactly(system, r, d);
+        if (left <= most) return left;
+        if (factor_symmetric(system)) return NAN;
+    }
     if (!system->krylov || !(length > 0)) {
         memcpy(d, r, sizeof(double) * (size_t)rows);
         precondition(system, d);

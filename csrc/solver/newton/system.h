@@ -10,11 +10,16 @@
  *                                     H = I + L^T A L,   T = L L^T
  *
  * H is never singular. It is kept in its envelope in reverse Cuthill-McKee order (linalg/panel.h).
- * What N and the rest of A add is left to GMRES, preconditioned by that inverse. */
+ * What N and the rest of A add is left to GMRES, preconditioned by that inverse.
+ *
+ * In small systems of bodies products cost more than elimination: there the same is done with S in place
+ * of T, H unsymmetric and L U in place of Cholesky's factor (linalg/profile.h), and no GMRES. Such an H
+ * may have a vanishing pivot: where what is left of r is too large the symmetric way is gone after all. */
 #ifndef CS_NEWTON_SYSTEM_H
 #define CS_NEWTON_SYSTEM_H
 
 #include "linalg/panel.h"
+#include "linalg/profile.h"
 #include "problem/problem.h"
 
 enum { CS_KRYLOV = 60 }; /* vectors of GMRES, at most */
@@ -24,6 +29,8 @@ typedef struct cs_newton_system {
     const double *scale; /* (rows): rho, by which velocities are weighed */
     int64_t size;        /* of H */
     cs_panels panels;
+    cs_profile profile;            /* of H with S; without values in larger systems */
+    int exact;                     /* the factor at hand is that one, and `symmetric` is S */
     int64_t *place;                /* where a block is in H: (blocks, 2), its bodies, -1: immovable;
                                     * or (blocks) with a given A */
     double *scaled;                /* G, block after block; NULL with a given A */
@@ -50,6 +57,7 @@ cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *pro
  * of it. Non-zero: no memory. */
 typedef struct cs_newton_size {
     double multiplications, entries;
+    double elimination; /* multiplications of L U; 0 where the system is too large for that */
 } cs_newton_size;
 
 int cs_newton_size_of(const cs_problem *problem, cs_newton_size *size);
