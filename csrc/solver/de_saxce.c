@@ -13,11 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const inner[] = {
-    "nesterov", "gauss_seidel", "symmetric_gauss_seidel", "jacobi", "momentum",          "nncg",
-    "anderson", "chebyshev",    "mass_splitting",         "apgd",   "spectral_gradient", "newton",
-    "admm",     NULL,
-};
+static const char *const inner[] = {CS_OUTER_INNER, "interior_point", NULL};
 
 static const cs_method_option option[CS_OUTER_OPTIONS] = {CS_OUTER_OPTION_LIST(inner, "shift")};
 
@@ -63,12 +59,5 @@ const cs_method cs_method_de_saxce = {
     .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |
               CS_BIT(CS_SOLVES_ASSOCIATED) | CS_BIT(CS_SOLVES_COULOMB) |
               CS_BIT(CS_SOLVES_REDUNDANT) | CS_BIT(CS_SOLVES_UNSYMMETRIC),
-    .option = option,
-    .options = CS_OUTER_OPTIONS,
-    .stage = CS_SIMULTANEOUS,
-    .each = 1,
-    .steps = &cs_outer_steps,
-    .check = cs_outer_check,
-    .prepare = prepare,
-    .solve = cs_outer_solve,
+    CS_OUTER_METHOD,
 };

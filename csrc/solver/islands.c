@@ -280,14 +280,7 @@ void cs_islands_describe(const cs_islands *islands, cs_solver_info *info)
 {
     cs_solver_info part;
     cs_solver_describe(islands->cluster[islands->largest].solver, &part);
-    memcpy(info->kernel, part.kernel, sizeof info->kernel);
-    info->engine = part.engine;
-    info->scheme = part.scheme;
-    info->order = part.order;
-    info->why_order = part.why_order;
-    info->stages = part.stages;
-    info->colors = part.colors;
-    info->rounds = part.rounds;
+    cs_take_sweeps(info, &part);
     info->threads = islands->threads;
     info->clusters = islands->clusters;
     for (int64_t c = 0; c < islands->clusters; c++) {

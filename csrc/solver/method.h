@@ -270,4 +270,7 @@ int cs_pivoting_takes_index_set(const cs_method *method);
 const double *cs_pivoting_ray(const struct cs_pivoting *pivoting);
 void cs_pivoting_describe(const struct cs_pivoting *pivoting, cs_solver_info *info);
 
+/* What sweeps in a part of a solver is told as the whole's. */
+void cs_take_sweeps(cs_solver_info *info, const cs_solver_info *part);
+
 #endif

@@ -206,14 +206,7 @@ void cs_outer_describe(const cs_outer *outer, cs_solver_info *info)
 {
     cs_solver_info inner;
     cs_solver_describe(outer->inner, &inner);
-    memcpy(info->kernel, inner.kernel, sizeof info->kernel);
-    info->engine = inner.engine;
-    info->scheme = inner.scheme;
-    info->order = inner.order;
-    info->why_order = inner.why_order;
-    info->stages = inner.stages;
-    info->colors = inner.colors;
-    info->rounds = inner.rounds;
+    cs_take_sweeps(info, &inner);
     info->threads = inner.threads;
     info->matrix_blocks = inner.matrix_blocks;
     info->step_bound = inner.step_bound;

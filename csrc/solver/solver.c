@@ -379,6 +379,18 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
 
 const double *cs_solver_ray(const cs_solver *solver) { return cs_pivoting_ray(solver->pivoting); }
 
+void cs_take_sweeps(cs_solver_info *info, const cs_solver_info *part)
+{
+    memcpy(info->kernel, part->kernel, sizeof info->kernel);
+    info->engine = part->engine;
+    info->scheme = part->scheme;
+    info->order = part->order;
+    info->why_order = part->why_order;
+    info->stages = part->stages;
+    info->colors = part->colors;
+    info->rounds = part->rounds;
+}
+
 void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
 {
     *info = (cs_solver_info){

@@ -11,27 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const inner[] = {
-    "nesterov",
-    "gauss_seidel",
-    "symmetric_gauss_seidel",
-    "jacobi",
-    "momentum",
-    "nncg",
-    "anderson",
-    "chebyshev",
-    "mass_splitting",
-    "apgd",
-    "spectral_gradient",
-    "newton",
-    "admm",
-    "bpp",
-    "murty",
-    "lemke",
-    "keller",
-    "dantzig",
-    NULL,
-};
+static const char *const inner[] = {CS_OUTER_INNER, "bpp",     "murty", "lemke",
+                                    "keller",       "dantzig", NULL};
 
 static const cs_method_option option[CS_OUTER_OPTIONS] = {
     CS_OUTER_OPTION_LIST(inner, "normal impulse")};
@@ -106,12 +87,5 @@ const cs_method cs_method_tresca = {
     .paper = "Haslinger 1983; Haslinger, Dostál and Kučera 2002",
     .needs = CS_BIT(CS_NEEDS_BALLS),
     .solves = CS_SOLVES_AS_SWEEPS,
-    .option = option,
-    .options = CS_OUTER_OPTIONS,
-    .stage = CS_SIMULTANEOUS,
-    .each = 1,
-    .steps = &cs_outer_steps,
-    .check = cs_outer_check,
-    .prepare = prepare,
-    .solve = cs_outer_solve,
+    CS_OUTER_METHOD,
 };

@@ -400,77 +400,84 @@ static int abort_inside(void *context, const cs_progress *progress)
     return progress ? 0 : -1;
 }
 
+enum { MOST_ROWS = 1200 };
+
+/* A problem with a full matrix and one row a contact, and its solver. */
+typedef struct full_scene {
+    double b[MOST_ROWS];
+    cs_arena arena;
+    cs_problem *problem;
+    cs_solver *solver;
+} full_scene;
+
+static full_scene *full_scene_make(int rows, double mean, double swing, const cs_options *options)
+{
+    static full_scene scene;
+    cs_error error = {0};
+    scene = (full_scene){{0}, {0}, NULL, NULL};
+    cs_csr matrix = full_matrix(rows, &scene.arena);
+    const cs_blocks blocks = {.count = rows, .rows = 1, .b = scene.b, .set = "half_line"};
+    for (int i = 0; i < rows; i++) scene.b[i] = mean + swing * sin(i);
+    CHECK_STATUS(cs_problem_create(&scene.problem, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_add_blocks(scene.problem, &blocks, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_set_matrix(scene.problem, &matrix, &error), CS_OK, &error);
+    CHECK_STATUS(cs_solver_create(&scene.solver, scene.problem, options, NULL, &error), CS_OK,
+                 &error);
+    return &scene;
+}
+
+static void full_scene_end(full_scene *scene)
+{
+    cs_solver_destroy(scene->solver);
+    cs_problem_destroy(scene->problem);
+    cs_arena_clear(&scene->arena);
+}
+
 /* A factor of Newton's method is longer than the time between two questions. */
 static void a_newton_step_is_asked(void)
 {
-    enum { WIDTH = 1200 };
-    static double b[WIDTH];
-    cs_arena arena = {0};
-    cs_csr matrix = full_matrix(WIDTH, &arena);
-    const cs_blocks blocks = {.count = WIDTH, .rows = 1, .b = b, .set = "half_line"};
-    cs_problem *problem = NULL;
-    cs_solver *solver = NULL;
-    cs_error error = {0};
-    cs_options options = cs_options_default();
     const cs_setting no_sweeps = {.name = "start", .number = 0};
+    cs_options options = cs_options_default();
     options.method = "newton";
     options.islands = 0;
     options.settings = &no_sweeps;
     options.setting_count = 1;
-    for (int i = 0; i < WIDTH; i++) b[i] = -1 + 0.1 * sin(i);
-    CHECK_STATUS(cs_problem_create(&problem, &error), CS_OK, &error);
-    CHECK_STATUS(cs_problem_add_blocks(problem, &blocks, &error), CS_OK, &error);
-    CHECK_STATUS(cs_problem_set_matrix(problem, &matrix, &error), CS_OK, &error);
-    CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
-    if (solver) {
+    full_scene *scene = full_scene_make(MOST_ROWS, -1, 0.1, &options);
+    if (scene->solver) {
         int inside = 0;
         cs_control control = {abort_inside, &inside, 0};
         cs_result result = {0};
-        CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, &control, &result, &error),
+        cs_error error = {0};
+        CHECK_STATUS(cs_solver_solve(scene->solver, NULL, NULL, NULL, &control, &result, &error),
                      CS_INTERRUPTED, &error);
         CHECK(inside == 1);
-        CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error), CS_OK,
+        CHECK_STATUS(cs_solver_solve(scene->solver, NULL, NULL, NULL, NULL, &result, &error), CS_OK,
                      &error);
         CHECK(result.outcome == CS_CONVERGED);
     }
-    cs_solver_destroy(solver);
-    cs_problem_destroy(problem);
-    cs_arena_clear(&arena);
+    full_scene_end(scene);
 }
 
 /* Stopped inside of a direct step, an iteration of several ends. */
 static void a_hybrid_stops(const char *method)
 {
-    enum { WIDTH = 900 };
-    static double b[WIDTH];
-    cs_arena arena = {0};
-    cs_csr matrix = full_matrix(WIDTH, &arena);
-    const cs_blocks blocks = {.count = WIDTH, .rows = 1, .b = b, .set = "half_line"};
-    cs_problem *problem = NULL;
-    cs_solver *solver = NULL;
-    cs_error error = {0};
     cs_options options = cs_options_default();
     options.method = method;
     options.islands = 0;
     options.rtol = 0; /* sweeps after the step are nearly enough */
     options.max_iterations = 3;
-    for (int i = 0; i < WIDTH; i++) b[i] = sin(i);
-    CHECK_STATUS(cs_problem_create(&problem, &error), CS_OK, &error);
-    CHECK_STATUS(cs_problem_add_blocks(problem, &blocks, &error), CS_OK, &error);
-    CHECK_STATUS(cs_problem_set_matrix(problem, &matrix, &error), CS_OK, &error);
-    CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
-    if (solver) {
+    full_scene *scene = full_scene_make(900, 0, 1, &options);
+    if (scene->solver) {
         script p = {.stop_at = 1};
         cs_control control = {follow, &p, 0};
         cs_result result = {0};
-        CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, &control, &result, &error), CS_OK,
-                     &error);
+        cs_error error = {0};
+        CHECK_STATUS(cs_solver_solve(scene->solver, NULL, NULL, NULL, &control, &result, &error),
+                     CS_OK, &error);
         CHECK(p.while_setting_up == 1); /* asked without progress: inside */
         CHECK(result.outcome == CS_STOPPED && result.iterations == 1);
     }
-    cs_solver_destroy(solver);
-    cs_problem_destroy(problem);
-    cs_arena_clear(&arena);
+    full_scene_end(scene);
 }
 
 int main(void)

@@ -2,16 +2,22 @@
 
 import signal
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
-from problems_of_classes import associated, coulomb, joints, moving_stack, residual, unsymmetric
+from problems_of_classes import (
+    FCLIB,
+    associated,
+    coulomb,
+    joints,
+    moving_stack,
+    residual,
+    unsymmetric,
+)
 from reference_numpy import BoxFriction, Disc, cone_projection
 
-FILES = Path(__file__).parents[1] / "reference" / "fclib"
 EXACTLY = {"rtol": None, "atol": None}
 RULES = cs.methods.describe()["admm"].options["rule"].words
 
@@ -121,7 +127,7 @@ REAL = [
 @pytest.mark.parametrize("file", REAL)
 @pytest.mark.parametrize("friction", ["de_saxce", "bounds"])
 def test_real_problems(file, friction):
-    problem = cs.io.read_fclib(FILES / f"{file}.hdf5")
+    problem = cs.io.read_fclib(FCLIB / f"{file}.hdf5")
     mu = np.broadcast_to(problem.mu, problem.contacts)
     sets = [Disc(problem.b.shape[1], float(value)) for value in mu]
     method = cs.methods.admm(friction=friction)

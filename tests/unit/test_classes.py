@@ -4,13 +4,12 @@ Judged from outside: by the scaled natural map of the reference, on a dense A. S
 frictional problems are not unique, so that impulses are never compared.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import contactsolve as cs
 from problems_of_classes import (
+    FCLIB,
     associated,
     box_friction,
     coulomb,
@@ -21,7 +20,6 @@ from problems_of_classes import (
 )
 from reference_numpy import BoxFriction, Disc, HalfLine
 
-FILES = Path(__file__).parents[1] / "reference" / "fclib"
 DESCRIPTIONS = cs.methods.describe()
 CASES = [(name, kind) for name, method in DESCRIPTIONS.items() for kind in method.solves]
 RTOL = 1e-6
@@ -91,7 +89,7 @@ ACCELERATED = [name for name, method in DESCRIPTIONS.items() if "over" in method
 @pytest.mark.parametrize("file", sorted(REAL))
 @pytest.mark.parametrize("name", ACCELERATED)
 def test_real_problems(name, file):
-    problem = cs.io.read_fclib(FILES / f"{file}.hdf5")
+    problem = cs.io.read_fclib(FCLIB / f"{file}.hdf5")
     mu = np.broadcast_to(problem.mu, problem.contacts)
     sets = [Disc(problem.b.shape[1], float(value)) for value in mu]
     result = cs.solve(problem, method=name, rtol=RTOL, **SWEEPS)

@@ -1,16 +1,21 @@
 """Interior points: against the direct method on boxes, in either space, near singular, refusals."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import contactsolve as cs
 from interruption import ctrl_c_ends
-from problems_of_classes import associated, coulomb, frictionless, joints, moving_stack, residual
+from problems_of_classes import (
+    FCLIB,
+    associated,
+    coulomb,
+    frictionless,
+    joints,
+    moving_stack,
+    residual,
+)
 from reference_numpy import BoxFriction, Disc, HalfLine
 
-FILES = Path(__file__).parents[1] / "reference" / "fclib"
 SPACES = pytest.mark.parametrize("space", ["constraints", "bodies"])
 OPTIONS = {"rtol": 1e-6, "max_iterations": 100, "check_every": 1}
 
@@ -97,7 +102,7 @@ def test_friction_that_is_zero_and_a_heavy_body_on_light_ones():
 
 @pytest.mark.parametrize("file", ["Rover1039", "Rover11035", "Confeti-ex13-4contact"])
 def test_real_problems(file):
-    problem = cs.io.read_fclib(FILES / f"{file}.hdf5")
+    problem = cs.io.read_fclib(FCLIB / f"{file}.hdf5")
     mu = np.broadcast_to(problem.mu, problem.contacts)
     sets = [Disc(problem.b.shape[1], float(value)) for value in mu]
     result = solve(problem)

@@ -1,13 +1,11 @@
 """method="newton": what it solves, judged from outside, what it refuses, how it ends."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import contactsolve as cs
 from interruption import ctrl_c_ends
-from problems_of_classes import moving_stack
+from problems_of_classes import FCLIB, moving_stack
 from reference_numpy import (
     Disc,
     ReferenceProblem,
@@ -18,7 +16,6 @@ from reference_numpy import (
 
 WORDS = cs.methods.describe()["newton"].options["kind"].words
 KINDS = pytest.mark.parametrize("kind", WORDS)
-FCLIB = sorted((Path(__file__).parents[1] / "reference" / "fclib").glob("*.hdf5"))
 TAKEN = (
     ("free", 3), ("half_line", 1), ("half_line", 3), ("box", 4), ("disc", 2), ("disc", 3),
     ("box_friction", 2), ("box_friction", 3), ("rolling", 5), ("contensou", 4),
@@ -122,7 +119,7 @@ def judged(problem, impulses):
 
 
 @KINDS
-@pytest.mark.parametrize("path", FCLIB, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FCLIB.glob("*.hdf5")), ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore:.*one triangle of M")
 def test_real_problems(path, kind):
     problem = cs.io.read_fclib(path)

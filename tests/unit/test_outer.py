@@ -2,13 +2,13 @@
 
 import signal
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
 from problems_of_classes import (
+    FCLIB,
     box_friction,
     coulomb,
     frictionless,
@@ -27,7 +27,6 @@ from reference_numpy import (
 )
 from reference_sets import Tresca
 
-FILES = Path(__file__).parents[1] / "reference" / "fclib"
 OPTIONS = cs.methods.describe()
 INNER = {name: OPTIONS[name].options["inner"].words for name in ("de_saxce", "tresca")}
 PIVOTING = ("bpp", "murty", "lemke", "keller", "dantzig")
@@ -167,7 +166,7 @@ REAL = [
 @pytest.mark.parametrize("inner", ["nesterov", "admm"])
 @BOTH
 def test_real_problems(name, inner, file):
-    problem = cs.io.read_fclib(FILES / f"{file}.hdf5")
+    problem = cs.io.read_fclib(FCLIB / f"{file}.hdf5")
     mu = np.broadcast_to(problem.mu, problem.contacts)
     sets = [Disc(problem.b.shape[1], float(value)) for value in mu]
     result = cs.solve(problem, method=with_inner(name, inner=inner), rtol=1e-6)
