@@ -480,6 +480,41 @@ static void a_hybrid_stops(const char *method)
     full_scene_end(scene);
 }
 
+typedef struct count {
+    int asked, at; /* questions so far, and that at which the work is to end; 0: never */
+} count;
+
+static int end_at(void *context, const cs_progress *progress)
+{
+    count *c = context;
+    (void)progress;
+    return ++c->asked == c->at ? -1 : 0;
+}
+
+/* A factor that is made while a solver is set up asks after as much work as the machine does in a
+ * moment, and ends where it is told to. */
+static void a_factor_is_asked_while_setting_up(void)
+{
+    cs_options options = cs_options_default();
+    options.islands = 0;
+    full_scene *scene = full_scene_make(MOST_ROWS, -1, 0.1, &options);
+    cs_solver_destroy(scene->solver);
+    options.method = "admm";
+    for (int end = 0; end <= 10; end += 10) {
+        count c = {0, end};
+        cs_control control = {end_at, &c, 0};
+        cs_error error = {0};
+        cs_status status =
+            cs_solver_create(&scene->solver, scene->problem, &options, &control, &error);
+        CHECK_STATUS(status, end ? CS_INTERRUPTED : CS_OK, &error);
+        CHECK(end ? c.asked == end : c.asked > 15);
+        CHECK(!end == !!scene->solver);
+        cs_solver_destroy(scene->solver);
+        scene->solver = NULL;
+    }
+    full_scene_end(scene);
+}
+
 int main(void)
 {
     static scene s;
@@ -501,6 +536,7 @@ int main(void)
     one_step_is_asked("lemke", "auto", 500);
     last_answers_count();
     a_newton_step_is_asked();
+    a_factor_is_asked_while_setting_up();
     a_hybrid_stops("splitting");
     a_hybrid_stops("subspace");
     cs_problem_destroy(problem);
