@@ -180,7 +180,8 @@ def changes(problem: cs.Problem, method: str, start: np.ndarray) -> dict[str, fl
         if state.iteration >= SETTLING:
             seen.append(states(state.impulses, mu))
 
-    solver = solver_of(problem, method, SETTLING + WATCHED, rtol=None, atol=None)
+    options = {"rtol": None, "atol": None, "max_seconds": None}
+    solver = solver_of(problem, method, SETTLING + WATCHED, **options)
     solver.solve(initial=start, callback=look)
     changed = np.diff(np.array(seen), axis=0) != 0
     count = np.bincount(seen[-1], minlength=3)

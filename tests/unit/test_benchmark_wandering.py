@@ -22,6 +22,7 @@ def wandering(monkeypatch, tmp_path):
     import wandering
 
     monkeypatch.setattr(common, "RESULTS", tmp_path)
+    monkeypatch.setattr(wandering, "SECONDS_A_SWEEP", 1.0)  # a busy machine changes nothing
     monkeypatch.setattr(wandering, "PICTURE", tmp_path / "wandering.png")
     yield wandering
     for name in modules:
