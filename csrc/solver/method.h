@@ -135,10 +135,11 @@ struct cs_solver {
     double step_bound; /* lambda_max(R A) before cs_bound_steps; not a number where not asked */
     cs_balance balance;
     int64_t immovable_blocks, singular_blocks;
-    int64_t version;              /* of the problem, as packed; -1 when packing failed */
-    struct cs_pivoting *pivoting; /* of methods that pivot */
-    struct cs_newton *newton;     /* of Newton's method */
-    struct cs_outer *outer;       /* of methods that solve convex problems (solver/outer.h) */
+    int64_t version;                  /* of the problem, as packed; -1 when packing failed */
+    struct cs_pivoting *pivoting;     /* of methods that pivot */
+    struct cs_newton *newton;         /* of Newton's method */
+    struct cs_multilevel *multilevel; /* of the method of that name */
+    struct cs_outer *outer;           /* of methods that solve convex problems (solver/outer.h) */
     cs_mlcp *kept; /* from before an update of the problem, for its factors; or NULL */
     const signed char *index_set; /* (rows), the caller's: what they begin with; or NULL */
     struct cs_islands *islands;   /* that are solved by themselves (solver/islands.h); or NULL */

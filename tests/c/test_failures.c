@@ -285,6 +285,9 @@ static void fail_accelerated(void)
     fail_everywhere(solve_given, &options);
     options.method = "mass_splitting";
     fail_everywhere(solve_scene, &options);
+    options.method = "multilevel";
+    fail_everywhere(solve_scene, &options);
+    fail_everywhere(solve_chain, &options);
     options.method = "admm";
     for (int i = 0; i < 2; i++) {
         cs_setting setting[] = {{.name = "rule", .word = "spectral"},
