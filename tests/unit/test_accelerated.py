@@ -217,13 +217,14 @@ def test_bits_do_not_depend_on_the_number_of_threads(name):
 def test_the_best_iterate_is_returned(name):
     """Between checks that fall: the heavy box makes every one of these rise in passing."""
     problem = moving_stack(6, top_mass=1000.0)
-    options = {"max_iterations": 300, "check_every": 1, "rtol": 1e-12}
+    most = 40 if name == "multilevel" else 300  # it converges after 55
+    options = {"max_iterations": most, "check_every": 1, "rtol": 1e-12}
     result = cs.solve(problem, method=name, record=("natural_map_scaled",), **options)
     assert not result.converged
     judged = result.history["natural_map_scaled"]
     assert result.natural_map_scaled == judged.min() == judged[-1]
     best = result.info["best_iteration"]
-    assert best == 300 or result.natural_map_scaled == judged[best]
+    assert best == most or result.natural_map_scaled == judged[best]
     again = cs.solve(problem, method=name, max_iterations=best, **EXACTLY)
     np.testing.assert_allclose(again.impulses, result.impulses, atol=1e-10)
 
