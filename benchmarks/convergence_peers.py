@@ -269,7 +269,7 @@ def _siconos(problem: cs.Problem, budget: float, solver: str) -> Way:
         command = [_siconos_python(), "-c", SICONOS, given, solver, str(budget), found]
         with contextlib.suppress(subprocess.TimeoutExpired):
             words = list(map(str, command))
-            subprocess.run(words, capture_output=True, timeout=3 * budget + 10, check=False)
+            subprocess.run(words, capture_output=True, timeout=2 * budget + 5, check=False)
         if not found.exists():
             return
         out = np.load(found)

@@ -148,30 +148,35 @@ def methods_table(rows: list[dict[str, str]]) -> str:
     return markdown([*head, f"within {NEAR} of the fastest of all"], body)
 
 
+def against_auto(its: np.ndarray, auto: np.ndarray, on: np.ndarray) -> str:
+    """Return how many a peer solved of those that it was run on, and its times over `auto`'s."""
+    both = np.isfinite(its) & np.isfinite(auto)
+    told = f"{np.isfinite(its).sum()} of {on.sum()}, `auto` {np.isfinite(auto[on]).sum()}"
+    if both.any():
+        low, middle, high = map(exact, np.percentile(its[both] / auto[both], (25, 50, 75)))
+        told += f"; {middle} × ({low} to {high})"
+    return told
+
+
 def peers_table(rows: list[dict[str, str]]) -> str:
-    """Return how long peers take, against `auto`, where both arrive."""
-    body = []
+    """Return how long each peer, and the fastest of them, takes against `auto`."""
     taken = {
         (row["problem"], row["method"]) for row in rows if row["status"] not in ("refused", "")
     }
-    for name in peers.WAYS:
-        line: list[object] = [name]
-        run = [problem for problem, method in taken if method == name]
-        for tolerance in TOLERANCES:
-            problems, methods, seconds = table(rows, tolerance)
-            if name not in methods:
-                break
-            its, auto = (seconds[:, methods.index(m)] for m in (name, "auto"))
-            on = np.isin(problems, run)
-            both = np.isfinite(its) & np.isfinite(auto)
-            ratio = its[both] / auto[both]
-            told = f"{np.isfinite(its).sum()} of {on.sum()}, `auto` {np.isfinite(auto[on]).sum()}"
-            if both.any():
-                low, middle, high = map(exact, np.percentile(ratio, (25, 50, 75)))
-                told += f"; {middle} × ({low} to {high})"
-            line.append(told)
-        if len(line) > 1:
-            body.append(line)
+    lines: dict[str, list[str]] = {}
+    for tolerance in TOLERANCES:
+        problems, methods, seconds = table(rows, tolerance)
+        auto = seconds[:, methods.index("auto")]
+        there = [name for name in peers.WAYS if name in methods]
+        on = {m: np.array([(problem, m) in taken for problem in problems]) for m in there}
+        for name in there:
+            told = against_auto(seconds[:, methods.index(name)], auto, on[name])
+            lines.setdefault(name, []).append(told)
+        if there:
+            fastest = seconds[:, [methods.index(name) for name in there]].min(1)
+            told = against_auto(fastest, auto, np.any(list(on.values()), axis=0))
+            lines.setdefault("the fastest of them", []).append(told)
+    body = [[name, *line] for name, line in lines.items()]
     return markdown(["peer", *map(label, TOLERANCES)], body)
 
 
