@@ -1,8 +1,9 @@
 """Time to a solution of every method, and of peers, over a fixed list of problems.
 
 One run for each method and problem notes when the scaled natural map first was below 1e-3, 1e-6
-and 1e-8. It is looked at every 20 iterations, within the time; what a run returns in the end is
-judged once more from outside, by the natural map, whatever the method says. Methods run in turn;
+and 1e-8. It is recorded every ten iterations, within the time, and after each where one is worth
+many sweeps; what a run returns in the end is judged once more from outside, by the natural map,
+whatever the method says, and so is whatever a peer hands out. Methods run in turn;
 those that took less than a tenth of a second run several times in turn, and the shortest counts.
 One thread, all islands together, packing apart. The profiles are those of Dolan and Moré 2002: the
 share of problems that a method solved within so many times the time of the fastest.

@@ -180,19 +180,26 @@ def peers_table(rows: list[dict[str, str]]) -> str:
     return markdown(["peer", *map(label, TOLERANCES)], body)
 
 
+def missed_by(found: dict[str, np.ndarray | list], i: int) -> str:
+    """Return by how much `auto` missed the best single method of a problem, and which that is."""
+    best = f"`{found['fastest'][i]}` {duration(found['single'][i])}"
+    ratio = f"{exact(found['auto'][i] / found['single'][i])} ×"
+    return f"{ratio if found['solved'][i] else 'not solved'}, {best}"
+
+
 def misses_table(rows: list[dict[str, str]]) -> str:
     """Return where `auto` is not near the best single method, if that takes `LONG`, or fails."""
-    body = []
+    lines: dict[str, dict[float, str]] = {}
     for tolerance in TOLERANCES:
         found = near_best(rows, tolerance)
         missed = found["any"] & ~found["near"] & ((found["single"] >= LONG) | ~found["solved"])
         for i in np.flatnonzero(missed):
-            many = f"{exact(found['auto'][i] / found['single'][i])} ×"
-            best = f"`{found['fastest'][i]}` {duration(found['single'][i])}"
             name = found["problems"][i] + (" (held out)" if found["held"][i] else "")
-            told = [duration(found["auto"][i]), many if found["solved"][i] else "not solved"]
-            body.append([label(tolerance), name, *told, best])
-    return markdown(["to", "problem", "`auto`", "", "best single method"], body)
+            lines.setdefault(name, {})[tolerance] = missed_by(found, i)
+    order = [row["problem"] for row in rows]
+    names = sorted(lines, key=lambda name: order.index(name.removesuffix(" (held out)")))
+    body = [[name, *(lines[name].get(tolerance, "") for tolerance in TOLERANCES)] for name in names]
+    return markdown(["problem", *map(label, TOLERANCES)], body)
 
 
 TABLES = {

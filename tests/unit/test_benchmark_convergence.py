@@ -86,9 +86,9 @@ def test_tables_tell_how_near_the_best_single_method_is(convergence):
         "| 1e-6 | 1 of 4 (25%) | 1 of 3 (33%) | 0 of 1 (0%) | 1 of 3 (33%) | 0 of 1 (0%) | 3 of 4 |"
     )
     assert line in told
-    assert "| 1e-8 | two | 30 ms | 3 × | `newton` 10 ms |" in told
-    assert "| 1e-8 | three (held out) | – | not solved | `nesterov` 500 ms |" in told
-    assert "| 1e-8 | four" not in told
+    assert "| two |" + 3 * " 3 ×, `newton` 10 ms |" in told
+    assert "| three (held out) |" + 3 * " not solved, `nesterov` 500 ms |" in told
+    assert "| four" not in told
     assert "| `auto` | 3 / 3 / 3 | 1 / 1 / 1 |" in told
     assert "| Numba PGS | 2 of 2, `auto` 2; 1 × (0.53 to 1.5)" in told
 
