@@ -91,6 +91,12 @@ def stored(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def judge(problem: cs.Problem, impulses: np.ndarray) -> cs.Result:
+    """Return what impulses are worth, natural maps and velocities, from outside of any method."""
+    looker = cs.Solver(problem, method="gauss_seidel", max_iterations=0)
+    return looker.solve(initial=impulses)
+
+
 def sweeping(problem: cs.Problem, sweeps: int, **options: Any) -> cs.Solver:
     """Return a solver that makes so many sweeps, and nothing else that takes time.
 
