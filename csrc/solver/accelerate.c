@@ -140,6 +140,18 @@ static int roll_back(cs_steps_run *steps)
     return 1;
 }
 
+/* Halving tests want the natural map also where the stop rule looks at sweeps alone. */
+static void judge_for_patience(cs_steps_run *steps)
+{
+    cs_run *run = &steps->run;
+    const cs_solver *solver = run->solver;
+    int patient = solver->patience > 0 || solver->setting[CS_PATIENCE] > 0;
+    if (run->known || !patient || run->number % solver->options.check_every != 0) return;
+    double start = cs_clock();
+    cs_run_evaluate(run);
+    run->seconds += cs_clock() - start;
+}
+
 /* One sweep, judged. Returns 0 where the solve has to end. */
 static int advance(cs_steps_run *steps, cs_status *status, cs_error *error)
 {
@@ -153,6 +165,7 @@ static int advance(cs_steps_run *steps, cs_status *status, cs_error *error)
     if (!lost) steps->least = fmin(steps->least, run->stats.residual / steps->scale);
     run->seconds += cs_clock() - start;
     *status = cs_run_check(run, error);
+    if (!*status && !run->solver->fixed_iterations) judge_for_patience(steps);
     if (!*status && run->known && !run->solver->fixed_iterations) keep_best(steps);
     return healthy && !*status && !run->converged;
 }
@@ -202,6 +215,21 @@ static double sweeps_left(cs_steps_run *steps)
     return pace > 0 ? left / pace : INFINITY;
 }
 
+/* Returns 0 where the solve has to end: that failed, or the caller says so. */
+static int ask_rival(cs_steps_run *steps)
+{
+    cs_run *run = &steps->run;
+    cs_solver *solver = run->solver;
+    cs_pulse pulse = {cs_run_leaves_off, run, 0};
+    double start = cs_clock();
+    steps->status = solver->rival(solver->rival_context, &pulse, &steps->rival, steps->error);
+    run->seconds += cs_clock() - start;
+    if (steps->status != CS_INTERRUPTED || !run->stopped) return !steps->status;
+    steps->status = CS_OK;
+    *steps->error = (cs_error){0};
+    return 0;
+}
+
 /* Whether what else a chain could do is expected to be there sooner. */
 static int is_outrun(cs_steps_run *steps, cs_result *result)
 {
@@ -211,11 +239,7 @@ static int is_outrun(cs_steps_run *steps, cs_result *result)
     if (!solver->rival || !run->known) return 0;
     double left = sweeps_left(steps);
     if (number < PACE_SWEEPS) return 0;
-    if (!(steps->rival > 0)) {
-        double start = cs_clock();
-        steps->rival = solver->rival(solver->rival_context);
-        run->seconds += cs_clock() - start;
-    }
+    if (!(steps->rival > 0) && !ask_rival(steps)) return 0;
     if ((double)number < PACE_SHARE * steps->rival || !(left > steps->rival)) return 0;
     result->outcome = CS_MAX_ITERATIONS;
     solver->outrun = 1;
@@ -235,7 +259,7 @@ static cs_status iterate(cs_steps_run *steps, cs_result *result, cs_error *error
         int goes_on = advance(steps, &status, error);
         if (!goes_on && !status && !run->converged) result->outcome = CS_DIVERGING;
         if (!goes_on || is_hopeless(steps, result) || is_outrun(steps, result)) break;
-        status = cs_run_poll(run, error);
+        status = steps->status ? steps->status : cs_run_poll(run, error);
         if (run->stopped) result->outcome = CS_STOPPED;
         if (status || run->stopped || run->number == options->max_iterations) break;
         int lost = isnan(run->state.merit);

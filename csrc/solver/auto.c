@@ -87,6 +87,7 @@ typedef struct solve {
     int64_t best_number;
     double sweeps, steps; /* made so far, steps being Newton's */
     double told;          /* seconds of all links so far */
+    int newton_is_due;    /* it pays, and is built */
     int sooner;       /* the last sweeps were left for Newton's method, which is expected sooner */
     int64_t patience; /* of this round */
     int restarts, rollbacks;
@@ -142,19 +143,17 @@ static double cost_of_sweep(const cs_problem *problem)
 }
 
 /* What one step of Newton's method costs, in sweeps. */
-static cs_status weigh_newton(solve *s)
+static cs_status weigh_newton(solve *s, cs_pulse *pulse)
 {
     cs_chain *chain = s->chain;
     const cs_problem *problem = s->solver->problem;
     cs_newton_size size;
     if (!isnan(chain->newton)) return CS_OK;
+    int known = !takes(s->solver, &cs_method_newton);
+    cs_status status = known ? CS_OK : cs_newton_size_of(problem, pulse, &size, s->error);
+    if (status) return status;
     chain->newton = INFINITY;
-    double start = cs_clock();
-    if (!takes(s->solver, &cs_method_newton)) return CS_OK;
-    if (cs_newton_size_of(problem, &size))
-        return cs_fail(s->error, CS_NO_MEMORY, "out of memory for the size of a factor");
-    s->solver->spent += cs_clock() - start;
-    if (8 * size.entries > s->setting[FACTOR_BYTES]) return CS_OK;
+    if (known || 8 * size.entries > s->setting[FACTOR_BYTES]) return CS_OK;
     int unsymmetric = problem->matrix && problem->matrix->asymmetry > 0;
     double cost = size.elimination > 0
                       ? ELIMINATE * size.elimination + STEP_ELIMINATED * (double)problem->blocks
@@ -167,17 +166,14 @@ static cs_status weigh_newton(solve *s)
 /* What a solution by Newton's method is expected to cost, in sweeps. */
 static double newton_cost(const solve *s) { return (s->steps + NEWTON_STEPS) * s->chain->newton; }
 
-/* The same, asked by sweeps; what cannot be weighed is no rival. */
-static double rival_of_sweeps(void *context)
+/* The same, asked by sweeps. */
+static cs_status rival_of_sweeps(void *context, cs_pulse *pulse, double *sweeps, cs_error *error)
 {
     solve *s = context;
-    double spent = s->solver->spent;
-    if (weigh_newton(s)) {
-        *s->error = (cs_error){0};
-        s->chain->newton = INFINITY;
-    }
-    s->solver->spent = spent; /* the clock of the sweeps runs */
-    return newton_cost(s);
+    cs_status status = weigh_newton(s, pulse);
+    (void)error; /* that of the solve */
+    *sweeps = newton_cost(s);
+    return status;
 }
 
 /* ---- one link -------------------------------------------------------------------------------- */
@@ -312,6 +308,40 @@ static cs_status run_sweeps(solve *s, const cs_method *method)
     return status;
 }
 
+/* Whether it pays, and what it works in, which is built once. */
+static cs_status lay_out_newton(solve *s, const cs_setting *own, int count, cs_pulse *pulse)
+{
+    cs_solver *solver = s->solver;
+    cs_status status = weigh_newton(s, pulse);
+    if (status) return status;
+    if (!s->sooner && newton_cost(s) > STEPS_WORTH * s->sweeps) return CS_OK;
+    s->newton_is_due = isfinite(s->chain->newton);
+    if (!s->newton_is_due || s->chain->built) return CS_OK;
+    solver->pulse = pulse;
+    status = become(s, &cs_method_newton, own, count, s->most);
+    if (!status) status = cs_method_newton.build(solver, s->error);
+    solver->pulse = NULL;
+    s->chain->built = !status;
+    return status;
+}
+
+/* The same, heard meanwhile. */
+static cs_status prepare_newton(solve *s, const cs_setting *own, int count)
+{
+    double start = cs_clock();
+    cs_run run = cs_run_begin(s->solver, s->control);
+    cs_pulse pulse = {cs_run_leaves_off, &run, 0};
+    s->newton_is_due = 0;
+    cs_status status = lay_out_newton(s, own, count, &pulse);
+    cs_restore_denormals(run.mode);
+    s->solver->spent += cs_clock() - start;
+    if (status != CS_INTERRUPTED || !run.stopped) return status;
+    *s->error = (cs_error){0};
+    s->result->outcome = run.late ? CS_MAX_SECONDS : CS_STOPPED;
+    s->ended = 1;
+    return CS_OK;
+}
+
 static cs_status run_newton(solve *s)
 {
     cs_solver *solver = s->solver;
@@ -322,17 +352,9 @@ static cs_status run_newton(solve *s)
                         {.name = "factor_bytes", .number = s->setting[FACTOR_BYTES]}};
     int64_t before = solver->made;
     if (s->ended) return CS_OK;
-    cs_status status = weigh_newton(s);
-    if (status) return status;
-    if (!s->sooner && newton_cost(s) > STEPS_WORTH * s->sweeps) return status;
-    if (!s->chain->built) {
-        double start = cs_clock();
-        status = become(s, &cs_method_newton, own, 3, s->most);
-        if (!status) status = cs_method_newton.build(solver, s->error);
-        solver->spent += cs_clock() - start;
-        s->chain->built = !status;
-    }
-    if (!status) status = run_link(s, &cs_method_newton, own, 3, s->most);
+    cs_status status = prepare_newton(s, own, 3);
+    int due = !status && !s->ended && s->newton_is_due;
+    if (due) status = run_link(s, &cs_method_newton, own, 3, s->most);
     s->steps += (double)(solver->made - before);
     if (status != CS_UNSUPPORTED) return status;
     /* Sets or a size that it does not take. */

@@ -2,6 +2,7 @@
 #ifndef CS_METHOD_H
 #define CS_METHOD_H
 
+#include "core/pulse.h"
 #include "linalg/lanczos.h"
 #include "measure/measure.h"
 #include "solver/history.h"
@@ -150,9 +151,10 @@ struct cs_solver {
     double spent;    /* and their seconds; zero elsewhere */
     double patience; /* sweeps without halving over those before it, at least; 0 elsewhere */
     /* What else a chain could do: by how many sweeps' worth of that it may be there. NULL: nothing. */
-    double (*rival)(void *chain);
+    cs_status (*rival)(void *chain, cs_pulse *pulse, double *sweeps, cs_error *error);
     void *rival_context;
-    int outrun; /* the rival is expected to be there sooner, which ended the last link */
+    cs_pulse *pulse; /* of what a chain builds within a solve; NULL elsewhere */
+    int outrun;      /* the rival is expected to be there sooner, which ended the last link */
     struct cs_chain *chain; /* of method="auto" */
     double deadline;        /* cs_clock at which this solve ends; that of the whole */
     int together;   /* somebody looks at every iterate: islands are not solved by themselves */

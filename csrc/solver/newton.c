@@ -163,7 +163,7 @@ static cs_status build(cs_solver *solver, cs_error *error)
     if (!complete) return cs_fail(error, CS_NO_MEMORY, "out of memory for Newton's method");
     choose_factors(solver, newton->r);
     return cs_newton_system_build(&newton->system, solver->problem, newton->r,
-                                  solver->setting[FACTOR_BYTES], arena, error);
+                                  solver->setting[FACTOR_BYTES], solver->pulse, arena, error);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */

@@ -84,6 +84,7 @@ int cs_run_leaves_off(void *context)
     cs_run *run = context;
     const cs_control *control = run->control;
     double now = cs_clock();
+    if (now >= run->solver->deadline) return run->late = run->stopped = 1;
     if (!control || !control->poll || now - run->last_poll < POLL_SECONDS) return 0;
     run->last_poll = now;
     cs_restore_denormals(run->mode);

@@ -73,6 +73,38 @@ def test_newton_takes_over_where_sweeps_stall():
     assert result.iterations < sweeps.iterations
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_failed_steps_of_newton_are_no_end(seed):
+    """Where it does not arrive at once, sweeps go on, and it is tried again later."""
+    scene = cs.scenarios.box_stack(10, top_mass=1000.0)
+    velocity = 0.05 * np.random.default_rng(seed).standard_normal(scene.Minv.shape[:2])
+    velocity = np.vstack([velocity - [0, 0, 0.0981, 0, 0, 0], np.zeros(6)])
+    b = np.einsum("ksmd,ksd->km", scene.J, velocity[scene.bodies])
+    problem = cs.Problem(scene.J, scene.Minv, b, scene.mu, bodies=scene.bodies)
+    result = cs.solve(problem, rtol=1e-8, **LONG)
+    assert result.converged
+    assert outside(problem, result) <= 1e-8 * (1 + 1e-6)
+    check_links(result)
+    methods = [link["method"] for link in result.info["links"]]
+    assert set(methods) == {"nesterov", "newton"}
+    assert result.iterations < 1000
+
+
+def test_stop_rules_of_sweeps_hand_over_too():
+    """Nothing judges the state there, but the halving test."""
+    problem = heavy_stack()
+    for stop in ("residual", "merit"):
+        result = cs.solve(problem, stop=stop, rtol=None, atol=1e-12, **LONG)
+        assert result.converged
+        links = result.info["links"]
+        assert len(links) > 1
+        assert links[0]["status"] in ("stalled", "wandering")
+        assert sum(link["iterations"] for link in links) == result.iterations
+    patient = cs.methods.nesterov(patience=200)
+    ended = cs.solve(problem, method=patient, stop="residual", rtol=None, atol=1e-300, **LONG)
+    assert ended.status in ("stalled", "wandering")
+
+
 def test_easy_problems_need_one_link():
     problem, _ = coulomb(1)
     result = cs.solve(problem)
@@ -297,6 +329,13 @@ def test_seconds_end_a_solve():
         cs.Solver(problem, max_seconds=-1)
     with pytest.raises(TypeError, match="max_seconds is '1': a number is needed"):
         cs.Solver(problem, max_seconds="1")
+
+
+def test_seconds_end_a_solve_within_a_factor():
+    problem = cs.scenarios.ball_grid(12, mass=1.0, velocity=0.1)
+    method = cs.methods.newton(start=0)
+    result = cs.solve(problem, method=method, rtol=1e-300, max_seconds=0.02)
+    assert (result.status, result.iterations) == ("max_seconds", 0)
 
 
 def test_updates_are_noticed():

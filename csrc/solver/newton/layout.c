@@ -17,6 +17,14 @@ static cs_status no_memory(cs_error *error)
     return cs_fail(error, CS_NO_MEMORY, "out of memory for the factor of Newton's method");
 }
 
+static cs_status left_off(cs_error *error)
+{
+    return cs_fail(error, CS_INTERRUPTED, "interrupted while laying out a factor");
+}
+
+/* What a node or an entry of the graph costs to order, and a block to place, in multiplications. */
+enum { ORDER_WORK = 100, PLACE_WORK = 100 };
+
 /* Numbers the movable bodies; their pairs become the graph. */
 static int take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
 {
@@ -100,13 +108,15 @@ static int lay_out(cs_newton_system *system, cs_arena *arena, nodes *n, int64_t 
     return 0;
 }
 
-static void place_blocks(cs_newton_system *system, const nodes *n)
+/* Non-zero: the pulse says to leave off. */
+static int place_blocks(cs_newton_system *system, const nodes *n, cs_pulse *pulse)
 {
     const cs_problem *problem = system->problem;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             int64_t block = group->first_block + k;
+            if (cs_pulse_beat(pulse, PLACE_WORK)) return -1;
             if (!n->of) {
                 system->place[block] = n->place[block];
                 continue;
@@ -119,6 +129,7 @@ static void place_blocks(cs_newton_system *system, const nodes *n)
             }
         }
     }
+    return 0;
 }
 
 static int take_arrays(cs_newton_system *system, cs_arena *arena)
@@ -161,40 +172,51 @@ static int eliminates(const cs_problem *problem, const cs_profile *profile, cons
     return !problem->matrix && multiply * cs_profile_work(profile) < products;
 }
 
-int cs_newton_size_of(const cs_problem *problem, cs_newton_size *size)
+/* The nodes of H and their order, each stage in turn. */
+static cs_status take_order(cs_newton_system *system, cs_pulse *pulse, cs_arena *scratch, nodes *n,
+                            int64_t **first, cs_error *error)
+{
+    const cs_problem *problem = system->problem;
+    int lacks =
+        problem->matrix ? take_blocks(problem, scratch, n) : take_bodies(problem, scratch, n);
+    if (lacks) return no_memory(error);
+    double size = (double)n->count + (double)n->start[n->count];
+    if (cs_pulse_beat(pulse, ORDER_WORK * size)) return left_off(error);
+    if (lay_out(system, scratch, n, first)) return no_memory(error);
+    return cs_pulse_beat(pulse, ORDER_WORK * size) ? left_off(error) : CS_OK;
+}
+
+cs_status cs_newton_size_of(const cs_problem *problem, cs_pulse *pulse, cs_newton_size *size,
+                            cs_error *error)
 {
     cs_newton_system system = {.problem = problem};
     cs_arena scratch = {0};
     nodes n = {0};
     int64_t *first = NULL;
     *size = (cs_newton_size){0};
-    int lacks =
-        problem->matrix ? take_blocks(problem, &scratch, &n) : take_bodies(problem, &scratch, &n);
-    lacks = lacks || lay_out(&system, &scratch, &n, &first) ||
-            cs_profile_shape(&system.profile, system.size, first, &scratch);
-    if (!lacks && eliminates(problem, &system.profile, first))
+    cs_status status = take_order(&system, pulse, &scratch, &n, &first, error);
+    if (!status && cs_profile_shape(&system.profile, system.size, first, &scratch))
+        status = no_memory(error);
+    if (!status && eliminates(problem, &system.profile, first))
         size->elimination = cs_profile_work(&system.profile);
-    for (int64_t i = 0; !lacks && i < system.size; i++) {
+    for (int64_t i = 0; !status && i < system.size; i++) {
         double width = (double)(i + 1 - first[i]);
         size->entries += width;
         size->multiplications += width * width / 2;
     }
     cs_arena_clear(&scratch);
-    return lacks;
+    return status;
 }
 
 cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *problem,
-                                 const double *scale, double bytes, cs_arena *arena,
-                                 cs_error *error)
+                                 const double *scale, double bytes, cs_pulse *pulse,
+                                 cs_arena *arena, cs_error *error)
 {
     *system = (cs_newton_system){.problem = problem, .scale = scale};
     cs_arena scratch = {0};
     nodes n = {0};
     int64_t *first = NULL;
-    cs_status status = CS_OK;
-    int lacks =
-        problem->matrix ? take_blocks(problem, &scratch, &n) : take_bodies(problem, &scratch, &n);
-    if (lacks || lay_out(system, &scratch, &n, &first)) status = no_memory(error);
+    cs_status status = take_order(system, pulse, &scratch, &n, &first, error);
     double needed = status ? 0 : 8.0 * (double)cs_panels_size(system->size, first);
     if (needed > bytes)
         status = cs_fail(error, CS_UNSUPPORTED,
@@ -210,7 +232,7 @@ cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *pro
         status = no_memory(error);
     if (!status) {
         cs_panels_shape(&system->panels, system->size, first);
-        place_blocks(system, &n);
+        if (place_blocks(system, &n, pulse)) status = left_off(error);
     }
     cs_arena_clear(&scratch);
     return status;

@@ -48,19 +48,21 @@ typedef struct cs_newton_system {
     int64_t factors, krylov_steps; /* made so far */
 } cs_newton_system;
 
-/* Refuses where the factor takes more than `bytes`. */
+/* Refuses where the factor takes more than `bytes`. CS_INTERRUPTED: the pulse, which may be NULL, says
+ * to leave off. */
 cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *problem,
-                                 const double *scale, double bytes, cs_arena *arena,
-                                 cs_error *error);
+                                 const double *scale, double bytes, cs_pulse *pulse,
+                                 cs_arena *arena, cs_error *error);
 
 /* What one step costs before anything is built, by the envelope of H: multiplications of a factor, entries
- * of it. Non-zero: no memory. */
+ * of it. Fails as the above does. */
 typedef struct cs_newton_size {
     double multiplications, entries;
     double elimination; /* multiplications of L U; 0 where the system is too large for that */
 } cs_newton_size;
 
-int cs_newton_size_of(const cs_problem *problem, cs_newton_size *size);
+cs_status cs_newton_size_of(const cs_problem *problem, cs_pulse *pulse, cs_newton_size *size,
+                            cs_error *error);
 
 /* y <- A x */
 void cs_newton_multiply(cs_newton_system *system, const double *x, double *y);
