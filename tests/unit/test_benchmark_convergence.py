@@ -105,10 +105,10 @@ def test_the_judge_sees_what_a_method_does_not_say(convergence):
 def test_peers_get_there(convergence):
     peers = convergence.peers
     problem = cs.scenarios.random(6, 8, rng=0)
-    for name in ("Numba PGS", "Clarabel, De Saxcé"):
+    for name in ("Numba PGS", "Clarabel, De Saxcé", "pinocchio PGS", "pinocchio ADMM"):
         if not peers.is_there(name):
             continue
-        found = convergence.Peer(problem, name, 5.0).run()
+        found = convergence.Peer(problem, name, 2.0).run()
         assert found["reached"] <= 1e-6, name
     with pytest.raises(ValueError, match="is for friction discs"):
         peers.check("Numba PGS", cs.scenarios.ball_grid(2, rows=1))
