@@ -323,9 +323,9 @@ const cs_method cs_method_multilevel = {
         "bodies "
         "are put into aggregates, impulses between two of these change by the patterns of one "
         "wrench, and those inside follow in equilibrium. So forces cross a whole stack or chain at "
-        "once. For long chains of forces: high stacks, heavy bodies on light ones, chains, planar "
-        "walls; not for grids and piles in space, where it is slower than `nesterov` or, being too "
-        "large to factor, the same.",
+        "once. For high stacks, heavy bodies on light ones and chains; grids and piles in space "
+        "are "
+        "no faster than with `nesterov`, and where much slides it is a matter of luck.",
     .paper = "Przemieniecki 1963 (substructures); Levenberg 1944 and Marquardt 1963; Nesterov 1983",
     .needs = CS_BIT(CS_NEEDS_JACOBIAN),
     .solves = CS_SOLVES_AS_SWEEPS & ~CS_BIT(CS_SOLVES_UNSYMMETRIC),
