@@ -282,10 +282,10 @@ def judge(problem, impulses):
     return cs.solve(problem, method="gauss_seidel", initial=impulses, max_iterations=0).natural_map
 
 
-twin, steady = grid(8, mu=0.5), cs.methods.momentum(beta=0.5)
-first = solve(twin, steady, 8000)
-start = random_start(twin, first.impulses[:, 0].max(), seed=1)
-second = solve(twin, steady, 8000, start)
+twin = grid(8, mu=0.5)
+first = solve(twin, sweeps=8000)
+start = random_start(twin, first.impulses[:, 0].max(), seed=3)
+second = solve(twin, sweeps=8000, start=start)
 for name, result in {"from zero": first, "from random impulses": second}.items():
     print(f"{name}: {told(result)}, {judge(twin, result.impulses):.1e} from outside")
 
