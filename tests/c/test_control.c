@@ -412,25 +412,25 @@ typedef struct full_scene {
 
 static full_scene *full_scene_make(int rows, double mean, double swing, const cs_options *options)
 {
-    static full_scene scene;
+    static full_scene full;
     cs_error error = {0};
-    scene = (full_scene){{0}, {0}, NULL, NULL};
-    cs_csr matrix = full_matrix(rows, &scene.arena);
-    const cs_blocks blocks = {.count = rows, .rows = 1, .b = scene.b, .set = "half_line"};
-    for (int i = 0; i < rows; i++) scene.b[i] = mean + swing * sin(i);
-    CHECK_STATUS(cs_problem_create(&scene.problem, &error), CS_OK, &error);
-    CHECK_STATUS(cs_problem_add_blocks(scene.problem, &blocks, &error), CS_OK, &error);
-    CHECK_STATUS(cs_problem_set_matrix(scene.problem, &matrix, &error), CS_OK, &error);
-    CHECK_STATUS(cs_solver_create(&scene.solver, scene.problem, options, NULL, &error), CS_OK,
+    full = (full_scene){{0}, {0}, NULL, NULL};
+    cs_csr matrix = full_matrix(rows, &full.arena);
+    const cs_blocks blocks = {.count = rows, .rows = 1, .b = full.b, .set = "half_line"};
+    for (int i = 0; i < rows; i++) full.b[i] = mean + swing * sin(i);
+    CHECK_STATUS(cs_problem_create(&full.problem, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_add_blocks(full.problem, &blocks, &error), CS_OK, &error);
+    CHECK_STATUS(cs_problem_set_matrix(full.problem, &matrix, &error), CS_OK, &error);
+    CHECK_STATUS(cs_solver_create(&full.solver, full.problem, options, NULL, &error), CS_OK,
                  &error);
-    return &scene;
+    return &full;
 }
 
-static void full_scene_end(full_scene *scene)
+static void full_scene_end(full_scene *full)
 {
-    cs_solver_destroy(scene->solver);
-    cs_problem_destroy(scene->problem);
-    cs_arena_clear(&scene->arena);
+    cs_solver_destroy(full->solver);
+    cs_problem_destroy(full->problem);
+    cs_arena_clear(&full->arena);
 }
 
 /* A factor of Newton's method is longer than the time between two questions. */
@@ -442,20 +442,20 @@ static void a_newton_step_is_asked(void)
     options.islands = 0;
     options.settings = &no_sweeps;
     options.setting_count = 1;
-    full_scene *scene = full_scene_make(MOST_ROWS, -1, 0.1, &options);
-    if (scene->solver) {
+    full_scene *full = full_scene_make(MOST_ROWS, -1, 0.1, &options);
+    if (full->solver) {
         int inside = 0;
         cs_control control = {abort_inside, &inside, 0};
         cs_result result = {0};
         cs_error error = {0};
-        CHECK_STATUS(cs_solver_solve(scene->solver, NULL, NULL, NULL, &control, &result, &error),
+        CHECK_STATUS(cs_solver_solve(full->solver, NULL, NULL, NULL, &control, &result, &error),
                      CS_INTERRUPTED, &error);
         CHECK(inside == 1);
-        CHECK_STATUS(cs_solver_solve(scene->solver, NULL, NULL, NULL, NULL, &result, &error), CS_OK,
+        CHECK_STATUS(cs_solver_solve(full->solver, NULL, NULL, NULL, NULL, &result, &error), CS_OK,
                      &error);
         CHECK(result.outcome == CS_CONVERGED);
     }
-    full_scene_end(scene);
+    full_scene_end(full);
 }
 
 /* Stopped inside of a direct step, an iteration of several ends. */
@@ -466,18 +466,18 @@ static void a_hybrid_stops(const char *method)
     options.islands = 0;
     options.rtol = 0; /* sweeps after the step are nearly enough */
     options.max_iterations = 3;
-    full_scene *scene = full_scene_make(900, 0, 1, &options);
-    if (scene->solver) {
+    full_scene *full = full_scene_make(900, 0, 1, &options);
+    if (full->solver) {
         script p = {.stop_at = 1};
         cs_control control = {follow, &p, 0};
         cs_result result = {0};
         cs_error error = {0};
-        CHECK_STATUS(cs_solver_solve(scene->solver, NULL, NULL, NULL, &control, &result, &error),
+        CHECK_STATUS(cs_solver_solve(full->solver, NULL, NULL, NULL, &control, &result, &error),
                      CS_OK, &error);
         CHECK(p.while_setting_up == 1); /* asked without progress: inside */
         CHECK(result.outcome == CS_STOPPED && result.iterations == 1);
     }
-    full_scene_end(scene);
+    full_scene_end(full);
 }
 
 typedef struct count {
@@ -497,22 +497,22 @@ static void a_factor_is_asked_while_setting_up(void)
 {
     cs_options options = cs_options_default();
     options.islands = 0;
-    full_scene *scene = full_scene_make(MOST_ROWS, -1, 0.1, &options);
-    cs_solver_destroy(scene->solver);
+    full_scene *full = full_scene_make(MOST_ROWS, -1, 0.1, &options);
+    cs_solver_destroy(full->solver);
     options.method = "admm";
     for (int end = 0; end <= 10; end += 10) {
         count c = {0, end};
         cs_control control = {end_at, &c, 0};
         cs_error error = {0};
         cs_status status =
-            cs_solver_create(&scene->solver, scene->problem, &options, &control, &error);
+            cs_solver_create(&full->solver, full->problem, &options, &control, &error);
         CHECK_STATUS(status, end ? CS_INTERRUPTED : CS_OK, &error);
         CHECK(end ? c.asked == end : c.asked > 15);
-        CHECK(!end == !!scene->solver);
-        cs_solver_destroy(scene->solver);
-        scene->solver = NULL;
+        CHECK(!end == !!full->solver);
+        cs_solver_destroy(full->solver);
+        full->solver = NULL;
     }
-    full_scene_end(scene);
+    full_scene_end(full);
 }
 
 int main(void)
