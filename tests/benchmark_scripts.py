@@ -2,6 +2,9 @@
 
 import contextlib
 import sys
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 
 
 @contextlib.contextmanager
@@ -18,3 +21,22 @@ def importing_from(folder):
             sys.modules.pop(name, None)
             if module is not None:
                 sys.modules[name] = module
+
+
+def check_filled(report, tables, quick):
+    """The report fills its page from results of all tables, twice the same; return it filled."""
+    page = report.PAGE.read_text(encoding="utf-8")
+    filled = report.filled(page, quick.results)
+    assert "Not measured yet" not in filled
+    assert filled.count("![") == len(tables)
+    assert report.filled(filled, quick.results) == filled
+    assert "Not measured yet" in report.filled(filled, quick.results / "nowhere")
+    return filled
+
+
+def check_page(report, name):
+    """The page is what the committed CSVs of the machine that it names make it, or none do."""
+    page = report.PAGE.read_text(encoding="utf-8")
+    machines = [p.parent for p in RESULTS.glob(f"*/{name}") if f"`{p.parent.name}`" in page]
+    folder = machines[0] / name if machines else RESULTS / "none" / name
+    assert report.filled(page, folder) == page

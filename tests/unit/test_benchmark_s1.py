@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
-from benchmark_scripts import importing_from
+from benchmark_scripts import check_filled, check_page, importing_from
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "benchmarks" / "s1"
@@ -230,25 +230,13 @@ def test_brick_pyramid(scripts):
 
 def test_report_fills_the_page(scripts, tables, quick):
     report = scripts("report")
-    page = report.PAGE.read_text(encoding="utf-8")
-    filled = report.filled(page, quick.results)
-    assert "Not measured yet" not in filled
+    filled = check_filled(report, tables, quick)
     assert f"| {tables['naive'][0]['scene']} | 1 |" in filled
-    assert filled.count("![") == len(tables)
-    assert report.filled(filled, quick.results) == filled
-    assert "Not measured yet" in report.filled(filled, quick.results / "nowhere")
+    page = report.PAGE.read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="naive"):
         report.filled(page.replace("<!-- naive -->", "<!-- naïve -->"), quick.results)
 
 
 def test_page_is_what_the_results_make_it(scripts):
     """docs/s1.md, written from the committed CSVs of the machine that it names, or of none."""
-    report = scripts("report")
-    page = report.PAGE.read_text(encoding="utf-8")
-    machines = [
-        p.parent
-        for p in (ROOT / "benchmarks" / "results").glob("*/s1")
-        if f"`{p.parent.name}`" in page
-    ]
-    folder = machines[0] / "s1" if machines else ROOT / "benchmarks" / "results" / "none" / "s1"
-    assert report.filled(page, folder) == page
+    check_page(scripts("report"), "s1")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
-from benchmark_scripts import importing_from
+from benchmark_scripts import check_filled, check_page, importing_from
 from reference_mlcp import natural_residual
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,23 +113,9 @@ def test_the_crossing_lies_between_two_shares(scripts):
 
 
 def test_report_fills_the_page(scripts, tables, quick):
-    report = scripts("report")
-    page = report.PAGE.read_text(encoding="utf-8")
-    filled = report.filled(page, quick.results)
-    assert "Not measured yet" not in filled
-    assert filled.count("![") == len(tables)
-    assert report.filled(filled, quick.results) == filled
-    assert "Not measured yet" in report.filled(filled, quick.results / "nowhere")
+    check_filled(scripts("report"), tables, quick)
 
 
 def test_page_is_what_the_results_make_it(scripts):
     """docs/s3.md, written from the committed CSVs of the machine that it names, or of none."""
-    report = scripts("report")
-    page = report.PAGE.read_text(encoding="utf-8")
-    machines = [
-        p.parent
-        for p in (ROOT / "benchmarks" / "results").glob("*/s3")
-        if f"`{p.parent.name}`" in page
-    ]
-    folder = machines[0] / "s3" if machines else ROOT / "benchmarks" / "results" / "none" / "s3"
-    assert report.filled(page, folder) == page
+    check_page(scripts("report"), "s3")
