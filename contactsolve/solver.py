@@ -144,10 +144,10 @@ class Solver:
         ``"symmetric_gauss_seidel"``, its only method, for half the products.
     order
         The contacts' order in a sweep. ``"auto"`` is ``"cache"``, the order for speed, which fills
-        the lanes of vectors and lets threads work apart; or ``"natural"`` for 512 contacts or
-        fewer, where there is no kernel for the shapes of contacts and too few of them for threads,
-        and where too many share a body. The choice depends on the problem alone; ``info["why"]``
-        tells it. By name: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`),
+        the lanes of vectors and lets threads work apart; or ``"natural"`` where there is no kernel
+        for the shapes of contacts and too few of them for threads, and where they are too few, or
+        too many share a body, to fill vectors. The choice depends on the problem alone;
+        ``info["why"]`` tells it. By name: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`),
         ``"colored"``, ``"ranges"``, ``"partition"``, ``"cache"``, ``"contact_sets"``, an object of
         `contactsolve.orders`, or a permutation ``(K,)``.
         Jacobi's result does not depend on it.

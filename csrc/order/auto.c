@@ -1,20 +1,17 @@
 /* What order="auto" stands for. The order for speed fills the lanes of vectors and keeps threads from
  * waiting for each other; where it can do neither, contacts stay as they were given:
  *
- *     few contacts       a sweep takes microseconds, and an order that the caller chose, from the
- *                        ground up say, may save sweeps
  *     nothing to gain    no kernel visits several of them at once, and threads do not pay
- *     lanes stay empty   one body, a hull or a drum, takes part in too many contacts
+ *     lanes stay empty   too few contacts, or one body, a hull or a drum, takes part in too many
  *
- * The choice depends on the problem alone: neither on threads nor on the machine's vectors. */
+ * How many contacts there are does not matter otherwise: in the order for speed problems of forty take
+ * about as many sweeps as in the one given, and half of the time (benchmarks/small_orders.py). The
+ * choice depends on the problem alone: neither on threads nor on the machine's vectors. */
 #include "core/error.h"
 #include "order/cache.h"
 #include "order/lanes.h"
 
-enum {
-    FEW = 512,
-    LANES = 8, /* of the widest vectors in double precision */
-};
+enum { LANES = 4 }; /* of the narrowest vectors that gain, in double precision */
 
 /* Emptier lanes gain nothing; scheme/wide.c has its own measure of what it finds. */
 #define WORTH_FILL 0.75
@@ -29,11 +26,17 @@ static cs_status stay(const cs_problem *problem, const char *why, cs_plan *plan,
     return cs_order_natural.plan(problem, NULL, NULL, plan, error);
 }
 
-static int gains(const cs_problem *problem)
+/* Whether contacts of a group gain by an order: all do where threads pay. */
+static int group_gains(const cs_problem *problem, int group)
 {
     if (problem->blocks >= CS_WORTH_THREADS) return 1;
-    for (int g = 0; g < problem->block_groups && !problem->matrix; g++)
-        if (cs_fits_lanes(&problem->block_group[g])) return 1;
+    return !problem->matrix && cs_fits_lanes(&problem->block_group[group]);
+}
+
+static int gains(const cs_problem *problem)
+{
+    for (int g = 0; g < problem->block_groups; g++)
+        if (group_gains(problem, g)) return 1;
     return 0;
 }
 
@@ -51,29 +54,33 @@ static int meets(const cs_graph *graph, int64_t block, int64_t number, int64_t *
     return 0;
 }
 
-double cs_plan_fill(const cs_graph *graph, const cs_plan *plan, int lanes, int64_t *met)
+/* The share of full lanes when runs of visits of one part and one group that do not meet fill LANES of
+ * them, over the groups that gain. `met` (vertices) is scratch, filled with zeros. */
+static double fill(const cs_graph *graph, const cs_plan *plan, int64_t *met)
 {
-    int64_t blocks = graph->problem->blocks, batches = 0, used = 0, stage = 0;
+    const cs_problem *problem = graph->problem;
+    int64_t batches = 0, visits = 0, used = 0, stage = 0;
     int last = -1;
-    for (int64_t i = 0; i < blocks; i++) {
-        int group = cs_group_number(graph->problem, plan->block[i]);
+    for (int64_t i = 0; i < problem->blocks; i++) {
+        int group = cs_group_number(problem, plan->block[i]);
         int begins = plan->cut[i] || i == plan->start[stage] || group != last;
         last = group;
         if (i == plan->start[stage]) stage++;
-        if (begins || used == lanes || meets(graph, plan->block[i], batches, met)) {
+        if (!group_gains(problem, group)) continue;
+        if (begins || used == LANES || meets(graph, plan->block[i], batches, met)) {
             batches++;
             used = 0;
             meets(graph, plan->block[i], batches, met);
         }
         used++;
+        visits++;
     }
-    return batches ? (double)blocks / (double)(batches * lanes) : 1;
+    return batches ? (double)visits / (double)(batches * LANES) : 1;
 }
 
 static cs_status plan_auto(const cs_problem *problem, const cs_order_options *options,
                            cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    if (problem->blocks <= FEW) return stay(problem, "512 contacts or fewer", plan, error);
     if (!gains(problem)) return stay(problem, "neither vectors nor threads gain", plan, error);
     cs_graph graph;
     cs_order_options own = {.parts = options->parts, .bodies = CS_BODIES_AS_FITS};
@@ -83,8 +90,9 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
     if (status) return status;
     int64_t *met = cs_arena_take(scratch, graph.vertices, sizeof(int64_t));
     if (!met) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
-    if (cs_plan_fill(&graph, plan, LANES, met) < WORTH_FILL)
-        return stay(problem, "too many contacts share a body to fill vectors", plan, error);
+    if (fill(&graph, plan, met) < WORTH_FILL)
+        return stay(problem, "contacts are too few, or too many share a body, to fill vectors",
+                    plan, error);
     plan->order = cs_order_cache.name;
     plan->why = "for speed: vectors are full, and threads seldom wait";
     return CS_OK;

@@ -1,9 +1,7 @@
-/* Contacts in the lanes of a vector: which of them there are kernels for, and how full an order keeps
- * the lanes. */
+/* Contacts in the lanes of a vector: which of them there are kernels for. */
 #ifndef CS_LANES_H
 #define CS_LANES_H
 
-#include "order/graph.h"
 #include "prox/prox.h"
 
 /* Whether batches of a group's contacts can be visited at once. Parameters of sets that take any number
@@ -17,9 +15,5 @@ static inline int cs_fits_lanes(const cs_block_group *group)
     int fits = !set->variable && !set->alone && group->parameters <= CS_LANE_PARAMETERS;
     return (spatial || planar) && fits && group->count > 0;
 }
-
-/* The share of full lanes when runs of visits of one part that do not meet fill `lanes` of them, in the
- * order of the plan. `met` (vertices) is scratch, filled with zeros. */
-double cs_plan_fill(const cs_graph *graph, const cs_plan *plan, int lanes, int64_t *met);
 
 #endif

@@ -52,14 +52,13 @@ enum {
 #define CONJUGATE_RELAXATION 1.3 /* with which nncg takes the fewest sweeps */
 
 /* Nanoseconds of one machine, of which only the ratios matter. A sweep: for each contact with three rows
- * and Jacobians, in vectors or one by one; for a visit and a block of a given A. A Newton step: for a
- * multiplication of its factor, for an entry of it in the products of GMRES, for a contact; for one
- * where a given A is unsymmetric, so that GMRES takes many steps. */
+ * and Jacobians, in an order for vectors or one by one as they stand; for a visit and a block of a given
+ * A. A Newton step: for a multiplication of its factor, for an entry of it in the products of GMRES, for
+ * a contact; for one where a given A is unsymmetric, so that GMRES takes many steps. */
 static const double CONTACT = 24, CONTACT_ALONE = 38, VISIT = 14, BLOCK = 6;
 static const double MULTIPLY = 0.1, ENTRY = 12, STEP = 1200, STEP_UNSYMMETRIC = 18000;
 /* And where small systems are eliminated, without GMRES. */
 static const double ELIMINATE = 0.4, STEP_ELIMINATED = 420;
-enum { ALONE = 512 }; /* contacts of a problem that are visited one by one, at most */
 
 extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_method_newton,
     cs_method_nncg, cs_method_gauss_seidel;
@@ -134,9 +133,10 @@ static int begins_directly(const cs_solver *solver)
     return compliant || frictionless;
 }
 
-static double cost_of_sweep(const cs_problem *problem)
+static double cost_of_sweep(const cs_solver *solver)
 {
-    const double contact = problem->blocks > ALONE ? CONTACT : CONTACT_ALONE;
+    const cs_problem *problem = solver->problem;
+    const double contact = solver->schedule.natural ? CONTACT_ALONE : CONTACT;
     if (!problem->matrix) return contact * (double)problem->rows / 3;
     const int64_t *start = problem->matrix->start;
     return VISIT * (double)problem->blocks + BLOCK * (double)start[problem->matrix->blocks];
@@ -159,7 +159,7 @@ static cs_status weigh_newton(solve *s, cs_pulse *pulse)
                       ? ELIMINATE * size.elimination + STEP_ELIMINATED * (double)problem->blocks
                       : MULTIPLY * size.multiplications + ENTRY * size.entries +
                             (unsymmetric ? STEP_UNSYMMETRIC : STEP) * (double)problem->blocks;
-    chain->newton = cost / cost_of_sweep(problem);
+    chain->newton = cost / cost_of_sweep(s->solver);
     return CS_OK;
 }
 

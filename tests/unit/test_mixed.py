@@ -54,6 +54,7 @@ def test_sweeps_are_those_of_float64_but_for_rounded_factors(set_name, rows, dof
     problem, reference = problem_of(arrays), ReferenceProblem.from_arrays(arrays)
     for method in SOLVERS:
         options = {"method": method, "scheme": scheme, "local": "projected", **EXACTLY}
+        options["order"] = "natural"
         mixed = cs.solve(problem, dtype="mixed", max_iterations=3, **options)
         wanted = run(reference, 3, solver=method, local="projected")[-1]
         assert mixed.info["dtype"] == "mixed"

@@ -72,18 +72,38 @@ def test_large_problems_go_by_the_cache_order(grid):
     assert np.array_equal(own.visits, orders.describe(grid, "cache").visits)
 
 
-def test_few_contacts_stay_as_they_are():
-    """512 contacts are few, one more is not."""
-    balls = 513
+@pytest.mark.parametrize(("balls", "order"), [(1, "natural"), (2, "natural"), (3, "cache")])
+def test_a_few_contacts(balls, order):
+    """Three balls that do not meet fill three of four lanes, and two fill half of them."""
     J = generator("few").normal(size=(balls, 2, 3, 6))
     bodies = np.column_stack([np.arange(balls), np.full(balls, -1)])
-    arrays = (J, np.ones((balls, 6)), np.ones((balls, 3)))
-    assert chosen(cs.Problem(*arrays, 0.5, bodies=bodies))[0] == "cache"
-    fewer = cs.Problem(J[:512], arrays[1], arrays[2][:512], 0.5, bodies=bodies[:512])
-    order, why = chosen(fewer)
-    assert order == "natural"
-    assert "512" in why
-    assert np.array_equal(orders.describe(fewer).visits, np.arange(512))
+    problem = cs.Problem(J, np.ones((balls, 6)), np.ones((balls, 3)), 0.5, bodies=bodies)
+    found, why = chosen(problem)
+    assert found == order
+    assert ("too few" in why) == (order == "natural")
+    assert np.array_equal(orders.describe(problem).visits, np.arange(balls))
+
+
+@pytest.mark.parametrize(("boxes", "order"), [(1, "natural"), (3, "natural"), (10, "cache")])
+def test_boxes_with_four_contacts_between_them(boxes, order):
+    """Ten boxes have five pairs that share no box, one has none."""
+    assert chosen(cs.scenarios.box_stack(boxes))[0] == order
+
+
+@pytest.mark.parametrize(("count", "order"), [(2, "natural"), (3, "cache")])
+def test_groups_without_a_kernel_do_not_count(count, order):
+    """Contacts fill vectors or not, whatever joints there are, here all of one body."""
+    rng = generator("joints", count)
+    contacts = [[i + 1, -1] for i in range(count)]
+    problem = cs.Problem(
+        groups=[
+            cs.Group(rng.normal(size=(20, 2, 5, 6)), [[0, -1]] * 20, rng.normal(size=(20, 5)),
+                     sets=cs.sets.free()),
+            cs.Group(rng.normal(size=(count, 2, 3, 6)), contacts, -np.ones((count, 3)), 0.5),
+        ],
+        bodies=[cs.Bodies(np.ones((count + 1, 6)), diagonal=True)],
+    )  # fmt: skip
+    assert chosen(problem)[0] == order
 
 
 @pytest.mark.parametrize(("share", "order"), [(0.0, "cache"), (0.02, "cache"), (0.5, "natural")])
