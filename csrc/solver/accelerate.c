@@ -30,7 +30,8 @@ static void agree(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     int every = solver->packed.dtype == CS_F64 ? REFRESH_F64 : REFRESH_F32;
-    if (!solver->packed.velocity || steps->run.number % every == 0) refresh(solver);
+    int64_t made = steps->run.number - solver->made + (solver->way ? solver->way->made : 0);
+    if (!solver->packed.velocity || made % every == 0) refresh(solver);
 }
 
 /* ---- the best iterate ------------------------------------------------------------------------ */
@@ -255,6 +256,7 @@ static cs_status iterate(cs_steps_run *steps, cs_result *result, cs_error *error
     if (!status && run->known && !run->solver->fixed_iterations) keep_best(steps);
     for (int i = 0; i < 2; i++) steps->mark[i].best = steps->best;
     result->outcome = CS_MAX_ITERATIONS;
+    if (steps->goes_on && !status && !run->converged) extrapolate(steps);
     while (!status && !run->converged && run->number < options->max_iterations) {
         int goes_on = advance(steps, &status, error);
         if (!goes_on && !status && !run->converged) result->outcome = CS_DIVERGING;
@@ -269,10 +271,63 @@ static cs_status iterate(cs_steps_run *steps, cs_result *result, cs_error *error
     return status;
 }
 
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+cs_status cs_way_take(cs_solver *solver, const cs_method *method, int points, cs_way *way,
+                      cs_error *error)
+{
+    cs_status status = cs_points_make(solver, points + 1, method->steps->memory, &way->points,
+                                      &way->memory, error);
+    if (!status) way->here = way->points[points];
+    return status;
+}
+
+static void begin(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    memset(solver->memory, 0, solver->method->steps->memory);
+    cs_watch_begin(solver->judged);
+    refresh(solver);
+    solver->method->steps->begin(steps);
+}
+
+static void go_on(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    const cs_way *way = solver->way;
+    cs_point_copy(solver, cs_point_here(solver), way->here);
+    cs_get_impulses(&solver->packed, solver->lambda);
+    if (!solver->packed.velocity) refresh(solver);
+    if (way->scale != 1) cs_scale_steps(&solver->packed, way->scale);
+    solver->steps_scale = steps->scale = way->scale;
+    steps->least = way->least;
+    steps->change = way->change;
+    steps->risen = way->risen;
+    steps->half = way->half;
+    steps->goes_on = !way->half && !way->lost;
+    cs_watch_go_on(solver->judged, solver->made, way->reference);
+}
+
+static void leave(const cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    cs_way *way = solver->way;
+    cs_point_copy(solver, way->here, cs_point_here(solver));
+    way->scale = steps->scale;
+    way->least = steps->least;
+    way->change = steps->change;
+    way->risen = steps->risen;
+    way->half = steps->half;
+    way->lost = isnan(steps->run.state.merit);
+    way->reference = solver->judged->reference;
+    way->made += steps->run.number - solver->made;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
 cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result *result,
                         cs_error *error)
 {
-    const cs_steps *method = solver->method->steps;
     cs_steps_run steps = {
         .run = cs_run_begin(solver, control),
         .memory = solver->memory,
@@ -280,13 +335,12 @@ cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result 
         .least = INFINITY,
         .error = error,
     };
-    memset(solver->memory, 0, method->memory);
-    cs_watch_begin(solver->judged);
     solver->outrun = 0;
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
-    refresh(solver);
-    method->begin(&steps);
+    if (solver->way && solver->way->made) go_on(&steps);
+    else begin(&steps);
     cs_status status = iterate(&steps, result, error);
+    if (solver->way) leave(&steps);
     /* Without a tolerance the last iterate is what was asked for. */
     int restores = !status && steps.has_best && !steps.run.converged;
     if (restores) restore_best(&steps);

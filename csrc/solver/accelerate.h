@@ -37,10 +37,25 @@ typedef struct cs_steps_run {
     int has_best;
     cs_pace_mark mark[2]; /* earlier best iterates, from which the pace is told */
     double rival;         /* what solver->rival said, or 0 */
+    int goes_on;          /* a step was made before, from which the first one extrapolates */
     int exhausted; /* said by the method: it has no further step, and the last one moved nothing */
     cs_status status; /* of steps that may fail; the solve then ends with it */
     cs_error *error;
 } cs_steps_run;
+
+/* Where sweeps were left, so that they go on as if they had not been; 0 `made`: they begin. */
+typedef struct cs_way {
+    cs_point here, *points;
+    void *memory;
+    double change, scale, least;
+    int risen, half, lost; /* the last sweep was taken back */
+    double reference;      /* of the halving test */
+    int64_t made;          /* sweeps */
+} cs_way;
+
+/* Room for a way of that method, which keeps so many points. */
+cs_status cs_way_take(cs_solver *solver, const cs_method *method, int points, cs_way *way,
+                      cs_error *error);
 
 typedef struct cs_steps {
     int (*points)(const cs_solver *solver); /* that it keeps */

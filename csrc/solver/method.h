@@ -154,7 +154,9 @@ struct cs_solver {
     cs_status (*rival)(void *chain, cs_pulse *pulse, double *sweeps, cs_error *error);
     void *rival_context;
     cs_pulse *pulse; /* of what a chain builds within a solve; NULL elsewhere */
-    int outrun;      /* the rival is expected to be there sooner, which ended the last link */
+    int outrun;      /* another link is expected to be there sooner, which ended the last one */
+    int brief; /* pivots of the first direct solve of a link, at most, or the link ends; 0: any */
+    struct cs_way *way;     /* where sweeps were left (solver/accelerate.h); NULL: they begin */
     struct cs_chain *chain; /* of method="auto" */
     double deadline;        /* cs_clock at which this solve ends; that of the whole */
     int together;   /* somebody looks at every iterate: islands are not solved by themselves */

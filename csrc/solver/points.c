@@ -108,21 +108,34 @@ cs_status cs_points_take(cs_solver *solver, cs_error *error)
     return cs_points_take_most(solver, steps->points(solver), steps->memory, error);
 }
 
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for earlier iterates");
+}
+
 cs_status cs_points_take_most(cs_solver *solver, int count, size_t memory, cs_error *error)
 {
     cs_arena *arena = &solver->arena;
-    solver->points = cs_arena_take(arena, count, sizeof(cs_point));
-    solver->memory = cs_arena_take(arena, (int64_t)memory, 1);
     solver->chunk_sum = cs_arena_take(arena, chunks_of(solver->packed.impulses), sizeof(double));
     solver->judged = cs_arena_take(arena, 1, sizeof *solver->judged);
-    int complete = solver->points && solver->memory && solver->chunk_sum && solver->judged;
+    if (!solver->chunk_sum || !solver->judged) return no_memory(error);
+    return cs_points_make(solver, count, memory, &solver->points, &solver->memory, error);
+}
+
+cs_status cs_points_make(cs_solver *solver, int count, size_t bytes, cs_point **points,
+                         void **memory, cs_error *error)
+{
+    cs_arena *arena = &solver->arena;
+    *points = cs_arena_take(arena, count, sizeof(cs_point));
+    *memory = cs_arena_take(arena, (int64_t)bytes, 1);
+    int complete = *points && *memory;
     for (int i = 0; i < count && complete; i++) {
-        cs_point *point = &solver->points[i];
+        cs_point *point = *points + i;
         point->impulses = cs_arena_take(arena, solver->packed.impulses, size_of(solver));
         point->velocities = cs_arena_take(arena, velocities_of(solver), size_of(solver));
         complete = point->impulses && point->velocities;
     }
-    return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for earlier iterates");
+    return complete ? CS_OK : no_memory(error);
 }
 
 cs_point cs_point_at(const cs_solver *solver, int i) { return solver->points[i]; }

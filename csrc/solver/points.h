@@ -16,6 +16,10 @@ typedef struct cs_point {
 cs_status cs_points_take(cs_solver *solver, cs_error *error);
 cs_status cs_points_take_most(cs_solver *solver, int count, size_t memory, cs_error *error);
 
+/* So many points, and so many bytes, which are not the solver's yet. */
+cs_status cs_points_make(cs_solver *solver, int count, size_t bytes, cs_point **points,
+                         void **memory, cs_error *error);
+
 /* The i-th of them; where the sweeps are. */
 cs_point cs_point_at(const cs_solver *solver, int i);
 cs_point cs_point_here(const cs_solver *solver);

@@ -12,6 +12,13 @@ void cs_watch_begin(cs_watch *watch)
     watch->stride = 1;
 }
 
+void cs_watch_go_on(cs_watch *watch, int64_t number, double reference)
+{
+    cs_watch_begin(watch);
+    watch->reference = reference;
+    watch->since = number;
+}
+
 static void keep(cs_watch *watch, double residual)
 {
     if (watch->seen++ % watch->stride != 0) return;

@@ -19,6 +19,9 @@ typedef struct cs_watch {
 
 void cs_watch_begin(cs_watch *watch);
 
+/* Goes on at that iteration with the residual that was last halved; infinite: begins. */
+void cs_watch_go_on(cs_watch *watch, int64_t number, double reference);
+
 /* Takes the residual of an iteration. Returns whether `patience` iterations (0: any number) have
  * gone without a halving. */
 int cs_watch_take(cs_watch *watch, int64_t number, double residual, int64_t patience);

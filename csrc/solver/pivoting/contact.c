@@ -158,8 +158,8 @@ cs_status cs_pivoting_take(cs_solver *solver, cs_error *error)
     p->normal = cs_arena_take(arena, rows, sizeof(double));
     p->fixed = cs_arena_take(arena, rows, sizeof(double));
     p->index_set = cs_arena_take(arena, rows, 1);
-    if (!solver->previous) solver->previous = cs_arena_take(arena, rows, sizeof(double));
-    if (!p->lo || !p->hi || !p->normal || !p->fixed || !p->index_set || !solver->previous)
+    p->previous = cs_arena_take(arena, rows, sizeof(double));
+    if (!p->lo || !p->hi || !p->normal || !p->fixed || !p->index_set || !p->previous)
         goto no_memory;
     for (int g = 0; g < solver->problem->block_groups; g++)
         p->coupled |= is_box_friction(&solver->problem->block_group[g]);
@@ -408,13 +408,17 @@ static cs_status run_mlcp(cs_pivoting_run *it, cs_result *result, cs_error *erro
     cs_solver *solver = it->solver;
     cs_pivoting *p = it->pivoting;
     int first = it->number == it->solver->made + 1;
+    int brief = first && p->coupled ? solver->brief : 0;
     if (!first) renew_normals(it);
     if (!first) it->begins_anew = 0;
+    p->mlcp->options.max_pivots = brief ? brief : solver->options.pivoting.max_pivots;
     set_bounds(it);
     if (first && !it->begins_anew) guess_index_set(it);
     const signed char *initial = first && it->begins_anew ? solver->index_set : p->index_set;
     if (p->mlcp->rule->no_factors) initial = NULL;
-    return cs_pivoting_mlcp(it, solver->b, initial, solver->lambda, result, error);
+    cs_status status = cs_pivoting_mlcp(it, solver->b, initial, solver->lambda, result, error);
+    it->too_long = brief && strcmp(result->pivoting, cs_mlcp_outcome_name(CS_MLCP_MAX_PIVOTS)) == 0;
+    return status;
 }
 
 cs_status cs_pivoting_mlcp(cs_pivoting_run *it, const double *b, const signed char *initial,
@@ -444,16 +448,16 @@ static cs_status advance(cs_pivoting_run *it, cs_result *result, cs_error *error
     int64_t rows = solver->problem->rows;
     double start = cs_clock();
     it->number++;
-    memcpy(solver->previous, solver->lambda, sizeof(double) * (size_t)rows);
+    memcpy(it->pivoting->previous, solver->lambda, sizeof(double) * (size_t)rows);
     cs_status status = it->step(it, result, error);
     if (status) return status;
     it->state.residual = it->state.merit = 0;
     for (int64_t i = 0; i < rows; i++) {
-        double change = solver->lambda[i] - solver->previous[i];
+        double change = solver->lambda[i] - it->pivoting->previous[i];
         it->state.residual = fmax(it->state.residual, fabs(change));
         it->state.merit += change * change;
     }
-    cs_measure_change(&it->state, solver->previous, solver->lambda);
+    cs_measure_change(&it->state, it->pivoting->previous, solver->lambda);
     it->seconds += cs_clock() - start;
     return CS_OK;
 }
@@ -497,7 +501,7 @@ static cs_status iterate(cs_pivoting_run *it, cs_result *result, cs_error *error
             status = cs_ask(it->solver, control, it->number, &it->stopped, error);
         int late = cs_clock() >= it->solver->deadline;
         if (late) result->outcome = CS_MAX_SECONDS;
-        if (status || it->stopped || late) break;
+        if (status || it->stopped || late || it->too_long) break;
     }
     if (it->stopped) result->outcome = CS_STOPPED;
     if (it->converged) result->outcome = CS_CONVERGED;
@@ -554,5 +558,6 @@ cs_status cs_pivoting_iterate(cs_solver *solver, const cs_control *control, cs_p
     cs_status status = iterate(&it, result, error);
     if (!status) status = record_end(&it, error);
     if (!status) cs_hand_out(solver, &it.state, it.number, it.seconds, result);
+    solver->outrun = it.too_long && !it.converged;
     return status;
 }

@@ -21,6 +21,7 @@ typedef struct cs_pivoting {
     double *normal;           /* (rows): the normal impulse that bounds a tangential row */
     double *fixed;            /* (rows): impulses to begin with, kept where none changes anything */
     signed char *index_set;   /* (rows) */
+    double *previous;         /* (rows): impulses before the last solve */
 } cs_pivoting;
 
 typedef struct cs_pivoting_run cs_pivoting_run;
@@ -38,6 +39,7 @@ struct cs_pivoting_run {
     int begins_anew; /* no impulses to begin with: tangents are free at first, and all rows */
     double seconds;
     int converged, stopped;
+    int too_long; /* the first solve, which was to be brief */
 };
 
 /* Refuses the options of sweeps. */
