@@ -184,7 +184,7 @@ class Solver:
     rollback_growth
         What counts as growth: the residual over its smallest value since the last halving. S1 takes
         1, which costs Gauss-Seidel on frictional problems its step for passing rises, and helps
-        Jacobi out of cycles.
+        Jacobi out of cycles. Passing rises go up to tens of times; what diverges is soon beyond.
     bound
         The friction bound comes from the ``"current"`` normal impulse, just computed, or from the
         ``"previous"`` one (S1 chapter 3).
@@ -278,7 +278,7 @@ class Solver:
         averaging: str | float | None = None,
         r_factor: str | float = "local",
         rollback: int = 5,
-        rollback_growth: float = 3.0,
+        rollback_growth: float = 100.0,
         bound: str = "current",
         rtol: float | None = 1e-6,
         atol: float | None = 0.0,

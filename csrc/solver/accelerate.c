@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Momentum rises in passing: divergence is so many times what it is for plain sweeps. */
-#define RISE 100
+/* Momentum rises in passing: divergence is so many times what it is for plain sweeps, and lasts. */
+#define RISE 3
 #define ROLLBACK_FACTOR 0.5
 enum { RISEN_SWEEPS = 10 };
 /* Sweeps before a pace is told; and these over those that a rival would cost. */

@@ -21,7 +21,7 @@ cs_options cs_options_default(void)
         .relaxation = 1,
         .averaging = NAN,
         .rollback = 5,
-        .rollback_growth = 3,
+        .rollback_growth = 100,
         .dtype = "float64",
         .instructions = "auto",
         .stop = "natural_map",

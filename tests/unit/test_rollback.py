@@ -16,7 +16,8 @@ def pair(coupling: float = 1.9) -> cs.Problem:
 
 
 @pytest.mark.parametrize(
-    ("growth", "factor", "halvings"), [(1.0, 0.6, 1), (3.0, 0.6, 1), (1.0, 1.5, 2), (3.0, 1.5, 2)]
+    ("growth", "factor", "halvings"),
+    [(1.0, 0.6, 1), (3.0, 0.6, 1), (100.0, 0.6, 1), (1.0, 1.5, 2), (100.0, 1.5, 2)],
 )
 def test_halving_until_stable_converges(growth, factor, halvings):
     options = {"method": "jacobi", "local": "projected", "r_factor": factor, "rtol": 1e-10}
@@ -73,7 +74,8 @@ def test_rounding_does_not_tell_which_iterate_is_the_best():
     wide = cs.sets.box(-1e6, 1e6)
     inverse_mass = np.tile(np.eye(3), (3, 1, 1))
     problem = cs.Problem(J, inverse_mass, rng.normal(size=(8, 1)), bodies=bodies, sets=wide)
-    options = {"method": "jacobi", "relaxation": 4.0, "rtol": None, "atol": None}
+    options = {"method": "jacobi", "relaxation": 4.0, "rollback_growth": 3.0}
+    options |= {"rtol": None, "atol": None}
     for sweeps in (4, 6, 9):
         results = [
             cs.solve(problem, scheme=scheme, max_iterations=sweeps, **options)
@@ -82,3 +84,30 @@ def test_rounding_does_not_tell_which_iterate_is_the_best():
         assert results[0].info["rollbacks"] >= 2
         for result in results[1:]:
             np.testing.assert_allclose(result.impulses, results[0].impulses, rtol=1e-9)
+
+
+def cannonballs() -> cs.Problem:
+    """A pyramid of cannonballs that spin and fall: contacts open, close and slide."""
+    scene = cs.scenarios.ball_grid(3, layout="cannonball")
+    velocity = 0.05 * np.random.default_rng(2).standard_normal(scene.Minv.shape[:2])
+    velocity[:, 2] -= 0.0981
+    velocity = np.vstack([velocity, np.zeros(6)])
+    b = np.einsum("ksmd,ksd->km", scene.J, velocity[scene.bodies])
+    return cs.Problem(scene.J, scene.Minv, b, scene.mu, bodies=scene.bodies)
+
+
+def test_a_passing_rise_is_no_divergence():
+    """Gauss-Seidel's residual rises more than threefold here, and falls again by itself."""
+    options = {"method": "gauss_seidel", "order": "natural", "max_iterations": 3000}
+    told = {"record": ("residual",), "record_every": 1}
+    without = cs.solve(cannonballs(), rollback=0, **options, **told)
+    assert without.converged
+    residual = without.history["residual"][1:]
+    assert (residual[1:] / np.minimum.accumulate(residual)[:-1]).max() > 3
+    usual = cs.solve(cannonballs(), **options)
+    assert usual.converged
+    assert usual.info["rollbacks"] == 0
+    np.testing.assert_array_equal(usual.impulses, without.impulses)
+    eager = cs.solve(cannonballs(), rollback_growth=3.0, **options)
+    assert not eager.converged
+    assert eager.info["rollbacks"] > 0
