@@ -44,13 +44,6 @@ static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
     return -1;
 }
 
-/* Where the velocity of a body of group `owner` begins. */
-static int64_t place_of(const cs_packed *packed, const cs_body_group *owner, int64_t body)
-{
-    int64_t first = packed->first_velocity[owner - packed->problem->body_group];
-    return first + (body - owner->first_body) * cs_velocity_stride(owner->dof);
-}
-
 #define CS_TEMPLATE "scheme/factorized.inc"
 #define CS_MIXED_TOO
 #include "core/both.h"
@@ -151,16 +144,7 @@ typedef struct placing {
     int64_t part;  /* whose copies these are, counted through all stages; -1 for none */
     int64_t end;   /* of all copies so far */
     int fill;      /* the second time: write, not only count */
-    const cs_body_group *owner; /* of the last body */
 } placing;
-
-/* A body's group: that of the body before it, as a rule. */
-CS_INLINE const cs_body_group *owner_of(placing *p, int64_t body)
-{
-    if (!p->owner || body < p->owner->first_body || body >= p->owner->first_body + p->owner->count)
-        p->owner = cs_body_group_of(p->packed->problem, body);
-    return p->owner;
-}
 
 /* The part's own copy of the velocity at `place`, made when there is none. */
 static int64_t local_copy(placing *p, int64_t place, int dof)
@@ -203,8 +187,7 @@ CS_INLINE void place_visit(placing *p, int g, int64_t visit, int64_t part)
     for (int side = 0; side < 2; side++) {
         int64_t spare = p->packed->first_spare + part * CS_MAX_DOF, at = spare;
         int64_t body = blocks->bodies[2 * index + side];
-        if (blocks->velocity[2 * index + side] >= 0)
-            at = place_of(p->packed, owner_of(p, body), body);
+        if (blocks->velocity[2 * index + side] >= 0) at = p->packed->body_place[body];
         int64_t own = at;
         if (at != spare && (concurrent || sums)) own = local_copy(p, at, blocks->dof[side]);
         if (!p->fill) continue;
@@ -248,16 +231,36 @@ static int has_copies(const cs_packed *packed)
     return packed->way == CS_ACCUMULATE;
 }
 
+/* The bodies that blocks move, as they are numbered: of a large scene few may be in contact, and every sum
+ * of points goes over all velocities. */
+static cs_status place_bodies(cs_packed *packed, cs_arena *arena, cs_error *error)
+{
+    const cs_problem *problem = packed->problem;
+    int64_t *place = packed->body_place =
+        cs_arena_take(arena, problem->bodies + 1, sizeof(int64_t));
+    if (!place) return no_memory(error);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *blocks = &problem->block_group[g];
+        for (int64_t i = 0; i < 2 * blocks->count; i++)
+            if (blocks->velocity[i] >= 0) place[blocks->bodies[i]] = 1;
+    }
+    for (int g = 0; g < problem->body_groups; g++) {
+        const cs_body_group *owner = &problem->body_group[g];
+        for (int64_t body = owner->first_body; body < owner->first_body + owner->count; body++) {
+            int moves = place[body] > 0;
+            place[body] = moves ? packed->first_spare : -1;
+            if (moves) packed->first_spare += cs_velocity_stride(owner->dof);
+        }
+    }
+    return CS_OK;
+}
+
 static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     cs_arena scratch = {0};
-    cs_status status = CS_OK;
+    cs_status status = place_bodies(packed, arena, error);
+    if (status) return status;
     int64_t parts = packed->schedule->parts;
-    for (int g = 0; g < packed->problem->body_groups; g++) {
-        const cs_body_group *bodies = &packed->problem->body_group[g];
-        packed->first_velocity[g] = packed->first_spare;
-        packed->first_spare += bodies->count * cs_velocity_stride(bodies->dof);
-    }
     int64_t *copy = cs_arena_take(&scratch, packed->first_spare, sizeof(int64_t));
     packed->local_start = cs_arena_take(arena, parts + 1, sizeof(int64_t));
     if (!copy || !packed->local_start) goto no_memory;

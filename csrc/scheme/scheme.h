@@ -161,9 +161,9 @@ typedef struct cs_packed {
     void *kept;     /* (impulses): the next sweep puts lambda from before it there; or NULL */
     void *velocity; /* u = G^T lambda, then spare ones for immovable bodies, one for each part of
                      * a stage, then the parts' own copies of what they touch */
-    int64_t first_velocity[CS_MAX_GROUPS]; /* where those of each body group begin */
-    int64_t first_spare;                   /* and the spare ones */
-    int64_t velocities;                    /* length of all */
+    int64_t *body_place; /* (bodies): where that of each begins; -1: no block moves it */
+    int64_t first_spare; /* and the spare ones */
+    int64_t velocities;  /* length of all */
     void *inertia; /* (velocities): roots of M^-1 beside the velocities, for CS_SOLIDS; or NULL */
     struct cs_local_velocity *local; /* these copies */
     int64_t *local_start;            /* (parts + 1) into local; NULL without concurrent stages */

@@ -209,12 +209,13 @@ static void put_root(const cs_packed *packed, const cs_body_group *owner, int64_
 static void put_roots(const cs_packed *packed, cs_form form)
 {
     const cs_problem *problem = packed->problem;
-    int dof = form == CS_PLANAR ? 3 : 6, stride = cs_velocity_stride(dof);
+    int dof = form == CS_PLANAR ? 3 : 6;
     for (int g = 0; g < problem->body_groups; g++) {
         const cs_body_group *owner = &problem->body_group[g];
-        for (int64_t k = 0; k < owner->count && owner->dof == dof; k++)
-            put_root(packed, owner, owner->first_body + k, form,
-                     packed->first_velocity[g] + k * stride);
+        for (int64_t k = 0; k < owner->count && owner->dof == dof; k++) {
+            int64_t at = packed->body_place[owner->first_body + k];
+            if (at >= 0) put_root(packed, owner, owner->first_body + k, form, at);
+        }
     }
 }
 

@@ -330,3 +330,20 @@ def test_names():
     assert "symmetric_gauss_seidel" in cs.methods.names()
     with pytest.raises(ValueError, match="known: auto, matrix, factorized, iteration_matrix, half"):
         cs.Solver(cs.scenarios.box_stack(1), scheme="half")
+
+
+@pytest.mark.parametrize("method", ["gauss_seidel", "jacobi", "nesterov"])
+def test_bodies_without_contacts_change_nothing(method):
+    """Among others or not, in front and behind: not a bit of what is computed."""
+    scene = cs.scenarios.ball_grid(3, mass=1.0, velocity=0.1, rng=1)
+    count = len(scene.Minv)
+    place = np.sort(np.random.default_rng(0).permutation(3 * count)[:count])
+    Minv = np.repeat(scene.Minv[:1], 3 * count, axis=0) * 7
+    Minv[place] = scene.Minv
+    bodies = np.where(scene.bodies < 0, -1, place[scene.bodies])
+    among = cs.Problem(scene.J, Minv, scene.b, scene.mu, bodies=bodies)
+    options = {"method": method, "max_iterations": 40, "order": "natural", "threads": 1}
+    for scheme in ("factorized", "matrix"):
+        alone = cs.solve(scene, scheme=scheme, **options)
+        found = cs.solve(among, scheme=scheme, **options)
+        np.testing.assert_array_equal(found.impulses, alone.impulses)
