@@ -220,7 +220,7 @@ class ProblemArrays:
         return replace(self, Minv=minv, bodies=bodies)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal to itself alone: results are kept by problem
 class ReferenceProblem:
     """A problem in dense form; `jacobian` and `inverse_mass` are None where A itself was given.
 
@@ -713,28 +713,26 @@ def set_defects(problem: ReferenceProblem, lam: np.ndarray) -> list[SetDefect]:
     return defects
 
 
-def natural_map(problem: ReferenceProblem, lam: np.ndarray) -> float:
-    """max Delta_s [N s]."""
-    return max((defect.delta for defect in set_defects(problem, lam)), default=0.0)
+def natural_maps(problem: ReferenceProblem, lam: np.ndarray) -> dict[str, float]:
+    """The largest Delta_s [N s], Delta_s / rho_s [m/s] and Delta_s / (||lambda_s|| + rho_s max|b|).
 
-
-def natural_map_velocity(problem: ReferenceProblem, lam: np.ndarray) -> float:
-    """max Delta_s / rho_s [m/s]."""
-    return max(
-        (defect.delta / defect.rho for defect in set_defects(problem, lam) if defect.rho > 0.0),
-        default=0.0,
-    )
+    The last is the quantity that a relative tolerance tests.
+    """
+    defects = set_defects(problem, lam)
+    largest = float(np.max(np.abs(problem.b), initial=0.0))
+    columns = {
+        "natural_map": [one.delta for one in defects],
+        "natural_map_velocity": [one.delta / one.rho for one in defects if one.rho > 0.0],
+        "natural_map_scaled": [
+            one.delta / (one.size + one.rho * largest) for one in defects if one.delta > 0.0
+        ],
+    }
+    return {name: max(values, default=0.0) for name, values in columns.items()}
 
 
 def natural_map_scaled(problem: ReferenceProblem, lam: np.ndarray) -> float:
-    """max Delta_s / (||lambda_s|| + rho_s max|b|), the quantity a relative tolerance tests."""
-    largest = float(np.max(np.abs(problem.b), initial=0.0))
-    ratios = [
-        defect.delta / (defect.size + defect.rho * largest)
-        for defect in set_defects(problem, lam)
-        if defect.delta > 0.0
-    ]
-    return max(ratios, default=0.0)
+    """What a relative tolerance tests."""
+    return natural_maps(problem, lam)["natural_map_scaled"]
 
 
 def cone_projection(z: np.ndarray, mu: float) -> np.ndarray:
@@ -845,10 +843,9 @@ def measures(
         "residual": [np.nan] + [residual(new, old) for new, old in pairs],
         "merit": [np.nan] + [merit(new, old) for new, old in pairs],
         "quality": [quality(problem, lam, quality_r) for lam in iterates],
-        "natural_map": [natural_map(problem, lam) for lam in iterates],
-        "natural_map_velocity": [natural_map_velocity(problem, lam) for lam in iterates],
-        "natural_map_scaled": [natural_map_scaled(problem, lam) for lam in iterates],
     }
+    maps = [natural_maps(problem, lam) for lam in iterates]
+    columns |= {name: [row[name] for row in maps] for name in maps[0]}
     columns["infeasibility"] = [infeasibility(problem, lam) for lam in iterates]
     if any(isinstance(one, CONTACTS) for one in problem.sets):
         rows = [contact_measures(problem, lam) for lam in iterates]

@@ -18,10 +18,13 @@ def nearest_in_ellipse(axes: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.clip(y, -axes, axes)
     if np.sum((y / axes) ** 2) <= 1.0:
         return y.copy()
+    pairs = list(zip((axes * y).tolist(), (axes**2).tolist(), strict=True))
     low, high = 0.0, float(np.sum(axes * np.abs(y)))
     for _ in range(200):
         t = 0.5 * (low + high)
-        outside = np.sum((axes * y / (t + axes**2)) ** 2) > 1.0
+        if t in (low, high):
+            break
+        outside = sum((product / (t + square)) ** 2 for product, square in pairs) > 1.0
         low, high = (t, high) if outside else (low, t)
     return axes**2 * y / (high + axes**2)
 
