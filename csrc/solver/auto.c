@@ -8,7 +8,7 @@
  * doubles from round to round, and is half of that for those that have not found the best iterate. Each of
  * the two kinds of sweeps goes its own way from the start, and goes on where it was left as if it had not
  * been: where solutions are found by luck, after long wandering, the chain finds what either would. A kind
- * leaves its way for the best iterate where others have come ten times nearer, or where that is close.
+ * first tries from the best iterate where others have come ten times nearer, or where that is close.
  *
  * The direct method comes first where factors of A are sure to exist and to be small: compliance on every
  * row, or no friction. Where its first index set is not found in two steps, a few sweeps come before it:
@@ -42,7 +42,6 @@ enum {
     FRUITLESS = 6,     /* rounds in a row without a halving, at most */
     BRIEF_PIVOTS = 2,  /* of a direct method that is sure to be quick, at most; */
     FIRST_SWEEPS = 40, /* that it else begins with */
-    NEWTON_POINTS = 1, /* that Newton's method keeps while it sweeps */
 };
 #define LOOSE 1e-4 /* tolerance for which sweeps may do, over what the solve begins with */
 #define NEAR 0.01  /* scaled natural map from which the direct method takes friction bounds */
@@ -183,8 +182,7 @@ static cs_status build(cs_solver *solver, cs_error *error)
     solver->chain->no_direct =
         !cs_chain_takes(solver, &cs_method_bpp) || !isnan(solver->options.averaging);
     if (cs_chain_only_sweeps(solver)) return CS_OK;
-    status = cs_points_take_most(solver, NEWTON_POINTS, 0, error);
-    return status ? status : cs_chain_take_ways(solver, error);
+    return cs_chain_take_ways(solver, error);
 }
 
 /* Whether the part came to that method before its i-th link. */
@@ -229,8 +227,9 @@ const cs_method cs_method_auto = {
         "factor, or sooner where their pace leaves them more than that to do; nonlinear conjugate "
         "gradients with relaxation 1.3; and again, more patiently. Both kinds of sweeps go their "
         "own "
-        "way from the start, and go on where they were left as if they had not been; from the best "
-        "iterate only where that is far better, or close to a solution. Block pivoting comes first "
+        "way from the start, and go on where they were left as if they had not been; they try from "
+        "the "
+        "best iterate where that is far better, or close to a solution. Block pivoting comes first "
         "where A is sure to be positive definite, by compliance on every row or for want of "
         "friction, after 40 sweeps where its index set is not found at once. `info[\"links\"]` "
         "tells "

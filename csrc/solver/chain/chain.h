@@ -45,7 +45,7 @@ typedef struct cs_chain_solve {
     double best;                           /* judgement of the best iterate, */
     double start;                          /* of the first, */
     double own[CS_WAYS];                   /* and of the best that each kind of sweeps has found */
-    double adopted[CS_WAYS];               /* of the best iterate that each left its way for */
+    double adopted[CS_WAYS];               /* of the best iterate that each last tried from */
     int began[CS_WAYS];                    /* each has begun at the start */
     double reached;                        /* by the last link */
     int64_t best_number;
@@ -101,7 +101,7 @@ double cs_chain_judgement(const cs_chain_solve *s);
  * nowhere may be far from every solution. */
 const double *cs_chain_best_or_start(const cs_chain_solve *s);
 
-/* Room for the ways of both kinds of sweeps (sweeps.c). */
+/* Room for the ways of both kinds of sweeps, and for links aside and of Newton's method (sweeps.c). */
 cs_status cs_chain_take_ways(cs_solver *solver, cs_error *error);
 
 /* Sweeps of one kind, for so many iterations at most (sweeps.c). */

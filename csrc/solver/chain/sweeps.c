@@ -14,16 +14,23 @@ static const struct {
 
 cs_status cs_chain_take_ways(cs_solver *solver, cs_error *error)
 {
-    cs_status status = CS_OK;
+    int most = 0;
+    size_t memory = 0;
+    for (int kind = 0; kind < CS_WAYS; kind++) {
+        size_t own = sweeps_of[kind].method->steps->memory;
+        if (sweeps_of[kind].points > most) most = sweeps_of[kind].points;
+        if (own > memory) memory = own;
+    }
+    cs_status status = cs_points_take_most(solver, most, memory, error);
     for (int kind = 0; kind < CS_WAYS && !status; kind++)
         status = cs_way_take(solver, sweeps_of[kind].method, sweeps_of[kind].points,
                              &solver->chain->way[kind], error);
     return status;
 }
 
-/* Whether sweeps of this kind are to leave their way for the best iterate: others have come much
- * further, or it is near a solution and they begin. */
-static int adopts_best(const cs_chain_solve *s, int kind)
+/* Whether sweeps of this kind are first to try from the best iterate: others have come much further, or it
+ * is near a solution and they begin. */
+static int turns_aside(const cs_chain_solve *s, int kind)
 {
     int made = isfinite(s->own[kind]);
     double own = made ? s->own[kind] : s->own[CS_WITH_MOMENTUM];
@@ -31,59 +38,64 @@ static int adopts_best(const cs_chain_solve *s, int kind)
     return better && s->best <= CS_HARDLY * fmin(s->adopted[kind], s->start);
 }
 
-/* Where sweeps of this kind go on: where they were left (NULL), as a rule. From far away every kind finds its own
- * way from the start, or none: it is not helped by where another one wanders. */
+/* Where sweeps of this kind go on: where they were left (NULL), as a rule. From far away every kind finds its
+ * own way from the start, or none: it is not helped by where another one wanders. */
 static const double *where_to_go_on(cs_chain_solve *s, int kind)
 {
-    if (adopts_best(s, kind)) {
-        s->adopted[kind] = s->best;
-        return s->chain->best;
-    }
-    int in_vain = s->best > s->adopted[kind] / 2;
-    if (s->began[kind] && !s->chain->way[kind].made)
-        return cs_chain_best_or_start(s); /* it has diverged */
-    if (s->began[kind] || !(in_vain || isinf(s->adopted[kind]))) return NULL;
+    if (s->chain->way[kind].made) return NULL;
+    if (s->began[kind]) return cs_chain_best_or_start(s); /* it has diverged */
     s->began[kind] = 1;
     return s->chain->start;
 }
 
-/* Sweeps with momentum, or with conjugate directions and longer steps, for so many iterations at most. */
-cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations)
+/* One link, aside from the best iterate, or on the way. */
+static cs_status sweep_on(cs_chain_solve *s, int kind, const cs_setting *own, int64_t iterations)
 {
     cs_solver *solver = s->solver;
     const cs_method *method = sweeps_of[kind].method;
-    int64_t patience = kind == s->leader || !isfinite(s->own[kind]) ? s->patience : s->patience / 2;
-    cs_setting own[] = {
-        {.name = "patience", .number = fmax((double)patience, s->setting[CS_CHAIN_PATIENCE])}};
-    int longer = kind == CS_WITH_DIRECTIONS && solver->options.relaxation == 1 &&
-                 !cs_solves_blocks(&solver->options);
-    int64_t before = solver->made;
-    if (s->ended) return CS_OK;
-    if (longer) cs_scale_steps(&solver->packed, CONJUGATE_RELAXATION);
-    int rivals = kind == CS_WITH_MOMENTUM && iterations == s->most && !s->in_vain &&
-                 solver->stop == cs_measure_find("natural_map");
+    if (turns_aside(s, kind)) {
+        s->adopted[kind] = s->best;
+        return cs_chain_run_link(s, method, s->chain->best, own, 1, iterations);
+    }
     const double *from = where_to_go_on(s, kind);
     cs_way *way = &s->chain->way[kind];
     cs_point *points = solver->points;
     void *memory = solver->memory;
     if (from) way->made = 0;
-    solver->patience = 1;
-    solver->rival = rivals ? cs_chain_rival : NULL;
-    solver->rival_context = s;
     solver->points = way->points;
     solver->memory = way->memory;
     solver->way = way;
-    double best = s->best;
     cs_status status = cs_chain_run_link(s, method, from, own, 1, iterations);
-    if (s->best < best) s->leader = kind;
-    solver->rival = NULL;
     solver->points = points;
     solver->memory = memory;
     solver->way = NULL;
     s->own[kind] = fmin(s->own[kind], s->reached);
+    if (s->result->outcome == CS_DIVERGING) way->made = 0;
+    return status;
+}
+
+cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations)
+{
+    cs_solver *solver = s->solver;
+    int64_t patience = kind == s->leader || !isfinite(s->own[kind]) ? s->patience : s->patience / 2;
+    double least = s->setting[CS_CHAIN_PATIENCE];
+    cs_setting own[] = {{.name = "patience", .number = fmax((double)patience, least)}};
+    int longer = kind == CS_WITH_DIRECTIONS && solver->options.relaxation == 1 &&
+                 !cs_solves_blocks(&solver->options);
+    int64_t before = solver->made;
+    double best = s->best;
+    if (s->ended) return CS_OK;
+    if (longer) cs_scale_steps(&solver->packed, CONJUGATE_RELAXATION);
+    int rivals = kind == CS_WITH_MOMENTUM && iterations == s->most && !s->in_vain &&
+                 solver->stop == cs_measure_find("natural_map");
+    solver->patience = 1;
+    solver->rival = rivals ? cs_chain_rival : NULL;
+    solver->rival_context = s;
+    cs_status status = sweep_on(s, kind, own, iterations);
+    solver->rival = NULL;
+    if (s->best < best) s->leader = kind;
     s->sweeps += (double)(solver->made - before);
     s->verdict = s->result->outcome;
-    if (s->verdict == CS_DIVERGING) way->made = 0;
     if (longer || solver->steps_scale != 1) cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;
     return status;
