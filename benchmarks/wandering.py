@@ -74,7 +74,8 @@ SETTLING = 2000  # sweeps on from the best iterate, before those in which change
 WATCHED = 200
 WINDOWS = 24  # of a run's band, of equal length in the logarithm of the sweeps
 LARGEST_TRIED, ALSO_TRIED = 10, (16, 0.5)  # unless sizes are asked for
-SHORT_SWEEPS, LONG_SWEEPS = 10000, 100000
+PATIENT_SIZES = (7, 8, 10, 12, 13, 14, 16)
+SHORT_SWEEPS, LONG_SWEEPS, PATIENT_SWEEPS = 10000, 100000, 200000
 
 
 def plane(
@@ -90,12 +91,13 @@ def plane(
 
 
 def usual_cases(methods: list[str]) -> list[Case]:
-    """Size against friction; then velocity and compliance where they decide."""
+    """Size against friction; velocity and compliance where they decide; then with patience."""
     first, *others = methods
     cases = plane((5, 6, 7, 8, 10, 13, 16), (0.1, 0.3, 0.5, 0.8, 1.2), [first], SHORT_SWEEPS)
     cases += plane((7, 10), (0.5, 0.8), [first], SHORT_SWEEPS, (0.0, 0.0125, 0.2))
     cases += plane((7, 10), (0.8,), [first], SHORT_SWEEPS, sigmas=(0.003, 0.01, 0.03, 0.1))
-    return cases + plane((5, 6, 7, 8), (0.5, 0.8, 1.2), others, SHORT_SWEEPS)
+    cases += plane((5, 6, 7, 8), (0.5, 0.8, 1.2), others, SHORT_SWEEPS)
+    return cases + plane(PATIENT_SIZES, (0.5,), ["gauss_seidel"], PATIENT_SWEEPS)
 
 
 def quick_cases(methods: list[str]) -> list[Case]:

@@ -67,11 +67,6 @@ DESCENTS = (Descent(0.5, 1000), Descent(0.7, 1000), Descent(0.5, 3000))
 LADDERS = tuple(Descent(0.7, 1000, inner) for inner in INNER)
 
 
-def unhalved(problem: cs.Problem, sweeps: int, **options: Any) -> cs.Solver:
-    """Return Gauss-Seidel without rollback: for S1's rule to halve R a wandering solve rises."""
-    return solver_of(problem, "gauss_seidel", sweeps, rollback=0, **options)
-
-
 def newton_steps(problem: cs.Problem) -> int:
     return NEWTON_STEPS if problem.contacts < MANY_CONTACTS else FEW_NEWTON_STEPS
 
@@ -95,7 +90,7 @@ def drift_rows(case: Case) -> Iterator[Row]:
     """Yield one row for each look at plain Gauss-Seidel, until it is solved."""
     problem = case.problem()
     mu = np.broadcast_to(problem.mu, problem.contacts)
-    solver = unhalved(problem, LOOK_SWEEPS, rtol=None, atol=None)
+    solver = solver_of(problem, "gauss_seidel", LOOK_SWEEPS, rtol=None, atol=None)
     before, last = long_run(problem, case).impulses, None
     for look in range(1, LOOKS + 1):
         result = solver.solve(initial=before)
@@ -132,7 +127,9 @@ def relaxation_rows(case: Case) -> Iterator[Row]:
     best = long_run(problem, case)
     recording = {"record": ("natural_map",), "record_every": CHECK_EVERY}
     for relaxation in RELAXATIONS:
-        solver = unhalved(problem, RELAXED_SWEEPS, relaxation=relaxation, **recording)
+        solver = solver_of(
+            problem, "gauss_seidel", RELAXED_SWEEPS, relaxation=relaxation, **recording
+        )
         result = solver.solve(initial=best.impulses)
         values = trace(result)[1][-RELAXED_SWEEPS // CHECK_EVERY // 2 :]
         yield {
@@ -147,7 +144,7 @@ def average_rows(case: Case) -> Iterator[Row]:
     problem = case.problem()
     best = long_run(problem, case).impulses
     for window in AVERAGED:
-        solver, start = unhalved(problem, window, rtol=None, atol=None), best
+        solver, start = solver_of(problem, "gauss_seidel", window, rtol=None, atol=None), best
         for k in range(1, AVERAGES + 1):
             total = np.zeros_like(start)
 
@@ -240,7 +237,7 @@ def ladder_rows(case: Case) -> Iterator[Row]:
         newton = cs.methods.newton(levenberg=LADDER_DAMPING, start=0)
         for name, solver in {
             "newton": solver_of(rigid, newton, newton_steps(rigid)),
-            "gauss_seidel": unhalved(rigid, AFTERWARDS),
+            "gauss_seidel": solver_of(rigid, "gauss_seidel", AFTERWARDS),
         }.items():
             result = solver.solve(initial=best)
             yield {
