@@ -21,7 +21,7 @@ def of(rows: list[dict[str, str]], **values: object) -> list[dict[str, str]]:
 
 
 def draw_map(ax: Any, rows_of: Rows, method: str) -> Any:
-    """Draw the least residual of size against mu; a ring where continuation solved it."""
+    """Draw the least residual of size against mu; rings where something else solved it."""
     rows = of(rows_of[""], speed=hard.SPEED, compliance=0.0, method=method)
     sizes = sorted({int(row["size"]) for row in rows})
     mus = sorted({float(row["mu"]) for row in rows})
@@ -33,16 +33,18 @@ def draw_map(ax: Any, rows_of: Rows, method: str) -> Any:
     for i, j in np.argwhere(~np.isnan(table)):
         ax.text(j, i, f"{table[i, j]:.1f}", ha="center", va="center", fontsize=9,
                 color="black" if table[i, j] > -4 else "white")  # fmt: skip
-    ends = of(rows_of["_tries"], speed=hard.SPEED, compliance=0.0, method=method,
-              experiment="continuation")  # fmt: skip
-    for row in ends:
-        if float(row["reached"]) <= SOLVED:
-            ax.plot(sizes.index(int(row["size"])), mus.index(float(row["mu"])), "o", ms=30,
-                    mfc="none", mec="tab:red", mew=2)  # fmt: skip
+    for experiment, color, width in (("continuation", "tab:red", 32), ("drift", "white", 26)):
+        ends = of(rows_of["_tries"], speed=hard.SPEED, compliance=0.0, method=method,
+                  experiment=experiment)  # fmt: skip
+        for row in ends:
+            if float(row["reached"]) <= SOLVED:
+                ax.plot(sizes.index(int(row["size"])), mus.index(float(row["mu"])), "o", ms=width,
+                        mfc="none", mec=color, mew=2)  # fmt: skip
     ax.set_xticks(range(len(sizes)), [f"{n}³" for n in sizes])
     ax.set_yticks(range(len(mus)), [f"{mu:g}" for mu in mus])
     ax.set(xlabel="balls", ylabel="friction coefficient",
-           title="log₁₀ of the natural map [N s]; ring: ≤ 10⁻⁶ by continuation")  # fmt: skip
+           title="log₁₀ of the natural map [N s]\n"
+           "rings: then ≤ 10⁻⁶ by continuation (red), Gauss-Seidel (white)")  # fmt: skip
     return image
 
 
@@ -88,10 +90,10 @@ def draw_drift(ax: Any, rows_of: Rows, method: str) -> None:
         sweeps = [int(row["iterations"]) for row in mine]
         reached = [float(row["reached"]) for row in mine]
         ax.plot(sweeps, reached, "-", color=f"C{i % 10}", label=f"{size}³, μ = {mu:g}")
-    ax.set(yscale="log", xlabel="sweeps", ylabel="natural map [N s]", ylim=(1e-11, None),
+    ax.set(xscale="log", yscale="log", xlabel="sweeps", ylabel="natural map [N s]",
            title="Gauss-Seidel from the best iterate")  # fmt: skip
     if cases:
-        ax.legend(fontsize=8, ncols=2, loc="lower center")
+        ax.legend(fontsize=8, ncols=2, loc="lower right")
 
 
 def draw(rows_of: Rows, method: str, path: Path) -> None:
