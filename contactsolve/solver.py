@@ -364,6 +364,7 @@ class Solver:
         self._told = (tuple(described), method, way.name)
         own_options = methods.describe()[described["method"]].options
         self._accelerated = "patience" in own_options
+        self._corrected = "trials" in own_options
         self._nested = "inner" in own_options
         self._info = info_of(described, problem, method, way.name)
         self._updates = problem.updates
@@ -459,7 +460,7 @@ class Solver:
 
     def _result(self, answer: tuple, b: np.ndarray | None, parameters: np.ndarray | None) -> Result:
         impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
-        *figures, restarts, inner, band, links = figures
+        *figures, restarts, corrections, inner, band, links = figures
         seconds, natural_map, scaled, worst, unfinished, products, *pivots = figures
         problem = self.problem
         info = self._info.copy()
@@ -469,6 +470,8 @@ class Solver:
         info["solve_seconds"] = seconds
         if self._accelerated:
             info["restarts"] = restarts
+        if self._corrected:
+            info["corrections"] = dict(zip(("tried", "kept"), corrections, strict=True))
         if self._nested:
             info["inner_iterations"] = inner
         if status in ("stalled", "wandering"):

@@ -253,6 +253,12 @@ typedef struct cs_reuse_counts {
     int64_t failed; /* and not solved: a factor was made */
 } cs_reuse_counts;
 
+/* What the second level of `multilevel` did in one solve, all islands together. */
+typedef struct cs_correction_counts {
+    int64_t tried; /* corrections made, */
+    int64_t kept;  /* and not undone */
+} cs_correction_counts;
+
 /* How the order "cache" lines bodies up. */
 typedef enum cs_body_order {
     CS_BODIES_NATURAL,       /* by their numbers */
@@ -400,7 +406,8 @@ typedef struct cs_result {
     const char *pivoting;
     cs_cache_counts cache; /* of these solves */
     cs_reuse_counts reuse;
-    int restarts;             /* of accelerated methods */
+    int restarts;                     /* of accelerated methods */
+    cs_correction_counts corrections; /* by a second level; else 0 */
     int64_t inner_iterations; /* of the inner method, where one solves convex problems; else 0 */
     const cs_link *link;      /* (links) of a chain, the solver's until its next solve */
     int links;                /* 0 for other methods */

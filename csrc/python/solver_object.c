@@ -232,7 +232,7 @@ static PyObject *links_of(const cs_result *result)
 /* (impulses, residual velocities, velocity change, history, outcome, iterations, best iteration,
  * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks, products of
  * blocks, pivots, single pivots, factorizations, what a cache did, what factors used again did, how the
- * last pivoting ended or None, restarts, inner iterations, band, links) */
+ * last pivoting ended or None, restarts, corrections tried and kept, inner iterations, band, links) */
 static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *xi,
                         PyObject *velocity)
 {
@@ -241,7 +241,7 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
     if (!history) return NULL;
     memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
            sizeof(double) * (size_t)(result->history_rows * result->columns));
-    return Py_BuildValue("OOONsLLidddLLLLLLNNziL(ddd)N", impulses, xi, velocity, history,
+    return Py_BuildValue("OOONsLLidddLLLLLLNNzi(LL)L(ddd)N", impulses, xi, velocity, history,
                          cs_outcome_name(result->outcome), (long long)result->iterations,
                          (long long)result->best_iteration, result->rollbacks, result->seconds,
                          result->natural_map, result->natural_map_scaled,
@@ -249,7 +249,8 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
                          (long long)result->block_products, (long long)result->pivots,
                          (long long)result->single_pivots, (long long)result->factorizations,
                          cache_counts(&result->cache), reuse_counts(&result->reuse),
-                         result->pivoting, result->restarts, (long long)result->inner_iterations,
+                         result->pivoting, result->restarts, (long long)result->corrections.tried,
+                         (long long)result->corrections.kept, (long long)result->inner_iterations,
                          result->band[0], result->band[1], result->band[2], links_of(result));
 }
 

@@ -348,6 +348,7 @@ cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result 
     if (restores) result->best_iteration = steps.best_number;
     result->rollbacks = steps.rollbacks;
     result->restarts = steps.restarts;
+    result->corrections = steps.corrections;
     return status;
 }
 

@@ -24,15 +24,16 @@ typedef struct cs_pace_mark {
 /* A solve by steps under way. */
 typedef struct cs_steps_run {
     cs_run run;
-    void *memory;  /* the method's scalars, zero when a solve begins */
-    double change; /* |x - y|^2 of the step just made */
-    int restarts;  /* that the method counts */
-    int rollbacks; /* halvings of R */
-    int risen;     /* sweeps in a row whose residual was far above the least */
-    int half;      /* between the two sweeps of a symmetric step */
-    double scale;  /* product of the halvings */
-    double least;  /* smallest residual over `scale` since the last halving */
-    double best;   /* smallest judgement so far */
+    void *memory;                     /* the method's scalars, zero when a solve begins */
+    double change;                    /* |x - y|^2 of the step just made */
+    int restarts;                     /* that the method counts */
+    cs_correction_counts corrections; /* of a method with a second level */
+    int rollbacks;                    /* halvings of R */
+    int risen;                        /* sweeps in a row whose residual was far above the least */
+    int half;                         /* between the two sweeps of a symmetric step */
+    double scale;                     /* product of the halvings */
+    double least;                     /* smallest residual over `scale` since the last halving */
+    double best;                      /* smallest judgement so far */
     int64_t best_number;
     int has_best;
     cs_pace_mark mark[2]; /* earlier best iterates, from which the pace is told */

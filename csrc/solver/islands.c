@@ -425,6 +425,8 @@ static void add_result(cs_solver *solver, const cs_result *part, cs_result *resu
     if (part->restarts > result->restarts) result->restarts = part->restarts;
     result->block_products += part->block_products;
     result->inner_iterations += part->inner_iterations;
+    result->corrections.tried += part->corrections.tried;
+    result->corrections.kept += part->corrections.kept;
     result->unfinished_blocks += part->unfinished_blocks;
     result->pivots += part->pivots;
     result->single_pivots += part->single_pivots;

@@ -74,9 +74,10 @@ typedef struct multilevel {
     cs_momentum momentum, kept;
     double kept_change, map; /* when the trial began */
     int64_t wait, pause, failed;
-    int64_t began; /* the iteration in which the trial did */
-    double spent;  /* multiplications by then */
-    double shift;  /* of A's diagonal, where corrections failed */
+    int64_t began;       /* the iteration in which the trial did */
+    double spent;        /* multiplications by then */
+    int64_t corrections; /* and those kept */
+    double shift;        /* of A's diagonal, where corrections failed */
     int on_trial;
 } multilevel;
 
@@ -125,6 +126,7 @@ static void begin(cs_steps_run *steps)
     cs_solver *solver = steps->run.solver;
     multilevel *own = steps->memory;
     forget_momentum(steps);
+    if (own->on_trial) steps->corrections.kept = own->corrections;
     own->on_trial = 0;
     own->pause = 1;
     own->shift = 0;
@@ -212,6 +214,7 @@ static void correct(cs_steps_run *steps)
     multilevel *own = steps->memory;
     cs_pulse pulse = {cs_run_leaves_off, &steps->run, 0};
     double spent = cs_coarse_spent(m->coarse);
+    steps->corrections.tried++;
     for (int64_t round = 0; round < (int64_t)solver->setting[ROUNDS]; round++) {
         if (!is_loose(solver)) break;
         if (round)
@@ -221,6 +224,7 @@ static void correct(cs_steps_run *steps)
     if (steps->run.aborted)
         steps->status = cs_fail(steps->error, CS_INTERRUPTED, "interrupted while factoring");
     if (is_finite(m->impulses, solver->problem->rows)) {
+        steps->corrections.kept++;
         cs_put_impulses(&solver->packed, m->impulses);
         solver->scheme->refresh[solver->packed.dtype](&solver->packed);
     }
@@ -246,6 +250,7 @@ static void begin_trial(cs_steps_run *steps, double map)
     own->failed = 0;
     own->on_trial = 1;
     own->began = steps->run.number;
+    own->corrections = steps->corrections.kept;
     own->spent = cs_coarse_spent(solver->multilevel->coarse);
 }
 
@@ -258,6 +263,7 @@ static void undo(cs_steps_run *steps)
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_at(solver, KEPT_BEFORE));
     own->momentum = own->kept;
     steps->change = own->kept_change;
+    steps->corrections.kept = own->corrections;
     steps->restarts++;
     own->on_trial = 0;
     int64_t worth = steps->run.number - own->began +

@@ -353,6 +353,7 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     status = cs_history_reserve(&solver->history, 2 + (expected < most ? expected : most), error);
     if (status) return status;
     result->inner_iterations = 0;
+    result->corrections = (cs_correction_counts){0};
     if (solver->islands) status = cs_islands_solve(solver, control, result, error);
     else status = solver->method->solve(solver, control, result, error);
     return status;

@@ -121,3 +121,49 @@ def test_bodies_of_several_sizes_and_a_block_of_one_body_with_itself(size):
     assert np.allclose(found, np.linalg.solve(A, -b), rtol=1e-6, atol=1e-6)
     sweeps = cs.solve(problem, method="nesterov", rtol=1e-9, check_every=1).iterations
     assert result.iterations <= 16 < sweeps
+
+
+# ---- what is told of corrections ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("every", "count"), [(8, 1), (10**6, 0)])
+def test_corrections_are_counted(every, count):
+    result = cs.solve(
+        chain_of_joints(40, 1), method=cs.methods.multilevel(every=every), rtol=1e-8, check_every=1
+    )
+    assert result.info["corrections"] == {"tried": count, "kept": count}
+    plain = cs.solve(chain_of_joints(40, 1), method="nesterov", max_iterations=1)
+    assert "corrections" not in plain.info
+
+
+@pytest.mark.parametrize("trials", [1, 3])
+def test_corrections_that_are_undone_are_not_kept(trials):
+    """A trial is undone as a whole, and counts as a restart; here nothing else does."""
+    problem, _ = coulomb(5, redundancy=0.3)
+    method = cs.methods.multilevel(trials=trials, rounds=1, every=1, restart=1e9)
+    found = []
+    for most in range(1, 41):
+        info = cs.solve(problem, method=method, rtol=1e-12, max_iterations=most).info
+        tried, kept = info["corrections"]["tried"], info["corrections"]["kept"]
+        assert tried - kept == trials * info["restarts"]
+        found.append(tried - kept)
+    assert found == sorted(found)
+    assert found[-1] > 0
+
+
+def test_corrections_of_islands_are_added_up():
+    parts = [cs.scenarios.box_stack(n, top_mass=100.0) for n in (12, 12, 40, 80)]
+    firsts = np.cumsum([0, *(len(part.Minv) for part in parts)])
+    bodies = [
+        np.where(p.bodies < 0, -1, p.bodies + at) for p, at in zip(parts, firsts, strict=False)
+    ]
+    whole = cs.Problem(
+        np.concatenate([part.J for part in parts]), np.concatenate([p.Minv for p in parts]),
+        np.concatenate([part.b for part in parts]), 0.5, bodies=np.concatenate(bodies),
+    )  # fmt: skip
+    options = {"method": "multilevel", "order": "natural", "rtol": 1e-6, "check_every": 4}
+    told = cs.solve(whole, **options).info
+    assert told["clusters"] == 4
+    alone = [cs.solve(part, **options).info["corrections"] for part in parts]
+    for name in ("tried", "kept"):
+        assert told["corrections"][name] == sum(one[name] for one in alone) > len(parts)
