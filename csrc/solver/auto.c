@@ -70,7 +70,7 @@ static cs_status begin_directly(cs_chain_solve *s)
     solver->brief = BRIEF_PIVOTS;
     cs_status status = cs_chain_run_direct(s, s->chain->start, loose ? 1 : CS_DIRECT_SOLVES);
     solver->brief = 0;
-    if (status || s->ended || !(s->too_long || loose)) return status;
+    if (status || s->ended || s->chain->no_direct || !(s->too_long || loose)) return status;
     status = cs_chain_run_sweeps(s, CS_WITH_MOMENTUM, loose ? s->most : FIRST_SWEEPS);
     int near = s->result->natural_map_scaled <= NEAR;
     return status

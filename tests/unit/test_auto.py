@@ -133,6 +133,23 @@ def test_a_singular_matrix_is_no_end():
     check_links(result)
 
 
+def test_a_singular_matrix_is_told_once():
+    """A first solve, which finds out, goes on at once as the next ones do, which know."""
+    factor = np.random.default_rng(3).standard_normal((30, 10))
+    b = np.random.default_rng(4).standard_normal((30, 1))
+    A = factor @ factor.T
+    problem = cs.Problem.from_delassus(A, b, sets=cs.sets.half_line(), rows=1)
+    solver = cs.Solver(problem, rtol=1e-3, method=cs.methods.auto(patience=1))
+    first, second = solver.solve(), solver.solve()
+    for result in (first, second):
+        check_links(result)
+        methods = [link["method"] for link in result.info["links"]]
+        assert len(methods) > 1
+        assert all(one != following for one, following in pairwise(methods))
+    assert first.iterations == second.iterations
+    np.testing.assert_array_equal(first.impulses, second.impulses)
+
+
 def test_hopeless_solves_say_so_and_return_the_best_iterate():
     problem = heavy_stack()
     solver = cs.Solver(problem, **hopeless(record=("natural_map", "natural_map_scaled")))
