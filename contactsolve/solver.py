@@ -119,10 +119,11 @@ class Solver:
     method
         ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"`` (forwards and backwards in
         turn, each sweep an iteration; SSOR with `relaxation`). ``"auto"`` is a chain of methods,
-        each of which begins with the best iterate so far and hands over when it gets on no more:
-        directly where that is sure, Nesterov's momentum, Newton's method where its factor is
-        affordable, conjugate gradients; ``result.info["links"]`` tells what was done, how long it
-        took and why it went on. Without a tolerance it is Gauss-Seidel.
+        each of which hands over when it gets on no more: directly where that is sure, Nesterov's
+        momentum, Newton's method where its factor is affordable, conjugate gradients; both kinds
+        of sweeps go on where they were left, and the best iterate of all is returned.
+        ``result.info["links"]`` tells what was done, how long it took and why it went on. Without
+        a tolerance it is Gauss-Seidel.
         Accelerated sweeps: ``"nesterov"``, ``"nncg"``, ``"momentum"``,
         ``"anderson"``, ``"chebyshev"``, or with options as ``methods.nncg(over="jacobi")``; they
         return the best iterate that was judged, where there is a tolerance. Direct methods for
