@@ -57,7 +57,10 @@ static void judge_start(cs_chain_solve *s)
     cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
     const cs_natural_map *map = cs_natural_map_of(&state);
     s->start = solver->options.rtol > 0 ? map->scaled : map->impulse;
-    if (bytes) memcpy(s->chain->start, solver->lambda, bytes);
+    s->best = s->start;
+    if (!bytes) return;
+    memcpy(s->chain->start, solver->lambda, bytes);
+    memcpy(s->chain->best, solver->lambda, bytes);
 }
 
 /* The direct method first. Where its index set is not found in a step or two, friction bounds from a few

@@ -109,7 +109,8 @@ static cs_status build(cs_solver *solver, cs_error *error)
 
 static int64_t in_sweeps(const cs_solver *solver, double work)
 {
-    return (int64_t)(work / solver->multilevel->sweep);
+    double sweep = solver->multilevel->sweep;
+    return sweep > 0 ? (int64_t)(work / sweep) : 0;
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }

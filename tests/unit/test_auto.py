@@ -202,6 +202,17 @@ def test_a_few_sweeps_make_the_direct_method_quick():
     assert [link["method"] for link in loose.info["links"]] == ["bpp", "nesterov"]
 
 
+def test_what_is_cut_off_is_no_worse_than_the_start():
+    """Two pivots of the first direct solve leave impulses that are far worse than none."""
+    problem = cs.scenarios.forklift(60, seed=0)
+    nothing = cs.solve(problem, method="gauss_seidel", max_iterations=0)
+    result = cs.solve(problem, rtol=1e-8, max_iterations=1)
+    assert result.info["links"][0]["method"] == "bpp"
+    assert not result.converged
+    assert result.natural_map_scaled <= nothing.natural_map_scaled
+    np.testing.assert_array_equal(result.impulses[0], nothing.impulses[0])
+
+
 def test_what_is_given_up_after_a_direct_link_is_as_the_last_sweeps_were():
     problem = cs.scenarios.winch(17, mu=0.4)
     result = cs.solve(problem, **hopeless(max_iterations=100000))

@@ -37,12 +37,12 @@ static void note(cs_chain_solve *s, const char *method, const char *why)
     s->links += !last;
 }
 
-/* Keeps the iterate that a link has handed out, if it is the best. */
+/* Keeps the iterate that a link has handed out, if it is better than the start and all others. */
 static void keep_best(cs_chain_solve *s)
 {
     cs_solver *solver = s->solver;
     double here = s->reached = cs_chain_judgement(s);
-    if (s->links > 1 && !(here < s->best)) return;
+    if (isfinite(s->best) && !(here < s->best)) return;
     s->best = here;
     s->best_number = s->result->best_iteration;
     memcpy(s->chain->best, solver->lambda, sizeof(double) * (size_t)solver->problem->rows);
