@@ -13,6 +13,8 @@ share of problems that a method solved within so many times the time of the fast
     python benchmarks/convergence.py --full             all problems, 10 s for each run
     python benchmarks/convergence.py --plot             report and picture of what there is
     python benchmarks/convergence.py --tables           tables of it, in Markdown
+    python benchmarks/convergence.py --full --first-seed 1000 --name convergence_unseen
+                                                        scenes that no rule has seen
 
 Results are written problem by problem; what is there already is not run again, so that a run may be
 ended and taken up (--piece: after so many seconds).
@@ -189,6 +191,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--plot", action="store_true", help="only report and draw")
     parser.add_argument("--tables", action="store_true", help="only tables, in Markdown")
     parser.add_argument("--name", default="convergence", help="of the CSV file")
+    parser.add_argument("--first-seed", type=int, default=0, help="of the scenes, of each kind")
     chosen = parser.parse_args(arguments)
     budget = chosen.seconds or (10.0 if chosen.full else 1.0)
     path = RESULTS / machine() / f"{chosen.name}.csv"
@@ -198,7 +201,7 @@ def main(arguments: list[str] | None = None) -> None:
     names = chosen.methods or [*cs.methods.names(), *VARIANTS, *peers.available()]
     rows = read(path)
     start = time.monotonic()
-    for entry in listed((*chosen.fclib, *FOLDERS)):
+    for entry in listed((*chosen.fclib, *FOLDERS), chosen.first_seed):
         wanted = not chosen.problems or any(part in entry.name for part in chosen.problems)
         if chosen.plot or not wanted or not (entry.short or chosen.full):
             continue

@@ -136,13 +136,17 @@ def frictionless(n: int, seed: int) -> cs.Problem:
     return cs.Problem(scene.J[:, :, :1], scene.Minv, scene.b[:, :1], bodies=scene.bodies, sets=sets)
 
 
-def listed(folders: tuple[Path, ...] = FOLDERS) -> Iterator[Entry]:
-    """All problems of the list; every third of each kind is held out."""
-    for i, (name, short) in enumerate(FILES):
+def listed(folders: tuple[Path, ...] = FOLDERS, first_seed: int = 0) -> Iterator[Entry]:
+    """All problems of the list; every third of each kind is held out.
+
+    With another first seed only scenes, and all of them held out.
+    """
+    for i, (name, short) in enumerate(FILES if first_seed == 0 else ()):
         yield Entry(name, "fclib", lambda n=name: from_file(n, folders), short, i % 3 == 2)
     number = 0
     for name, make, short, further in SCENES:
-        for seed in range(short + further):
-            label = f"{name} #{seed}"
-            yield Entry(label, "scene", lambda m=make, s=seed: m(s), seed < short, number % 3 == 2)
+        for i in range(short + further):
+            seed = first_seed + i
+            held = first_seed > 0 or number % 3 == 2
+            yield Entry(f"{name} #{seed}", "scene", lambda m=make, s=seed: m(s), i < short, held)
             number += 1

@@ -34,6 +34,10 @@ def test_the_list_is_fixed_and_a_third_of_it_is_held_out(convergence):
     held = sum(entry.held for entry in entries) / len(entries)
     assert 0.3 < held < 0.36
     assert 20 <= sum(entry.short for entry in entries) < len(entries)
+    unseen = list(convergence.listed(first_seed=1000))
+    assert all(entry.held and entry.kind == "scene" for entry in unseen)
+    assert not {entry.name for entry in unseen} & {entry.name for entry in entries}
+    assert len(unseen) == sum(entry.kind == "scene" for entry in entries)
 
 
 def test_crossings_are_the_first_times_below(convergence):
