@@ -35,7 +35,7 @@ KINDS = {
     "instructions": "str",
 }
 _WANTED = {"str": "a name", "float": "a number", "int": "an integer", "short": "an integer"}
-_OPTIONAL = {"averaging", "rtol", "atol", "threads", "max_seconds"}
+_OPTIONAL = {"averaging", "rollback_growth", "rtol", "atol", "threads", "max_seconds"}
 _NAMED = {"averaging", "r_factor"}
 
 

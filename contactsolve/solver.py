@@ -41,7 +41,7 @@ class Options(TypedDict, total=False):
     averaging: str | float | None
     r_factor: str | float
     rollback: int
-    rollback_growth: float
+    rollback_growth: float | None
     bound: str
     rtol: float | None
     atol: float | None
@@ -183,9 +183,10 @@ class Solver:
         How often R may be halved and the best iterate restored when the residual grows (S1 section
         3.5); 0 for never.
     rollback_growth
-        What counts as growth: the residual over its smallest value since the last halving. S1 takes
-        1, which costs Gauss-Seidel on frictional problems its step for passing rises, and helps
-        Jacobi out of cycles. Passing rises go up to tens of times; what diverges is soon beyond.
+        What counts as growth: the residual over its smallest value since the last halving. None:
+        100, and 3 of Jacobi and other methods that update all contacts at once. S1 takes 1, which
+        costs Gauss-Seidel on frictional problems its step for passing rises: they go up to tens of
+        times; what diverges is soon beyond. Jacobi's also cycle, and halvings help it out.
     bound
         The friction bound comes from the ``"current"`` normal impulse, just computed, or from the
         ``"previous"`` one (S1 chapter 3).
@@ -279,7 +280,7 @@ class Solver:
         averaging: str | float | None = None,
         r_factor: str | float = "local",
         rollback: int = 5,
-        rollback_growth: float = 100.0,
+        rollback_growth: float | None = None,
         bound: str = "current",
         rtol: float | None = 1e-6,
         atol: float | None = 0.0,
@@ -315,6 +316,9 @@ class Solver:
             )
         if not adjacent and averaging is not None and averaging != averaging:
             raise ValueError("averaging is nan: a weight is above 0, at most 1")
+        if rollback_growth is not None and rollback_growth == 0:
+            raise ValueError("rollback_growth is 0: it must be at least 1")
+        growth = 0.0 if rollback_growth is None else rollback_growth
         weight = math.nan if averaging is None or isinstance(averaging, str) else averaging
         precision, recorded = dtype_name(dtype), names_of("record", record)
         seed = seed_of(rng) if visits.name == "random" else 0
@@ -333,7 +337,7 @@ class Solver:
                 weight,
                 adjacent,
                 rollback,
-                rollback_growth,
+                growth,
                 precision,
                 stop,
                 tolerance("rtol", rtol),

@@ -114,7 +114,7 @@ static int diverged(cs_steps_run *steps)
     if (!isfinite(run->stats.merit)) return 1;
     if (!solver->options.rollback || solver->method->steps->step) return 0;
     double scaled = run->stats.residual / steps->scale;
-    int rises = scaled > steps->least * solver->options.rollback_growth * RISE;
+    int rises = scaled > steps->least * cs_rollback_growth(solver) * RISE;
     steps->risen = rises ? steps->risen + 1 : 0;
     if (steps->risen < RISEN_SWEEPS) return 0;
     steps->risen = 0;

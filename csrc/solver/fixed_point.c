@@ -50,7 +50,7 @@ static int diverged(const iteration *it)
     if (!isfinite(it->run.stats.merit)) return 1;
     if (!it->run.solver->options.rollback) return 0;
     double scaled = it->run.stats.residual / it->scale;
-    if (scaled <= it->best * it->run.solver->options.rollback_growth * tie_margin(it->run.solver))
+    if (scaled <= it->best * cs_rollback_growth(it->run.solver) * tie_margin(it->run.solver))
         return 0;
     return it->run.stats.residual >
            cs_rounding_noise(it->run.solver->packed.dtype) * cs_run_largest_impulse(&it->run);

@@ -167,6 +167,10 @@ struct cs_solver {
 /* The word that stands for option i. */
 const char *cs_word_setting(const cs_solver *solver, int i);
 
+/* The growth of a residual over its least that counts as divergence. Residuals of sweeps rise in passing;
+ * those of blocks updated at once also cycle, within bounds. */
+double cs_rollback_growth(const cs_solver *solver);
+
 /* One iterate as measures see it, at the solver's lambda and xi, before the first iteration. */
 cs_state cs_state_of(const cs_solver *solver);
 

@@ -7,6 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+double cs_rollback_growth(const cs_solver *solver)
+{
+    const double of_sequential = 100, of_simultaneous = 3;
+    if (solver->options.rollback_growth > 0) return solver->options.rollback_growth;
+    return solver->method->stage == CS_SIMULTANEOUS ? of_simultaneous : of_sequential;
+}
+
 cs_options cs_options_default(void)
 {
     static const char *const record[] = {"residual", "natural_map"};
@@ -21,7 +28,6 @@ cs_options cs_options_default(void)
         .relaxation = 1,
         .averaging = NAN,
         .rollback = 5,
-        .rollback_growth = 100,
         .dtype = "float64",
         .instructions = "auto",
         .stop = "natural_map",
@@ -101,7 +107,7 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
     if (!status && !options->r_factor) status = positive("r_factor", options->r_value, error);
     if (!status) status = positive("quality_r", options->quality_r, error);
     if (!status) status = at_least("rollback", options->rollback, 0, error);
-    if (!status && !(options->rollback_growth >= 1))
+    if (!status && options->rollback_growth != 0 && !(options->rollback_growth >= 1))
         status = cs_fail(error, CS_INVALID, "rollback_growth is %s: it must be at least 1",
                          cs_number(options->rollback_growth).text);
     if (!status) status = at_least("max_iterations", options->max_iterations, 0, error);

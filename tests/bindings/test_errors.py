@@ -797,6 +797,12 @@ OPTIONS = [
     ("quality_r 0", {"quality_r": 0.0}, ValueError, f"quality_r is 0: {POSITIVE}"),
     ("rollback", {"rollback": -1}, ValueError, "rollback is -1: it must be at least 0"),
     (
+        "rollback_growth 0",
+        {"rollback_growth": 0},
+        ValueError,
+        "rollback_growth is 0: it must be at least 1",
+    ),
+    (
         "rollback_growth",
         {"rollback_growth": 0.5},
         ValueError,

@@ -66,6 +66,14 @@ def test_random_problems(name, kind):
         reach(name, kind, seed)
 
 
+def test_jacobi_gets_out_of_cycles():
+    """Its residual grows by less than a hundred, and in turn: halvings of R help."""
+    problem, _ = problem_for("jacobi", "joints", 6)
+    assert cs.solve(problem, method="jacobi", rtol=RTOL, **SWEEPS).converged
+    patient = cs.solve(problem, method="jacobi", rtol=RTOL, rollback_growth=100.0, **SWEEPS)
+    assert not patient.converged
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_fifty_random_problems(name, kind):
