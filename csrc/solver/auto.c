@@ -46,8 +46,6 @@ enum {
 #define LOOSE 1e-4 /* tolerance for which sweeps may do, over what the solve begins with */
 #define NEAR 0.01  /* scaled natural map from which the direct method takes friction bounds */
 
-/* ---- all ------------------------------------------------------------------------------------- */
-
 /* What the solve begins with, judged. */
 static void judge_start(cs_chain_solve *s)
 {

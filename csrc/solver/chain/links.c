@@ -48,7 +48,7 @@ static void keep_best(cs_chain_solve *s)
     memcpy(s->chain->best, solver->lambda, sizeof(double) * (size_t)solver->problem->rows);
 }
 
-/* The next link begins with these impulses, or knows (NULL). The row of the handed over iterate is written
+/* The next link begins with these impulses, or knows where to (NULL). The row of the handed over iterate is written
  * anew. */
 static void begin_with(cs_chain_solve *s, const double *impulses)
 {
@@ -78,8 +78,8 @@ cs_status cs_chain_become(cs_chain_solve *s, const cs_method *method, const cs_s
     return cs_read_settings(method, own, count, solver->setting, s->error);
 }
 
-/* After a link: its figures into the chain's. Whether the solve goes on. */
-static int finish(cs_chain_solve *s, const cs_method *method, const char *why)
+/* After a link: its figures into the chain's. */
+static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
 {
     cs_solver *solver = s->solver;
     cs_result *result = s->result;
@@ -91,7 +91,6 @@ static int finish(cs_chain_solve *s, const cs_method *method, const char *why)
     solver->spent = result->seconds;
     s->ended = result->outcome == CS_CONVERGED || result->outcome == CS_STOPPED ||
                result->outcome == CS_MAX_SECONDS || solver->made >= s->most;
-    return !s->ended;
 }
 
 cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const double *from,

@@ -61,7 +61,6 @@ static cs_status sweep_on(cs_chain_solve *s, int kind, const cs_setting *own, in
     cs_way *way = &s->chain->way[kind];
     cs_point *points = solver->points;
     void *memory = solver->memory;
-    if (from) way->made = 0;
     solver->points = way->points;
     solver->memory = way->memory;
     solver->way = way;

@@ -417,7 +417,7 @@ static cs_status run_mlcp(cs_pivoting_run *it, cs_result *result, cs_error *erro
     const signed char *initial = first && it->begins_anew ? solver->index_set : p->index_set;
     if (p->mlcp->rule->no_factors) initial = NULL;
     cs_status status = cs_pivoting_mlcp(it, solver->b, initial, solver->lambda, result, error);
-    it->too_long = brief && strcmp(result->pivoting, cs_mlcp_outcome_name(CS_MLCP_MAX_PIVOTS)) == 0;
+    it->too_long = brief && it->unfinished;
     return status;
 }
 
@@ -433,6 +433,7 @@ cs_status cs_pivoting_mlcp(cs_pivoting_run *it, const double *b, const signed ch
     result->reuse.steps += answer.reuse.steps;
     result->reuse.failed += answer.reuse.failed;
     it->stopped = answer.outcome == CS_MLCP_STOPPED;
+    it->unfinished = answer.outcome == CS_MLCP_MAX_PIVOTS;
     result->pivots += answer.pivots;
     result->single_pivots += answer.single_pivots;
     result->factorizations += answer.factorizations;

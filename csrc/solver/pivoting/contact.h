@@ -39,7 +39,8 @@ struct cs_pivoting_run {
     int begins_anew; /* no impulses to begin with: tangents are free at first, and all rows */
     double seconds;
     int converged, stopped;
-    int too_long; /* the first solve, which was to be brief */
+    int unfinished; /* the last solve has made all its pivots */
+    int too_long;   /* the first one, which was to be brief, is */
 };
 
 /* Refuses the options of sweeps. */
