@@ -29,7 +29,7 @@ from pathlib import Path
 import convergence_peers as peers
 import numpy as np
 from common import RESULTS, machine, write_csv
-from convergence_problems import FOLDERS, listed
+from convergence_problems import FOLDERS, listed, problem_of
 from convergence_report import ASKED, COLUMNS, TOLERANCES, picture, read, report, tables
 
 import contactsolve as cs
@@ -209,10 +209,8 @@ def main(arguments: list[str] | None = None) -> None:
         todo = [name for name in names if chosen.again or name not in there]
         if not todo or time.monotonic() - start > chosen.piece:
             continue
-        try:
-            problem = entry.make()
-        except FileNotFoundError:
-            print(f"{entry.name}: not in the folders")
+        problem = problem_of(entry)
+        if problem is None:
             continue
         found = rows_of(problem, todo, budget)
         about = {"problem": entry.name, "kind": entry.kind, "held_out": entry.held}

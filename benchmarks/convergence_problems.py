@@ -136,6 +136,15 @@ def frictionless(n: int, seed: int) -> cs.Problem:
     return cs.Problem(scene.J[:, :, :1], scene.Minv, scene.b[:, :1], bodies=scene.bodies, sets=sets)
 
 
+def problem_of(entry: Entry) -> cs.Problem | None:
+    """Return the problem; None, which is printed, where its file is in none of the folders."""
+    try:
+        return entry.make()
+    except FileNotFoundError:
+        print(f"{entry.name}: not in the folders")
+        return None
+
+
 def listed(folders: tuple[Path, ...] = FOLDERS, first_seed: int = 0) -> Iterator[Entry]:
     """All problems of the list; every third of each kind is held out.
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from common import interleaved, judge, stored, write_csv
-from convergence_problems import FOLDERS, Entry, listed
+from convergence_problems import FOLDERS, Entry, listed, problem_of
 
 import contactsolve as cs
 
@@ -170,12 +170,8 @@ def main(arguments: list[str] | None = None) -> None:
         wanted = not chosen.problems or any(part in entry.name for part in chosen.problems)
         if not wanted or entry.name in there or time.monotonic() > end:
             continue
-        try:
-            problem = entry.make()
-        except FileNotFoundError:
-            print(f"{entry.name}: not in the folders")
-            continue
-        if problem.contacts > MOST_CONTACTS:
+        problem = problem_of(entry)
+        if problem is None or problem.contacts > MOST_CONTACTS:
             continue
         about = {
             "problem": entry.name, "kind": entry.kind, "contacts": problem.contacts,
