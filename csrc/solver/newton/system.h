@@ -14,7 +14,9 @@
  *
  * In small systems of bodies products cost more than elimination: there the same is done with S in place
  * of T, H unsymmetric and L U in place of Cholesky's factor (linalg/profile.h), and no GMRES. Such an H
- * may have a vanishing pivot: where what is left of r is too large the symmetric way is gone after all. */
+ * may have a vanishing pivot: where what is left of r is too large the symmetric way is gone after all.
+ *
+ * layout.c builds a system, products.c multiplies, factor.c fills H and factors it, gmres.c solves. */
 #ifndef CS_NEWTON_SYSTEM_H
 #define CS_NEWTON_SYSTEM_H
 
