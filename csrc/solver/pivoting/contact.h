@@ -43,6 +43,9 @@ struct cs_pivoting_run {
     int too_long;   /* the first one, which was to be brief, is */
 };
 
+/* Whether friction is bounded tangent by tangent: box friction, or a disc with one tangent. */
+int cs_is_box_friction(const cs_block_group *group);
+
 /* Refuses the options of sweeps. */
 cs_status cs_pivoting_check_options(const cs_options *options, const char *name, cs_error *error);
 
