@@ -23,6 +23,7 @@
  * residuals are for plain sweeps: there it is Gauss-Seidel. */
 #include "core/error.h"
 #include "solver/chain/chain.h"
+#include "solver/pivoting/contact.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,9 +40,9 @@ static const cs_method_option option[CS_CHAIN_OPTIONS] = {
 };
 
 enum {
-    FRUITLESS = 6,     /* rounds in a row without a halving, at most */
-    BRIEF_PIVOTS = 2,  /* of a direct method that is sure to be quick, at most; */
-    FIRST_SWEEPS = 40, /* that it else begins with */
+    FRUITLESS = 6,    /* rounds in a row without a halving, at most */
+    FIRST_PIVOTS = 1, /* of a direct solve before all else, at most, */
+    BRIEF_PIVOTS = 2, /* and of one that does without what sweeps have found */
 };
 #define LOOSE 1e-4 /* tolerance for which sweeps may do, over what the solve begins with */
 #define NEAR 0.01  /* scaled natural map from which the direct method takes friction bounds */
@@ -61,22 +62,43 @@ static void judge_start(cs_chain_solve *s)
     memcpy(s->chain->best, solver->lambda, bytes);
 }
 
-/* The direct method first. Where its index set is not found in a step or two, friction bounds from a few
- * sweeps make it quick; unless they have not come near. Where little is asked for, sweeps may do. */
+/* Direct solves from the start whose first one is left after so many pivots. */
+static cs_status try_directly(cs_chain_solve *s, int pivots, int solves)
+{
+    s->solver->brief = pivots;
+    cs_status status = cs_chain_run_direct(s, s->chain->start, solves);
+    s->solver->brief = 0;
+    return status;
+}
+
+/* Sweeps until the direct method is to follow; where little is asked for, they may do. */
+static cs_status sweep_first(cs_chain_solve *s)
+{
+    const cs_options *options = &s->solver->options;
+    int loose = (options->rtol > 0 ? options->rtol : options->atol / s->start) > LOOSE;
+    s->waits = !loose;
+    s->no_rival = loose;
+    cs_status status = cs_chain_run_sweeps(s, CS_WITH_MOMENTUM, s->most);
+    s->waits = s->no_rival = 0;
+    return status;
+}
+
+/* The direct method first. Without friction it ends with its first solve. Else a brief one where its factors
+ * are cheap; sweeps, which know what is near a solution sooner; and it again, from the start where its index
+ * set is found in a step or two, else with the friction bounds that the sweeps have found. */
 static cs_status begin_directly(cs_chain_solve *s)
 {
-    cs_solver *solver = s->solver;
-    const cs_options *options = &solver->options;
-    int loose = (options->rtol > 0 ? options->rtol : options->atol / s->start) > LOOSE;
-    solver->brief = BRIEF_PIVOTS;
-    cs_status status = cs_chain_run_direct(s, s->chain->start, loose ? 1 : CS_DIRECT_SOLVES);
-    solver->brief = 0;
-    if (status || s->ended || s->chain->no_direct || !(s->too_long || loose)) return status;
-    status = cs_chain_run_sweeps(s, CS_WITH_MOMENTUM, loose ? s->most : FIRST_SWEEPS);
+    cs_status status = cs_chain_prepare_direct(s);
+    if (status || s->ended || s->chain->no_direct) return status;
+    if (!s->solver->pivoting->coupled)
+        return cs_chain_run_direct(s, s->chain->start, CS_DIRECT_SOLVES);
+    int brief = cs_chain_is_brief(s->solver);
+    if (brief) status = try_directly(s, FIRST_PIVOTS, 1);
+    if (!status && !s->ended) status = sweep_first(s);
     int near = s->result->natural_map_scaled <= NEAR;
-    return status
-               ? status
-               : cs_chain_run_direct(s, near ? s->chain->best : s->chain->start, CS_DIRECT_SOLVES);
+    if (!status && !brief) status = try_directly(s, BRIEF_PIVOTS, CS_DIRECT_SOLVES);
+    if (status || s->ended || !(brief || s->too_long)) return status;
+    return cs_chain_run_direct(s, near ? s->chain->best : s->chain->start, CS_DIRECT_SOLVES);
 }
 
 /* Rounds until the tolerance is met, the iterations are made, or several rounds have brought nothing. */

@@ -29,7 +29,7 @@ def heavy_stack():
 
 def hopeless(**options):
     """A tolerance that no double reaches, so that the whole chain is gone through."""
-    return {"method": cs.methods.auto(patience=30), "rtol": 1e-300, "max_iterations": 100000} | (
+    return {"method": cs.methods.auto(patience=30), "rtol": 1e-300, "max_iterations": 1000000} | (
         options
     )
 
@@ -67,7 +67,8 @@ def test_newton_takes_over_where_sweeps_stall():
     first, second = result.info["links"][:2]
     assert (first["method"], second["method"]) == ("nesterov", "newton")
     assert first["why"] == "Newton's method is expected sooner"
-    assert first["iterations"] <= 200
+    assert first["reached"] <= 1e-3
+    assert first["iterations"] <= 500
     assert result.info["links"][-1]["why"] == "the tolerance is met"
     sweeps = cs.solve(problem, rtol=1e-8, method="nesterov", **LONG)
     assert result.iterations < sweeps.iterations
@@ -116,11 +117,21 @@ def test_easy_problems_need_one_link():
 
 
 def test_direct_methods_come_first_where_factors_are_sure():
-    for problem in (frictionless(0)[0], box_friction(0, compliance=1e-4)[0]):
+    for problem in (frictionless(0)[0], cs.scenarios.crane(60, seed=0)):
         result = cs.solve(problem, rtol=1e-9)
         assert result.converged
         check_links(result)
         assert [link["method"] for link in result.info["links"]] == ["bpp"]
+
+
+def test_a_direct_solve_that_does_not_arrive_leaves_friction_to_sweeps():
+    problem = box_friction(0, compliance=1e-4)[0]
+    result = cs.solve(problem, rtol=1e-9)
+    assert result.converged
+    check_links(result)
+    links = result.info["links"]
+    assert [link["method"] for link in links] == ["bpp", "nesterov"]
+    assert links[0]["iterations"] == 1
 
 
 def test_a_singular_matrix_is_no_end():
@@ -193,18 +204,29 @@ def test_a_few_sweeps_make_the_direct_method_quick():
     assert result.converged
     check_links(result)
     links = result.info["links"]
-    assert [link["method"] for link in links] == ["bpp", "nesterov", "bpp"]
-    assert "index set" in links[0]["why"]
-    assert links[0]["reached"] > 1e-3
+    assert [link["method"] for link in links] == ["nesterov", "bpp", "bpp"]
+    assert links[0]["why"] == "the direct method is expected sooner"
+    assert links[0]["reached"] <= 1e-3
+    assert "index set" in links[1]["why"]
     assert links[2]["iterations"] < direct.iterations
     loose = cs.solve(problem, rtol=1e-3)
     assert loose.converged
-    assert [link["method"] for link in loose.info["links"]] == ["bpp", "nesterov"]
+    assert [link["method"] for link in loose.info["links"]] == ["nesterov"]
+
+
+def test_the_history_tells_of_what_a_link_has_handed_over():
+    """The direct method sets out from the start again, which is no iterate of the 80th sweep."""
+    problem = cs.scenarios.log_tower(10)
+    result = cs.solve(problem, rtol=1e-8, check_every=20, record=("natural_map_scaled",))
+    links = result.info["links"]
+    assert [link["method"] for link in links] == ["nesterov", "bpp"]
+    row = np.flatnonzero(result.history["iteration"] == links[0]["iterations"])
+    assert result.history["natural_map_scaled"][row] == pytest.approx(links[0]["reached"])
 
 
 def test_what_is_cut_off_is_no_worse_than_the_start():
-    """Two pivots of the first direct solve leave impulses that are far worse than none."""
-    problem = cs.scenarios.forklift(60, seed=0)
+    """One pivot of the first direct solve leaves impulses that are far worse than none."""
+    problem = cs.scenarios.winch(17, mu=0.4)
     nothing = cs.solve(problem, method="gauss_seidel", max_iterations=0)
     result = cs.solve(problem, rtol=1e-8, max_iterations=1)
     assert result.info["links"][0]["method"] == "bpp"

@@ -11,6 +11,7 @@ enum { CS_CHAIN_PATIENCE, CS_CHAIN_FACTOR_BYTES, CS_CHAIN_OPTIONS };
 enum {
     CS_DIRECT_ROWS = 4000,   /* of problems that are solved directly at once, at most */
     CS_DIRECT_SOLVES = 60,   /* with renewed friction bounds, at most */
+    CS_FIRST_SWEEPS = 120,   /* that it waits for, at most, unless these are about to arrive */
     CS_LONGEST = 2000000000, /* patience that any link takes */
 };
 #define CS_HARDLY 0.1     /* judgement of a better iterate over that of the first, at least, */
@@ -28,6 +29,7 @@ typedef struct cs_chain {
     double *best;        /* (rows): impulses */
     double *start;       /* (rows): those that the solve began with */
     cs_way way[CS_WAYS]; /* where each kind of sweeps was left */
+    double row[CS_MAX_COLUMNS + 2]; /* of the history: the iterate that a link has handed over */
     double newton; /* one step's cost in sweeps; infinite: not for this problem, NaN: not known */
     int built;     /* Newton's method has its workspace; */
     int no_direct; /* the direct method is not for this problem, or has failed */
@@ -57,6 +59,8 @@ typedef struct cs_chain_solve {
     int in_vain;      /* the last steps of Newton's method have brought little; */
     double tried;     /* judgement of the best iterate then, or infinite */
     int too_long;     /* the last direct link was left before its first solve was done */
+    int waits;        /* the direct method, for sweeps to come first */
+    int no_rival;     /* nothing is to follow on sweeps sooner */
     int64_t patience; /* of this round, */
     int leader;       /* for the sweeps that found the best iterate; half of it for the others */
     int restarts, rollbacks;
@@ -74,6 +78,9 @@ int cs_chain_only_sweeps(const cs_solver *solver);
 
 /* Whether factors of A exist for sure and are small. */
 int cs_chain_begins_directly(const cs_solver *solver);
+
+/* Whether a factor of the direct method, which is prepared, costs no more than a few sweeps. */
+int cs_chain_is_brief(const cs_solver *solver);
 
 /* What one step of Newton's method costs, in sweeps, into the chain. */
 cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_pulse *pulse);
@@ -109,6 +116,9 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations);
 
 /* Newton's method, where it pays (factors.c). */
 cs_status cs_chain_run_newton(cs_chain_solve *s);
+
+/* Makes ready for the direct method; unless a singular A shows, for good (factors.c). */
+cs_status cs_chain_prepare_direct(cs_chain_solve *s);
 
 /* The direct method, for so many solves at most; with a singular A it fails for good (factors.c). */
 cs_status cs_chain_run_direct(cs_chain_solve *s, const double *from, int solves);

@@ -1,10 +1,14 @@
 /* Which links a chain has, and what they are expected to cost. */
 #include "solver/chain/chain.h"
 #include "solver/newton/system.h"
+#include "solver/pivoting/contact.h"
 
 #include <math.h>
 
-enum { NEWTON_STEPS = 20 }; /* that a solution by Newton's method is expected to take */
+enum {
+    NEWTON_STEPS = 20, /* that a solution by Newton's method is expected to take */
+    BRIEF_FACTOR = 10, /* sweeps that a factor which is tried first may cost */
+};
 
 /* Nanoseconds of one machine, of which only the ratios matter. A sweep: for each contact with three rows
  * and Jacobians, in an order for vectors or one by one as they stand; for a visit and a block of a given
@@ -14,6 +18,8 @@ static const double CONTACT = 24, CONTACT_ALONE = 38, VISIT = 14, BLOCK = 6;
 static const double MULTIPLY = 0.1, ENTRY = 12, STEP = 1200, STEP_UNSYMMETRIC = 18000;
 /* And where small systems are eliminated, without GMRES. */
 static const double ELIMINATE = 0.4, STEP_ELIMINATED = 420;
+/* For a multiplication of a factor of the direct method. */
+static const double PIVOT = 0.25;
 
 /* Whether a link may be one of this solver's. What it says against it is of no interest. */
 int cs_chain_takes(const cs_solver *solver, const cs_method *method)
@@ -61,6 +67,12 @@ static double cost_of_sweep(const cs_solver *solver)
     return VISIT * (double)problem->blocks + BLOCK * (double)start[problem->matrix->blocks];
 }
 
+int cs_chain_is_brief(const cs_solver *solver)
+{
+    const cs_mlcp *mlcp = solver->pivoting ? solver->pivoting->mlcp : NULL;
+    return mlcp && PIVOT * cs_mlcp_factor_work(mlcp) <= BRIEF_FACTOR * cost_of_sweep(solver);
+}
+
 /* What one step of Newton's method costs, in sweeps. */
 cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_pulse *pulse)
 {
@@ -92,6 +104,8 @@ double cs_chain_newton_cost(const cs_chain_solve *s)
 cs_status cs_chain_rival(void *context, cs_pulse *pulse, double *sweeps, cs_error *error)
 {
     cs_chain_solve *s = context;
+    *sweeps = CS_FIRST_SWEEPS;
+    if (s->waits) return CS_OK;
     cs_status status = cs_chain_weigh_newton(s, pulse);
     (void)error; /* that of the solve */
     *sweeps = s->chain->newton > CS_CHEAP_STEP ? INFINITY : cs_chain_newton_cost(s);

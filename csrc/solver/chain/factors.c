@@ -80,25 +80,30 @@ cs_status cs_chain_run_newton(cs_chain_solve *s)
     return CS_OK;
 }
 
-/* The direct method; with a singular A it fails for good. */
-cs_status cs_chain_run_direct(cs_chain_solve *s, const double *from, int solves)
+/* After a direct link, or its preparation: with a singular A the method fails for good. */
+static cs_status without_direct(cs_chain_solve *s, cs_status status)
+{
+    if (status != CS_UNSUPPORTED) return status;
+    s->chain->no_direct = 1;
+    *s->error = (cs_error){0};
+    return CS_OK;
+}
+
+cs_status cs_chain_prepare_direct(cs_chain_solve *s)
 {
     cs_solver *solver = s->solver;
-    cs_chain *chain = s->chain;
-    cs_status status = CS_OK;
-    int64_t rows = solver->history.rows;
-    if (s->ended || chain->no_direct) return CS_OK;
-    if (!solver->pivoting) {
-        double start = cs_clock();
-        status = cs_chain_become(s, &cs_method_bpp, NULL, 0, CS_DIRECT_SOLVES);
-        if (!status) cs_method_bpp.adopt(&cs_method_bpp, solver->setting, &solver->options);
-        if (!status) status = cs_method_bpp.prepare(solver, s->control, s->error);
-        if (!status) solver->spent += cs_clock() - start;
-    }
-    if (!status) status = cs_chain_run_link(s, &cs_method_bpp, from, NULL, 0, solves);
-    if (status != CS_UNSUPPORTED) return status;
-    chain->no_direct = 1;
-    *s->error = (cs_error){0};
-    solver->history.rows = rows;
-    return CS_OK;
+    double start = cs_clock();
+    if (s->ended || s->chain->no_direct || solver->pivoting) return CS_OK;
+    cs_status status = cs_chain_become(s, &cs_method_bpp, NULL, 0, CS_DIRECT_SOLVES);
+    if (!status) cs_method_bpp.adopt(&cs_method_bpp, solver->setting, &solver->options);
+    if (!status) status = cs_method_bpp.prepare(solver, s->control, s->error);
+    if (!status) solver->spent += cs_clock() - start;
+    return without_direct(s, status);
+}
+
+cs_status cs_chain_run_direct(cs_chain_solve *s, const double *from, int solves)
+{
+    cs_status status = cs_chain_prepare_direct(s);
+    if (status || s->ended || s->chain->no_direct) return status;
+    return without_direct(s, cs_chain_run_link(s, &cs_method_bpp, from, NULL, 0, solves));
 }

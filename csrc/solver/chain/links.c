@@ -48,13 +48,21 @@ static void keep_best(cs_chain_solve *s)
     memcpy(s->chain->best, solver->lambda, sizeof(double) * (size_t)solver->problem->rows);
 }
 
-/* The next link begins with these impulses, or knows where to (NULL). The row of the handed over iterate is written
- * anew. */
+/* Its last row, which tells of the iterate that a link has handed over. */
+static double *last_row(cs_history *history)
+{
+    return history->value + (history->rows - 1) * history->columns;
+}
+
+/* The next link begins with these impulses, or knows where to (NULL). Its first row, of an iteration that has one,
+ * takes the place of the last. */
 static void begin_with(cs_chain_solve *s, const double *impulses)
 {
     cs_solver *solver = s->solver;
+    cs_history *history = &solver->history;
     if (!s->links) return;
-    solver->history.rows--;
+    memcpy(s->chain->row, last_row(history), sizeof(double) * (size_t)history->columns);
+    history->rows--;
     if (!impulses) return;
     memcpy(solver->lambda, impulses, sizeof(double) * (size_t)solver->problem->rows);
     cs_put_impulses(&solver->packed, solver->lambda);
@@ -78,6 +86,25 @@ cs_status cs_chain_become(cs_chain_solve *s, const cs_method *method, const cs_s
     return cs_read_settings(method, own, count, solver->setting, s->error);
 }
 
+/* After a link that began in that row: there the history tells again of what was handed over, not of where
+ * the link set out, which may be far worse. */
+static void restore_row(cs_chain_solve *s, int64_t row)
+{
+    cs_history *history = &s->solver->history;
+    memcpy(history->value + row * history->columns, s->chain->row,
+           sizeof(double) * (size_t)history->columns);
+}
+
+/* After a link that is not for this problem: as if it had not been. What is at hand was judged by none. */
+static void forget_link(cs_chain_solve *s, int64_t row)
+{
+    s->result->natural_map = s->result->natural_map_scaled = INFINITY;
+    s->solver->history.rows = row;
+    if (!s->links) return;
+    restore_row(s, row);
+    s->solver->history.rows++;
+}
+
 /* After a link: its figures into the chain's. */
 static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
 {
@@ -98,16 +125,21 @@ cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const do
 {
     cs_solver *solver = s->solver;
     begin_with(s, from);
+    int64_t row = solver->history.rows;
     cs_status status = cs_chain_become(s, method, own, count, iterations);
     s->result->restarts = s->result->rollbacks = 0;
     if (!status) status = method->solve(solver, s->control, s->result, s->error);
     int direct = method == &cs_method_bpp;
     const char *why = !solver->outrun ? NULL
                       : direct        ? "its index set takes many steps"
+                      : s->waits      ? "the direct method is expected sooner"
                                       : "Newton's method is expected sooner";
     s->sooner = solver->outrun && !direct;
     s->too_long = solver->outrun && direct;
     solver->outrun = 0;
-    if (!status) finish(s, method, why);
-    return status;
+    if (status == CS_UNSUPPORTED) forget_link(s, row);
+    if (status) return status;
+    if (s->links && solver->history.rows > row + 1) restore_row(s, row);
+    finish(s, method, why);
+    return CS_OK;
 }

@@ -288,6 +288,9 @@ cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error);
 /* Cuts the matrix into islands, each in the order of its engine. */
 cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error);
 
+/* Multiplications of one factor of all islands, weighed by their engines. */
+double cs_mlcp_factor_work(const cs_mlcp *mlcp);
+
 /* Threads, and the order in which they take the islands. */
 cs_status cs_mlcp_share_out(cs_mlcp *mlcp, cs_error *error);
 
