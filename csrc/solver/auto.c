@@ -1,7 +1,7 @@
 /* method="auto": a chain of methods over one solver's operators; its links are in solver/chain/.
  *
- *     direct ──► sweeps with momentum ──► Newton ──► conjugate gradients ──► again, more patiently
- *     (bpp)      (nesterov)               (newton)   (nncg)
+ *     direct ──► sweeps with momentum ──► direct ──► Newton ──► conjugate gradients ──► again, more
+ *     (bpp)      (nesterov)               (bpp)      (newton)   (nncg)                  patiently
  *
  * Sweeps hand over when the halving test of solver/watch.h fails: no halving of the scaled natural map for
  * as many sweeps as the link had made when it last halved it, and for a least number of them, which
@@ -10,13 +10,16 @@
  * been: where solutions are found by luck, after long wandering, the chain finds what either would. A kind
  * first tries from the best iterate where others have come ten times nearer, or where that is close.
  *
- * The direct method comes first where factors of A are sure to exist and to be small: compliance on every
- * row, or no friction. Where its first index set is not found in two steps, a few sweeps come before it:
- * from the friction bounds of their impulses it has far fewer steps to make.
+ * The direct method solves what has factors of A that are sure to exist and to be small: compliance on every
+ * row, or no friction. Without friction it comes first. With friction it has one step before all else, where
+ * a factor costs no more than a few sweeps, and then waits for sweeps to bring the scaled natural map to a
+ * thousandth, or to cost what it is thought to. It sets out from the start once more; where its index set is
+ * not found in two steps, from the friction bounds of the sweeps' impulses, which leave it far fewer to make.
  *
  * What Newton's method costs is told by the size of its factor (cs_newton_size_of). It waits until sweeps
- * have cost as much as it will, or takes over sooner, after a quarter of that, if it is cheap and sweeps at
- * their pace have more left to do than all of it. If that leads nowhere, it has so much more to cost. No
+ * have cost as much as it will, or takes over sooner, after a quarter of that, if it is cheap, sweeps at
+ * their pace have more left to do than all of it, and the scaled natural map is down to a thousandth: what it
+ * finds on its way is worth little before it arrives. If that leads nowhere, it has so much more to cost. No
  * choice looks at a clock, so that iterates are the same on every machine and from any number of threads.
  *
  * A solve with no tolerance has nothing to hand over by, and mixed precision and factors that follow
@@ -247,15 +250,16 @@ const cs_method cs_method_auto = {
         "Each link hands over when it no longer halves the natural map: Nesterov's momentum over "
         "Gauss-Seidel; Newton's method once sweeps have cost as much as it will, by the size of "
         "its "
-        "factor, or sooner where their pace leaves them more than that to do; nonlinear conjugate "
+        "factor, or sooner where they are at 1e-3 and their pace leaves them more than that to do; "
+        "nonlinear conjugate "
         "gradients with relaxation 1.3; and again, more patiently. Both kinds of sweeps go their "
         "own "
         "way from the start, and go on where they were left as if they had not been; they try from "
         "the "
-        "best iterate where that is far better, or close to a solution. Block pivoting comes first "
-        "where A is sure to be positive definite, by compliance on every row or for want of "
-        "friction, after 40 sweeps where its index set is not found at once. `info[\"links\"]` "
-        "tells "
+        "best iterate where that is far better, or close to a solution. Where A is sure to be "
+        "positive definite, block pivoting comes first for want of friction; with compliance on "
+        "every row it has one step where that is cheap, and follows on sweeps that have reached "
+        "a scaled natural map of 1e-3, or cost much. `info[\"links\"]` tells "
         "what was done and why. Without a tolerance, in mixed precision and with "
         "r_factor='balanced' it is plain Gauss-Seidel.",
     .paper = "of the methods that it is made of",
