@@ -26,9 +26,9 @@ enum { CS_WITH_MOMENTUM, CS_WITH_DIRECTIONS, CS_WAYS };
 
 typedef struct cs_chain {
     cs_link link[CS_MAX_LINKS];
-    double *best;        /* (rows): impulses */
-    double *start;       /* (rows): those that the solve began with */
-    cs_way way[CS_WAYS]; /* where each kind of sweeps was left */
+    double *best;                   /* (rows): impulses */
+    double *start;                  /* (rows): those that the solve began with */
+    cs_way way[CS_WAYS];            /* where each kind of sweeps was left */
     double row[CS_MAX_COLUMNS + 2]; /* of the history: the iterate that a link has handed over */
     double newton; /* one step's cost in sweeps; infinite: not for this problem, NaN: not known */
     int built;     /* Newton's method has its workspace; */
