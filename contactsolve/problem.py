@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import is_sparse, read_only
-from ._layout import Layout, join, parameters, split
-from ._matrices import Csr, Operator, csr_of, flat_compliance, scalar_rows
+from ._arrays import read_only
+from ._layout import Layout
+from ._matrices import Csr, Operator, csr_of, flat_compliance
+from ._problem_data import ProblemData
 from ._update import per_group, updated_bodies, updated_group
 from .groups import (
     Bodies,
@@ -24,12 +25,12 @@ from .groups import (
     shaped_b,
 )
 from .sets import Set, choose_set
-from .state import InitialState, b_of_state
+from .state import b_of_state
 
 __all__ = ["Problem"]
 
 
-class Problem:
+class Problem(ProblemData):
     r"""A contact problem in arrays.
 
     Find impulses λ with
@@ -100,33 +101,7 @@ class Problem:
     array([[0.1]])
     """
 
-    __slots__ = (
-        "_bodies",
-        "_core",
-        "_groups",
-        "_matrix",
-        "_operator",
-        "_sigma",
-        "contacts",
-        "dof",
-        "grouped",
-        "name",
-        "state",
-        "updates",
-    )
-
-    _core: _core.Problem
-    _groups: tuple[Layout, ...]
-    _bodies: tuple[tuple[int, ...], ...]  # shape of each group's inverse mass
-    _matrix: Csr | None
-    _operator: Operator | None
-    _sigma: np.ndarray | None  # compliance of a J of any pattern
-    contacts: int
-    dof: int
-    grouped: bool
-    name: str
-    state: InitialState | None
-    updates: int  # made so far
+    __slots__ = ()
 
     def __new__(cls, *args: Any, **keywords: Any) -> Problem:  # noqa: ARG004 (of __init__)
         """Make a problem without values, which __init__ or another way to begin fills."""
@@ -410,221 +385,6 @@ class Problem:
         b = self.b if b is None else b
         fresh._from_matrix(csr, b, None, layout.rows, feasible, None, None)
 
-    # ---- reading back ---------------------------------------------------------------------------
-
-    def _each(self, values: list) -> Any:
-        """One value per group, or the value of the only one."""
-        return values if self.grouped else values[0]
-
-    @property
-    def rows(self) -> Any:
-        """m; a list for grouped problems."""
-        return self._each([group.rows for group in self._groups])
-
-    @property
-    def J(self) -> Any:
-        """The Jacobian in the form given, a read-only copy; None where A was given.
-
-        ``(K, 2, m, d)``, a pair where the partners' degrees of freedom differ, a matrix where one
-        was given; a list for grouped problems.
-        """
-        if self._operator is not None:
-            J = self._operator.J
-            return J.copy() if is_sparse(J) else J
-        if self._matrix is not None:
-            return None
-        return self._each([self._jacobian(g) for g in range(len(self._groups))])
-
-    def _jacobian(self, g: int) -> Any:
-        contacts, rows, (first, second), _ = self._groups[g]
-        flat = self._core.jacobian(g)
-        if first == second:
-            return read_only(flat.reshape(contacts, 2, rows, first))
-        flat = flat.reshape(contacts, rows * (first + second))
-        halves = flat[:, : rows * first], flat[:, rows * first :]
-        return tuple(
-            read_only(half.reshape(contacts, rows, dof))
-            for half, dof in zip(halves, (first, second), strict=True)
-        )
-
-    @property
-    def Minv(self) -> Any:
-        """The inverse masses, a read-only copy; None where A or a mass matrix was given."""
-        if self._operator is not None:
-            return self._operator.Minv
-        if self._matrix is not None:
-            return None
-        groups = enumerate(self._bodies)
-        return self._each([read_only(self._core.inverse_mass(g).reshape(s)) for g, s in groups])
-
-    @property
-    def mass_matrix(self) -> Any:
-        """The mass of a problem given by a J of any pattern and a mass; None otherwise."""
-        operator = self._operator
-        if operator is None or not operator._is_mass:
-            return None
-        mass = operator._matrix
-        return mass if is_sparse(mass) or mass.ndim == 2 else np.diag(mass)
-
-    @property
-    def b(self) -> Any:
-        """``(K, m)``, a read-only copy [m/s]; a list for grouped problems."""
-        groups = enumerate(self._groups)
-        return self._each([read_only(self._core.b(g).reshape(x.shape)) for g, x in groups])
-
-    @property
-    def mu(self) -> Any:
-        """Friction coefficients, ``(K,)``; None for sets without; a list for grouped problems."""
-        return self._each([group.set.mu(group.contacts) for group in self._groups])
-
-    @property
-    def bodies(self) -> Any:
-        """The body pairs, ``(K, 2)``, a read-only copy; None without; a list for grouped ones."""
-        if self._matrix is not None:
-            return None
-        return self._each([read_only(self._core.bodies(g)) for g in range(len(self._groups))])
-
-    @property
-    def compliance(self) -> Any:
-        """Σ's diagonal, ``(K, m)``, or None; a list for grouped problems."""
-        if self._matrix is not None:
-            sigma, shape = self._sigma, self._groups[0].shape
-            return None if sigma is None else read_only(sigma.reshape(shape).copy())
-        values = [self._core.compliance(g) for g in range(len(self._groups))]
-        pairs = zip(values, self._groups, strict=True)
-        return self._each([None if v is None else read_only(v.reshape(x.shape)) for v, x in pairs])
-
-    @property
-    def sets(self) -> Any:
-        """The feasible set of the contacts; a list for grouped problems."""
-        return self._each([group.set for group in self._groups])
-
-    @property
-    def bodies_count(self) -> int:
-        """The number of bodies; 0 where a matrix was given."""
-        return sum(shape[0] for shape in self._bodies)
-
-    @property
-    def block_count(self) -> int:
-        """The number of non-zero blocks of A, immovable bodies apart (S1 Corollary 3.2)."""
-        return self.count_blocks()
-
-    def count_blocks(self, *, fixed_as_body: bool = False) -> int:
-        """Count the non-zero blocks of A without building it (S1 Corollary 3.2).
-
-        Parameters
-        ----------
-        fixed_as_body
-            Let bodies with zero inverse mass couple their contacts, as S1 counts its ground.
-        """
-        return self._core.count_blocks(fixed_as_body)
-
-    @property
-    def info(self) -> dict[str, Any]:
-        """Figures of the problem: contacts, rows, bodies, blocks of A, its asymmetry if given."""
-        info: dict[str, Any] = {
-            "name": self.name,
-            "contacts": self.contacts,
-            "rows": self.rows,
-            "bodies": self.bodies_count,
-            "set": self._each([group.set.name for group in self._groups]),
-            "blocks": self.block_count,
-        }
-        if self._matrix is not None:
-            info["asymmetry"] = self._core.asymmetry
-        return info
-
-    # ---- products -------------------------------------------------------------------------------
-
-    @property
-    def velocity_shape(self) -> tuple[int, ...]:
-        """The shape of the bodies' velocities, for ungrouped problems: ``(n, d)`` or ``(dof,)``."""
-        if self._operator is not None:
-            return (self.dof,)
-        return self._bodies[0][:2]
-
-    def apply_inverse_mass(self, impulse: np.ndarray) -> np.ndarray:
-        """Return M⁻¹ h for generalised impulses in the shape of the velocities."""
-        if self._operator is not None:
-            return self._operator.apply_inverse_mass(impulse)
-        inverse = self.Minv
-        if inverse.ndim == 2:
-            return inverse * impulse
-        return np.einsum("nij,nj->ni", inverse, impulse)
-
-    def kinetic_energy(self, velocity: np.ndarray) -> float:
-        """Return ½ uᵀ M u of the bodies that can move [J], for ungrouped problems."""
-        if self._operator is not None:
-            return self._operator.kinetic_energy(velocity)
-        inverse = self.Minv
-        if inverse.ndim == 2:
-            moving = inverse > 0
-            return 0.5 * float(np.sum(velocity[moving] ** 2 / inverse[moving]))
-        momentum = np.einsum("nij,nj->ni", np.linalg.pinv(inverse, hermitian=True), velocity)
-        return 0.5 * float(np.sum(momentum * velocity))
-
-    def contact_velocity(self, velocity: np.ndarray) -> np.ndarray:
-        """Return J u, ``(K, m)`` [m/s], immovable bodies included, for ungrouped problems."""
-        shape = self._groups[0].shape
-        if self._operator is not None:
-            return np.asarray(self._operator.J @ velocity).reshape(shape)
-        padded = np.vstack([velocity, np.zeros((1, velocity.shape[1]))])  # body −1 is at rest
-        J, bodies, v = self.J, self.bodies, np.zeros(shape)
-        for side in range(2):
-            block = J[side] if isinstance(J, tuple) else J[:, side]
-            if block.shape[2] == velocity.shape[1]:  # otherwise all of them are the fixed world
-                v += np.einsum("kmd,kd->km", block, padded[bodies[:, side]])
-        return v
-
-    def split(self, flat: np.ndarray) -> Any:
-        """Return a vector over all rows as ``(K, m)``, or as one such array per group."""
-        return split(self._groups, self.grouped, flat)
-
-    def join(self, name: str, value: Any) -> np.ndarray:
-        """Return ``(K, m)``, its flat form, or one such array per group, as one flat vector."""
-        return join(self._groups, self.grouped, name, value)
-
-    def parameters(self, mu: Any) -> np.ndarray:
-        """Return the parameters of all sets with these friction coefficients, for one solve."""
-        return parameters(self._groups, self.grouped, mu)
-
-    def velocity_change(self, flat: np.ndarray, impulses: np.ndarray) -> Any:
-        """Return M⁻¹Jᵀλ in the shape of the bodies, as the C library computed it or anew."""
-        if self._operator is not None:
-            return self._operator.velocity_change(impulses)
-        if self._matrix is not None:
-            return None
-        if not self.grouped:
-            return flat.reshape(self._bodies[0][:2])
-        sizes = [shape[0] * shape[1] for shape in self._bodies]
-        parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
-        return [part.reshape(shape[:2]) for part, shape in zip(parts, self._bodies, strict=True)]
-
-    def delassus(self) -> Any:
-        """Return A as a SciPy sparse array: BSR with ``(m, m)`` blocks, or CSR when m varies."""
-        from scipy.sparse import bsr_array, csr_array
-
-        sizes = {group.rows for group in self._groups}
-        if len(sizes) != 1:
-            data, indices, indptr = self.delassus_csr()
-            return csr_array((data, indices, indptr), shape=(len(indptr) - 1,) * 2)
-        m = sizes.pop()
-        values, columns, starts = self._core.assemble()
-        blocks = values.reshape(-1, m, m)
-        return bsr_array((blocks, columns, starts), shape=(self.contacts * m,) * 2)
-
-    def delassus_csr(self) -> Csr:
-        """Return A in compressed sparse rows, ``(data, indices, indptr)``.
-
-        A given A comes back value for value and entry for entry; otherwise it is assembled.
-        """
-        if self._matrix is not None:
-            return self._matrix
-        values, columns, starts = self._core.assemble()
-        rows = np.repeat([x.rows for x in self._groups], [x.contacts for x in self._groups])
-        first_row = np.concatenate([[0], np.cumsum(rows)])
-        return scalar_rows(values, columns, starts, rows, first_row)
-
     # ---- keeping --------------------------------------------------------------------------------
 
     def __getstate__(self) -> tuple:
@@ -655,17 +415,6 @@ class Problem:
         for part, (*_, sigma) in zip(parts, groups, strict=True):
             part.compliance = sigma
         self._pack(tuple(packed_bodies(inverse) for inverse in inverses), parts)
-
-    def __repr__(self) -> str:
-        name = f"{self.name!r}, " if self.name else ""
-        if self._operator is not None:
-            origin = f"{self.dof} degrees of freedom"
-        elif self._matrix is not None:
-            origin = "given matrix"
-        else:
-            origin = f"{self.bodies_count} bodies"
-        kinds = ", ".join(f"{x.contacts} of {x.rows} rows in {x.set.name}" for x in self._groups)
-        return f"Problem({name}{self.contacts} contacts ({kinds}), {origin})"
 
 
 def _refuse(given: dict[str, Any], reason: str) -> None:
