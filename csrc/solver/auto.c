@@ -11,8 +11,8 @@
  * first tries from the best iterate where others have come ten times nearer, or where that is close.
  *
  * The direct method solves what has factors of A that are sure to exist and to be small: compliance on every
- * row, or no friction. Without friction it comes first. With friction it has one step before all else, where
- * a factor costs no more than a few sweeps, and then waits for sweeps to bring the scaled natural map to a
+ * row, or no friction. Without friction it comes first. With friction it has one factor before all else, where
+ * that costs no more than a few sweeps, and then waits for sweeps to bring the scaled natural map to a
  * thousandth, or to cost what it is thought to. It sets out from the start once more; where its index set is
  * not found in two steps, from the friction bounds of the sweeps' impulses, which leave it far fewer to make.
  *
@@ -44,7 +44,7 @@ static const cs_method_option option[CS_CHAIN_OPTIONS] = {
 
 enum {
     FRUITLESS = 6,    /* rounds in a row without a halving, at most */
-    FIRST_PIVOTS = 1, /* of a direct solve before all else, at most, */
+    NO_PIVOTS = -1,   /* of a direct solve before all else, */
     BRIEF_PIVOTS = 2, /* and of one that does without what sweeps have found */
 };
 #define LOOSE 1e-4 /* tolerance for which sweeps may do, over what the solve begins with */
@@ -96,7 +96,7 @@ static cs_status begin_directly(cs_chain_solve *s)
     if (!s->solver->pivoting->coupled)
         return cs_chain_run_direct(s, s->chain->start, CS_DIRECT_SOLVES);
     int brief = cs_chain_is_brief(s->solver);
-    if (brief) status = try_directly(s, FIRST_PIVOTS, 1);
+    if (brief) status = try_directly(s, NO_PIVOTS, 1);
     if (!status && !s->ended) status = sweep_first(s);
     int near = s->result->natural_map_scaled <= NEAR;
     if (!status && !brief) status = try_directly(s, BRIEF_PIVOTS, CS_DIRECT_SOLVES);
@@ -258,7 +258,7 @@ const cs_method cs_method_auto = {
         "the "
         "best iterate where that is far better, or close to a solution. Where A is sure to be "
         "positive definite, block pivoting comes first for want of friction; with compliance on "
-        "every row it has one step where that is cheap, and follows on sweeps that have reached "
+        "every row it has one factor where that is cheap, and follows on sweeps that have reached "
         "a scaled natural map of 1e-3, or cost much. `info[\"links\"]` tells "
         "what was done and why. Without a tolerance, in mixed precision and with "
         "r_factor='balanced' it is plain Gauss-Seidel.",

@@ -155,7 +155,7 @@ struct cs_solver {
     void *rival_context;
     cs_pulse *pulse; /* of what a chain builds within a solve; NULL elsewhere */
     int outrun;      /* another link is expected to be there sooner, which ended the last one */
-    int brief; /* pivots of the first direct solve of a link, at most, or the link ends; 0: any */
+    int brief; /* pivots of a link's first direct solve at most, or it ends; 0: any; negative: none */
     struct cs_way *way;     /* where sweeps were left (solver/accelerate.h); NULL: they begin */
     struct cs_chain *chain; /* of method="auto" */
     double deadline;        /* cs_clock at which this solve ends; that of the whole */

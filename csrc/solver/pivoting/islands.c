@@ -89,6 +89,7 @@ static void solve_island(void *context, int64_t p, int thread)
         .halt = &all->halt,
     };
     if (!run.max_steps) run.max_steps = 100 + 20 * s->rows;
+    if (run.max_steps < 0) run.max_steps = 0; /* a solver's `brief` */
     cs_pulse pulse = {cs_pivot_leaves_off, &run, 0};
     s->pulse = &pulse;
     load(s, all);
