@@ -3,9 +3,9 @@
 S1 Table 3.1 weighs the schemes by counted multiplications; the pick here weighs what will run: rows
 of A in vectors, contacts in batches of lanes as far as the order fills them, compressed or not, or
 all of it one after another (`instructions="scalar"`, rows of their own), and the bytes that do not
-stay in cache. All schemes of a problem, a method, an order and a precision run interleaved on one
-thread, the least time of each counts. The goal: nine picks of ten are the faster of `matrix` and
-`factorized`, or within 10 % of it.
+stay in cache. In some scenes few of the bodies are in contact. All schemes of a problem, a method,
+an order and a precision run interleaved on one thread, the least time of each counts. The goal:
+nine picks of ten are the faster of `matrix` and `factorized`, or within 10 % of it.
 
     python benchmarks/scheme_choice.py [--quick] [words of the cases to measure anew, of all others
                                                the rows measured before are kept]
@@ -39,6 +39,27 @@ def random_contacts(contacts, bodies, rows, dof):
     )
 
 
+def among(make, times):
+    """A scene whose bodies stand among others, `times` as many in all, that touch nothing."""
+    scene = make()
+    Minv = np.repeat(scene.Minv, times, axis=0)
+    bodies = np.where(scene.bodies < 0, -1, times * scene.bodies)
+    return cs.Problem(scene.J, Minv, scene.b, scene.mu, bodies=bodies)
+
+
+def sparse_scenes(quick):
+    """Scenes, few of whose bodies are in contact."""
+    scenarios = cs.scenarios
+    yield "ball_grid 4^3", lambda: scenarios.ball_grid(4)
+    yield "ball_grid 8^3", lambda: scenarios.ball_grid(8)
+    if quick:
+        return
+    yield "disc_pyramid 60", lambda: scenarios.disc_pyramid(60)
+    for rows, dof in ((3, 6), (2, 3), (1, 6)):
+        name = f"random, {rows} rows, 2 contacts a body"
+        yield name, partial(random_contacts, 4000, 2000, rows, dof)
+
+
 def problems(quick):
     """Names of cases, and what makes their problems."""
     scenarios = cs.scenarios
@@ -49,6 +70,9 @@ def problems(quick):
         for share in (1, 4) if quick else (0.5, 1, 2, 4, 8):
             name = f"random, {rows} rows, {share:g} contacts a body"
             yield name, partial(random_contacts, 4000, int(4000 / share), rows, dof)
+    for name, make in sparse_scenes(quick):
+        for times in (4, 32):
+            yield f"{name}, 1 of {times} bodies in contact", partial(among, make, times)
     if quick:
         return
     yield "ball_pile 40^3", lambda: scenarios.ball_pile((40, 40, 40))

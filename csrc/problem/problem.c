@@ -35,6 +35,20 @@ const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body)
     return NULL;
 }
 
+int64_t cs_moved_bodies(const cs_problem *problem, int64_t *moved)
+{
+    int64_t count = 0;
+    for (int64_t body = 0; body < problem->bodies; body++) moved[body] = 0;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *blocks = &problem->block_group[g];
+        for (int64_t i = 0; i < 2 * blocks->count; i++)
+            if (blocks->velocity[i] >= 0) moved[blocks->bodies[i]] = 1;
+    }
+    for (int64_t body = 0; body < problem->bodies; body++)
+        if (moved[body]) moved[count++] = body;
+    return count;
+}
+
 const cs_block_group *cs_block_group_of(const cs_problem *problem, int64_t block)
 {
     int g = 0;

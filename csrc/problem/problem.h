@@ -63,6 +63,10 @@ static inline int cs_problem_is_open(const cs_problem *problem)
 /* A body's group, NULL for the fixed world. */
 const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body);
 
+/* moved (bodies) <- the bodies that blocks move, ascending; returns how many. Of a large scene few may
+ * be in contact. */
+int64_t cs_moved_bodies(const cs_problem *problem, int64_t *moved);
+
 /* The group of a block. */
 const cs_block_group *cs_block_group_of(const cs_problem *problem, int64_t block);
 

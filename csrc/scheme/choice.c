@@ -27,7 +27,7 @@ static const double KEEP = 3;                         /* Jacobi: lambda copied *
 static const double VISIT = 12, MULTIPLY = 0.17;
 /* Visits in batches: of a batch, of a vector of numbers in it. */
 static const double BATCH = 24, VECTOR = 0.9;
-/* Jacobi's velocities recomputed: a contact's side, a body. */
+/* Jacobi's velocities recomputed: a contact's side, a body in contact. */
 static const double SIDE = 3.5, BODY = 8, WIDE_SIDE = 2;
 
 static const row_costs *row_costs_of(const cs_packed *packed)
@@ -43,7 +43,8 @@ static int is_simultaneous(const cs_packed *packed)
     return packed->schedule->stages && packed->schedule->stage[0].kind == CS_SIMULTANEOUS;
 }
 
-static double factorized_cost(const cs_packed *packed)
+/* `moved`: bodies in contact. */
+static double factorized_cost(const cs_packed *packed, int64_t moved)
 {
     const cs_problem *problem = packed->problem;
     int simultaneous = is_simultaneous(packed);
@@ -57,7 +58,7 @@ static double factorized_cost(const cs_packed *packed)
         if (simultaneous) cost += slots * 2 * (group->lanes == 1 ? SIDE : WIDE_SIDE);
         bytes += slots * (width * size + 2 * sizeof(int64_t));
     }
-    if (simultaneous) cost += (double)problem->bodies * BODY + reading(bytes);
+    if (simultaneous) cost += (double)moved * BODY + reading(bytes);
     return cost + reading(bytes);
 }
 
@@ -93,7 +94,9 @@ cs_status cs_scheme_choose(const cs_packed *wanted, const cs_local *local, const
     *scheme = matrix;
     if (problem->matrix || !problem->blocks) return CS_OK;
     cs_status status = lay_out(wanted, factorized, local, &scratch, &packed, error);
-    double cost = factorized_cost(&packed);
+    int64_t *moved = cs_arena_take_unset(&scratch, problem->bodies, sizeof(int64_t));
+    if (!status && !moved) status = cs_fail(error, CS_NO_MEMORY, "out of memory for the scheme");
+    double cost = status ? 0 : factorized_cost(&packed, cs_moved_bodies(problem, moved));
     if (!status) status = lay_out(wanted, matrix, local, &scratch, &packed, error);
     double most = cost / row_costs_of(&packed)->block;
     int64_t blocks = status ? 0 : cs_count_blocks_up_to(problem, 0, (int64_t)most);

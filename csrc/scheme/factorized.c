@@ -38,7 +38,7 @@ static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
     case FACTORIZED_COPY:
     case FACTORIZED_CHANGE: return concurrent ? stage->parts : 0;
     case FACTORIZED_VISIT: return stage->parts;
-    case FACTORIZED_GATHER: return recomputes ? cs_chunks(packed->problem->bodies) : 0;
+    case FACTORIZED_GATHER: return recomputes ? cs_chunks(packed->moved_bodies) : 0;
     case FACTORIZED_MERGE: return concurrent || accumulates ? 1 : 0;
     }
     return -1;
@@ -231,26 +231,18 @@ static int has_copies(const cs_packed *packed)
     return packed->way == CS_ACCUMULATE;
 }
 
-/* The bodies that blocks move, as they are numbered: of a large scene few may be in contact, and every sum
- * of points goes over all velocities. */
+/* The bodies that blocks move, as they are numbered: others cost nothing. */
 static cs_status place_bodies(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     const cs_problem *problem = packed->problem;
-    int64_t *place = packed->body_place =
-        cs_arena_take(arena, problem->bodies + 1, sizeof(int64_t));
-    if (!place) return no_memory(error);
-    for (int g = 0; g < problem->block_groups; g++) {
-        const cs_block_group *blocks = &problem->block_group[g];
-        for (int64_t i = 0; i < 2 * blocks->count; i++)
-            if (blocks->velocity[i] >= 0) place[blocks->bodies[i]] = 1;
-    }
-    for (int g = 0; g < problem->body_groups; g++) {
-        const cs_body_group *owner = &problem->body_group[g];
-        for (int64_t body = owner->first_body; body < owner->first_body + owner->count; body++) {
-            int moves = place[body] > 0;
-            place[body] = moves ? packed->first_spare : -1;
-            if (moves) packed->first_spare += cs_velocity_stride(owner->dof);
-        }
+    packed->body_place = cs_arena_take_unset(arena, problem->bodies, sizeof(int64_t));
+    packed->moved = cs_arena_take_unset(arena, problem->bodies, sizeof(int64_t));
+    if (!packed->body_place || !packed->moved) return no_memory(error);
+    packed->moved_bodies = cs_moved_bodies(problem, packed->moved);
+    for (int64_t body = 0; body < problem->bodies; body++) packed->body_place[body] = -1;
+    for (int64_t i = 0; i < packed->moved_bodies; i++) {
+        packed->body_place[packed->moved[i]] = packed->first_spare;
+        packed->first_spare += cs_velocity_stride(cs_body_group_of(problem, packed->moved[i])->dof);
     }
     return CS_OK;
 }

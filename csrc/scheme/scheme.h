@@ -162,6 +162,8 @@ typedef struct cs_packed {
     void *velocity; /* u = G^T lambda, then spare ones for immovable bodies, one for each part of
                      * a stage, then the parts' own copies of what they touch */
     int64_t *body_place; /* (bodies): where that of each begins; -1: no block moves it */
+    int64_t *moved;      /* (moved_bodies): those that blocks move, ascending */
+    int64_t moved_bodies;
     int64_t first_spare; /* and the spare ones */
     int64_t velocities;  /* length of all */
     void *inertia; /* (velocities): roots of M^-1 beside the velocities, for CS_SOLIDS; or NULL */

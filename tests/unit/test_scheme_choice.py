@@ -32,9 +32,19 @@ def test_many_contacts_a_body_are_factorized(method, instructions):
 
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 def test_rows_of_one_block_are_multiplied(instructions):
-    """Hardly any two contacts share a body; Jacobi would recompute velocities of many bodies."""
+    """Hardly any two contacts share a body: Jacobi would recompute velocities of two a contact."""
     problem = random_contacts(400, 8000)
     assert picked(problem, method="jacobi", instructions=instructions) == "matrix"
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
+def test_bodies_without_contacts_do_not_count(instructions):
+    """Jacobi recomputes the velocities of those in contact."""
+    scene = random_contacts(1024, 128)
+    Minv = np.concatenate([scene.Minv, np.ones((200_000, 6))])
+    among = cs.Problem(scene.J, Minv, scene.b, scene.mu, bodies=scene.bodies)
+    for problem in (scene, among):
+        assert picked(problem, method="jacobi", instructions=instructions) == "factorized"
 
 
 def test_what_will_run_is_weighed():
