@@ -19,16 +19,16 @@ typedef struct row_costs {
     double visit, block, multiply;
 } row_costs;
 
-static const row_costs SCALAR_ROWS = {12, 0.8, 0.17}, VECTOR_ROWS = {11, 0.7, 0.09};
+static const row_costs SCALAR_ROWS = {8, 0.8, 0.23}, VECTOR_ROWS = {11, 0.7, 0.09};
 static const row_costs VECTOR_NUMBERS = {6, 0.55, 0}; /* blocks of one number in vectors */
 static const double KEEP = 3;                         /* Jacobi: lambda copied */
 
 /* Visits one after another: of one, of a multiplication. */
-static const double VISIT = 12, MULTIPLY = 0.17;
+static const double VISIT = 15, MULTIPLY = 0.17;
 /* Visits in batches: of a batch, of a vector of numbers in it. */
 static const double BATCH = 24, VECTOR = 0.9;
 /* Jacobi's velocities recomputed: a contact's side, a body in contact. */
-static const double SIDE = 3.5, BODY = 8, WIDE_SIDE = 2;
+static const double SIDE = 2.5, BODY = 18, WIDE_SIDE = 2;
 
 static const row_costs *row_costs_of(const cs_packed *packed)
 {

@@ -213,8 +213,8 @@ def test_labels_of_a_dict_and_given_ones(result, unconverged, ax):
 
 def test_default_labels_tell_what_differs(problem, ax):
     results = [
-        cs.solve(problem, method="jacobi"),
-        cs.solve(problem, method="gauss_seidel", dtype="float32"),
+        cs.solve(problem, method="jacobi", scheme="factorized"),
+        cs.solve(problem, method="gauss_seidel", scheme="factorized", dtype="float32"),
         cs.solve(problem, method="gauss_seidel"),
         cs.solve(problem, method="gauss_seidel", relaxation=0.5),  # the info does not tell
     ]
