@@ -11,7 +11,7 @@ enum {
     WORTH_CUTTING = 512,  /* contacts of a problem below which nothing is gained */
     WORTH_THREADS = 2048, /* and below which threads cost more than they gain */
     FEW = 32,             /* contacts that a cluster has at least, if there are as many; */
-    FEW_IN_STAGES = 1024, /* where visits are made several at a time; */
+    FEW_IN_STAGES = 256,  /* where visits are made several at a time; */
     FEW_FACTORED = 1,     /* and where the work grows faster than the contacts */
 };
 

@@ -150,7 +150,7 @@ def test_threads_change_nothing(options):
 
 @pytest.mark.parametrize("options", [{"method": "jacobi"}, {"order": "colored"}, {"order": "auto"}])
 def test_stages_over_clusters(options):
-    """Visits in stages: clusters of a thousand contacts."""
+    """Visits in stages: clusters of hundreds of contacts."""
     problem = stacks(240)
     options = {"rtol": None, "atol": None, "max_iterations": 15, "rollback": 0, **options}
     apart = cs.solve(problem, **options)
