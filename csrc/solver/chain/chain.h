@@ -11,7 +11,7 @@ enum { CS_CHAIN_PATIENCE, CS_CHAIN_FACTOR_BYTES, CS_CHAIN_OPTIONS };
 enum {
     CS_DIRECT_ROWS = 4000,   /* of problems that are solved directly at once, at most */
     CS_DIRECT_SOLVES = 60,   /* with renewed friction bounds, at most */
-    CS_FIRST_SWEEPS = 100,   /* whose worth it is thought to cost beside sweeps that come first */
+    CS_FIRST_SWEEPS = 80,    /* whose worth it is thought to cost beside sweeps that come first */
     CS_LONGEST = 2000000000, /* patience that any link takes */
 };
 #define CS_HARDLY 0.1     /* judgement of a better iterate over that of the first, at least, */
