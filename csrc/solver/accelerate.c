@@ -10,12 +10,11 @@
 #define RISE 3
 #define ROLLBACK_FACTOR 0.5
 enum { RISEN_SWEEPS = 10 };
-/* Sweeps before a pace is told; and these over those that a rival would cost, before it takes over. What it
- * finds on its way is of little use before it arrives: as long as the scaled natural map is not small, sweeps
- * that make it so come first. */
+/* Sweeps before a pace is told; and these over those that a rival would cost, before it takes over: once the
+ * scaled natural map is small, and before (CS_LATE_SHARE). What a rival finds on its way is of little use
+ * before it arrives, so that sweeps that bring a small one come first. */
 enum { PACE_SWEEPS = 40 };
 #define PACE_SHARE 0.25
-#define LATE_SHARE 1.5
 #define SMALL 1e-3
 /* Sums of points and sweeps gather rounding errors in u. */
 enum { REFRESH_F32 = 32, REFRESH_F64 = 256 };
@@ -243,7 +242,7 @@ static int is_outrun(cs_steps_run *steps, cs_result *result)
     int64_t number = run->number - solver->made;
     if (!solver->rival || !run->known) return 0;
     double left = sweeps_left(steps);
-    double share = cs_natural_map_of(&run->state)->scaled <= SMALL ? PACE_SHARE : LATE_SHARE;
+    double share = cs_natural_map_of(&run->state)->scaled <= SMALL ? PACE_SHARE : CS_LATE_SHARE;
     if (number < PACE_SWEEPS) return 0;
     if (!(steps->rival > 0) && !ask_rival(steps)) return 0;
     if ((double)number < share * steps->rival || !(left > steps->rival)) return 0;

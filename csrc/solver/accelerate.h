@@ -15,6 +15,9 @@
 #include "solver/run.h"
 #include "solver/watch.h"
 
+/* Sweeps over those that a rival would cost, before it takes over from sweeps that are still far away. */
+#define CS_LATE_SHARE 1.5
+
 /* The best judgement after so many sweeps. */
 typedef struct cs_pace_mark {
     int64_t number;

@@ -1,7 +1,9 @@
 /* method="auto": a chain of methods over one solver's operators; its links are in solver/chain/.
  *
- *     direct ──► sweeps with momentum ──► direct ──► Newton ──► conjugate gradients ──► again, more
- *     (bpp)      (nesterov)               (bpp)      (newton)   (nncg)                  patiently
+ *     direct ──► sweeps with momentum ──► direct ──► again ┬─► sweeps with momentum  (nesterov)
+ *     (bpp)      (nesterov)               (bpp)       and  ├─► Newton                (newton)
+ *                                                   again, ├─► conjugate gradients   (nncg)
+ *                                          more patiently  └─► direct                (bpp)
  *
  * Sweeps hand over when the halving test of solver/watch.h fails: no halving of the scaled natural map for
  * as many sweeps as the link had made when it last halved it, and for a least number of them, which
@@ -12,15 +14,17 @@
  *
  * The direct method solves what has factors of A that are sure to exist and to be small: compliance on every
  * row, or no friction. Without friction it comes first. With friction it has one factor before all else, where
- * that costs no more than a few sweeps, and then waits for sweeps to bring the scaled natural map to a
- * thousandth, or to cost what it is thought to. It sets out from the start once more; where its index set is
- * not found in two steps, from the friction bounds of the sweeps' impulses, which leave it far fewer to make.
+ * that costs no more than ten sweeps, or from a warm start some solves, where its first index set is found in
+ * two steps. Then it waits for sweeps to bring the scaled natural map to a thousandth, or for 120 of them,
+ * unless they are about to arrive. After them it sets out from the start, if it has not yet and its index set
+ * is found in two steps, else from the friction bounds of the best iterate, which leave it far fewer to make.
  *
  * What Newton's method costs is told by the size of its factor (cs_newton_size_of). It waits until sweeps
- * have cost as much as it will, or takes over sooner, after a quarter of that, if it is cheap, sweeps at
- * their pace have more left to do than all of it, and the scaled natural map is down to a thousandth: what it
- * finds on its way is worth little before it arrives. If that leads nowhere, it has so much more to cost. No
- * choice looks at a clock, so that iterates are the same on every machine and from any number of threads.
+ * have cost as much as it will. It takes over sooner, after a quarter of that, if it is cheap, sweeps at their
+ * pace have more left to do than all of it, and the scaled natural map is down to a thousandth, or sweeps have
+ * cost half as much again: what it finds on its way is worth little before it arrives. If that leads nowhere,
+ * it has so much more to cost. No choice looks at a clock, so that iterates are the same on every machine and
+ * from any number of threads.
  *
  * A solve with no tolerance has nothing to hand over by, and mixed precision and factors that follow
  * residuals are for plain sweeps: there it is Gauss-Seidel. */
@@ -74,33 +78,57 @@ static cs_status try_directly(cs_chain_solve *s, int pivots, int solves)
     return status;
 }
 
-/* Sweeps until the direct method is to follow; where little is asked for, they may do. */
-static cs_status sweep_first(cs_chain_solve *s)
+/* Whether so little is asked for that sweeps may do. */
+static int is_loose(const cs_chain_solve *s)
 {
     const cs_options *options = &s->solver->options;
-    int loose = (options->rtol > 0 ? options->rtol : options->atol / s->start) > LOOSE;
-    s->waits = !loose;
-    s->no_rival = loose;
-    cs_status status = cs_chain_run_sweeps(s, CS_WITH_MOMENTUM, s->most);
-    s->waits = s->no_rival = 0;
+    return (options->rtol > 0 ? options->rtol : options->atol / s->start) > LOOSE;
+}
+
+/* Sweeps until the direct method is to follow. Other measures than the natural map have no pace. */
+static cs_status sweep_first(cs_chain_solve *s)
+{
+    int loose = is_loose(s), paced = s->solver->stop == cs_measure_find("natural_map");
+    s->follows = loose ? CS_NO_RIVAL : CS_RIVAL_DIRECT;
+    cs_status status =
+        cs_chain_run_sweeps(s, CS_WITH_MOMENTUM, loose || paced ? s->most : CS_FIRST_SWEEPS);
+    s->follows = CS_RIVAL_NEWTON;
     return status;
 }
 
-/* The direct method first. Without friction it ends with its first solve. Else a brief one where its factors
- * are cheap; sweeps, which know what is near a solution sooner; and it again, from the start where its index
- * set is found in a step or two, else with the friction bounds that the sweeps have found. */
+static int is_zero(const double *impulses, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++)
+        if (impulses[i] != 0) return 0;
+    return 1;
+}
+
+/* Before sweeps: a warm start is near a solution, so that the direct method may have few steps to make. From
+ * nothing it has a single factor, where that is cheap. Returns whether it was tried. */
+static int begins_before_sweeps(cs_chain_solve *s, cs_status *status)
+{
+    int warm = !is_zero(s->chain->start, s->solver->problem->rows);
+    if (warm && !is_loose(s)) *status = try_directly(s, BRIEF_PIVOTS, CS_DIRECT_SOLVES);
+    else if (cs_chain_is_brief(s->solver)) *status = try_directly(s, NO_PIVOTS, 1);
+    else return 0;
+    return 1;
+}
+
+/* The direct method first. Without friction it ends with its first solve. Else briefly; then sweeps, which know
+ * sooner what is near a solution; and it again, from the start where it has not been tried there and its index
+ * set is found in a step or two, else with the friction bounds of the best iterate. */
 static cs_status begin_directly(cs_chain_solve *s)
 {
     cs_status status = cs_chain_prepare_direct(s);
     if (status || s->ended || s->chain->no_direct) return status;
     if (!s->solver->pivoting->coupled)
         return cs_chain_run_direct(s, s->chain->start, CS_DIRECT_SOLVES);
-    int brief = cs_chain_is_brief(s->solver);
-    if (brief) status = try_directly(s, NO_PIVOTS, 1);
-    if (!status && !s->ended) status = sweep_first(s);
+    int tried = begins_before_sweeps(s, &status);
+    if (status || s->ended || s->chain->no_direct) return status;
+    status = sweep_first(s);
     int near = s->result->natural_map_scaled <= NEAR;
-    if (!status && !brief) status = try_directly(s, BRIEF_PIVOTS, CS_DIRECT_SOLVES);
-    if (status || s->ended || !(brief || s->too_long)) return status;
+    if (!status && !tried) status = try_directly(s, BRIEF_PIVOTS, CS_DIRECT_SOLVES);
+    if (status || s->ended || !(tried || s->too_long)) return status;
     return cs_chain_run_direct(s, near ? s->chain->best : s->chain->start, CS_DIRECT_SOLVES);
 }
 
@@ -251,15 +279,13 @@ const cs_method cs_method_auto = {
         "Gauss-Seidel; Newton's method once sweeps have cost as much as it will, by the size of "
         "its "
         "factor, or sooner where they are at 1e-3 and their pace leaves them more than that to do; "
-        "nonlinear conjugate "
-        "gradients with relaxation 1.3; and again, more patiently. Both kinds of sweeps go their "
-        "own "
-        "way from the start, and go on where they were left as if they had not been; they try from "
-        "the "
-        "best iterate where that is far better, or close to a solution. Where A is sure to be "
-        "positive definite, block pivoting comes first for want of friction; with compliance on "
-        "every row it has one factor where that is cheap, and follows on sweeps that have reached "
-        "a scaled natural map of 1e-3, or cost much. `info[\"links\"]` tells "
+        "nonlinear conjugate gradients with relaxation 1.3; and again, more patiently. Both kinds "
+        "of sweeps go their own way from the start, and go on where they were left as if they had "
+        "not been; they try from the best iterate where that is far better, or close to a "
+        "solution. "
+        "Where A is sure to be positive definite, block pivoting comes first for want of friction; "
+        "with compliance on every row it has one factor where that is cheap, and follows on sweeps "
+        "that have reached a scaled natural map of 1e-3, or 120 of them. `info[\"links\"]` tells "
         "what was done and why. Without a tolerance, in mixed precision and with "
         "r_factor='balanced' it is plain Gauss-Seidel.",
     .paper = "of the methods that it is made of",

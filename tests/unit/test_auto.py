@@ -1,6 +1,7 @@
 """method="auto": the chain's links, what it says of them, and that it is honest."""
 
 import signal
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -215,7 +216,7 @@ def test_a_few_sweeps_make_the_direct_method_quick():
 
 
 def test_the_history_tells_of_what_a_link_has_handed_over():
-    """The direct method sets out from the start again, which is no iterate of the 80th sweep."""
+    """The direct method sets out from the start again, which is no iterate of the last sweep."""
     problem = cs.scenarios.log_tower(10)
     result = cs.solve(problem, rtol=1e-8, check_every=20, record=("natural_map_scaled",))
     links = result.info["links"]
@@ -225,14 +226,77 @@ def test_the_history_tells_of_what_a_link_has_handed_over():
 
 
 def test_what_is_cut_off_is_no_worse_than_the_start():
-    """One pivot of the first direct solve leaves impulses that are far worse than none."""
+    """The first factor's impulses, with boundless friction, are far worse than none."""
     problem = cs.scenarios.winch(17, mu=0.4)
     nothing = cs.solve(problem, method="gauss_seidel", max_iterations=0)
     result = cs.solve(problem, rtol=1e-8, max_iterations=1)
-    assert result.info["links"][0]["method"] == "bpp"
+    (link,) = result.info["links"]
+    assert (link["method"], link["why"]) == ("bpp", "the iterations that it was given are made")
     assert not result.converged
     assert result.natural_map_scaled <= nothing.natural_map_scaled
     np.testing.assert_array_equal(result.impulses[0], nothing.impulses[0])
+
+
+@pytest.mark.parametrize("every", [3, 7, 50])
+def test_rows_that_are_not_recorded_do_not_take_the_place_of_others(every):
+    problem = cs.scenarios.winch(17, mu=0.4)
+    result = cs.solve(problem, rtol=1e-8, record_every=every)
+    links = result.info["links"]
+    assert len(links) > 2
+    wanted = set(range(0, result.iterations + 1, every)) | {link["first"] for link in links}
+    assert list(result.history["iteration"]) == sorted(wanted | {result.iterations})
+
+
+@pytest.mark.parametrize("scale", [1.0001, 1.1])
+def test_warm_starts_are_not_swept_first(scale):
+    problem = cs.scenarios.vehicle(60, seed=0)
+    solver = cs.Solver(problem, rtol=1e-8)
+    first = solver.solve()
+    warm = solver.solve(initial=[scale * x for x in first.impulses])
+    assert warm.converged
+    assert [link["method"] for link in warm.info["links"]] == ["bpp"]
+    assert warm.iterations <= 2
+
+
+@pytest.mark.parametrize("stop", ["residual", "merit"])
+def test_measures_without_a_pace_wait_for_as_many_sweeps(stop):
+    problem = cs.scenarios.vehicle(60, seed=0)
+    result = cs.solve(problem, stop=stop, rtol=None, atol=1e-12)
+    assert result.converged
+    assert [link["method"] for link in result.info["links"]] == ["nesterov", "bpp", "bpp"]
+    assert result.info["links"][0]["iterations"] == 120
+
+
+@pytest.mark.parametrize("seconds", [0.0005, 0.002, 0.005, 0.01])
+def test_an_interrupt_while_the_direct_method_is_prepared(seconds):
+    rng = np.random.default_rng(0)
+    contacts, bodies = 200, 20
+    pairs = rng.integers(0, bodies, (contacts, 2))
+    pairs[:, 1] = (pairs[:, 0] + rng.integers(1, bodies, contacts)) % bodies
+    J, b = rng.standard_normal((contacts, 2, 3, 6)), rng.standard_normal((contacts, 3))
+    sets = cs.sets.box_friction(0.5)
+    problem = cs.Problem(J, np.ones((bodies, 6)), b, bodies=pairs, sets=sets, compliance=1.0)
+    solver = cs.Solver(problem, rtol=1e-8)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            solver.solve()
+            while True:
+                time.sleep(0.1)
+        except KeyboardInterrupt:
+            pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    result = solver.solve()
+    assert result.converged
+    fresh = cs.solve(problem, rtol=1e-8)
+    np.testing.assert_array_equal(result.impulses, fresh.impulses)
 
 
 def test_what_is_given_up_after_a_direct_link_is_as_the_last_sweeps_were():
@@ -258,7 +322,7 @@ def test_patience_stops_growing_at_the_most_that_links_take():
 @pytest.mark.parametrize("number", range(5))
 def test_interrupts_inside_each_link(number):
     problem = heavy_stack()
-    solver = cs.Solver(problem, **hopeless())
+    solver = cs.Solver(problem, **hopeless(max_iterations=20000))
     whole = solver.solve()
     links = whole.info["links"]
     assert len(links) > number

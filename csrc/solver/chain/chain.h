@@ -11,7 +11,7 @@ enum { CS_CHAIN_PATIENCE, CS_CHAIN_FACTOR_BYTES, CS_CHAIN_OPTIONS };
 enum {
     CS_DIRECT_ROWS = 4000,   /* of problems that are solved directly at once, at most */
     CS_DIRECT_SOLVES = 60,   /* with renewed friction bounds, at most */
-    CS_FIRST_SWEEPS = 80,    /* whose worth it is thought to cost beside sweeps that come first */
+    CS_FIRST_SWEEPS = 120,   /* that it waits for, unless these are about to arrive, at most */
     CS_LONGEST = 2000000000, /* patience that any link takes */
 };
 #define CS_HARDLY 0.1     /* judgement of a better iterate over that of the first, at least, */
@@ -23,6 +23,9 @@ extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_met
 
 /* Kinds of sweeps. */
 enum { CS_WITH_MOMENTUM, CS_WITH_DIRECTIONS, CS_WAYS };
+
+/* What may take over from sweeps sooner than by the halving test. */
+typedef enum cs_chain_rivals { CS_RIVAL_NEWTON, CS_RIVAL_DIRECT, CS_NO_RIVAL } cs_chain_rivals;
 
 typedef struct cs_chain {
     cs_link link[CS_MAX_LINKS];
@@ -55,14 +58,13 @@ typedef struct cs_chain_solve {
     double told;          /* seconds of all links so far */
     int newton_is_due;    /* it pays, and is built, */
     int far;              /* although it is dear, and no solution near */
-    int sooner;       /* the last sweeps were left for Newton's method, which is expected sooner */
-    int in_vain;      /* the last steps of Newton's method have brought little; */
-    double tried;     /* judgement of the best iterate then, or infinite */
-    int too_long;     /* the last direct link was left before its first solve was done */
-    int waits;        /* the direct method, for sweeps to come first */
-    int no_rival;     /* nothing is to follow on sweeps sooner */
-    int64_t patience; /* of this round, */
-    int leader;       /* for the sweeps that found the best iterate; half of it for the others */
+    int sooner;   /* the last sweeps were left for Newton's method, which is expected sooner */
+    int in_vain;  /* the last steps of Newton's method have brought little; */
+    double tried; /* judgement of the best iterate then, or infinite */
+    int too_long; /* the last direct link was left before its first solve was done */
+    cs_chain_rivals follows; /* what may take over from sweeps before these have ended */
+    int64_t patience;        /* of this round, */
+    int leader; /* for the sweeps that found the best iterate; half of it for the others */
     int restarts, rollbacks;
     cs_outcome verdict; /* of the last sweeps */
     int links, ended;
@@ -79,7 +81,10 @@ int cs_chain_only_sweeps(const cs_solver *solver);
 /* Whether factors of A exist for sure and are small. */
 int cs_chain_begins_directly(const cs_solver *solver);
 
-/* Whether a factor of the direct method, which is prepared, costs no more than a few sweeps. */
+/* Whether the direct method is prepared. */
+int cs_chain_has_direct(const cs_solver *solver);
+
+/* Whether a factor of it, which is prepared, costs no more than ten sweeps. */
 int cs_chain_is_brief(const cs_solver *solver);
 
 /* What one step of Newton's method costs, in sweeps, into the chain. */
@@ -117,7 +122,7 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations);
 /* Newton's method, where it pays (factors.c). */
 cs_status cs_chain_run_newton(cs_chain_solve *s);
 
-/* Makes ready for the direct method; unless a singular A shows, for good (factors.c). */
+/* Prepares the direct method; where A shows to be singular, there is none from then on (factors.c). */
 cs_status cs_chain_prepare_direct(cs_chain_solve *s);
 
 /* The direct method, for so many solves at most; with a singular A it fails for good (factors.c). */

@@ -67,10 +67,16 @@ static double cost_of_sweep(const cs_solver *solver)
     return VISIT * (double)problem->blocks + BLOCK * (double)start[problem->matrix->blocks];
 }
 
+/* Where its preparation was interrupted, there is no more than room for it. */
+int cs_chain_has_direct(const cs_solver *solver)
+{
+    return solver->pivoting && solver->pivoting->mlcp;
+}
+
 int cs_chain_is_brief(const cs_solver *solver)
 {
-    const cs_mlcp *mlcp = solver->pivoting ? solver->pivoting->mlcp : NULL;
-    return mlcp && PIVOT * cs_mlcp_factor_work(mlcp) <= BRIEF_FACTOR * cost_of_sweep(solver);
+    double factor = PIVOT * cs_mlcp_factor_work(solver->pivoting->mlcp);
+    return factor <= BRIEF_FACTOR * cost_of_sweep(solver);
 }
 
 /* What one step of Newton's method costs, in sweeps. */
@@ -104,8 +110,8 @@ double cs_chain_newton_cost(const cs_chain_solve *s)
 cs_status cs_chain_rival(void *context, cs_pulse *pulse, double *sweeps, cs_error *error)
 {
     cs_chain_solve *s = context;
-    *sweeps = CS_FIRST_SWEEPS;
-    if (s->waits) return CS_OK;
+    *sweeps = CS_FIRST_SWEEPS / CS_LATE_SHARE;
+    if (s->follows == CS_RIVAL_DIRECT) return CS_OK;
     cs_status status = cs_chain_weigh_newton(s, pulse);
     (void)error; /* that of the solve */
     *sweeps = s->chain->newton > CS_CHEAP_STEP ? INFINITY : cs_chain_newton_cost(s);

@@ -93,7 +93,7 @@ cs_status cs_chain_prepare_direct(cs_chain_solve *s)
 {
     cs_solver *solver = s->solver;
     double start = cs_clock();
-    if (s->ended || s->chain->no_direct || solver->pivoting) return CS_OK;
+    if (s->ended || s->chain->no_direct || cs_chain_has_direct(solver)) return CS_OK;
     cs_status status = cs_chain_become(s, &cs_method_bpp, NULL, 0, CS_DIRECT_SOLVES);
     if (!status) cs_method_bpp.adopt(&cs_method_bpp, solver->setting, &solver->options);
     if (!status) status = cs_method_bpp.prepare(solver, s->control, s->error);

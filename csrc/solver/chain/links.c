@@ -54,18 +54,20 @@ static double *last_row(cs_history *history)
     return history->value + (history->rows - 1) * history->columns;
 }
 
-/* The next link begins with these impulses, or knows where to (NULL). Its first row, of an iteration that has one,
- * takes the place of the last. */
-static void begin_with(cs_chain_solve *s, const double *impulses)
+/* The next link begins with these impulses, or knows where to (NULL). Its first row, if its iteration has one, takes
+ * the place of the last, which is kept aside; returns whether it does. */
+static int begin_with(cs_chain_solve *s, const double *impulses)
 {
     cs_solver *solver = s->solver;
     cs_history *history = &solver->history;
-    if (!s->links) return;
+    if (!s->links) return 0;
+    int rewrites = solver->made % solver->options.record_every == 0;
     memcpy(s->chain->row, last_row(history), sizeof(double) * (size_t)history->columns);
-    history->rows--;
-    if (!impulses) return;
+    history->rows -= rewrites;
+    if (!impulses) return rewrites;
     memcpy(solver->lambda, impulses, sizeof(double) * (size_t)solver->problem->rows);
     cs_put_impulses(&solver->packed, solver->lambda);
+    return rewrites;
 }
 
 /* The best iterate; where that is hardly better than what the solve began with, this again: what has led
@@ -96,13 +98,21 @@ static void restore_row(cs_chain_solve *s, int64_t row)
 }
 
 /* After a link that is not for this problem: as if it had not been. What is at hand was judged by none. */
-static void forget_link(cs_chain_solve *s, int64_t row)
+static void forget_link(cs_chain_solve *s, int64_t row, int rewrites)
 {
     s->result->natural_map = s->result->natural_map_scaled = INFINITY;
-    s->solver->history.rows = row;
-    if (!s->links) return;
-    restore_row(s, row);
-    s->solver->history.rows++;
+    if (rewrites) restore_row(s, row);
+    s->solver->history.rows = row + rewrites;
+}
+
+/* Why a link ended, where it is not told by its outcome; NULL. */
+static const char *why_outrun(const cs_chain_solve *s, int direct)
+{
+    if (!s->solver->outrun || s->result->outcome != CS_MAX_ITERATIONS) return NULL;
+    if (s->result->iterations >= s->most) return NULL;
+    if (direct) return "its index set takes many steps";
+    return s->follows == CS_RIVAL_DIRECT ? "the direct method is expected sooner"
+                                         : "Newton's method is expected sooner";
 }
 
 /* After a link: its figures into the chain's. */
@@ -124,22 +134,19 @@ cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const do
                             const cs_setting *own, int count, int64_t iterations)
 {
     cs_solver *solver = s->solver;
-    begin_with(s, from);
+    int rewrites = begin_with(s, from);
     int64_t row = solver->history.rows;
     cs_status status = cs_chain_become(s, method, own, count, iterations);
     s->result->restarts = s->result->rollbacks = 0;
     if (!status) status = method->solve(solver, s->control, s->result, s->error);
     int direct = method == &cs_method_bpp;
-    const char *why = !solver->outrun ? NULL
-                      : direct        ? "its index set takes many steps"
-                      : s->waits      ? "the direct method is expected sooner"
-                                      : "Newton's method is expected sooner";
-    s->sooner = solver->outrun && !direct;
+    const char *why = why_outrun(s, direct);
+    s->sooner = solver->outrun && !direct && s->follows == CS_RIVAL_NEWTON;
     s->too_long = solver->outrun && direct;
     solver->outrun = 0;
-    if (status == CS_UNSUPPORTED) forget_link(s, row);
+    if (status == CS_UNSUPPORTED) forget_link(s, row, rewrites);
     if (status) return status;
-    if (s->links && solver->history.rows > row + 1) restore_row(s, row);
+    if (rewrites && solver->history.rows > row + 1) restore_row(s, row);
     finish(s, method, why);
     return CS_OK;
 }

@@ -85,7 +85,7 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations)
     double best = s->best;
     if (s->ended) return CS_OK;
     if (longer) cs_scale_steps(&solver->packed, CONJUGATE_RELAXATION);
-    int rivals = kind == CS_WITH_MOMENTUM && !s->no_rival && !s->in_vain &&
+    int rivals = kind == CS_WITH_MOMENTUM && s->follows != CS_NO_RIVAL && !s->in_vain &&
                  solver->stop == cs_measure_find("natural_map");
     solver->patience = 1;
     solver->rival = rivals ? cs_chain_rival : NULL;
