@@ -275,19 +275,17 @@ const cs_method cs_method_auto = {
     .summary = "a chain: directly where that is sure, sweeps with momentum, Newton's method, "
                "conjugate gradients",
     .about =
-        "Each link hands over when it no longer halves the natural map: Nesterov's momentum over "
-        "Gauss-Seidel; Newton's method once sweeps have cost as much as it will, by the size of "
-        "its "
-        "factor, or sooner where they are at 1e-3 and their pace leaves them more than that to do; "
-        "nonlinear conjugate gradients with relaxation 1.3; and again, more patiently. Both kinds "
-        "of sweeps go their own way from the start, and go on where they were left as if they had "
-        "not been; they try from the best iterate where that is far better, or close to a "
-        "solution. "
-        "Where A is sure to be positive definite, block pivoting comes first for want of friction; "
-        "with compliance on every row it has one factor where that is cheap, and follows on sweeps "
-        "that have reached a scaled natural map of 1e-3, or 120 of them. `info[\"links\"]` tells "
-        "what was done and why. Without a tolerance, in mixed precision and with "
-        "r_factor='balanced' it is plain Gauss-Seidel.",
+        "Each link hands over when it no longer halves the natural map: Nesterov's momentum "
+        "over Gauss-Seidel; Newton's method once sweeps have cost as much as it will, by the "
+        "size of its factor, or sooner where they are at 1e-3 and their pace leaves them more "
+        "than that to do; nonlinear conjugate gradients with relaxation 1.3; and again, more "
+        "patiently. Both kinds of sweeps go their own way from the start, and go on where they "
+        "were left as if they had not been; they try from the best iterate where that is far "
+        "better, or close to a solution. Where A is sure to be positive definite, block "
+        "pivoting comes first for want of friction; with compliance on every row it has one "
+        "factor where that is cheap, and follows on sweeps that have reached a scaled natural "
+        "map of 1e-3, or 120 of them. `info[\"links\"]` tells what was done and why. Without a "
+        "tolerance, in mixed precision and with r_factor='balanced' it is plain Gauss-Seidel.",
     .paper = "of the methods that it is made of",
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),
     .option = option,
