@@ -77,7 +77,7 @@ def report(rows: list[dict[str, str]]) -> None:
         print(f"\nto {tolerance:.0e}: {solved.any(1).sum()} of {len(problems)} problems solved")
         for i in np.argsort(-solved.sum(0), kind="stable")[:12]:
             print(f"  {methods[i]:32} {solved[:, i].sum():3}")
-        if "auto" not in methods:
+        if "auto" not in methods or all(map(is_auto, methods)):
             continue
         found = near_best(rows, tolerance)
         for which, among in (("all", True), ("tuned", ~found["held"]), ("held out", found["held"])):
