@@ -129,3 +129,40 @@ def test_peers_get_there(convergence):
         assert found["reached"] <= 1e-6, name
     with pytest.raises(ValueError, match="is for friction discs"):
         peers.check("Numba PGS", cs.scenarios.ball_grid(2, rows=1))
+
+
+@pytest.fixture
+def draws(convergence):
+    import convergence_draws
+
+    yield convergence_draws
+    sys.modules.pop("convergence_draws", None)
+
+
+def test_copies_of_a_problem_stay_within_the_range_of_its_matrix(draws):
+    problem = cs.scenarios.box_stack(2)  # eight contacts between two bodies: redundant
+    first, *others = draws.copies(problem, 3)
+    np.testing.assert_array_equal(first, problem.b)
+    assert len(others) == 2
+    A = problem.delassus()
+    A = A.toarray() if hasattr(A, "toarray") else np.asarray(A)
+    for b in others:
+        change = (b - problem.b).ravel()
+        assert np.abs(change).max() == pytest.approx(1e-2 * np.abs(problem.b).max())
+        found = A @ np.linalg.lstsq(A, change, rcond=1e-10)[0]
+        np.testing.assert_allclose(found, change, atol=1e-9 * np.abs(change).max())
+
+
+def test_the_table_compares_medians_with_first_draws(draws):
+    seconds = {"auto": (1.0, 1.0, 1.0), "nncg": (0.1, 2.0, 3.0), "newton": (5.0, None, None)}
+    rows = [
+        {"problem": "one", "method": method, "draw": i}
+        | {f"seconds_to_{t:.0e}": "" if s is None else str(s) for t in draws.TOLERANCES}
+        for method, times in seconds.items()
+        for i, s in enumerate(times)
+    ]
+    text = draws.table(rows)
+    assert (
+        "| one | 1e-06 | `nncg` | 100, 2e+03, 3e+03 | 1e+03, 1e+03, 1e+03 | 0.50 | 10.00 |" in text
+    )
+    assert "to 1e-08: of 1, within 1.5: 1 by medians, 0 by first draws" in text
