@@ -43,8 +43,8 @@ static int is_simultaneous(const cs_packed *packed)
     return packed->schedule->stages && packed->schedule->stage[0].kind == CS_SIMULTANEOUS;
 }
 
-/* `moved`: bodies in contact. */
-static double factorized_cost(const cs_packed *packed, int64_t moved)
+/* `moved` (bodies): scratch. */
+static double factorized_cost(const cs_packed *packed, int64_t *moved)
 {
     const cs_problem *problem = packed->problem;
     int simultaneous = is_simultaneous(packed);
@@ -58,7 +58,7 @@ static double factorized_cost(const cs_packed *packed, int64_t moved)
         if (simultaneous) cost += slots * 2 * (group->lanes == 1 ? SIDE : WIDE_SIDE);
         bytes += slots * (width * size + 2 * sizeof(int64_t));
     }
-    if (simultaneous) cost += (double)moved * BODY + reading(bytes);
+    if (simultaneous) cost += (double)cs_moved_bodies(problem, moved) * BODY + reading(bytes);
     return cost + reading(bytes);
 }
 
@@ -96,7 +96,7 @@ cs_status cs_scheme_choose(const cs_packed *wanted, const cs_local *local, const
     cs_status status = lay_out(wanted, factorized, local, &scratch, &packed, error);
     int64_t *moved = cs_arena_take_unset(&scratch, problem->bodies, sizeof(int64_t));
     if (!status && !moved) status = cs_fail(error, CS_NO_MEMORY, "out of memory for the scheme");
-    double cost = status ? 0 : factorized_cost(&packed, cs_moved_bodies(problem, moved));
+    double cost = status ? 0 : factorized_cost(&packed, moved);
     if (!status) status = lay_out(wanted, matrix, local, &scratch, &packed, error);
     double most = cost / row_costs_of(&packed)->block;
     int64_t blocks = status ? 0 : cs_count_blocks_up_to(problem, 0, (int64_t)most);

@@ -19,4 +19,10 @@ double *cs_history_append(cs_history *history, int64_t iteration, double seconds
                           int state_known);
 void cs_history_release(cs_history *history);
 
+/* The last row. */
+static inline double *cs_history_last(const cs_history *history)
+{
+    return history->value + (history->rows - 1) * history->columns;
+}
+
 #endif

@@ -45,7 +45,7 @@ cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t num
     cs_progress progress = {
         .iteration = number,
         .max_iterations = solver->options.max_iterations,
-        .row = history->value + (history->rows - 1) * history->columns,
+        .row = cs_history_last(history),
         .columns = history->columns,
         .impulses = control->every_iteration ? solver->lambda : NULL,
     };

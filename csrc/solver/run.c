@@ -108,7 +108,7 @@ double cs_run_largest_impulse(const cs_run *run)
 static cs_status record_end(cs_run *run, cs_error *error)
 {
     const cs_history *history = &run->solver->history;
-    const double *row = history->value + (history->rows - 1) * history->columns;
+    const double *row = cs_history_last(history);
     run->known = 0;
     return row[0] == (double)run->number ? CS_OK : record(run, error);
 }
@@ -117,7 +117,7 @@ static cs_status record_end(cs_run *run, cs_error *error)
 static void complete_last_row(cs_run *run, int restored)
 {
     cs_history *history = &run->solver->history;
-    double *row = history->value + (history->rows - 1) * history->columns;
+    double *row = cs_history_last(history);
     for (int c = 2; c < history->columns; c++) {
         const cs_measure *measure = history->measure[c - 2];
         if (!measure->of_sweep && (restored || isnan(row[c])))

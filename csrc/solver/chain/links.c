@@ -48,12 +48,6 @@ static void keep_best(cs_chain_solve *s)
     memcpy(s->chain->best, solver->lambda, sizeof(double) * (size_t)solver->problem->rows);
 }
 
-/* Its last row, which tells of the iterate that a link has handed over. */
-static double *last_row(cs_history *history)
-{
-    return history->value + (history->rows - 1) * history->columns;
-}
-
 /* The next link begins with these impulses, or knows where to (NULL). Its first row, if its iteration has one, takes
  * the place of the last, which is kept aside; returns whether it does. */
 static int begin_with(cs_chain_solve *s, const double *impulses)
@@ -62,8 +56,11 @@ static int begin_with(cs_chain_solve *s, const double *impulses)
     cs_history *history = &solver->history;
     if (!s->links) return 0;
     int rewrites = solver->made % solver->options.record_every == 0;
-    memcpy(s->chain->row, last_row(history), sizeof(double) * (size_t)history->columns);
-    history->rows -= rewrites;
+    if (rewrites) {
+        size_t bytes = sizeof(double) * (size_t)history->columns;
+        memcpy(s->chain->row, cs_history_last(history), bytes);
+        history->rows--;
+    }
     if (!impulses) return rewrites;
     memcpy(solver->lambda, impulses, sizeof(double) * (size_t)solver->problem->rows);
     cs_put_impulses(&solver->packed, solver->lambda);

@@ -125,7 +125,7 @@ static cs_status write_history(cs_solver *solver, int64_t iterations, double sec
         append_row(solver, (double)i, history->value + history->rows++ * history->columns);
         if (i == iterations) break;
     }
-    double *last = history->value + (history->rows - 1) * history->columns;
+    double *last = cs_history_last(history);
     double share = last[1] > 0 ? seconds / last[1] : 0;
     for (int64_t r = 0; r < history->rows; r++) history->value[r * history->columns + 1] *= share;
     return CS_OK;
@@ -190,7 +190,7 @@ static void add_up(cs_solver *solver, cs_result *result)
 static void measure_whole(cs_solver *solver, cs_state *state)
 {
     cs_history *history = &solver->history;
-    double *row = history->value + (history->rows - 1) * history->columns;
+    double *row = cs_history_last(history);
     cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
     for (int c = 2; c < history->columns; c++)
         if (!history->measure[c - 2]->of_sweep) row[c] = history->measure[c - 2]->evaluate(state);

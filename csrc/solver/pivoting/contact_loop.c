@@ -77,7 +77,7 @@ static cs_status iterate(cs_pivoting_run *it, cs_result *result, cs_error *error
 static cs_status record_end(cs_pivoting_run *it, cs_error *error)
 {
     const cs_history *history = &it->solver->history;
-    const double *row = history->value + (history->rows - 1) * history->columns;
+    const double *row = cs_history_last(history);
     return row[0] == (double)it->number ? CS_OK : record(it, error);
 }
 
