@@ -91,10 +91,10 @@ def stored(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def judge(problem: cs.Problem, impulses: np.ndarray) -> cs.Result:
+def judge(problem: cs.Problem, impulses: Any, b: Any = None) -> cs.Result:
     """Return what impulses are worth, natural maps and velocities, from outside of any method."""
     looker = cs.Solver(problem, method="gauss_seidel", max_iterations=0)
-    return looker.solve(initial=impulses)
+    return looker.solve(b, initial=impulses)
 
 
 def sweeping(problem: cs.Problem, sweeps: int, **options: Any) -> cs.Solver:

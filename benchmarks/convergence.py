@@ -25,8 +25,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import common
 import convergence_peers as peers
 import numpy as np
 from common import RESULTS, machine, write_csv
@@ -54,8 +56,7 @@ EVERY = {"interior_point": (1, 1), "de_saxce": (CHECK_EVERY, 1), "tresca": (CHEC
 
 def judge(problem: cs.Problem, impulses: object, b: object = None) -> float:
     """Return the scaled natural map of impulses, from outside of any method."""
-    looker = cs.Solver(problem, method="gauss_seidel", max_iterations=0)
-    return float(looker.solve(b, initial=impulses).natural_map_scaled)
+    return float(common.judge(problem, impulses, b).natural_map_scaled)
 
 
 def runs_of(seconds: float) -> int:
@@ -67,6 +68,14 @@ def crossings(values: np.ndarray, seconds: np.ndarray) -> list[float]:
     """Return the seconds at which values first were below each tolerance; inf for never."""
     found = [np.flatnonzero(values <= tolerance) for tolerance in TOLERANCES]
     return [float(seconds[at[0]]) if len(at) else np.inf for at in found]
+
+
+def columns_of(times: Sequence[float]) -> dict[str, str]:
+    """Return such seconds as the table has them, empty for never."""
+    return {
+        f"seconds_to_{tolerance:.0e}": "" if seconds == np.inf else f"{seconds:.4g}"
+        for tolerance, seconds in zip(TOLERANCES, times, strict=True)
+    }
 
 
 class Own:
@@ -179,8 +188,7 @@ def rows_of(problem: cs.Problem, names: list[str], budget: float) -> list[dict[s
         times = found.pop("times", [np.inf] * len(TOLERANCES))
         row = dict.fromkeys(COLUMNS, "") | {"method": name, "budget_seconds": budget}
         row |= {k: v for k, v in found.items() if k in COLUMNS}
-        for tolerance, seconds in zip(TOLERANCES, times, strict=True):
-            row[f"seconds_to_{tolerance:.0e}"] = "" if seconds == np.inf else f"{seconds:.4g}"
+        row |= columns_of(times)
         if not isinstance(made[name], Exception):
             row["setup_seconds"] = f"{made[name].setup:.3g}"
         rows.append(row)

@@ -17,13 +17,12 @@ table; the methods, some that sweep, Newton's, and those that were the best ther
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from common import RESULTS, machine, write_csv
-from convergence import VARIANTS, Own, runs_of
+from common import RESULTS, judge, machine, stored, write_csv
+from convergence import Own, columns_of, contestants, runs_of
 from convergence_problems import FOLDERS, listed, problem_of
 from convergence_report import NEAR, TOLERANCES, markdown, near_best, read
 
@@ -40,14 +39,13 @@ def copies(problem: cs.Problem, draws: int) -> Iterator[object]:
     compatible.
     """
     rng = np.random.default_rng(0)
-    looker = cs.Solver(problem, method="gauss_seidel", max_iterations=0)
     several = isinstance(problem.b, list)
     groups = problem.b if several else [problem.b]
     size = max(np.abs(b).max() for b in groups)
     yield problem.b
     for _ in range(draws - 1):
         y = [rng.standard_normal(b.shape) for b in groups]
-        there = looker.solve(initial=y if several else y[0]).residual_velocities
+        there = judge(problem, y if several else y[0]).residual_velocities
         change = [w - b for w, b in zip(there if several else [there], groups, strict=True)]
         scale = SPREAD * size / max(np.abs(w).max() for w in change)
         changed = [b + scale * w for b, w in zip(groups, change, strict=True)]
@@ -56,22 +54,15 @@ def copies(problem: cs.Problem, draws: int) -> Iterator[object]:
 
 def rows_of(problem: cs.Problem, names: list[str], budget: float) -> Iterator[dict[str, object]]:
     """Run all methods on all copies, in turn."""
-    made: dict[str, Own] = {}
-    for name in names:
-        method, options = VARIANTS.get(name, (name, {}))
-        try:
-            made[name] = Own(problem, method, budget, **options)
-        except ValueError:
-            continue
+    contenders = contestants(problem, names, budget)
+    made = {name: one for name, one in contenders.items() if isinstance(one, Own)}
     for draw, b in enumerate(copies(problem, DRAWS)):
         for name, one in made.items():
             found = one.run(b)
             again = [one.run(b)["times"] for _ in range(1, runs_of(found["seconds"]))]
             found["times"] = np.min([found["times"], *again], axis=0)
-            row: dict[str, object] = {"method": name, "draw": draw, "budget_seconds": budget}
-            for tolerance, seconds in zip(TOLERANCES, found["times"], strict=True):
-                known = np.isfinite(seconds)
-                row[f"seconds_to_{tolerance:.0e}"] = f"{seconds:.4g}" if known else ""
+            row = {"method": name, "draw": draw, "budget_seconds": budget}
+            row |= columns_of(found["times"])
             yield row | {"status": found["status"], "reached": found["reached"]}
 
 
@@ -143,13 +134,6 @@ def over(auto: float, best: float) -> str:
     return f"{auto / best:.2f}" if np.isfinite(best) else "`auto` alone"
 
 
-def stored(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", nargs="*", default=(), help="parts of names")
@@ -159,7 +143,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     folder = RESULTS / machine()
     name = "convergence_draws" if chosen.first_seed == 0 else "convergence_draws_unseen"
-    rows = stored(folder / f"{name}.csv")
+    rows = stored(name)
     if chosen.table:
         print(table(rows))
         return
@@ -179,7 +163,7 @@ def main(arguments: list[str] | None = None) -> None:
         rows = [row for row in rows if row["problem"] != entry.name] + found
         write_csv(name, rows)
         print(entry.name, flush=True)
-    print(table(stored(folder / f"{name}.csv")))
+    print(table(stored(name)))
 
 
 if __name__ == "__main__":
