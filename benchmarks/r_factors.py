@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 from common import write_csv
-from rollback import FILES, problems
+from convergence_problems import FOLDERS
+from rollback import problems
 
 import contactsolve as cs
 
@@ -28,7 +29,7 @@ SWEEPS = 3000
 
 def main():
     rows = []
-    folders = sys.argv[1:] or [FILES, Path(cs.data.__file__).parent]
+    folders = [Path(folder) for folder in sys.argv[1:]] or list(FOLDERS)
     for name, problem in problems(folders):
         for method in ("gauss_seidel", "jacobi"):
             for strategy, options in STRATEGIES.items():

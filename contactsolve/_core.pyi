@@ -131,8 +131,8 @@ def inspect(
     problem: Problem,
     impulses: np.ndarray,
     residual_velocities: np.ndarray,
+    b: np.ndarray,
     parameters: np.ndarray | None,
-    largest_b: float,
     tolerance: float,
     /,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...

@@ -9,17 +9,14 @@ import numpy as np
 from ._arrays import (
     finite_array,
     first_entry,
-    index_array,
     is_sparse,
     read_only,
     real_array,
-    refuse_other_than_real,
     shortest,
     spread,
 )
+from ._sparse import Csr, checked_sparse, checked_triple
 from .groups import inverted
-
-Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 _COLUMNS_AT_ONCE = 256  # right-hand sides of a sparse solve
 _INDEFINITE = 1e-9  # what a negative eigenvalue must exceed, for rows scaled to a diagonal of ones
@@ -36,20 +33,11 @@ def csr_of(A: Any) -> Csr:
                 "A is a tuple of three rows of three: give a matrix as an array, or these three "
                 "as arrays"
             )
-        data = real_array("A.data", A[0])
-        indices = index_array("A.indices", A[1])
-        indptr = index_array("A.indptr", A[2])
-        for name, array in (("data", data), ("indices", indices), ("indptr", indptr)):
-            if array.ndim != 1:
-                raise ValueError(f"A.{name} has shape {array.shape}: one dimension is needed")
-        if len(indptr) == 0:
-            raise ValueError("A.indptr is empty: it has one entry more than A has rows")
-        return data.copy(), indices.copy(), indptr.copy()
+        return checked_triple("A", *A)
     if is_sparse(A):
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"A has shape {A.shape}: a square matrix is needed")
-        csr = A.tocsr()
-        return csr_of((csr.data, csr.indices, csr.indptr))
+        return checked_sparse("A", A)[0]
     dense = real_array("A", A)
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
         raise ValueError(f"A has shape {dense.shape}: a square matrix is needed")
@@ -179,8 +167,8 @@ def _checked_matrix(name: str, matrix: Any) -> Any:
     if is_sparse(matrix):
         from scipy.sparse import csr_array
 
-        refuse_other_than_real(name, matrix.dtype)
-        sparse = csr_array(matrix, dtype=np.float64, copy=True)
+        parts, shape = checked_sparse(name, matrix)
+        sparse = csr_array(parts, shape=shape)
         bad = np.flatnonzero(~np.isfinite(sparse.data))
         if len(bad):
             row = int(np.searchsorted(sparse.indptr, bad[0], side="right") - 1)

@@ -90,6 +90,13 @@ def tolerance(name: str, value: Any) -> Any:
     return value
 
 
+def relative_tolerance(value: Any, precision: str) -> Any:
+    """Return `rtol`, what ``"auto"`` stands for in this precision."""
+    if not isinstance(value, str) or value != "auto":
+        return value
+    return 1e-4 if precision == "float32" else 1e-6
+
+
 def permutation_of(order: Any, contacts: int) -> np.ndarray:
     """Return an order that is no name as contact numbers; C checks that each is there once."""
     permutation = index_array("order", order)

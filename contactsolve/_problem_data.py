@@ -9,7 +9,8 @@ import numpy as np
 from . import _core
 from ._arrays import is_sparse, read_only
 from ._layout import Layout, join, parameters, split
-from ._matrices import Csr, Operator, scalar_rows
+from ._matrices import Operator, scalar_rows
+from ._sparse import Csr
 from .state import InitialState
 
 __all__ = ["ProblemData"]
@@ -99,12 +100,14 @@ class ProblemData:
 
     @property
     def mass_matrix(self) -> Any:
-        """The mass of a problem given by a J of any pattern and a mass; None otherwise."""
+        """The mass of a problem given by a J of any pattern and a mass, a copy; None otherwise."""
         operator = self._operator
         if operator is None or not operator._is_mass:
             return None
         mass = operator._matrix
-        return mass if is_sparse(mass) or mass.ndim == 2 else np.diag(mass)
+        if is_sparse(mass):
+            return mass.copy()
+        return mass if mass.ndim == 2 else np.diag(mass)
 
     @property
     def b(self) -> Any:

@@ -47,7 +47,7 @@ def _warnings(info: dict[str, Any], problem: Problem) -> list[str]:
         count, first = info["immovable_blocks"], problem._core.first_immovable()
         warnings.append(
             f"{count} contact{'s' if count > 1 else ''} between immovable bodies (the first is "
-            f"contact {first}): no impulse changes anything there, it is left at its start"
+            f"contact {first}): no impulse changes anything there"
         )
     if info["singular_blocks"]:
         warnings.append(
@@ -86,6 +86,10 @@ def message_of(
     if status == "converged":
         return f"converged after {iterations} iterations: {reached}, {asked}"
     where = f", worst at contact {worst}" if worst >= 0 else ""
+    if status == "inaccurate":
+        return _message_of_floor(iterations, f"{reached}{where}; asked was {asked}", info)
+    if status in ("infeasible", "unbounded"):
+        return _message_of_proof(status, iterations, reached, info)
     if status == "stopped":
         return f"stopped by the callback after {iterations} iterations: {reached}{where}"
     if status == "diverging":
@@ -117,6 +121,39 @@ def message_of(
     )
 
 
+def _message_of_floor(iterations: int, reached: str, info: dict[str, Any]) -> str:
+    narrow = info["dtype"] == "float32"
+    tries = ["dtype='float64'"] if narrow else ["masses, or compliances, nearer to each other"]
+    return (
+        f"inaccurate after {iterations} iterations: rounding alone may leave a scaled natural map "
+        f"of {info['floor']:.1e} at contact {info['floor_contact']}, so that nothing smaller can "
+        f"be told there; {reached}. Try {', '.join(tries)}, or rtol={_above(info['floor'])}"
+    )
+
+
+def _above(floor: float) -> str:
+    """The next power of ten above a number, as one writes it."""
+    return f"1e{math.floor(math.log10(floor)) + 1}" if 0 < floor < math.inf else "1e-6"
+
+
+def _message_of_proof(status: str, iterations: int, reached: str, info: dict[str, Any]) -> str:
+    contacts, most = info["certificate_contacts"], info.get("certified_impulse", math.inf)
+    named = ", ".join(map(str, contacts[:6])) + (", …" if len(contacts) > 6 else "")
+    which = f"contact{'s' if len(contacts) > 1 else ''} {named}"
+    if status == "infeasible":
+        bound = f" with impulses up to {most:.1e} N s" if math.isfinite(most) else ""
+        return (
+            f"infeasible: the problem has no solution{bound}. Impulses at {which} could grow for "
+            f"ever against the velocities in b, and move nothing (info['certificate']); found "
+            f"after {iterations} iterations. Try other velocities in b, or a compliance"
+        )
+    return (
+        f"unbounded after {iterations} iterations: impulses at {which} grow without bound "
+        f"(info['certificate']): {reached}. With friction that is no proof that there is no "
+        f"solution. Try another method, or a compliance"
+    )
+
+
 def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any]) -> str:
     if "ray_contact" in info:
         return (
@@ -125,9 +162,10 @@ def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any]) -> s
             f"There may be no solution; try a compliance"
         )
     if info["pivoting"] != "converged":
+        more = ", or a larger max_pivots" if info["pivoting"] == "max_pivots" else ""
         return (
             f"not converged after {iterations} solves, the last of which ended as "
-            f"{info['pivoting']!r}: {reached}. Try a compliance, or a larger max_pivots"
+            f"{info['pivoting']!r}: {reached}. Try a compliance{more}"
         )
     if info["method"] in ("subspace", "splitting"):
         other = "more sweeps" if info["method"] == "subspace" else "method='subspace'"
@@ -153,7 +191,7 @@ def _advice(info: dict[str, Any], status: str) -> str:
     if info["rollbacks"]:
         tries.append("rollback=0 with a smaller relaxation")
     if info["dtype"] == "float32":
-        tries.append("dtype='float64' or 'mixed' (float32 stops near a scaled map of 1e-6)")
+        tries.append("dtype='float64' or 'mixed'")
     hopeless = status in ("stalled", "wandering")
     more = "more seconds" if status == "max_seconds" else "more iterations"
     tries.append("another method" if hopeless else more)

@@ -130,6 +130,10 @@ def _number_or_none(text: str) -> float | None:
     return None if text == "none" else _number(text)
 
 
+def _relative(text: str) -> float | str | None:
+    return text if text == "auto" else _number_or_none(text)
+
+
 def _number_or_word(text: str) -> float | str:
     return text if text.isidentifier() and text not in ("nan", "inf") else _number(text)
 
@@ -166,7 +170,7 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "rollback": (_integer, "how often R may be halved"),
     "rollback_growth": (_number, "growth of the residual that halves R"),
     "bound": (str, "the normal impulse that bounds friction: current, previous"),
-    "rtol": (_number_or_none, "relative tolerance, or none"),
+    "rtol": (_relative, "relative tolerance, none, or auto: 1e-6, in float32 1e-4"),
     "atol": (_number_or_none, "absolute tolerance, or none"),
     "stop": (str, "the measure that decides"),
     "quality_r": (_number, "R of the measure quality"),

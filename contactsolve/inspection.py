@@ -164,8 +164,8 @@ def _inspect(result: Result) -> tuple[np.ndarray, ...]:
         result.problem._core,
         result.problem.join("impulses", result.impulses),
         result.problem.join("residual_velocities", result.residual_velocities),
+        b,
         result._parameters,
-        float(np.max(np.abs(b), initial=0.0)),
         tolerance,
     )
 

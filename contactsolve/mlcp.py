@@ -10,8 +10,9 @@ import numpy as np
 
 from . import _core
 from ._arrays import is_sparse, real_array, spread
-from ._matrices import Csr, csr_of
+from ._matrices import csr_of
 from ._options import CACHE_BYTES, apart, count, flag, number, word
+from ._sparse import Csr
 from .result import History, format_seconds
 
 __all__ = [
@@ -43,7 +44,8 @@ class MlcpResult:
         The largest ``|x_i - clip(x_i - rho_i w_i, lo_i, hi_i)|``, rho_i = 1 / A_ii: zero at the
         solution. Computed from x and the data alone, whatever the method believed.
     residual_scaled
-        The largest of them over ``|x_i| + rho_i max|b|``: what `tolerance` tests.
+        The largest of them over ``rho_i V``: what `tolerance` tests. V is the largest of them over
+        rho_i at ``x = clip(0, lo, hi)`` among the rows connected with row i.
     complementarity
         The largest ``|w_i|`` times the distance of x_i from the bound that w_i holds it to.
     worst_row
@@ -52,8 +54,8 @@ class MlcpResult:
         ``residual_scaled <= tolerance``.
     status
         ``"converged"``, ``"max_pivots"``, ``"cycling"`` (index sets came again, whatever counted as
-        rounding), ``"inaccurate"`` (every row is where it belongs to rounding, but A is so badly
-        conditioned, or so unsymmetric, that the residual is above `tolerance`) or ``"ray"``
+        rounding), ``"inaccurate"`` (pivoting came to its end, but A is so badly conditioned, or so
+        unsymmetric, that the residual is above `tolerance`) or ``"ray"``
         (Lemke's method found a direction in which it could go on for ever).
     message
         What was reached and, where that is too little, what to try.
@@ -507,8 +509,8 @@ def _message(
         )
     if status == "inaccurate":
         return (
-            f"every row is where it belongs to rounding after {pivots} pivots, but {asked}. A is "
-            f"badly conditioned: try a compliance on its diagonal, or a larger tolerance"
+            f"rounding ended the work after {pivots} pivots: {asked}. A is badly conditioned: try "
+            f"a compliance on its diagonal, or a larger tolerance"
         )
     if status == "ray":
         return (

@@ -10,8 +10,9 @@ import numpy as np
 from . import _core
 from ._arrays import read_only
 from ._layout import Layout
-from ._matrices import Csr, Operator, csr_of, flat_compliance
+from ._matrices import Operator, csr_of, flat_compliance
 from ._problem_data import ProblemData
+from ._sparse import Csr
 from ._update import per_group, updated_bodies, updated_group
 from .groups import (
     Bodies,
@@ -296,11 +297,18 @@ class Problem(ProblemData):
         sigma = None if compliance is None else flat_compliance(compliance, operator.rows, m)
         self._operator = operator
         self.dof = operator.dof
-        self._from_matrix(operator.delassus(sigma), b, mu, m, sets, lo, hi)
-        self._sigma = sigma
+        self._from_matrix(operator.delassus(sigma), b, mu, m, sets, lo, hi, sigma)
 
     def _from_matrix(
-        self, csr: Csr, b: Any, mu: Any, rows: Any, sets: Set | None, lo: Any, hi: Any
+        self,
+        csr: Csr,
+        b: Any,
+        mu: Any,
+        rows: Any,
+        sets: Set | None,
+        lo: Any,
+        hi: Any,
+        sigma: np.ndarray | None = None,
     ) -> None:
         data, indices, indptr = csr
         m, total = rows_per_contact(rows), len(indptr) - 1
@@ -313,10 +321,10 @@ class Problem(ProblemData):
         self._groups, self._bodies = (layout,), ()
         self.contacts = layout.contacts
         self._matrix = (read_only(data), read_only(indices), read_only(indptr))
-        self._sigma = None
+        self._sigma = sigma
         block = (*layout.shape, 0, 0, None, None, b, feasible.name)
         parameters = feasible.parameters(*layout.shape)
-        self._core = _core.Problem((), ((*block, parameters, None),), (indptr, indices, data))
+        self._core = _core.Problem((), ((*block, parameters, sigma),), (indptr, indices, data))
 
     def refuse_immovable(self) -> None:
         """Raise ValueError where a contact is between immovable bodies, as ``strict=True`` does."""
@@ -383,7 +391,7 @@ class Problem(ProblemData):
         fresh._operator = operator
         feasible = layout.set.changed(mu, sets)
         b = self.b if b is None else b
-        fresh._from_matrix(csr, b, None, layout.rows, feasible, None, None)
+        fresh._from_matrix(csr, b, None, layout.rows, feasible, None, None, self._sigma)
 
     # ---- keeping --------------------------------------------------------------------------------
 
@@ -407,8 +415,7 @@ class Problem(ProblemData):
             b, rows, feasible = values
             csr, self._operator, sigma = given
             self.dof = 0 if self._operator is None else self._operator.dof
-            self._from_matrix(csr, b, None, rows, feasible, None, None)
-            self._sigma = sigma
+            self._from_matrix(csr, b, None, rows, feasible, None, None, sigma)
             return
         inverses, groups = values
         parts = tuple(Group(J, bodies, b, sets=x) for J, bodies, b, x, _ in groups)

@@ -110,11 +110,14 @@ class Result:
     history
         One row per recorded iteration.
     converged
-        Whether the stop rule was met.
+        Whether the stop rule was met, and rounding allows to tell.
     status
         ``"converged"``, ``"max_iterations"``, ``"max_seconds"``, ``"stalled"`` or ``"wandering"``
         (the natural map is halved no more, and stands still or goes up and down; ``info["band"]``),
-        ``"diverging"`` (the best iterate is returned) or ``"stopped"`` (by the callback).
+        ``"diverging"`` (the best iterate is returned), ``"inaccurate"`` (rounding alone may leave
+        more than the tolerance, ``info["floor"]``), ``"infeasible"`` (there is no solution, proven
+        by ``info["certificate"]``), ``"unbounded"`` (impulses grow along that, which with friction
+        is no proof) or ``"stopped"`` (by the callback).
     message
         What was reached and, where that is too little, what to try.
     iterations

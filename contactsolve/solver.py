@@ -19,6 +19,7 @@ from ._options import (
     flag,
     names_of,
     permutation_of,
+    relative_tolerance,
     seed_of,
     tolerance,
 )
@@ -43,7 +44,7 @@ class Options(TypedDict, total=False):
     rollback: int
     rollback_growth: float | None
     bound: str
-    rtol: float | None
+    rtol: float | str | None
     atol: float | None
     stop: str
     check_every: int
@@ -192,7 +193,11 @@ class Solver:
         ``"previous"`` one (S1 chapter 3).
     rtol, atol
         With ``stop="natural_map"``: converged when every coupled set s has
-        ``Δ_s <= atol + rtol (|λ_s| + ρ_s max|b|)``. Both None: exactly `max_iterations` sweeps.
+        ``Δ_s <= atol + rtol ρ_s V``, where 1/ρ_s is the largest diagonal entry of A in the set and
+        V [m/s] the largest speed at which its island breaks a constraint without any impulse: what
+        leaves, or slides without load, does not count, and a fast body loosens nothing in other
+        islands. Impulses may be off by ``rtol V / λ_min(A)``: errors add up along chains. Both
+        None: exactly `max_iterations` sweeps. ``rtol="auto"``: 1e-6, in single precision 1e-4.
     stop
         The measure that decides. ``"delta_element"`` and ``"delta_norm"`` take rtol, atol for S2's
         T_rel and T_abs; other measures than these and ``"natural_map"`` are compared with `atol`.
@@ -202,8 +207,9 @@ class Solver:
     max_iterations
         Sweeps at most.
     max_seconds
-        Seconds at most, by the clock, looked at between iterations; None: no limit. A solve that
-        they end has the status ``"max_seconds"``.
+        Seconds of one solve at most, by the clock; None: no limit. They are looked at between
+        iterations and within long ones (factors, pivots, inner sweeps). A solve that they end has
+        the status ``"max_seconds"``.
     dtype
         ``"float64"`` or ``"float32"`` sweeps, or ``"mixed"``: impulses, velocities and b in
         float64; factors of A, its rows and R in float32. What that rounds off is made up for every
@@ -282,7 +288,7 @@ class Solver:
         rollback: int = 5,
         rollback_growth: float | None = None,
         bound: str = "current",
-        rtol: float | None = 1e-6,
+        rtol: float | str | None = "auto",
         atol: float | None = 0.0,
         stop: str = "natural_map",
         check_every: int = 10,
@@ -321,6 +327,7 @@ class Solver:
         growth = 0.0 if rollback_growth is None else rollback_growth
         weight = math.nan if averaging is None or isinstance(averaging, str) else averaging
         precision, recorded = dtype_name(dtype), names_of("record", record)
+        rtol = relative_tolerance(rtol, precision)
         seed = seed_of(rng) if visits.name == "random" else 0
         try:
             self._core = _core.Solver(
@@ -454,18 +461,23 @@ class Solver:
 
         return notify
 
+    def _contacts_of(self, rows: np.ndarray) -> list[int]:
+        """Contacts with entries of at least a thousandth of the largest, the largest first."""
+        sizes = [np.full(group.contacts, group.rows) for group in self.problem._groups]
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))[:-1]])
+        largest = np.maximum.reduceat(np.abs(rows), starts)
+        order = np.argsort(-largest, kind="stable")
+        return order[largest[order] >= 1e-3 * largest.max()].tolist()
+
     def _tell_of_ray(self, info: dict[str, Any]) -> None:
         ray = self._core.ray()
         if ray is not None:
             info["ray"] = self.problem.split(ray)
-            sizes = [np.full(group.contacts, group.rows) for group in self.problem._groups]
-            ends = np.cumsum(np.concatenate(sizes))
-            largest = int(np.argmax(np.abs(ray)))
-            info["ray_contact"] = int(np.searchsorted(ends, largest, side="right"))
+            info["ray_contact"] = self._contacts_of(ray)[0]
 
     def _result(self, answer: tuple, b: np.ndarray | None, parameters: np.ndarray | None) -> Result:
         impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
-        *figures, restarts, corrections, inner, band, links = figures
+        *figures, restarts, corrections, inner, band, links, floor, proof = figures
         seconds, natural_map, scaled, worst, unfinished, products, *pivots = figures
         problem = self.problem
         info = self._info.copy()
@@ -483,6 +495,13 @@ class Solver:
             info["band"] = band
         if links:
             info["links"] = links
+        if status == "inaccurate":
+            info["floor"], info["floor_contact"] = floor
+        if proof[0] is not None:
+            info["certificate"] = problem.split(proof[0])
+            if status == "infeasible":
+                info["certified_impulse"] = proof[1]
+            info["certificate_contacts"] = self._contacts_of(proof[0])
         if pivots[-1] is not None:
             names = ("pivots", "single_pivots", "factorizations", "cache", "reuse", "pivoting")
             info.update(zip(names, pivots, strict=True))

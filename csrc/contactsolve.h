@@ -71,6 +71,8 @@ typedef struct cs_blocks {
     const char *set;          /* cs_set_name */
     const double *parameters; /* (count, cs_set_parameters(set, m)), see the set's file */
     const double *compliance; /* (count, m), Sigma added to A; NULL for none or where A is given */
+    const double
+        *included; /* (count, m): how much of the diagonal of a given A is Sigma; or NULL */
     const char
         *parameter_name; /* what error messages call the parameters, e.g. "mu"; may be NULL */
     int parameters_each; /* doubles in a block's parameters, for sets where that varies */
@@ -228,6 +230,7 @@ typedef struct cs_mlcp_options {
     int directions;            /* lemke, of contact problems: corners of the friction polygon that
                                 * replaces a disc, all of friction being in one LCP; 0: box friction
                                 * in an outer loop, but for polygons */
+    double dictionary_bytes;   /* lemke: of the largest island's, at most; 0: no limit */
     int64_t cache_bytes;       /* engine `cached`: most bytes of the parts kept, for all islands */
     int interior; /* bpp: interior-point steps foresee an index set where block steps are too slow */
     int64_t reuse; /* steps with the factor of an earlier matrix, at most; 0: factored anew */
@@ -320,7 +323,7 @@ typedef struct cs_options {
     const char *stop;  /* a measure's name; met at atol, or at 1 where it holds tolerances */
     double rtol, atol; /* both NaN: exactly max_iterations sweeps */
     int64_t check_every, max_iterations, record_every;
-    double max_seconds;        /* of one solve, looked at between iterations; INFINITY: no limit */
+    double max_seconds; /* of one solve, heard within long iterations, too; INFINITY: no limit */
     const char *const *record; /* names of the measures to record */
     int records;
     double quality_r; /* R_const of the measure `quality` */
@@ -373,6 +376,9 @@ typedef enum cs_outcome {
     CS_STALLED,   /* the residual stays where it is */
     CS_WANDERING, /* or goes up and down in a band, and its least value is halved no more */
     CS_MAX_SECONDS,
+    CS_INACCURATE, /* rounding alone may exceed the tolerance: see `floor` of the result */
+    CS_INFEASIBLE, /* proven: see its `certificate` */
+    CS_UNBOUNDED,  /* impulses grow along its `certificate`; with friction that is no proof */
 } cs_outcome;
 
 CS_PUBLIC const char *cs_outcome_name(cs_outcome outcome);
@@ -419,6 +425,14 @@ typedef struct cs_result {
     double seconds;     /* of the sweeps and of the checks that decide */
     double natural_map; /* at the returned impulses [N s] */
     double natural_map_scaled;
+    /* Of inaccurate solves: the largest scaled natural map that rounding alone may leave, and its block; not
+     * a number and -1 otherwise. */
+    double floor;
+    int64_t floor_block;
+    /* (rows), the solver's until its next solve, of infeasible and unbounded solves: impulses along which
+     * nothing resists, while b drives them there; NULL otherwise. No solution has impulses up to `certified`. */
+    const double *certificate;
+    double certified;
     int64_t worst_block;   /* where natural_map is reached; -1 with no blocks */
     const double *history; /* (history_rows, columns), the solver's until its next solve */
     int64_t history_rows;
@@ -519,11 +533,11 @@ typedef struct cs_inspection {
     double *infeasibility; /* (blocks): largest distance of an impulse from its set */
 } cs_inspection;
 
-/* Looks at impulses (rows) and their residual velocities xi (rows) block by block. `parameters` as in
- * cs_solver_solve; `largest_b` is max |b|; impulses below `tolerance` times the scale of their
- * coupled set, |lambda_s| + rho_s max |b|, count as none. */
+/* Looks at impulses (rows) and their residual velocities xi (rows) block by block. `b` (rows) and
+ * `parameters` as in cs_solver_solve; impulses below `tolerance` times rho_s V count as none, V being the
+ * speed at which the island of their set breaks its constraints without impulses. */
 CS_PUBLIC cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses,
-                                       const double *xi, const double *parameters, double largest_b,
+                                       const double *xi, const double *b, const double *parameters,
                                        double tolerance, const cs_inspection *inspection,
                                        cs_error *error);
 
@@ -555,8 +569,8 @@ typedef struct cs_mlcp_result {
     signed char *index_set; /* (rows), the caller's or NULL: a cs_index of each row */
     cs_mlcp_outcome outcome;
     /* From outside, with A as given: the largest |x - clamp(x - rho w)|, rho = 1 / A_ii; the largest
-     * of them over |x_i| + rho max |b|, and its row (-1 with no rows); the largest |w| times distance
-     * to the bound that it holds x to. */
+     * of them over rho V, V being the largest of them over rho at x = clamp(0) in the row's island, and its
+     * row (-1 with no rows); the largest |w| times distance to the bound that it holds x to. */
     double residual, residual_scaled, complementarity;
     int64_t worst_row;
     int64_t pivots, single_pivots, factorizations, refinements; /* of all islands */

@@ -25,11 +25,23 @@ def brute_force(A, b, lo, hi):
 
 
 def natural_residual(A, b, lo, hi, x):
-    """The largest |x - clip(x - rho w)| over |x| + rho max|b|, rho = 1 / diag(A)."""
+    """The largest |x - clip(x - rho w)| over rho V, rho = 1 / diag(A).
+
+    V is the largest one over rho at clip(0), among the rows that A connects.
+    """
     rho = 1 / np.diag(A)
-    defect = np.abs(x - np.clip(x - rho * (A @ x + b), lo, hi))
-    scale = np.abs(x) + rho * np.abs(b).max(initial=0.0)
-    return float(np.max(defect / np.where(scale > 0, scale, 1.0), initial=0.0))
+    nothing = np.clip(np.zeros(len(b)), lo, hi)
+    defect, first = (np.abs(y - np.clip(y - rho * (A @ y + b), lo, hi)) for y in (x, nothing))
+    size = np.abs(A) @ np.abs(nothing) + np.abs(b)
+    first[np.abs(A @ nothing + b) <= 4 * np.finfo(float).eps * size] = 0.0  # rounding
+    label = np.arange(len(b))
+    for i, j in np.argwhere(A != 0):
+        label[label == label[j]] = label[i]
+    speed = np.array([np.max((first / rho)[label == label[i]]) for i in range(len(b))])
+    scale = rho * speed
+    return float(
+        np.max(np.where(defect > 0, defect / np.where(scale > 0, scale, 1.0), 0.0), initial=0.0)
+    )
 
 
 def bounds(rng, m):

@@ -224,7 +224,8 @@ class ProblemArrays:
 class ReferenceProblem:
     """A problem in dense form; `jacobian` and `inverse_mass` are None where A itself was given.
 
-    `compliance` is the diagonal of Sigma, already part of A.
+    `compliance` is the diagonal of Sigma, already part of A. `partners` are the moving bodies of
+    each block, None where A was given.
     """
 
     A: np.ndarray
@@ -234,6 +235,7 @@ class ReferenceProblem:
     jacobian: np.ndarray | None = None
     inverse_mass: np.ndarray | None = None
     compliance: np.ndarray | float = 0.0
+    partners: list[list[int]] | None = None
 
     @classmethod
     def from_arrays(cls, *groups: ProblemArrays) -> ReferenceProblem:
@@ -266,6 +268,11 @@ class ReferenceProblem:
             jacobian=jacobian,
             inverse_mass=inverse_mass,
             compliance=sigma,
+            partners=[
+                [int(body) for body in pair if body >= 0 and singles[body].any()]
+                for group in groups
+                for pair in group.bodies
+            ],
         )
 
     @classmethod
@@ -288,6 +295,38 @@ class ReferenceProblem:
     def xi(self, lam: np.ndarray) -> np.ndarray:
         """Section 1: xi = A lambda + b."""
         return self.A @ lam + self.b
+
+    def islands(self) -> np.ndarray:
+        """Label the blocks: connected by moving bodies, or by non-zero blocks of a given A."""
+        count = len(self.blocks)
+        label = np.arange(count)
+        for k in range(count):
+            for other in range(k):
+                if self._touch(k, other):
+                    label[label == label[other]] = label[k]
+        return label
+
+    def _touch(self, k: int, other: int) -> bool:
+        if self.partners is not None:
+            return bool(set(self.partners[k]) & set(self.partners[other]))
+        rows, columns = self.blocks[k], self.blocks[other]
+        return bool(self.A[rows, columns].any() or self.A[columns, rows].any())
+
+    def responses(self, k: int) -> np.ndarray:
+        """Section 4: a_s of each row's set, the largest diagonal entry without compliance."""
+        whole = np.diag(self.diagonal_block(k))
+        sigma = np.broadcast_to(self.compliance, self.b.shape)[self.blocks[k]]
+        if self.jacobian is None or self.inverse_mass is None:
+            masses = whole
+        else:
+            J = self.jacobian[self.blocks[k]]
+            masses = np.diag(J @ self.inverse_mass @ J.T)
+        found = np.zeros(len(whole))
+        for coupled in self.sets[k].coupled():
+            if coupled:
+                moved = max(masses[row] for row in coupled)
+                found[coupled] = moved if moved > 0.0 else max(sigma[row] for row in coupled)
+        return found
 
     def body_velocity_change(self, lam: np.ndarray) -> np.ndarray:
         """Section 1: M^-1 J^T lambda, flat."""
@@ -688,11 +727,13 @@ def quality(problem: ReferenceProblem, lam: np.ndarray, r: float = 100.0) -> flo
 
 @dataclass(frozen=True)
 class SetDefect:
-    """One coupled set s: Delta_s, rho_s and ||lambda_s|| of section 4."""
+    """One coupled set s of a block, by its rows: Delta_s, rho_s and a_s of section 4."""
 
     delta: float
     rho: float
-    size: float
+    response: float
+    block: int
+    coupled: list[int]
 
 
 def set_defects(problem: ReferenceProblem, lam: np.ndarray) -> list[SetDefect]:
@@ -705,26 +746,55 @@ def set_defects(problem: ReferenceProblem, lam: np.ndarray) -> list[SetDefect]:
     defects = []
     for k, rows in enumerate(problem.blocks):
         rho = set_factors(problem, k)
-        change = np.abs(lam[rows] - problem.sets[k].prox(lam[rows] - rho * xi[rows]))
+        step = lam[rows] - rho * xi[rows]
+        nearest = problem.sets[k].prox(step)
+        change = np.where(nearest == step, rho * np.abs(xi[rows]), np.abs(lam[rows] - nearest))
+        response = problem.responses(k)
         for coupled in problem.sets[k].coupled():
             if coupled:
-                size = float(np.linalg.norm(lam[rows][coupled]))
-                defects.append(SetDefect(float(np.max(change[coupled])), rho[coupled[0]], size))
+                first = coupled[0]
+                delta = float(np.max(change[coupled]))
+                defects.append(SetDefect(delta, rho[first], response[first], k, coupled))
     return defects
 
 
-def natural_maps(problem: ReferenceProblem, lam: np.ndarray) -> dict[str, float]:
-    """The largest Delta_s [N s], Delta_s / rho_s [m/s] and Delta_s / (||lambda_s|| + rho_s max|b|).
+def island_speeds(problem: ReferenceProblem) -> np.ndarray:
+    """V of each block's island: the largest a_s Delta_s(P_C(0)) of its sets (section 4)."""
+    nothing = np.concatenate(
+        [np.zeros(0)]
+        + [
+            problem.sets[k].prox(np.zeros(rows.stop - rows.start))
+            for k, rows in enumerate(problem.blocks)
+        ]
+    )
+    label = problem.islands()
+    speed = np.zeros(len(problem.blocks))
+    xi = problem.xi(nothing)
+    sizes = np.abs(problem.A) @ np.abs(nothing) + np.abs(problem.b)
+    for one in set_defects(problem, nothing):
+        rows = np.arange(len(problem.b))[problem.blocks[one.block]][one.coupled]
+        if nothing.any() and np.all(np.abs(xi[rows]) <= 4 * np.finfo(float).eps * sizes[rows]):
+            continue  # rounding
+        here = label == label[one.block]
+        speed[here] = np.maximum(speed[here], one.response * one.delta)
+    return speed
 
-    The last is the quantity that a relative tolerance tests.
+
+def natural_maps(problem: ReferenceProblem, lam: np.ndarray) -> dict[str, float]:
+    """The largest Delta_s [N s], Delta_s / rho_s [m/s] and Delta_s / (rho_s V).
+
+    The last is the quantity that a relative tolerance tests. Islands with V = 0 do not count:
+    P_C(0) is their answer.
     """
     defects = set_defects(problem, lam)
-    largest = float(np.max(np.abs(problem.b), initial=0.0))
+    speed = island_speeds(problem)
     columns = {
         "natural_map": [one.delta for one in defects],
         "natural_map_velocity": [one.delta / one.rho for one in defects if one.rho > 0.0],
         "natural_map_scaled": [
-            one.delta / (one.size + one.rho * largest) for one in defects if one.delta > 0.0
+            one.delta / (one.rho * speed[one.block]) if one.rho > 0.0 else np.inf
+            for one in defects
+            if one.delta > 0.0 and (one.rho == 0.0 or speed[one.block] > 0.0)
         ],
     }
     return {name: max(values, default=0.0) for name, values in columns.items()}
@@ -926,8 +996,8 @@ def random_problem(
     """Random contacts between random bodies, J and b of order one.
 
     With `awkward` (needs three contacts and two bodies) body 0 is given M^-1 = 0, contact 0 lies
-    between it and the world (immovable), contact 1 between it and the last body, and the last
-    contact repeats the one before it: A is singular.
+    between it and the world (immovable, where b is zero, so that there is a solution), contact 1
+    between it and the last body, and the last contact repeats the one before it: A is singular.
     """
     minv = random_inverse_mass(rng, bodies, dof, diagonal=diagonal)
     pairs = random_bodies(rng, contacts, bodies)
@@ -938,10 +1008,18 @@ def random_problem(
         minv[0] = 0.0
         pairs[0], pairs[1] = (-1, 0), (0, bodies - 1)
         pairs[-1], jacobian[-1] = pairs[-2], jacobian[-2]
-        if set_name == "box":
-            # The impulse of an immovable contact is zero, so zero has to be allowed there.
-            immovable = (pairs <= 0).all(axis=1)
-            parameters["lo"][immovable], parameters["hi"][immovable] = -0.5, 0.5
+        b[(pairs <= 0).all(axis=1)] = 0.0
+    if set_name in ("free", "box"):
+        # Joints of bodies that move: redundant rows do not contradict each other.
+        u = np.where(
+            minv.reshape(bodies, -1).any(axis=1)[:, None], rng.normal(size=(bodies, dof)), 0.0
+        )
+        sides = [np.where(body[:, None] >= 0, u[body], 0.0) for body in pairs.T]
+        b = sum(np.einsum("kmd,kd->km", jacobian[:, i], sides[i]) for i in range(2))
+    if awkward and set_name == "box":
+        # The impulse of an immovable contact is zero, so zero has to be allowed there.
+        immovable = (pairs <= 0).all(axis=1)
+        parameters["lo"][immovable], parameters["hi"][immovable] = -0.5, 0.5
     return ProblemArrays(jacobian, minv, b, pairs, set_name, **parameters)
 
 

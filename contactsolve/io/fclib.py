@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, overload
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 
 from contactsolve import sets
 from contactsolve._matrices import Unsymmetric
+from contactsolve.io._hdf5 import Dataset, Hdf5Reader, import_h5py
 from contactsolve.problem import Problem
 
 __all__ = ["FclibFile", "FclibPoint", "read_fclib", "write_fclib"]
@@ -135,8 +138,9 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
     FileNotFoundError
         There is no such file.
     ValueError
-        The file is not HDF5, holds a problem that is not supported (with bilateral constraints;
-        the message says so), lacks a dataset or has one of a wrong shape, type or content.
+        The file is not HDF5, is truncated or damaged, holds a problem that is not supported (with
+        bilateral constraints; the message says so), lacks a dataset or has one of a wrong shape,
+        type or content. The message names the file and, where it is one, the dataset.
     ImportError
         h5py is not installed, or SciPy for a global problem.
 
@@ -217,7 +221,7 @@ def write_fclib(
     ImportError
         h5py is not installed.
     """
-    h5py = _import_h5py()
+    h5py = import_h5py()
     path = Path(path)
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} exists: pass overwrite=True to replace it")
@@ -337,43 +341,27 @@ def _write_text(h5py: Any, file: Any, name: str, text: str) -> None:
     dataset.write(space, space, np.array(raw, dtype=f"S{len(raw)}"), mtype=kind)
 
 
-class _Reader:
-    """An open FCLIB file, whose errors name the file and the dataset."""
-
-    def __init__(self, path: Path) -> None:
-        h5py = _import_h5py()
-        self.path = path
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist")
-        if not path.is_file() or not h5py.is_hdf5(path):
-            raise self.error("this is not an HDF5 file")
-        self.file = h5py.File(path, "r")
-        self.dataset_type = h5py.Dataset
+class _Reader(Hdf5Reader):
+    """An open FCLIB file."""
 
     def __enter__(self) -> _Reader:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.file.close()
-
-    def error(self, message: str) -> ValueError:
-        return ValueError(f"{self.path}: {message}")
-
     def kind(self) -> str:
         """Which kind of problem this is; an error for those that are not supported."""
         for kind, unsupported in _UNSUPPORTED.items():
-            if f"fclib_{kind}" not in self.file:
+            if not self.has(f"fclib_{kind}"):
                 continue
             for name in unsupported:
-                if f"fclib_{kind}/{name}" in self.file:
+                if self.has(f"fclib_{kind}/{name}"):
                     raise self.error(
                         f"this {kind} problem has bilateral constraints (/fclib_{kind}/{name}), "
                         "which are not supported"
                     )
-            if kind == "local" and "fclib_local/vectors/mu_r" in self.file:
+            if kind == "local" and self.has("fclib_local/vectors/mu_r"):
                 raise self.error("this is a local rolling friction problem, not supported")
             return kind
-        found = [name for name in self.file if name.startswith("fclib_")]
+        found = [name for name in self.names() if name.startswith("fclib_")]
         if found:
             raise self.error(f"/{found[0]} is a kind of problem that is not supported")
         raise self.error("there is no /fclib_local or /fclib_global group: not an FCLIB problem")
@@ -390,22 +378,25 @@ class _Reader:
     def local(self, name: str) -> Problem:
         """The problem u = W r + q."""
         rows = self.rows("local")
-        A, size, _ = self.matrix("fclib_local/W", square=True)
+        size, _ = self.sizes("fclib_local/W", square=True)
         if size % rows:
             raise self.error(
                 f"/fclib_local/W is {size} x {size}: expected a multiple of the {rows} rows of a "
                 "contact"
             )
+        # The vectors come first: nothing is allocated for sizes that they do not confirm.
         b = self.vector("fclib_local/vectors/q", size, "the order of W")
         mu = self.vector("fclib_local/vectors/mu", size // rows, "the number of contacts")
-        return Problem.from_delassus(A, b, mu, rows=rows, name=name)
+        A = self.matrix("fclib_local/W", size, size)
+        with self.making("/fclib_local (A = W, b = q)"):
+            return Problem.from_delassus(A, b, mu, rows=rows, name=name)
 
     def at_large(self, kind: str, name: str) -> Problem:
         """The problem M v = H r + f, u = H^T v + w."""
         sparse = _import_sparse()
         root, rows = f"fclib_{kind}", self.rows(kind)
-        M, dof, _ = self.matrix(f"{root}/M", square=True)
-        transposed, height, width = self.matrix(f"{root}/H")
+        dof, _ = self.sizes(f"{root}/M", square=True)
+        height, width = self.sizes(f"{root}/H")
         if height != dof or width % rows:
             raise self.error(
                 f"/{root}/H is {height} x {width}: expected {dof} rows, as M, and a multiple of "
@@ -415,139 +406,123 @@ class _Reader:
         f = self.vector(f"{root}/vectors/f", dof, "the order of M")
         w = self.vector(f"{root}/vectors/w", width, "the columns of H")
         mu = self.vector(f"{root}/vectors/mu", contacts, "the number of contacts")
-        friction: dict[str, Any] = {"mu": mu}
+        mu_r = None
         if kind.endswith("rolling"):
             mu_r = self.vector(f"{root}/vectors/mu_r", contacts, "the number of contacts")
-            friction = {"sets": sets.rolling(mu, mu_r)}
-        mass = Unsymmetric(self._whole(sparse.csr_array(M, shape=(dof, dof))))
-        J = sparse.csr_array(sparse.csr_array(transposed, shape=(height, width)).T)
-        return Problem.from_state(
-            J,
-            mass,
-            velocity=np.zeros(dof),
-            impulse=f,
-            drive=w.reshape(contacts, rows),
-            rows=rows,
-            name=name,
-            **friction,
-        )
+        M = sparse.csr_array(self.matrix(f"{root}/M", dof, dof), shape=(dof, dof))
+        H = sparse.csr_array(self.matrix(f"{root}/H", height, width), shape=(height, width))
+        whole = _whole(M)
+        with self.making(f"/{root} (J = H^T, mass = M, impulse = f, drive = w)"):
+            friction = {"mu": mu} if mu_r is None else {"sets": sets.rolling(mu, mu_r)}
+            problem = Problem.from_state(
+                sparse.csr_array(H.T),
+                Unsymmetric(whole),
+                velocity=np.zeros(dof),
+                impulse=f,
+                drive=w.reshape(contacts, rows),
+                rows=rows,
+                name=name,
+                **friction,
+            )
+        if whole is not M:
+            warnings.warn(
+                f"{self.path}: one triangle of M is stored; its mirror image was added",
+                stacklevel=3,
+            )
+        return problem
 
-    def _whole(self, M: Any) -> Any:
-        """M, completed by its mirror image where one triangle is stored."""
-        import scipy.sparse as sparse
-
-        above, below = sparse.triu(M, 1), sparse.tril(M, -1)
-        if (above.nnz == 0) == (below.nnz == 0):
-            return M
-        warnings.warn(
-            f"{self.path}: one triangle of M is stored; its mirror image was added",
-            stacklevel=4,
-        )
-        return sparse.csr_array(M + (above + below).T)
-
-    def array(self, name: str, kinds: str, what: str) -> NDArray[Any]:
-        """A numeric dataset, flat."""
-        node = self.file.get(name)
-        if not isinstance(node, self.dataset_type):
-            raise self.error(f"the dataset /{name} is missing")
-        if node.dtype.kind not in kinds:
-            raise self.error(f"/{name} has dtype {node.dtype}: expected {what}")
-        if node.ndim > 1:
-            raise self.error(f"/{name} has shape {node.shape}: expected one dimension")
-        return np.atleast_1d(node[()])
-
-    def integers(self, name: str) -> NDArray[np.int64]:
-        return self.array(name, "iu", "integers").astype(np.int64)
-
-    def reals(self, name: str) -> NDArray[np.float64]:
-        return self.array(name, "f", "floating-point numbers").astype(np.float64)
+    @contextmanager
+    def making(self, what: str) -> Iterator[None]:
+        """Name the file in what a problem says about its values."""
+        try:
+            yield
+        except ValueError as error:
+            raise self.error(f"{what}: {error}") from error
 
     def integer(self, name: str) -> int:
-        values = self.integers(name)
-        if values.shape != (1,):
-            raise self.error(f"/{name} has shape {values.shape}: expected one number")
-        return int(values[0])
+        dataset = self.dataset(name, "iu", "integers")
+        if dataset.shape != (1,):
+            raise self.error(f"/{name} has shape {dataset.shape}: expected one number")
+        return int(self.integers(dataset)[0])
 
     def vector(self, name: str, size: int, what: str) -> NDArray[np.float64]:
-        values = self.reals(name)
-        if values.shape != (size,):
-            raise self.error(f"/{name} has shape {values.shape}: expected ({size},), {what}")
-        return values
+        dataset = self.dataset(name, "f", "floating-point numbers")
+        if dataset.shape != (size,):
+            raise self.error(f"/{name} has shape {dataset.shape}: expected ({size},), {what}")
+        return self.reals(dataset)
 
-    def text(self, name: str) -> str:
-        """A text, or an empty one where there is none."""
-        node = self.file.get(name)
-        if not isinstance(node, self.dataset_type):
-            return ""
-        value = node[()]
-        return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-    def attributes(self, name: str) -> dict[str, Any]:
-        node = self.file.get(name)
-        return {} if node is None else dict(node.attrs)
-
-    def matrix(self, name: str, *, square: bool = False) -> tuple[Csr, int, int]:
-        """The matrix under `name` by rows, its height and its width."""
+    def sizes(self, name: str, *, square: bool = False) -> tuple[int, int]:
+        """The height and width of the matrix under `name`."""
         height, width = self.integer(f"{name}/m"), self.integer(f"{name}/n")
         if height < 0 or width < 0 or (square and height != width):
             wanted = "a square matrix" if square else "two sizes, 0 or more"
             raise self.error(f"/{name} is {height} x {width}: expected {wanted}")
+        return height, width
+
+    def matrix(self, name: str, height: int, width: int) -> Csr:
+        """The matrix under `name` by rows."""
         storage = self.integer(f"{name}/nz")
         if storage == _CSR:
-            return self._compressed(name, height, width), height, width
+            return self._compressed(name, height, width)
         if storage == _CSC:
             data, row, pointers = self._compressed(name, width, height)
             column = np.repeat(np.arange(width), np.diff(pointers))
-            return _by_rows(row, column, data, height), height, width
+            return _by_rows(row, column, data, height)
         if storage >= 0:
-            return self._triplets(name, storage, height, width), height, width
+            return self._triplets(name, storage, height, width)
         raise self.error(
             f"/{name}/nz is {storage}: expected -2 (by rows), -1 (by columns) or a count"
         )
 
     def _compressed(self, name: str, lines: int, length: int) -> Csr:
         """The arrays of a compressed matrix as stored, without the unused room at the end."""
-        pointers = self.integers(f"{name}/p")
-        if pointers.shape != (lines + 1,):
-            raise self.error(f"/{name}/p has shape {pointers.shape}: expected ({lines + 1},)")
-        if pointers[0] != 0 or np.any(np.diff(pointers) < 0):
+        starts = self.dataset(f"{name}/p", "iu", "integers")
+        if starts.shape != (lines + 1,):
+            raise self.error(f"/{name}/p has shape {starts.shape}: expected ({lines + 1},)")
+        pointers = self.integers(starts)
+        if pointers[0] != 0 or np.any(pointers[1:] < pointers[:-1]):
             raise self.error(f"/{name}/p does not ascend from 0")
         count = int(pointers[-1])
         return Csr(
-            self._entries(f"{name}/x", self.reals(f"{name}/x"), count),
-            self._indices(f"{name}/i", count, length),
-            pointers,
+            self._entries(f"{name}/x", count), self._indices(f"{name}/i", count, length), pointers
         )
 
     def _triplets(self, name: str, count: int, height: int, width: int) -> Csr:
         row = self._indices(f"{name}/i", count, height)
         column = self._indices(f"{name}/p", count, width)
-        values = self._entries(f"{name}/x", self.reals(f"{name}/x"), count)
-        return _by_rows(row, column, values, height)
+        return _by_rows(row, column, self._entries(f"{name}/x", count), height)
 
     def _indices(self, name: str, count: int, size: int) -> NDArray[np.int64]:
-        values = self._entries(name, self.integers(name), count)
+        dataset = self.dataset(name, "iu", "integers")
+        self._require_entries(dataset, count)
+        values = self.integers(dataset, count)
         wrong = np.flatnonzero((values < 0) | (values >= size))
         if len(wrong):
             at = wrong[0]
             raise self.error(f"/{name}[{at}] is {values[at]}: expected 0 to {size - 1}")
         return values
 
-    def _entries(self, name: str, values: NDArray[Any], count: int) -> NDArray[Any]:
+    def _entries(self, name: str, count: int) -> NDArray[np.float64]:
+        dataset = self.dataset(name, "f", "floating-point numbers")
+        self._require_entries(dataset, count)
+        return self.reals(dataset, count)
+
+    def _require_entries(self, dataset: Dataset, count: int) -> None:
         # nzmax, the room, may exceed the entries in use.
-        if len(values) < count:
-            raise self.error(f"/{name} has shape {values.shape}: expected {count} entries")
-        return values[:count]
+        if dataset.shape[0] < count:
+            raise self.error(f"/{dataset.name} has shape {dataset.shape}: expected {count} entries")
 
     def guesses(self, size: int, rows: int) -> tuple[FclibPoint, ...]:
-        if "guesses" not in self.file:
+        if not self.has("guesses"):
             return ()
         count = self.integer("guesses/number_of_guesses")
+        if count < 0:
+            raise self.error(f"/guesses/number_of_guesses is {count}: expected 0 or more")
         return tuple(self.point(f"guesses/{k + 1}", size, rows) for k in range(count))
 
     def solution(self, b: NDArray[np.float64], rows: int) -> FclibPoint | None:
         """The stored solution, unless it is a placeholder of zeros."""
-        if "solution" not in self.file:
+        if not self.has("solution"):
             return None
         point = self.point("solution", len(b), rows)
         separating = bool(np.all(b[::rows] >= 0.0))
@@ -571,9 +546,20 @@ def _by_rows(
         fresh = np.concatenate(([True], (np.diff(row) != 0) | (np.diff(column) != 0)))
         row, column = row[fresh], column[fresh]
         if not fresh.all():
-            values = np.add.reduceat(values, np.flatnonzero(fresh))
+            with np.errstate(over="ignore"):  # an infinite sum is refused with its place
+                values = np.add.reduceat(values, np.flatnonzero(fresh))
     indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=size))))
     return Csr(values, column, indptr)
+
+
+def _whole(M: Any) -> Any:
+    """M, completed by its mirror image where one triangle is stored."""
+    import scipy.sparse as sparse
+
+    above, below = sparse.triu(M, 1), sparse.tril(M, -1)
+    if (above.nnz == 0) == (below.nnz == 0):
+        return M
+    return sparse.csr_array(M + (above + below).T)
 
 
 def _import_sparse() -> Any:
@@ -582,13 +568,3 @@ def _import_sparse() -> Any:
     except ImportError as error:
         raise ImportError("global FCLIB problems need SciPy: pip install scipy") from error
     return scipy.sparse
-
-
-def _import_h5py() -> Any:
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError(
-            "FCLIB files need h5py, which the extra 'io' brings: pip install 'contactsolve[io]'"
-        ) from error
-    return h5py

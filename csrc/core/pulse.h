@@ -8,7 +8,8 @@
 typedef struct cs_pulse {
     int (*leaves_off)(void *context); /* non-zero: yes */
     void *context;
-    double work; /* multiplications since it was asked */
+    double work;  /* multiplications since it was asked */
+    int left_off; /* it has said yes: what failed since is unfinished, not impossible */
 } cs_pulse;
 
 /* Multiplications between two questions: about a millisecond of the fastest kernel. */
@@ -19,7 +20,12 @@ static inline int cs_pulse_beat(cs_pulse *pulse, double work)
 {
     if (!pulse || (pulse->work += work) < CS_PULSE_WORK) return 0;
     pulse->work = 0;
-    return pulse->leaves_off(pulse->context);
+    int leaves_off = pulse->leaves_off(pulse->context) != 0;
+    pulse->left_off |= leaves_off;
+    return leaves_off;
 }
+
+/* Whether a failure is one of a pulse, which may be NULL. */
+static inline int cs_pulse_has_left_off(const cs_pulse *pulse) { return pulse && pulse->left_off; }
 
 #endif

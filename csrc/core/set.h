@@ -37,6 +37,10 @@ typedef struct cs_set {
      * `previous` is given, from previous[0]. */
     void (*prox_f32)(int rows, float *z, const float *parameters, const float *previous);
     void (*prox_f64)(int rows, double *z, const double *parameters, const double *previous);
+    /* p <- prox_C(z) (rows), slope <- one element of its generalised Jacobian at z (rows, rows),
+     * row-major; both are zero before. The friction bound follows the normal impulse, which makes
+     * the slope unsymmetric. NULL: Newton's method does not take the set. */
+    void (*slope)(int rows, const double *parameters, const double *z, double *p, double *slope);
 } cs_set;
 
 #endif

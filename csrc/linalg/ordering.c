@@ -260,7 +260,7 @@ static int eliminate(quotient *q, int64_t pivot, int64_t **pool)
     return 0;
 }
 
-int cs_minimum_degree(const cs_graph *graph, int64_t *order)
+int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_pulse *pulse)
 {
     cs_arena arena = {0};
     quotient q = {0};
@@ -273,6 +273,8 @@ int cs_minimum_degree(const cs_graph *graph, int64_t *order)
             if (!q.gone[i] && (best < 0 || q.degree[i] < q.degree[best])) best = i;
         order[k] = best;
         failed = eliminate(&q, best, &pool);
+        double touched = (double)(q.member_count[best] * q.member_count[best]);
+        failed = failed || cs_pulse_beat(pulse, (double)graph->count + touched);
     }
     cs_release(pool);
     cs_arena_clear(&arena);

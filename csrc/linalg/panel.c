@@ -44,7 +44,7 @@ int cs_panels_take(cs_panels *panels, int64_t rows, const int64_t *first, cs_are
     panels->capacity = 2 * cs_panels_size(rows, first) + 2 * CS_PANEL * CS_PANEL * count;
     panels->first = cs_arena_take(arena, count, sizeof(int64_t));
     panels->start = cs_arena_take(arena, count + 1, sizeof(int64_t));
-    panels->value = cs_arena_take(arena, panels->capacity, sizeof(double));
+    panels->value = cs_arena_take_unset(arena, panels->capacity, sizeof(double));
     panels->inverse = cs_arena_take(arena, count * CS_PANEL, sizeof(double));
     panels->scratch = cs_arena_take(arena, count * CS_PANEL, sizeof(double));
     return !panels->first || !panels->start || !panels->value || !panels->inverse ||

@@ -20,7 +20,11 @@ static int64_t reach(cs_sparse_factor *factor, int64_t i)
     return from;
 }
 
-int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_arena *arena)
+/* What a step through a tree or a list costs, in multiplications. */
+enum { STEP_WORK = 4 };
+
+int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_pulse *pulse,
+                   cs_arena *arena)
 {
     int64_t n = graph->count;
     factor->graph = *graph;
@@ -36,11 +40,14 @@ int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_arena *ar
         return -1;
     cs_elimination_tree(graph, factor->parent, factor->mark);
     for (int64_t i = 0; i < n; i++) factor->mark[i] = -1;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t p = reach(factor, i); p < n; p++) factor->start[factor->path[p] + 1]++;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t from = reach(factor, i), entries = graph->start[i + 1] - graph->start[i];
+        for (int64_t p = from; p < n; p++) factor->start[factor->path[p] + 1]++;
+        if (cs_pulse_beat(pulse, STEP_WORK * (double)(n - from + entries))) return -1;
+    }
     for (int64_t i = 0; i < n; i++) factor->start[i + 1] += factor->start[i];
-    factor->row = cs_arena_take(arena, factor->start[n], sizeof(int64_t));
-    factor->value = cs_arena_take(arena, factor->start[n], sizeof(double));
+    factor->row = cs_arena_take_unset(arena, factor->start[n], sizeof(int64_t));
+    factor->value = cs_arena_take_unset(arena, factor->start[n], sizeof(double));
     return factor->row && factor->value ? 0 : -1;
 }
 
@@ -77,7 +84,7 @@ static double diagonal_entry(const cs_graph *graph, const double *value, int64_t
     return sum;
 }
 
-void cs_sparse_begin(cs_sparse_factor *factor)
+static void begin(cs_sparse_factor *factor)
 {
     factor->products = 0;
     for (int64_t i = 0; i < factor->graph.count; i++) {
@@ -87,34 +94,22 @@ void cs_sparse_begin(cs_sparse_factor *factor)
     }
 }
 
-void cs_sparse_rows(cs_sparse_factor *factor, const double *value, const signed char *out,
-                    int64_t from, int64_t to, cs_breakdown *breakdown)
+void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
+                         cs_pulse *pulse, cs_breakdown *breakdown)
 {
     const cs_graph *graph = &factor->graph;
     double unit = CS_PIVOT_FLOOR * (double)graph->count;
     *breakdown = (cs_breakdown){.row = -1};
-    for (int64_t i = from; i < to; i++) {
+    begin(factor);
+    for (int64_t i = 0; i < graph->count && breakdown->row < 0; i++) {
+        double before = factor->products;
         if (out && out[i]) continue;
         double pivot = factor_row(factor, value, out, i);
-        if (!(pivot > unit * diagonal_entry(graph, value, i))) {
+        if (!(pivot > unit * diagonal_entry(graph, value, i)))
             *breakdown = (cs_breakdown){.row = i, .pivot = pivot};
-            return;
-        }
-        factor->diagonal[i] = sqrt(pivot);
-    }
-}
-
-void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
-                         cs_pulse *pulse, cs_breakdown *breakdown)
-{
-    double before = 0;
-    *breakdown = (cs_breakdown){.row = -1};
-    cs_sparse_begin(factor);
-    for (int64_t i = 0; i < factor->graph.count && breakdown->row < 0; i++) {
-        cs_sparse_rows(factor, value, out, i, i + 1, breakdown);
-        if (breakdown->row < 0 && cs_pulse_beat(pulse, factor->products - before))
+        else if (cs_pulse_beat(pulse, factor->products - before))
             *breakdown = (cs_breakdown){.row = i, .left_off = 1};
-        before = factor->products;
+        else factor->diagonal[i] = sqrt(pivot);
     }
 }
 

@@ -21,19 +21,15 @@ typedef struct cs_sparse_factor {
     double products;      /* multiplications of the factor so far */
 } cs_sparse_factor;
 
-/* Finds the pattern; the graph, in its order, must outlive the factor. Non-zero: no memory. */
-int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_arena *arena);
+/* Finds the pattern; the graph, in its order, must outlive the factor. Non-zero: no memory,
+ * or the pulse (may be NULL) says to leave off. */
+int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_pulse *pulse,
+                   cs_arena *arena);
 
 /* The factor of the rows with out[i] == 0 (NULL: of all); `value` beside the graph's columns. `pulse`
  * may be NULL. */
 void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
                          cs_pulse *pulse, cs_breakdown *breakdown);
-
-/* The same in pieces, so that the caller may look up in between: forgets the last factor; then rows
- * from ... to, those before done. */
-void cs_sparse_begin(cs_sparse_factor *factor);
-void cs_sparse_rows(cs_sparse_factor *factor, const double *value, const signed char *out,
-                    int64_t from, int64_t to, cs_breakdown *breakdown);
 
 /* x <- (L L^T)^-1 x on the rows that are in; the others must be zero and stay. */
 void cs_sparse_solve(const cs_sparse_factor *factor, const signed char *out, double *x);

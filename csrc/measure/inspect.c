@@ -4,10 +4,11 @@
 
 #include <math.h>
 
-/* tolerance x (|lambda_s| + rho_s max|b|): what counts as nothing for one coupled set. */
-static double allowance(const cs_state *state, const cs_set_defect *set, double tolerance)
+/* tolerance x rho_s V: what counts as nothing for one coupled set. */
+static double allowance(const cs_state *state, int64_t block, const cs_set_defect *set,
+                        double tolerance)
 {
-    return tolerance * (sqrt(set->norm_square) + set->rho * state->largest_b);
+    return tolerance * set->rho * state->scale[block];
 }
 
 /* Open, sticking or sliding, by where the prox step lambda - rho xi arrives: where the normal impulse
@@ -20,12 +21,13 @@ static cs_activity contact_activity(const cs_state *state, const cs_block_group 
     double nearest[CS_MAX_ROWS] = {0}, square[CS_MAX_ROWS] = {0};
     for (int i = 0; i < group->rows; i++) nearest[i] = z[i];
     group->set->prox_f64(group->rows, nearest, cs_state_parameters(state, group, index), NULL);
-    if (nearest[0] <= allowance(state, &sets[0], tolerance)) return CS_OPEN;
+    int64_t block = group->first_block + index;
+    if (nearest[0] <= allowance(state, block, &sets[0], tolerance)) return CS_OPEN;
     for (int i = 0; i < group->rows; i++)
         square[group->coupled_set[i]] += (z[i] - nearest[i]) * (z[i] - nearest[i]);
     for (int s = 0; s <= group->coupled_set[group->rows - 1]; s++) {
         if (group->set->moment[s]) continue;
-        if (sqrt(square[s]) > allowance(state, &sets[s], tolerance)) return CS_SLIDE;
+        if (sqrt(square[s]) > allowance(state, block, &sets[s], tolerance)) return CS_SLIDE;
     }
     return CS_STICK;
 }
@@ -39,7 +41,8 @@ static void row_activities(const cs_state *state, const cs_block_group *group, i
     double below[CS_MAX_ROWS], above[CS_MAX_ROWS], margin[CS_MAX_ROWS];
     const double *parameters = cs_state_parameters(state, group, index);
     for (int i = 0; i < group->rows; i++) {
-        margin[i] = allowance(state, &sets[group->coupled_set[i]], tolerance);
+        const cs_set_defect *set = &sets[group->coupled_set[i]];
+        margin[i] = allowance(state, group->first_block + index, set, tolerance);
         below[i] = z[i] - margin[i];
         above[i] = z[i] + margin[i];
     }
@@ -61,10 +64,11 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
     int count = cs_block_defects(state, group, index, sets);
     double z[CS_MAX_ROWS], map = 0, scaled = 0;
     for (int s = 0; s < count; s++) {
-        double scale = allowance(state, &sets[s], 1);
+        double scale = allowance(state, block, &sets[s], 1);
         if (!(sets[s].impulse <= map)) map = sets[s].impulse; /* keeps a NaN */
         if (!isfinite(scale)) map = NAN;                      /* as the natural map does */
         if (isnan(map)) scaled = map;
+        else if (scale == 0 && sets[s].rho > 0) continue; /* P_C(0) solves its island */
         else if (sets[s].impulse > 0) scaled = fmax(scaled, sets[s].impulse / scale);
     }
     inspection->natural_map[block] = map;
@@ -81,41 +85,84 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
     for (int i = 0; i < group->rows; i++) activity[i] = (unsigned char)found;
 }
 
-cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses, const double *xi,
-                             const double *parameters, double largest_b, double tolerance,
-                             const cs_inspection *inspection, cs_error *error)
+/* What an inspection needs beside the impulses. */
+typedef struct workspace {
+    double *rho, *response, *parameters, *scale, *speed, *lambda, *xi, *velocity, *magnitude;
+    int64_t *island;
+} workspace;
+
+static cs_status take(const cs_problem *problem, cs_arena *scratch, workspace *w, cs_error *error)
 {
-    cs_arena scratch = {0};
-    double *rho = cs_arena_take(&scratch, problem->rows, sizeof(double));
-    double *own = cs_arena_take(&scratch, problem->parameters, sizeof(double));
-    cs_status status = CS_OK;
-    if (cs_problem_is_open(problem)) {
-        status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
-        goto out;
-    }
-    if (!rho || !own) {
-        status = cs_fail(error, CS_NO_MEMORY, "out of memory for the inspection");
-        goto out;
-    }
-    cs_state state = {
-        .problem = problem,
-        .parameters = parameters ? parameters : own,
-        .rho = rho,
-        .largest_b = largest_b,
-        .lambda = impulses,
-        .xi = xi,
-    };
+    double **rows[] = {&w->rho, &w->response, &w->lambda, &w->xi, &w->magnitude};
+    double **blocks[] = {&w->scale, &w->speed};
+    int complete = 1;
+    for (int i = 0; i < 5; i++)
+        complete &= !!(*rows[i] = cs_arena_take(scratch, problem->rows, sizeof(double)));
+    for (int i = 0; i < 2; i++)
+        complete &= !!(*blocks[i] = cs_arena_take(scratch, problem->blocks, sizeof(double)));
+    w->parameters = cs_arena_take(scratch, problem->parameters, sizeof(double));
+    w->velocity = cs_arena_take(scratch, problem->velocities, sizeof(double));
+    w->island = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
+    complete = complete && w->parameters && w->velocity && w->island;
+    return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the inspection");
+}
+
+/* rho and a_s of every set, the problem's own parameters, the islands. */
+static cs_status look_at_problem(const cs_problem *problem, workspace *w, cs_error *error)
+{
+    int64_t islands;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t i = 0; i < group->count * group->parameters; i++)
-            own[group->first_parameter + i] = group->parameter[i];
+            w->parameters[group->first_parameter + i] = group->parameter[i];
         for (int64_t k = 0; k < group->count; k++) {
             double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
             cs_diagonal_block(problem, group, k, diagonal);
-            cs_set_scales(group, diagonal, rho + group->first_row + k * group->rows);
-            inspect_block(&state, group, k, tolerance, inspection);
+            cs_set_scales(group, diagonal, w->rho + group->first_row + k * group->rows);
         }
     }
+    cs_find_couplings(problem, w->rho, w->response);
+    cs_find_responses(problem, w->rho, w->response);
+    cs_status status = cs_problem_islands(problem, w->island, &islands, error);
+    if (!status) cs_number_all_islands(problem, w->island);
+    return status;
+}
+
+cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses, const double *xi,
+                             const double *b, const double *parameters, double tolerance,
+                             const cs_inspection *inspection, cs_error *error)
+{
+    cs_arena scratch = {0};
+    workspace w = {0};
+    cs_status status = CS_OK;
+    if (cs_problem_is_open(problem))
+        status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
+    if (!status) status = take(problem, &scratch, &w, error);
+    if (!status) status = look_at_problem(problem, &w, error);
+    if (status) goto out;
+    cs_scale_data data = {
+        .problem = problem,
+        .b = b,
+        .parameters = parameters ? parameters : w.parameters,
+        .rho = w.rho,
+        .response = w.response,
+        .island = w.island,
+        .speed = w.speed,
+        .magnitude = w.magnitude,
+    };
+    cs_find_scales(&data, w.lambda, w.xi, w.velocity, w.scale);
+    cs_state state = {
+        .problem = problem,
+        .b = b,
+        .parameters = data.parameters,
+        .rho = w.rho,
+        .scale = w.scale,
+        .lambda = impulses,
+        .xi = xi,
+    };
+    for (int g = 0; g < problem->block_groups; g++)
+        for (int64_t k = 0; k < problem->block_group[g].count; k++)
+            inspect_block(&state, &problem->block_group[g], k, tolerance, inspection);
 out:
     cs_arena_clear(&scratch);
     return status;

@@ -1,5 +1,13 @@
 /* How good an iterate is. All blocks are measured at one state lambda, in double precision, on the
- * user's data, whatever the solver computed with: a measure is an outside judge. */
+ * user's data, whatever the solver computed with: a measure is an outside judge.
+ *
+ * The stop rule compares velocities, set by set and island by island:
+ *
+ *     Delta_s <= tau_s = atol + rtol rho_s V,     V = max over the island's sets of a_s Delta_s(P_C(0))
+ *
+ * rho_s is one over the largest diagonal entry of A_ss; a_s is the largest diagonal entry of J M^-1 J^T in
+ * the set, without compliance. V is the speed at which the island's bodies would break their constraints
+ * without any impulse: bodies that leave, or slide without load, do not count. */
 #ifndef CS_MEASURE_H
 #define CS_MEASURE_H
 
@@ -8,15 +16,15 @@
 typedef struct cs_natural_map {
     double impulse, velocity, scaled; /* the three natural maps */
     int64_t worst_block;              /* where `impulse` is reached; -1 with no blocks */
-    int met;                          /* every coupled set is within atol + rtol (its scale) */
+    int met;                          /* Delta_s <= tau_s for every coupled set */
 } cs_natural_map;
 
 /* One state, and what measuring it needs. */
 typedef struct cs_state {
     const cs_problem *problem;
     const double *b, *parameters; /* in force for this solve */
-    const double *rho; /* (rows): 1 / max diag(A_ss); 0 where no impulse moves anything */
-    double largest_b;  /* max |b| */
+    const double *rho;   /* (rows): 1 / max diag(A_ss); 0 where no impulse moves anything */
+    const double *scale; /* (blocks): V of the block's island; 0 where P_C(0) solves it */
     double rtol, atol;
     double quality_r;
     double residual, merit;           /* of the last sweep; not a number before the first */
@@ -53,9 +61,9 @@ static inline const double *cs_state_parameters(const cs_state *state, const cs_
 
 const cs_natural_map *cs_natural_map_of(cs_state *state);
 
-/* Delta_s, |lambda_s|^2 and rho_s of one coupled set. */
+/* Delta_s and rho_s of one coupled set. */
 typedef struct cs_set_defect {
-    double impulse, norm_square, rho;
+    double impulse, rho;
 } cs_set_defect;
 
 /* Those of each coupled set of one block; returns how many sets. */
@@ -68,6 +76,56 @@ double cs_block_infeasibility(const cs_state *state, const cs_block_group *group
 /* rho = 1 / max diag(A_ss) for every row of its coupled set s (S2 eqs. 4.42, 4.43); 0 where an
  * impulse moves nothing. */
 void cs_set_scales(const cs_block_group *group, const double *diagonal, double *rho);
+
+/* Sets of a given A whose diagonal entries are zero and on which others act: their rho becomes one over the
+ * largest |A| in their rows and columns. Returns the first such row, or -1. `coupling` (rows) is scratch. */
+int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupling);
+
+/* Blocks without an island (-1) become islands of their own. */
+void cs_number_all_islands(const cs_problem *problem, int64_t *island);
+
+/* response (rows) <- a_s of each row's set, from rho; where there is compliance from J M^-1 J^T. */
+void cs_find_responses(const cs_problem *problem, const double *rho, double *response);
+
+/* What the speed V of each island is found from. */
+typedef struct cs_scale_data {
+    const cs_problem *problem;
+    const double *b, *parameters, *rho, *response;
+    const int64_t *island; /* (blocks): from 0 */
+    double *speed;         /* (islands): scratch */
+    double *magnitude;     /* (rows): scratch */
+} cs_scale_data;
+
+/* scale (blocks) <- V of the block's island; velocities that are but rounding at P_C(0) count as none.
+ * `lambda` and `xi` (rows) are scratch and end as P_C(0) and its residual velocities; `velocity`
+ * (velocities) is scratch. */
+void cs_find_scales(const cs_scale_data *data, double *lambda, double *xi, double *velocity,
+                    double *scale);
+
+/* tau_s of a set of this block. */
+static inline double cs_tolerance_of(const cs_state *state, int64_t block, double rho)
+{
+    return state->atol + state->rtol * rho * state->scale[block];
+}
+
+/* Units of rounding in a floor. */
+enum { CS_FLOOR_UNITS = 4 };
+
+/* The rounding floor of the natural map: what rounding alone may leave of Delta_s.
+ *
+ *     phi_s = 4 eps max(rho_s (|A| |lambda| + |b|)_s + |lambda_s|) */
+typedef struct cs_floor {
+    double scaled; /* the largest phi_s / (rho_s V) of the islands that P_C(0) does not solve, */
+    int64_t block; /* and where that is; -1: nowhere */
+    double missed; /* the same in units of the iterates, of the sets with Delta_s > tau_s only, */
+    int64_t missed_block;
+    int reachable;  /* phi_s <= tau_s for every set */
+    int only_floor; /* Delta_s <= phi_s, with the unit of the iterates, wherever Delta_s > tau_s */
+} cs_floor;
+
+/* The floor at the state, which must be known; `unit` is the rounding unit of the iterates. `magnitude`
+ * (rows) and `velocity` (velocities) are scratch. */
+cs_floor cs_find_floor(const cs_state *state, double unit, double *magnitude, double *velocity);
 
 /* delta_element and delta_norm of the state, from the impulses (rows) around one sweep. */
 void cs_measure_change(cs_state *state, const double *old, const double *updated);

@@ -2,8 +2,9 @@
  *
  *     Delta_s = |lambda_s - prox(lambda_s - rho_s xi_s)|_inf,   rho_s = 1 / max diag(A_ss)
  *
- * It is zero exactly at the solutions. One scale for all sets would accept a light body falling
- * through the floor beside a heavy one; here every set is held to its own. */
+ * It is zero exactly at the solutions. One impulse for all sets would accept a light body falling
+ * through the floor beside a heavy one, and a scale by the impulses themselves one that is crushed below
+ * it; here every set is held to the speed of its island. */
 #include "measure/measure.h"
 
 #include <math.h>
@@ -14,18 +15,19 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
     int rows = group->rows, count = 0;
     int64_t row = group->first_row + index * rows;
     const double *lambda = state->lambda + row, *xi = state->xi + row, *rho = state->rho + row;
-    double z[CS_MAX_ROWS];
-    for (int i = 0; i < rows; i++) z[i] = lambda[i] - rho[i] * xi[i];
+    double step[CS_MAX_ROWS], z[CS_MAX_ROWS];
+    for (int i = 0; i < rows; i++) step[i] = z[i] = lambda[i] - rho[i] * xi[i];
     group->set->prox_f64(rows, z, cs_state_parameters(state, group, index), NULL);
+
+    /* Where the step ends inside the set, it is rho xi itself, not a difference of large numbers. */
     for (int i = 0; i < rows; i++) {
         cs_set_defect *set = &sets[group->coupled_set[i]];
         if (group->coupled_set[i] == count) {
             *set = (cs_set_defect){.rho = rho[i]};
             count++;
         }
-        double change = fabs(lambda[i] - z[i]);
+        double change = z[i] == step[i] ? rho[i] * fabs(xi[i]) : fabs(lambda[i] - z[i]);
         if (change > set->impulse || isnan(change)) set->impulse = change; /* keeps a NaN */
-        set->norm_square += lambda[i] * lambda[i];
     }
     return count;
 }
@@ -33,7 +35,7 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
 static void add_set(const cs_state *state, const cs_set_defect *set, int64_t block,
                     cs_natural_map *map)
 {
-    double scale = sqrt(set->norm_square) + set->rho * state->largest_b;
+    double scale = set->rho * state->scale[block];
     /* Over an infinite scale, every distance would count as none. */
     if (isnan(set->impulse) || isnan(map->impulse) || !isfinite(scale)) {
         *map = (cs_natural_map){NAN, NAN, NAN, isnan(map->impulse) ? map->worst_block : block, 0};
@@ -44,8 +46,10 @@ static void add_set(const cs_state *state, const cs_set_defect *set, int64_t blo
         map->worst_block = block;
     }
     if (set->rho > 0) map->velocity = fmax(map->velocity, set->impulse / set->rho);
+    /* What P_C(0) solves has that answer at the end, wherever an iteration is meanwhile. */
+    if (scale == 0 && set->rho > 0) return;
     if (set->impulse > 0) map->scaled = fmax(map->scaled, set->impulse / scale);
-    if (!(set->impulse <= state->atol + state->rtol * scale)) map->met = 0;
+    if (!(set->impulse <= cs_tolerance_of(state, block, set->rho))) map->met = 0;
 }
 
 const cs_natural_map *cs_natural_map_of(cs_state *state)
@@ -85,7 +89,8 @@ const cs_measure cs_measure_natural_map_velocity = {
 
 const cs_measure cs_measure_natural_map_scaled = {
     .name = "natural_map_scaled",
-    .summary = "the same over each set's own scale: what rtol tests [1]",
+    .summary = "the same over the speed V at which the set's island breaks its constraints without "
+               "impulses: what rtol tests [1]",
     .across = CS_LARGEST,
     .evaluate = evaluate_scaled,
 };

@@ -1,6 +1,9 @@
+/* What the natural map of a set is compared with: its rho, and the speed V of its island. */
 #include "measure/measure.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 void cs_set_scales(const cs_block_group *group, const double *diagonal, double *rho)
 {
@@ -14,4 +17,162 @@ void cs_set_scales(const cs_block_group *group, const double *diagonal, double *
         double inverse = 1 / largest[group->coupled_set[i]];
         rho[i] = isfinite(inverse) ? inverse : 0;
     }
+}
+
+/* coupling (rows) <- the largest |A| in each row and column */
+static void largest_couplings(const cs_problem *problem, double *coupling)
+{
+    const cs_block_matrix *matrix = problem->matrix;
+    for (int64_t i = 0; i < problem->rows; i++) coupling[i] = 0;
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        int rows = cs_block_group_of(problem, k)->rows;
+        const double *value = matrix->value + matrix->first[k];
+        double *own = coupling + cs_block_row(problem, k);
+        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
+            int columns = cs_block_group_of(problem, matrix->column[e])->rows;
+            double *other = coupling + cs_block_row(problem, matrix->column[e]);
+            for (int i = 0; i < rows; i++)
+                for (int j = 0; j < columns; j++, value++) {
+                    own[i] = fmax(own[i], fabs(*value));
+                    other[j] = fmax(other[j], fabs(*value));
+                }
+        }
+    }
+}
+
+/* rho of the sets of one block that have none, from couplings; returns the first row of those or -1. */
+static int64_t take_couplings(const cs_block_group *group, int64_t row, const double *coupling,
+                              double *rho)
+{
+    double largest[CS_MAX_ROWS] = {0};
+    int64_t first = -1;
+    for (int i = 0; i < group->rows; i++) {
+        double *most = &largest[group->coupled_set[i]];
+        *most = fmax(*most, coupling[row + i]);
+    }
+    for (int i = 0; i < group->rows; i++) {
+        double most = largest[group->coupled_set[i]];
+        if (rho[row + i] > 0 || !(most > 0)) continue;
+        rho[row + i] = 1 / most;
+        if (first < 0) first = row + i;
+    }
+    return first;
+}
+
+int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupling)
+{
+    int64_t first = -1, zeros = 0;
+    for (int64_t i = 0; i < problem->rows && problem->matrix; i++) zeros += rho[i] == 0;
+    if (zeros == 0) return -1;
+    largest_couplings(problem, coupling);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t row = group->first_row + k * group->rows;
+            int64_t found = take_couplings(group, row, coupling, rho);
+            if (first < 0) first = found;
+        }
+    }
+    return first;
+}
+
+void cs_number_all_islands(const cs_problem *problem, int64_t *island)
+{
+    int64_t islands = 0;
+    for (int64_t k = 0; k < problem->blocks; k++)
+        if (island[k] >= islands) islands = island[k] + 1;
+    for (int64_t k = 0; k < problem->blocks; k++)
+        if (island[k] < 0) island[k] = islands++;
+}
+
+/* a_s from J M^-1 J^T of one block; where that is zero, compliance alone holds the set: 1 / rho. */
+static void block_responses(const cs_problem *problem, const cs_block_group *group, int64_t index,
+                            double *response)
+{
+    double diagonal[CS_MAX_ROWS * CS_MAX_ROWS], inverse[CS_MAX_ROWS];
+    cs_mass_diagonal(problem, group, index, diagonal);
+    cs_set_scales(group, diagonal, inverse);
+    for (int i = 0; i < group->rows; i++)
+        if (inverse[i] > 0) response[i] = 1 / inverse[i];
+}
+
+void cs_find_responses(const cs_problem *problem, const double *rho, double *response)
+{
+    for (int64_t i = 0; i < problem->rows; i++) response[i] = rho[i] > 0 ? 1 / rho[i] : 0;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        int soft = group->compliance || group->included;
+        for (int64_t k = 0; soft && k < group->count; k++)
+            block_responses(problem, group, k, response + group->first_row + k * group->rows);
+    }
+}
+
+/* lambda <- P_C(0), xi <- A P_C(0) + b; returns whether P_C(0) is not zero. */
+static int project_zero(const cs_scale_data *data, double *lambda, double *xi, double *velocity)
+{
+    const cs_problem *problem = data->problem;
+    int moved = 0;
+    for (int64_t i = 0; i < problem->rows; i++) lambda[i] = 0;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        const double *parameters = data->parameters + group->first_parameter;
+        for (int64_t k = 0; k < group->count; k++)
+            group->set->prox_f64(group->rows, lambda + group->first_row + k * group->rows,
+                                 parameters + k * group->parameters, NULL);
+    }
+    for (int64_t i = 0; i < problem->rows; i++) moved |= lambda[i] != 0;
+    if (moved) cs_residual_velocity(problem, lambda, data->b, velocity, xi);
+    else if (problem->rows) memcpy(xi, data->b, sizeof(double) * (size_t)problem->rows);
+    return moved;
+}
+
+/* Whether velocities at P_C(0) are but rounding in the whole set of row i. */
+static int is_rounding(const cs_state *state, const cs_block_group *group, int64_t row, int i,
+                       const double *magnitude)
+{
+    for (int j = 0; j < group->rows; j++)
+        if (group->coupled_set[j] == group->coupled_set[i] &&
+            !(fabs(state->xi[row + j]) <= CS_FLOOR_UNITS * DBL_EPSILON * magnitude[row + j]))
+            return 0;
+    return 1;
+}
+
+/* max over the sets of one block of a_s Delta_s(P_C(0)), where that is more than rounding. */
+static double speed_of_block(const cs_state *state, const cs_block_group *group, int64_t index,
+                             const cs_scale_data *data, int moved)
+{
+    cs_set_defect sets[CS_MAX_ROWS];
+    double speed = 0;
+    int64_t row = group->first_row + index * group->rows;
+    cs_block_defects(state, group, index, sets);
+    for (int i = 0; i < group->rows; i++) {
+        if (moved && is_rounding(state, group, row, i, data->magnitude)) continue;
+        speed = fmax(speed, data->response[row + i] * sets[group->coupled_set[i]].impulse);
+    }
+    return speed;
+}
+
+void cs_find_scales(const cs_scale_data *data, double *lambda, double *xi, double *velocity,
+                    double *scale)
+{
+    const cs_problem *problem = data->problem;
+    cs_state state = {
+        .problem = problem,
+        .b = data->b,
+        .parameters = data->parameters,
+        .rho = data->rho,
+        .lambda = lambda,
+        .xi = xi,
+    };
+    int moved = project_zero(data, lambda, xi, velocity);
+    if (moved) cs_magnitude(problem, lambda, data->b, velocity, data->magnitude);
+    for (int64_t k = 0; k < problem->blocks; k++) data->speed[k] = 0;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            double *speed = &data->speed[data->island[group->first_block + k]];
+            *speed = fmax(*speed, speed_of_block(&state, group, k, data, moved));
+        }
+    }
+    for (int64_t k = 0; k < problem->blocks; k++) scale[k] = data->speed[data->island[k]];
 }

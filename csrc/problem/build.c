@@ -269,6 +269,15 @@ static cs_status copy_compliance(cs_problem *problem, cs_block_group *group,
     return group->compliance ? CS_OK : out_of_memory(error);
 }
 
+static cs_status copy_included(cs_problem *problem, cs_block_group *group, const cs_blocks *blocks,
+                               cs_error *error)
+{
+    if (blocks->jacobian)
+        return cs_fail(error, CS_INVALID, "included is for a given A: compliance is added to A");
+    group->included = keep(problem, blocks->included, group->count * group->rows);
+    return group->included ? CS_OK : out_of_memory(error);
+}
+
 /* "2 or 3", "from 1 to 6": the rows that a set takes. */
 static cs_text rows_of_set(const cs_set *set)
 {
@@ -337,6 +346,7 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
     if (blocks->jacobian) status = copy_jacobian(problem, group, blocks, error);
     if (status) return status;
     if (blocks->compliance) status = copy_compliance(problem, group, blocks, error);
+    if (!status && blocks->included) status = copy_included(problem, group, blocks, error);
     if (status) return status;
     group->b = keep(problem, blocks->b, group->count * group->rows);
     group->parameter = keep(problem, blocks->parameters, group->count * group->parameters);

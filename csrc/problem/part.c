@@ -123,7 +123,9 @@ static cs_status add_blocks(cutting *c, const cs_block_group *group, cs_error *e
         if (!blocks.jacobian || !blocks.bodies) return no_memory(error);
     }
     if (group->compliance) blocks.compliance = gather(c, group, group->compliance, group->rows);
-    if (!blocks.b || !blocks.parameters || (group->compliance && !blocks.compliance))
+    if (group->included) blocks.included = gather(c, group, group->included, group->rows);
+    if (!blocks.b || !blocks.parameters || (group->compliance && !blocks.compliance) ||
+        (group->included && !blocks.included))
         return no_memory(error);
     return cs_problem_add_blocks(c->part, &blocks, error);
 }

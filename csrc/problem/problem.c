@@ -171,10 +171,8 @@ static void add_compliance(const cs_block_group *group, const double *lambda, do
         xi[group->first_row + i] += group->compliance[i] * lambda[group->first_row + i];
 }
 
-void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
-                          double *velocity, double *xi)
+void cs_add_products(const cs_problem *problem, const double *lambda, double *velocity, double *xi)
 {
-    memcpy(xi, b, sizeof(double) * (size_t)problem->rows);
     if (problem->matrix) {
         multiply_matrix(problem, lambda, xi);
         return;
@@ -184,6 +182,13 @@ void cs_residual_velocity(const cs_problem *problem, const double *lambda, const
         add_velocities(&problem->block_group[g], velocity, xi);
         add_compliance(&problem->block_group[g], lambda, xi);
     }
+}
+
+void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
+                          double *velocity, double *xi)
+{
+    memcpy(xi, b, sizeof(double) * (size_t)problem->rows);
+    cs_add_products(problem, lambda, velocity, xi);
 }
 
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
@@ -237,14 +242,16 @@ static void add_outer(int rows, int dof, const double *x, const double *y, doubl
             for (int c = 0; c < dof; c++) diagonal[i * rows + j] += x[i * dof + c] * y[j * dof + c];
 }
 
-void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, int64_t index,
-                       double *diagonal)
+void cs_mass_diagonal(const cs_problem *problem, const cs_block_group *group, int64_t index,
+                      double *diagonal)
 {
+    int rows = group->rows;
     if (problem->matrix) {
         given_diagonal(problem, group, index, diagonal);
+        for (int i = 0; i < rows && group->included; i++)
+            diagonal[i * rows + i] -= group->included[index * rows + i];
         return;
     }
-    int rows = group->rows;
     double scaled[2 * CS_MAX_ROWS * CS_MAX_DOF];
     cs_scaled_jacobian(problem, group, index, scaled);
     const double *first = scaled, *second = scaled + rows * group->dof[0];
@@ -256,6 +263,17 @@ void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, i
         add_outer(rows, group->dof[0], first, second, diagonal);
         add_outer(rows, group->dof[0], second, first, diagonal);
     }
+}
+
+void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, int64_t index,
+                       double *diagonal)
+{
+    int rows = group->rows;
+    if (problem->matrix) {
+        given_diagonal(problem, group, index, diagonal);
+        return;
+    }
+    cs_mass_diagonal(problem, group, index, diagonal);
     for (int i = 0; i < rows && group->compliance; i++)
         diagonal[i * rows + i] += group->compliance[index * rows + i];
 }

@@ -38,6 +38,7 @@ typedef struct cs_block_group {
     const cs_set *set;
     int parameters;               /* per block */
     double *compliance;           /* (count, m): diagonal of Sigma; or NULL */
+    double *included;             /* (count, m): the part of it in a given A; or NULL */
     int64_t first_parameter;      /* where the group's begin among all */
     double *parameter;            /* (count, parameters) */
     int coupled_set[CS_MAX_ROWS]; /* of each row */
@@ -92,8 +93,27 @@ void cs_residual_velocity(const cs_problem *problem, const double *lambda, const
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
                         double *scaled);
 
+/* xi += A lambda, likewise. */
+void cs_add_products(const cs_problem *problem, const double *lambda, double *velocity, double *xi);
+
+/* magnitude (rows) <- |A| |lambda| + |b|, for bounds of rounding errors; of Jacobians
+ * |J| |M^-1| |J^T| |lambda| + Sigma |lambda| + |b|. `velocity` (velocities) is scratch. */
+void cs_magnitude(const cs_problem *problem, const double *lambda, const double *b,
+                  double *velocity, double *magnitude);
+
+/* magnitude (rows) <- |A|^T |x|, likewise. */
+void cs_magnitude_transposed(const cs_problem *problem, const double *x, double *velocity,
+                             double *magnitude);
+
+/* y (rows) <- A^T x, with the data as given. `velocity` (velocities) is scratch. */
+void cs_multiply_transposed(const cs_problem *problem, const double *x, double *velocity,
+                            double *y);
+
 /* The diagonal block A_kk (m, m). */
 void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, int64_t index,
                        double *diagonal);
+/* The same without compliance: that of J M^-1 J^T; of a given A it is A_kk without what it includes. */
+void cs_mass_diagonal(const cs_problem *problem, const cs_block_group *group, int64_t index,
+                      double *diagonal);
 
 #endif

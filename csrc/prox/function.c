@@ -47,3 +47,12 @@ void cs_nearest_by_function(double handle, double block, int n, double scale, do
     if (c.support) cs_nearest_in_scaled(&oracle, scale, z);
     for (int i = 0; i < n && !c.support; i++) z[i] = 0;
 }
+
+void cs_slope_by_function(double handle, double block, int n, double scale, const double *z,
+                          const double *p, double *G)
+{
+    call c = {cs_support_find(handle), (int64_t)block};
+    cs_oracle oracle = {call_support, &c, n};
+    if (c.support) cs_slope_in_scaled(&oracle, scale, z, p, G);
+    for (int i = 0; i < n * n && !c.support; i++) G[i] = 0;
+}

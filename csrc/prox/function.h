@@ -10,4 +10,8 @@ const cs_support *cs_support_find(double handle);
 /* z (n) <- the nearest point of the function's set times `scale`; zero where the function fails. */
 void cs_nearest_by_function(double handle, double block, int n, double scale, double *z);
 
+/* G (n, n) <- how p, that nearest point, moves with z; zero where the function fails. */
+void cs_slope_by_function(double handle, double block, int n, double scale, const double *z,
+                          const double *p, double *G);
+
 #endif

@@ -27,4 +27,14 @@ int cs_nearest_by_support(const cs_oracle *oracle, int has_origin, double *y);
 /* The same for S times a scale >= 0, in the units of z (n), for S with the origin in it. */
 int cs_nearest_in_scaled(const cs_oracle *oracle, double scale, double *z);
 
+/* G (n, n) <- how x, the nearest point to z of S times a scale, moves with z. With u the direction from
+ * x to z, D their distance and W = ds/du, which differences of support points tell,
+ *
+ *     G = W (W + D)^-1 across u,
+ *
+ * where W is infinite along edges and faces, and zero at corners. Zero where the scale is zero or the
+ * support function fails. */
+void cs_slope_in_scaled(const cs_oracle *oracle, double scale, const double *z, const double *x,
+                        double *G);
+
 #endif

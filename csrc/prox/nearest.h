@@ -18,4 +18,8 @@ void cs_nearest_in_polygon_f32(int sides, const float *vertices, double mu, doub
 void cs_nearest_in_polygon_f64(int sides, const double *vertices, double mu, double normal,
                                double *y);
 
+/* The same, and G (2, 2) <- how the nearest point moves with y: along an edge, at a vertex not at all. */
+void cs_slope_in_polygon(int sides, const double *vertices, double mu, double normal, double *y,
+                         double *G);
+
 #endif

@@ -1,6 +1,7 @@
 /* The descriptions of all sets, and their list. */
 #include "core/error.h"
 #include "prox/prox.h"
+#include "prox/slope.h"
 
 #include <string.h>
 

@@ -9,6 +9,13 @@
 #define CS_TEMPLATE "prox/shape.inc"
 #include "core/both.h"
 
+void cs_slope_in_shape(int n, const double *shape, double scale, const double *z, const double *p,
+                       double *G)
+{
+    cs_oracle oracle = {shape_support_f64, shape, n};
+    cs_slope_in_scaled(&oracle, scale, z, p, G);
+}
+
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 enum { DEEPEST = 16 }; /* shapes within shapes */

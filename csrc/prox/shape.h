@@ -38,6 +38,10 @@ void cs_shape_support_f64(int n, const double *shape, const double *direction, d
 void cs_nearest_in_shape_f32(int n, const float *shape, double scale, double *z);
 void cs_nearest_in_shape_f64(int n, const double *shape, double scale, double *z);
 
+/* G (n, n) <- how p, that nearest point, moves with z. */
+void cs_slope_in_shape(int n, const double *shape, double scale, const double *z, const double *p,
+                       double *G);
+
 /* Fails unless `length` numbers are one shape in n dimensions, with the origin in it. */
 cs_status cs_shape_check(int n, const double *shape, int length, int64_t block, cs_error *error);
 

@@ -15,7 +15,7 @@ void cs_slope_of_box(int rows, const double *low, const double *high, const doub
 void cs_slope_of_cone(int rows, double mu, const double *z, double *p, double *slope)
 {
     double length = rows == 2 ? fabs(z[1]) : hypot(z[1], z[2]);
-    if (length <= mu * z[0]) {
+    if (z[0] >= 0 && length <= mu * z[0]) {
         memcpy(p, z, sizeof(double) * (size_t)rows);
         for (int i = 0; i < rows; i++) slope[i * rows + i] = 1;
         return;
@@ -49,5 +49,79 @@ void cs_slope_of_ball(int rows, int first, int count, double reach, double norma
         else if (follows) slope[i * rows] = reach * side;
         for (int j = first; j < first + count && length > radius; j++)
             slope[i * rows + j] = radius / length * ((i == j) - side * z[j] / length);
+    }
+}
+
+void cs_slope_of_balls(int rows, int sets, const int *ends, const double *reach, const double *z,
+                       double *p, double *slope)
+{
+    if (!(z[0] > 0)) return;
+    p[0] = z[0];
+    slope[0] = 1;
+    for (int s = 0; s < sets; s++) {
+        int first = s ? ends[s - 1] : 1;
+        cs_slope_of_ball(rows, first, ends[s] - first, reach[s], p[0], 1, z, p, slope);
+    }
+}
+
+/* A semi-axis below this part of the largest one is zero. */
+#define FLAT 1e-60
+
+/* The multiplier t of x_i = d_i y_i / (d_i + t), d_i the squares of the semi-axes: of the narrowest
+ * axis along which x reaches, where t makes the most difference. */
+static double multiplier(int n, const double *d, const double *y, const double *x)
+{
+    int from = -1;
+    for (int i = 0; i < n; i++)
+        if (d[i] > 0 && x[i] != 0 && (from < 0 || d[i] < d[from])) from = i;
+    return from < 0 ? 0 : d[from] * ((y[from] - x[from]) / x[from]);
+}
+
+/* With D_i = d_i / (d_i + t), and the normal u there, as long as need be, u_i ~ y_i / (d_i + t):
+ *
+ *     G = D - D u u^T D / (u^T D u) */
+void cs_slope_in_ellipsoid(int n, const double *axes, const double *y, const double *x, double *G)
+{
+    double largest = 0, size = 0, d[3], D[3], Du[3], sum = 0;
+
+    /* Semi-axes over the largest, squared. */
+    for (int i = 0; i < n; i++) largest = fmax(largest, axes[i]);
+    for (int i = 0; i < n; i++) size = fmax(size, fabs(y[i]));
+    memset(G, 0, sizeof(double) * (size_t)(n * n));
+    if (!(largest > 0)) return;
+    for (int i = 0; i < n; i++) {
+        double ratio = axes[i] / largest;
+        d[i] = ratio > FLAT ? ratio * ratio : 0;
+    }
+
+    /* Inside, and where only axes of length zero are left, t is zero and D all that there is. */
+    double t = multiplier(n, d, y, x);
+    for (int i = 0; i < n; i++) {
+        D[i] = !(d[i] > 0) ? 0 : t > 0 ? d[i] / (d[i] + t) : 1;
+        G[i * n + i] = D[i];
+    }
+    if (!(t > 0) || isinf(t)) return;
+
+    /* What moves along the normal is not seen. */
+    for (int i = 0; i < n; i++) {
+        double u = y[i] / size * ((1 + t) / (d[i] + t));
+        Du[i] = D[i] * u;
+        sum += Du[i] * u;
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) G[i * n + j] -= Du[i] * Du[j] / sum;
+}
+
+void cs_slope_follows(int rows, const double *G, const double *p, double *slope)
+{
+    int n = rows - 1;
+    slope[0] = 1;
+    for (int i = 0; i < n; i++) {
+        double moved = p[1 + i];
+        for (int j = 0; j < n; j++) {
+            slope[(1 + i) * rows + 1 + j] = G[i * n + j];
+            moved -= G[i * n + j] * p[1 + j];
+        }
+        slope[(1 + i) * rows] = moved / p[0];
     }
 }

@@ -65,7 +65,7 @@ PyObject *core_check_method(PyObject *module, PyObject *args);
 PyObject *core_ordering(PyObject *module, PyObject *args);
 PyObject *core_stage_kinds(PyObject *module, PyObject *unused);
 
-/* inspect(problem, impulses, xi, parameters, largest_b, tolerance) -> (activity (rows), natural map,
+/* inspect(problem, impulses, xi, b, parameters, tolerance) -> (activity (rows), natural map,
  * scaled natural map, infeasibility (blocks each)) */
 PyObject *core_inspect(PyObject *module, PyObject *args);
 

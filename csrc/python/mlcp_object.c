@@ -245,7 +245,7 @@ static PyObject *mlcp_describe(mlcp_object *self, PyObject *unused)
 static int order_graph(const char *name, const cs_graph *graph, int64_t *order)
 {
     if (strcmp(name, "minimum_degree") == 0) {
-        if (!cs_minimum_degree(graph, order)) return 0;
+        if (!cs_minimum_degree(graph, order, NULL)) return 0;
         PyErr_SetString(PyExc_MemoryError, "out of memory for the order");
         return -1;
     }

@@ -187,7 +187,7 @@ static PyMethodDef core_functions[] = {
     {"set_parameters", core_set_parameters, METH_VARARGS,
      "set_parameters(name, rows)\n--\n\nParameters per block, or -1."},
     {"inspect", core_inspect, METH_VARARGS,
-     "inspect(problem, impulses, xi, parameters, largest_b, tolerance)\n--\n\nWhat each block "
+     "inspect(problem, impulses, xi, b, parameters, tolerance)\n--\n\nWhat each block "
      "does."},
     {"islands", core_islands, METH_VARARGS,
      "islands(problem)\n--\n\nThe island of each block; -1 where nothing moves."},

@@ -33,7 +33,8 @@ out:
     return result;
 }
 
-/* (count, rows, dof_i, dof_j, J or None, bodies or None, b, set, parameters, compliance or None) */
+/* (count, rows, dof_i, dof_j, J or None, bodies or None, b, set, parameters, compliance or None), which is
+ * added to A, and without J part of the given one */
 static int add_blocks(cs_problem *problem, PyObject *group)
 {
     long long count;
@@ -75,7 +76,8 @@ static int add_blocks(cs_problem *problem, PyObject *group)
         .b = PyArray_DATA(b),
         .set = set,
         .parameters = PyArray_DATA(parameters),
-        .compliance = compliance ? PyArray_DATA(compliance) : NULL,
+        .compliance = compliance && jacobian ? PyArray_DATA(compliance) : NULL,
+        .included = compliance && !jacobian ? PyArray_DATA(compliance) : NULL,
         .parameters_each = variable ? per_block : 0,
     };
     cs_error error = {0};

@@ -229,10 +229,22 @@ static PyObject *links_of(const cs_result *result)
     return links;
 }
 
+/* The direction that proves a problem to have no solution, or None. */
+static PyObject *certificate_of(const cs_result *result, npy_intp rows)
+{
+    if (!result->certificate) Py_RETURN_NONE;
+    PyObject *copy = PyArray_SimpleNew(1, &rows, NPY_DOUBLE);
+    if (copy && rows)
+        memcpy(PyArray_DATA((PyArrayObject *)copy), result->certificate,
+               sizeof(double) * (size_t)rows);
+    return copy;
+}
+
 /* (impulses, residual velocities, velocity change, history, outcome, iterations, best iteration,
  * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks, products of
  * blocks, pivots, single pivots, factorizations, what a cache did, what factors used again did, how the
- * last pivoting ended or None, restarts, corrections tried and kept, inner iterations, band, links) */
+ * last pivoting ended or None, restarts, corrections tried and kept, inner iterations, band, links,
+ * (floor, its block), (certificate or None, what it is for)) */
 static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *xi,
                         PyObject *velocity)
 {
@@ -241,8 +253,13 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
     if (!history) return NULL;
     memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
            sizeof(double) * (size_t)(result->history_rows * result->columns));
-    return Py_BuildValue("OOONsLLidddLLLLLLNNzi(LL)L(ddd)N", impulses, xi, velocity, history,
-                         cs_outcome_name(result->outcome), (long long)result->iterations,
+    PyObject *certificate = certificate_of(result, PyArray_SIZE((PyArrayObject *)impulses));
+    if (!certificate) {
+        Py_DECREF(history);
+        return NULL;
+    }
+    return Py_BuildValue("OOONsLLidddLLLLLLNNzi(LL)L(ddd)N(dL)(Nd)", impulses, xi, velocity,
+                         history, cs_outcome_name(result->outcome), (long long)result->iterations,
                          (long long)result->best_iteration, result->rollbacks, result->seconds,
                          result->natural_map, result->natural_map_scaled,
                          (long long)result->worst_block, (long long)result->unfinished_blocks,
@@ -251,7 +268,9 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
                          cache_counts(&result->cache), reuse_counts(&result->reuse),
                          result->pivoting, result->restarts, (long long)result->corrections.tried,
                          (long long)result->corrections.kept, (long long)result->inner_iterations,
-                         result->band[0], result->band[1], result->band[2], links_of(result));
+                         result->band[0], result->band[1], result->band[2], links_of(result),
+                         result->floor, (long long)result->floor_block, certificate,
+                         result->certified);
 }
 
 /* What a solve begins with: impulses, or an index set. */

@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "solver/judge.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +16,7 @@ enum { RISEN_SWEEPS = 10 };
  * before it arrives, so that sweeps that bring a small one come first. */
 enum { PACE_SWEEPS = 40 };
 #define PACE_SHARE 0.25
-#define SMALL 1e-3
+#define SMALL 1e-2
 /* Sums of points and sweeps gather rounding errors in u. */
 enum { REFRESH_F32 = 32, REFRESH_F64 = 256 };
 
@@ -105,7 +106,7 @@ static void step(cs_steps_run *steps)
     if (solver->previous) cs_measure_change(&run->state, solver->previous, solver->lambda);
     run->state.residual = run->stats.residual;
     run->state.merit = steps->change = run->stats.merit;
-    if (steps->exhausted) forget_change(&run->state);
+    if (steps->exhausted || run->stopped) forget_change(&run->state);
 }
 
 /* Not finite, or far above the least for several sweeps: a single one may be a step too far that the
@@ -224,7 +225,7 @@ static int ask_rival(cs_steps_run *steps)
 {
     cs_run *run = &steps->run;
     cs_solver *solver = run->solver;
-    cs_pulse pulse = {cs_run_leaves_off, run, 0};
+    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = run};
     double start = cs_clock();
     steps->status = solver->rival(solver->rival_context, &pulse, &steps->rival, steps->error);
     run->seconds += cs_clock() - start;
@@ -347,6 +348,8 @@ cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result 
     if (solver->way) leave(&steps);
     /* Without a tolerance the last iterate is what was asked for. */
     int restores = !status && steps.has_best && !steps.run.converged;
+    if (restores) cs_get_impulses(&solver->packed, solver->lambda);
+    if (restores) cs_keep_for_rays(solver);
     if (restores) restore_best(&steps);
     status = cs_run_end(&steps.run, status, restores, result, error);
     if (restores) result->best_iteration = steps.best_number;

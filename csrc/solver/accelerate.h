@@ -80,6 +80,15 @@ cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result 
  * precision, without velocities, and x is the solver's lambda. */
 cs_status cs_prepare_steps(cs_solver *solver, const cs_control *control, cs_error *error);
 
+/* Whether part of a step was left off because the solve is to stop, not to fail: then it ends with what
+ * is at hand, and no error. */
+static inline int cs_steps_stop(const cs_steps_run *steps, cs_status status, cs_error *error)
+{
+    if (status != CS_INTERRUPTED || steps->run.aborted) return 0;
+    *error = (cs_error){0};
+    return 1;
+}
+
 /* z <- prox_C(z), block by block (rows). */
 void cs_project(const cs_solver *solver, double *z);
 

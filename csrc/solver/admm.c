@@ -220,8 +220,7 @@ static void change_penalty(cs_steps_run *steps)
 }
 
 /* Brings P and the factor in line with p. */
-static cs_status factor(cs_solver *solver, double penalty, const cs_control *control,
-                        cs_error *error)
+static cs_status factor(cs_solver *solver, double penalty, cs_pulse *pulse, cs_error *error)
 {
     double *p = cs_point_at(solver, P).impulses, *factored = cs_point_at(solver, FACTORED).impulses;
     const double *d = cs_point_at(solver, D).impulses;
@@ -234,7 +233,7 @@ static cs_status factor(cs_solver *solver, double penalty, const cs_control *con
         factored[i] = shift;
     }
     if (same) return CS_OK;
-    cs_status status = cs_shifted_factor(solver->shifted, factored, control, error);
+    cs_status status = cs_shifted_factor(solver->shifted, factored, pulse, error);
     if (status) factored[0] = 0;
     return status;
 }
@@ -273,9 +272,13 @@ static void step(cs_steps_run *steps)
     double *z = solver->lambda, *y = numbers(steps, Y), *before = numbers(steps, BEFORE);
     const double *x = numbers(steps, X), *p = numbers(steps, P);
     double alpha = solver->setting[OVER];
+    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
     int64_t rows = solver->problem->rows;
-    steps->status = factor(solver, own->penalty, steps->run.control, steps->error);
-    if (steps->status) return;
+    cs_status status = factor(solver, own->penalty, &pulse, steps->error);
+    *stats = (cs_sweep_stats){0};
+    if (cs_steps_stop(steps, status, steps->error)) return;
+    steps->status = status;
+    if (status) return;
     solve_direct(steps);
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_here(solver));
     double *h = numbers(steps, STEP);
@@ -284,7 +287,6 @@ static void step(cs_steps_run *steps)
         z[i] = h[i] + (solver->rho[i] > 0 ? y[i] / p[i] : 0);
     }
     project(solver, z);
-    *stats = (cs_sweep_stats){0};
     for (int64_t i = 0; i < rows; i++) {
         double change = z[i] - before[i];
         if (solver->rho[i] > 0) y[i] += p[i] * (h[i] - z[i]);
@@ -306,11 +308,11 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     admm own = {0};
     find_scales(solver, d);
     status = cs_shifted_take(solver->problem, (cs_space)solver->setting[SPACE], &solver->arena,
-                             control, &solver->shifted, error);
+                             control, solver->pulse, &solver->shifted, error);
     if (!status && solver->setting[RULE] == SPECTRAL) status = find_spectral(solver, d, error);
     if (status) return status;
     begin_penalty(solver, &own);
-    return factor(solver, own.penalty, control, error);
+    return factor(solver, own.penalty, solver->pulse, error);
 }
 
 static const cs_steps steps = {.points = points,

@@ -15,13 +15,13 @@
  * The direct method solves what has factors of A that are sure to exist and to be small: compliance on every
  * row, or no friction. Without friction it comes first. With friction it has one factor before all else, where
  * that costs no more than ten sweeps, or from a warm start some solves, where its first index set is found in
- * two steps. Then it waits for sweeps to bring the scaled natural map to a thousandth, or for 120 of them,
+ * two steps. Then it waits for sweeps to bring the scaled natural map to a hundredth, or for 120 of them,
  * unless they are about to arrive. After them it sets out from the start, if it has not yet and its index set
  * is found in two steps, else from the friction bounds of the best iterate, which leave it far fewer to make.
  *
  * What Newton's method costs is told by the size of its factor (cs_newton_size_of). It waits until sweeps
  * have cost as much as it will. It takes over sooner, after a quarter of that, if it is cheap, sweeps at their
- * pace have more left to do than all of it, and the scaled natural map is down to a thousandth, or sweeps have
+ * pace have more left to do than all of it, and the scaled natural map is down to a hundredth, or sweeps have
  * cost half as much again: what it finds on its way is worth little before it arrives. If that leads nowhere,
  * it has so much more to cost. No choice looks at a clock, so that iterates are the same on every machine and
  * from any number of threads.
@@ -29,6 +29,7 @@
  * A solve with no tolerance has nothing to hand over by, and mixed precision and factors that follow
  * residuals are for plain sweeps: there it is Gauss-Seidel. */
 #include "core/error.h"
+#include "solver/judge.h"
 #include "solver/chain/chain.h"
 #include "solver/pivoting/contact.h"
 
@@ -52,7 +53,7 @@ enum {
     BRIEF_PIVOTS = 2, /* and of one that does without what sweeps have found */
 };
 #define LOOSE 1e-4 /* tolerance for which sweeps may do, over what the solve begins with */
-#define NEAR 0.01  /* scaled natural map from which the direct method takes friction bounds */
+#define NEAR 0.1   /* scaled natural map from which the direct method takes friction bounds */
 
 /* What the solve begins with, judged. */
 static void judge_start(cs_chain_solve *s)
@@ -60,7 +61,7 @@ static void judge_start(cs_chain_solve *s)
     cs_solver *solver = s->solver;
     size_t bytes = sizeof(double) * (size_t)solver->problem->rows;
     cs_state state = cs_state_of(solver);
-    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
+    cs_evaluate(solver, &state);
     const cs_natural_map *map = cs_natural_map_of(&state);
     s->start = solver->options.rtol > 0 ? map->scaled : map->impulse;
     s->best = s->start;
@@ -160,11 +161,19 @@ static cs_status end_with_best(cs_chain_solve *s)
 {
     cs_solver *solver = s->solver;
     cs_result *result = s->result;
-    if (result->outcome != CS_CONVERGED && s->best < cs_chain_judgement(s)) {
+    int judged = cs_is_final(result->outcome);
+    int settled = result->outcome == CS_CONVERGED || result->outcome == CS_INACCURATE;
+    if (!settled && s->best < cs_chain_judgement(s)) {
         memcpy(solver->lambda, s->chain->best, sizeof(double) * (size_t)solver->problem->rows);
         cs_put_impulses(&solver->packed, solver->lambda);
         cs_run run = cs_run_begin(solver, s->control);
         cs_status status = cs_run_end(&run, CS_OK, 1, result, s->error);
+        if (status) return status;
+    } else if (!judged) {
+        cs_state state = cs_state_of(solver);
+        cs_settle(solver);
+        cs_evaluate(solver, &state);
+        cs_status status = cs_find_verdict(solver, &state, result, s->error);
         if (status) return status;
     }
     if (result->outcome != CS_CONVERGED) result->best_iteration = s->best_number;
@@ -173,6 +182,11 @@ static cs_status end_with_best(cs_chain_solve *s)
     result->pivoting = NULL; /* links tell */
     result->link = s->chain->link;
     result->links = s->links;
+
+    /* The verdict on the whole counts to the last link. */
+    double told = 0;
+    for (int i = 0; i < s->links; i++) told += s->chain->link[i].seconds;
+    if (s->links > 0) s->chain->link[s->links - 1].seconds += result->seconds - told;
     return CS_OK;
 }
 
@@ -277,14 +291,14 @@ const cs_method cs_method_auto = {
     .about =
         "Each link hands over when it no longer halves the natural map: Nesterov's momentum "
         "over Gauss-Seidel; Newton's method once sweeps have cost as much as it will, by the "
-        "size of its factor, or sooner where they are at 1e-3 and their pace leaves them more "
+        "size of its factor, or sooner where they are at 1e-2 and their pace leaves them more "
         "than that to do; nonlinear conjugate gradients with relaxation 1.3; and again, more "
         "patiently. Both kinds of sweeps go their own way from the start, and go on where they "
         "were left as if they had not been; they try from the best iterate where that is far "
         "better, or close to a solution. Where A is sure to be positive definite, block "
         "pivoting comes first for want of friction; with compliance on every row it has one "
         "factor where that is cheap, and follows on sweeps that have reached a scaled natural "
-        "map of 1e-3, or 120 of them. `info[\"links\"]` tells what was done and why. Without a "
+        "map of 1e-2, or 120 of them. `info[\"links\"]` tells what was done and why. Without a "
         "tolerance, in mixed precision and with r_factor='balanced' it is plain Gauss-Seidel.",
     .paper = "of the methods that it is made of",
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),

@@ -167,8 +167,9 @@ cs_status cs_fixed_point(cs_solver *solver, const cs_control *control, cs_result
     };
     cs_refresh(solver);
     cs_status status = iterate(&it, result, error);
+    int restored = result->outcome == CS_DIVERGING;
     status = cs_run_end(&it.run, status, 0, result, error);
-    if (!status && result->outcome == CS_DIVERGING) result->best_iteration = it.best_number;
+    if (!status && restored) result->best_iteration = it.best_number;
     result->rollbacks = it.rollbacks;
     return status;
 }

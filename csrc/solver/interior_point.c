@@ -325,7 +325,7 @@ static void move(cs_solver *solver, double part, cs_sweep_stats *stats)
     }
 }
 
-/* W and its factor. Returns 0 where x or y is at the wall to rounding. */
+/* W and its factor. Returns 0 where x or y is at the wall to rounding, or the solve is to stop. */
 static int factor(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -334,7 +334,9 @@ static int factor(cs_steps_run *steps)
             cs_interior_block v = cs_interior_block_of(solver, g, k);
             if (fill_block(solver, &v)) return 0;
         }
-    cs_status status = cs_shifted_factor_roots(solver->shifted, steps->run.control, steps->error);
+    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
+    cs_status status = cs_shifted_factor_roots(solver->shifted, &pulse, steps->error);
+    if (cs_steps_stop(steps, status, steps->error)) return 0;
     int lost = status == CS_UNSUPPORTED && steps->run.number > 1;
     if (!lost) steps->status = status;
     return !status;
@@ -364,8 +366,9 @@ static void step(cs_steps_run *steps)
     steps->exhausted = steps->exhausted || own->mean < SMALLEST * own->first;
     if (steps->exhausted) return;
     find_residual(solver);
-    steps->exhausted = !factor(steps);
-    if (steps->exhausted) return;
+    int factored = factor(steps);
+    steps->exhausted = !factored && !steps->run.stopped;
+    if (!factored) return;
     find_right(solver, &(aim){0});
     solve(solver);
     find_forces(solver);
@@ -415,7 +418,7 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     cs_status status = cs_prepare_steps(solver, control, error);
     if (status) return status;
     return cs_shifted_take(problem, (cs_space)solver->setting[SPACE], &solver->arena, control,
-                           &solver->shifted, error);
+                           solver->pulse, &solver->shifted, error);
 }
 
 static const cs_steps steps = {

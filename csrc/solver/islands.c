@@ -132,12 +132,13 @@ static void put_in_turn(cs_islands *islands)
 
 static cs_status make_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
 {
-    (void)thread;
+    cs_control control = cs_islands_control(all, thread);
     cs_error *error = &cluster->error;
     cs_status status = cs_problem_part(all->solver->problem, cluster->block, cluster->blocks,
                                        &cluster->problem, error);
     if (!status)
-        status = cs_solver_create_within(&cluster->solver, all->solver, cluster->problem, error);
+        status = cs_solver_create_within(&cluster->solver, all->solver, cluster->problem, &control,
+                                         error);
     if (status) return status;
     const cs_problem *part = cluster->problem;
     cs_arena *arena = &cluster->solver->given;
@@ -152,23 +153,26 @@ static cs_status make_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
 cs_status cs_islands_cut(cs_solver *solver, const cs_control *control, cs_error *error)
 {
     int64_t blocks = solver->problem->blocks, clusters = 0;
-    solver->island_count = 0;
-    if (!solver->options.islands || solver->within || !can_be_cut(solver)) return CS_OK;
+    if (!solver->options.islands || solver->within || !can_be_cut(solver)) {
+        solver->island_count = 0; /* not told */
+        return CS_OK;
+    }
     cs_arena scratch = {0};
     int64_t *label = cs_arena_take(&scratch, blocks, sizeof(int64_t));
     int64_t *size = cs_arena_take(&scratch, blocks, sizeof(int64_t));
     int64_t *order = cs_arena_take(&scratch, blocks, sizeof(int64_t));
     int64_t *place = cs_arena_take(&scratch, blocks + 2, sizeof(int64_t));
     cs_status status = label && size && order && place ? CS_OK : no_memory(error);
-    if (!status) status = cs_problem_islands(solver->problem, label, &solver->island_count, error);
-    if (!status && blocks >= WORTH_CUTTING && !solver->together)
+    if (!status && blocks >= WORTH_CUTTING && !solver->together) {
+        memcpy(label, solver->island, sizeof(int64_t) * (size_t)blocks);
         clusters = number_clusters(solver, solver->island_count, size, place, order, label);
+    }
     if (clusters > 1) status = take_clusters(solver, clusters, label, &scratch, error);
     cs_arena_clear(&scratch);
     if (status || !solver->islands) return status;
     solver->islands->threads = choose_threads(solver, clusters);
     put_in_turn(solver->islands);
-    cs_sharing all = {solver, solver->islands, control, make_cluster, 0, 0, 0, 0};
+    cs_sharing all = {solver, solver->islands, control, make_cluster, 1, 0, 0, 0, 0};
     return cs_islands_share_out(&all, error);
 }
 

@@ -30,8 +30,9 @@ cs_status cs_islands_solve(cs_solver *solver, const cs_control *control, cs_resu
 void cs_islands_describe(const struct cs_islands *islands, cs_solver_info *info);
 void cs_islands_destroy(struct cs_islands *islands); /* may be NULL */
 
-/* A solver with the options of `whole` for a part of its problem. */
+/* A solver with the options of `whole` for a part of its problem; `control` may be NULL. */
 cs_status cs_solver_create_within(cs_solver **result, const cs_solver *whole,
-                                  const cs_problem *problem, cs_error *error);
+                                  const cs_problem *problem, const cs_control *control,
+                                  cs_error *error);
 
 #endif

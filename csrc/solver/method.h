@@ -4,7 +4,7 @@
 
 #include "core/pulse.h"
 #include "linalg/lanczos.h"
-#include "measure/measure.h"
+#include "measure/certificate.h"
 #include "solver/history.h"
 #include "sweep/sweep.h"
 
@@ -38,7 +38,8 @@ typedef struct cs_method {
     cs_stage_kind stage; /* what the blocks of one sweep see of each other */
     int symmetric;       /* every second sweep goes backwards */
     int splits;          /* R is that of bodies whose mass is shared out among their contacts */
-    int each;            /* iterations are long: every one is judged, whatever check_every says */
+    int takes_zero_diagonals; /* sets with zero diagonal blocks of A, where others act on them */
+    int each; /* iterations are long: every one is judged, whatever check_every says */
     /* The place of the option, of cs_over_words, that says over which sweeps the method works, plus
      * one; 0: as `stage` and `symmetric` say. */
     int over;
@@ -98,6 +99,14 @@ typedef struct cs_balance {
     int changed;    /* a factor is not 1 */
 } cs_balance;
 
+/* Iterates that tell whether impulses grow for ever (solver/judge.h). */
+typedef struct cs_ray {
+    double *earlier; /* (rows): impulses half as many iterations ago */
+    int64_t next;    /* the iteration at which they are compared */
+    int kept;        /* there are earlier ones */
+    cs_certificate certificate;
+} cs_ray;
+
 /* One problem packed for one method. */
 struct cs_solver {
     cs_arena arena;
@@ -119,6 +128,15 @@ struct cs_solver {
     double *step[CS_MAX_GROUPS];
     double steps_scale;
     double *rho;
+    double *response; /* (rows): a_s of each row's set, see measure/measure.h */
+    int64_t *island;  /* (blocks): from 0; blocks that nothing moves are islands of their own */
+    double *scale, *speed; /* (blocks): V of the block's island, in force for this solve; scratch */
+    const double
+        *outer_scale; /* (blocks): V of the problem that this one is a part of a step of; or NULL */
+    int settles;      /* some island needs no impulses, or some row is moved by none */
+    double noise;     /* |b| up to which a row that nothing moves is satisfied */
+    double *magnitude; /* (rows): scratch */
+    cs_ray ray;
     double *b, *parameters; /* in force for this solve */
     double *lambda, *xi;    /* (rows), double precision, for the measures */
     double *velocity;       /* (velocities), scratch */
@@ -145,15 +163,14 @@ struct cs_solver {
     const signed char *index_set; /* (rows), the caller's: what they begin with; or NULL */
     struct cs_islands *islands;   /* that are solved by themselves (solver/islands.h); or NULL */
     int64_t island_count;         /* of the problem; 0 where they were not counted */
-    int within;      /* another solver's, for a part of its problem: max |b| is that of the whole */
-    double whole_b;  /* then */
-    int64_t made;    /* iterations before this link of a chain, */
-    double spent;    /* and their seconds; zero elsewhere */
+    int within;                   /* another solver's, for a part of its problem */
+    int64_t made;                 /* iterations before this link of a chain, */
+    double spent;                 /* and their seconds; zero elsewhere */
     double patience; /* sweeps without halving over those before it, at least; 0 elsewhere */
     /* What else a chain could do: by how many sweeps' worth of that it may be there. NULL: nothing. */
     cs_status (*rival)(void *chain, cs_pulse *pulse, double *sweeps, cs_error *error);
     void *rival_context;
-    cs_pulse *pulse; /* of what a chain builds within a solve; NULL elsewhere */
+    cs_pulse *pulse; /* while it is made, or a chain builds something within a solve; else NULL */
     int outrun;      /* another link is expected to be there sooner, which ended the last one */
     int brief; /* pivots of a link's first direct solve at most, or it ends; 0: any; negative: none */
     struct cs_way *way;     /* where sweeps were left (solver/accelerate.h); NULL: they begin */

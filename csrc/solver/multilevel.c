@@ -187,11 +187,15 @@ static int is_loose(const cs_solver *solver)
     return memchr(loose, 1, (size_t)solver->problem->rows) != NULL;
 }
 
+/* Multiplications of a round for each row, about: products, patterns looked for, a solve. */
+enum { ROUND_WORK = 500 };
+
 /* One round, from the impulses and what is loose there. Non-zero: it was left off. */
 static int correct_once(cs_solver *solver, double shift, cs_pulse *pulse)
 {
     struct cs_multilevel *m = solver->multilevel;
     int64_t rows = solver->problem->rows;
+    if (cs_pulse_beat(pulse, ROUND_WORK * (double)rows)) return -1;
     if (cs_coarse_factor(m->coarse, m->loose, solver->rho, shift, pulse)) return -1;
     cs_coarse_correct(m->coarse, m->xi, m->z);
     for (int64_t i = 0; i < rows; i++) m->z[i] += m->impulses[i];
@@ -213,7 +217,7 @@ static void correct(cs_steps_run *steps)
     cs_solver *solver = steps->run.solver;
     struct cs_multilevel *m = solver->multilevel;
     multilevel *own = steps->memory;
-    cs_pulse pulse = {cs_run_leaves_off, &steps->run, 0};
+    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
     double spent = cs_coarse_spent(m->coarse);
     steps->corrections.tried++;
     for (int64_t round = 0; round < (int64_t)solver->setting[ROUNDS]; round++) {

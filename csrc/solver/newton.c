@@ -17,6 +17,7 @@
  * of the normal velocity, mu |v_t|, frozen during (1), so that every (1) is convex; or the cone with the
  * shift at hand, (1) being Fischer and Burmeister's function of it (newton/complementary.c). g must be
  * allowed to rise in passing, and so must what is judged. Linear systems: solver/newton/system.h. */
+#include "solver/judge.h"
 #include "solver/newton/newton.h"
 #include "solver/newton/slope.h"
 
@@ -113,7 +114,7 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
         if (!kind->takes(&problem->block_group[g]))
             return cs_fail(
                 error, CS_UNSUPPORTED,
-                "method='newton' with kind='%s' takes blocks of the sets %s, and this "
+                "method='newton' with kind='%s' takes blocks of %s, and this "
                 "problem has blocks of set '%s': use %s",
                 cs_word_setting(solver, KIND), kind->sets, problem->block_group[g].set->name,
                 cs_newton_coulomb.takes(&problem->block_group[g]) ? "kind='coulomb'"
@@ -397,7 +398,7 @@ static cs_status solve_by_newton(cs_solver *solver, const cs_control *control, c
     };
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
     cs_watch_begin(&s.newton->watch);
-    cs_pulse pulse = {cs_run_leaves_off, &s.run, 0};
+    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &s.run};
     s.newton->system.pulse = &pulse;
     cs_status status = iterate(&s, error);
     s.newton->system.pulse = NULL;
@@ -407,6 +408,8 @@ static cs_status solve_by_newton(cs_solver *solver, const cs_control *control, c
     if (!status && s.hopeless && !s.run.converged)
         result->outcome = cs_watch_verdict(&s.newton->watch, result->band);
     int restores = !status && !s.run.converged;
+    if (restores) cs_get_impulses(&solver->packed, solver->lambda);
+    if (restores) cs_keep_for_rays(solver);
     if (restores) put(&s, s.newton->best);
     status = cs_run_end(&s.run, status, restores, result, error);
     if (restores) result->best_iteration = s.best_number;
@@ -426,7 +429,8 @@ const cs_method cs_method_newton = {
         "A, and GMRES for what friction adds to it. Mass ratios hardly matter to it. An "
         "iteration is one of the sweeps that it begins with, or one Newton step; on grids and "
         "piles of equal bodies steps pay only near the solution: give it more sweeps. The "
-        "factor's size bounds the problems that are taken.",
+        "factor's size bounds the problems that are taken. kind='coulomb' takes every set, also "
+        "ellipses, polygons and support functions.",
     .paper = "Alart and Curnier 1991; Rockafellar 1976 (proximal point); De Saxcé and Feng 1998; "
              "Fischer 1992, Fukushima, Luo and Tseng 2002 (functions of cones); Saad and Schultz "
              "1986 (GMRES)",

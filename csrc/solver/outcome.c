@@ -1,22 +1,19 @@
 /* What every iteration does with its iterate, whatever it iterates: judge it, record it, show it to
  * whoever asked, and hand it out. */
 #include "core/error.h"
-#include "solver/method.h"
+#include "solver/judge.h"
 
 #include <math.h>
 #include <string.h>
 
 cs_state cs_state_of(const cs_solver *solver)
 {
-    double largest_b = solver->within ? solver->whole_b : 0;
-    for (int64_t i = 0; i < solver->problem->rows; i++)
-        largest_b = fmax(largest_b, fabs(solver->b[i]));
     return (cs_state){
         .problem = solver->problem,
         .b = solver->b,
         .parameters = solver->parameters,
         .rho = solver->rho,
-        .largest_b = largest_b,
+        .scale = solver->scale,
         .rtol = solver->fixed_iterations ? 0 : solver->options.rtol,
         .atol = solver->fixed_iterations ? 0 : solver->options.atol,
         .quality_r = solver->options.quality_r,
@@ -59,8 +56,9 @@ cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t num
 int cs_outcome_is_worse(cs_outcome a, cs_outcome b)
 {
     static const int rank[] = {
-        [CS_CONVERGED] = 0, [CS_MAX_ITERATIONS] = 1, [CS_STALLED] = 2, [CS_WANDERING] = 3,
-        [CS_DIVERGING] = 4, [CS_MAX_SECONDS] = 5,    [CS_STOPPED] = 6};
+        [CS_CONVERGED] = 0,   [CS_INACCURATE] = 1, [CS_MAX_ITERATIONS] = 2, [CS_STALLED] = 3,
+        [CS_WANDERING] = 4,   [CS_DIVERGING] = 5,  [CS_UNBOUNDED] = 6,      [CS_INFEASIBLE] = 9,
+        [CS_MAX_SECONDS] = 8, [CS_STOPPED] = 9};
     return rank[a] > rank[b];
 }
 

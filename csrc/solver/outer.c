@@ -3,12 +3,13 @@
 #include "core/denormals.h"
 #include "core/error.h"
 #include "prox/prox.h"
+#include "solver/judge.h"
 #include "solver/pivoting/renewal.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { FLOOR_UNITS = 64, NEVER = 2000000000 };
+enum { FLOOR_UNITS = 64, FLOOR_FACTOR = 1, NEVER = 2000000000 };
 
 typedef struct cs_outer {
     const cs_frozen *frozen;
@@ -275,22 +276,32 @@ static double misfit(const cs_solver *solver)
     return judgement(solver, &state);
 }
 
+/* The scaled natural map below which rounding decides, in the precision of the inner method. */
+static double floor_of_rounding(cs_steps_run *steps, double unit)
+{
+    cs_solver *solver = steps->run.solver;
+    cs_floor floor = cs_find_floor(&steps->run.state, unit, solver->magnitude, solver->velocity);
+    return fmax(FLOOR_FACTOR * unit / DBL_EPSILON * floor.scaled, FLOOR_UNITS * unit);
+}
+
 /* A part of what the iterate at hand is off by, in either problem, but not below rounding. */
 static void set_tolerance(cs_steps_run *steps)
 {
-    const cs_solver *solver = steps->run.solver;
+    cs_solver *solver = steps->run.solver;
     cs_solver *inner = solver->outer->inner;
     cs_options *options = &inner->options;
     double unit = strcmp(options->dtype, "float32") == 0 ? (double)FLT_EPSILON : DBL_EPSILON;
-    double floor = solver->setting[CS_FLOOR] > 0 ? solver->setting[CS_FLOOR] : FLOOR_UNITS * unit;
+    int own_floor = solver->setting[CS_FLOOR] > 0;
+    double floor = own_floor ? solver->setting[CS_FLOOR] : FLOOR_UNITS * unit;
     double off = fmin(judgement(solver, &steps->run.state), misfit(solver)), largest = 0;
     double wanted = solver->setting[CS_TOLERANCE] * off;
     int scaled = solver->options.rtol > 0 || solver->fixed_iterations;
     for (int64_t i = 0; i < solver->problem->rows && !scaled; i++)
         largest = fmax(largest, fabs(solver->lambda[i]));
+    if (scaled && !own_floor) floor = floor_of_rounding(steps, unit);
     options->rtol = scaled ? fmax(wanted, floor) : 0;
     options->atol = scaled ? 0 : fmax(wanted, floor * largest);
-    inner->whole_b = steps->run.state.largest_b;
+    inner->outer_scale = solver->scale;
 }
 
 static void begin(cs_steps_run *steps)
@@ -346,6 +357,9 @@ static void step(cs_steps_run *steps)
     outer->inner_iterations += result.iterations;
     solver->packed.products += result.block_products;
     steps->run.stopped |= result.outcome == CS_STOPPED;
+    if (result.outcome != CS_INFEASIBLE) return;
+    steps->status = cs_try_ray(solver, result.certificate, &steps->run.proven, steps->error);
+    steps->run.stopped |= steps->run.proven;
 }
 
 static int no_points(const cs_solver *solver) { return (void)solver, 0; }

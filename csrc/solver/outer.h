@@ -47,7 +47,7 @@ enum { CS_OUTER_OPTIONS = CS_WEIGHT + 1 };
                           .most = 0.9},                                                          \
         [CS_FLOOR] = {.name = "floor",                                                           \
                       .summary = "scaled natural map below which inner solves do not go; None: " \
-                                 "64 rounding units of dtype",                                   \
+                                 "what rounding in dtype may leave of it",                       \
                       .kind = CS_NUMBER,                                                         \
                       .optional = 1,                                                             \
                       .above = 1,                                                                \

@@ -1,6 +1,7 @@
 #include "solver/run.h"
 
 #include "core/clock.h"
+#include "solver/judge.h"
 
 #include <math.h>
 
@@ -23,8 +24,7 @@ void cs_run_evaluate(cs_run *run)
 {
     cs_solver *solver = run->solver;
     cs_get_impulses(&solver->packed, solver->lambda);
-    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
-    run->state.have_natural_map = 0;
+    cs_evaluate(solver, &run->state);
     run->known = 1;
 }
 
@@ -44,6 +44,18 @@ static cs_status record(cs_run *run, cs_error *error)
     return status;
 }
 
+/* Whether the growth of the impulses proves that there is no solution, which ends the solve. */
+static cs_status look_for_ray(cs_run *run, cs_error *error)
+{
+    cs_solver *solver = run->solver;
+    double start = cs_clock();
+    if (!run->known) cs_get_impulses(&solver->packed, solver->lambda);
+    cs_status status = cs_watch_rays(solver, run->number, &run->proven, error);
+    run->stopped |= run->proven;
+    run->seconds += cs_clock() - start;
+    return status;
+}
+
 cs_status cs_run_check(cs_run *run, cs_error *error)
 {
     cs_solver *solver = run->solver;
@@ -57,6 +69,10 @@ cs_status cs_run_check(cs_run *run, cs_error *error)
     if (decides) run->converged = cs_stop_rule(solver, &run->state, run->number);
     run->seconds += cs_clock() - start;
 
+    if (!run->converged && cs_ray_is_due(solver, run->number)) {
+        cs_status status = look_for_ray(run, error);
+        if (status) return status;
+    }
     last = last || run->converged;
     if (run->number % options->record_every != 0 && !last) return CS_OK;
     if (!run->known && (due || last) && records_state(&solver->history)) cs_run_evaluate(run);
@@ -131,10 +147,15 @@ cs_status cs_run_end(cs_run *run, cs_status status, int restored, cs_result *res
     cs_solver *solver = run->solver;
     if (!status) status = record_end(run, error);
     if (!status) {
-        cs_run_evaluate(run);
+        cs_get_impulses(&solver->packed, solver->lambda);
+        cs_settle(solver);
+        cs_evaluate(solver, &run->state);
+        run->known = 1;
         complete_last_row(run, restored);
         cs_hand_out(solver, &run->state, run->number, run->seconds, result);
         if (run->late && result->outcome == CS_STOPPED) result->outcome = CS_MAX_SECONDS;
+        if (run->proven && result->outcome == CS_STOPPED) result->outcome = CS_INFEASIBLE;
+        status = cs_find_verdict(solver, &run->state, result, error);
         result->block_products = solver->packed.products;
         result->unfinished_blocks = run->stats.unfinished;
     }

@@ -21,6 +21,7 @@ typedef struct cs_run {
     int converged, stopped;
     int aborted; /* within a step */
     int late;    /* stopped by max_seconds */
+    int proven;  /* stopped by a proof that there is no solution */
     double last_poll;
     cs_float_mode mode; /* the caller's */
 } cs_run;

@@ -4,6 +4,7 @@
 #include "core/instructions.h"
 #include "core/parallel.h"
 #include "solver/islands.h"
+#include "solver/judge.h"
 #include "solver/options.h"
 #include "solver/outer.h"
 #include "solver/points.h"
@@ -22,6 +23,9 @@ const char *cs_outcome_name(cs_outcome outcome)
     case CS_STALLED: return "stalled";
     case CS_WANDERING: return "wandering";
     case CS_MAX_SECONDS: return "max_seconds";
+    case CS_INACCURATE: return "inaccurate";
+    case CS_INFEASIBLE: return "infeasible";
+    case CS_UNBOUNDED: return "unbounded";
     }
     return "unknown";
 }
@@ -133,6 +137,7 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
     if (!status) status = cs_balance_take(solver, error);
     if (!status) status = cs_refresh_take(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
+    if (!status) status = cs_judge_take(solver, error);
     if (!status) status = cs_bound_steps(solver, local, error);
     if (!status && !solver->scheme) status = choose_scheme(solver, local, error);
     solver->packed.scheme = solver->scheme;
@@ -163,6 +168,7 @@ static cs_status prepare_without_sweeps(cs_solver *solver, const cs_control *con
     solver->steps_scale = 1;
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
+    if (!status) status = cs_judge_take(solver, error);
     if (!status && solver->islands) return cs_chain_take(solver, error);
     if (!status) status = solver->method->prepare(solver, control, error);
     return status;
@@ -191,6 +197,22 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
 /* Whether this solver itself sweeps over contacts, which are packed for that. */
 static int sweeps(const cs_solver *solver) { return !solver->method->prepare && !solver->islands; }
 
+/* The connected part of the problem that each block belongs to. */
+static cs_status find_islands(cs_solver *solver, cs_error *error)
+{
+    int64_t blocks = solver->problem->blocks;
+    solver->island = cs_arena_take(&solver->arena, blocks, sizeof(int64_t));
+    if (!solver->island) return cs_fail(error, CS_NO_MEMORY, "out of memory for islands");
+    return cs_problem_islands(solver->problem, solver->island, &solver->island_count, error);
+}
+
+/* What is built asks whether the caller aborts: there is nothing yet to stop with. */
+static int aborts(void *context)
+{
+    const cs_control *control = context;
+    return control && control->poll && control->poll(control->context, NULL) < 0;
+}
+
 /* Everything that depends on the problem's values; done again when they change. */
 static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
 {
@@ -207,11 +229,16 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     solver->islands = NULL;
     solver->outer = NULL;
     cs_arena_clear(&solver->arena);
-    cs_status status = cs_islands_cut(solver, control, error);
+    cs_pulse pulse = {.leaves_off = aborts, .context = (void *)(uintptr_t)control};
+    solver->pulse = &pulse;
+    cs_status status = find_islands(solver, error);
+    if (!status) status = cs_check_diagonals(solver, error);
+    if (!status) status = cs_islands_cut(solver, control, error);
     if (!status && !sweeps(solver)) status = prepare_without_sweeps(solver, control, error);
     if (!status && sweeps(solver)) status = build_schedule(solver, error);
     if (!status && sweeps(solver)) status = pack(solver, control, error);
     if (!status) solver->version = solver->problem->version;
+    solver->pulse = NULL;
     solver->setup_seconds = cs_clock() - start;
     return status;
 }
@@ -241,7 +268,8 @@ cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const 
 }
 
 cs_status cs_solver_create_within(cs_solver **result, const cs_solver *whole,
-                                  const cs_problem *problem, cs_error *error)
+                                  const cs_problem *problem, const cs_control *control,
+                                  cs_error *error)
 {
     *result = NULL;
     cs_solver *solver = cs_allocate(1, sizeof *solver);
@@ -262,7 +290,7 @@ cs_status cs_solver_create_within(cs_solver **result, const cs_solver *whole,
     solver->options.threads = 1;
     solver->history.columns = whole->history.columns;
     memcpy(solver->history.measure, whole->history.measure, sizeof solver->history.measure);
-    cs_status status = prepare(solver, NULL, error);
+    cs_status status = prepare(solver, control, error);
     if (status) cs_solver_destroy(solver);
     else *result = solver;
     return status;
@@ -336,8 +364,10 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     status = load_data(solver, b, parameters, error);
     if (!status && initial) status = check_finite(problem, "initial", initial, error);
     if (status) return status;
+    cs_judge_begin(solver);
     if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);
     else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
+    cs_settle(solver);
     if (sweeps(solver)) cs_put_impulses(&solver->packed, solver->lambda);
     if (solver->steps_scale != 1 || solver->balance.changed)
         cs_pack_steps(&solver->packed, solver->r, solver->step);

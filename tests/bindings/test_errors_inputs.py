@@ -389,7 +389,7 @@ MATRICES = [
         "sparse J complex",
         lambda: matrices(SPARSE(1j * J_MATRIX)),
         TypeError,
-        "J has dtype complex128: real numbers are needed",
+        "J.data has dtype complex128: real numbers are needed",
     ),
     (
         "Minv of another size",

@@ -677,9 +677,12 @@ def test_ten_thousand_solves_leave_nothing_behind(problem):
     tracemalloc.start()
     try:
         work(100)
-        traced = tracemalloc.get_traced_memory()[0]
-        work(1000)
-        assert tracemalloc.get_traced_memory()[0] - traced < 8000  # 8 bytes a solve
+        grown = []
+        for _ in range(3):  # what others let go of late comes once, a leak every time
+            traced = tracemalloc.get_traced_memory()[0]
+            work(1000)
+            grown.append(tracemalloc.get_traced_memory()[0] - traced)
+        assert min(grown) < 8000  # 8 bytes a solve
     finally:
         tracemalloc.stop()
 

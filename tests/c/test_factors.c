@@ -178,7 +178,7 @@ static void sparse_leaves_rows_out(int64_t rows, int64_t width)
         start[i + 1] = count;
     }
     cs_graph graph = {rows, start, column};
-    CHECK(cs_sparse_take(&factor, &graph, &arena) == 0);
+    CHECK(cs_sparse_take(&factor, &graph, NULL, &arena) == 0);
     for (int k = 0; k < 6; k++) {
         for (int64_t i = 0; i < rows; i++) out[i] = k && test_random(&random) > 0.3;
         for (int64_t i = 0; i < rows; i++)

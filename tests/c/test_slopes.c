@@ -1,6 +1,7 @@
 /* Derivatives that Newton's method uses, against differences of what they are derivatives of. */
 #include "prox/prox.h"
 #include "solver/newton/fischer_burmeister.h"
+#include "solver/newton/slope.h"
 #include "testing.h"
 
 #include <math.h>
@@ -128,8 +129,218 @@ static void kinks_have_derivatives(void)
     }
 }
 
+/* ---- slopes of the prox ---------------------------------------------------------------------- */
+
+enum { NUMBERS = 64 };
+
+typedef struct block {
+    cs_block_group group;
+    double parameters[NUMBERS];
+    double z[CS_MAX_ROWS];
+} block;
+
+/* A polygon of 3 to 12 corners around the origin. */
+static void put_polygon(double *parameters, int sides)
+{
+    double turn = 3 * random_number();
+    parameters[0] = 0.3 + fabs(random_number());
+    parameters[1] = sides;
+    for (int i = 0; i < sides; i++) {
+        double angle = turn + 2 * acos(-1) * (i + 0.3 * random_number()) / sides;
+        parameters[2 + 2 * i] = cos(angle);
+        parameters[3 + 2 * i] = sin(angle);
+    }
+}
+
+/* Shapes by number: smooth, with corners, with edges of both kinds. Returns whether there is one. */
+static int put_shape(int number, int rows, double *parameters)
+{
+    double a = 0.3 + fabs(random_number()), b = 0.3 + fabs(random_number());
+    double c = cos(a), d = sin(a);
+    const double plane[][NUMBERS] = {
+        {CS_SHAPE_ELLIPSOID, 4, a, b},
+        {CS_SHAPE_SUPERELLIPSOID, 5, 3, a, b},
+        {CS_SHAPE_SUPERELLIPSOID, 5, INFINITY, a, b},
+        {CS_SHAPE_TURNED, 8, c, d, CS_SHAPE_ELLIPSOID, 4, a, b},
+        {CS_SHAPE_HULL, 18, CS_SHAPE_SHIFTED, 8, a, 0, CS_SHAPE_ELLIPSOID, 4, b, b,
+         CS_SHAPE_SHIFTED, 8, -a, 0, CS_SHAPE_ELLIPSOID, 4, b, b},
+        {CS_SHAPE_SUM, 14, CS_SHAPE_POINTS, 8, -a, -b, a, -b, 0, a, CS_SHAPE_ELLIPSOID, 4, b, a},
+        {CS_SHAPE_POINTS, 10, -a, -b, b, -a, a, b, -b, a},
+    };
+    const double space[][NUMBERS] = {
+        {CS_SHAPE_ELLIPSOID, 5, a, b, 0.5},
+        {CS_SHAPE_SUPERELLIPSOID, 6, 3, a, b, 0.7},
+        {CS_SHAPE_PATCH, 11, a, 0, 0.5, -b, a, 0.4, 0.1, -b, 0.6},
+        {CS_SHAPE_POINTS, 14, a, b, -0.4, -a, b, -0.5, 0.1, -a, -0.6, -0.1, 0.2, b},
+        {CS_SHAPE_SUM, 12, CS_SHAPE_ELLIPSOID, 5, a, a, 0, CS_SHAPE_ELLIPSOID, 5, 0, 0, b},
+    };
+    int count = (int)(rows == 3 ? sizeof plane / sizeof *plane : sizeof space / sizeof *space);
+    const double *shape = rows == 3 ? plane[number % 7] : space[number % 5];
+    parameters[0] = 0.3 + fabs(random_number());
+    memcpy(parameters + 1, shape, sizeof(double) * (NUMBERS - 1));
+    return number < count;
+}
+
+static int corner_of_box(void *context, int64_t number, int n, const double *direction,
+                         double *point)
+{
+    (void)context, (void)number;
+    for (int i = 0; i < n; i++) point[i] = copysign(0.2 + 0.3 * i, direction[i]);
+    return 0;
+}
+
+static const cs_support box_support = {.point = corner_of_box};
+
+static block block_of(const char *name, int rows, int number)
+{
+    static int handle;
+    block k = {.group = group_of(name, rows)};
+    if (strcmp(name, "polygon") == 0) put_polygon(k.parameters, 3 + number % 10);
+    else if (strcmp(name, "support") == 0) put_shape(number, rows, k.parameters);
+    else parameters_of(&k.group, k.parameters);
+    if (strcmp(name, "support_function") == 0) {
+        if (!handle) handle = cs_support_register(&box_support);
+        k.parameters[1] = handle;
+        k.parameters[2] = 0;
+    }
+    for (int i = 0; i < rows; i++) k.z[i] = random_number();
+    if (number % 4) k.z[0] = fabs(k.z[0]);
+    return k;
+}
+
+static void project(const block *k, const double *z, double *p)
+{
+    memcpy(p, z, sizeof(double) * (size_t)k->group.rows);
+    k->group.set->prox_f64(k->group.rows, p, k->parameters, NULL);
+}
+
+/* The largest difference between the slope and differences of the prox over steps ahead and back, which
+ * differ from each other, by at most `kink`, at a kink. */
+static double worst_slope(const block *k, double *kink)
+{
+    const double step = 1e-6;
+    double p[CS_MAX_ROWS], at[CS_MAX_ROWS], slope[CS_MAX_ROWS * CS_MAX_ROWS], largest = 0;
+    int rows = k->group.rows;
+    cs_prox_slope(&k->group, 0, k->parameters, k->z, p, slope);
+    project(k, k->z, at);
+    CHECK_ALL_NEAR(rows, p, at, 1e-15);
+    *kink = 0;
+    for (int j = 0; j < rows; j++) {
+        double z[CS_MAX_ROWS], up[CS_MAX_ROWS], down[CS_MAX_ROWS];
+        memcpy(z, k->z, sizeof z);
+        z[j] = k->z[j] + step;
+        project(k, z, up);
+        z[j] = k->z[j] - step;
+        project(k, z, down);
+        for (int i = 0; i < rows; i++) {
+            double difference = (up[i] - down[i]) / (2 * step);
+            largest = fmax(largest, fabs(difference - slope[i * rows + j]));
+            *kink = fmax(*kink, fabs(up[i] - 2 * at[i] + down[i]) / step);
+        }
+    }
+    return largest;
+}
+
+/* Kinks, where the differences to both sides are not the same, are left out: they are few. */
+static void slopes_are_those_of_the_prox(const char *name, int rows, double tolerance)
+{
+    int kinks = 0;
+    for (int i = 0; i < TRIES; i++) {
+        block k = block_of(name, rows, i % 40);
+        double kink, error = worst_slope(&k, &kink);
+        if (kink > 1e-3) kinks++;
+        else CHECK_NEAR(error, 0, tolerance);
+    }
+    CHECK(kinks <= TRIES / 50);
+}
+
+/* Axes of length zero: the set is a segment, or a disc in space. */
+static void flat_sets_have_slopes(void)
+{
+    for (int i = 0; i < TRIES; i++) {
+        block k = block_of("ellipse", 3, 1), round = block_of("contensou_coupled", 4, 1);
+        double kink, error;
+        k.parameters[i % 2] = 0;
+        round.parameters[1] = 0;
+        error = worst_slope(&k, &kink);
+        if (!(kink > 1e-3)) CHECK_NEAR(error, 0, 1e-7);
+        error = worst_slope(&round, &kink);
+        if (!(kink > 1e-3)) CHECK_NEAR(error, 0, 1e-7);
+    }
+}
+
+/* Without friction nothing moves but the normal impulse, tangential impulses of zero least of all. */
+static void no_friction_is_no_slope(const char *name, int rows)
+{
+    double p[CS_MAX_ROWS], slope[CS_MAX_ROWS * CS_MAX_ROWS];
+    block k = block_of(name, rows, 1);
+    k.parameters[0] = 0;
+    if (strcmp(name, "ellipse") == 0) k.parameters[1] = 0;
+    for (int at_zero = 0; at_zero < 2; at_zero++) {
+        for (int i = 1; i < rows && at_zero; i++) k.z[i] = 0;
+        cs_prox_slope(&k.group, 0, k.parameters, k.z, p, slope);
+        CHECK_NEAR(slope[0], 1, 0);
+        for (int i = 1; i < rows * rows; i++) CHECK_NEAR(slope[i], 0, 0);
+    }
+}
+
+/* Without friction, without a normal impulse, far away, and just outside: finite. */
+static void slopes_are_finite(const char *name, int rows)
+{
+    for (int i = 0; i < 40; i++) {
+        double p[CS_MAX_ROWS], slope[CS_MAX_ROWS * CS_MAX_ROWS];
+        block k = block_of(name, rows, i);
+        const double scales[] = {0, 1e-300, 1e-12, 1e12, 1e200};
+        for (int s = 0; s < 10; s++) {
+            block other = k;
+            for (int j = s < 5; j < (s < 5 ? rows : 1); j++) other.z[j] *= scales[s % 5];
+            cs_prox_slope(&k.group, 0, k.parameters, other.z, p, slope);
+            for (int j = 0; j < rows * rows; j++) CHECK(isfinite(slope[j]));
+        }
+        k.parameters[0] = 0;
+        cs_prox_slope(&k.group, 0, k.parameters, k.z, p, slope);
+        for (int j = 0; j < rows * rows; j++) CHECK(isfinite(slope[j]));
+    }
+}
+
+static void all_slopes(void)
+{
+    const double exact = 5e-7; /* what is left to differences near edges that bend much */
+    slopes_are_those_of_the_prox("free", 3, exact);
+    slopes_are_those_of_the_prox("box", 4, exact);
+    slopes_are_those_of_the_prox("half_line", 3, exact);
+    slopes_are_those_of_the_prox("disc", 2, exact);
+    slopes_are_those_of_the_prox("disc", 3, exact);
+    slopes_are_those_of_the_prox("box_friction", 2, exact);
+    slopes_are_those_of_the_prox("box_friction", 3, exact);
+    slopes_are_those_of_the_prox("rolling", 5, exact);
+    slopes_are_those_of_the_prox("contensou", 4, exact);
+    slopes_are_those_of_the_prox("second_order_cone", 2, exact);
+    slopes_are_those_of_the_prox("second_order_cone", 3, exact);
+    for (int rows = 2; rows < 6; rows++) slopes_are_those_of_the_prox("tresca", rows, exact);
+    slopes_are_those_of_the_prox("ellipse", 3, exact);
+    slopes_are_those_of_the_prox("polygon", 3, exact);
+    slopes_are_those_of_the_prox("contensou_coupled", 4, exact);
+    slopes_are_those_of_the_prox("support_function", 3, exact);
+    slopes_are_those_of_the_prox("support_function", 4, exact);
+    slopes_are_those_of_the_prox("support", 3, exact);
+    slopes_are_those_of_the_prox("support", 4, 1e-6); /* as exact as differences of its prox */
+    flat_sets_have_slopes();
+    no_friction_is_no_slope("ellipse", 3);
+    no_friction_is_no_slope("polygon", 3);
+    no_friction_is_no_slope("contensou_coupled", 4);
+    no_friction_is_no_slope("support", 3);
+    no_friction_is_no_slope("support", 4);
+    slopes_are_finite("ellipse", 3);
+    slopes_are_finite("polygon", 3);
+    slopes_are_finite("contensou_coupled", 4);
+    slopes_are_finite("support", 3);
+    slopes_are_finite("support", 4);
+}
+
 int main(void)
 {
+    all_slopes();
     derivatives_are_those_of_the_function("free", 3);
     derivatives_are_those_of_the_function("half_line", 1);
     derivatives_are_those_of_the_function("half_line", 3);

@@ -327,7 +327,9 @@ static void a_solve_converges_or_says_that_it_did_not(const cs_problem *problem)
     cs_result result = run(problem, &options, NULL, lambda);
     CHECK(result.outcome == CS_CONVERGED && result.iterations % options.check_every == 0);
     CHECK(result.natural_map_scaled <= 1e-10 && result.worst_block >= 0);
-    CHECK(lambda[SCENE_IMMOVABLE_BLOCK] == 0);
+    const double *bounds =
+        s.parameters[0] + 2 * SCENE_IMMOVABLE_BLOCK; /* lo, hi: b drives it there */
+    CHECK(lambda[SCENE_IMMOVABLE_BLOCK] == bounds[s.b[SCENE_IMMOVABLE_BLOCK] < 0]);
     int64_t needed = result.iterations;
     result = run(problem, &options, lambda, lambda); /* from the solution: nothing to do */
     CHECK(result.outcome == CS_CONVERGED && result.iterations == 0);

@@ -94,7 +94,7 @@ def cone(mu: float, z: list[float]) -> list[mpf]:
     """Inside, in the polar cone, or at the foot of the perpendicular on the cone's side."""
     normal, tangents = mpf(z[0]), [mpf(v) for v in z[1:]]
     length = mp.sqrt(sum(v**2 for v in tangents))
-    if length <= mpf(mu) * normal:
+    if normal >= 0 and length <= mpf(mu) * normal:
         return [normal, *tangents]
     side = [mpf(1), mpf(mu)]
     foot = (normal * side[0] + length * side[1]) / (side[0] ** 2 + side[1] ** 2)

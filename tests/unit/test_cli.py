@@ -306,4 +306,4 @@ def test_defaults_in_the_help_are_the_solvers(capsys):
         main(["solve", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "--max-iterations VALUE sweeps at most (default: 1000)" in text
-    assert "--rtol VALUE relative tolerance, or none (default: 1e-06)" in text
+    assert "relative tolerance, none, or auto: 1e-6, in float32 1e-4 (default: auto)" in text

@@ -240,9 +240,8 @@ def test_a_light_ball_beside_a_heavy_one_is_not_forgotten(dtype):
     rtol = 1e-6
     result = cs.solve(balls.J, balls.Minv, balls.b, balls.mu, rtol=rtol, **options)
     assert result.converged
-    # The error of the light ball halves each sweep: 2^-19 > rtol >= 2^-20, tested as
-    # Delta <= rtol (lambda + rho max|b|), which is 2 rtol of the weight.
-    assert result.iterations == 19
+    # The error of the light ball halves each sweep, and rho V is its weight: 2^-19 > rtol >= 2^-20.
+    assert result.iterations == 20
     np.testing.assert_allclose(result.impulses[:, 0], weights, rtol=2.1e-6)
     reference = ReferenceProblem.from_arrays(balls)
     assert natural_map_scaled(reference, result.impulses.ravel()) <= rtol
@@ -330,7 +329,10 @@ def test_head_on_collision(masses):
 @pytest.mark.parametrize("method", ("jacobi", "gauss_seidel"))
 @pytest.mark.parametrize("r_factor", ("local", "block", 0.5))
 def test_contact_between_immovable_bodies(method, scheme, r_factor):
-    """It gets no impulse and is named in the warnings; the others are solved as if it were not."""
+    """It gets no impulse and is named; the others are solved as if it were not.
+
+    Where the two approach, nothing can stop them: there is no solution.
+    """
     pair = two_bodies_in_collision((np.inf, 4.0))
     jacobian, b = np.tile(pair.J, (3, 1, 1, 1)), np.tile(pair.b, (3, 1))
     # Contact 1 holds body 0 (M^-1 = 0) against the world, on either side of it in turn.
@@ -338,7 +340,12 @@ def test_contact_between_immovable_bodies(method, scheme, r_factor):
         bodies = np.array([[0, 1], immovable, [0, 1]])
         options = {"bodies": bodies, "method": method, "scheme": scheme, "r_factor": r_factor}
         result = cs.solve(jacobian, pair.Minv, b, 0.3, relaxation=0.5, **options)
-        assert result.converged, result.message
+        assert result.status == "infeasible"
+        assert result.info["certificate"].tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 0]]
+        assert "contact 1 " in result.message
+        apart = cs.solve(jacobian, pair.Minv, b * [[1], [-1], [1]], 0.3, relaxation=0.5, **options)
+        assert apart.converged, apart.message
+        np.testing.assert_array_equal(apart.impulses, result.impulses)
         np.testing.assert_array_equal(result.impulses[1], np.zeros(3))
         np.testing.assert_allclose(result.impulses[[0, 2], 0].sum(), 4.0, rtol=1e-5)
         lines = [line for line in result.info["warnings"] if "immovable" in line]

@@ -55,6 +55,11 @@ import contactsolve as cs
 J = np.zeros((1, 2, 2, 2))
 J[0, 1] = np.eye(2)
 cable = cs.Problem(J, np.ones((1, 2)), [[-3.0, 2.0]], bodies=[[-1, 0]], sets=cs.sets.Set("cable"))
+try:
+    cs.Solver(cable, method="newton")
+    refused = ""
+except ValueError as error:
+    refused = str(error)
 stack = cs.scenarios.box_stack(3)
 sweeps = {"rtol": None, "atol": None, "max_iterations": 3, "rollback": 0}
 odd = cs.solve(stack, method="gauss_seidel", order="odd_first", **sweeps)
@@ -73,6 +78,7 @@ print(json.dumps({
     "cable": {
         dtype: cs.solve(cable, dtype=dtype).impulses.tolist() for dtype in ("float64", "float32")
     },
+    "refused": refused,
     "odd_first": odd.impulses.tolist() == listed.impulses.tolist(),
     "not_natural": odd.impulses.tolist()
     != cs.solve(stack, method="gauss_seidel", **sweeps).impulses.tolist(),
@@ -151,6 +157,12 @@ def test_the_scenario_works(extended):
 def test_the_set_works(extended, dtype):
     """The row that would be pushed stays at 0, the one that is pulled gets -2."""
     assert extended["cable"][dtype] == [[0.0, -2.0]]
+
+
+@pytest.mark.slow
+def test_newtons_method_refuses_a_set_without_a_slope(extended):
+    assert "takes blocks of sets that tell the slope of their prox" in extended["refused"]
+    assert "set 'cable': use a method that sweeps" in extended["refused"]
 
 
 @pytest.mark.slow

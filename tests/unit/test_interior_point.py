@@ -129,7 +129,8 @@ def test_no_contacts_and_immovable_ones():
     Minv = np.array([[1.0] * 6, [0.0] * 6])
     stuck = cs.Problem(J, Minv, -np.ones((2, 3)), 0.5, bodies=[[-1, 0], [-1, 1]])
     result = solve(stuck, initial=np.array([[0.0, 0, 0], [2.0, 0.5, 0]]))
-    assert result.converged, result.message
+    assert result.status == "infeasible"  # nothing stops what approaches at contact 1
+    assert result.info["certificate_contacts"] == [1]
     assert result.impulses[1].tolist() == [2.0, 0.5, 0.0]
 
 

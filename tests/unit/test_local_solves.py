@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
-from agreement import EXACTLY
+from agreement import EXACTLY, rounding_of
 from reference_numpy import (
     BoxFriction,
     ProblemArrays,
@@ -279,7 +279,8 @@ def test_rolling_contacts_with_wild_coupling_are_solved():
     problem = cs.Problem(J, minv, b, bodies=bodies, sets=sets)
     result = cs.solve(problem, local="block", max_iterations=1, **EXACTLY)
     assert not result.info["warnings"]
-    assert np.max(result.check(count).natural_map_scaled) <= 1e-11
+    # Each contact is an island of its own: rounding is judged beside what the map is made of.
+    assert rounding_of(problem, result) <= 1e-11
 
 
 @pytest.mark.parametrize("local", ("block", "newton", "quartic"))
@@ -437,7 +438,8 @@ def test_global_factor_of_a_large_problem():
     # The grid is redundant, A singular; the error bound of the Ritz value makes r the smaller.
     exact = 1.9 / spectrum[-1]
     assert exact * (1 - 1e-5) <= first["r_factor"] <= exact
-    assert cs.solve(problem, r_factor="global", method="jacobi").converged
+    result = cs.solve(problem, r_factor="global", method="jacobi", max_iterations=3000)
+    assert result.converged
 
 
 def test_global_factor_without_rows_to_measure():

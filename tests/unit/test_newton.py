@@ -20,11 +20,13 @@ TAKEN = (
     ("free", 3), ("half_line", 1), ("half_line", 3), ("box", 4), ("disc", 2), ("disc", 3),
     ("box_friction", 2), ("box_friction", 3), ("rolling", 5), ("contensou", 4),
     ("second_order_cone", 3), ("tresca", 2), ("tresca", 3), ("tresca", 4), ("tresca", 5),
+    ("ellipse", 3), ("polygon", 3), ("contensou_coupled", 4),
 )  # fmt: skip
+SHAPED = ("ellipse", "polygon", "contensou_coupled")
 NOT_TAKEN = {
     "coulomb": (),
-    "de_saxce": ("box_friction", "rolling", "contensou"),
-    "fischer_burmeister": ("rolling", "contensou", "tresca"),
+    "de_saxce": ("box_friction", "rolling", "contensou", *SHAPED),
+    "fischer_burmeister": ("rolling", "contensou", "tresca", *SHAPED),
 }
 TIGHT = {"rtol": 1e-8, "max_iterations": 3000}
 
@@ -72,6 +74,60 @@ def test_every_set_with_jacobians_and_with_a_given_matrix(set_name, rows, kind):
             result = cs.solve(one, method=method, **TIGHT)
             assert result.converged, (seed, one, result.message)
             assert result.natural_map_scaled <= 1.01e-8
+
+
+SHAPES = {
+    "smooth": (3, cs.shapes.superellipse(0.6, 0.3, 3.0).turned(0.4)),
+    "corners": (3, cs.shapes.points([[0.5, 0.0], [0.1, 0.4], [-0.4, 0.1], [0.0, -0.3]])),
+    "edges and arcs": (3, cs.shapes.points([[-0.3, 0.0], [0.3, 0.0]]) + cs.shapes.disc(0.2)),
+    "spin": (4, cs.shapes.ellipsoid(0.5, 0.4, 0.2)),
+    "cylinder": (4, cs.shapes.ellipsoid(0.4, 0.4, 0.0) + cs.shapes.ellipsoid(0.0, 0.0, 0.2)),
+    "patch": (4, cs.shapes.patch([[0.2, 0.0], [-0.1, 0.3], [-0.1, -0.2]], [0.2, 0.1, 0.2])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_support_shapes(name):
+    rows, shape = SHAPES[name]
+    for seed in range(4):
+        arrays, _ = mild(seed, "half_line", rows)
+        problem = cs.Problem(
+            arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=cs.sets.support(shape)
+        )
+        result = cs.solve(problem, method=cs.methods.newton(start=3), **TIGHT)
+        assert result.converged, (seed, result.message)
+        outside = cs.Solver(problem, method="gauss_seidel", max_iterations=0)
+        judged = outside.solve(initial=result.impulses)
+        assert judged.natural_map_scaled <= 1.01e-8
+
+
+def square(direction):
+    return np.copysign(0.3, direction)
+
+
+def test_a_function_of_the_caller():
+    """Its set is the square of box friction; what it raises in the middle of a step comes out."""
+    arrays, _ = mild(1, "half_line", 3, contacts=8, awkward=False)
+    options = {"method": cs.methods.newton(start=0), **TIGHT}
+
+    def solve(sets):
+        problem = cs.Problem(arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=sets)
+        return cs.solve(problem, **options)
+
+    want, got = solve(cs.sets.box_friction(0.3)), solve(cs.sets.support(square))
+    assert want.converged
+    assert got.converged
+    np.testing.assert_allclose(got.impulses, want.impulses, rtol=0, atol=1e-6)
+    for last in (50, 150, 400):
+        calls = iter(range(last))
+
+        def failing(direction, calls=calls):
+            if next(calls, None) is None:
+                raise ZeroDivisionError("the last call")
+            return square(direction)
+
+        with pytest.raises(ZeroDivisionError, match="the last call"):
+            solve(cs.sets.support(failing))
 
 
 def test_sweeps_that_diverge_are_given_up():
@@ -138,10 +194,11 @@ def test_mass_ratios(kind, ratio):
     if (kind, ratio) == ("fischer_burmeister", 1e6):
         pytest.skip("ends at 2e-6")
     problem = moving_stack(6, top_mass=ratio)
-    result = cs.solve(problem, method=cs.methods.newton(kind=kind), rtol=1e-8, max_iterations=2000)
+    rtol = 1e-6 if ratio == 1e6 else 1e-8  # the floor is 2e-8 there
+    result = cs.solve(problem, method=cs.methods.newton(kind=kind), rtol=rtol, max_iterations=2000)
     assert result.converged, result.message
     if ratio > 1:
-        swept = cs.solve(problem, method="nesterov", rtol=1e-8, max_iterations=result.iterations)
+        swept = cs.solve(problem, method="nesterov", rtol=rtol, max_iterations=result.iterations)
         assert not swept.converged
 
 
@@ -164,15 +221,14 @@ def test_what_does_not_fit_is_refused():
         cs.Solver(problem, method="newton", dtype="float32")
     with pytest.raises(ValueError, match="bound='previous' is for methods that only sweep"):
         cs.Solver(problem, method="newton", bound="previous")
-    arrays, sets = mild(0, "ellipse", 3)
-    odd = cs.Problem(arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=sets)
-    with pytest.raises(ValueError, match=r"kind='coulomb' takes .* of set 'ellipse'"):
-        cs.Solver(odd, method="newton")
-    arrays, sets = mild(0, "rolling", 5)
-    odd = cs.Problem(arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=sets)
-    for kind in ("de_saxce", "fischer_burmeister"):
-        with pytest.raises(ValueError, match="set 'rolling': use kind='coulomb'"):
-            cs.Solver(odd, method=cs.methods.newton(kind=kind))
+    for name, rows in (("rolling", 5), ("ellipse", 3)):
+        arrays, sets = mild(0, name, rows)
+        odd = cs.Problem(arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=sets)
+        for kind in ("de_saxce", "fischer_burmeister"):
+            with pytest.raises(
+                ValueError, match=f"of the sets .* set '{name}': use kind='coulomb'"
+            ):
+                cs.Solver(odd, method=cs.methods.newton(kind=kind))
     with pytest.raises(ValueError, match=r"levenberg is -1.*: it must be at least 0"):
         cs.Solver(problem, method=cs.methods.newton(levenberg=-1))
     with pytest.raises(ValueError, match="kind: 'fischer' is unknown; known: coulomb"):
@@ -183,9 +239,9 @@ def test_the_best_iterate_is_returned_and_hopeless_solves_end():
     problem = moving_stack(6, top_mass=1e3)
     options = {"rtol": 1e-16, "check_every": 1, "order": "natural"}
     options["record"] = ("natural_map_scaled",)
-    method = cs.methods.newton(patience=60)
+    method = cs.methods.newton(patience=300)
     result = cs.solve(problem, method=method, max_iterations=5000, **options)
-    assert result.status in ("stalled", "wandering"), result.message
+    assert result.status == "inaccurate", result.message  # at rounding, after 300 steps in vain
     judged = result.history["natural_map_scaled"]
     assert result.natural_map_scaled == judged.min() == judged[-1]
     assert result.natural_map_scaled < 1e-9

@@ -402,7 +402,7 @@ def test_corners(name):
         problem = cs.Problem(J, np.full((2, 3), mass), np.full((count, 1), -1.0), bodies=pairs)
         for method in ("gauss_seidel", "jacobi"):
             result = cs.solve(problem, method=method, order=order, relaxation=0.3)
-            assert result.converged
+            assert result.status == ("converged" if mass else "infeasible")
             assert np.isfinite(result.impulses).all()
     result = cs.solve(cs.Problem.from_delassus(np.eye(3), -np.ones(3), rows=1), order=order)
     np.testing.assert_allclose(result.impulses, 1.0)

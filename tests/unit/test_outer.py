@@ -222,13 +222,13 @@ def test_options_about_sweeps_are_the_inner_methods(name):
 def test_single_precision_inside(name, inner):
     problem, sets = coulomb(3)
     method = with_inner(name, inner=inner, inner_iterations=100)
-    result = cs.solve(problem, method=method, dtype="float32", rtol=1e-5, max_iterations=200)
+    result = cs.solve(problem, method=method, dtype="float32", max_iterations=200)
     assert result.converged, result.message
     assert result.info["dtype"] == "float32"
-    assert residual(problem, sets, result.impulses) <= 1e-5 * (1 + 1e-6)
+    assert residual(problem, sets, result.impulses) <= 1e-4 * (1 + 1e-6)
     result = cs.solve(problem, method=method, dtype="float32", rtol=1e-10, max_iterations=20)
     assert not result.converged
-    assert residual(problem, sets, result.impulses) < 1e-5
+    assert residual(problem, sets, result.impulses) < 1e-4
 
 
 @BOTH
@@ -302,7 +302,8 @@ def test_solvers_are_used_again_and_immovable_contacts_keep_their_impulses(name)
     stuck = cs.Problem(J, Minv, -np.ones((2, 3)), 0.5, bodies=[[-1, 0], [-1, 1]])
     initial = np.array([[0.0, 0, 0], [2.0, 0.5, 0]])
     result = cs.solve(stuck, method=name, initial=initial, max_iterations=200)
-    assert result.converged
+    assert result.status == "infeasible"  # nothing stops what approaches at contact 1
+    assert result.info["certificate_contacts"] == [1]
     assert result.impulses[1].tolist() == [2.0, 0.5, 0.0]
 
 

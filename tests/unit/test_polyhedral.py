@@ -52,6 +52,19 @@ def test_random_contacts(seed):
     assert judged(problem, result.impulses, polygon)[1] <= 1e-10
 
 
+def test_contacts_whose_basis_rounding_makes_singular():
+    """Twenty contacts among three bodies: some dictionaries cannot be written anew."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        J = rng.standard_normal((20, 2, 3, 6))
+        bodies = [rng.choice(3, 2, replace=False) for _ in range(20)]
+        b = rng.standard_normal((20, 3))
+        polygon = cs.sets.polygon(1.0, sides=8)
+        problem = cs.Problem(J, np.ones((3, 6)), b, bodies=bodies, sets=polygon)
+        result = cs.solve(problem, method="lemke")
+        assert np.isfinite(result.impulses).all()
+
+
 def test_more_directions_come_nearer_to_the_disc():
     """A corner is off the motion by up to half the angle between two: as 1 over their number."""
     angles = np.linspace(0, 2 * np.pi, 200)
@@ -186,13 +199,13 @@ def test_a_ray_is_shown():
         J, np.ones((1, 3)), [[-1.0, 0, 0], [-1, 0, 0]], bodies=[[-1, 0]] * 2, mu=0.5
     )
     result = lemke(problem, 4)
-    assert result.status != "converged"
+    assert result.status == "infeasible"
     assert result.info["pivoting"] == "ray"
     ray = result.info["ray"]
     np.testing.assert_allclose(ray[:, 0], [1, 1])
     np.testing.assert_allclose(problem.delassus() @ ray.ravel(), 0, atol=1e-14)
     assert result.info["ray_contact"] in (0, 1)
-    assert "met a ray" in result.message
+    np.testing.assert_allclose(result.info["certificate"][:, 0], [1, 1])
     assert (result.impulses[:, 0] >= 0).all()
 
 

@@ -15,7 +15,7 @@ enum {
     CS_LONGEST = 2000000000, /* patience that any link takes */
 };
 #define CS_HARDLY 0.1     /* judgement of a better iterate over that of the first, at least, */
-#define CS_CLOSE 1e-5     /* and where a solution is thought to be near */
+#define CS_CLOSE 1e-4     /* and where a solution is thought to be near */
 #define CS_CHEAP_STEP 100 /* cost of a Newton step that is not dear, in sweeps, at most */
 
 extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_method_newton,

@@ -1,5 +1,6 @@
 /* One link of a chain: the solver becomes one of another method, and what it hands out is noted. */
 #include "solver/chain/chain.h"
+#include "solver/judge.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,9 @@ static const char *why_of(cs_outcome outcome)
     case CS_DIVERGING: return "the residual grows, whatever R is";
     case CS_STOPPED: return "stopped by the callback";
     case CS_MAX_SECONDS: return "max_seconds have passed";
+    case CS_INACCURATE: return "rounding alone may exceed the tolerance";
+    case CS_INFEASIBLE: return "there is no solution";
+    case CS_UNBOUNDED: return "the impulses grow without bound";
     default: return "the iterations that it was given are made";
     }
 }
@@ -123,8 +127,7 @@ static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
     s->rollbacks += result->rollbacks;
     solver->made = result->iterations;
     solver->spent = result->seconds;
-    s->ended = result->outcome == CS_CONVERGED || result->outcome == CS_STOPPED ||
-               result->outcome == CS_MAX_SECONDS || solver->made >= s->most;
+    s->ended = cs_is_final(result->outcome) || solver->made >= s->most;
 }
 
 cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const double *from,

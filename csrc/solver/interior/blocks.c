@@ -61,7 +61,7 @@ int cs_interior_scaling_of(const cs_solver *solver, const cs_interior_block *v, 
 
 static double largest_b(const cs_solver *solver)
 {
-    double largest = solver->within ? solver->whole_b : 0;
+    double largest = 0;
     for (int64_t i = 0; i < solver->problem->rows; i++) largest = fmax(largest, fabs(solver->b[i]));
     return largest > 0 ? largest : 1;
 }

@@ -34,6 +34,7 @@ typedef struct cs_sharing {
     cs_islands *islands;
     const cs_control *control;
     cs_status (*work)(struct cs_sharing *all, cs_cluster *cluster, int thread);
+    int sets_up; /* there is nothing yet to stop with: only an abort is heard */
     atomic_int halt;
     int interrupted;  /* only thread 0 asks the caller */
     int64_t shown;    /* iterations that the caller has been told of */
@@ -44,7 +45,7 @@ typedef struct cs_sharing {
  * interruption comes before all: what the caller has raised must not be lost. */
 cs_status cs_islands_share_out(cs_sharing *all, cs_error *error);
 
-/* What a cluster's solve on that thread asks between sweeps. */
+/* What a cluster's set-up or solve on that thread asks. */
 cs_control cs_islands_control(cs_sharing *all, int thread);
 
 #endif

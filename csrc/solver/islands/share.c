@@ -17,6 +17,7 @@ static int ask_caller(void *context, const cs_progress *progress)
     if (progress && progress->iteration > all->shown) all->shown = progress->iteration;
     told.iteration = all->shown;
     int answer = control->poll(control->context, progress ? &told : NULL);
+    if (answer > 0 && all->sets_up) return 0;
     if (answer) atomic_store_explicit(&all->halt, 1, memory_order_relaxed);
     if (answer < 0) all->interrupted = 1;
     return answer;
@@ -26,7 +27,8 @@ static int ask_others(void *context, const cs_progress *progress)
 {
     (void)progress;
     cs_sharing *all = context;
-    return atomic_load_explicit(&all->halt, memory_order_relaxed);
+    int halt = atomic_load_explicit(&all->halt, memory_order_relaxed);
+    return halt && all->sets_up ? -1 : halt;
 }
 
 cs_control cs_islands_control(cs_sharing *all, int thread)
@@ -54,6 +56,11 @@ cs_status cs_islands_share_out(cs_sharing *all, cs_error *error)
     cs_islands *islands = all->islands;
     cs_tasks tasks = {islands->clusters, islands->in_turn, work_on_cluster, wait_for_others, all};
     cs_share_out(&tasks, islands->threads);
+
+    /* An interruption goes before failures, also where these came too soon for anyone to be asked. */
+    int failed = 0;
+    for (int64_t c = 0; c < islands->clusters; c++) failed |= islands->cluster[c].status != CS_OK;
+    if (failed && !all->interrupted) ask_caller(all, NULL);
     if (all->interrupted)
         return cs_fail(error, CS_INTERRUPTED, "interrupted at iteration %lld",
                        (long long)all->shown);

@@ -3,6 +3,7 @@
 #include "solver/islands/clusters.h"
 
 #include "core/clock.h"
+#include "solver/judge.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,6 +166,29 @@ static void add_result(cs_solver *solver, const cs_result *part, cs_result *resu
         result->pivoting = part->pivoting;
 }
 
+/* The certificate of the whole is that of all clusters whose outcome is that of the whole. */
+static void add_certificate(cs_solver *solver, cs_cluster *cluster, cs_result *result)
+{
+    const cs_result *part = &cluster->result;
+    double *whole = solver->ray.certificate.direction;
+    if (!part->certificate || part->outcome != result->outcome) return;
+    if (!result->certificate) memset(whole, 0, sizeof(double) * (size_t)solver->problem->rows);
+    result->certified =
+        result->certificate ? fmin(result->certified, part->certified) : part->certified;
+    result->certificate = whole;
+    /* Only the impulses are gathered from the whole; these are scattered into it. */
+    copy_rows(solver->problem, cluster, whole, (double *)(uintptr_t)part->certificate, 0);
+}
+
+/* The floor of the whole is the highest one of its clusters. */
+static void add_floor(const cs_cluster *cluster, cs_result *result)
+{
+    const cs_result *part = &cluster->result;
+    if (isnan(part->floor) || part->floor <= result->floor) return;
+    result->floor = part->floor;
+    result->floor_block = part->floor_block < 0 ? -1 : cluster->block[part->floor_block];
+}
+
 static void add_up(cs_solver *solver, cs_result *result)
 {
     cs_result sum = *result; /* the caller's buffers */
@@ -175,6 +199,9 @@ static void add_up(cs_solver *solver, cs_result *result)
     sum.pivots = sum.single_pivots = sum.factorizations = 0;
     sum.pivoting = NULL;
     sum.links = 0;
+    sum.floor = sum.certified = NAN;
+    sum.floor_block = -1;
+    sum.certificate = NULL;
     for (int i = 0; i < 3; i++) sum.band[i] = NAN;
     sum.cache = (cs_cache_counts){0};
     sum.reuse = (cs_reuse_counts){0};
@@ -182,7 +209,10 @@ static void add_up(cs_solver *solver, cs_result *result)
         cs_cluster *cluster = &solver->islands->cluster[c];
         copy_rows(solver->problem, cluster, solver->lambda, cluster->lambda, 0);
         add_result(solver, &cluster->result, &sum);
+        add_floor(cluster, &sum);
     }
+    for (int64_t c = 0; c < solver->islands->clusters; c++)
+        add_certificate(solver, &solver->islands->cluster[c], &sum);
     *result = sum;
 }
 
@@ -191,7 +221,8 @@ static void measure_whole(cs_solver *solver, cs_state *state)
 {
     cs_history *history = &solver->history;
     double *row = cs_history_last(history);
-    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
+    cs_settle(solver);
+    cs_evaluate(solver, state);
     for (int c = 2; c < history->columns; c++)
         if (!history->measure[c - 2]->of_sweep) row[c] = history->measure[c - 2]->evaluate(state);
 }
@@ -200,12 +231,10 @@ cs_status cs_islands_solve(cs_solver *solver, const cs_control *control, cs_resu
                            cs_error *error)
 {
     cs_islands *islands = solver->islands;
-    cs_sharing all = {solver, islands, control, solve_cluster, 0, 0, 0, 0};
-    double start = cs_clock(), largest = cs_state_of(solver).largest_b;
-    for (int64_t c = 0; c < islands->clusters; c++) {
-        islands->cluster[c].solver->whole_b = largest;
+    cs_sharing all = {solver, islands, control, solve_cluster, 0, 0, 0, 0, 0};
+    double start = cs_clock();
+    for (int64_t c = 0; c < islands->clusters; c++)
         islands->cluster[c].solver->deadline = solver->deadline;
-    }
     cs_status status = cs_islands_share_out(&all, error);
     if (status) return status;
     double seconds = cs_clock() - start;

@@ -200,7 +200,7 @@ static double noise(const cs_newton_run *s)
 }
 
 const cs_newton_kind cs_newton_fischer_burmeister = {
-    .sets = "free, box, half_line, disc, box_friction and second_order_cone",
+    .sets = "the sets free, box, half_line, disc, box_friction and second_order_cone",
     .takes = cs_fischer_burmeister_is_known,
     .shifted = 1,
     .impulses = 1,

@@ -140,8 +140,7 @@ static int takes(const cs_block_group *group) { return cs_slope_is_known(group, 
 static int takes_shifted(const cs_block_group *group) { return cs_slope_is_known(group, 1); }
 
 const cs_newton_kind cs_newton_coulomb = {
-    .sets = "free, box, half_line, disc, box_friction, rolling, contensou, tresca and "
-            "second_order_cone",
+    .sets = "sets that tell the slope of their prox",
     .takes = takes,
     .patience = 1,
     .begin = begin,
@@ -151,7 +150,7 @@ const cs_newton_kind cs_newton_coulomb = {
 };
 
 const cs_newton_kind cs_newton_de_saxce = {
-    .sets = "free, box, half_line, disc, tresca and second_order_cone",
+    .sets = "the sets free, box, half_line, disc, tresca and second_order_cone",
     .takes = takes_shifted,
     .shifted = 1,
     .patience = 3,

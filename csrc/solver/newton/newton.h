@@ -38,7 +38,7 @@ typedef struct cs_newton_run {
 
 /* The function whose zero a proximal step looks for. */
 typedef struct cs_newton_kind {
-    const char *sets; /* that it takes, in words */
+    const char *sets; /* whose blocks it takes, in words */
     int (*takes)(const cs_block_group *group);
     int shifted;                       /* discs are cones */
     int impulses;                      /* unknowns of their own */

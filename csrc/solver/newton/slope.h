@@ -4,7 +4,8 @@
 
 #include "problem/problem.h"
 
-/* Whether the set's derivative is known; `shifted`: discs are to be taken as cones, see below. */
+/* Whether the set tells its slope; `shifted`: circular cones are to be taken as such, see below, and
+ * other sets whose bounds follow the normal impulse not at all. */
 int cs_slope_is_known(const cs_block_group *group, int shifted);
 
 /* Whether the block's friction is taken as a cone with a shift of its normal velocity, so that the

@@ -9,7 +9,7 @@
 
 #define POLL_SECONDS 0.005
 #define TURN 6.283185307179586
-enum { ATTEMPTS = 3 };
+enum { LOAD_WORK = 8 }; /* of an entry of the matrix, in multiplications */
 
 /* ---- friction polygons ----------------------------------------------------------------------- */
 
@@ -228,13 +228,34 @@ static void add_block(translation *t, int64_t block)
     if (contact && has_polygon(group)) add_friction(t, group, parameters, row, normal);
 }
 
-/* As many unknowns as a block can have. */
-static int64_t most_unknowns(const cs_cone *cone, const cs_cone_solve *solve, int64_t block)
+/* As many unknowns as a block with these parameters can have. */
+static int64_t most_unknowns(const cs_cone *cone, const cs_block_group *group,
+                             const double *parameters)
+{
+    return has_polygon(group) ? corners_of(cone, group, parameters) + 2 : 2 * group->rows;
+}
+
+static int64_t most_unknowns_of(const cs_cone_solve *solve, const cs_cone *cone, int64_t block)
 {
     const cs_block_group *group = cs_block_group_of(cone->problem, block);
-    const double *parameters = solve->parameters + group->first_parameter +
-                               (block - group->first_block) * group->parameters;
-    return has_polygon(group) ? corners_of(cone, group, parameters) + 2 : 2 * group->rows;
+    int64_t index = block - group->first_block;
+    return most_unknowns(cone, group,
+                         solve->parameters + group->first_parameter + index * group->parameters);
+}
+
+double cs_cone_bytes(const cs_cone *cone, int64_t *unknowns)
+{
+    *unknowns = 0;
+    for (int64_t p = 0; p < cone->islands; p++) {
+        int64_t sum = 0;
+        for (int64_t k = cone->first[p]; k < cone->first[p + 1]; k++) {
+            const cs_block_group *group = cs_block_group_of(cone->problem, cone->block[k]);
+            int64_t index = cone->block[k] - group->first_block;
+            sum += most_unknowns(cone, group, group->parameter + index * group->parameters);
+        }
+        if (sum > *unknowns) *unknowns = sum;
+    }
+    return cs_lemke_bytes(*unknowns);
 }
 
 /* ---- the LCP --------------------------------------------------------------------------------- */
@@ -355,35 +376,46 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
     int64_t blocks = cone->first[p + 1] - cone->first[p], most = 0;
     translation t = {.cone = cone, .solve = solve};
     cs_lemke_end end = CS_LEMKE_SOLVED;
-    for (int64_t k = 0; k < blocks; k++) most += most_unknowns(cone, solve, block[k]);
+    for (int64_t k = 0; k < blocks; k++) most += most_unknowns_of(solve, cone, block[k]);
     t.z = cs_arena_take(arena, most, sizeof *t.z);
     t.free = cs_arena_take(arena, most, 1);
     if (!t.z || !t.free) goto no_memory;
     for (int64_t k = 0; k < blocks; k++) add_block(&t, block[k]);
-    if (cs_lemke_take(&t.lemke, t.size, arena)) goto no_memory;
     t.lemke.free = t.free;
     t.lemke.pulse = &solve->pulse;
+    if (cs_lemke_take(&t.lemke, t.size, arena)) goto no_memory;
     for (int64_t k = 0; k < blocks; k++)
         for (int64_t i = cs_block_row(cone->problem, block[k]);
-             i < cs_block_row(cone->problem, block[k] + 1); i++)
+             i < cs_block_row(cone->problem, block[k] + 1); i++) {
             load_row(&t, i);
+            double written = (double)(cone->count[i] * t.size);
+            if (cs_pulse_beat(&solve->pulse, LOAD_WORK * written)) return told(solve, error);
+        }
     load_multipliers(&t);
     /* A is positive semidefinite, friction copositive: rays are errors, or there is no solution. */
     cs_status status = CS_OK;
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < CS_LEMKE_ATTEMPTS; attempt++) {
         status = pivot(&t, attempt, &end, error);
         if (status) return status;
-        if (end != CS_LEMKE_RAY) break;
+        if (end != CS_LEMKE_RAY && end != CS_LEMKE_LOST) break;
     }
-    if (end == CS_LEMKE_RAY) keep_ray(&t);
+    if (end == CS_LEMKE_RAY) {
+        cs_lemke_end other;
+        keep_ray(&t);
+        status = pivot(&t, CS_LEMKE_FROM_ALL, &other, error);
+        if (status) return status;
+        if (other == CS_LEMKE_SOLVED) end = other;
+    }
     cs_lemke_finish(&t.lemke);
     add_impulses(&t, solve->lambda);
     project(&t, block, blocks);
     if (solve->outcome == CS_MLCP_STOPPED) return CS_OK;
     if (end == CS_LEMKE_RAY) solve->outcome = CS_MLCP_RAY;
     if (end == CS_LEMKE_MAX_PIVOTS) solve->outcome = CS_MLCP_MAX_PIVOTS;
+    if (end == CS_LEMKE_LOST) solve->outcome = CS_MLCP_INACCURATE;
     return told(solve, error);
 no_memory:
+    if (cs_pulse_has_left_off(&solve->pulse)) return told(solve, error);
     return cs_fail(error, CS_NO_MEMORY, "out of memory for a dictionary of %lld unknowns",
                    (long long)(t.size ? t.size : most));
 }
@@ -391,7 +423,7 @@ no_memory:
 cs_status cs_cone_run(cs_cone *cone, cs_cone_solve *solve, cs_error *error)
 {
     cs_status status = CS_OK;
-    solve->pulse = (cs_pulse){leaves_off, solve, 0};
+    solve->pulse = (cs_pulse){.leaves_off = leaves_off, .context = solve};
     solve->last_poll = cs_clock();
     solve->aborted = 0;
     solve->outcome = CS_MLCP_CONVERGED;

@@ -46,6 +46,9 @@ int cs_cone_takes(const cs_block_group *group);
 cs_cone *cs_cone_take(const cs_problem *problem, const cs_csr *matrix, int directions,
                       cs_arena *arena);
 
+/* What the dictionary of the largest island takes; `unknowns` <- its size. */
+double cs_cone_bytes(const cs_cone *cone, int64_t *unknowns);
+
 cs_status cs_cone_run(cs_cone *cone, cs_cone_solve *solve, cs_error *error);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/error.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- what is taken --------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ int cs_pivoting_takes_index_set(const cs_method *method)
 
 /* A by scalar rows, from rows of blocks. */
 static cs_status expand(const cs_problem *problem, const cs_block_matrix *blocks, cs_arena *arena,
-                        cs_csr *matrix, cs_error *error)
+                        cs_pulse *pulse, cs_csr *matrix, cs_error *error)
 {
     int64_t entries = blocks->first[blocks->blocks], at = 0, row = 0;
     int64_t *start = cs_arena_take(arena, problem->rows + 1, sizeof(int64_t));
@@ -114,6 +115,9 @@ static cs_status expand(const cs_problem *problem, const cs_block_matrix *blocks
                        (long long)problem->rows);
     for (int64_t k = 0; k < blocks->blocks; k++) {
         int rows = cs_block_group_of(problem, k)->rows;
+        double work = CS_ENTRY_WORK * (double)(blocks->first[k + 1] - blocks->first[k]);
+        if (cs_pulse_beat(pulse, work))
+            return cs_fail(error, CS_INTERRUPTED, "interrupted while laying A out");
         for (int i = 0; i < rows; i++) {
             const double *block = blocks->value + blocks->first[k];
             for (int64_t e = blocks->start[k]; e < blocks->start[k + 1]; e++) {
@@ -132,14 +136,15 @@ static cs_status expand(const cs_problem *problem, const cs_block_matrix *blocks
     return CS_OK;
 }
 
-cs_status cs_pivoting_matrix(const cs_problem *problem, cs_arena *arena, const cs_control *control,
+cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_control *control,
                              cs_csr *matrix, cs_error *error)
 {
+    const cs_problem *problem = solver->problem;
     cs_arena scratch = {0};
     cs_block_matrix *blocks = problem->matrix;
     cs_status status = CS_OK;
     if (!blocks) status = cs_assemble(problem, &scratch, control, &blocks, error);
-    if (!status) status = expand(problem, blocks, arena, matrix, error);
+    if (!status) status = expand(problem, blocks, arena, solver->pulse, matrix, error);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -186,14 +191,32 @@ static cs_status prepare_renewal(cs_solver *solver, cs_error *error)
     return CS_OK;
 }
 
+/* Refuses a dictionary before memory is taken for it. */
+static cs_status check_bytes(const cs_cone *cone, const cs_mlcp_options *options, cs_error *error)
+{
+    int64_t unknowns;
+    double bytes = cs_cone_bytes(cone, &unknowns);
+    if (!(options->dictionary_bytes > 0) || bytes <= options->dictionary_bytes) return CS_OK;
+    char cause[64] = "method='lemke'";
+    if (options->directions > 0)
+        snprintf(cause, sizeof cause, "directions is %d", options->directions);
+    return cs_fail(
+        error, CS_UNSUPPORTED,
+        "%s: the dictionary of %lld unknowns would take %.3g bytes, and "
+        "dictionary_bytes is %.3g: ask for fewer directions, allow more, or use a method "
+        "that sweeps",
+        cause, (long long)unknowns, bytes, options->dictionary_bytes);
+}
+
 static cs_status prepare_cone(cs_solver *solver, const cs_csr *matrix, cs_error *error)
 {
     cs_pivoting *p = solver->pivoting;
     p->coupled = 0;
     p->cone =
         cs_cone_take(solver->problem, matrix, solver->options.pivoting.directions, &solver->arena);
-    return p->cone ? CS_OK
-                   : cs_fail(error, CS_NO_MEMORY, "out of memory for a friction cone's unknowns");
+    if (!p->cone)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for a friction cone's unknowns");
+    return check_bytes(p->cone, &solver->options.pivoting, error);
 }
 
 void cs_pivoting_keep(cs_solver *solver)
@@ -231,12 +254,12 @@ cs_status cs_pivoting_prepare(cs_solver *solver, const cs_control *control, cs_e
     cs_status status = cs_pivoting_take(solver, error);
     if (!status)
         status =
-            cs_pivoting_matrix(problem, cone ? &solver->arena : &scratch, control, &matrix, error);
+            cs_pivoting_matrix(solver, cone ? &solver->arena : &scratch, control, &matrix, error);
     if (!status && cone) status = prepare_cone(solver, &matrix, error);
     if (!status && !cone) status = prepare_renewal(solver, error);
     if (!status && !cone) status = adopt_kept(solver, &matrix, error);
     if (!status && !cone && !solver->pivoting->mlcp)
-        status = cs_mlcp_create(&solver->pivoting->mlcp, &matrix, &options, error);
+        status = cs_mlcp_make(&solver->pivoting->mlcp, &matrix, &options, solver->pulse, error);
     cs_arena_clear(&scratch);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "solver/pivoting/cone.h"
 #include "solver/pivoting/pivoting.h"
 #include "solver/pivoting/renewal.h"
+#include "solver/timed.h"
 
 typedef struct cs_pivoting {
     cs_mlcp *mlcp; /* or the whole problem as one LCP: */
@@ -32,16 +33,29 @@ typedef cs_status (*cs_pivoting_step)(cs_pivoting_run *run, cs_result *result, c
 struct cs_pivoting_run {
     cs_solver *solver;
     cs_pivoting *pivoting;
-    const cs_control *control;
+    const cs_control *control; /* the caller's, and the deadline */
+    cs_timed timed;
     cs_pivoting_step step;
     cs_state state;
     int64_t number;
     int begins_anew; /* no impulses to begin with: tangents are free at first, and all rows */
     double seconds;
     int converged, stopped;
+    int proven;     /* there is no solution */
     int unfinished; /* the last solve has made all its pivots */
     int too_long;   /* the first one, which was to be brief, is */
+    int aborted;    /* within a step */
+    double last_poll;
 };
+
+/* What a pulse asks within a step, its context being the run: `stopped` or `aborted`. */
+int cs_pivoting_leaves_off(void *run);
+
+/* CS_INTERRUPTED where the run is aborted: what the caller has raised must not be lost. */
+cs_status cs_pivoting_aborted(const cs_pivoting_run *run, cs_error *error);
+
+/* After a step that was stopped half-way: the impulses before it, where they are the better ones. */
+void cs_pivoting_keep_better(cs_pivoting_run *run);
 
 /* Whether friction is bounded tangent by tangent: box friction, or a disc with one tangent. */
 int cs_is_box_friction(const cs_block_group *group);
@@ -53,7 +67,7 @@ cs_status cs_pivoting_check_options(const cs_options *options, const char *name,
 cs_status cs_pivoting_take(cs_solver *solver, cs_error *error);
 
 /* A by scalar rows. */
-cs_status cs_pivoting_matrix(const cs_problem *problem, cs_arena *arena, const cs_control *control,
+cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_control *control,
                              cs_csr *matrix, cs_error *error);
 
 /* Steps until the problem is solved, or `max_iterations`. */

@@ -9,6 +9,7 @@
  * averaging was given, renewal.h says how bounds follow what is found.  S3 section 1.2.2, eq. 1.21 */
 #include "solver/pivoting/contact.h"
 
+#include "core/clock.h"
 #include "core/error.h"
 
 #include <math.h>
@@ -82,6 +83,53 @@ static void guess_index_set(cs_pivoting_run *it)
                           : lambda >= p->hi[i] - margin ? CS_INDEX_HIGH
                                                         : CS_INDEX_FREE;
     }
+}
+
+/* ---- left off -------------------------------------------------------------------------------- */
+
+#define POLL_SECONDS 0.005
+
+int cs_pivoting_leaves_off(void *context)
+{
+    cs_pivoting_run *it = context;
+    double now = cs_clock();
+    if (it->stopped || it->aborted || now - it->last_poll < POLL_SECONDS)
+        return it->stopped || it->aborted;
+    it->last_poll = now;
+    int answer = it->control->poll(it->control->context, NULL);
+    it->aborted = answer < 0;
+    it->stopped = answer > 0;
+    return answer != 0;
+}
+
+cs_status cs_pivoting_aborted(const cs_pivoting_run *it, cs_error *error)
+{
+    if (!it->aborted) return CS_OK;
+    return cs_fail(error, CS_INTERRUPTED, "interrupted at iteration %lld", (long long)it->number);
+}
+
+static double judge(cs_pivoting_run *it)
+{
+    cs_solver *solver = it->solver;
+    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
+    it->state.have_natural_map = 0;
+    return cs_natural_map_of(&it->state)->scaled;
+}
+
+void cs_pivoting_keep_better(cs_pivoting_run *it)
+{
+    double *before = it->pivoting->previous, *lambda = it->solver->lambda;
+    size_t bytes = sizeof(double) * (size_t)it->solver->problem->rows;
+    double after = judge(it);
+    for (int64_t i = 0; i < it->solver->problem->rows; i++) {
+        double kept = lambda[i];
+        lambda[i] = before[i];
+        before[i] = kept;
+    }
+    int better = judge(it) <= after || isnan(after);
+    double *wanted = better ? lambda : before;
+    if (bytes && !better) memcpy(lambda, wanted, bytes);
+    if (bytes && better) memcpy(before, wanted, bytes);
 }
 
 /* ---- one solve ------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@ static int take(cs_island *s, cs_arena *arena)
 {
     cs_sparse_factor *data = s->factor = cs_arena_take(arena, 1, sizeof *data);
     cs_graph graph = {s->rows, s->start, s->column};
-    return data ? cs_sparse_take(data, &graph, arena) : -1;
+    return data ? cs_sparse_take(data, &graph, s->pulse, arena) : -1;
 }
 
 static void factor(cs_island *s, cs_breakdown *breakdown)

@@ -43,7 +43,7 @@ cs_status cs_hybrid_prepare(cs_solver *solver, const cs_control *control, cs_err
     cs_hybrid *hybrid = solver->pivoting->hybrid = cs_arena_take(arena, 1, sizeof *hybrid);
     solver->pivoting->coupled = 1;
     if (!hybrid) goto no_memory;
-    status = cs_pivoting_matrix(solver->problem, arena, control, &hybrid->matrix, error);
+    status = cs_pivoting_matrix(solver, arena, control, &hybrid->matrix, error);
     if (status) return status;
     hybrid->value = cs_arena_take(arena, hybrid->matrix.start[rows], sizeof(double));
     double **vectors[] = {&hybrid->x,     &hybrid->xi,     &hybrid->change,
@@ -52,7 +52,7 @@ cs_status cs_hybrid_prepare(cs_solver *solver, const cs_control *control, cs_err
         if (!(*vectors[i] = cs_arena_take(arena, rows, sizeof(double)))) goto no_memory;
     if (!hybrid->value) goto no_memory;
     cs_hybrid_load(solver);
-    return cs_hybrid_factor(solver, error);
+    return cs_hybrid_factor(solver, solver->pulse, error);
 no_memory:
     return cs_fail(error, CS_NO_MEMORY, "out of memory for %lld rows", (long long)rows);
 }
@@ -101,16 +101,19 @@ void cs_hybrid_load(cs_solver *solver)
     }
 }
 
-cs_status cs_hybrid_factor(cs_solver *solver, cs_error *error)
+cs_status cs_hybrid_factor(cs_solver *solver, cs_pulse *pulse, cs_error *error)
 {
     cs_pivoting *p = solver->pivoting;
     cs_csr matrix = p->hybrid->matrix;
     cs_mlcp_options options = solver->options.pivoting;
     options.rule = "bpp";
     matrix.value = p->hybrid->value;
+    cs_mlcp *made;
+    cs_status status = cs_mlcp_make(&made, &matrix, &options, pulse, error);
+    if (status) return status;
     cs_mlcp_destroy(p->mlcp);
-    p->mlcp = NULL;
-    return cs_mlcp_create(&p->mlcp, &matrix, &options, error);
+    p->mlcp = made;
+    return CS_OK;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -159,6 +162,7 @@ void cs_hybrid_begin(cs_pivoting_run *run)
         if (hybrid->renewal) cs_renewal_begin(hybrid->renewal);
         memset(run->pivoting->index_set, CS_INDEX_FREE, (size_t)rows);
     }
+    hybrid->pulse = (cs_pulse){.leaves_off = cs_pivoting_leaves_off, .context = run};
     project_all(run, hybrid->x, 0);
     cs_hybrid_evaluate(run);
 }
@@ -249,14 +253,28 @@ static void visit(cs_pivoting_run *run, int g, int64_t k, int friction_only)
         if (run->state.rho[row + i] > 0) hybrid->x[row + i] = z[i];
 }
 
+/* Multiplications of a sweep over nothing, and of a visit. */
+enum { SWEEP_WORK = 10 };
+
+static double visit_work(const cs_pivoting_run *run, const cs_block_group *group, int64_t k)
+{
+    enum { PROX = 100 };
+    const int64_t *start = run->pivoting->hybrid->matrix.start + group->first_row + k * group->rows;
+    return PROX + CS_ENTRY_WORK * (double)(start[group->rows] - start[0]);
+}
+
 void cs_hybrid_sweep(cs_pivoting_run *run, int64_t sweeps, int friction_only)
 {
     const cs_problem *problem = run->solver->problem;
-    for (int64_t s = 0; s < sweeps; s++)
+    cs_pulse *pulse = &run->pivoting->hybrid->pulse;
+    for (int64_t s = 0; s < sweeps && !cs_pulse_beat(pulse, SWEEP_WORK); s++)
         for (int g = 0; g < problem->block_groups; g++) {
             const cs_block_group *group = &problem->block_group[g];
             if (friction_only && !has_friction(group)) continue;
-            for (int64_t k = 0; k < group->count; k++) visit(run, g, k, friction_only);
+            for (int64_t k = 0; k < group->count; k++) {
+                visit(run, g, k, friction_only);
+                if (cs_pulse_beat(pulse, visit_work(run, group, k))) return;
+            }
         }
 }
 

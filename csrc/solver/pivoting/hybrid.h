@@ -24,6 +24,7 @@ typedef struct cs_hybrid {
     double weight;          /* of new normal impulses */
     double best;            /* smallest scaled natural map */
     int64_t patience;
+    cs_pulse pulse; /* of the step at hand */
 } cs_hybrid;
 
 /* Added to the diagonal of what is factored, as a part of it: contacts may share their load in no
@@ -37,8 +38,8 @@ cs_status cs_hybrid_check(const cs_options *options, const char *name, const cs_
 /* Takes what the methods share: A, and a cs_mlcp of A and its share. */
 cs_status cs_hybrid_prepare(cs_solver *solver, const cs_control *control, cs_error *error);
 
-/* A new cs_mlcp from hybrid->value. */
-cs_status cs_hybrid_factor(cs_solver *solver, cs_error *error);
+/* A new cs_mlcp from hybrid->value; the old one stays where that fails. */
+cs_status cs_hybrid_factor(cs_solver *solver, cs_pulse *pulse, cs_error *error);
 
 /* hybrid->value <- A, the diagonal with its share. */
 void cs_hybrid_load(cs_solver *solver);
@@ -46,7 +47,7 @@ void cs_hybrid_load(cs_solver *solver);
 /* Where entry (row, column) of hybrid->value is. */
 double *cs_hybrid_entry(cs_hybrid *hybrid, int64_t row, int64_t column);
 
-/* hybrid->x and ->xi at the beginning of a step. */
+/* hybrid->x and ->xi at the beginning of a step, and its pulse. */
 void cs_hybrid_begin(cs_pivoting_run *run);
 
 /* hybrid->xi at hybrid->x. */
@@ -59,7 +60,7 @@ void cs_hybrid_bound(cs_pivoting_run *run);
  * falls.  */
 cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *error);
 
-/* Sweeps of Gauss-Seidel over all blocks, or over friction only. */
+/* Sweeps of Gauss-Seidel over all blocks, or over friction only, until the run is stopped or aborted. */
 void cs_hybrid_sweep(cs_pivoting_run *run, int64_t sweeps, int friction_only);
 
 /* x goes on beyond what the last pass found, along where passes lead: conjugate gradients over passes, as

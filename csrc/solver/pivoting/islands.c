@@ -90,7 +90,7 @@ static void solve_island(void *context, int64_t p, int thread)
     };
     if (!run.max_steps) run.max_steps = 100 + 20 * s->rows;
     if (run.max_steps < 0) run.max_steps = 0; /* a solver's `brief` */
-    cs_pulse pulse = {cs_pivot_leaves_off, &run, 0};
+    cs_pulse pulse = {.leaves_off = cs_pivot_leaves_off, .context = &run};
     s->pulse = &pulse;
     load(s, all);
     end->status = mlcp->rule->solve(&run, &error);

@@ -12,20 +12,29 @@
 #define NOTHING 1e-14
 #define REDUNDANT 1e-12
 
+/* Writing a number into memory that is new, in multiplications. */
+enum { WRITE_WORK = 8 };
+
 int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena)
 {
     lemke->rows = rows;
-    lemke->matrix = cs_arena_take(arena, rows * rows, sizeof(double));
-    lemke->dictionary = cs_arena_take(arena, rows * (rows + 2), sizeof(double));
-    lemke->work = cs_arena_take(arena, rows * (rows + 1), sizeof(double));
+    lemke->matrix = cs_arena_take_unset(arena, rows * rows, sizeof(double));
+    lemke->dictionary = cs_arena_take_unset(arena, rows * (rows + 2), sizeof(double));
+    lemke->work = cs_arena_take_unset(arena, rows * (rows + 1), sizeof(double));
     lemke->q = cs_arena_take(arena, rows, sizeof(double));
     lemke->z = cs_arena_take(arena, rows, sizeof(double));
     lemke->basic = cs_arena_take(arena, rows, sizeof(int64_t));
     lemke->other = cs_arena_take(arena, rows + 1, sizeof(int64_t));
     lemke->list = cs_arena_take(arena, rows, sizeof(int64_t));
     lemke->wanted = cs_arena_take(arena, 2 * rows + 1, 1);
-    return !lemke->matrix || !lemke->dictionary || !lemke->work || !lemke->q || !lemke->z ||
-           !lemke->basic || !lemke->other || !lemke->list || !lemke->wanted;
+    if (!lemke->matrix || !lemke->dictionary || !lemke->work || !lemke->q || !lemke->z ||
+        !lemke->basic || !lemke->other || !lemke->list || !lemke->wanted)
+        return -1;
+    for (int64_t i = 0; i < rows; i++) {
+        memset(lemke->matrix + i * rows, 0, sizeof(double) * (size_t)rows);
+        if (cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)rows)) return -1;
+    }
+    return 0;
 }
 
 static double *row_of(const cs_lemke *lemke, int64_t i)
@@ -149,18 +158,26 @@ static int64_t first_row(cs_lemke *lemke)
     return chosen;
 }
 
+/* Where a variable is among the others; -1: it is basic. */
 static int64_t column_of(const cs_lemke *lemke, int64_t variable)
 {
-    int64_t j = 0;
-    while (lemke->other[j] != variable) j++;
-    return j;
+    for (int64_t j = 0; j <= lemke->rows; j++)
+        if (lemke->other[j] == variable) return j;
+    return -1;
 }
 
-/* What z0 adds to row i: 1, and in later attempts numbers from 1 to 2. */
-static double cover(int attempt, int64_t i)
+/* What z0 adds to row i: 1, and in later attempts numbers from 1 to 2; from all z, what makes it 1 once they
+ * are basic. */
+static double cover(const cs_lemke *lemke, int64_t i)
 {
-    uint64_t mixed = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u * (uint64_t)attempt;
-    return 1 + (double)(mixed >> 11) * 0x1p-53;
+    const double *own = lemke->matrix + i * lemke->rows;
+    uint64_t mixed = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u * (uint64_t)lemke->attempt;
+    double sum = 0;
+    if (lemke->attempt != CS_LEMKE_FROM_ALL)
+        return is_free(lemke, i) ? 0 : 1 + (double)(mixed >> 11) * 0x1p-53;
+    for (int64_t j = 0; j < lemke->rows; j++)
+        if (!is_free(lemke, j)) sum -= own[j];
+    return sum;
 }
 
 /* The dictionary of the beginning: all w basic. z0 covers the rows that have a sign. */
@@ -170,10 +187,11 @@ static void write_first(cs_lemke *lemke)
     for (int64_t i = 0; i < n; i++) {
         double *own = row_of(lemke, i);
         memcpy(own, lemke->matrix + i * n, sizeof(double) * (size_t)n);
-        own[n] = is_free(lemke, i) ? 0 : cover(lemke->attempt, i);
+        own[n] = cover(lemke, i);
         own[n + 1] = lemke->q[i];
         lemke->basic[i] = i;
         lemke->other[i] = n + i;
+        lemke->left_off |= cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)n);
     }
     lemke->other[n] = 2 * n;
 }
@@ -192,19 +210,30 @@ static int64_t best_row(const cs_lemke *lemke, int64_t column)
     return best;
 }
 
-/* The dictionary of the basis at hand, written anew: the errors of many pivots are gone. */
-static void rebuild(cs_lemke *lemke)
+/* The dictionary of the basis that is wanted, from the first one. 0 where a variable of it finds no pivot:
+ * the basis is singular to rounding. */
+static int take_basis(cs_lemke *lemke)
 {
     int64_t pivots = lemke->pivots;
-    memset(lemke->wanted, 0, (size_t)(2 * lemke->rows + 1));
-    for (int64_t i = 0; i < lemke->rows; i++) lemke->wanted[lemke->basic[i]] = 1;
+    int complete = 1;
     write_first(lemke);
     for (int64_t j = 0; j <= lemke->rows && !lemke->left_off; j++) {
-        int64_t row = lemke->wanted[lemke->other[j]] ? best_row(lemke, j) : -1;
+        if (!lemke->wanted[lemke->other[j]]) continue;
+        int64_t row = best_row(lemke, j);
         if (row >= 0) exchange(lemke, row, j);
+        else complete = 0;
     }
     lemke->pivots = pivots;
     lemke->age = 0;
+    return complete;
+}
+
+/* The dictionary of the basis at hand, written anew: the errors of many pivots are gone. */
+static int rebuild(cs_lemke *lemke)
+{
+    memset(lemke->wanted, 0, (size_t)(2 * lemke->rows + 1));
+    for (int64_t i = 0; i < lemke->rows; i++) lemke->wanted[lemke->basic[i]] = 1;
+    return take_basis(lemke);
 }
 
 void cs_lemke_begin(cs_lemke *lemke, int attempt)
@@ -215,33 +244,54 @@ void cs_lemke_begin(cs_lemke *lemke, int attempt)
     lemke->left_off = 0;
     lemke->size = 0;
     for (int64_t i = 0; i < lemke->rows; i++) lemke->size = fmax(lemke->size, fabs(lemke->q[i]));
+    lemke->lost = 0;
+    if (attempt == CS_LEMKE_FROM_ALL) {
+        memset(lemke->wanted, 0, (size_t)(2 * lemke->rows + 1));
+        for (int64_t i = 0; i < lemke->rows; i++) lemke->wanted[lemke->rows + i] = 1;
+        lemke->lost = !take_basis(lemke);
+        return;
+    }
     write_first(lemke);
     enter_free_rows(lemke);
+}
+
+/* The dictionary written anew, on the way to the next pivot; `end` <- why there is none. */
+static int is_rebuilt(cs_lemke *lemke, cs_lemke_end *end)
+{
+    int complete = rebuild(lemke);
+    *end = lemke->left_off ? CS_LEMKE_LEFT_OFF : CS_LEMKE_LOST;
+    return complete && !lemke->left_off;
 }
 
 int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end)
 {
     int64_t n = lemke->rows, row, column = n;
+    *end = CS_LEMKE_LOST;
+    if (lemke->lost && !lemke->left_off) return 1;
+
+    /* A dictionary that has gathered errors is written anew. */
     *end = CS_LEMKE_LEFT_OFF;
-    if (lemke->age++ == CS_LEMKE_REBUILD + n / CS_LEMKE_REBUILD_ROWS) rebuild(lemke);
-    if (lemke->left_off) return 1;
+    int old = lemke->age++ == CS_LEMKE_REBUILD + n / CS_LEMKE_REBUILD_ROWS;
+    if (lemke->left_off || (old && !is_rebuilt(lemke, end))) return 1;
+
+    /* z0 enters first; then the partner of what left. */
     if (lemke->left < 0) {
         row = first_row(lemke);
         *end = CS_LEMKE_SOLVED;
     } else {
         int64_t enters = lemke->left < n ? lemke->left + n : lemke->left - n;
         column = column_of(lemke, enters);
-        row = leaving_row(lemke, column);
+        row = column < 0 ? -1 : leaving_row(lemke, column);
         if (row < 0 && lemke->age > 1) { /* a ray, or errors that look like one */
-            rebuild(lemke);
-            if (lemke->left_off) return 1;
+            if (!is_rebuilt(lemke, end)) return 1;
             column = column_of(lemke, enters);
-            row = leaving_row(lemke, column);
+            row = column < 0 ? -1 : leaving_row(lemke, column);
         }
         lemke->ray = column;
-        *end = CS_LEMKE_RAY;
+        *end = column < 0 ? CS_LEMKE_LOST : CS_LEMKE_RAY;
     }
     if (row < 0) return 1;
+
     lemke->left = lemke->basic[row];
     exchange(lemke, row, column);
     *end = CS_LEMKE_SOLVED;
@@ -309,6 +359,7 @@ void cs_lemke_solve(cs_lemke *lemke, int64_t count)
     enum { SOLVES = 2 }; /* the second is a refinement */
     for (int64_t i = 0; i < lemke->rows; i++) lemke->z[i] = 0;
     for (int k = 0; k < SOLVES; k++) {
+        if (cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)count * (double)count)) break;
         load_system(lemke, count);
         if (eliminate(count, lemke->work, lemke->pulse)) break;
         for (int64_t a = 0; a < count; a++)

@@ -20,7 +20,14 @@ typedef enum cs_lemke_end {
     CS_LEMKE_RAY,
     CS_LEMKE_MAX_PIVOTS,
     CS_LEMKE_LEFT_OFF,
+    CS_LEMKE_LOST, /* the basis is singular to rounding: another attempt may do better */
 } cs_lemke_end;
+
+/* Attempts that callers make before they take a ray, or such a basis, for the end. */
+enum { CS_LEMKE_ATTEMPTS = 3 };
+/* And one more after a ray: it begins with all z basic. Where diagonal entries are zero, the usual beginning
+ * may have no way to a solution. */
+enum { CS_LEMKE_FROM_ALL = CS_LEMKE_ATTEMPTS };
 
 typedef struct cs_lemke {
     int64_t rows;
@@ -35,12 +42,20 @@ typedef struct cs_lemke {
     int64_t ray;            /* the column in which a ray was met */
     int64_t left;           /* the variable that left last; -1 before the first pivot */
     int attempt;
+    int lost;            /* the basis to begin with is singular */
     int64_t pivots, age; /* so far; since the dictionary was written */
     cs_pulse *pulse;     /* may be NULL */
     int left_off;        /* since the beginning: the dictionary may be half-done */
 } cs_lemke;
 
-/* Room for problems of so many rows. Non-zero: no memory. */
+/* What it takes for problems of so many rows. */
+static inline double cs_lemke_bytes(int64_t rows)
+{
+    double n = (double)rows; /* the matrix, the dictionary and the work beside it */
+    return sizeof(double) * n * (3 * n + 3);
+}
+
+/* Room for problems of so many rows, the matrix zero. Non-zero: no memory, or `pulse` says to leave off. */
 int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena);
 
 /* Begins: `matrix` and `q` hold the problem. Each `attempt` covers q in its own way: errors that lead

@@ -59,8 +59,8 @@ static void put(cs_mlcp *mlcp, int64_t *next, int64_t i, int64_t j, double value
     mlcp->skew[next[i]++] = skew;
 }
 
-/* Repeated entries of each row are added up, zeros dropped; the diagonal stays. */
-static void merge(cs_mlcp *mlcp, int64_t *place)
+/* Repeated entries of each row are added up, zeros dropped; the diagonal stays. Non-zero: left off. */
+static int merge(cs_mlcp *mlcp, int64_t *place)
 {
     int64_t kept = 0;
     for (int64_t j = 0; j < mlcp->rows; j++) place[j] = -1;
@@ -83,9 +83,11 @@ static void merge(cs_mlcp *mlcp, int64_t *place)
                 put(mlcp, &kept, 0, j, mlcp->value[e], mlcp->skew[e]);
             place[j] = -1;
         }
+        if (cs_pulse_beat(mlcp->pulse, 2 * CS_ENTRY_WORK * (double)(end - from))) return -1;
         from = end;
         mlcp->start[i + 1] = kept;
     }
+    return 0;
 }
 
 static double asymmetry(const cs_mlcp *mlcp)
@@ -106,18 +108,26 @@ cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     int64_t *next = cs_arena_take(&scratch, matrix->rows, sizeof(int64_t));
     mlcp->rows = matrix->rows;
     if (!next || take_symmetric(mlcp, matrix, next)) {
-        status = cs_fail(error, CS_NO_MEMORY, "out of memory for A of %lld rows",
-                         (long long)matrix->rows);
+        status = cs_mlcp_unmade(mlcp, "A", error);
         goto out;
     }
     for (int64_t i = 0; i < matrix->rows; i++) put(mlcp, next, i, i, 0, 0);
-    for (int64_t i = 0; i < matrix->rows; i++)
+    for (int64_t i = 0; i < matrix->rows; i++) {
+        double entries = (double)(matrix->start[i + 1] - matrix->start[i]);
+        if (cs_pulse_beat(mlcp->pulse, 2 * CS_ENTRY_WORK * entries)) {
+            status = cs_mlcp_unmade(mlcp, "A", error);
+            goto out;
+        }
         for (int64_t e = matrix->start[i]; e < matrix->start[i + 1]; e++) {
             double half = matrix->value[e] / 2;
             put(mlcp, next, i, matrix->column[e], half, half);
             put(mlcp, next, matrix->column[e], i, half, -half);
         }
-    merge(mlcp, next);
+    }
+    if (merge(mlcp, next)) {
+        status = cs_mlcp_unmade(mlcp, "A", error);
+        goto out;
+    }
     mlcp->asymmetry = asymmetry(mlcp);
     if (mlcp->asymmetry == 0) mlcp->skew = NULL;
 out:
@@ -136,12 +146,6 @@ typedef struct cutting {
     int64_t *order, *place, *work;
     int64_t *given; /* the island's rows in the order given */
 } cutting;
-
-static cs_status no_memory(const cs_mlcp *mlcp, cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for pivoting on %lld rows",
-                   (long long)mlcp->rows);
-}
 
 static int take_cutting(cutting *c)
 {
@@ -169,10 +173,10 @@ static cs_graph local_graph(cutting *c, const cs_island *s)
     return (cs_graph){s->rows, c->start, c->column};
 }
 
-/* Puts the order wanted in c->order; -1 without memory. */
+/* Puts the order wanted in c->order; -1 without memory, or left off. */
 static int find_order(cutting *c, const cs_graph *graph, cs_fill_order wanted)
 {
-    if (wanted == CS_FILL_MINIMUM_DEGREE) return cs_minimum_degree(graph, c->order);
+    if (wanted == CS_FILL_MINIMUM_DEGREE) return cs_minimum_degree(graph, c->order, c->mlcp->pulse);
     if (wanted == CS_FILL_RCM) cs_reverse_cuthill_mckee(graph, c->order, c->work);
     else
         for (int64_t i = 0; i < graph->count; i++) c->order[i] = i;
@@ -180,8 +184,9 @@ static int find_order(cutting *c, const cs_graph *graph, cs_fill_order wanted)
 }
 
 /* s->start, s->column, s->value: the island's matrix with rows in c->order. Columns come out
- * ascending, since the rows are dealt out one after another and the pattern is symmetric. */
-static void lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
+ * ascending, since the rows are dealt out one after another and the pattern is symmetric. -1: left
+ * off. */
+static int lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     const cs_mlcp *mlcp = c->mlcp;
     for (int64_t i = 0; i < s->rows; i++) {
@@ -198,7 +203,10 @@ static void lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int6
             s->value[at] = mlcp->value[e];
         }
         s->diagonal[i] = mlcp->diagonal[user];
+        double entries = (double)(mlcp->start[user + 1] - mlcp->start[user]);
+        if (cs_pulse_beat(mlcp->pulse, CS_ENTRY_WORK * entries)) return -1;
     }
+    return 0;
 }
 
 static int take_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
@@ -232,9 +240,13 @@ static int lay_island(cutting *c, cs_island *s, const cs_graph *graph, const int
 {
     if (find_order(c, graph, s->engine->order)) return -1;
     cs_envelope(graph, c->order, c->place, s->first);
-    lay_rows(c, s, graph, given);
+    if (lay_rows(c, s, graph, given)) return -1;
     for (int64_t i = 0; i < s->rows; i++) s->user[i] = given[c->order[i]];
-    return c->mlcp->rule->no_factors ? 0 : s->engine->take(s, &c->mlcp->arena);
+    if (c->mlcp->rule->no_factors) return 0;
+    s->pulse = c->mlcp->pulse;
+    int failed = s->engine->take(s, &c->mlcp->arena);
+    s->pulse = NULL;
+    return failed;
 }
 
 /* The engine whose factors cost least by counted multiplications: within the envelope; sparse, where
@@ -244,6 +256,8 @@ static int lay_cheapest(cutting *c, cs_island *s, const cs_graph *graph, const i
     const cs_engine *envelope = cs_engine_find("envelope"), *sparse = cs_engine_find("sparse");
     const cs_engine *incremental = cs_engine_find("incremental");
     s->engine = envelope;
+    double entries = (double)graph->start[graph->count];
+    if (cs_pulse_beat(c->mlcp->pulse, CS_ENTRY_WORK * entries)) return -1;
     if (find_order(c, graph, CS_FILL_RCM)) return -1;
     cs_envelope(graph, c->order, c->place, s->first);
     double least = cost(envelope, s, 1);
@@ -316,7 +330,7 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
     }
     goto out;
 no_memory:
-    status = no_memory(mlcp, error);
+    status = cs_mlcp_unmade(mlcp, "pivoting on A", error);
 out:
     cs_arena_clear(&c.scratch);
     return status;

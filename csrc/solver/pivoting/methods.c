@@ -59,8 +59,8 @@ static const cs_method_option option[OPTIONS] = {
                   .most = 1},
 };
 
-/* Lemke's have no engine; the last one is its own. */
-enum { DIRECTIONS = MAX_PIVOTS + 1, LEMKE_OPTIONS, SINGLE = BLOCK_STEPS };
+/* Lemke's have no engine; the last two are its own. */
+enum { DIRECTIONS = MAX_PIVOTS + 1, DICTIONARY_BYTES, LEMKE_OPTIONS, SINGLE = BLOCK_STEPS };
 
 static const cs_method_option lemke_option[LEMKE_OPTIONS] = {
     [TOLERANCE] = TOLERANCE_OPTION,
@@ -74,6 +74,8 @@ static const cs_method_option lemke_option[LEMKE_OPTIONS] = {
                     .optional = 1,
                     .least = 3,
                     .most = 2e9},
+    [DICTIONARY_BYTES] = CS_NUMBER_OPTION("dictionary_bytes", 4e9, 0, HUGE_VAL,
+                                          "memory that the dictionary may take, at most"),
 };
 
 static void adopt_common(const cs_method *method, const double *setting, cs_mlcp_options *pivoting)
@@ -88,6 +90,7 @@ static void adopt_lemke(const cs_method *method, const double *setting, cs_optio
 {
     adopt_common(method, setting, &options->pivoting);
     options->pivoting.directions = (int)setting[DIRECTIONS];
+    options->pivoting.dictionary_bytes = setting[DICTIONARY_BYTES];
 }
 
 static void adopt(const cs_method *method, const double *setting, cs_options *options)
@@ -123,6 +126,7 @@ static void adopt(const cs_method *method, const double *setting, cs_options *op
         .option = list,                                               \
         .options = count,                                             \
         .stage = CS_SEQUENTIAL,                                       \
+        .takes_zero_diagonals = !((asked)&CS_BIT(CS_NEEDS_REGULAR)),  \
         .adopt = takes,                                               \
         .check = cs_pivoting_check,                                   \
         .prepare = cs_pivoting_prepare,                               \

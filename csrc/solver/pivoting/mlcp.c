@@ -2,6 +2,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "linalg/panel.h"
+#include "solver/pivoting/lemke.h"
 #include "solver/pivoting/pivoting.h"
 
 #include <math.h>
@@ -130,22 +131,55 @@ static cs_status check_options(const cs_mlcp_options *options, cs_error *error)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* Refuses a dictionary before memory is taken for it. */
+static cs_status check_bytes(const cs_mlcp *mlcp, cs_error *error)
+{
+    int64_t rows = 0;
+    double most = mlcp->options.dictionary_bytes;
+    for (int64_t p = 0; p < mlcp->islands; p++)
+        if (mlcp->island[p].rows > rows) rows = mlcp->island[p].rows;
+    double bytes = cs_lemke_bytes(rows);
+    if (!mlcp->rule->no_factors || !(most > 0) || bytes <= most) return CS_OK;
+    return cs_fail(error, CS_UNSUPPORTED,
+                   "method='%s': the dictionary of %lld rows would take %.3g bytes, and "
+                   "dictionary_bytes is %.3g: allow more, or use a method that factors",
+                   mlcp->rule->name, (long long)rows, bytes, most);
+}
+
 static cs_status prepare(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
 {
     double start = cs_clock();
     cs_status status = cs_mlcp_load(mlcp, matrix, error);
     if (!status) status = cs_mlcp_split(mlcp, error);
     if (!status) status = cs_mlcp_share_out(mlcp, error);
+    if (!status) status = check_bytes(mlcp, error);
     if (status) return status;
     mlcp->x = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
     mlcp->w = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
+    mlcp->origin = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
+    mlcp->speed = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(double));
     mlcp->seconds = cs_clock() - start;
-    return mlcp->x && mlcp->w ? CS_OK
-                              : cs_fail(error, CS_NO_MEMORY, "out of memory for the answer");
+    int complete = mlcp->x && mlcp->w && mlcp->origin && mlcp->speed;
+    return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the answer");
+}
+
+cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error)
+{
+    if (cs_pulse_has_left_off(mlcp->pulse))
+        return cs_fail(error, CS_INTERRUPTED, "interrupted while A of %lld rows is laid out",
+                       (long long)mlcp->rows);
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for %s of %lld rows", what,
+                   (long long)mlcp->rows);
 }
 
 cs_status cs_mlcp_create(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_options *options,
                          cs_error *error)
+{
+    return cs_mlcp_make(result, matrix, options, NULL, error);
+}
+
+cs_status cs_mlcp_make(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_options *options,
+                       cs_pulse *pulse, cs_error *error)
 {
     *result = NULL;
     cs_status status = check_options(options, error);
@@ -158,7 +192,9 @@ cs_status cs_mlcp_create(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_o
         mlcp->options.engine = cs_engine_find(options->engine)->name;
     else mlcp->options.engine = "auto";
     mlcp->options.rule = mlcp->rule->name;
+    mlcp->pulse = pulse;
     status = prepare(mlcp, matrix, error);
+    mlcp->pulse = NULL;
     if (status) cs_mlcp_destroy(mlcp);
     else *result = mlcp;
     return status;

@@ -107,7 +107,7 @@ typedef enum cs_fill_order { CS_FILL_NATURAL, CS_FILL_RCM, CS_FILL_MINIMUM_DEGRE
 struct cs_engine {
     const char *name, *summary;
     cs_fill_order order;
-    /* Takes what the island's factors need. Non-zero: no memory. */
+    /* Takes what the island's factors need. Non-zero: no memory, or s->pulse says to leave off. */
     int (*take)(cs_island *s, cs_arena *arena);
     /* Factors A_FF for s->state; a breakdown names a row of the island. Beats s->pulse. */
     void (*factor)(cs_island *s, cs_breakdown *breakdown);
@@ -278,9 +278,21 @@ struct cs_mlcp {
     cs_pivot_worker *worker; /* (threads) */
     cs_pivot_log log;
     double *x, *w;            /* (rows), in the user's order */
+    double *origin, *speed;   /* (rows), (islands): scratch of the verdict */
     double seconds;           /* of setting up */
     cs_pivot_failure failure; /* of the last solve */
+    cs_pulse *pulse;          /* while it is made; may be NULL */
 };
+
+/* cs_mlcp_create, CS_INTERRUPTED where the pulse (may be NULL) says to leave off. */
+cs_status cs_mlcp_make(cs_mlcp **mlcp, const cs_csr *matrix, const cs_mlcp_options *options,
+                       cs_pulse *pulse, cs_error *error);
+
+/* The failure of a part of it: no memory for `what`, unless the pulse has said to leave off. */
+cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error);
+
+/* What an entry of the matrix costs to read or to put somewhere, in multiplications. */
+enum { CS_ENTRY_WORK = 8 };
 
 /* Checks a matrix and brings (A + A^T)/2 into the arena, repeated entries added up. */
 cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error);
@@ -299,13 +311,14 @@ cs_status cs_mlcp_solve_islands(cs_mlcp *mlcp, const double *b, const double *lo
                                 const signed char *initial, const cs_control *control,
                                 cs_mlcp_result *result, cs_error *error);
 
-/* w <- A x + b with the matrix as given, and how far x is from a solution. */
+/* w <- A x + b with the matrix as given, and how far x is from a solution; x of islands that P(0) solves
+ * becomes that. */
 typedef struct cs_mlcp_verdict {
     double residual, scaled, complementarity;
     int64_t worst; /* -1 with no rows */
 } cs_mlcp_verdict;
 cs_mlcp_verdict cs_mlcp_judge(const cs_mlcp *mlcp, const double *b, const double *lo,
-                              const double *hi, const double *x, double *w);
+                              const double *hi, double *x, double *w);
 
 /* An estimate of the largest condition number |A_FF| |A_FF^-1| in the 1-norm of any island, from
  * the factors at hand; infinite where there are none. Hager's method (Higham 1988, Algorithm 4.1). */

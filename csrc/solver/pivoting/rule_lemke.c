@@ -138,25 +138,50 @@ static void solve_anew(translation *t, cs_island *s)
     cs_pivot_evaluate(s);
 }
 
-static cs_status run_lemke(cs_pivot_run *run, translation *t, cs_error *error)
+/* Pivots until the end of one attempt. */
+static cs_status pivot(cs_pivot_run *run, cs_lemke *lemke, int attempt, cs_lemke_end *end,
+                       cs_error *error)
 {
-    cs_lemke_end end = CS_LEMKE_MAX_PIVOTS;
-    cs_island *s = run->island;
-    cs_lemke_begin(&t->lemke, 0);
+    cs_lemke_begin(lemke, attempt);
     for (;;) {
-        int ended = cs_lemke_pivot(&t->lemke, &end);
+        int ended = cs_lemke_pivot(lemke, end);
         int limited = !ended && run->steps >= run->max_steps;
-        if (end == CS_LEMKE_LEFT_OFF) return cs_pivot_interrupted(run, error);
+        if (*end == CS_LEMKE_LEFT_OFF) return cs_pivot_interrupted(run, error);
         cs_status status = cs_pivot_step(run, !ended, !ended, error);
         if (status) return status;
-        if (limited) end = CS_LEMKE_MAX_PIVOTS;
-        if (ended || limited || run->stopped) break;
+        if (limited) *end = CS_LEMKE_MAX_PIVOTS;
+        if (ended || limited || run->stopped) return CS_OK;
         run->steps++;
         run->single_steps++;
     }
-    run->outcome = end == CS_LEMKE_SOLVED ? CS_MLCP_CONVERGED
-                   : end == CS_LEMKE_RAY  ? CS_MLCP_RAY
-                                          : CS_MLCP_MAX_PIVOTS;
+}
+
+static cs_mlcp_outcome outcome_of(cs_lemke_end end)
+{
+    switch (end) {
+    case CS_LEMKE_SOLVED: return CS_MLCP_CONVERGED;
+    case CS_LEMKE_RAY: return CS_MLCP_RAY;
+    case CS_LEMKE_LOST: return CS_MLCP_INACCURATE;
+    default: return CS_MLCP_MAX_PIVOTS;
+    }
+}
+
+static cs_status run_lemke(cs_pivot_run *run, translation *t, cs_error *error)
+{
+    cs_lemke_end end = CS_LEMKE_LOST;
+    cs_island *s = run->island;
+    for (int attempt = 0; attempt < CS_LEMKE_ATTEMPTS && end == CS_LEMKE_LOST; attempt++) {
+        cs_status status = pivot(run, &t->lemke, attempt, &end, error);
+        if (status) return status;
+        if (run->stopped) break;
+    }
+    if (end == CS_LEMKE_RAY && !run->stopped) {
+        cs_lemke_end other;
+        cs_status status = pivot(run, &t->lemke, CS_LEMKE_FROM_ALL, &other, error);
+        if (status) return status;
+        if (other == CS_LEMKE_SOLVED) end = other;
+    }
+    run->outcome = outcome_of(end);
     cs_lemke_finish(&t->lemke);
     translate_back(t, s);
     solve_anew(t, s);
@@ -170,11 +195,13 @@ static cs_status lemke(cs_pivot_run *run, cs_error *error)
     cs_arena arena = {0};
     translation t = {0};
     cs_status status;
+    t.lemke.pulse = s->pulse;
     if (take_translation(&t, s, &arena))
-        status = cs_fail(error, CS_NO_MEMORY, "out of memory for the dictionary of %lld rows",
-                         (long long)s->rows);
+        status = cs_pulse_has_left_off(s->pulse)
+                     ? cs_pivot_interrupted(run, error)
+                     : cs_fail(error, CS_NO_MEMORY, "out of memory for the dictionary of %lld rows",
+                               (long long)s->rows);
     else {
-        t.lemke.pulse = s->pulse;
         translate(&t, s);
         status = run_lemke(run, &t, error);
     }

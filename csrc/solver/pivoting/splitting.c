@@ -27,7 +27,7 @@ static cs_status pass(cs_pivoting_run *run, cs_result *result, cs_error *error)
     cs_hybrid_bound(run);
     cs_status status = cs_hybrid_step(run, result, error);
     if (!status) cs_hybrid_sweep(run, (int64_t)run->solver->setting[SWEEPS], 1);
-    return status;
+    return status ? status : cs_pivoting_aborted(run, error);
 }
 
 static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)

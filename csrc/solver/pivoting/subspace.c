@@ -76,7 +76,7 @@ static cs_status free_friction(cs_pivoting_run *run, cs_error *error)
         if (!group->set->frictional) continue;
         for (int64_t k = 0; k < group->count; k++) bound_friction(run, group, k);
     }
-    return cs_hybrid_factor(run->solver, error);
+    return cs_hybrid_factor(run->solver, &run->pivoting->hybrid->pulse, error);
 }
 
 static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
@@ -88,11 +88,16 @@ static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
         cs_hybrid_bound(run);
         cs_status status = free_friction(run, error);
         if (!status) status = cs_hybrid_step(run, result, error);
+        if (status == CS_INTERRUPTED && run->stopped) { /* the iterate at hand is the answer */
+            *error = (cs_error){0};
+            break;
+        }
         if (status) return status;
         cs_hybrid_sweep(run, (int64_t)setting[SWEEPS], 0);
+        if (run->aborted) break;
     }
     cs_hybrid_end(run);
-    return CS_OK;
+    return cs_pivoting_aborted(run, error);
 }
 
 static cs_status solve(cs_solver *solver, const cs_control *control, cs_result *result,

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { POLL_EVERY = 1 << 15 }; /* entries of the factor between two polls, about */
-
 /* The place among the values of the block of nodes p >= q, by new numbers. */
 static double *entry(cs_shifted *s, int64_t p, int64_t q)
 {
@@ -149,8 +147,7 @@ static int fill_from_bodies(cs_shifted *s)
     return 0;
 }
 
-cs_status cs_shifted_factor(cs_shifted *s, const double *p, const cs_control *control,
-                            cs_error *error)
+cs_status cs_shifted_factor(cs_shifted *s, const double *p, cs_pulse *pulse, cs_error *error)
 {
     for (int64_t k = 0; k < s->problem->blocks; k++) {
         int rows = cs_block_group_of(s->problem, k)->rows;
@@ -159,28 +156,20 @@ cs_status cs_shifted_factor(cs_shifted *s, const double *p, const cs_control *co
         memset(root, 0, sizeof(double) * (size_t)(rows * rows));
         for (int i = 0; i < rows; i++) root[i * rows + i] = 1 / sqrt(shift[i]);
     }
-    return cs_shifted_factor_roots(s, control, error);
+    return cs_shifted_factor_roots(s, pulse, error);
 }
 
-cs_status cs_shifted_factor_roots(cs_shifted *s, const cs_control *control, cs_error *error)
+cs_status cs_shifted_factor_roots(cs_shifted *s, cs_pulse *pulse, cs_error *error)
 {
-    const cs_sparse_factor *factor = &s->factor;
-    int64_t n = s->graph.count, from = 0;
-    cs_breakdown breakdown = {.row = -1};
+    int64_t n = s->graph.count;
+    cs_breakdown breakdown;
     memset(s->value, 0, sizeof(double) * (size_t)s->graph.start[n]);
     if (s->matrix) fill_from_matrix(s);
     else if (fill_from_bodies(s))
         return cs_fail(error, CS_UNSUPPORTED, "A + P is singular within a block");
-    cs_sparse_begin(&s->factor);
-    while (from < n && breakdown.row < 0) {
-        int64_t to = from + 1;
-        while (to < n && factor->start[to] - factor->start[from] < POLL_EVERY) to++;
-        cs_sparse_rows(&s->factor, s->value, NULL, from, to, &breakdown);
-        from = to;
-        if (control && control->poll && control->poll(control->context, NULL) < 0)
-            return cs_fail(error, CS_INTERRUPTED, "interrupted while factoring A");
-    }
+    cs_sparse_factorize(&s->factor, s->value, NULL, pulse, &breakdown);
     if (breakdown.row < 0) return CS_OK;
+    if (breakdown.left_off) return cs_fail(error, CS_INTERRUPTED, "interrupted while factoring A");
     return cs_fail(error, CS_UNSUPPORTED,
                    "A + P is not positive definite: elimination leaves %s of unknown %lld; is A "
                    "itself indefinite?",

@@ -34,7 +34,8 @@ static inline int64_t cs_shifted_width(const cs_shifted *s, int64_t p)
     return s->before[s->start[p + 1] - 1] + s->first[p + 1] - s->first[p];
 }
 
-/* The order of the nodes, the lower triangle, and room for its entries. Non-zero: no memory. */
-int cs_shifted_find_pattern(cs_shifted *shifted, cs_arena *arena);
+/* The order of the nodes, the lower triangle, and room for its entries. Non-zero: no memory, or
+ * the pulse (may be NULL) says to leave off. */
+int cs_shifted_find_pattern(cs_shifted *shifted, cs_pulse *pulse, cs_arena *arena);
 
 #endif

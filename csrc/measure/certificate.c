@@ -1,0 +1,275 @@
+#include "measure/certificate.h"
+
+#include "core/error.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Units of rounding in b, which is itself a result of some computation. */
+enum { MARGIN = 64 };
+/* Impulses from which bounds of sets count as nothing, and what counts as nothing beside them. */
+#define FAR_AWAY 0x1p200
+#define NOTHING 0x1p-100
+/* The least relative tolerance that a proof refers to: with less, no impulse would be small enough. */
+#define LEAST_RTOL 1e-6
+
+/* Sums over the rows of one island: doubles only. */
+typedef struct island_sums {
+    double largest;   /* |d| */
+    double work;      /* b . d */
+    double magnitude; /* |b| . |d| */
+    double left;      /* sum_i (|A^T d| + 4 eps |A|^T |d|)_i Lambda_i */
+    double energy;    /* d . A^T d */
+    double rounding;  /* |d| . |A|^T |d| */
+    double seen;      /* max rho |A^T d| */
+    double bound;     /* least Lambda_i */
+} island_sums;
+
+typedef struct proving {
+    const cs_proof_data *data;
+    double *direction, *image, *magnitude, *velocity; /* (rows), but the last: (velocities) */
+    double *residual, *along, *step;                  /* (rows), for least squares */
+    island_sums *sum;                                 /* (islands) */
+    unsigned char *proven;                            /* (islands) */
+} proving;
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* What is known of one row: where it is, and the tolerance and factor of its set. */
+typedef struct row_of_island {
+    int64_t row, island;
+    double rho, tolerance;
+} row_of_island;
+
+static row_of_island row_at(const proving *p, const cs_block_group *group, int64_t k, int i)
+{
+    const cs_state *state = p->data->state;
+    int64_t block = group->first_block + k, row = group->first_row + k * group->rows + i;
+    double rho = state->rho[row], scale = state->scale[block];
+    double tolerance = fmax(cs_tolerance_of(state, block, rho), LEAST_RTOL * rho * scale);
+    return (row_of_island){row, p->data->island[block], rho, tolerance};
+}
+
+/* ---- the cone K ------------------------------------------------------------------------------ */
+
+/* d <- its projection on the recession cone of the block's set: the prox of a point far away. */
+static void project_block(const proving *p, const cs_block_group *group, int64_t k, int friction)
+{
+    double z[CS_MAX_ROWS], *d = p->direction + group->first_row + k * group->rows;
+    for (int i = 0; i < group->rows; i++) z[i] = FAR_AWAY * d[i];
+    group->set->prox_f64(group->rows, z, cs_state_parameters(p->data->state, group, k), NULL);
+    for (int i = 0; i < group->rows; i++) {
+        d[i] = fabs(z[i]) > NOTHING * FAR_AWAY ? z[i] / FAR_AWAY : 0;
+        int tangential = !group->set->convex && group->coupled_set[i] > 0;
+        if (tangential && !friction) d[i] = 0;
+    }
+}
+
+/* direction <- P_K(direction), the largest entry of each island 1. */
+static void project(proving *p, int friction)
+{
+    const cs_problem *problem = p->data->state->problem;
+    for (int64_t k = 0; k < problem->blocks; k++) p->sum[k].largest = 0;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            project_block(p, group, k, friction);
+            double *largest = &p->sum[p->data->island[group->first_block + k]].largest;
+            for (int i = 0; i < group->rows; i++)
+                *largest =
+                    fmax(*largest, fabs(p->direction[group->first_row + k * group->rows + i]));
+        }
+    }
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            double largest = p->sum[p->data->island[group->first_block + k]].largest;
+            int usable = largest > 0 && isfinite(largest);
+            double *d = p->direction + group->first_row + k * group->rows;
+            for (int i = 0; i < group->rows; i++) d[i] = usable ? d[i] / largest : 0;
+        }
+    }
+}
+
+/* ---- the inequality -------------------------------------------------------------------------- */
+
+static void add_row(const proving *p, const row_of_island *r, island_sums *sum)
+{
+    const cs_state *state = p->data->state;
+    double d = p->direction[r->row], image = p->image[r->row], size = p->magnitude[r->row];
+    double most = r->tolerance / (CS_FLOOR_UNITS * DBL_EPSILON);
+    double seen = fabs(image) + CS_FLOOR_UNITS * DBL_EPSILON * size;
+    sum->work += state->b[r->row] * d;
+    sum->magnitude += fabs(state->b[r->row] * d);
+    if (seen > 0) sum->left += seen * most; /* rho may be infinite where nothing is seen */
+    if (seen > 0) sum->bound = fmin(sum->bound, most);
+    sum->energy += d * image;
+    sum->rounding += fabs(d) * size;
+    sum->seen = fmax(sum->seen, r->rho * fabs(image));
+}
+
+/* The sums of all islands for the direction at hand. */
+static void measure(proving *p)
+{
+    const cs_state *state = p->data->state;
+    const cs_problem *problem = state->problem;
+    cs_multiply_transposed(problem, p->direction, p->velocity, p->image);
+    cs_magnitude_transposed(problem, p->direction, p->velocity, p->magnitude);
+    for (int64_t k = 0; k < problem->blocks; k++) p->sum[k] = (island_sums){.bound = INFINITY};
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++)
+            for (int i = 0; i < group->rows; i++) {
+                row_of_island r = row_at(p, group, k, i);
+                add_row(p, &r, &p->sum[r.island]);
+            }
+    }
+}
+
+/* Whether the direction proves it. A matrix that is definite along d has a solution there, however far
+ * away: compliance is no ray. */
+static int is_proof(const island_sums *sum)
+{
+    int flat = sum->energy <= CS_FLOOR_UNITS * DBL_EPSILON * sum->rounding;
+    return flat && sum->left < -sum->work - MARGIN * DBL_EPSILON * sum->magnitude;
+}
+
+static int is_near(const island_sums *sum, double nearly)
+{
+    return sum->work < 0 && sum->seen <= nearly && sum->seen > 0;
+}
+
+/* Marks the islands that the direction proves; returns whether others come near. */
+static int judge(proving *p, cs_proof proof, cs_certificate *certificate)
+{
+    const cs_problem *problem = p->data->state->problem;
+    int near = 0;
+    measure(p);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t block = group->first_block + k, island = p->data->island[block];
+            const island_sums *sum = &p->sum[island];
+            int solved = p->data->state->scale[block] == 0 &&
+                         p->data->state->rho[group->first_row + k * group->rows] > 0;
+            if (solved || p->proven[island] == 1) continue;
+            near |= is_near(sum, p->data->nearly);
+            if (!is_proof(sum)) continue;
+            p->proven[island] = 2; /* its other blocks follow */
+            certificate->bound = fmin(certificate->bound, sum->bound);
+            if (proof > certificate->proof) certificate->proof = proof;
+            size_t bytes = sizeof(double) * (size_t)group->rows;
+            int64_t row = group->first_row + k * group->rows;
+            memcpy(certificate->direction + row, p->direction + row, bytes);
+        }
+    }
+    for (int64_t k = 0; k < problem->blocks; k++) p->proven[k] = p->proven[k] > 0;
+    return near;
+}
+
+/* ---- what A sees is removed -------------------------------------------------------------------- */
+
+/* y <- sqrt(rho) A^T sqrt(rho) x, or with A; over the rows that the direction has. */
+static void multiply(proving *p, const double *x, int transposed, double *y)
+{
+    const cs_state *state = p->data->state;
+    const cs_problem *problem = state->problem;
+    double *scaled = p->magnitude;
+    for (int64_t i = 0; i < problem->rows; i++) {
+        int masked = transposed && p->direction[i] == 0;
+        scaled[i] = masked ? 0 : sqrt(state->rho[i]) * x[i];
+        y[i] = 0;
+    }
+    if (transposed) cs_multiply_transposed(problem, scaled, p->velocity, y);
+    else cs_add_products(problem, scaled, p->velocity, y);
+    for (int64_t i = 0; i < problem->rows; i++) {
+        int masked = !transposed && p->direction[i] == 0;
+        y[i] = masked ? 0 : sqrt(state->rho[i]) * y[i];
+    }
+}
+
+static double square(const double *x, int64_t rows)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < rows; i++) sum += x[i] * x[i];
+    return sum;
+}
+
+/* direction <- its part in the kernel of A^T, by conjugate gradients on the normal equations of
+ * min |B (y - e)|, B = sqrt(rho) A^T sqrt(rho), y = d / sqrt(rho).  Hestenes and Stiefel 1952 */
+static void refine(proving *p)
+{
+    const cs_state *state = p->data->state;
+    int64_t rows = state->problem->rows;
+    double *y = p->step, *along = p->along, *residual = p->residual, *image = p->image;
+    for (int64_t i = 0; i < rows; i++)
+        y[i] = state->rho[i] > 0 ? p->direction[i] / sqrt(state->rho[i]) : 0;
+    multiply(p, y, 1, residual);
+    multiply(p, residual, 0, along);
+    double gradient = square(along, rows);
+    for (int k = 0; k < p->data->refinements && gradient > 0; k++) {
+        multiply(p, along, 1, image);
+        double curvature = square(image, rows);
+        if (!(curvature > 0)) break;
+        double length = gradient / curvature;
+        for (int64_t i = 0; i < rows; i++) {
+            y[i] -= length * along[i];
+            residual[i] -= length * image[i];
+        }
+        multiply(p, residual, 0, image);
+        double next = square(image, rows);
+        for (int64_t i = 0; i < rows; i++) along[i] = image[i] + next / gradient * along[i];
+        gradient = next;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        if (p->direction[i] != 0) p->direction[i] = sqrt(state->rho[i]) * y[i];
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+/* All scratch is one piece of memory: six arrays of rows, one of velocities, sums and marks of islands. */
+static cs_status take(proving *p, cs_arena *scratch, cs_error *error)
+{
+    const cs_problem *problem = p->data->state->problem;
+    int64_t rows = problem->rows, numbers = 6 * rows + problem->velocities;
+    int64_t sums = problem->blocks * (int64_t)(sizeof *p->sum / sizeof(double));
+    double **array[] = {&p->direction, &p->image, &p->magnitude, &p->residual, &p->along, &p->step};
+    double *all = cs_arena_take(scratch, numbers + sums + problem->blocks, sizeof(double));
+    if (!all) return cs_fail(error, CS_NO_MEMORY, "out of memory for a certificate");
+    for (int i = 0; i < 6; i++) *array[i] = all + i * rows;
+    p->velocity = all + 6 * rows;
+    p->sum = (island_sums *)(void *)(all + numbers);
+    p->proven = (unsigned char *)(all + numbers + sums);
+    return CS_OK;
+}
+
+/* The candidate in K, and once more without what A sees of it. */
+static void try_cone(proving *p, const double *candidate, int friction, cs_certificate *certificate)
+{
+    cs_proof proof = friction ? CS_PROVES_UNBOUNDED : CS_PROVES_INFEASIBLE;
+    memcpy(p->direction, candidate, sizeof(double) * (size_t)p->data->state->problem->rows);
+    project(p, friction);
+    if (!judge(p, proof, certificate) || p->data->refinements == 0) return;
+    refine(p);
+    project(p, friction);
+    judge(p, proof, certificate);
+}
+
+cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_friction,
+                   cs_certificate *certificate, cs_error *error)
+{
+    cs_arena scratch = {0};
+    const cs_problem *problem = data->state->problem;
+    proving p = {.data = data};
+    *certificate = (cs_certificate){.direction = certificate->direction, .bound = INFINITY};
+    cs_status status = problem->rows ? take(&p, &scratch, error) : CS_OK;
+    if (status || !problem->rows) goto out;
+    memset(certificate->direction, 0, sizeof(double) * (size_t)problem->rows);
+    try_cone(&p, candidate, 0, certificate);
+    /* What only tells of unbounded impulses is not put beside a proof. */
+    if (with_friction && certificate->proof == CS_NO_PROOF) try_cone(&p, candidate, 1, certificate);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}

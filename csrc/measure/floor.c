@@ -1,0 +1,69 @@
+/* What rounding alone may leave of the natural map.
+ *
+ *     phi_s = 4 eps max(rho_s (|A| |lambda| + |b|)_s + |lambda_s|)
+ *
+ * Where A is not formed, |A| |lambda| is |J| |M^-1| |J^T| |lambda| + Sigma |lambda|, which bounds it. A
+ * tolerance below phi_s says nothing: it may be met, or missed, by chance. */
+#include "measure/measure.h"
+
+#include <float.h>
+#include <math.h>
+
+/* phi_s of each coupled set of one block; returns how many sets. */
+static int block_floors(const cs_state *state, const cs_block_group *group, int64_t index,
+                        const double *magnitude, double *floors)
+{
+    int64_t row = group->first_row + index * group->rows;
+    int count = 0;
+    for (int i = 0; i < group->rows; i++) {
+        int s = group->coupled_set[i];
+        double here = state->rho[row + i] * magnitude[row + i] + fabs(state->lambda[row + i]);
+        if (s == count) floors[count++] = 0;
+        floors[s] = fmax(floors[s], CS_FLOOR_UNITS * DBL_EPSILON * here);
+    }
+    return count;
+}
+
+static void add_set(const cs_state *state, const cs_set_defect *set, int64_t block, double phi,
+                    double units, cs_floor *found)
+{
+    double tolerance = cs_tolerance_of(state, block, set->rho);
+    double velocity = set->rho * state->scale[block], scaled = phi / velocity;
+    if (phi > tolerance) found->reachable = 0;
+    if (scaled > found->scaled) {
+        found->scaled = scaled;
+        found->block = block;
+    }
+    if (set->impulse <= tolerance) return;
+
+    /* Beyond the tolerance it is the floor of the iterates that counts. */
+    if (units * phi / velocity > found->missed) {
+        found->missed = units * phi / velocity;
+        found->missed_block = block;
+    }
+    if (!(set->impulse <= units * phi)) found->only_floor = 0; /* a NaN is not met either */
+}
+
+cs_floor cs_find_floor(const cs_state *state, double unit, double *magnitude, double *velocity)
+{
+    const cs_problem *problem = state->problem;
+    cs_floor found = {.block = -1, .missed_block = -1, .reachable = 1, .only_floor = 1};
+    cs_magnitude(problem, state->lambda, state->b, velocity, magnitude);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t block = group->first_block + k;
+            cs_set_defect sets[CS_MAX_ROWS];
+            double floors[CS_MAX_ROWS];
+            int count = block_floors(state, group, k, magnitude, floors);
+            cs_block_defects(state, group, k, sets);
+
+            /* What P_C(0) solves, and what nothing moves, has no speed to compare with. */
+            for (int s = 0; s < count; s++)
+                if (state->scale[block] > 0 && sets[s].rho > 0)
+                    add_set(state, &sets[s], block, floors[s], unit / DBL_EPSILON, &found);
+                else if (!(sets[s].impulse <= state->atol)) found.only_floor = 0;
+        }
+    }
+    return found;
+}

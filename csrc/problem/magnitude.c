@@ -1,0 +1,123 @@
+/* Products that rounding errors and certificates are judged by: with absolute values, and with A^T. */
+#include "problem/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* velocity += |J_k^T| |lambda_k| of one group */
+static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
+{
+    const double *jacobian = group->jacobian;
+    for (int64_t k = 0; k < group->count; k++)
+        for (int side = 0; side < 2; side++) {
+            int dof = group->dof[side];
+            int64_t at = group->velocity[2 * k + side];
+            const double *impulse = lambda + group->first_row + k * group->rows;
+            for (int i = 0; i < group->rows && at >= 0; i++)
+                for (int c = 0; c < dof; c++)
+                    velocity[at + c] += fabs(jacobian[i * dof + c] * impulse[i]);
+            jacobian += group->rows * dof;
+        }
+}
+
+/* velocity <- |M^-1| velocity of one group; `scratch` (dof) holds a body's product. */
+static void apply_inverse_mass(const cs_body_group *group, double *velocity, double *scratch)
+{
+    int dof = group->dof;
+    for (int64_t body = 0; body < group->count; body++) {
+        double *v = velocity + group->first_velocity + body * dof;
+        const double *inverse = group->inverse_mass + body * dof * (group->diagonal ? 1 : dof);
+        for (int i = 0; i < dof; i++) {
+            scratch[i] = group->diagonal ? fabs(inverse[i]) * v[i] : 0;
+            for (int c = 0; c < dof && !group->diagonal; c++)
+                scratch[i] += fabs(inverse[i * dof + c]) * v[c];
+        }
+        memcpy(v, scratch, sizeof(double) * (size_t)dof);
+    }
+}
+
+/* magnitude_k += |J_k| velocity + Sigma_k |lambda_k| of one group */
+static void add_velocities(const cs_block_group *group, const double *velocity,
+                           const double *lambda, double *magnitude)
+{
+    const double *jacobian = group->jacobian;
+    int rows = group->rows;
+    for (int64_t k = 0; k < group->count; k++) {
+        double *sum = magnitude + group->first_row + k * rows;
+        for (int side = 0; side < 2; side++) {
+            int dof = group->dof[side];
+            int64_t at = group->velocity[2 * k + side];
+            for (int i = 0; i < rows && at >= 0; i++)
+                for (int c = 0; c < dof; c++)
+                    sum[i] += fabs(jacobian[i * dof + c]) * velocity[at + c];
+            jacobian += rows * dof;
+        }
+        for (int i = 0; i < rows && group->compliance; i++)
+            sum[i] +=
+                group->compliance[k * rows + i] * fabs(lambda[group->first_row + k * rows + i]);
+    }
+}
+
+/* One product with a given A: its rows, or those of A^T, as they are or with absolute values. */
+typedef struct product {
+    int transposed, absolute;
+} product;
+
+/* y += A x, as the product says */
+static void add_given(const cs_problem *problem, const double *x, product how, double *y)
+{
+    const cs_block_matrix *matrix = problem->matrix;
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        int rows = cs_block_group_of(problem, k)->rows;
+        int64_t row = cs_block_row(problem, k);
+        const double *value = matrix->value + matrix->first[k];
+        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
+            int columns = cs_block_group_of(problem, matrix->column[e])->rows;
+            int64_t column = cs_block_row(problem, matrix->column[e]);
+            for (int i = 0; i < rows; i++)
+                for (int j = 0; j < columns; j++, value++) {
+                    int64_t from = how.transposed ? row + i : column + j;
+                    int64_t to = how.transposed ? column + j : row + i;
+                    double term = *value * x[from];
+                    y[to] += how.absolute ? fabs(term) : term;
+                }
+        }
+    }
+}
+
+/* magnitude += |J| |M^-1| |J^T| |lambda| + Sigma |lambda| */
+static void add_magnitudes(const cs_problem *problem, const double *lambda, double *velocity,
+                           double *magnitude)
+{
+    double scratch[CS_MAX_DOF];
+    memset(velocity, 0, sizeof(double) * (size_t)problem->velocities);
+    for (int g = 0; g < problem->block_groups; g++)
+        add_impulses(&problem->block_group[g], lambda, velocity);
+    for (int g = 0; g < problem->body_groups; g++)
+        apply_inverse_mass(&problem->body_group[g], velocity, scratch);
+    for (int g = 0; g < problem->block_groups; g++)
+        add_velocities(&problem->block_group[g], velocity, lambda, magnitude);
+}
+
+void cs_magnitude(const cs_problem *problem, const double *lambda, const double *b,
+                  double *velocity, double *magnitude)
+{
+    for (int64_t i = 0; i < problem->rows; i++) magnitude[i] = fabs(b[i]);
+    if (problem->matrix) add_given(problem, lambda, (product){.absolute = 1}, magnitude);
+    else add_magnitudes(problem, lambda, velocity, magnitude);
+}
+
+void cs_magnitude_transposed(const cs_problem *problem, const double *x, double *velocity,
+                             double *magnitude)
+{
+    memset(magnitude, 0, sizeof(double) * (size_t)problem->rows);
+    if (problem->matrix) add_given(problem, x, (product){1, 1}, magnitude);
+    else add_magnitudes(problem, x, velocity, magnitude);
+}
+
+void cs_multiply_transposed(const cs_problem *problem, const double *x, double *velocity, double *y)
+{
+    memset(y, 0, sizeof(double) * (size_t)problem->rows);
+    if (problem->matrix) add_given(problem, x, (product){.transposed = 1}, y);
+    else cs_add_products(problem, x, velocity, y); /* which is symmetric */
+}

@@ -1,0 +1,408 @@
+#include "solver/judge.h"
+
+#include "core/clock.h"
+#include "core/error.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    FIRST_RAY = 10, /* the iteration after which a first iterate is kept; then twice as many, ... */
+    LEAST_REFINEMENTS = 5, /* of a ray after k iterations k / 10, */
+    MOST_REFINEMENTS = 100 /* within bounds */
+};
+/* rho |A^T d| of the growth of impulses that is worth a refinement, at most. */
+#define NEARLY 1e-2
+/* Impulses over rho V: growth since half as many iterations, for each of these, below which no ray is looked
+ * for; and size of those of a whole solve. */
+#define STEADY 0.005
+#define GROWN 10
+/* Where blocks that nothing moves are driven to, and what counts as having arrived beside it. */
+#define FAR_AWAY 0x1p200
+#define NEAR_BY 0x1p100
+#define ROUNDING 0x1p-44
+/* Units of rounding of the largest |b| that count as none on rows that nothing moves. */
+enum { NOISE = 64 };
+
+/* ---- what depends on the problem ---------------------------------------------------------------- */
+
+static cs_status refuse_zero_diagonal(const cs_solver *solver, int64_t block, int64_t row,
+                                      cs_error *error)
+{
+    return cs_fail(
+        error, CS_UNSUPPORTED,
+        "A[%lld, %lld] of contact %lld is 0 while other entries of row or column %lld are "
+        "not, so that method='%s' has no step there: use method='lemke', which solves "
+        "such problems with a symmetric A",
+        (long long)row, (long long)row, (long long)block, (long long)row, solver->method->name);
+}
+
+cs_status cs_check_diagonals(const cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_arena scratch = {0};
+    if (!problem->matrix || solver->method->takes_zero_diagonals || solver->within) return CS_OK;
+    double *rho = cs_arena_take(&scratch, problem->rows, sizeof(double));
+    double *coupling = cs_arena_take(&scratch, problem->rows, sizeof(double));
+    cs_status status = CS_OK;
+    if (!rho || !coupling) {
+        status = cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
+        goto out;
+    }
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
+            cs_diagonal_block(problem, group, k, diagonal);
+            cs_set_scales(group, diagonal, rho + group->first_row + k * group->rows);
+        }
+    }
+    int64_t row = cs_find_couplings(problem, rho, coupling), block = 0;
+    while (row >= 0 && cs_block_row(problem, block + 1) <= row) block++;
+    if (row >= 0) status = refuse_zero_diagonal(solver, block, row, error);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+cs_status cs_judge_take(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_arena *arena = &solver->arena;
+    solver->response = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->scale = cs_arena_take(arena, problem->blocks, sizeof(double));
+    solver->speed = cs_arena_take(arena, problem->blocks, sizeof(double));
+    solver->magnitude = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->ray.earlier = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->ray.certificate.direction = cs_arena_take(arena, problem->rows, sizeof(double));
+    if (!solver->response || !solver->scale || !solver->speed || !solver->magnitude ||
+        !solver->ray.earlier || !solver->ray.certificate.direction)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
+    cs_number_all_islands(problem, solver->island);
+    cs_find_couplings(problem, solver->rho, solver->magnitude);
+    cs_find_responses(problem, solver->rho, solver->response);
+    return CS_OK;
+}
+
+/* ---- before and during a solve ------------------------------------------------------------------ */
+
+void cs_judge_begin(cs_solver *solver)
+{
+    const cs_problem *problem = solver->problem;
+    cs_scale_data data = {
+        .problem = problem,
+        .b = solver->b,
+        .parameters = solver->parameters,
+        .rho = solver->rho,
+        .response = solver->response,
+        .island = solver->island,
+        .speed = solver->speed,
+        .magnitude = solver->magnitude,
+    };
+    if (solver->outer_scale)
+        memcpy(solver->scale, solver->outer_scale, sizeof(double) * (size_t)problem->blocks);
+    else cs_find_scales(&data, solver->lambda, solver->xi, solver->velocity, solver->scale);
+    double largest_b = 0;
+    for (int64_t i = 0; i < problem->rows; i++) largest_b = fmax(largest_b, fabs(solver->b[i]));
+    solver->noise = NOISE * DBL_EPSILON * largest_b;
+    solver->settles = 0;
+    for (int64_t k = 0; k < problem->blocks; k++) solver->settles |= solver->scale[k] == 0;
+    for (int64_t i = 0; i < problem->rows; i++) solver->settles |= solver->rho[i] == 0;
+    solver->ray.next = FIRST_RAY;
+    solver->ray.kept = 0;
+    solver->ray.certificate.proof = CS_NO_PROOF;
+}
+
+static int has_dead(const cs_block_group *group, const double *rho)
+{
+    int dead = 0;
+    for (int i = 0; i < group->rows; i++) dead |= rho[i] == 0;
+    return dead;
+}
+
+/* z <- the block's impulses, its dead rows as far as b drives them within the set. Returns whether that is
+ * for ever. */
+static int drive_dead(const cs_solver *solver, const cs_block_group *group, int64_t index,
+                      double *z)
+{
+    int64_t row = group->first_row + index * group->rows;
+    const double *rho = solver->rho + row, *b = solver->b + row;
+    double largest = 0, least = 0;
+    for (int i = 0; i < group->rows; i++) {
+        double drive = rho[i] > 0 || fabs(b[i]) <= solver->noise ? 0 : FAR_AWAY * b[i];
+        largest = fmax(largest, fabs(drive));
+        z[i] = solver->lambda[row + i] - drive;
+    }
+    group->set->prox_f64(group->rows, z,
+                         solver->parameters + group->first_parameter + index * group->parameters,
+                         NULL);
+    for (int i = 0; i < group->rows; i++)
+        if (rho[i] == 0) least = fmax(least, fabs(z[i]));
+    if (least < NEAR_BY) return 0;
+
+    /* Half way there is only rounding at the edge of a cone, whose answer is none. */
+    int endless = !(least <= ROUNDING * largest);
+    for (int i = 0; i < group->rows && !endless; i++)
+        if (rho[i] == 0) z[i] = 0;
+    return endless;
+}
+
+/* Dead rows of one block: where b drives them unless that is for ever, then where they are in the set. */
+static void settle_dead(cs_solver *solver, const cs_block_group *group, int64_t index)
+{
+    int64_t row = group->first_row + index * group->rows;
+    double z[CS_MAX_ROWS], *lambda = solver->lambda + row;
+    const double *parameters =
+        solver->parameters + group->first_parameter + index * group->parameters;
+    if (drive_dead(solver, group, index, z)) {
+        memcpy(z, lambda, sizeof(double) * (size_t)group->rows);
+        group->set->prox_f64(group->rows, z, parameters, NULL);
+    }
+    for (int i = 0; i < group->rows; i++)
+        if (solver->rho[row + i] == 0) lambda[i] = z[i];
+}
+
+/* Impulses of a block in an island that P_C(0) solves; those of a block that nothing moves are kept. */
+static void settle_resting(cs_solver *solver, const cs_block_group *group, int64_t index)
+{
+    double z[CS_MAX_ROWS] = {0};
+    int64_t row = group->first_row + index * group->rows;
+    int moves = 0;
+    group->set->prox_f64(group->rows, z,
+                         solver->parameters + group->first_parameter + index * group->parameters,
+                         NULL);
+    for (int i = 0; i < group->rows; i++) moves |= solver->rho[row + i] > 0;
+    if (moves) memcpy(solver->lambda + row, z, sizeof(double) * (size_t)group->rows);
+}
+
+void cs_settle(cs_solver *solver)
+{
+    const cs_problem *problem = solver->problem;
+    if (!solver->settles || solver->fixed_iterations) return;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            if (solver->scale[group->first_block + k] == 0) settle_resting(solver, group, k);
+            if (has_dead(group, solver->rho + group->first_row + k * group->rows))
+                settle_dead(solver, group, k);
+        }
+    }
+}
+
+void cs_evaluate(cs_solver *solver, cs_state *state)
+{
+    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
+    state->have_natural_map = 0;
+}
+
+/* ---- rays ---------------------------------------------------------------------------------------- */
+
+/* Whether the solve ends by the stop rule of velocities: only there floors and rays tell the outcome. */
+static int judges_by_velocity(const cs_solver *solver)
+{
+    return !solver->fixed_iterations && solver->stop == cs_measure_find("natural_map");
+}
+
+/* max |x_i - y_i| / (rho_i V): how far impulses are from others, or from none, in units of what islands need. */
+static double growth(const cs_solver *solver, const double *x, const double *y)
+{
+    const cs_problem *problem = solver->problem;
+    double largest = 0;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            double scale = solver->scale[group->first_block + k];
+            int64_t row = group->first_row + k * group->rows;
+            for (int i = 0; i < group->rows; i++, row++) {
+                double unit = solver->rho[row] * scale, change = fabs(x[row] - (y ? y[row] : 0));
+                if (unit > 0 && change > largest * unit) largest = change / unit;
+            }
+        }
+    }
+    return largest;
+}
+
+int cs_ray_is_due(const cs_solver *solver, int64_t number)
+{
+    return number >= solver->ray.next && judges_by_velocity(solver);
+}
+
+/* Steps of refinement that so many iterations are worth. */
+static int64_t refinements(int64_t number)
+{
+    int64_t steps = number / 10;
+    if (steps < LEAST_REFINEMENTS) return LEAST_REFINEMENTS;
+    return steps > MOST_REFINEMENTS ? MOST_REFINEMENTS : steps;
+}
+
+/* Tries a direction in which impulses grew for so many iterations. */
+static cs_status prove(cs_solver *solver, const double *candidate, int64_t number,
+                       int with_friction, cs_error *error)
+{
+    cs_state state = cs_state_of(solver);
+    cs_proof_data data = {&state, solver->island, (int)refinements(number), NEARLY};
+    return cs_prove(&data, candidate, with_friction, &solver->ray.certificate, error);
+}
+
+cs_status cs_watch_rays(cs_solver *solver, int64_t number, int *proven, cs_error *error)
+{
+    cs_ray *ray = &solver->ray;
+    int64_t rows = solver->problem->rows;
+    cs_status status = CS_OK;
+    double least = STEADY * (double)number;
+    if (ray->kept && growth(solver, solver->lambda, ray->earlier) >= least) {
+        double *direction = ray->earlier;
+        for (int64_t i = 0; i < rows; i++) direction[i] = solver->lambda[i] - direction[i];
+        status = prove(solver, direction, number, 0, error);
+    }
+    *proven = ray->certificate.proof == CS_PROVES_INFEASIBLE;
+    if (rows) memcpy(ray->earlier, solver->lambda, sizeof(double) * (size_t)rows);
+    ray->kept = 1;
+    ray->next = 2 * number;
+    return status;
+}
+
+/* The outcome that a proof is worth, and where it stands. */
+static void take_proof(const cs_solver *solver, cs_result *result)
+{
+    const cs_certificate *certificate = &solver->ray.certificate;
+    if (certificate->proof == CS_NO_PROOF) return;
+    int infeasible = certificate->proof == CS_PROVES_INFEASIBLE;
+    result->outcome = infeasible ? CS_INFEASIBLE : CS_UNBOUNDED;
+    result->certificate = certificate->direction;
+    result->certified = certificate->bound;
+}
+
+void cs_keep_for_rays(cs_solver *solver)
+{
+    size_t bytes = sizeof(double) * (size_t)solver->problem->rows;
+    if (!judges_by_velocity(solver) || !bytes) return;
+    memcpy(solver->ray.earlier, solver->lambda, bytes);
+    solver->ray.kept = 1;
+}
+
+/* The same with so many steps of refinement at most. */
+static cs_status try_ray(cs_solver *solver, const double *ray, int64_t steps, int *proven,
+                         cs_error *error)
+{
+    *proven = 0;
+    for (int64_t i = 0; i < solver->problem->rows && !ray; i++)
+        solver->magnitude[i] = -(solver->rho[i] > 0 ? solver->rho[i] : 1) * solver->b[i];
+    cs_state state = cs_state_of(solver);
+    cs_proof_data data = {&state, solver->island, (int)steps, INFINITY};
+    cs_status status =
+        cs_prove(&data, ray ? ray : solver->magnitude, 0, &solver->ray.certificate, error);
+    *proven = solver->ray.certificate.proof == CS_PROVES_INFEASIBLE;
+    return status;
+}
+
+cs_status cs_try_ray(cs_solver *solver, const double *ray, int *proven, cs_error *error)
+{
+    return try_ray(solver, ray, MOST_REFINEMENTS, proven, error);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------- */
+
+/* Whether this is a link of a chain, after which others may solve what it does not. */
+static int is_link(const cs_solver *solver)
+{
+    return solver->chain && strcmp(solver->method->name, "auto") != 0;
+}
+
+/* Whether some row that nothing moves cannot satisfy b. */
+static int has_unsatisfied_dead(const cs_solver *solver)
+{
+    const cs_problem *problem = solver->problem;
+    double z[CS_MAX_ROWS];
+    for (int g = 0; g < problem->block_groups && solver->settles; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++)
+            if (has_dead(group, solver->rho + group->first_row + k * group->rows) &&
+                drive_dead(solver, group, k, z))
+                return 1;
+    }
+    return 0;
+}
+
+/* Candidates at the end: rows that nothing moves, where b drives them; the impulses returned, large as they
+ * may have become; others that the solve was at; the difference of the two. */
+static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int with_friction,
+                                   cs_error *error)
+{
+    static const double parts[][2] = {{0, 0}, {1, 0}, {0, 1}, {1, -1}, {-1, 1}};
+    cs_ray *ray = &solver->ray;
+    int first = has_unsatisfied_dead(solver) ? 0 : 1, attempts = ray->kept ? 5 : 2;
+    cs_status status = CS_OK;
+    for (int a = first; a < attempts && !status && ray->certificate.proof == CS_NO_PROOF; a++) {
+        for (int64_t i = 0; i < solver->problem->rows; i++) {
+            double candidate = parts[a][0] * solver->lambda[i] + parts[a][1] * ray->earlier[i];
+            int dead = a == 0 && solver->rho[i] == 0 && fabs(solver->b[i]) > solver->noise;
+            solver->magnitude[i] = dead ? -solver->b[i] : candidate;
+        }
+        status = prove(solver, solver->magnitude, number, with_friction, error);
+    }
+    return status;
+}
+
+/* Proofs first, also along what b drives the impulses to; where others may not solve it, directions that with
+ * friction tell of unbounded impulses. */
+static cs_status prove_at_end(cs_solver *solver, int64_t number, cs_error *error)
+{
+    cs_certificate *certificate = &solver->ray.certificate;
+    int proven = 0;
+
+    /* Impulses that have not grown tell nothing: such solves only need more time. */
+    double grown = growth(solver, solver->lambda, NULL);
+    if (solver->ray.kept) grown = fmax(grown, growth(solver, solver->ray.earlier, NULL));
+    if (grown < GROWN && !has_unsatisfied_dead(solver)) return CS_OK;
+
+    cs_status status = prove_by_iterates(solver, number, 0, error);
+    if (!status && certificate->proof == CS_NO_PROOF && !is_link(solver))
+        status = try_ray(solver, NULL, refinements(number), &proven, error);
+    if (!status && certificate->proof == CS_NO_PROOF && !is_link(solver))
+        status = prove_by_iterates(solver, number, 1, error);
+    return status;
+}
+
+static double rounding_unit(const cs_solver *solver)
+{
+    return solver->packed.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+}
+
+cs_status cs_find_verdict(cs_solver *solver, cs_state *state, cs_result *result, cs_error *error)
+{
+    if (result->outcome == CS_INACCURATE) return CS_OK; /* found before */
+    result->floor = NAN;
+    result->floor_block = -1;
+    result->certificate = NULL;
+    result->certified = NAN;
+    if (result->outcome == CS_INFEASIBLE) take_proof(solver, result);
+    if (!judges_by_velocity(solver) || result->outcome == CS_STOPPED ||
+        result->outcome == CS_INFEASIBLE)
+        return CS_OK;
+    int met = result->outcome == CS_CONVERGED, late = result->outcome == CS_MAX_SECONDS;
+    cs_floor floor =
+        cs_find_floor(state, rounding_unit(solver), solver->magnitude, solver->velocity);
+    int inaccurate = met ? !floor.reachable : floor.only_floor;
+
+    /* An answer that meets the tolerance goes before any proof. */
+    if ((!met && !late) || inaccurate || has_unsatisfied_dead(solver)) {
+        double start = cs_clock();
+        cs_status status = prove_at_end(solver, result->iterations, error);
+        if (status) return status;
+        result->seconds += cs_clock() - start;
+        take_proof(solver, result);
+        if (result->certificate) return CS_OK;
+    }
+    if (!inaccurate) return CS_OK;
+    result->outcome = CS_INACCURATE;
+    result->floor = met ? floor.scaled : floor.missed;
+    result->floor_block = met ? floor.block : floor.missed_block;
+    return CS_OK;
+}
+
+int cs_is_final(cs_outcome outcome)
+{
+    return outcome == CS_CONVERGED || outcome == CS_STOPPED || outcome == CS_MAX_SECONDS ||
+           outcome == CS_INACCURATE || outcome == CS_INFEASIBLE;
+}

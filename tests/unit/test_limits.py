@@ -1,0 +1,89 @@
+"""Every method hears `max_seconds` and Ctrl-C, however long its steps may be."""
+
+import time
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from interruption import ctrl_c_ends, longest_silence
+
+MANY = 10**9
+HEARD = 0.2  # seconds of work
+ENDLESS = {"rtol": 1e-300, "max_iterations": MANY, "threads": 1}
+GRID = (7, 7, 7)
+LONG_STEPS = {
+    "rounds": ("chain", cs.methods.multilevel(rounds=MANY)),
+    "pivots": ("chain", cs.methods.murty(engine="refactor")),
+    "sweeps of subspace": ("chain", cs.methods.subspace(sweeps=MANY)),
+    "direct steps": ("chain", cs.methods.subspace(subspace_steps=MANY)),
+    "sweeps of splitting": ("chain", cs.methods.splitting(sweeps=MANY)),
+    "passes": ("chain", cs.methods.splitting(passes=MANY)),
+    "sweeps over no friction": ("frictionless", cs.methods.splitting(sweeps=MANY)),
+    "dictionary": ("grid", cs.methods.lemke(directions=4)),
+    "interior-point factors": ("grid", "interior_point"),
+}
+
+
+@pytest.fixture(scope="module")
+def problems():
+    return {
+        "chain": cs.scenarios.chain(),
+        "frictionless": cs.scenarios.ball_grid(3, rows=1),
+        "grid": cs.scenarios.ball_grid(GRID),
+    }
+
+
+@pytest.mark.parametrize("case", LONG_STEPS)
+def test_a_long_step_ends_in_time(problems, case):
+    name, method = LONG_STEPS[case]
+    solver = cs.Solver(problems[name], method=method, max_seconds=0.1, **ENDLESS)
+    start = time.process_time()
+    result = solver.solve()
+    assert time.process_time() - start < 0.1 + HEARD
+    if not result.converged and result.status not in ("stalled", "wandering"):
+        assert result.status == "max_seconds"
+    assert np.isfinite(result.natural_map)
+
+
+@pytest.mark.parametrize("case", ["rounds", "sweeps of subspace", "sweeps of splitting"])
+def test_a_long_step_hears_ctrl_c(problems, case):
+    name, method = LONG_STEPS[case]
+    solver = cs.Solver(problems[name], method=method, **ENDLESS)
+    ctrl_c_ends(solver.solve, after=0.2, within=0.2 + HEARD)
+    again = cs.Solver(problems[name], method=method, max_seconds=0.05, **ENDLESS)
+    assert again.solve().status == "max_seconds"
+
+
+def test_what_time_has_ended_is_no_worse_than_the_start(problems):
+    """Murty's rule, left half-way, is worse than the impulses that it began with."""
+    good = cs.solve(problems["chain"], method="bpp", rtol=1e-8, max_iterations=1000)
+    method = cs.methods.murty(engine="refactor")
+    solver = cs.Solver(problems["chain"], method=method, max_seconds=0.05, **ENDLESS)
+    result = solver.solve(initial=good)
+    assert result.natural_map_scaled <= 2 * good.natural_map_scaled
+
+
+@pytest.mark.parametrize("method", ["admm", "bpp", "splitting", "interior_point"])
+def test_set_up_asks_all_along(method):
+    """Orders of minimum degree, patterns and factors of some thousand contacts."""
+    scene = cs.scenarios.ball_grid((12, 12, 12))
+    sets = cs.sets.second_order_cone(0.5) if method == "interior_point" else None
+    sets = cs.sets.box_friction(0.5) if method in ("bpp", "splitting") else sets
+    problem = (
+        cs.Problem(scene.J, scene.Minv, scene.b, bodies=scene.bodies, sets=sets) if sets else scene
+    )
+    assert longest_silence(lambda: cs.Solver(problem, method=method, threads=1)) < HEARD
+
+
+def test_a_dictionary_too_large_is_refused_at_once(problems):
+    start = time.process_time()
+    text = r"directions is 1000000: the dictionary of \d+ unknowns .* dictionary_bytes is 4e\+09"
+    with pytest.raises(ValueError, match=text):
+        cs.Solver(problems["grid"], method=cs.methods.lemke(directions=10**6))
+    small = cs.methods.lemke(directions=4, dictionary_bytes=1e3)
+    with pytest.raises(ValueError, match=r"directions is 4: .*dictionary_bytes is 1e"):
+        cs.Solver(problems["grid"], method=small)
+    with pytest.raises(ValueError, match=r"dictionary of \d+ rows would take"):
+        cs.Solver(problems["frictionless"], method=cs.methods.lemke(dictionary_bytes=100))
+    assert time.process_time() - start < HEARD
