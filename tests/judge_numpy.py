@@ -148,8 +148,8 @@ class Judged:
     island: np.ndarray
     symmetric: bool
     parts: list[Coupled]
-    rho: np.ndarray  # of each part; where the diagonal is zero, one over the problem's largest
-    steady: np.ndarray  # of each part: its diagonal is not zero
+    rho: np.ndarray  # of each part; where nothing moves it, one over the problem's largest
+    steady: np.ndarray  # of each part: something moves it
     weight: np.ndarray  # a_s of each part
     reach: np.ndarray  # of each part: how far it moves with the normal impulse of its block
 
@@ -187,6 +187,8 @@ class Judged:
     @classmethod
     def of(cls, A, size, b, undamped, sets, rows, island) -> Judged:
         blocks = block_slices(rows)
+        # Where the diagonal is zero, by the largest entry of row and column.
+        coupling = np.max(np.maximum(np.abs(A), np.abs(A.T)), axis=1, initial=0.0)
         diagonal = np.diag(A)
         parts, rho, steady, weight, reach = [], [], [], [], []
         top = float(np.max(diagonal, initial=0.0))
@@ -196,7 +198,7 @@ class Judged:
                     continue
                 inside = np.array(coupled)
                 at = np.arange(span.start, span.stop)[inside]
-                largest = float(np.max(diagonal[at]))
+                largest = float(np.max(diagonal[at])) or float(np.max(coupling[at]))
                 parts.append(Coupled(at, inside, k))
                 steady.append(largest > 0.0)
                 rho.append(1.0 / largest if largest > 0.0 else 1.0 / top if top > 0.0 else 1.0)
@@ -264,14 +266,14 @@ def defects(problem: Judged, lam: np.ndarray) -> Defects:
     """Delta_s of every part at one state; rho_s |xi_s| itself where the step stays in the set.
 
     Parts that nothing moves keep their impulse, by which others are bounded; what they would have
-    to do themselves is found by a step of the size of the others'.
+    to do themselves is found by a step of the size of the others', while those keep theirs.
     """
     with np.errstate(all="ignore"):
         xi = problem.A @ lam + problem.b
         rounding = 4.0 * EPS * (problem.size @ np.abs(lam) + np.abs(problem.b))
         delta = _changes(problem, lam, xi, np.where(problem.steady, problem.rho, 0.0))
         if not problem.steady.all():
-            alone = _changes(problem, lam, xi, problem.rho)
+            alone = _changes(problem, lam, xi, np.where(problem.steady, 0.0, problem.rho))
             delta = np.where(problem.steady, delta, alone)
         phi = np.zeros(len(problem.parts))
         for s, part in enumerate(problem.parts):

@@ -140,6 +140,19 @@ static int is_near(const island_sums *sum, double nearly)
     return sum->work < 0 && sum->seen <= nearly && sum->seen > 0;
 }
 
+/* Whether P(0) solves the block's island, but for rows that nothing moves: those the direction may have, and
+ * nothing else that A sees. */
+static int is_solved(const proving *p, const cs_block_group *group, int64_t k,
+                     const island_sums *sum)
+{
+    const cs_state *state = p->data->state;
+    if (state->scale[group->first_block + k] != 0) return 0;
+    int unmoved = 0;
+    for (int64_t i = 0, row = group->first_row + k * group->rows; i < group->rows; i++, row++)
+        unmoved |= state->rho[row] == 0 && p->direction[row] != 0;
+    return !unmoved || sum->seen > 0;
+}
+
 /* Marks the islands that the direction proves; returns whether others come near. */
 static int judge(proving *p, cs_proof proof, cs_certificate *certificate)
 {
@@ -151,9 +164,7 @@ static int judge(proving *p, cs_proof proof, cs_certificate *certificate)
         for (int64_t k = 0; k < group->count; k++) {
             int64_t block = group->first_block + k, island = p->data->island[block];
             const island_sums *sum = &p->sum[island];
-            int solved = p->data->state->scale[block] == 0 &&
-                         p->data->state->rho[group->first_row + k * group->rows] > 0;
-            if (solved || p->proven[island] == 1) continue;
+            if (is_solved(p, group, k, sum) || p->proven[island] == 1) continue;
             near |= is_near(sum, p->data->nearly);
             if (!is_proof(sum)) continue;
             p->proven[island] = 2; /* its other blocks follow */

@@ -115,6 +115,24 @@ static void nearest_on_segment(const double *p, const double *q, const double *y
     for (int i = 0; i < 2; i++) x[i] = part == 1 ? q[i] : p[i] + part * along[i];
 }
 
+/* u <- the direction from the segment to y, x <- the nearest point of the segment; returns the distance.
+ * Beside the segment u is across it: y - x of a point nearby would be rounding for the most part. */
+static double away_from_segment(const double *p, const double *q, const double *y, double *x,
+                                double *u)
+{
+    double along[2], from[2];
+    nearest_on_segment(p, q, y, x);
+    subtract(2, y, x, u);
+    if (equal(2, x, p) || equal(2, x, q)) return normalise(2, u);
+    subtract(2, q, p, along);
+    subtract(2, y, p, from);
+    normalise(2, along);
+    double beside = cross(along, from);
+    u[0] = beside < 0 ? along[1] : -along[1];
+    u[1] = beside < 0 ? -along[0] : along[0];
+    return fabs(beside);
+}
+
 /* Whether y is in the triangle. */
 static int in_triangle(const double *a, const double *b, const double *c, const double *y)
 {
@@ -139,9 +157,7 @@ static int separate_in_plane(search *q, const double *first, probe *found)
     copy(2, found->s, a);
     copy(2, first, b);
     for (int step = 0; step < INSIDE_STEPS && !q->failed; step++) {
-        nearest_on_segment(a, b, q->y, x);
-        subtract(2, q->y, x, found->u);
-        if (normalise(2, found->u) <= room(q, 4)) return 0;
+        if (away_from_segment(a, b, q->y, x, found->u) <= room(q, 4)) return 0;
         ask(q, found);
         if (separation(q, found) > room(q, 4)) return 1;
         int flat = cross(a, b) == 0 && equal(2, a, b);
@@ -188,9 +204,7 @@ static int is_between(const bracket *k, const double *u)
 /* Perpendicular to the chord between the support points: finds edges. */
 static int try_chord(const search *q, const bracket *k, double *foot, double *u)
 {
-    nearest_on_segment(k->a.s, k->b.s, q->y, foot);
-    subtract(2, q->y, foot, u);
-    return normalise(2, u) > 0 && is_between(k, u);
+    return away_from_segment(k->a.s, k->b.s, q->y, foot, u) > 0 && is_between(k, u);
 }
 
 /* By the secant of the excess, one end weighed less after it has stayed twice (Illinois). */

@@ -94,9 +94,9 @@ class Ready:
 
     def singular(self) -> bool:
         """Whether a set has a zero diagonal but rows or columns that are not zero."""
-        A = self.judged.A
+        diagonal = np.diag(self.judged.A)
         return any(
-            not steady and (A[part.rows].any() or A[:, part.rows].any())
+            steady and not diagonal[part.rows].any()
             for part, steady in zip(self.judged.parts, self.judged.steady, strict=True)
         )
 

@@ -49,8 +49,9 @@ class Worker:
         down_read, down_write = os.pipe()
         up_read, up_write = os.pipe()
         script = "from fuzzing.worker import main; main()"
+        python = [sys.executable, "-P", "-X", "faulthandler", "-c", script]
         self._child = subprocess.Popen(
-            [sys.executable, "-P", "-X", "faulthandler", "-c", script, str(down_read), str(up_write)],
+            [*python, str(down_read), str(up_write)],
             pass_fds=(down_read, up_write),
             env=environment,
             stdout=self._errors,

@@ -1,12 +1,10 @@
 """Every method hears `max_seconds` and Ctrl-C, however long its steps may be."""
 
-import time
-
 import numpy as np
 import pytest
 
 import contactsolve as cs
-from interruption import ctrl_c_ends, longest_silence
+from interruption import ctrl_c_ends, longest_silence, worked
 
 MANY = 10**9
 HEARD = 0.2  # seconds of work
@@ -19,6 +17,7 @@ LONG_STEPS = {
     "direct steps": ("chain", cs.methods.subspace(subspace_steps=MANY)),
     "sweeps of splitting": ("chain", cs.methods.splitting(sweeps=MANY)),
     "passes": ("chain", cs.methods.splitting(passes=MANY)),
+    "passes over joints": ("redundant", cs.methods.splitting(sweeps=0, passes=MANY)),
     "sweeps over no friction": ("frictionless", cs.methods.splitting(sweeps=MANY)),
     "dictionary": ("grid", cs.methods.lemke(directions=4)),
     "interior-point factors": ("grid", "interior_point"),
@@ -31,17 +30,27 @@ def problems():
         "chain": cs.scenarios.chain(),
         "frictionless": cs.scenarios.ball_grid(3, rows=1),
         "grid": cs.scenarios.ball_grid(GRID),
+        "redundant": redundant_joints(),
     }
+
+
+def redundant_joints():
+    """More rows than a body has motions: a direct step leaves rounding to the next."""
+    rng = np.random.default_rng(0)
+    J = np.zeros((4, 2, 6, 3))
+    J[:, 1] = rng.normal(size=(4, 6, 3))
+    b = J[:, 1] @ rng.normal(size=3)
+    return cs.Problem(J, np.ones((1, 3)), b, bodies=[[-1, 0]] * 4, sets=cs.sets.free())
 
 
 @pytest.mark.parametrize("case", LONG_STEPS)
 def test_a_long_step_ends_in_time(problems, case):
     name, method = LONG_STEPS[case]
     solver = cs.Solver(problems[name], method=method, max_seconds=0.1, **ENDLESS)
-    start = time.process_time()
+    start = worked()
     result = solver.solve()
-    assert time.process_time() - start < 0.1 + HEARD
-    if not result.converged and result.status not in ("stalled", "wandering"):
+    assert worked() - start < 0.1 + HEARD
+    if not result.converged and result.status not in ("stalled", "wandering", "inaccurate"):
         assert result.status == "max_seconds"
     assert np.isfinite(result.natural_map)
 
@@ -77,7 +86,7 @@ def test_set_up_asks_all_along(method):
 
 
 def test_a_dictionary_too_large_is_refused_at_once(problems):
-    start = time.process_time()
+    start = worked()
     text = r"directions is 1000000: the dictionary of \d+ unknowns .* dictionary_bytes is 4e\+09"
     with pytest.raises(ValueError, match=text):
         cs.Solver(problems["grid"], method=cs.methods.lemke(directions=10**6))
@@ -86,4 +95,4 @@ def test_a_dictionary_too_large_is_refused_at_once(problems):
         cs.Solver(problems["grid"], method=small)
     with pytest.raises(ValueError, match=r"dictionary of \d+ rows would take"):
         cs.Solver(problems["frictionless"], method=cs.methods.lemke(dictionary_bytes=100))
-    assert time.process_time() - start < HEARD
+    assert worked() - start < HEARD

@@ -254,3 +254,19 @@ def test_compare_takes_what_has_no_solution():
     problem = cs.Problem.from_delassus(A, -np.ones((2, 1)), rows=1)
     table = cs.compare(problem, ["gauss_seidel", "auto", "bpp"])
     assert {row.status for row in table} == {"infeasible"}
+
+
+@pytest.mark.parametrize("b", [2.0, -2.0])
+@pytest.mark.parametrize("bound", [0.0, 1.0])
+def test_a_row_that_nothing_moves_is_told_where_the_rest_of_its_block_is_solved(b, bound):
+    """The other rows need nothing, so that their island breaks its constraints at no speed."""
+    J = np.zeros((1, 2, 2, 3))
+    J[0, 0, 0, 0] = 0.9
+    box = cs.sets.box(lo=np.array([[-bound, -np.inf]]), hi=np.array([[bound, np.inf]]))
+    problem = cs.Problem(
+        J=J, Minv=np.eye(3)[None], bodies=np.array([[0, -1]]), b=np.array([[0.0, b]]), sets=box
+    )
+    for method in ("auto", "gauss_seidel", "newton", "admm", "multilevel"):
+        result = cs.solve(problem, method=method)
+        assert result.status == "infeasible", method
+        assert result.info["certificate"].ravel().tolist() == [0.0, -np.sign(b)]

@@ -197,6 +197,19 @@ def test_superellipses(p):
     assert np.max(np.abs(got[:, 1:] - wanted)) <= 1e-14
 
 
+def test_points_barely_beyond_an_edge_are_outside():
+    """Of a rhombus as narrow as you like, however far away its corners are."""
+    rng = np.random.default_rng(7)
+    for axes in 10.0 ** rng.uniform(-3, 0, (200, 2)):
+        size = np.max(axes)
+        part, beyond = rng.uniform(size=50), size * 10.0 ** rng.uniform(-15, -1, 50)
+        outward = np.array([axes[1], axes[0]]) / np.hypot(*axes)
+        foot = np.column_stack([part, 1 - part]) * axes
+        y = foot + beyond[:, None] * outward
+        got = sets.support(shapes.superellipse(*axes, 1)).project(np.column_stack([np.ones(50), y]))
+        assert np.max(np.abs(got[:, 1:] - foot)) <= 32 * EPS * size
+
+
 # ---- the contact patch ---------------------------------------------------------------------------
 
 

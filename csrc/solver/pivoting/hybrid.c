@@ -206,6 +206,9 @@ void cs_hybrid_bound(cs_pivoting_run *run)
             bound_block(run, &problem->block_group[g], k);
 }
 
+/* Multiplications that a direct solve of nothing takes the time of. */
+enum { STEP_WORK = 10000 };
+
 cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *error)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
@@ -228,6 +231,7 @@ cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *erro
         hybrid->x[i] += length * hybrid->change[i];
         hybrid->xi[i] += length * hybrid->image[i];
     }
+    cs_pulse_beat(&hybrid->pulse, STEP_WORK + CS_ENTRY_WORK * (double)hybrid->matrix.start[rows]);
     return CS_OK;
 }
 
