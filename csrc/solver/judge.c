@@ -326,12 +326,12 @@ static int has_unsatisfied_dead(const cs_solver *solver)
 
 /* Candidates at the end: rows that nothing moves, where b drives them; the impulses returned, large as they
  * may have become; others that the solve was at; the difference of the two. */
-static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int with_friction,
-                                   cs_error *error)
+static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsatisfied_dead,
+                                   int with_friction, cs_error *error)
 {
     static const double parts[][2] = {{0, 0}, {1, 0}, {0, 1}, {1, -1}, {-1, 1}};
     cs_ray *ray = &solver->ray;
-    int first = has_unsatisfied_dead(solver) ? 0 : 1, attempts = ray->kept ? 5 : 2;
+    int first = unsatisfied_dead ? 0 : 1, attempts = ray->kept ? 5 : 2;
     cs_status status = CS_OK;
     for (int a = first; a < attempts && !status && ray->certificate.proof == CS_NO_PROOF; a++) {
         for (int64_t i = 0; i < solver->problem->rows; i++) {
@@ -346,7 +346,8 @@ static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int with_f
 
 /* Proofs first, also along what b drives the impulses to; where others may not solve it, directions that with
  * friction tell of unbounded impulses. */
-static cs_status prove_at_end(cs_solver *solver, int64_t number, cs_error *error)
+static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied_dead,
+                              cs_error *error)
 {
     cs_certificate *certificate = &solver->ray.certificate;
     int proven = 0;
@@ -354,13 +355,13 @@ static cs_status prove_at_end(cs_solver *solver, int64_t number, cs_error *error
     /* Impulses that have not grown tell nothing: such solves only need more time. */
     double grown = growth(solver, solver->lambda, NULL);
     if (solver->ray.kept) grown = fmax(grown, growth(solver, solver->ray.earlier, NULL));
-    if (grown < GROWN && !has_unsatisfied_dead(solver)) return CS_OK;
+    if (grown < GROWN && !unsatisfied_dead) return CS_OK;
 
-    cs_status status = prove_by_iterates(solver, number, 0, error);
+    cs_status status = prove_by_iterates(solver, number, unsatisfied_dead, 0, error);
     if (!status && certificate->proof == CS_NO_PROOF && !is_link(solver))
         status = try_ray(solver, NULL, refinements(number), &proven, error);
     if (!status && certificate->proof == CS_NO_PROOF && !is_link(solver))
-        status = prove_by_iterates(solver, number, 1, error);
+        status = prove_by_iterates(solver, number, unsatisfied_dead, 1, error);
     return status;
 }
 
@@ -384,11 +385,12 @@ cs_status cs_find_verdict(cs_solver *solver, cs_state *state, cs_result *result,
     cs_floor floor =
         cs_find_floor(state, rounding_unit(solver), solver->magnitude, solver->velocity);
     int inaccurate = met ? !floor.reachable : floor.only_floor;
+    int unsatisfied_dead = has_unsatisfied_dead(solver);
 
     /* An answer that meets the tolerance goes before any proof. */
-    if ((!met && !late) || inaccurate || has_unsatisfied_dead(solver)) {
+    if ((!met && !late) || inaccurate || unsatisfied_dead) {
         double start = cs_clock();
-        cs_status status = prove_at_end(solver, result->iterations, error);
+        cs_status status = prove_at_end(solver, result->iterations, unsatisfied_dead, error);
         if (status) return status;
         result->seconds += cs_clock() - start;
         take_proof(solver, result);
