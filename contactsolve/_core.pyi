@@ -61,6 +61,9 @@ class Solver:
         islands: bool,
         settings: tuple[tuple[str, float | str], ...],
         max_seconds: float,
+        time_checks: bool,
+        measure_every: int,
+        max_setup_seconds: float,
     ) -> Solver: ...
     def solve(
         self,

@@ -27,7 +27,9 @@ KINDS = {
     "check_every": "int",
     "max_iterations": "int",
     "max_seconds": "float",
+    "max_setup_seconds": "float",
     "record_every": "int",
+    "measure_every": "int",
     "quality_r": "float",
     "threads": "short",
     "parts": "short",
@@ -35,7 +37,16 @@ KINDS = {
     "instructions": "str",
 }
 _WANTED = {"str": "a name", "float": "a number", "int": "an integer", "short": "an integer"}
-_OPTIONAL = {"averaging", "rollback_growth", "rtol", "atol", "threads", "max_seconds"}
+_OPTIONAL = {
+    "averaging",
+    "rollback_growth",
+    "rtol",
+    "atol",
+    "threads",
+    "max_seconds",
+    "measure_every",
+    "max_setup_seconds",
+}
 _NAMED = {"averaging", "r_factor"}
 
 
@@ -178,6 +189,24 @@ def flag(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {value!r}: True or False is needed")
     return bool(value)
+
+
+def most_seconds(name: str, value: Any) -> Any:
+    """Return a limit of time; infinity is the library's word for None."""
+    if value is None:
+        return math.inf
+    if isinstance(value, (int, float, np.number)) and not value >= 0:
+        raise ValueError(f"{name} is {value}: it must be at least 0")
+    return value
+
+
+def cadence(name: str, value: Any) -> Any:
+    """Return every how many iterations; 0 is the library's word for None."""
+    if value is None:
+        return 0
+    if isinstance(value, (int, np.integer)) and value < 1:
+        raise ValueError(f"{name} is {value}: it must be at least 1")
+    return value
 
 
 def apart(islands: Any) -> bool:

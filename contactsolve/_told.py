@@ -124,11 +124,17 @@ def message_of(
 def _message_of_floor(iterations: int, reached: str, info: dict[str, Any]) -> str:
     narrow = info["dtype"] == "float32"
     tries = ["dtype='float64'"] if narrow else ["masses, or compliances, nearer to each other"]
+    if info["floor"] < _LOOSEST:
+        tries.append(f"rtol={_above(info['floor'])}")
     return (
         f"inaccurate after {iterations} iterations: rounding alone may leave a scaled natural map "
         f"of {info['floor']:.1e} at contact {info['floor_contact']}, so that nothing smaller can "
-        f"be told there; {reached}. Try {', '.join(tries)}, or rtol={_above(info['floor'])}"
+        f"be told there; {reached}. Try {', or '.join(tries)}"
     )
+
+
+# A relative tolerance above this says nothing.
+_LOOSEST = 0.01
 
 
 def _above(floor: float) -> str:
@@ -140,12 +146,13 @@ def _message_of_proof(status: str, iterations: int, reached: str, info: dict[str
     contacts, most = info["certificate_contacts"], info.get("certified_impulse", math.inf)
     named = ", ".join(map(str, contacts[:6])) + (", …" if len(contacts) > 6 else "")
     which = f"contact{'s' if len(contacts) > 1 else ''} {named}"
+    rest = ", and what else there is was left unfinished" if info.get("islands", 1) > 1 else ""
     if status == "infeasible":
         bound = f" with impulses up to {most:.1e} N s" if math.isfinite(most) else ""
         return (
             f"infeasible: the problem has no solution{bound}. Impulses at {which} could grow for "
             f"ever against the velocities in b, and move nothing (info['certificate']); found "
-            f"after {iterations} iterations. Try other velocities in b, or a compliance"
+            f"after {iterations} iterations{rest}. Try other velocities in b, or a compliance"
         )
     return (
         f"unbounded after {iterations} iterations: impulses at {which} grow without bound "

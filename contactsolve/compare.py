@@ -1,9 +1,9 @@
 """Methods side by side: how many sweeps and how much time each takes to the same quality.
 
 The protocol is that of S1 section 3.8. Gauss-Seidel makes 50 sweeps and its quality is noted; every
-other method runs until it is as good. Then each is timed for exactly the sweeps it needed, with
-nothing but sweeps inside the clock, several times over and in turns, so that a slow spell of the
-machine falls on all of them.
+other method runs until it is as good, with nothing but its iterations inside the clock. One run of
+a method gives its result, its history and all figures; the same run is then timed several times
+over and in turns, so that a slow spell of the machine falls on all of them.
 """
 
 from __future__ import annotations
@@ -82,20 +82,24 @@ class Row:
     iterations
         Sweeps made, and timed.
     time, time_sigma
-        Mean and standard deviation over the repeated runs (S1 eq. 3.33) [s].
+        Mean and standard deviation over the repeated runs (S1 eq. 3.33) [s]: with `until` of the
+        iterations alone, without it also of looking at the stop rule, as `Result.time`.
     setup_time
         Mean time to pack the problem for the method, not part of `time` [s].
     quality
         S1 eq. 3.32 at the returned impulses.
-    natural_map
-        At the returned impulses [N s].
+    natural_map, natural_map_scaled
+        At the returned impulses [N s], [1].
     residual
         Largest change of an impulse in the last sweep [N s]; NaN without a sweep.
+    stop, tested
+        The measure that ended the run, and its value then, in the form that was compared with the
+        tolerance: ``"natural_map_scaled"`` where `rtol` is above 0.
     reached
         Whether the method got to the target (without one: whether it converged).
     status
-        ``"reference"``, ``"reached"``, ``"not reached"`` or ``"diverging"``; without a target the
-        status of the `Result`.
+        ``"reference"``, ``"reached"``, ``"not reached"`` within `max_iterations`, or what else
+        ended the run: the status of the `Result`, which it always is without a target.
     """
 
     method: str
@@ -105,7 +109,10 @@ class Row:
     setup_time: float
     quality: float
     natural_map: float
+    natural_map_scaled: float
     residual: float
+    stop: str
+    tested: float
     reached: bool
     status: str
 
@@ -119,7 +126,7 @@ class Table:
     rows
         In the order of the methods.
     results
-        A `Result` for each label. Its history has every sweep; its times are those of sweeps alone.
+        The `Result` of that run for each label. Its history has every sweep.
     title, notes
         What was compared, and which methods did not get there.
     target
@@ -211,8 +218,8 @@ def compare(
     initial
         Impulses to start from, as in `Solver.solve`.
     **options
-        Options of `Solver` for all methods, which a `Method` overrides. `check_every` and
-        `record_every` are 1 by default here.
+        Options of `Solver` for all methods, which a `Method` overrides. `measure_every` is 1 by
+        default here, and so is `check_every` with `until`, whose checks are not timed.
 
     Returns
     -------
@@ -225,12 +232,15 @@ def compare(
         reference method whose quality is not finite.
     TypeError
         Arguments of a wrong type.
+    RuntimeError
+        A repeated run that gives other impulses.
 
     Notes
     -----
-    Each method is run to find its number of sweeps, once more to record the history, and `repeats`
-    times to be timed. All runs are equal to the last bit. A quality counts as reached from one part
-    in 100,000 above it, so that rounding alone costs no sweep.
+    Each method is run once for its result and history, recorded outside its clock, and `repeats`
+    times to be timed. All these runs are equal to the last bit, which is checked; but one that the
+    clock has ended (`max_seconds`) ends anywhere, and a note says so. A quality counts as reached
+    from one part in 100,000 above it, so that rounding alone costs no sweep.
 
     Examples
     --------
@@ -256,7 +266,7 @@ def compare(
 
 
 class _Run:
-    """One method on the problem: its search, its recorded run, its timed runs."""
+    """One method on the problem: the run that is shown, and the same again, timed."""
 
     result: Result
     status: str
@@ -271,6 +281,8 @@ class _Run:
         own = {**common, **method.options, "method": method.method}
         self.options = _seeded(own, seed=common["rng"])
         self.initial = initial
+        self.asked: dict[str, Any] = {}  # the target, as options
+        self.again: dict[str, Any] = {}  # what makes the run that is shown once more
         self.times: list[float] = []
         self.setup_times: list[float] = []
 
@@ -278,29 +290,64 @@ class _Run:
         return Solver(self.problem, **{**self.options, **changes}).solve(initial=self.initial)
 
     def search(self, **stop: Any) -> None:
-        """Find the number of sweeps by running until the stop rule holds, then record them."""
-        found = self.solve(**stop, record=())
-        self.status, self.reached = found.status, found.converged
-        # The checks that decide are part of a solve's time; a run of known length has none, so the
-        # times of its history are those of the sweeps.
-        recorded = self.record(found.iterations)
-        self.result = dataclasses.replace(found, history=recorded.history, time=recorded.time)
+        """Run until the stop rule holds, and record all of it."""
+        self.asked = self.again = stop
+        self.result = self.record(**stop)
+        self.status, self.reached = self.result.status, self.result.converged
 
-    def record(self, iterations: int) -> Result:
-        """Make that many sweeps and keep the history."""
-        record = dict.fromkeys((*_RECORD, *self.options.get("record", ())))
-        dense = {name: self.options.get(name, 1) for name in ("check_every", "record_every")}
-        return self.solve(**_NO_STOP, **dense, max_iterations=iterations, record=tuple(record))
+    def search_target(self, **stop: Any) -> None:
+        """Run to a target that is looked at after every iteration, which the clock leaves out.
 
-    def be_reference(self, result: Result) -> None:
+        Sweeps of a number that is known need no checks; a method that looks at its own progress
+        does, to be the same.
+        """
+        self.search(**stop, check_every=1, time_checks=False)
+        if not self.reached:
+            self.status = _STATUS.get(self.status, self.status)
+            return
+        self.status = "reached"
+        fixed = {**_NO_STOP, "max_iterations": self.result.iterations}
+        if _same(self.solve(**fixed, record=()), self.result):
+            self.again = fixed
+
+    def record(self, **changes: Any) -> Result:
+        """Solve and keep the history."""
+        record = dict.fromkeys((*_RECORD, *self.options.get("record", ()), self.stop))
+        dense = {"measure_every": self.options.get("check_every", 1), "record_every": 1}
+        own = {name: self.options[name] for name in dense if name in self.options}
+        return self.solve(**{**changes, **dense, **own}, record=tuple(record))
+
+    @property
+    def stop(self) -> str:
+        """The measure that decides."""
+        return self.asked.get("stop", self.options.get("stop", "natural_map"))
+
+    @property
+    def tested(self) -> str:
+        """The same, in the form that is compared with the tolerance."""
+        rtol = {**self.options, **self.asked}.get("rtol", "auto")
+        return "natural_map_scaled" if self.stop == "natural_map" and rtol else self.stop
+
+    def be_reference(self, result: Result, iterations: int) -> None:
+        self.asked = {"stop": "quality"}
+        self.again = {**_NO_STOP, "max_iterations": iterations}
         self.result, self.status, self.reached = result, "reference", True
 
     def measure(self) -> None:
-        """Time as many sweeps as were found, set-up apart."""
-        fixed = {**_NO_STOP, "max_iterations": self.result.iterations, "record": ()}
-        result = self.solve(**fixed)
+        """Time the run once more, set-up apart."""
+        result = self.solve(**self.again, record=())
+        if not (_same(result, self.result) or self.by_clock):
+            raise RuntimeError(
+                f"{self.label} gave other impulses when it was run again: its time is that of "
+                "another run"
+            )
         self.times.append(result.time)
         self.setup_times.append(result.info["setup_seconds"])
+
+    @property
+    def by_clock(self) -> bool:
+        """Whether the clock ended the run, so that another one ends elsewhere."""
+        return self.result.status == "max_seconds"
 
     def row(self) -> Row:
         history = self.result.history
@@ -312,14 +359,27 @@ class _Run:
             setup_time=float(np.mean(self.setup_times)),
             quality=float(history["quality"][-1]),
             natural_map=self.result.natural_map,
+            natural_map_scaled=self.result.natural_map_scaled,
             residual=float(history["residual"][-1]),
+            stop=self.tested,
+            tested=self.tested_value(),
             reached=self.reached,
             status=self.status,
         )
 
+    def tested_value(self) -> float:
+        if self.tested == "natural_map_scaled":
+            return self.result.natural_map_scaled
+        return self.result.history.last(self.stop)
+
     def note(self, wording: str) -> str:
         """Say that and where the method failed; empty if it did not."""
         sweeps = f"{self.result.iterations} sweeps"
+        if self.by_clock:
+            return (
+                f"{self.label} was ended by the clock (max_seconds) after {sweeps}: timed runs may "
+                "have ended elsewhere."
+            )
         if self.result.status == "diverging":
             return f"{self.label} diverged within {sweeps}; its figures are those of its best ones."
         if self.reached or not _has_tolerance(self.options, wording):
@@ -344,12 +404,11 @@ def _run_all(
     target = _tolerance(until)
     _refuse(runs, "rtol", "atol", "stop")
     for run in runs:
-        run.search(stop="natural_map", atol=target, rtol=None, check_every=1)
-        run.status = _STATUS[run.status]
+        run.search_target(stop="natural_map", atol=target, rtol=None)
     return target, f"natural map <= {target:.4g} N s"
 
 
-_STATUS = {"converged": "reached", "max_iterations": "not reached", "diverging": "diverging"}
+_STATUS = {"max_iterations": "not reached"}
 
 
 def _run_to_quality(
@@ -363,7 +422,7 @@ def _run_to_quality(
     _refuse([*runs, reference], "rtol", "atol", "stop", "quality_r")
     for run in (*runs, reference):
         run.options["quality_r"] = until.quality_r
-    noted = reference.record(until.iterations)
+    noted = reference.record(**_NO_STOP, max_iterations=until.iterations)
     target = float(noted.history["quality"][-1])
     if not math.isfinite(target):
         raise ValueError(
@@ -372,12 +431,11 @@ def _run_to_quality(
         )
     for run in runs:
         if _equal_options(run.options, reference.options):
-            run.be_reference(noted)
+            run.be_reference(noted, until.iterations)
             continue
         # A solver takes no tolerance of exactly zero for this measure.
         tolerance = max(target * (1 + _ROUNDING), np.finfo(np.float64).tiny)
-        run.search(stop="quality", atol=tolerance, rtol=None, check_every=1)
-        run.status = _STATUS[run.status]
+        run.search_target(stop="quality", atol=tolerance, rtol=None)
     wording = f"quality <= {target:.4g} ({reference.label} after {noted.iterations} sweeps)"
     return target, wording
 
@@ -447,6 +505,18 @@ def _seeded(options: dict[str, Any], seed: int) -> dict[str, Any]:
     return options
 
 
+def _same(one: Result, other: Result) -> bool:
+    """Whether two runs gave the same impulses, to the last bit, after as many iterations."""
+    pairs = zip(_parts(one.impulses), _parts(other.impulses), strict=True)
+    return one.iterations == other.iterations and all(
+        np.array_equal(a, b, equal_nan=True) for a, b in pairs
+    )
+
+
+def _parts(impulses: Any) -> list[np.ndarray]:
+    return impulses if isinstance(impulses, list) else [impulses]
+
+
 def _equal_options(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     return first.keys() == second.keys() and all(
         np.array_equal(value, second[name]) for name, value in first.items()
@@ -478,11 +548,23 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
     """Names, units and rows as text."""
     time = _Scale(row.time for row in rows)
     setup = _Scale(row.setup_time for row in rows)
-    names = ["method", "sweeps", "time", "σ", "set-up", "quality", "natural map", "residual"]
-    units = ["", "", time.unit, time.unit, setup.unit, "[N² s²]", "[N s]", "[N s]"]
+    names = [
+        "method",
+        "sweeps",
+        "time",
+        "σ",
+        "set-up",
+        "quality",
+        "natural map",
+        "scaled",
+        "residual",
+    ]
+    units = ["", "", time.unit, time.unit, setup.unit, "[N² s²]", "[N s]", "[1]", "[N s]"]
+    shown = {"natural_map", "natural_map_scaled", "quality", "residual"}
+    others = list(dict.fromkeys(row.stop for row in rows if row.stop not in shown))
     return [
-        [*names, "status"],
-        [*units, ""],
+        [*names, *others, "status"],
+        [*units, *[""] * len(others), ""],
         *(
             [
                 row.method,
@@ -492,7 +574,9 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
                 setup.text(row.setup_time),
                 f"{row.quality:.3e}",
                 f"{row.natural_map:.2e}",
+                f"{row.natural_map_scaled:.1e}",
                 f"{row.residual:.2e}",
+                *(f"{row.tested:.2e}" if row.stop == other else "" for other in others),
                 row.status.replace("_", " "),
             ]
             for row in rows

@@ -288,7 +288,7 @@ class MlcpSolver:
         ------
         ValueError
             For data out of range, and where A proves not to be positive definite: the message names
-            the row and the compliance (what to add to its diagonal entry) that would cure it.
+            the row, and the compliance (what to add to every diagonal entry) that would cure it.
         RuntimeError
             If the solver is running already.
         """

@@ -14,9 +14,11 @@ from ._activity import index_set_of, is_activity
 from ._options import (
     KINDS,
     apart,
+    cadence,
     dtype_name,
     explain,
     flag,
+    most_seconds,
     names_of,
     permutation_of,
     relative_tolerance,
@@ -50,11 +52,14 @@ class Options(TypedDict, total=False):
     check_every: int
     max_iterations: int
     max_seconds: float | None
+    max_setup_seconds: float | None
+    time_checks: bool
     dtype: Any
     threads: int | None
     parts: int
     record: Iterable[str]
     record_every: int
+    measure_every: int | None
     quality_r: float
     rng: Any
     instructions: str
@@ -210,6 +215,11 @@ class Solver:
         Seconds of one solve at most, by the clock; None: no limit. They are looked at between
         iterations and within long ones (factors, pivots, inner sweeps). A solve that they end has
         the status ``"max_seconds"``.
+    max_setup_seconds
+        Seconds of making the solver (orders, factors, packing) at most; None: no limit.
+    time_checks
+        Whether times count what it takes to judge an iterate for `stop`. False: the time of
+        iterations alone, as `compare` tells it. Recording is never counted.
     dtype
         ``"float64"`` or ``"float32"`` sweeps, or ``"mixed"``: impulses, velocities and b in
         float64; factors of A, its rows and R in float32. What that rounds off is made up for every
@@ -227,6 +237,9 @@ class Solver:
         multiplies it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
+    measure_every
+        How often measures that cost about a sweep are evaluated for these rows; None: where the
+        stop rule is looked at, too (`check_every`). Iterates and times do not depend on it.
     quality_r
         R_const of the measure ``"quality"`` (S1 eq. 3.32).
     rng
@@ -264,6 +277,8 @@ class Solver:
     ValueError
         For unknown names (listing the known ones), numbers out of range, and contacts whose A_kk,
         or one over it, is no number in `dtype`.
+    TimeoutError
+        Where set-up takes longer than `max_setup_seconds`.
 
     Examples
     --------
@@ -294,11 +309,14 @@ class Solver:
         check_every: int = 10,
         max_iterations: int = 1000,
         max_seconds: float | None = None,
+        max_setup_seconds: float | None = None,
+        time_checks: bool = True,
         dtype: Any = "float64",
         threads: int | None = None,
         parts: int = 8,
         record: Iterable[str] = ("residual", "natural_map"),
         record_every: int = 1,
+        measure_every: int | None = None,
         quality_r: float = 100.0,
         rng: Any = None,
         instructions: str = "auto",
@@ -362,6 +380,9 @@ class Solver:
                 apart(islands),
                 own.options(),
                 math.inf if max_seconds is None else max_seconds,
+                flag("time_checks", time_checks),
+                cadence("measure_every", measure_every),
+                most_seconds("max_setup_seconds", max_setup_seconds),
             )
         except (TypeError, ValueError, OverflowError) as error:
             given = {name: value for name, value in locals().items() if name in KINDS}
@@ -579,7 +600,8 @@ def solve(
     initial, callback, progress
         As for `Solver.solve`.
     method, **options
-        As for `Solver`.
+        As for `Solver`. `max_seconds` is also what set-up may take: where it takes longer, the
+        start is returned with the status ``"max_seconds"``.
 
     Returns
     -------
@@ -603,5 +625,35 @@ def solve(
                 raise TypeError(f"{name} is given, but the Problem has its own")
         if strict:
             problem.refuse_immovable()
-    solver = Solver(problem, method=method, **options)
+    own_limit = "max_setup_seconds" in options
+    if not own_limit:
+        options["max_setup_seconds"] = options.get("max_seconds")
+    try:
+        solver = Solver(problem, method=method, **options)
+    except TimeoutError:
+        if own_limit:
+            raise
+        return _not_begun(problem, method, initial, {**options})
     return solver.solve(initial=initial, callback=callback, progress=progress)
+
+
+_OF_MEASURES = ("rtol", "atol", "stop", "dtype", "record", "record_every", "quality_r")
+
+
+def _not_begun(
+    problem: Problem, method: str | methods.Choice, initial: Any, options: dict[str, Any]
+) -> Result:
+    """Return the start as it is, judged by a solver that makes no sweep."""
+    judged = {name: options[name] for name in _OF_MEASURES if name in options}
+    judge = Solver(problem, method="jacobi", islands=False, max_iterations=0, **judged)
+    result = judge.solve(initial=None if is_activity(initial) else initial)
+    if result.converged:
+        return result
+    name = method if isinstance(method, str) else method.name
+    result.status = "max_seconds"
+    result.message = (
+        f"not begun: the set-up of method={name!r} alone took max_seconds; natural map "
+        f"{result.natural_map:.2e} N s (scaled {result.natural_map_scaled:.1e}). Try more seconds, "
+        f"or a method without factors, such as 'gauss_seidel' or 'nesterov'"
+    )
+    return result

@@ -306,14 +306,17 @@ def unloaded(problem: Judged) -> np.ndarray:
 
 
 def velocities(problem: Judged) -> np.ndarray:
-    """V of each part's island, without what is immovable."""
+    """V of each part's island, without what is immovable; 0 where it is but rounding of b."""
     at_rest = defects(problem, unloaded(problem)).delta
-    largest: dict[int, float] = {}
+    count = int(problem.island.max(initial=-1)) + 1
+    largest, given = np.zeros(count), np.zeros(count)
     for s, part in enumerate(problem.parts):
-        label = int(problem.island[part.block])
-        value = problem.weight[s] * at_rest[s] if problem.steady[s] else 0.0
-        largest[label] = max(largest.get(label, 0.0), float(value))
-    return np.array([largest[int(problem.island[part.block])] for part in problem.parts])
+        if problem.steady[s]:
+            label = problem.island[part.block]
+            largest[label] = max(largest[label], problem.weight[s] * at_rest[s])
+            given[label] = max(given[label], np.max(np.abs(problem.b[part.rows])))
+    largest[largest <= 64.0 * EPS * given] = 0.0
+    return largest[problem.island[[part.block for part in problem.parts]]]
 
 
 def tolerances(problem: Judged, rtol: float, atol: float) -> np.ndarray:

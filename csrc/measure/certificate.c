@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Units of rounding in b, which is itself a result of some computation. */
-enum { MARGIN = 64 };
 /* Impulses from which bounds of sets count as nothing, and what counts as nothing beside them. */
 #define FAR_AWAY 0x1p200
 #define NOTHING 0x1p-100
@@ -132,7 +130,7 @@ static void measure(proving *p)
 static int is_proof(const island_sums *sum)
 {
     int flat = sum->energy <= CS_FLOOR_UNITS * DBL_EPSILON * sum->rounding;
-    return flat && sum->left < -sum->work - MARGIN * DBL_EPSILON * sum->magnitude;
+    return flat && sum->left < -sum->work - CS_B_UNITS * DBL_EPSILON * sum->magnitude;
 }
 
 static int is_near(const island_sums *sum, double nearly)
@@ -267,19 +265,93 @@ static void try_cone(proving *p, const double *candidate, int friction, cs_certi
     judge(p, proof, certificate);
 }
 
+static cs_status begin(proving *p, const cs_proof_data *data, cs_arena *scratch,
+                       cs_certificate *certificate, cs_error *error)
+{
+    int64_t rows = data->state->problem->rows;
+    *p = (proving){.data = data};
+    *certificate = (cs_certificate){.direction = certificate->direction, .bound = INFINITY};
+    if (rows == 0) return CS_OK;
+    memset(certificate->direction, 0, sizeof(double) * (size_t)rows);
+    return take(p, scratch, error);
+}
+
 cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_friction,
                    cs_certificate *certificate, cs_error *error)
 {
     cs_arena scratch = {0};
-    const cs_problem *problem = data->state->problem;
-    proving p = {.data = data};
-    *certificate = (cs_certificate){.direction = certificate->direction, .bound = INFINITY};
-    cs_status status = problem->rows ? take(&p, &scratch, error) : CS_OK;
-    if (status || !problem->rows) goto out;
-    memset(certificate->direction, 0, sizeof(double) * (size_t)problem->rows);
+    proving p;
+    cs_status status = begin(&p, data, &scratch, certificate, error);
+    if (status || !data->state->problem->rows) goto out;
     try_cone(&p, candidate, 0, certificate);
     /* What only tells of unbounded impulses is not put beside a proof. */
     if (with_friction && certificate->proof == CS_NO_PROOF) try_cone(&p, candidate, 1, certificate);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* theta: the largest row sum of sqrt(rho) |A|^T sqrt(rho), at least 1. */
+static double largest_row_sum(proving *p)
+{
+    const cs_state *state = p->data->state;
+    double largest = 1;
+    for (int64_t i = 0; i < state->problem->rows; i++) p->step[i] = sqrt(state->rho[i]);
+    cs_magnitude_transposed(state->problem, p->step, p->velocity, p->magnitude);
+    for (int64_t i = 0; i < state->problem->rows; i++)
+        largest = fmax(largest, p->step[i] * p->magnitude[i]);
+    return largest;
+}
+
+/* Judges the direction at hand; at the end also without what A sees of it. Iterates are kept. */
+static void judge_grown(proving *p, int refined, cs_certificate *certificate)
+{
+    project(p, 0);
+    judge(p, CS_PROVES_INFEASIBLE, certificate);
+    if (!refined || certificate->proof != CS_NO_PROOF) return;
+    refine(p);
+    project(p, 0);
+    judge(p, CS_PROVES_INFEASIBLE, certificate);
+}
+
+/* direction <- P_K(residual - rho (A^T residual + b) / theta) */
+static void drive(proving *p, double theta)
+{
+    const cs_state *state = p->data->state;
+    const cs_problem *problem = state->problem;
+    cs_multiply_transposed(problem, p->residual, p->velocity, p->image);
+    for (int64_t i = 0; i < problem->rows; i++) {
+        double rho = state->rho[i] > 0 ? state->rho[i] / theta : 1;
+        p->direction[i] = p->residual[i] - rho * (p->image[i] + state->b[i]);
+    }
+    for (int g = 0; g < problem->block_groups; g++)
+        for (int64_t k = 0; k < problem->block_group[g].count; k++)
+            project_block(p, &problem->block_group[g], k, 0);
+}
+
+cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certificate *certificate,
+                          cs_error *error)
+{
+    cs_arena scratch = {0};
+    proving p;
+    cs_status status = begin(&p, data, &scratch, certificate, error);
+    int64_t rows = data->state->problem->rows, next = 1;
+    if (status || !rows) goto out;
+    double theta = largest_row_sum(&p), t = 1;
+    memset(p.along, 0, sizeof(double) * (size_t)rows);
+    memset(p.residual, 0, sizeof(double) * (size_t)rows);
+    for (int64_t k = 1; k <= steps && certificate->proof == CS_NO_PROOF; k++) {
+        double after = (1 + sqrt(1 + 4 * t * t)) / 2, beta = (t - 1) / after;
+        drive(&p, theta);
+        for (int64_t i = 0; i < rows; i++) {
+            p.residual[i] = p.direction[i] + beta * (p.direction[i] - p.along[i]);
+            p.along[i] = p.direction[i];
+        }
+        t = after;
+        if (k < next && k < steps) continue;
+        next = 2 * k;
+        judge_grown(&p, k == steps, certificate);
+    }
 out:
     cs_arena_clear(&scratch);
     return status;

@@ -4,10 +4,11 @@
  * boxes, the cone itself for cones, d_n >= 0 for contacts. At a solution xi is normal to the sets, so that
  * d . xi >= 0 for every d in K, and
  *
- *     d . (A lambda + b) >= 0   while   sum_i (|A^T d| + 4 eps |A|^T |d|)_i Lambda_i < -b.d - 4 eps |b|.|d|
+ *     d . (A lambda + b) >= 0   while   sum_i (|A^T d| + 4 eps |A|^T |d|)_i Lambda_i < -b.d - 64 eps |b|.|d|
  *
  * cannot both be true with |lambda_i| <= Lambda_i. Lambda_i = tau_i / (4 eps) are the impulses beyond which
- * rounding alone exceeds the tolerance: no solution can be told there. With friction in K, |d_t| <= mu d_n,
+ * rounding alone exceeds the tolerance: no solution can be told there. A direction along which A is definite,
+ * d . A^T d above rounding, has a solution however far away, and is no proof. With friction in K, |d_t| <= mu d_n,
  * Coulomb's law allows a solution in spite of such a d; it tells that impulses grow without bound.
  *
  * The direction comes from iterates: of a problem without solution they grow along such a d. */
@@ -37,5 +38,11 @@ typedef struct cs_proof_data {
  * also directions that only tell of unbounded impulses. Fails for want of memory only. */
 cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_friction,
                    cs_certificate *certificate, cs_error *error);
+
+/* Tries directions in which b drives impulses that know no bounds, as a direct method needs them, which has
+ * no iterates: d <- P_K(d - rho (A^T d + b) / theta), theta the largest row sum of sqrt(rho) |A| sqrt(rho),
+ * accelerated, so many steps. Without a solution d grows along a proof. Nesterov 1983; FISTA */
+cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certificate *certificate,
+                          cs_error *error);
 
 #endif

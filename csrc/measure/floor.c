@@ -29,6 +29,10 @@ static void add_set(const cs_state *state, const cs_set_defect *set, int64_t blo
 {
     double tolerance = cs_tolerance_of(state, block, set->rho);
     double velocity = set->rho * state->scale[block], scaled = phi / velocity;
+    if (!isfinite(velocity) || !isfinite(phi)) { /* nothing is known there */
+        found->reachable = found->only_floor = 0;
+        return;
+    }
     if (phi > tolerance) found->reachable = 0;
     if (scaled > found->scaled) {
         found->scaled = scaled;

@@ -111,6 +111,9 @@ static inline double cs_tolerance_of(const cs_state *state, int64_t block, doubl
 /* Units of rounding in a floor. */
 enum { CS_FLOOR_UNITS = 4 };
 
+/* Units of rounding in b, which is itself a result of some computation. */
+enum { CS_B_UNITS = 64 };
+
 /* The rounding floor of the natural map: what rounding alone may leave of Delta_s.
  *
  *     phi_s = 4 eps max(rho_s (|A| |lambda| + |b|)_s + |lambda_s|) */

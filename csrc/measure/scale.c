@@ -152,6 +152,18 @@ static double speed_of_block(const cs_state *state, const cs_block_group *group,
     return speed;
 }
 
+/* largest (islands) <- max |b| over the rows that something moves */
+static void largest_velocities(const cs_scale_data *data, double *largest)
+{
+    const cs_problem *problem = data->problem;
+    for (int64_t k = 0; k < problem->blocks; k++) largest[k] = 0;
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        double *most = &largest[data->island[k]];
+        for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
+            if (data->rho[i] > 0) *most = fmax(*most, fabs(data->b[i]));
+    }
+}
+
 void cs_find_scales(const cs_scale_data *data, double *lambda, double *xi, double *velocity,
                     double *scale)
 {
@@ -174,5 +186,10 @@ void cs_find_scales(const cs_scale_data *data, double *lambda, double *xi, doubl
             *speed = fmax(*speed, speed_of_block(&state, group, k, data, moved));
         }
     }
+
+    /* What is but rounding of b, itself a result of some computation, needs no impulses. */
+    largest_velocities(data, scale);
+    for (int64_t k = 0; k < problem->blocks; k++)
+        if (data->speed[k] <= CS_B_UNITS * DBL_EPSILON * scale[k]) data->speed[k] = 0;
     for (int64_t k = 0; k < problem->blocks; k++) scale[k] = data->speed[data->island[k]];
 }

@@ -57,6 +57,7 @@ static int show(conversation *c, const cs_progress *progress)
 typedef struct poll_context {
     conversation talk;
     int64_t rows;
+    double deadline; /* of what knows no other end; 0: none */
 } poll_context;
 
 static int poll(void *context, const cs_progress *progress)
@@ -64,6 +65,10 @@ static int poll(void *context, const cs_progress *progress)
     poll_context *p = context;
     PyEval_RestoreThread(p->talk.thread);
     int answer = PyErr_Occurred() ? -1 : PyErr_CheckSignals(); /* of a support function */
+    if (!answer && p->deadline > 0 && cs_clock() >= p->deadline) {
+        PyErr_SetString(PyExc_TimeoutError, "set-up took longer than max_setup_seconds");
+        answer = -1;
+    }
     if (!answer && progress) answer = show(&p->talk, progress);
     if (!answer && progress && progress->impulses)
         answer = call_back(p->talk.callback, progress, p->rows);
@@ -89,9 +94,10 @@ static int read_record(PyObject *record, const char **names)
     return 0;
 }
 
-static cs_status create(solver_object *self, const cs_options *options, cs_error *error)
+static cs_status create(solver_object *self, const cs_options *options, double seconds,
+                        cs_error *error)
 {
-    poll_context context = {0};
+    poll_context context = {.deadline = isfinite(seconds) ? cs_clock() + seconds : 0};
     cs_control control = {.poll = poll, .context = &context};
     context.talk.thread = PyEval_SaveThread();
     cs_status status = cs_solver_create(&self->solver, ((problem_object *)self->problem)->problem,
@@ -102,31 +108,51 @@ static cs_status create(solver_object *self, const cs_options *options, cs_error
 
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"problem",       "method",
-                            "scheme",        "order",
-                            "permutation",   "local",
-                            "r_factor",      "r_value",
-                            "bound",         "relaxation",
-                            "averaging",     "averaging_adjacent",
-                            "rollback",      "rollback_growth",
-                            "dtype",         "stop",
-                            "rtol",          "atol",
-                            "check_every",   "max_iterations",
-                            "record",        "record_every",
-                            "quality_r",     "threads",
-                            "order_options", "velocities",
-                            "instructions",  "general",
-                            "islands",       "settings",
-                            "max_seconds",   NULL};
+    static char *names[] = {"problem",
+                            "method",
+                            "scheme",
+                            "order",
+                            "permutation",
+                            "local",
+                            "r_factor",
+                            "r_value",
+                            "bound",
+                            "relaxation",
+                            "averaging",
+                            "averaging_adjacent",
+                            "rollback",
+                            "rollback_growth",
+                            "dtype",
+                            "stop",
+                            "rtol",
+                            "atol",
+                            "check_every",
+                            "max_iterations",
+                            "record",
+                            "record_every",
+                            "quality_r",
+                            "threads",
+                            "order_options",
+                            "velocities",
+                            "instructions",
+                            "general",
+                            "islands",
+                            "settings",
+                            "max_seconds",
+                            "time_checks",
+                            "measure_every",
+                            "max_setup_seconds",
+                            NULL};
     core_state *state = PyType_GetModuleState(type);
     cs_options options = cs_options_default();
     const char *record_names[CS_MAX_COLUMNS];
     PyObject *problem, *permutation_value, *record, *order_options, *settings;
     cs_setting values[CS_MAX_METHOD_OPTIONS];
     PyArrayObject *permutation = NULL, *labels = NULL;
-    long long check_every, max_iterations, record_every;
+    long long check_every, max_iterations, record_every, measure_every;
+    double setup_seconds;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!ssppO!d:Solver", names,
+            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!ssppO!dpLd:Solver", names,
             state->problem_type, &problem, &options.method, &options.scheme, &options.order,
             &permutation_value, &options.local, &options.r_factor, &options.r_value, &options.bound,
             &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
@@ -134,11 +160,13 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
             &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
             &options.quality_r, &options.threads, &PyTuple_Type, &order_options,
             &options.velocities, &options.instructions, &options.general, &options.islands,
-            &PyTuple_Type, &settings, &options.max_seconds))
+            &PyTuple_Type, &settings, &options.max_seconds, &options.time_checks, &measure_every,
+            &setup_seconds))
         return NULL;
     options.check_every = check_every;
     options.max_iterations = max_iterations;
     options.record_every = record_every;
+    options.measure_every = measure_every;
     options.record = record_names;
     options.records = (int)PyTuple_GET_SIZE(record);
     if (read_record(record, record_names) < 0) return NULL;
@@ -159,7 +187,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     }
     cs_error error = {0};
     if (problem_begin((problem_object *)problem) < 0) goto fail;
-    cs_status status = create(self, &options, &error);
+    cs_status status = create(self, &options, setup_seconds, &error);
     problem_end((problem_object *)problem);
     if (status) {
         raise_error(&error);

@@ -8,7 +8,7 @@
  * cache from its first sweep to its last. The whole is told of as if all had been swept side by side:
  * row i of the history has the largest residual after i iterations (or the sum, where a measure is
  * one), clusters at rest with what they ended with. The stop rule of math.md section 4 looks at every
- * coupled set by itself, with the max |b| of the whole, so that the whole has converged when all have.
+ * coupled set by itself, with the speed V of its island, so that the whole has converged when all have.
  *
  * That holds where every measure asked for is a maximum or a sum over contacts, and where the order of
  * visits inside an island does not depend on the others; else the problem is swept as one. */

@@ -8,8 +8,9 @@
 
 enum {
     FIRST_RAY = 10, /* the iteration after which a first iterate is kept; then twice as many, ... */
-    LEAST_REFINEMENTS = 5, /* of a ray after k iterations k / 10, */
-    MOST_REFINEMENTS = 100 /* within bounds */
+    LEAST_REFINEMENTS = 5,  /* of a ray after k iterations k / 10, */
+    MOST_REFINEMENTS = 100, /* within bounds */
+    DRIVEN = 4              /* steps along b, over those */
 };
 /* rho |A^T d| of the growth of impulses that is worth a refinement, at most. */
 #define NEARLY 1e-2
@@ -21,8 +22,6 @@ enum {
 #define FAR_AWAY 0x1p200
 #define NEAR_BY 0x1p100
 #define ROUNDING 0x1p-44
-/* Units of rounding of the largest |b| that count as none on rows that nothing moves. */
-enum { NOISE = 64 };
 
 /* ---- what depends on the problem ---------------------------------------------------------------- */
 
@@ -65,6 +64,19 @@ out:
     return status;
 }
 
+static int64_t count_immovable(const cs_solver *solver)
+{
+    const cs_problem *problem = solver->problem;
+    int64_t count = 0;
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        int moves = 0;
+        for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
+            moves |= solver->rho[i] > 0;
+        count += !moves;
+    }
+    return count;
+}
+
 cs_status cs_judge_take(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -79,7 +91,8 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
         !solver->ray.earlier || !solver->ray.certificate.direction)
         return cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
     cs_number_all_islands(problem, solver->island);
-    cs_find_couplings(problem, solver->rho, solver->magnitude);
+    if (cs_find_couplings(problem, solver->rho, solver->magnitude) >= 0)
+        solver->immovable_blocks = count_immovable(solver);
     cs_find_responses(problem, solver->rho, solver->response);
     return CS_OK;
 }
@@ -104,7 +117,7 @@ void cs_judge_begin(cs_solver *solver)
     else cs_find_scales(&data, solver->lambda, solver->xi, solver->velocity, solver->scale);
     double largest_b = 0;
     for (int64_t i = 0; i < problem->rows; i++) largest_b = fmax(largest_b, fabs(solver->b[i]));
-    solver->noise = NOISE * DBL_EPSILON * largest_b;
+    solver->noise = CS_B_UNITS * DBL_EPSILON * largest_b;
     solver->settles = 0;
     for (int64_t k = 0; k < problem->blocks; k++) solver->settles |= solver->scale[k] == 0;
     for (int64_t i = 0; i < problem->rows; i++) solver->settles |= solver->rho[i] == 0;
@@ -187,6 +200,11 @@ void cs_settle(cs_solver *solver)
                 settle_dead(solver, group, k);
         }
     }
+}
+
+void cs_time_check(cs_solver *solver, double start, double *seconds)
+{
+    *(solver->options.time_checks ? seconds : &solver->aside) += cs_clock() - start;
 }
 
 void cs_evaluate(cs_solver *solver, cs_state *state)
@@ -285,13 +303,11 @@ void cs_keep_for_rays(cs_solver *solver)
 static cs_status try_ray(cs_solver *solver, const double *ray, int64_t steps, int *proven,
                          cs_error *error)
 {
-    *proven = 0;
-    for (int64_t i = 0; i < solver->problem->rows && !ray; i++)
-        solver->magnitude[i] = -(solver->rho[i] > 0 ? solver->rho[i] : 1) * solver->b[i];
     cs_state state = cs_state_of(solver);
     cs_proof_data data = {&state, solver->island, (int)steps, INFINITY};
-    cs_status status =
-        cs_prove(&data, ray ? ray : solver->magnitude, 0, &solver->ray.certificate, error);
+    cs_certificate *certificate = &solver->ray.certificate;
+    cs_status status = ray ? cs_prove(&data, ray, 0, certificate, error)
+                           : cs_prove_driven(&data, DRIVEN * steps, certificate, error);
     *proven = solver->ray.certificate.proof == CS_PROVES_INFEASIBLE;
     return status;
 }
@@ -392,7 +408,7 @@ cs_status cs_find_verdict(cs_solver *solver, cs_state *state, cs_result *result,
         double start = cs_clock();
         cs_status status = prove_at_end(solver, result->iterations, unsatisfied_dead, error);
         if (status) return status;
-        result->seconds += cs_clock() - start;
+        cs_time_check(solver, start, &result->seconds);
         take_proof(solver, result);
         if (result->certificate) return CS_OK;
     }

@@ -25,6 +25,9 @@ void cs_judge_begin(cs_solver *solver);
  * nothing moves are at the end of their set that b drives them to, where it has one. */
 void cs_settle(cs_solver *solver);
 
+/* Adds the seconds since `start`, in which an iterate was judged, to `seconds`, if its clock counts these. */
+void cs_time_check(cs_solver *solver, double start, double *seconds);
+
 /* Brings solver->xi and the state in line with solver->lambda: xi = A lambda + b. */
 void cs_evaluate(cs_solver *solver, cs_state *state);
 

@@ -166,6 +166,8 @@ struct cs_solver {
     int within;                   /* another solver's, for a part of its problem */
     int64_t made;                 /* iterations before this link of a chain, */
     double spent;                 /* and their seconds; zero elsewhere */
+    double
+        aside; /* seconds of a solve that its clock leaves out: of recording, and checks if so asked */
     double patience; /* sweeps without halving over those before it, at least; 0 elsewhere */
     /* What else a chain could do: by how many sweeps' worth of that it may be there. NULL: nothing. */
     cs_status (*rival)(void *chain, cs_pulse *pulse, double *sweeps, cs_error *error);

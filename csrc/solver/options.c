@@ -36,6 +36,7 @@ cs_options cs_options_default(void)
         .max_iterations = 1000,
         .max_seconds = INFINITY,
         .record_every = 1,
+        .time_checks = 1,
         .islands = 1,
         .record = record,
         .records = 2,
@@ -116,6 +117,7 @@ static cs_status check_numbers(const cs_options *options, cs_error *error)
                          cs_number(options->max_seconds).text);
     if (!status) status = at_least("check_every", options->check_every, 1, error);
     if (!status) status = at_least("record_every", options->record_every, 1, error);
+    if (!status) status = at_least("measure_every", options->measure_every, 0, error);
     if (!status) status = at_least("threads", options->threads, 0, error);
     return status;
 }

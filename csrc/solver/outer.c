@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FLOOR_UNITS = 64, FLOOR_FACTOR = 1, NEVER = 2000000000 };
+enum { FLOOR_UNITS = 64, NEVER = 2000000000 };
 
 typedef struct cs_outer {
     const cs_frozen *frozen;
@@ -281,7 +281,7 @@ static double floor_of_rounding(cs_steps_run *steps, double unit)
 {
     cs_solver *solver = steps->run.solver;
     cs_floor floor = cs_find_floor(&steps->run.state, unit, solver->magnitude, solver->velocity);
-    return fmax(FLOOR_FACTOR * unit / DBL_EPSILON * floor.scaled, FLOOR_UNITS * unit);
+    return fmax(unit / DBL_EPSILON * floor.scaled, FLOOR_UNITS * unit);
 }
 
 /* A part of what the iterate at hand is off by, in either problem, but not below rounding. */

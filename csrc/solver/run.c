@@ -52,7 +52,21 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
     if (!run->known) cs_get_impulses(&solver->packed, solver->lambda);
     cs_status status = cs_watch_rays(solver, run->number, &run->proven, error);
     run->stopped |= run->proven;
-    run->seconds += cs_clock() - start;
+    cs_time_check(solver, start, &run->seconds);
+    return status;
+}
+
+/* A row of the history. What it alone asks for is not known to the method: its iterates do not depend on it. */
+static cs_status record_at(cs_run *run, int due, cs_error *error)
+{
+    cs_solver *solver = run->solver;
+    double start = cs_clock();
+    int known = run->known || due, every = solver->options.measure_every > 0;
+    int measured = due || (every && run->number % solver->options.measure_every == 0);
+    if (!run->known && measured && records_state(&solver->history)) cs_run_evaluate(run);
+    cs_status status = record(run, error);
+    run->known &= known;
+    solver->aside += cs_clock() - start;
     return status;
 }
 
@@ -67,7 +81,7 @@ cs_status cs_run_check(cs_run *run, cs_error *error)
     run->known = 0;
     if (decides && !solver->stop->of_sweep) cs_run_evaluate(run);
     if (decides) run->converged = cs_stop_rule(solver, &run->state, run->number);
-    run->seconds += cs_clock() - start;
+    cs_time_check(solver, start, &run->seconds);
 
     if (!run->converged && cs_ray_is_due(solver, run->number)) {
         cs_status status = look_for_ray(run, error);
@@ -75,8 +89,7 @@ cs_status cs_run_check(cs_run *run, cs_error *error)
     }
     last = last || run->converged;
     if (run->number % options->record_every != 0 && !last) return CS_OK;
-    if (!run->known && (due || last) && records_state(&solver->history)) cs_run_evaluate(run);
-    return record(run, error);
+    return record_at(run, due || last, error);
 }
 
 cs_status cs_run_poll(cs_run *run, cs_error *error)

@@ -376,6 +376,7 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     solver->packed.products = 0;
     solver->history.rows = 0;
     result->links = 0;
+    solver->aside = 0;
     if (!solver->within) solver->deadline = cs_clock() + solver->options.max_seconds;
 
     int64_t expected = solver->options.max_iterations / solver->options.record_every;

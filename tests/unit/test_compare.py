@@ -98,7 +98,7 @@ def test_history_has_every_sweep_and_all_measures(stack):
     assert list(result.history["iteration"]) == list(range(result.iterations + 1))
     assert not np.isnan(result.history["natural_map"]).any()
     assert result.history["natural_map"][-1] == result.natural_map
-    assert result.history["time"][-1] == result.time
+    assert 0 < result.history["time"][-1] <= result.time
 
 
 @pytest.mark.parametrize("rng", [None, 7, np.random.default_rng(7)])
@@ -157,8 +157,8 @@ def recorded_solves(monkeypatch):
 
 
 def test_timed_runs_take_turns_and_only_sweep(stack, recorded_solves):
-    table = cs.compare(stack, ["jacobi", "gauss_seidel"], repeats=3)
-    timed = recorded_solves[4:]  # a search and a recorded run of each come before
+    table = cs.compare(stack, ["jacobi", "gauss_seidel"], repeats=3, until=1e-5)
+    timed = recorded_solves[4:]  # a run that is recorded, and one of as many sweeps, come before
     assert [options["method"] for options in timed] == ["jacobi", "gauss_seidel"] * 3
     for options in timed:
         assert (options["rtol"], options["atol"], options["record"]) == (None, None, ())
@@ -173,6 +173,88 @@ def test_set_up_is_apart(ball_grid):
     assert row.setup_time > 0
     assert row.time > 0
     assert row.status == "max_iterations"
+
+
+HEAVY = cs.scenarios.box_stack(10, top_mass=1000)
+WITHOUT_DISCS = {"apgd": "second_order_cone", "spectral_gradient": "second_order_cone"}
+WITHOUT_DISCS |= dict.fromkeys(("bpp", "murty", "keller", "dantzig", "lemke"), "box_friction")
+
+
+def taken_by(method):
+    """The heavy stack, with sets and compliance that the method takes."""
+    if method not in WITHOUT_DISCS:
+        return HEAVY
+    sets = getattr(cs.sets, WITHOUT_DISCS[method])(0.5)
+    soft = 1e-6 if WITHOUT_DISCS[method] == "box_friction" else None
+    return cs.Problem(HEAVY.J, HEAVY.Minv, HEAVY.b, bodies=HEAVY.bodies, sets=sets, compliance=soft)
+
+
+@pytest.mark.parametrize("method", cs.methods.names())
+def test_one_run_gives_all_that_is_shown(method):
+    """Also of methods that decide by their own progress: the row is of the solve that it names."""
+    problem, options = taken_by(method), {"max_iterations": 100}
+    table = cs.compare(problem, [method], repeats=2, **options)
+    alone, row, result = (
+        cs.solve(problem, method=method, **options),
+        table[0],
+        table.results[method],
+    )
+    assert (row.status, row.iterations) == (alone.status, alone.iterations)
+    assert np.array_equal(result.impulses, alone.impulses)
+    assert row.natural_map == result.natural_map == alone.natural_map
+    assert row.natural_map_scaled == row.tested == alone.natural_map_scaled
+    assert result.history["iteration"][-1] == row.iterations
+    assert result.history["natural_map"][-1] == result.natural_map
+    assert row.quality == result.history["quality"][-1]
+    if row.reached:
+        assert row.natural_map_scaled <= 1e-6
+
+
+@pytest.mark.parametrize("method", cs.methods.names())
+def test_runs_to_a_target_are_repeated_bit_by_bit(method):
+    problem = taken_by(method)
+    for until in (1e-6, cs.quality_of("gauss_seidel")):
+        row = cs.compare(problem, [method], until=until, repeats=2, max_iterations=100)[0]
+        assert row.reached == (row.status in ("reached", "reference"))
+        assert row.tested == (row.natural_map if until == 1e-6 else row.quality)
+
+
+def test_times_with_a_target_are_of_iterations_alone(ball_grid):
+    """Checks after every sweep would be most of the time."""
+    table = cs.compare(ball_grid, ["gauss_seidel"], until=1e-9, max_iterations=200)
+    checked = cs.compare(ball_grid, ["gauss_seidel"], check_every=1, rtol=1e-12, max_iterations=200)
+    assert table[0].iterations == checked[0].iterations == 200
+    assert table[0].time < 0.7 * checked[0].time
+    history = table.results["gauss_seidel"].history
+    assert np.all(np.diff(history["time"]) >= 0)
+    assert history["time"][-1] < 0.7 * checked.results["gauss_seidel"].time
+
+
+def test_another_run_is_refused(stack, monkeypatch):
+    count = 0
+
+    class Moody(cs.Solver):
+        def solve(self, **arguments):
+            nonlocal count
+            count += 1
+            result = super().solve(**arguments)
+            if count > 1:
+                result.impulses[0, 0] += 1e-16
+            return result
+
+    monkeypatch.setattr(module, "Solver", Moody)
+    with pytest.raises(
+        RuntimeError, match="gauss_seidel gave other impulses when it was run again"
+    ):
+        cs.compare(stack, ["gauss_seidel"])
+
+
+def test_a_run_ended_by_the_clock_is_said_to_be_one():
+    problem = cs.scenarios.ball_grid(10)
+    options = {"rtol": 1e-300, "max_iterations": 10**9, "max_seconds": 0.02}
+    table = cs.compare(problem, ["gauss_seidel"], repeats=2, **options)
+    assert table[0].status == "max_seconds"
+    assert table.notes[0].startswith("gauss_seidel was ended by the clock (max_seconds) after ")
 
 
 # ---- methods that do not get there --------------------------------------------------------------
@@ -212,6 +294,43 @@ def test_divergence_is_said(stack):
         assert table.results[table[0].method].status == "diverging"
 
 
+@pytest.mark.parametrize(
+    ("problem", "method", "options", "status"),
+    [
+        (cs.scenarios.box_stack(5, top_mass=100), "interior_point", {}, "stalled"),
+        (cs.scenarios.box_stack(6), "nesterov", {"max_iterations": 10**5, "until": 1e-16}, None),
+        (
+            cs.Problem.from_delassus([[1.0, -1.0], [-1.0, 1.0]], [-1.0, -1.0], rows=1),
+            "gauss_seidel",
+            {},
+            "infeasible",
+        ),
+        (
+            cs.scenarios.ball_grid(8),
+            "gauss_seidel",
+            {"max_seconds": 0.001, "max_iterations": 10**6},
+            "max_seconds",
+        ),
+    ],
+)
+def test_what_ended_a_run_short_of_its_target_is_said(problem, method, options, status):
+    table = cs.compare(problem, [method], repeats=1, **{"until": 1e-9, **options})
+    assert not table[0].reached
+    assert table[0].status == (status or table.results[method].status) != "not reached"
+
+
+def test_the_table_shows_what_was_tested(stack):
+    """Natural maps alone do not tell who met a scaled tolerance."""
+    table = cs.compare(stack, ["jacobi", "gauss_seidel"], rtol=1e-4, repeats=1)
+    for row in table:
+        assert row.stop == "natural_map_scaled"
+        assert (row.tested <= 1e-4) == (row.status == "converged")
+        assert f"{row.tested:.1e}" in repr(table)
+    table = cs.compare(stack, ["jacobi"], stop="delta_norm", rtol=1e-4, repeats=1)
+    assert table[0].tested == table.results["jacobi"].history["delta_norm"][-1] <= 1
+    assert "delta_norm" in repr(table)
+
+
 # ---- the table ----------------------------------------------------------------------------------
 
 
@@ -235,7 +354,8 @@ def test_text_is_aligned(table):
     assert title.startswith("box_stack 4, 16 contacts, until quality <= ")
     assert "mean and σ of 2 runs" in title
     assert set(rule) == set(last_rule) == {"-"}
-    heads = ["method", "sweeps", "time", "σ", "set-up", "quality", "natural map", "residual"]
+    heads = ["method", "sweeps", "time", "σ", "set-up", "quality", "natural map"]
+    heads += ["scaled", "residual"]
     assert re.split(r" {2,}", names) == [*heads, "status"]
     column = names.index("status")
     assert (first[column:], second[column:]) == ("reference", "reached")

@@ -96,3 +96,45 @@ def test_a_dictionary_too_large_is_refused_at_once(problems):
     with pytest.raises(ValueError, match=r"dictionary of \d+ rows would take"):
         cs.Solver(problems["frictionless"], method=cs.methods.lemke(dictionary_bytes=100))
     assert worked() - start < HEARD
+
+
+@pytest.mark.parametrize("method", ["admm", "bpp", "splitting", "subspace"])
+def test_max_seconds_holds_for_the_set_up_of_a_call(method):
+    problem = cs.scenarios.ball_grid((14, 14, 14))
+    if method == "bpp":
+        sets = cs.sets.box_friction(0.5)
+        problem = cs.Problem(problem.J, problem.Minv, problem.b, bodies=problem.bodies, sets=sets)
+    start = worked()
+    result = cs.solve(problem, method=method, max_seconds=0.05, threads=1)
+    assert worked() - start < 0.05 + HEARD
+    assert result.status == "max_seconds"
+    assert result.message.startswith(f"not begun: the set-up of method={method!r} alone took max_")
+    assert not result.impulses.any()
+    with pytest.raises(TimeoutError, match="set-up took longer than max_setup_seconds"):
+        cs.Solver(problem, method=method, max_setup_seconds=0.05)
+
+
+def test_a_call_that_is_not_begun_returns_its_start():
+    problem = cs.scenarios.ball_grid((14, 14, 14))
+    start = np.full((problem.contacts, 3), 0.25)
+    result = cs.solve(problem, method="admm", max_seconds=0, initial=start)
+    assert np.array_equal(result.impulses, start)
+    solved = cs.solve(problem, method="nesterov", max_iterations=10**5)
+    again = cs.solve(problem, method="admm", max_seconds=0, initial=solved, rtol=1e-5)
+    assert again.converged
+    with pytest.raises(TimeoutError):
+        cs.solve(problem, method="admm", max_setup_seconds=0)
+
+
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_seconds_of_set_up_are_checked(problems, value):
+    with pytest.raises(ValueError, match=r"max_setup_seconds is .*: it must be at least 0"):
+        cs.Solver(problems["chain"], max_setup_seconds=value)
+
+
+def test_interior_points_begin_in_linear_time():
+    problem = cs.scenarios.ball_grid((16, 16, 16))
+    solver = cs.Solver(problem, method="interior_point", max_seconds=0.05)
+    start = worked()
+    assert solver.solve().status == "max_seconds"
+    assert worked() - start < 0.05 + HEARD

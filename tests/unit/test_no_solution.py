@@ -270,3 +270,45 @@ def test_a_row_that_nothing_moves_is_told_where_the_rest_of_its_block_is_solved(
         result = cs.solve(problem, method=method)
         assert result.status == "infeasible", method
         assert result.info["certificate"].ravel().tolist() == [0.0, -np.sign(b)]
+
+
+def closing_row(seed):
+    """Bodies in a row between two walls that close, as A and b."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 8))
+    J = np.eye(count + 1, count) - np.eye(count + 1, count, k=-1)
+    b = J @ rng.normal(size=count)
+    b[[0, -1]] -= 0.2
+    return cs.Problem.from_delassus(J @ np.diag(10 ** rng.uniform(-1, 1, count)) @ J.T, b, rows=1)
+
+
+@pytest.mark.parametrize("method", ["bpp", "murty", "keller", "dantzig", "lemke"])
+def test_direct_methods_find_that_walls_close(method):
+    """They have no iterates that grow: b drives impulses for them. A is singular in any case."""
+    found = 0
+    for seed in range(40):
+        problem = closing_row(seed)
+        try:
+            result = cs.solve(problem, method=method)
+        except ValueError:
+            continue
+        assert not result.converged
+        if result.status == "infeasible":
+            A, d = problem.delassus().toarray(), np.ravel(result.info["certificate"])
+            assert np.all(d >= 0)
+            assert np.max(np.abs(A @ d)) <= 1e-7 * np.max(np.abs(A))
+            assert np.ravel(problem.b) @ d < -0.1
+            found += 1
+    assert found >= 38
+
+
+def test_other_islands_are_told_to_be_unfinished():
+    A = np.zeros((3, 3))
+    A[:2, :2] = [[1, -1], [-1, 1]]
+    A[2, 2] = 1.0
+    problem = cs.Problem.from_delassus(A, [[-1.0], [-1.0], [-1.0]], rows=1)
+    result = cs.solve(problem, method="gauss_seidel")
+    assert result.status == "infeasible"
+    assert "what else there is was left unfinished" in result.message
+    alone = cs.Problem.from_delassus(A[:2, :2], [[-1.0], [-1.0]], rows=1)
+    assert "unfinished" not in cs.solve(alone, method="gauss_seidel").message

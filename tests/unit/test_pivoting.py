@@ -1,5 +1,7 @@
 """Contact problems solved directly: bpp, murty, lemke, keller, dantzig."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -262,8 +264,26 @@ def test_lemke_takes_contacts_that_share_their_load():
     problem = boxed(cs.scenarios.box_stack(2), compliance=None)
     result = cs.solve(problem, method="lemke", rtol=1e-9)
     assert result.converged
-    with pytest.raises(ValueError, match=r"row \d of contact \d; a compliance of \S+ there would"):
-        cs.solve(problem, method="bpp")
+
+
+def test_zeros_on_the_diagonal_are_no_immovable_bodies():
+    both = cs.Problem.from_delassus([[0.0, 1.0], [1.0, 0.0]], [-1.0, -1.0], rows=1)
+    result = cs.solve(both, method="lemke")
+    assert result.converged
+    assert result.info["warnings"] == []
+    beside = cs.Problem.from_delassus(np.diag([1.0, 0.0]), [-1.0, 0.0], rows=1)
+    (warning,) = cs.solve(beside, method="lemke").info["warnings"]
+    assert warning.startswith("1 contact between immovable bodies (the first is contact 1)")
+
+
+@pytest.mark.parametrize("boxes", [2, 3, 6])
+def test_the_compliance_named_cures_all_rows_at_once(boxes):
+    text = r"row \d of contact \d+; a compliance of (\S+) on every row would cure it"
+    with pytest.raises(ValueError, match=text) as failure:
+        cs.solve(boxed(cs.scenarios.box_stack(boxes), compliance=None), method="bpp")
+    cure = float(re.search(text, str(failure.value))[1])
+    cured = boxed(cs.scenarios.box_stack(boxes), compliance=cure)
+    assert cs.solve(cured, method="bpp").converged
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The stop rule: velocities, set by set and island by island, down to rounding and no further."""
 
+import re
 import time
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from contactsolve import _told
 from reference_numpy import ReferenceProblem, natural_maps, random_impulses, random_problem
 
 GRAVITY = 9.81 * 0.01  # what a body gains in a step [m/s]
@@ -226,3 +228,38 @@ def test_a_solve_cut_short_pays_for_its_sweeps():
 
     ratios = [seconds(solver) / seconds(exactly) for _ in range(5)]
     assert min(ratios) < 3, ratios
+
+
+@pytest.mark.parametrize("method", ["auto", "gauss_seidel", "newton", "admm"])
+def test_rounding_of_b_is_no_speed(method):
+    """A body slides along an oblique plane without load: b_n is what its projection rounds to."""
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        frame = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        J = np.zeros((1, 2, 3, 3))
+        J[0, 1] = frame
+        u = frame[1:].T @ rng.normal(size=2) * 300
+        b = J[:, 1] @ u
+        problem = cs.Problem(J, [[1.0] * 3], b, 0.5, bodies=[[-1, 0]])
+        result = cs.solve(problem, method=method)
+        assert result.converged, result.message
+        assert np.max(np.abs(result.impulses)) <= 1e-10
+
+
+def test_a_floor_above_all_tolerances_gives_no_advice_on_these():
+    stack = cs.scenarios.box_stack(10)
+    result = cs.solve(
+        stack, method="gauss_seidel", dtype="float32", rtol=1e-9, max_iterations=20000
+    )
+    assert result.status == "inaccurate"
+    assert re.search(r"Try dtype='float64', or rtol=1e-\d$", result.message)
+    info = {**result.info, "floor": 27.0}
+    told = _told.message_of("inaccurate", 1, 0.0, 0.0, 0, info, "rtol=1e-06, atol=0.0")
+    assert told.endswith("Try dtype='float64'")
+
+
+def test_what_overflows_is_not_called_inaccurate():
+    A = np.array([[2.0, -1.0], [-1.0, 1.0]]) * 1e-200
+    problem = cs.Problem.from_delassus(A, [-1e150, 1e149], rows=1)
+    for method in ("auto", "gauss_seidel", "nesterov"):
+        assert cs.solve(problem, method=method).status not in ("inaccurate", "converged")

@@ -100,9 +100,9 @@ static void begin_rows(cs_solver *solver, cs_interior *own, const cs_interior_bl
     }
 }
 
-static void begin_block(cs_solver *solver, cs_interior *own, const cs_interior_block *v)
+static void begin_block(cs_solver *solver, cs_interior *own, const cs_interior_block *v,
+                        double force)
 {
-    double force = largest_b(solver);
     if (!v->cone) {
         begin_rows(solver, own, v, force);
         return;
@@ -120,9 +120,10 @@ static void begin_block(cs_solver *solver, cs_interior *own, const cs_interior_b
 
 void cs_interior_begin(cs_solver *solver, cs_interior *own)
 {
+    double force = largest_b(solver);
     for (int g = 0; g < solver->problem->block_groups; g++)
         for (int64_t k = 0; k < solver->problem->block_group[g].count; k++) {
             cs_interior_block v = cs_interior_block_of(solver, g, k);
-            begin_block(solver, own, &v);
+            begin_block(solver, own, &v, force);
         }
 }

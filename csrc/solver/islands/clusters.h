@@ -15,7 +15,8 @@ typedef struct cs_cluster {
     double *lambda, *b, *parameters; /* of one solve */
     signed char *index_set;          /* (rows): what it begins with, where the whole does */
     cs_result result;
-    int64_t at; /* the row of its history that is looked at */
+    double busy; /* seconds of its solve */
+    int64_t at;  /* the row of its history that is looked at */
     cs_status status;
     cs_error error;
 } cs_cluster;

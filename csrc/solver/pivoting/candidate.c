@@ -33,6 +33,14 @@ int cs_pivot_has_rows(const cs_island *s)
     return 1;
 }
 
+/* Where a row is redundant, so are others as a rule: what makes up for all of them. */
+static double cure_of(const cs_island *s, double pivot)
+{
+    double largest = 0, lacking = pivot < 0 ? -pivot : 0;
+    for (int64_t i = 0; i < s->rows; i++) largest = fmax(largest, s->diagonal[i]);
+    return 2 * lacking + 1e-8 * (largest > 0 ? largest : 1);
+}
+
 cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
 {
     cs_island *s = run->island;
@@ -46,14 +54,14 @@ cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
     if (s->is_factored) return CS_OK;
     if (run->breakdown.left_off) return cs_pivot_interrupted(run, error);
     int64_t row = run->breakdown.row;
-    double entry = s->diagonal[row], lacking = run->breakdown.pivot < 0 ? -run->breakdown.pivot : 0;
-    double cure = 2 * lacking + 1e-8 * (entry > 0 ? entry : 1);
+    double entry = s->diagonal[row], cure = cure_of(s, run->breakdown.pivot);
     *run->failure = (cs_pivot_failure){s->user[row], run->breakdown.pivot, entry, cure};
     return cs_fail(error, CS_UNSUPPORTED,
                    "A is not positive definite to rounding: elimination leaves %s of A[%lld, %lld] "
-                   "= %s; a compliance of %.1e on row %lld would cure it",
+                   "= %s; a compliance of %.1e on every row would cure it%s",
                    cs_number(run->breakdown.pivot).text, (long long)s->user[row],
-                   (long long)s->user[row], cs_number(entry).text, cure, (long long)s->user[row]);
+                   (long long)s->user[row], cs_number(entry).text, cure,
+                   entry == 0 ? ", and method='lemke' takes zeros on the diagonal" : "");
 }
 
 void cs_pivot_right_side(cs_island *s)

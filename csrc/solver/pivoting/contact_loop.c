@@ -44,8 +44,10 @@ static cs_status advance(cs_pivoting_run *it, cs_result *result, cs_error *error
 static cs_status record(cs_pivoting_run *it, cs_error *error)
 {
     cs_history *history = &it->solver->history;
+    double start = cs_clock();
     cs_status status = cs_history_reserve(history, 1, error);
     if (!status) cs_history_append(history, it->number, it->seconds, &it->state, 1);
+    it->solver->aside += cs_clock() - start;
     return status;
 }
 
@@ -55,7 +57,7 @@ static cs_status check_and_record(cs_pivoting_run *it, cs_error *error)
     double start = cs_clock();
     cs_evaluate(solver, &it->state);
     it->converged = cs_stop_rule(solver, &it->state, it->number);
-    it->seconds += cs_clock() - start;
+    cs_time_check(solver, start, &it->seconds);
     if (!it->converged && cs_ray_is_due(solver, it->number)) {
         cs_status status = cs_watch_rays(solver, it->number, &it->proven, error);
         if (status) return status;

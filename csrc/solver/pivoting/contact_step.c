@@ -145,12 +145,14 @@ cs_status cs_pivoting_explain(const cs_solver *solver, const cs_problem *problem
     const cs_pivot_failure *failure = &solver->pivoting->mlcp->failure;
     int64_t block = 0;
     while (cs_block_row(problem, block + 1) <= row) block++;
-    return cs_fail(error, CS_UNSUPPORTED,
-                   "A is not positive definite to rounding: elimination leaves %s of A[%lld, %lld] "
-                   "= %s, row %lld of contact %lld; a compliance of %.1e there would cure it",
-                   cs_number(failure->pivot).text, (long long)row, (long long)row,
-                   cs_number(failure->entry).text, (long long)(row - cs_block_row(problem, block)),
-                   (long long)block, failure->cure);
+    return cs_fail(
+        error, CS_UNSUPPORTED,
+        "A is not positive definite to rounding: elimination leaves %s of A[%lld, %lld] "
+        "= %s, row %lld of contact %lld; a compliance of %.1e on every row would cure it, "
+        "and method='auto' needs none",
+        cs_number(failure->pivot).text, (long long)row, (long long)row,
+        cs_number(failure->entry).text, (long long)(row - cs_block_row(problem, block)),
+        (long long)block, failure->cure);
 }
 
 /* The message of a matrix that is not positive definite, in the words of the problem. */
