@@ -219,6 +219,26 @@ def test_runs_to_a_target_are_repeated_bit_by_bit(method):
         assert row.tested == (row.natural_map if until == 1e-6 else row.quality)
 
 
+@pytest.mark.parametrize("method", cs.methods.names())
+def test_what_is_recorded_changes_nothing(method):
+    """Nor does how often: what a method knows of its iterates is what it asked for itself."""
+    problem, options = taken_by(method), {"method": method, "max_iterations": 100}
+    plain = cs.solve(problem, record=(), **options)
+    dense = cs.solve(problem, record=("natural_map", "quality"), measure_every=1, **options)
+    sparse = cs.solve(problem, record=("natural_map",), measure_every=7, **options)
+    assert np.array_equal(dense.impulses, plain.impulses)
+    assert np.array_equal(sparse.impulses, plain.impulses)
+    assert not np.isnan(dense.history["natural_map"]).any()
+    assert list(dense.history["iteration"]) == list(range(dense.iterations + 1))
+
+
+def test_measure_every_is_checked(stack):
+    with pytest.raises(ValueError, match="measure_every is 0: it must be at least 1"):
+        cs.Solver(stack, measure_every=0)
+    with pytest.raises(TypeError, match=r"measure_every is 1\.5: an integer is needed"):
+        cs.Solver(stack, measure_every=1.5)
+
+
 def test_times_with_a_target_are_of_iterations_alone(ball_grid):
     """Checks after every sweep would be most of the time."""
     table = cs.compare(ball_grid, ["gauss_seidel"], until=1e-9, max_iterations=200)
