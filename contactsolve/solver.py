@@ -67,6 +67,10 @@ class Options(TypedDict, total=False):
     islands: str | bool
 
 
+# Those that only some methods have, in the order of the bits CS_FIGURE_* of the library.
+_FIGURES = ("restarts", "corrections", "inner_iterations")
+
+
 class Method:
     """A method with its options, as `contactsolve.compare` takes it.
 
@@ -394,11 +398,8 @@ class Solver:
         elif stop != "natural_map":
             self._asked = f"{stop} <= {atol}"
         self._columns: tuple[str, ...] = described.pop("columns")
+        self._figures: int = described.pop("figures")
         self._told = (tuple(described), method, way.name)
-        own_options = methods.describe()[described["method"]].options
-        self._accelerated = "patience" in own_options
-        self._corrected = "trials" in own_options
-        self._nested = "inner" in own_options
         self._info = info_of(described, problem, method, way.name)
         self._updates = problem.updates
 
@@ -506,12 +507,12 @@ class Solver:
         info["block_products"] = products
         info["best_iteration"] = best
         info["solve_seconds"] = seconds
-        if self._accelerated:
-            info["restarts"] = restarts
-        if self._corrected:
-            info["corrections"] = dict(zip(("tried", "kept"), corrections, strict=True))
-        if self._nested:
-            info["inner_iterations"] = inner
+        own = {
+            "restarts": restarts,
+            "corrections": dict(zip(("tried", "kept"), corrections, strict=True)),
+            "inner_iterations": inner,
+        }
+        info |= {name: own[name] for bit, name in enumerate(_FIGURES) if self._figures >> bit & 1}
         if status in ("stalled", "wandering"):
             info["band"] = band
         if links:

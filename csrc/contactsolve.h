@@ -400,6 +400,9 @@ typedef struct cs_link {
 enum { CS_MAX_LINKS = 64 }; /* what comes after so many is counted to the last one */
 
 /* Where a solve leaves its answer: the caller's buffers (each may be NULL), then figures. */
+/* Figures of a result that only some methods have. */
+enum { CS_FIGURE_RESTARTS = 1, CS_FIGURE_CORRECTIONS = 2, CS_FIGURE_INNER_ITERATIONS = 4 };
+
 typedef struct cs_result {
     double *impulses;            /* (rows) lambda */
     double *residual_velocities; /* (rows) xi = A lambda + b */
@@ -458,6 +461,7 @@ typedef struct cs_solver_info {
     char kernel
         [64]; /* how contacts are visited, "scalar", "wide, avx2, 4 lanes", "wide rows, avx2" */
     int stop_is_ratio; /* the measure that stops holds rtol and atol itself */
+    unsigned figures;  /* which figures of a result are of this method: a sum of CS_FIGURE_* */
     /* Of methods that pivot: that of the largest island, "none" for a dictionary, "polyhedral" for
      * one of the whole problem; NULL for others. */
     const char *engine;

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
+    from matplotlib.lines import Line2D
 
 _TIME_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
@@ -35,8 +38,26 @@ def time_unit(longest: float) -> tuple[str, float]:
     return next((unit for unit in _TIME_UNITS if longest >= unit[1]), _TIME_UNITS[-1])
 
 
-def show_time(axis: Axis) -> None:
-    """Show seconds in the unit that suits all that is drawn so far, and name it."""
-    unit, size = time_unit(axis.get_view_interval()[1])
-    axis.set_major_formatter(lambda seconds, _: f"{seconds / size:g}")
-    axis.set_label_text(f"time [{unit}]")
+# Of each axes the seconds of its unit, and the curves in it.
+_CURVES: WeakKeyDictionary[Axes, tuple[float, list[Line2D]]] = WeakKeyDictionary()
+
+
+def show_times(ax: Axes, lines: list[Line2D]) -> None:
+    """Turn the seconds of curves into the unit that suits them and those before; name it below.
+
+    The numbers themselves are turned, so that they stay right whatever scale the axis gets.
+    """
+    size_before, before = _CURVES.get(ax, (1.0, []))
+    lengths = [size_before * _longest(line) for line in before] + list(map(_longest, lines))
+    unit, size = time_unit(max(lengths, default=0.0))
+    for old, group in ((size_before, before), (1.0, lines)):
+        for line in group:
+            line.set_xdata(np.asarray(line.get_xdata()) * (old / size))
+    _CURVES[ax] = size, [*before, *lines]
+    ax.relim()
+    ax.autoscale_view()
+    ax.set_xlabel(f"time [{unit}]")
+
+
+def _longest(line: Line2D) -> float:
+    return float(np.max(np.asarray(line.get_xdata()), initial=0.0))

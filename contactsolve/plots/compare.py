@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contactsolve.compare import Row, Table
-from contactsolve.plots._axes import new_axes, show_time, time_unit
+from contactsolve.plots._axes import new_axes, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 __all__ = ["compare"]
 
@@ -67,22 +68,24 @@ def compare(table: Table, *, ax: Axes | None = None, kind: str = "bars") -> Axes
 
 def _bars(ax: Axes, table: Table) -> None:
     places = np.arange(len(table))
+    unit, size = _unit(table)
     for place, row in enumerate(table):
+        time, sigma = row.time / size, row.time_sigma / size
         colour = f"C{place % 10}"
         ax.barh(
             place,
-            row.time,
+            time,
             height=0.62,
             color=colour if row.reached else "white",
             edgecolor=colour,
             hatch=None if row.reached else "////",
             linewidth=1.2,
-            xerr=row.time_sigma,
+            xerr=sigma,
             error_kw={"ecolor": "0.15", "capsize": 3.0, "elinewidth": 1.2},
         )
         ax.annotate(
             _figures(row),
-            (row.time + row.time_sigma, place),
+            (time + sigma, place),
             (6, 0),
             textcoords="offset points",
             va="center",
@@ -92,9 +95,15 @@ def _bars(ax: Axes, table: Table) -> None:
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
     # Room for the longest figures beside the longest bar.
-    ax.set_xlim(0.0, 1.55 * max(row.time + row.time_sigma for row in table) or 1.0)
+    ax.set_xlim(0.0, 1.55 * max(row.time + row.time_sigma for row in table) / size or 1.0)
     ax.spines[["top", "right"]].set_visible(False)
-    _finish(ax)
+    ax.set_xlabel(f"time [{unit}]")
+    _finish(ax, ax.xaxis)
+
+
+def _unit(table: Table) -> tuple[str, float]:
+    """The unit of time that suits all rows; the data are in it, whatever scale an axis gets."""
+    return time_unit(max(row.time for row in table))
 
 
 def _figures(row: Row) -> str:
@@ -107,12 +116,13 @@ def _figures(row: Row) -> str:
 def _sweeps(ax: Axes, table: Table) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
+    unit, size = _unit(table)
     for i, row in enumerate(table):
         colour = f"C{i % 10}"
         ax.errorbar(
             [max(row.iterations, 1)],
-            [row.time],
-            yerr=[row.time_sigma],
+            [row.time / size],
+            yerr=[row.time_sigma / size],
             fmt=_MARKERS[i % len(_MARKERS)],
             color=colour,
             markerfacecolor=colour if row.reached else "white",
@@ -123,13 +133,15 @@ def _sweeps(ax: Axes, table: Table) -> None:
             label=row.method if row.reached else f"{row.method} ({row.status.replace('_', ' ')})",
         )
     ax.margins(0.15)
-    _lines_of_equal_cost(ax, [row.time / max(row.iterations, 1) for row in table])
+    _lines_of_equal_cost(ax, [row.time / size / max(row.iterations, 1) for row in table])
     ax.set_xlabel("sweeps")
     ax.xaxis.set_major_formatter(lambda sweeps, _: f"{sweeps:,g}")
     _label_steps(ax)
     # Below the axes: the marks may lie anywhere inside.
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), frameon=False, fontsize="small")
-    _finish(ax)
+    ax.yaxis.set_major_formatter(lambda time, _: f"{time:g}")
+    ax.set_ylabel(f"time [{unit}]")
+    _finish(ax, ax.yaxis)
 
 
 def _label_steps(ax: Axes) -> None:
@@ -158,8 +170,6 @@ def _lines_of_equal_cost(ax: Axes, costs: list[float]) -> None:
     ax.set_ylim(bounds)
 
 
-def _finish(ax: Axes) -> None:
-    axis = ax.xaxis if ax.get_xscale() == "linear" else ax.yaxis
-    show_time(axis)
+def _finish(ax: Axes, axis: Axis) -> None:
     axis.grid(visible=True, color="0.92", linewidth=0.8)
     ax.set_axisbelow(True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from contactsolve import measures
 from contactsolve.compare import Table
-from contactsolve.plots._axes import new_axes, show_time
+from contactsolve.plots._axes import new_axes, show_times
 from contactsolve.result import Result
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def convergence(
     ----------
     results : Result, Table, dict of label to Result, or list of Result
     x : {"iteration", "time"}
-        The horizontal axis. Time is that of the sweeps and of the checks that decide; the data of
-        the curves are in seconds, whatever unit the axis shows.
+        The horizontal axis. Time is that of the sweeps and of the checks that decide, in the unit
+        that suits all curves of the axes.
     y : str, default "natural_map"
         A measure of ``contactsolve.measures.names()`` that was recorded.
     ax : matplotlib.axes.Axes, optional
@@ -87,12 +87,15 @@ def convergence(
     if ax is None:
         ax = new_axes()
     # Further curves on the same axes go on in the cycle, as their colours do.
+    lines: list[Line2D] = []
     styles = islice(cycle(_STYLES), len(ax.get_legend_handles_labels()[0]), None)
     for curve, (across, up), style in zip(curves, points, styles, strict=False):
         look = {"linestyle": style, "linewidth": 1.6, "label": curve.label, **line}
         (drawn,) = ax.plot(across, up, **look)
-        _mark_end(ax, drawn, curve.succeeded)
+        lines += [drawn, _mark_end(ax, drawn, curve.succeeded)]
     _dress(ax, x, y)
+    if x == "time":
+        show_times(ax, lines)
     if legend and (len(curves) > 1 or labels is not None):
         ax.legend(framealpha=0.9, edgecolor="none")
     return ax
@@ -161,20 +164,19 @@ def _points(curve: _Curve, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
 # ---- how it looks -------------------------------------------------------------------------------
 
 
-def _mark_end(ax: Axes, drawn: Line2D, succeeded: bool) -> None:
+def _mark_end(ax: Axes, drawn: Line2D, succeeded: bool) -> Line2D:
     """Tell at the end of a curve whether the solve got where it should."""
     across, up = map(np.asarray, drawn.get_data())
     marker, size = ("o", 5.0) if succeeded else ("X", 7.0)
-    ax.plot(across[-1:], up[-1:], marker=marker, markersize=size, color=drawn.get_color())
+    (end,) = ax.plot(across[-1:], up[-1:], marker=marker, markersize=size, color=drawn.get_color())
+    return end
 
 
 def _dress(ax: Axes, x: str, y: str) -> None:
     """Scale, names, units and grid."""
     ax.set_yscale("log")
     ax.margins(x=0.02)
-    if x == "time":
-        show_time(ax.xaxis)
-    else:
+    if x == "iteration":
         ax.set_xlabel("iteration")
         if ax.get_xscale() == "linear":
             ax.locator_params(axis="x", integer=True)

@@ -394,17 +394,19 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     PyObject *columns = column_names(&info);
     if (!columns) return NULL;
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:L,s:L,s:L,s:s,s:z,s:L,s:"
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:I,s:L,s:L,s:L,s:s,s:z,s:"
+        "L,s:"
         "z,s:d,s:L}",
         "method", info.method, "scheme", info.scheme, "order", info.order, "local", info.local,
         "dtype", info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
         (long long)info.matrix_blocks, "immovable_blocks", (long long)info.immovable_blocks,
         "singular_blocks", (long long)info.singular_blocks, "bytes", (long long)info.bytes,
         "setup_seconds", info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
-        info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio, "stages", (long long)info.stages,
-        "colors", (long long)info.colors, "rounds", (long long)info.rounds, "kernel", info.kernel,
-        "engine", info.engine, "islands", (long long)info.islands, "why_order", info.why_order,
-        "step_bound", info.step_bound, "clusters", (long long)info.clusters);
+        info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio, "figures", info.figures, "stages",
+        (long long)info.stages, "colors", (long long)info.colors, "rounds", (long long)info.rounds,
+        "kernel", info.kernel, "engine", info.engine, "islands", (long long)info.islands,
+        "why_order", info.why_order, "step_bound", info.step_bound, "clusters",
+        (long long)info.clusters);
 }
 
 static PyObject *solver_ray(solver_object *self, PyObject *unused)

@@ -137,6 +137,7 @@ const cs_method cs_method_anderson = {
         "before that it mostly restarts.",
     .paper = "Anderson 1965; Walker and Ni 2011",
     .solves = CS_SOLVES_AS_SWEEPS,
+    .figures = CS_FIGURE_RESTARTS,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

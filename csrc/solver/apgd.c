@@ -123,6 +123,7 @@ const cs_method cs_method_apgd = {
     .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FIXED_SETS) | CS_BIT(CS_NEEDS_FLOAT64),
     .solves =
         CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_ASSOCIATED) | CS_BIT(CS_SOLVES_REDUNDANT),
+    .figures = CS_FIGURE_RESTARTS,
     .option = option,
     .options = 1,
     .stage = CS_SIMULTANEOUS,

@@ -302,6 +302,7 @@ const cs_method cs_method_auto = {
         "tolerance, in mixed precision and with r_factor='balanced' it is plain Gauss-Seidel.",
     .paper = "of the methods that it is made of",
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),
+    .figures = CS_FIGURE_RESTARTS,
     .option = option,
     .options = CS_CHAIN_OPTIONS,
     .stage = CS_SEQUENTIAL,

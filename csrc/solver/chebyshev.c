@@ -89,6 +89,7 @@ const cs_method cs_method_chebyshev = {
              "symmetric sweeps, or Jacobi's.",
     .paper = "Golub and Varga 1961; Wang 2015",
     .solves = CS_SOLVES_AS_SWEEPS,
+    .figures = CS_FIGURE_RESTARTS,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

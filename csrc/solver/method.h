@@ -33,6 +33,7 @@ typedef struct cs_method {
     const char *name, *summary;
     const char *about, *paper; /* as cs_method_info has them */
     unsigned needs, solves;
+    unsigned figures; /* of its results, CS_FIGURE_* */
     const cs_method_option *option;
     int options;
     cs_stage_kind stage; /* what the blocks of one sweep see of each other */

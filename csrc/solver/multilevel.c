@@ -340,6 +340,7 @@ const cs_method cs_method_multilevel = {
     .paper = "Przemieniecki 1963 (substructures); Levenberg 1944 and Marquardt 1963; Nesterov 1983",
     .needs = CS_BIT(CS_NEEDS_JACOBIAN),
     .solves = CS_SOLVES_AS_SWEEPS & ~CS_BIT(CS_SOLVES_UNSYMMETRIC),
+    .figures = CS_FIGURE_RESTARTS | CS_FIGURE_CORRECTIONS,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

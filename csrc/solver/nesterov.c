@@ -73,6 +73,7 @@ const cs_method cs_method_nesterov = {
         "Nesterov 1983; O'Donoghue and Candès 2015 (restart); Fletcher and Reeves 1964 (bound); "
         "Mazhar and others 2015 (contact)",
     .solves = CS_SOLVES_AS_SWEEPS,
+    .figures = CS_FIGURE_RESTARTS,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

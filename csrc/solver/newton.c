@@ -436,6 +436,7 @@ const cs_method cs_method_newton = {
              "1986 (GMRES)",
     .needs = CS_BIT(CS_NEEDS_FLOAT64),
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),
+    .figures = CS_FIGURE_RESTARTS,
     .option = option,
     .options = OPTIONS,
     .stage = CS_SEQUENTIAL,

@@ -82,6 +82,7 @@ const cs_method cs_method_nncg = {
         "not.",
     .paper = "Silcowitz, Niebe and Erleben 2010; Fletcher and Reeves 1964; Polak and Ribière 1969",
     .solves = CS_SOLVES_AS_SWEEPS,
+    .figures = CS_FIGURE_RESTARTS,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

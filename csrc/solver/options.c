@@ -11,7 +11,8 @@ double cs_rollback_growth(const cs_solver *solver)
 {
     const double of_sequential = 100, of_simultaneous = 3;
     if (solver->options.rollback_growth > 0) return solver->options.rollback_growth;
-    return solver->method->stage == CS_SIMULTANEOUS ? of_simultaneous : of_sequential;
+    int flat = cs_is_flat(solver->method, solver->setting);
+    return flat ? of_simultaneous : of_sequential;
 }
 
 cs_options cs_options_default(void)

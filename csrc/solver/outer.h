@@ -69,9 +69,10 @@ enum { CS_OUTER_OPTIONS = CS_WEIGHT + 1 };
         "anderson", "chebyshev", "mass_splitting", "apgd", "spectral_gradient", "newton", "admm"
 
 /* Members of their cs_method, with `option` and `prepare` of their own. */
-#define CS_OUTER_METHOD                                                                 \
-    .option = option, .options = CS_OUTER_OPTIONS, .stage = CS_SIMULTANEOUS, .each = 1, \
-    .steps = &cs_outer_steps, .check = cs_outer_check, .prepare = prepare, .solve = cs_outer_solve
+#define CS_OUTER_METHOD                                                                     \
+    .figures = CS_FIGURE_INNER_ITERATIONS, .option = option, .options = CS_OUTER_OPTIONS,   \
+    .stage = CS_SIMULTANEOUS, .each = 1, .steps = &cs_outer_steps, .check = cs_outer_check, \
+    .prepare = prepare, .solve = cs_outer_solve
 
 /* As in cs_method: refuses options that do nothing; makes the convex problem and its solver; solves. */
 cs_status cs_outer_check(const cs_options *options, const char *name, const cs_problem *problem,

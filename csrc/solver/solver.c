@@ -446,6 +446,7 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .step_bound = solver->step_bound,
         .eigenvalues = {NAN, NAN},
         .stop_is_ratio = solver->stop->is_ratio,
+        .figures = solver->method->figures,
         .bytes = (int64_t)solver->arena.bytes,
         .seconds = solver->setup_seconds,
     };

@@ -2,6 +2,7 @@
  *
  *     z = lambda_k - r (A lambda + b)_k,   lambda_k <- lambda_k + omega (prox(z) - lambda_k) */
 #include "scene.h"
+#include "solver/method.h"
 
 #include <float.h>
 
@@ -229,6 +230,25 @@ static void solve_weld(int twice)
     cs_problem_destroy(problem);
 }
 
+/* Sweeps that update all contacts at once cycle, also where momentum is over them. */
+static void growth_is_that_of_the_sweeps(const cs_problem *problem)
+{
+    static const char *const over[] = {"gauss_seidel", "symmetric_gauss_seidel", "jacobi"};
+    static const char *const method[] = {"nesterov", "nncg", "anderson"};
+    for (int i = 0; i < 9; i++) {
+        cs_solver *solver = NULL;
+        cs_error error;
+        cs_setting setting = {.name = "over", .word = over[i % 3]};
+        cs_options options = cs_options_default();
+        options.method = method[i / 3];
+        options.settings = &setting;
+        options.setting_count = 1;
+        CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
+        if (solver) CHECK(cs_rollback_growth(solver) == (i % 3 == 2 ? 3 : 100));
+        cs_solver_destroy(solver);
+    }
+}
+
 /* ---- one solver, many solves ----------------------------------------------------------------- */
 
 static void data_of_one_call_hold_for_that_call(const cs_problem *problem)
@@ -410,6 +430,7 @@ int main(void)
     a_solve_converges_or_says_that_it_did_not(problem);
     rollback_ends_in_divergence_and_is_undone(problem);
     what_was_chosen(problem);
+    growth_is_that_of_the_sweeps(problem);
     cs_problem_destroy(problem);
     CHECK(cs_memory_live() == live);
     return test_result();

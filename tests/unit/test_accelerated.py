@@ -285,3 +285,19 @@ def test_steps_that_are_too_long_are_halved(name):
     result = cs.solve(moving_stack(), method=name, relaxation=4.0, rtol=1e-6, max_iterations=20000)
     assert result.info["rollbacks"] > 0
     assert result.converged
+
+
+def test_figures_are_those_of_the_method():
+    """None is guessed: a method that has no inner solves does not tell that it made 0 of them."""
+    expected = {
+        "newton": {"restarts"},
+        "nesterov": {"restarts"},
+        "momentum": set(),
+        "jacobi": set(),
+        "multilevel": {"restarts", "corrections"},
+        "tresca": {"inner_iterations"},
+    }
+    problem = cs.scenarios.box_stack(3)
+    for method, figures in expected.items():
+        info = cs.solve(problem, method=method).info
+        assert info.keys() & {"restarts", "corrections", "inner_iterations"} == figures, method

@@ -60,6 +60,10 @@ try:
     refused = ""
 except ValueError as error:
     refused = str(error)
+J = np.zeros((600, 2, 1, 3))
+J[:, 1, 0, 0] = 1.0
+pairs = [[-1, k // 2] for k in range(600)]
+loose = cs.Problem(J, np.ones((300, 3)), -np.ones((600, 1)), bodies=pairs)
 stack = cs.scenarios.box_stack(3)
 sweeps = {"rtol": None, "atol": None, "max_iterations": 3, "rollback": 0}
 odd = cs.solve(stack, method="gauss_seidel", order="odd_first", **sweeps)
@@ -84,6 +88,8 @@ print(json.dumps({
     != cs.solve(stack, method="gauss_seidel", **sweeps).impulses.tolist(),
     "together": together.impulses.tolist() == jacobi.impulses.tolist(),
     "largest_impulse": float(together.history["largest_impulse"][-1]),
+    "convex": cs.solve(cable, method="apgd").impulses.tolist(),
+    "apart": cs.Solver(loose, method="jacobi", record=("largest_impulse",)).info["clusters"],
     "largest": float(abs(together.impulses).max()),
 }))
 """
@@ -179,3 +185,13 @@ def test_the_method_works(extended):
 @pytest.mark.slow
 def test_the_measure_works(extended):
     assert extended["largest_impulse"] == extended["largest"] > 0
+
+
+@pytest.mark.slow
+def test_the_set_is_known_to_be_convex(extended):
+    assert extended["convex"] == [[0.0, pytest.approx(-2.0)]]
+
+
+@pytest.mark.slow
+def test_the_measure_leaves_islands_apart(extended):
+    assert extended["apart"] > 1
