@@ -15,6 +15,7 @@ from ._arrays import (
     shortest,
     spread,
 )
+from ._optional import optional
 from ._sparse import Csr, checked_sparse, checked_triple
 from .groups import inverted
 
@@ -245,11 +246,10 @@ def _block_diagonal(name: str, blocks: np.ndarray) -> Any:
         inverted(blocks)  # for its messages, which name the block
     if len(blocks) == 1:
         return blocks[0]
-    from scipy.sparse import bsr_array
-
+    sparse = optional("scipy.sparse", f"{name} of several bodies, with a J of any pattern, needs")
     count, size, _ = blocks.shape
     shape = (count * size, count * size)
-    matrix = bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=shape)
+    matrix = sparse.bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=shape)
     return matrix.tocsr()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import index, index_array
+from ._optional import optional
 from .problem import Problem
 
 STRATEGIES = ("slices", "natural", "metis", "metis_volume", "metis_neighbours")
@@ -167,12 +168,7 @@ def _coupled(problem: Problem) -> np.ndarray:
 
 
 def _metis_labels(problem: Problem, strategy: str, parts: int) -> np.ndarray:
-    try:
-        import pymetis
-    except ImportError:
-        raise ImportError(
-            f"strategy={strategy!r} needs pymetis: pip install 'contactsolve[partition]'"
-        ) from None
+    pymetis = optional("pymetis", f"strategy={strategy!r} needs")
     if parts < 1:
         raise ValueError(f"parts is {parts}: it must be at least 1")
     if problem._matrix is None:

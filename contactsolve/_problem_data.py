@@ -10,6 +10,7 @@ from . import _core
 from ._arrays import is_sparse, read_only
 from ._layout import Layout, join, parameters, split
 from ._matrices import Operator, scalar_rows
+from ._optional import optional
 from ._sparse import Csr
 from .state import InitialState
 
@@ -245,16 +246,15 @@ class ProblemData:
 
     def delassus(self) -> Any:
         """Return A as a SciPy sparse array: BSR with ``(m, m)`` blocks, or CSR when m varies."""
-        from scipy.sparse import bsr_array, csr_array
-
+        sparse = optional("scipy.sparse", "delassus() needs")
         sizes = {group.rows for group in self._groups}
         if len(sizes) != 1:
             data, indices, indptr = self.delassus_csr()
-            return csr_array((data, indices, indptr), shape=(len(indptr) - 1,) * 2)
+            return sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1,) * 2)
         m = sizes.pop()
         values, columns, starts = self._core.assemble()
         blocks = values.reshape(-1, m, m)
-        return bsr_array((blocks, columns, starts), shape=(self.contacts * m,) * 2)
+        return sparse.bsr_array((blocks, columns, starts), shape=(self.contacts * m,) * 2)
 
     def delassus_csr(self) -> Csr:
         """Return A in compressed sparse rows, ``(data, indices, indptr)``.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._optional import optional
 from .problem import Problem
 
 
@@ -210,12 +211,7 @@ class ProgressBar:
     """A tqdm bar that the C library may call with an iteration and a row of the history."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            raise ImportError(
-                "progress=True needs tqdm: pip install 'contactsolve[notebook]'"
-            ) from None
+        tqdm = optional("tqdm.auto", "progress=True needs").tqdm
         self._columns = columns
         self._bar = tqdm(unit="sweep", desc="contactsolve", leave=False)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import contactsolve as cs
 from contactsolve import _core
+from contactsolve._optional import optional
 from contactsolve._scenario_options import add_scenarios, chosen_parameters, listing
 from contactsolve.compare import QualityOf
 from contactsolve.result import format_seconds
@@ -320,17 +321,11 @@ class _Picture:
     """A figure without a window, bound to a file that is checked before any work is done."""
 
     def __init__(self, path: Path, columns: int = 1, share: bool = True) -> None:
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise ImportError(
-                "pictures need matplotlib, which the extra 'plot' brings: "
-                "pip install 'contactsolve[plot]'"
-            ) from error
+        make: type[Figure] = optional("matplotlib.figure", "pictures need").Figure
         _require_folder(path)
         self.path = path if path.suffix else path.with_suffix(".png")
         size = (6.0, 4.0) if columns == 1 else (9.6, 4.4)
-        self.figure: Figure = Figure(figsize=size, layout="constrained")
+        self.figure: Figure = make(figsize=size, layout="constrained")
         known = self.figure.canvas.get_supported_filetypes()
         if self.path.suffix[1:].lower() not in known:
             raise ValueError(

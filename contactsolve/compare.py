@@ -18,6 +18,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ._optional import optional
 from .problem import Problem
 from .result import Result
 from .solver import Method, Options, Solver
@@ -168,8 +169,7 @@ class Table:
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame`, one row per method; needs pandas."""
-        import pandas
-
+        pandas = optional("pandas", "to_pandas() needs")
         return pandas.DataFrame(self.to_dict()).set_index("method")
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import inspection
+from ._optional import optional
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -55,8 +56,7 @@ class History(Mapping[str, np.ndarray]):
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame`; needs pandas."""
-        import pandas
-
+        pandas = optional("pandas", "to_pandas() needs")
         return pandas.DataFrame({name: self[name] for name in self.columns})
 
     def __eq__(self, other: object) -> bool:

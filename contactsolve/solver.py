@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -28,7 +29,7 @@ from ._options import (
 from ._told import ProgressBar, info_of, message_of
 from .orders import chosen
 from .problem import Problem
-from .result import History, Result
+from .result import History, Result, format_seconds
 from .sets import Set
 
 __all__ = ["Method", "Options", "Solver", "State", "solve"]
@@ -100,7 +101,7 @@ def _short(value: Any) -> str:
     return value if isinstance(value, str) else repr(value) if np.ndim(value) == 0 else "<array>"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class State:
     """What a callback sees between two sweeps.
 
@@ -111,12 +112,21 @@ class State:
     impulses
         λ at this iteration, ``(K, m)``, read-only [N s].
     measures
-        The newest row of the history by name: iteration, time and what is recorded.
+        The newest row of the history by name: iteration, time and what is recorded; what was not
+        evaluated at this iteration is not there.
     """
 
     iteration: int
     impulses: np.ndarray
     measures: dict[str, float]
+
+    def __repr__(self) -> str:
+        told = [f"iteration {self.iteration}", format_seconds(self.measures["time"])]
+        others = self.measures.items()
+        told += [
+            f"{name} {value:.2e}" for name, value in others if name not in ("iteration", "time")
+        ]
+        return f"State({', '.join(told)})"
 
 
 class Solver:
@@ -296,7 +306,7 @@ class Solver:
     def __init__(
         self,
         problem: Problem,
-        *,
+        *arrays: Any,
         method: str | methods.Choice = "auto",
         scheme: Any = "auto",
         order: Any = "auto",
@@ -327,8 +337,12 @@ class Solver:
         compressed: bool = True,
         islands: str | bool = "auto",
     ) -> None:
-        if not isinstance(problem, Problem):
-            raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
+        if arrays or not isinstance(problem, Problem):
+            raise TypeError(
+                f"problem is {type(problem).__name__}: Solver takes one Problem, which "
+                "contactsolve.Problem(J, Minv, b, mu, bodies=...) makes of arrays and "
+                "contactsolve.io.read_fclib(path) of a file; contactsolve.solve takes arrays, too"
+            )
         self.problem = problem
         visits, way = chosen(order), schemes.chosen(scheme)
         own = methods.chosen(method)
@@ -478,7 +492,8 @@ class Solver:
         split = self.problem.split
 
         def notify(iteration: int, row: np.ndarray, impulses: np.ndarray) -> None:
-            measures = dict(zip(self._columns, row.tolist(), strict=True))
+            values = zip(self._columns, row.tolist(), strict=True)
+            measures = {name: value for name, value in values if not math.isnan(value)}
             callback(State(iteration, split(impulses), measures))
 
         return notify
@@ -618,6 +633,11 @@ def solve(
     """
     arrays = {"bodies": bodies, "mass": mass, "rows": rows, "sets": sets, "lo": lo, "hi": hi}
     arrays["compliance"] = compliance
+    if isinstance(problem, (str, bytes, PathLike)):
+        raise TypeError(
+            f"problem is {problem!r}: a Problem or J is needed; contactsolve.io.read_fclib(path) "
+            "reads a file"
+        )
     if not isinstance(problem, Problem):
         problem = Problem(problem, Minv, b, mu, strict=strict, **arrays)
     else:

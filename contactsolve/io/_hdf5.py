@@ -16,18 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from contactsolve._optional import optional
+
 _EXPANSION = 1024  # a little less than this is what deflate, HDF5's usual filter, makes of zeros
 
 
 def import_h5py() -> Any:
     """Return h5py, or raise an error that names the extra."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError(
-            "FCLIB files need h5py, which the extra 'io' brings: pip install 'contactsolve[io]'"
-        ) from error
-    return h5py
+    return optional("h5py", "FCLIB files need")
 
 
 class Dataset(NamedTuple):

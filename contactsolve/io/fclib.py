@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from contactsolve import sets
 from contactsolve._matrices import Unsymmetric
+from contactsolve._optional import optional
 from contactsolve.io._hdf5 import Dataset, Hdf5Reader, import_h5py
 from contactsolve.problem import Problem
 
@@ -281,7 +282,7 @@ def _datasets(problem: Problem, root: str) -> tuple[dict[str, Any], dict[str, An
         matrices = {"W": (problem.delassus_csr(), (size, size))}
         floats[f"{root}/vectors/q"] = np.reshape(problem.b, -1)
     else:
-        sparse, state = _import_sparse(), problem.state
+        sparse, state = optional("scipy.sparse", "global FCLIB problems need"), problem.state
         assert state is not None
         matrices = {}
         for name, matrix in (("M", problem.mass_matrix), ("H", problem.J.T)):
@@ -393,7 +394,7 @@ class _Reader(Hdf5Reader):
 
     def at_large(self, kind: str, name: str) -> Problem:
         """The problem M v = H r + f, u = H^T v + w."""
-        sparse = _import_sparse()
+        sparse = optional("scipy.sparse", "global FCLIB problems need")
         root, rows = f"fclib_{kind}", self.rows(kind)
         dof, _ = self.sizes(f"{root}/M", square=True)
         height, width = self.sizes(f"{root}/H")
@@ -554,17 +555,9 @@ def _by_rows(
 
 def _whole(M: Any) -> Any:
     """M, completed by its mirror image where one triangle is stored."""
-    import scipy.sparse as sparse
+    sparse = optional("scipy.sparse", "global FCLIB problems need")
 
     above, below = sparse.triu(M, 1), sparse.tril(M, -1)
     if (above.nnz == 0) == (below.nnz == 0):
         return M
     return sparse.csr_array(M + (above + below).T)
-
-
-def _import_sparse() -> Any:
-    try:
-        import scipy.sparse
-    except ImportError as error:
-        raise ImportError("global FCLIB problems need SciPy: pip install scipy") from error
-    return scipy.sparse

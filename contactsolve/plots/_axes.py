@@ -7,6 +7,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from contactsolve._optional import optional
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
@@ -22,12 +24,7 @@ def new_axes() -> Axes:
 
 def new_row(count: int, size: tuple[float, float] | None = None) -> list[Axes]:
     """Axes side by side in a new figure, each of this width and height [inches]."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plots need matplotlib, which the extra 'plot' brings: pip install 'contactsolve[plot]'"
-        ) from error
+    pyplot = optional("matplotlib.pyplot", "plots need")
     whole = None if size is None else (count * size[0], size[1])
     _, axes = pyplot.subplots(1, count, squeeze=False, figsize=whole, layout="constrained")
     return axes[0].tolist()

@@ -16,7 +16,7 @@ import contactsolve
 from contactsolve import _core
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRAS = {"plot", "io", "notebook", "partition", "peers", "test", "dev"}
+EXTRAS = {"plot", "sparse", "io", "notebook", "jupyter", "partition", "peers", "all", "test", "dev"}
 
 
 def test_version_is_the_same_everywhere():
@@ -104,3 +104,57 @@ def test_machine_code_runs_on_every_x86_64():
         if name not in kernels
     }
     assert {name: mnemonics for name, mnemonics in wide.items() if mnemonics} == {}
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "what", "extra"),
+    [
+        ("scipy", "cs.scenarios.box_stack(2).delassus()", "delassus() needs SciPy", "sparse"),
+        ("pandas", "cs.solve(cs.scenarios.box_stack(2)).history.to_pandas()", "pandas", "notebook"),
+        ("h5py", "cs.io.read_fclib('x')", "h5py", "io"),
+        (
+            "matplotlib",
+            "cs.plots.convergence(cs.solve(cs.scenarios.box_stack(2)))",
+            "matplotlib",
+            "plot",
+        ),
+        ("tqdm", "cs.solve(cs.scenarios.box_stack(2), progress=True)", "tqdm", "notebook"),
+        (
+            "pymetis",
+            "cs.orders.labels(cs.scenarios.ball_grid(4), 'metis')",
+            "pymetis",
+            "partition",
+        ),
+    ],
+)
+def test_a_missing_package_names_its_extra(tmp_path, package, code, what, extra):
+    text = run_python(
+        f"""
+import sys
+sys.modules.update(dict.fromkeys(({package!r}, {package!r} + '.sparse', {package!r} + '.auto')))
+import contactsolve as cs
+try:
+    {code}
+except ImportError as error:
+    print(error)
+""",
+        tmp_path,
+    )
+    assert what in text
+    assert text.strip().endswith(
+        f"which the extra {extra!r} brings: pip install 'contactsolve[{extra}]'"
+    )
+
+
+def test_extras_carry_what_they_promise():
+    """What an extra is for can be imported with it alone."""
+    metadata = importlib.metadata.metadata("contactsolve")
+    needed = {extra: set() for extra in EXTRAS}
+    for text in metadata.get_all("Requires-Dist"):
+        requirement = Requirement(text)
+        for extra in EXTRAS:
+            if requirement.marker is not None and requirement.marker.evaluate({"extra": extra}):
+                needed[extra] |= {requirement.name, *requirement.extras}
+    assert {"h5py", "sparse"} <= needed["io"]
+    assert "jupyterlab" in needed["jupyter"]
+    assert {"jupyter", "partition", "peers"} <= needed["all"]

@@ -1,0 +1,29 @@
+"""Packages that extras bring: imported where they are needed, or an error that names the extra."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = ["optional"]
+
+_PACKAGES = {
+    "scipy": ("SciPy", "sparse"),
+    "h5py": ("h5py", "io"),
+    "matplotlib": ("matplotlib", "plot"),
+    "pandas": ("pandas", "notebook"),
+    "pymetis": ("pymetis", "partition"),
+    "tqdm": ("tqdm", "notebook"),
+}
+
+
+def optional(module: str, what: str) -> Any:
+    """Return a module of an optional package; `what` needs it ("pictures need")."""
+    package, extra = _PACKAGES[module.partition(".")[0]]
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{what} {package}, which the extra {extra!r} brings: "
+            f"pip install 'contactsolve[{extra}]'"
+        ) from error
