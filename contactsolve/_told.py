@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,12 +73,27 @@ def _why_scheme(info: dict[str, Any], problem: Problem) -> str:
     return f"scheme='auto' chose '{info['scheme']}': products with A should take less time"
 
 
+class Worst(NamedTuple):
+    """The coupled set that misses its law by most of what the stop rule allows."""
+
+    contact: int
+    what: str
+    velocity: float
+
+    def text(self) -> str:
+        """Say where it is and how far its velocities are off."""
+        if self.contact < 0:
+            return "no contact"
+        off = f" off by {self.velocity:.1e} m/s" if math.isfinite(self.velocity) else ""
+        return f"at contact {self.contact}, {self.what}{off}"
+
+
 def message_of(
     status: str,
     iterations: int,
     natural_map: float,
     scaled: float,
-    worst: int,
+    worst: Worst,
     info: dict[str, Any],
     asked: str,
 ) -> str:
@@ -86,7 +101,7 @@ def message_of(
     reached = f"natural map {natural_map:.2e} N s (scaled {scaled:.1e})"
     if status == "converged":
         return f"converged after {iterations} iterations: {reached}, {asked}"
-    where = f", worst at contact {worst}" if worst >= 0 else ""
+    where = f", worst {worst.text()}" if worst.contact >= 0 else ""
     if status == "inaccurate":
         return _message_of_floor(iterations, f"{reached}{where}; asked was {asked}", info)
     if status in ("infeasible", "unbounded"):

@@ -127,7 +127,9 @@ class Result:
     natural_map, natural_map_scaled
         At the returned impulses, in float64 on the data as given [N s], [1].
     worst_contact
-        Where `natural_map` is reached; -1 without contacts.
+        Where `natural_map_scaled` is reached; -1 without contacts.
+    worst
+        The same in words: the contact, what of it misses its law most, and by how many m/s.
     info
         What was chosen and why, bytes, set-up seconds, rollbacks, products of blocks of A
         with impulses, warnings.
@@ -147,6 +149,7 @@ class Result:
     natural_map: float
     natural_map_scaled: float
     worst_contact: int
+    worst: str
     info: dict[str, Any]
     problem: Problem = field(repr=False)
     # What the solve used in place of the problem's own; None for these.
@@ -224,7 +227,8 @@ class Result:
     def __repr__(self) -> str:
         return (
             f"Result({self.status} after {self.iterations} iterations, "
-            f"{format_seconds(self.time)}, natural map {self.natural_map:.2e} N s)"
+            f"{format_seconds(self.time)}, natural map {self.natural_map:.2e} N s, worst "
+            f"{self.worst})"
         )
 
     def _repr_html_(self) -> str:
@@ -233,7 +237,8 @@ class Result:
             ["message", self.message],
             ["iterations", str(self.iterations)],
             ["time", format_seconds(self.time)],
-            ["natural map", f"{self.natural_map:.3e} N s"],
+            ["natural map", f"{self.natural_map:.3e} N s, scaled {self.natural_map_scaled:.1e}"],
+            ["worst", self.worst],
             ["contacts", str(self.problem.contacts)],
             ["method", f"{self.info['method']}, {self.info['scheme']}, {self.info['dtype']}"],
         ]

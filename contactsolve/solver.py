@@ -26,7 +26,7 @@ from ._options import (
     seed_of,
     tolerance,
 )
-from ._told import ProgressBar, info_of, message_of
+from ._told import ProgressBar, Worst, info_of, message_of
 from .orders import chosen
 from .problem import Problem
 from .result import History, Result, format_seconds
@@ -51,8 +51,8 @@ class Options(TypedDict, total=False):
     atol: float | None
     stop: str
     check_every: int
-    max_iterations: int
-    max_seconds: float | None
+    max_iterations: int | None
+    max_seconds: float | str | None
     max_setup_seconds: float | None
     time_checks: bool
     dtype: Any
@@ -70,6 +70,10 @@ class Options(TypedDict, total=False):
 
 # Those that only some methods have, in the order of the bits CS_FIGURE_* of the library.
 _FIGURES = ("restarts", "corrections", "inner_iterations")
+
+
+# Where no limit is given, of method="auto", which goes from one method to the next.
+_AS_MANY_AS_IT_TAKES, _SECONDS_OF_AUTO = 2 * 10**9, 10.0
 
 
 class Method:
@@ -224,9 +228,11 @@ class Solver:
         Measures that cost about a sweep are evaluated every so many iterations; methods that pivot,
         outer fixed points and interior points are measured after every one.
     max_iterations
-        Sweeps at most.
+        Sweeps at most. None: 1,000; of ``method="auto"`` with a tolerance as many as it takes,
+        within `max_seconds`.
     max_seconds
-        Seconds of one solve at most, by the clock; None: no limit. They are looked at between
+        Seconds of one solve at most, by the clock; None: no limit. ``"auto"``: 10 where nothing
+        else limits the iterations (``method="auto"``), else none. They are looked at between
         iterations and within long ones (factors, pivots, inner sweeps). A solve that they end has
         the status ``"max_seconds"``.
     max_setup_seconds
@@ -321,8 +327,8 @@ class Solver:
         atol: float | None = 0.0,
         stop: str = "natural_map",
         check_every: int = 10,
-        max_iterations: int = 1000,
-        max_seconds: float | None = None,
+        max_iterations: int | None = None,
+        max_seconds: float | str | None = "auto",
         max_setup_seconds: float | None = None,
         time_checks: bool = True,
         dtype: Any = "float64",
@@ -363,6 +369,11 @@ class Solver:
         growth = 0.0 if rollback_growth is None else rollback_growth
         weight = math.nan if averaging is None or isinstance(averaging, str) else averaging
         precision, recorded = dtype_name(dtype), names_of("record", record)
+        endless = max_iterations is None and method == "auto" and (rtol, atol) != (None, None)
+        if max_iterations is None:
+            max_iterations = _AS_MANY_AS_IT_TAKES if endless else 1000
+        if isinstance(max_seconds, str) and max_seconds == "auto":
+            max_seconds = _SECONDS_OF_AUTO if endless else None
         rtol = relative_tolerance(rtol, precision)
         seed = seed_of(rng) if visits.name == "random" else 0
         try:
@@ -397,7 +408,7 @@ class Solver:
                 not flag("compressed", compressed),
                 apart(islands),
                 own.options(),
-                math.inf if max_seconds is None else max_seconds,
+                most_seconds("max_seconds", max_seconds),
                 flag("time_checks", time_checks),
                 cadence("measure_every", measure_every),
                 most_seconds("max_setup_seconds", max_setup_seconds),
@@ -506,6 +517,20 @@ class Solver:
         order = np.argsort(-largest, kind="stable")
         return order[largest[order] >= 1e-3 * largest.max()].tolist()
 
+    def _words_of(self, contact: int, row: int) -> str:
+        """What a coupled set is, by its first row in the block."""
+        sets = self.problem.sets if self.problem.grouped else [self.problem.sets]
+        end = 0
+        for group, one in zip(self.problem._groups, sets, strict=True):
+            end += group.contacts
+            if contact < end and one.name == "second_order_cone":
+                return "cone"
+            if contact < end and one.name in _core.contact_sets():
+                return "normal" if row == 0 else "friction"
+            if contact < end:
+                return f"row {row}"
+        return ""
+
     def _tell_of_ray(self, info: dict[str, Any]) -> None:
         ray = self._core.ray()
         if ray is not None:
@@ -554,7 +579,9 @@ class Solver:
                 f"steps came to an end first"
             )
             info["warnings"] = [*info["warnings"], line]
-        message = message_of(status, iterations, natural_map, scaled, worst, info, self._asked)
+        contact, row, off = worst
+        defect = Worst(contact, self._words_of(contact, row), off)
+        message = message_of(status, iterations, natural_map, scaled, defect, info, self._asked)
         return Result(
             impulses=problem.split(impulses),
             residual_velocities=problem.split(xi),
@@ -567,7 +594,8 @@ class Solver:
             time=seconds,
             natural_map=natural_map,
             natural_map_scaled=scaled,
-            worst_contact=worst,
+            worst_contact=contact,
+            worst=defect.text(),
             info=info,
             problem=problem,
             _b=None if b is None else b.copy(),
@@ -648,7 +676,8 @@ def solve(
             problem.refuse_immovable()
     own_limit = "max_setup_seconds" in options
     if not own_limit:
-        options["max_setup_seconds"] = options.get("max_seconds")
+        given = options.get("max_seconds")
+        options["max_setup_seconds"] = None if isinstance(given, str) else given
     try:
         solver = Solver(problem, method=method, **options)
     except TimeoutError:

@@ -438,7 +438,9 @@ typedef struct cs_result {
      * nothing resists, while b drives them there; NULL otherwise. No solution has impulses up to `certified`. */
     const double *certificate;
     double certified;
-    int64_t worst_block;   /* where natural_map is reached; -1 with no blocks */
+    int64_t worst_block;   /* where natural_map_scaled is reached; -1 with no blocks */
+    int worst_row;         /* the first row of the coupled set there, */
+    double worst_velocity; /* and by how much its velocities miss its law: Delta_s / rho_s */
     const double *history; /* (history_rows, columns), the solver's until its next solve */
     int64_t history_rows;
     int columns;

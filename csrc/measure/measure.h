@@ -13,9 +13,16 @@
 
 #include "problem/problem.h"
 
+/* Delta_s and rho_s of one coupled set, and its first row in the block. */
+typedef struct cs_set_defect {
+    double impulse, rho;
+    int row;
+} cs_set_defect;
+
 typedef struct cs_natural_map {
     double impulse, velocity, scaled; /* the three natural maps */
-    int64_t worst_block;              /* where `impulse` is reached; -1 with no blocks */
+    int64_t worst_block;              /* where `scaled` is reached; -1 with no blocks */
+    cs_set_defect worst;              /* and of which of its sets */
     int met;                          /* Delta_s <= tau_s for every coupled set */
 } cs_natural_map;
 
@@ -61,12 +68,7 @@ static inline const double *cs_state_parameters(const cs_state *state, const cs_
 
 const cs_natural_map *cs_natural_map_of(cs_state *state);
 
-/* Delta_s and rho_s of one coupled set. */
-typedef struct cs_set_defect {
-    double impulse, rho;
-} cs_set_defect;
-
-/* Those of each coupled set of one block; returns how many sets. */
+/* Delta_s and rho_s of each coupled set of one block; returns how many sets. */
 int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
                      cs_set_defect *sets);
 

@@ -23,7 +23,7 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
     for (int i = 0; i < rows; i++) {
         cs_set_defect *set = &sets[group->coupled_set[i]];
         if (group->coupled_set[i] == count) {
-            *set = (cs_set_defect){.rho = rho[i]};
+            *set = (cs_set_defect){.rho = rho[i], .row = i};
             count++;
         }
         double change = z[i] == step[i] ? rho[i] * fabs(xi[i]) : fabs(lambda[i] - z[i]);
@@ -38,17 +38,23 @@ static void add_set(const cs_state *state, const cs_set_defect *set, int64_t blo
     double scale = set->rho * state->scale[block];
     /* Over an infinite scale, every distance would count as none. */
     if (isnan(set->impulse) || isnan(map->impulse) || !isfinite(scale)) {
-        *map = (cs_natural_map){NAN, NAN, NAN, isnan(map->impulse) ? map->worst_block : block, 0};
+        int first = !isnan(map->impulse);
+        *map = (cs_natural_map){
+            NAN, NAN, NAN, first ? block : map->worst_block, first ? *set : map->worst, 0};
         return;
     }
-    if (set->impulse > map->impulse || map->worst_block < 0) {
-        map->impulse = set->impulse;
+    /* By what the stop rule looks at; where that is nothing, by the impulse. */
+    double scaled = scale == 0 && set->rho > 0 ? 0 : set->impulse > 0 ? set->impulse / scale : 0;
+    int nothing = map->scaled == 0 && set->impulse > map->worst.impulse;
+    if (scaled > map->scaled || nothing || map->worst_block < 0) {
         map->worst_block = block;
+        map->worst = *set;
     }
+    map->impulse = fmax(map->impulse, set->impulse);
+    map->scaled = fmax(map->scaled, scaled);
     if (set->rho > 0) map->velocity = fmax(map->velocity, set->impulse / set->rho);
     /* What P_C(0) solves has that answer at the end, wherever an iteration is meanwhile. */
     if (scale == 0 && set->rho > 0) return;
-    if (set->impulse > 0) map->scaled = fmax(map->scaled, set->impulse / scale);
     if (!(set->impulse <= cs_tolerance_of(state, block, set->rho))) map->met = 0;
 }
 

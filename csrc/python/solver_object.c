@@ -286,19 +286,19 @@ static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *x
         Py_DECREF(history);
         return NULL;
     }
-    return Py_BuildValue("OOONsLLidddLLLLLLNNzi(LL)L(ddd)N(dL)(Nd)", impulses, xi, velocity,
+    return Py_BuildValue("OOONsLLiddd(Lid)LLLLLNNzi(LL)L(ddd)N(dL)(Nd)", impulses, xi, velocity,
                          history, cs_outcome_name(result->outcome), (long long)result->iterations,
                          (long long)result->best_iteration, result->rollbacks, result->seconds,
                          result->natural_map, result->natural_map_scaled,
-                         (long long)result->worst_block, (long long)result->unfinished_blocks,
-                         (long long)result->block_products, (long long)result->pivots,
-                         (long long)result->single_pivots, (long long)result->factorizations,
-                         cache_counts(&result->cache), reuse_counts(&result->reuse),
-                         result->pivoting, result->restarts, (long long)result->corrections.tried,
-                         (long long)result->corrections.kept, (long long)result->inner_iterations,
-                         result->band[0], result->band[1], result->band[2], links_of(result),
-                         result->floor, (long long)result->floor_block, certificate,
-                         result->certified);
+                         (long long)result->worst_block, result->worst_row, result->worst_velocity,
+                         (long long)result->unfinished_blocks, (long long)result->block_products,
+                         (long long)result->pivots, (long long)result->single_pivots,
+                         (long long)result->factorizations, cache_counts(&result->cache),
+                         reuse_counts(&result->reuse), result->pivoting, result->restarts,
+                         (long long)result->corrections.tried, (long long)result->corrections.kept,
+                         (long long)result->inner_iterations, result->band[0], result->band[1],
+                         result->band[2], links_of(result), result->floor,
+                         (long long)result->floor_block, certificate, result->certified);
 }
 
 /* What a solve begins with: impulses, or an index set. */

@@ -72,6 +72,8 @@ void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, doubl
     result->natural_map = map->impulse;
     result->natural_map_scaled = map->scaled;
     result->worst_block = map->worst_block;
+    result->worst_row = map->worst.row;
+    result->worst_velocity = map->worst.impulse / map->worst.rho;
     result->history = solver->history.value;
     result->history_rows = solver->history.rows;
     result->columns = solver->history.columns;

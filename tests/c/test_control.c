@@ -276,7 +276,7 @@ static int disturbed(cs_island *s, int k, int *asked, double *x)
     *asked = 0;
     for (int few = 0; few < 2; few++) {
         int count = k;
-        cs_pulse pulse = {count_down, &count, 0};
+        cs_pulse pulse = {.leaves_off = count_down, .context = &count};
         cs_breakdown breakdown;
         s->pulse = &pulse;
         factor_island(s, few ? FEW : MANY, &breakdown);

@@ -238,10 +238,10 @@ static void growth_is_that_of_the_sweeps(const cs_problem *problem)
     for (int i = 0; i < 9; i++) {
         cs_solver *solver = NULL;
         cs_error error;
-        cs_setting setting = {.name = "over", .word = over[i % 3]};
+        cs_setting sweeps = {.name = "over", .word = over[i % 3]};
         cs_options options = cs_options_default();
         options.method = method[i / 3];
-        options.settings = &setting;
+        options.settings = &sweeps;
         options.setting_count = 1;
         CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
         if (solver) CHECK(cs_rollback_growth(solver) == (i % 3 == 2 ? 3 : 100));

@@ -523,3 +523,25 @@ def test_updates_are_noticed():
     result = solver.solve()
     assert result.converged
     np.testing.assert_array_equal(result.impulses, cs.solve(problem, rtol=1e-8, **LONG).impulses)
+
+
+def test_no_number_of_iterations_ends_the_chain_by_default():
+    """1,000 iterations ended it on problems that it solves in a tenth of a second."""
+    problem = cs.scenarios.ball_grid(8, velocity=0.05, rng=0)
+    assert cs.solve(problem, max_iterations=1000).status == "max_iterations"
+    result = cs.solve(problem)
+    assert result.converged
+    assert result.iterations > 1000
+    assert cs.solve(problem, method="gauss_seidel", rtol=1e-9).iterations == 1000
+    exactly = cs.solve(problem, rtol=None, atol=None)
+    assert exactly.iterations == 1000
+
+
+def test_seconds_end_the_chain_by_default(monkeypatch):
+    monkeypatch.setattr("contactsolve.solver._SECONDS_OF_AUTO", 0.05)
+    problem = cs.scenarios.ball_grid(12, velocity=0.05, rng=0)
+    result = cs.solve(problem, rtol=1e-300)
+    assert result.status in ("max_seconds", "inaccurate")
+    assert result.time < 1.0
+    with pytest.raises(TypeError, match="max_seconds is 'soon': a number is needed"):
+        cs.Solver(problem, max_seconds="soon")

@@ -305,5 +305,6 @@ def test_defaults_in_the_help_are_the_solvers(capsys):
     with pytest.raises(SystemExit):
         main(["solve", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "--max-iterations VALUE sweeps at most (default: 1000)" in text
+    assert "sweeps at most; none: 1000, of auto as many as it takes (default: none)" in text
+    assert "by the clock; auto: 10 where nothing else limits (default: auto)" in text
     assert "relative tolerance, none, or auto: 1e-6, in float32 1e-4 (default: auto)" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -315,3 +316,49 @@ def test_fclib_error_knows_circular_cones_only():
     problem = blocks_on_inclines([0.1], name="box_friction")
     with pytest.raises(ValueError, match="circular friction cones"):
         cs.Solver(problem, record=("fclib_error",))
+
+
+def test_the_worst_set_is_told_in_words():
+    """By the scale that the stop rule looks at: a light body falls beside a heavy one at rest."""
+    light = cs.scenarios.box_stack(1)
+    result = cs.solve(light, method="gauss_seidel", max_iterations=3)
+    check = result.check(1)
+    assert result.worst_contact == check.contact[0]
+    assert result.worst.startswith(f"at contact {result.worst_contact}, ")
+    assert result.worst in repr(result)
+    assert result.worst in result._repr_html_()
+    assert f"worst {result.worst}" in result.message
+    off = float(re.search(r"off by (\S+) m/s$", result.worst)[1])
+    assert off == pytest.approx(natural_map_velocity(light, result), rel=0.1)
+
+
+def natural_map_velocity(problem, result):
+    judged = cs.Solver(
+        problem, method="jacobi", max_iterations=0, record=("natural_map_velocity",)
+    ).solve(initial=result)
+    return judged.history["natural_map_velocity"][0]
+
+
+def test_the_worst_set_is_by_scale_not_by_impulse():
+    """The heavy body's impulse is off by more newton seconds, the light one's by more velocity."""
+    A = np.diag([1e-6, 1.0])
+    problem = cs.Problem.from_delassus(A, [-1.0, -1.0], rows=1)
+    initial = np.array([[1e6 * (1 - 1e-5)], [1 - 1e-3]])
+    result = cs.solve(problem, method="gauss_seidel", max_iterations=0, initial=initial)
+    assert result.natural_map == pytest.approx(10.0)
+    assert result.worst_contact == 1
+    assert result.worst == "at contact 1, normal off by 1.0e-03 m/s"
+    assert result.check(1).contact[0] == 1
+
+
+def test_words_of_sets():
+    wheel = cs.scenarios.box_stack(2)
+    cone = cs.Problem(
+        wheel.J, wheel.Minv, wheel.b, bodies=wheel.bodies, sets=cs.sets.second_order_cone(0.5)
+    )
+    assert ", cone off by " in cs.solve(cone, method="gauss_seidel", max_iterations=2).worst
+    assert ", normal off by " in cs.solve(wheel, method="gauss_seidel", max_iterations=1).worst
+    none = cs.Problem(
+        np.zeros((0, 2, 3, 6)), np.ones((1, 6)), [], 0.5, bodies=np.zeros((0, 2), int)
+    )
+    assert cs.solve(none).worst == "no contact"

@@ -267,6 +267,6 @@ def test_other_types_are_refused(result):
 
 
 def test_without_matplotlib(result, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'contactsolve\[plot\]'"):
         cs.plots.convergence(result)

@@ -266,27 +266,34 @@ def test_cone_diagram_of_open_contacts_alone(ax):
 # ---- compare ------------------------------------------------------------------------------------
 
 
+UNITS = {"time [s]": 1.0, "time [ms]": 1e-3, "time [µs]": 1e-6}
+
+
 def test_bars(table, ax):
     cs.plots.compare(table, ax=ax)
-    assert [bar.get_width() for bar in ax.patches] == [row.time for row in table]
+    unit = UNITS[ax.get_xlabel()]
+    widths = [bar.get_width() * unit for bar in ax.patches]
+    assert widths == pytest.approx([row.time for row in table], rel=1e-12)
     assert [text.get_text() for text in ax.get_yticklabels()] == [row.method for row in table]
     (errors,) = {len(found.get_segments()) for found in ax.collections}
     assert errors == 1
     spans = [found.get_segments()[0][:, 0] for found in ax.collections]
     for (low, high), row in zip(spans, table, strict=True):
-        assert (high - low) / 2 == pytest.approx(row.time_sigma)
+        assert (high - low) / 2 * unit == pytest.approx(row.time_sigma)
     for text, row in zip(ax.texts, table, strict=True):
         assert f"{row.iterations} sweeps" in text.get_text()
         assert ("not reached" in text.get_text()) is not row.reached
-    assert ax.get_xlabel().startswith("time [")
+    ax.set_xscale("log")  # the numbers are in the unit that is named, whatever the scale
+    assert UNITS[ax.get_xlabel()] == unit
 
 
 def test_time_against_sweeps(table, ax):
     cs.plots.compare(table, ax=ax, kind="sweeps")
     marks = [entry.lines[0] for entry in ax.containers]
-    assert [mark.get_xydata()[0].tolist() for mark in marks] == [
-        [row.iterations, row.time] for row in table
-    ]
+    for mark, row in zip(marks, table, strict=True):
+        sweeps, time = mark.get_xydata()[0]
+        assert sweeps == row.iterations
+        assert time * UNITS[ax.get_ylabel()] == pytest.approx(row.time, rel=1e-12)
     assert (ax.get_xlabel(), ax.get_xscale(), ax.get_yscale()) == ("sweeps", "log", "log")
     filled = [mark.get_markerfacecolor() != "white" for mark in marks]
     assert filled == [row.reached for row in table]

@@ -253,8 +253,8 @@ def test_a_floor_above_all_tolerances_gives_no_advice_on_these():
     )
     assert result.status == "inaccurate"
     assert re.search(r"Try dtype='float64', or rtol=1e-\d$", result.message)
-    info = {**result.info, "floor": 27.0}
-    told = _told.message_of("inaccurate", 1, 0.0, 0.0, 0, info, "rtol=1e-06, atol=0.0")
+    info, worst = {**result.info, "floor": 27.0}, _told.Worst(0, "normal", 0.0)
+    told = _told.message_of("inaccurate", 1, 0.0, 0.0, worst, info, "rtol=1e-06, atol=0.0")
     assert told.endswith("Try dtype='float64'")
 
 
