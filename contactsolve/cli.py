@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import contactsolve as cs
-from contactsolve import _core
 from contactsolve._optional import optional
 from contactsolve._scenario_options import add_scenarios, chosen_parameters, listing
 from contactsolve.compare import QualityOf
@@ -275,7 +274,7 @@ def _methods(_: argparse.Namespace) -> int:
         "schemes": cs.schemes.describe(),
         "orders": cs.orders.describe(),
         "measures": cs.measures.describe(),
-        "sets": dict(_core.sets()),
+        "sets": cs.sets.describe(),
     }
     width = max(len(name) for section in sections.values() for name in section)
     blocks = (

@@ -228,3 +228,7 @@ def _require_orthogonal(
 
 def _entry(name: str, index: tuple[Any, ...]) -> str:
     return f"{name}[{', '.join(str(i) for i in index)}]"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

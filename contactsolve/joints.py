@@ -288,3 +288,7 @@ def _pairs(bodies: ArrayLike, count: int) -> NDArray[np.int64]:
     """Checked pairs where the number of bodies is not known."""
     given = np.asarray(bodies)
     return _body_pairs(given, count, int(given.max(initial=-1)) + 1 if given.dtype != object else 0)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -23,3 +23,7 @@ def units() -> dict[str, str]:
     """Return the unit of each, by name: what stands in brackets in its line."""
     found = {name: re.search(r"\[(.*?)\]", line) for name, line in _core.measures()}
     return {name: match[1] if match else "" for name, match in found.items()}
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

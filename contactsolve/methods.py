@@ -283,3 +283,7 @@ if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Callable[..., Choice]:
         """Stand for the functions that are made from the C library's list."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -520,3 +520,7 @@ def _message(
     if status == "stopped":
         return f"stopped after {pivots} pivots: {asked}"
     return f"not solved after {pivots} pivots: {asked}. Try a larger max_pivots, or method='bpp'"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

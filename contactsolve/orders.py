@@ -434,6 +434,10 @@ def names() -> list[str]:
     return [name for name, _ in _core.orders()]
 
 
+# Orders of orders, or with arguments that have no default: made by these functions alone.
+_MADE: tuple[Callable[..., Order], ...] = (relaxed, subtasks, extreme)
+
+
 @overload
 def describe() -> dict[str, str]: ...
 @overload
@@ -482,5 +486,10 @@ def describe(
     Schedule(colored, 160 contacts, 6 independent stages of 8 to 40, 6 colors)
     """
     if problem is None:
-        return dict(_core.orders())
+        made = {one.__name__: str(one.__doc__).partition("\n")[0] for one in _MADE}
+        return {**dict(_core.orders()), **made}
     return schedule_of(problem, chosen(order), order, parts, rng, method, threads)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

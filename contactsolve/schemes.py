@@ -66,3 +66,7 @@ def names() -> list[str]:
 def describe() -> dict[str, str]:
     """Return one line on each, by name."""
     return dict(_core.schemes())
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -198,13 +198,29 @@ class Set:
         return _core.project(self.name, narrow, blocks, parameters, previous).reshape(z.shape)
 
     def __repr__(self) -> str:
-        values = ", ".join(_short(parameter.value) for parameter in self.values)
+        told = [one for one in self.values if one.name != "sides"]  # as many as there are vertices
+        values = ", ".join(map(_argument, told))
         return f"sets.{self.name}({values})"
 
 
-def _short(value: Any) -> str:
-    array = np.asarray(value)
-    return f"{array.item():g}" if array.size == 1 else f"<array {array.shape}>"
+# Arrays of more numbers are told by their shape.
+_PRINTED = 16
+
+
+def _argument(parameter: Parameter) -> str:
+    """A parameter as it is written in the call that makes the set, by name where it is a shape."""
+    array = np.asarray(parameter.value)
+    text = _written(array.tolist()) if array.size <= _PRINTED else f"<array {array.shape}>"
+    return f"{parameter.name}={text}" if parameter.shape else text
+
+
+def _written(value: Any) -> str:
+    """Numbers in lists, as short as they can be read back."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    if not np.isfinite(value):
+        return f"{'-' if value < 0 else ''}np.inf"
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _make(name: str, *, of_rows: bool = False, **values: Any) -> Set:
@@ -461,7 +477,7 @@ def support(shape: Shape | Callable[[np.ndarray], Any], mu: Any = 1.0) -> Set:
 
 def describe() -> dict[str, str]:
     """Return one line on each set, by name."""
-    return dict(_core.sets())
+    return {name: line for name, line in _core.sets() if name not in _WITHIN_OTHERS}
 
 
 def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any, rows: int) -> Set:
@@ -492,6 +508,14 @@ def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any, rows: int) -> Set:
     return half_line()
 
 
+# Made by `support`, of a function in place of a shape.
+_WITHIN_OTHERS = {"support_function"}
+
+
 def names() -> list[str]:
     """Return the names of all sets."""
-    return [name for name, _ in _core.sets()]
+    return [name for name, _ in _core.sets() if name not in _WITHIN_OTHERS]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -192,3 +192,7 @@ def _together(name: str, code: int, shapes: tuple[Shape, ...]) -> Shape:
 def _columns_of(array: np.ndarray) -> list[Any]:
     """The coordinates of all points, one column each."""
     return [array[..., i, j] for i in range(array.shape[-2]) for j in range(array.shape[-1])]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

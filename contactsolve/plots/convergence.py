@@ -56,7 +56,8 @@ def convergence(
         One for each result; by default the labels of the table or the dict, else the method and
         the options in which the results differ.
     legend : bool, default True
-        Add a legend, if there are several curves or labels are given.
+        Add a legend, if there are several curves or labels are given; beside the axes where there
+        are more than six.
     **line
         Passed to ``ax.plot``, such as ``linewidth=1``, for all curves.
 
@@ -97,7 +98,7 @@ def convergence(
     if x == "time":
         show_times(ax, lines)
     if legend and (len(curves) > 1 or labels is not None):
-        ax.legend(framealpha=0.9, edgecolor="none")
+        _add_legend(ax)
     return ax
 
 
@@ -170,6 +171,18 @@ def _mark_end(ax: Axes, drawn: Line2D, succeeded: bool) -> Line2D:
     marker, size = ("o", 5.0) if succeeded else ("X", 7.0)
     (end,) = ax.plot(across[-1:], up[-1:], marker=marker, markersize=size, color=drawn.get_color())
     return end
+
+
+# More would cover the curves that they tell apart.
+_WITHIN = 6
+
+
+def _add_legend(ax: Axes) -> None:
+    """Within the axes, or beside them where there are many curves."""
+    if len(ax.get_legend_handles_labels()[0]) <= _WITHIN:
+        ax.legend(framealpha=0.9, edgecolor="none")
+        return
+    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize="small")
 
 
 def _dress(ax: Axes, x: str, y: str) -> None:

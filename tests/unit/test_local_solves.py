@@ -125,7 +125,7 @@ def test_sets_know_their_parameters():
     np.testing.assert_array_equal(rolling.parameters(2, 5), [[0.1, 0.05], [0.2, 0.05]])
     np.testing.assert_array_equal(rolling.parameter("mu_r", 2), [0.05, 0.05])
     assert rolling.parameter("lo", 2) is None
-    assert repr(rolling) == "sets.rolling(<array (2,)>, 0.05)"
+    assert repr(rolling) == "sets.rolling([0.1, 0.2], 0.05)"
     changed = rolling.with_parameter("mu", 0.7)
     np.testing.assert_array_equal(changed.parameters(2, 5), [[0.7, 0.05], [0.7, 0.05]])
     np.testing.assert_array_equal(rolling.parameter("mu", 2), [0.1, 0.2])

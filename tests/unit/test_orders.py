@@ -278,3 +278,10 @@ def test_orders_tell_the_call_that_made_them():
     for text, order in made.items():
         assert repr(order) == text
     assert orders.colored.__doc__.startswith("Colour by colour")
+
+
+def test_orders_made_by_functions_are_described():
+    lines = cs.orders.describe()
+    assert set(cs.orders.names()) | {"relaxed", "subtasks", "extreme"} == set(lines)
+    assert all(line and "\n" not in line for line in lines.values())
+    assert "np" not in dir(cs.orders)

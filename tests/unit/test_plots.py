@@ -270,3 +270,13 @@ def test_without_matplotlib(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'contactsolve\[plot\]'"):
         cs.plots.convergence(result)
+
+
+def test_many_curves_have_their_legend_beside_the_axes(result):
+    for count in (6, 7):
+        ax = cs.plots.convergence({f"method {i}": result for i in range(count)})
+        ax.figure.canvas.draw()
+        beside = ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+        assert beside == (count > 6)
+        whole = ax.figure.bbox
+        assert ax.get_legend().get_window_extent().x1 <= whole.x1

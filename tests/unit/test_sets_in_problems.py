@@ -346,3 +346,34 @@ def test_static_and_kinetic_friction_of_a_polygon():
     ellipses = cs.Problem.from_delassus(np.eye(9), b, sets=sets.ellipse(0.5, 0.5))
     with pytest.raises(ValueError, match="the set 'ellipse' takes none"):
         cs.solve_static_kinetic(ellipses, 0.5, 0.2)
+
+
+def test_what_a_set_prints_makes_it_again():
+    made = [
+        sets.free(),
+        sets.half_line(),
+        sets.disc(0.5),
+        sets.disc(1 / 3),
+        sets.disc([0.1, 0.25]),
+        sets.box(-np.inf, [[0.5, np.inf]]),
+        sets.box_friction(1e-9),
+        sets.rolling(0.5, 0.01),
+        sets.ellipse(0.5, 0.2, 0.1),
+        sets.polygon(0.5, sides=6),
+        sets.polygon(vertices=[[1, 0], [0, 1], [-1, -1]]),
+        sets.contensou(0.5, 0.1),
+        sets.second_order_cone(0.7),
+        sets.tresca(2.0, 0.5),
+    ]
+    for one in made:
+        again = eval(repr(one), {"sets": sets, "np": np})
+        assert again.name == one.name
+        for new, old in zip(again.values, one.values, strict=True):
+            np.testing.assert_array_equal(new.value, old.value)
+    assert repr(sets.disc(np.linspace(0, 1, 50))) == "sets.disc(<array (50,)>)"
+
+
+def test_sets_are_what_the_module_shows():
+    assert set(sets.names()) <= set(dir(sets))
+    assert "support_function" not in sets.names()
+    assert "np" not in dir(sets)
