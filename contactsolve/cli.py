@@ -130,7 +130,7 @@ def _number_or_none(text: str) -> float | None:
     return None if text == "none" else _number(text)
 
 
-def _relative(text: str) -> float | str | None:
+def _number_none_or_auto(text: str) -> float | str | None:
     return text if text == "auto" else _number_or_none(text)
 
 
@@ -147,6 +147,10 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def _integer_or_none(text: str) -> int | None:
+    return None if text == "none" else _integer(text)
 
 
 def _integer(text: str) -> int:
@@ -170,13 +174,16 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     "rollback": (_integer, "how often R may be halved"),
     "rollback_growth": (_number, "growth of the residual that halves R"),
     "bound": (str, "the normal impulse that bounds friction: current, previous"),
-    "rtol": (_relative, "relative tolerance, none, or auto: 1e-6, in float32 1e-4"),
+    "rtol": (_number_none_or_auto, "relative tolerance, none, or auto: 1e-6, in float32 1e-4"),
     "atol": (_number_or_none, "absolute tolerance, or none"),
     "stop": (str, "the measure that decides"),
     "quality_r": (_number, "R of the measure quality"),
     "check_every": (_integer, "sweeps between two checks"),
-    "max_iterations": (_integer, "sweeps at most; none: 1000, of auto as many as it takes"),
-    "max_seconds": (_number, "seconds at most, by the clock; auto: 10 where nothing else limits"),
+    "max_iterations": (_integer_or_none, "sweeps at most; none: 1000, of auto as many as it takes"),
+    "max_seconds": (
+        _number_none_or_auto,
+        "seconds at most, by the clock; auto: 10 where nothing else limits",
+    ),
     "dtype": (str, "precision of the sweeps: float64, float32, mixed"),
     "threads": (_integer, "threads of a method that uses them"),
     "parts": (_integer, "into which orders such as ranges and partition cut"),

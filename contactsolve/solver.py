@@ -700,7 +700,7 @@ def _not_begun(
     if result.converged:
         return result
     name = method if isinstance(method, str) else method.name
-    result.status = "max_seconds"
+    result.status, result.info["method"] = "max_seconds", name
     result.message = (
         f"not begun: the set-up of method={name!r} alone took max_seconds; natural map "
         f"{result.natural_map:.2e} N s (scaled {result.natural_map_scaled:.1e}). Try more seconds, "

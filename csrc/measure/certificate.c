@@ -253,16 +253,22 @@ static cs_status take(proving *p, cs_arena *scratch, cs_error *error)
     return CS_OK;
 }
 
+/* The direction once more, in K without what A sees of it. */
+static void judge_unseen(proving *p, cs_proof proof, int friction, cs_certificate *certificate)
+{
+    refine(p);
+    project(p, friction);
+    judge(p, proof, certificate);
+}
+
 /* The candidate in K, and once more without what A sees of it. */
 static void try_cone(proving *p, const double *candidate, int friction, cs_certificate *certificate)
 {
     cs_proof proof = friction ? CS_PROVES_UNBOUNDED : CS_PROVES_INFEASIBLE;
     memcpy(p->direction, candidate, sizeof(double) * (size_t)p->data->state->problem->rows);
     project(p, friction);
-    if (!judge(p, proof, certificate) || p->data->refinements == 0) return;
-    refine(p);
-    project(p, friction);
-    judge(p, proof, certificate);
+    if (judge(p, proof, certificate) && p->data->refinements > 0)
+        judge_unseen(p, proof, friction, certificate);
 }
 
 static cs_status begin(proving *p, const cs_proof_data *data, cs_arena *scratch,
@@ -308,10 +314,8 @@ static void judge_grown(proving *p, int refined, cs_certificate *certificate)
 {
     project(p, 0);
     judge(p, CS_PROVES_INFEASIBLE, certificate);
-    if (!refined || certificate->proof != CS_NO_PROOF) return;
-    refine(p);
-    project(p, 0);
-    judge(p, CS_PROVES_INFEASIBLE, certificate);
+    if (refined && certificate->proof == CS_NO_PROOF)
+        judge_unseen(p, CS_PROVES_INFEASIBLE, 0, certificate);
 }
 
 /* direction <- P_K(residual - rho (A^T residual + b) / theta) */

@@ -41,7 +41,7 @@ cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_
 
 /* Tries directions in which b drives impulses that know no bounds, as a direct method needs them, which has
  * no iterates: d <- P_K(d - rho (A^T d + b) / theta), theta the largest row sum of sqrt(rho) |A| sqrt(rho),
- * accelerated, so many steps. Without a solution d grows along a proof. Nesterov 1983; FISTA */
+ * accelerated, so many steps. Without a solution d grows along a proof. Nesterov 1983; Beck and Teboulle 2009 */
 cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certificate *certificate,
                           cs_error *error);
 

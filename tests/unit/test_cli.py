@@ -308,3 +308,13 @@ def test_defaults_in_the_help_are_the_solvers(capsys):
     assert "sweeps at most; none: 1000, of auto as many as it takes (default: none)" in text
     assert "by the clock; auto: 10 where nothing else limits (default: auto)" in text
     assert "relative tolerance, none, or auto: 1e-6, in float32 1e-4 (default: auto)" in text
+
+
+def test_limits_are_given_as_the_help_says(tmp_path):
+    path = cs.data.path(cs.data.names()[0])
+    for words in (
+        ("--max-iterations", "none"),
+        ("--max-seconds", "auto"),
+        ("--max-seconds", "none"),
+    ):
+        assert main(["solve", str(path), *words]) == 0

@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "solver/judge.h"
 
 #include <math.h>
 #include <string.h>
@@ -110,9 +111,7 @@ cs_status cs_pivoting_aborted(const cs_pivoting_run *it, cs_error *error)
 
 static double judge(cs_pivoting_run *it)
 {
-    cs_solver *solver = it->solver;
-    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
-    it->state.have_natural_map = 0;
+    cs_evaluate(it->solver, &it->state);
     return cs_natural_map_of(&it->state)->scaled;
 }
 
@@ -127,9 +126,7 @@ void cs_pivoting_keep_better(cs_pivoting_run *it)
         before[i] = kept;
     }
     int better = judge(it) <= after || isnan(after);
-    double *wanted = better ? lambda : before;
-    if (bytes && !better) memcpy(lambda, wanted, bytes);
-    if (bytes && better) memcpy(before, wanted, bytes);
+    if (bytes) memcpy(better ? before : lambda, better ? lambda : before, bytes);
 }
 
 /* ---- one solve ------------------------------------------------------------------------------- */
