@@ -26,7 +26,7 @@ SCENES = {
 ORDERS = {
     "auto": "auto",
     "natural": "natural",
-    "partition": "partition",
+    "partition": cs.orders.partition("slices"),
     "colored": "colored",
     "colored, balanced": cs.orders.colored(strategy="balanced"),
     "cache, chunks of 512": cs.orders.cache(chunk=512),

@@ -34,7 +34,6 @@ class Solver:
         method: str,
         scheme: str,
         order: str,
-        permutation: Any,
         local: str,
         r_factor: str | None,
         r_value: float,
@@ -140,12 +139,11 @@ def inspect(
     /,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
 def islands(problem: Problem, /) -> np.ndarray: ...
-def partition_labels(problem: Problem, ranges_of_bodies: bool, parts: int, /) -> np.ndarray: ...
+def partition_labels(problem: Problem, labelling: int, parts: int, /) -> np.ndarray: ...
 def ordering(
     problem: Problem,
     method: str,
     order: str,
-    permutation: np.ndarray | None,
     order_options: tuple[Any, ...],
     threads: int,
     /,

@@ -12,7 +12,8 @@ from ._arrays import index, index_array
 from ._optional import optional
 from .problem import Problem
 
-STRATEGIES = ("slices", "natural", "metis", "metis_volume", "metis_neighbours")
+LABELLINGS = ("auto", "slices", "natural")  # in the order of cs_labelling of the library
+STRATEGIES = (*LABELLINGS, "metis", "metis_volume", "metis_neighbours")
 _METIS_OPTIONS: dict[str, dict[str, int]] = {
     "metis": {},
     "metis_volume": {"objtype": 1},  # METIS_OBJTYPE_VOL
@@ -43,7 +44,7 @@ class PartitionQuality:
     edge_cut: int
 
 
-def labels(problem: Problem, strategy: str = "slices", parts: int = 8) -> np.ndarray:
+def labels(problem: Problem, strategy: str = "auto", parts: int = 8) -> np.ndarray:
     """Cut the bodies of a problem into parts, as `partition` does.
 
     Parameters
@@ -73,7 +74,7 @@ def labels(problem: Problem, strategy: str = "slices", parts: int = 8) -> np.nda
         raise ValueError(f"strategy: {strategy!r} is unknown; known: {', '.join(STRATEGIES)}")
     if strategy in _METIS_OPTIONS:
         return _metis_labels(problem, strategy, parts)
-    return _core.partition_labels(problem._core, strategy == "natural", parts)
+    return _core.partition_labels(problem._core, LABELLINGS.index(strategy), parts)
 
 
 def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:

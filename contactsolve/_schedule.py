@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._options import KINDS, explain, permutation_of, seed_of
+from ._options import KINDS, explain, seed_of
 from .problem import Problem
 from .result import _html_table
 
@@ -186,16 +186,12 @@ def schedule_of(
     """Return what an order makes of a problem; `given` is the order as the caller gave it."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
-    permutation = None
-    if order.permutation is not None:
-        permutation = permutation_of(order.permutation, problem.contacts)
     seed = seed_of(rng) if order.name == "random" else 0
     try:
         found = _core.ordering(
             problem._core,
             method,
             order.name,
-            permutation,
             order.options(problem, seed, parts),
             0 if threads is None else threads,
         )

@@ -22,8 +22,10 @@ import numpy as np
 
 from . import _core
 from ._arrays import index, index_array
-from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
+from ._options import permutation_of
+from ._partition import LABELLINGS, STRATEGIES, PartitionQuality, labels, partition_quality
 from ._schedule import Schedule, schedule_of
+from ._stages import listed_stages
 from .problem import Problem
 
 __all__ = [
@@ -58,6 +60,7 @@ class Order:
 
     name: str
     permutation: np.ndarray | None = None
+    begins: np.ndarray | None = None
     fixed_as_body: bool = False
     balanced: bool = False
     colors: int = 0
@@ -66,7 +69,7 @@ class Order:
     unsafe_simultaneous: bool = True
     unsafe_first: bool = False
     unsafe_groups: bool = False
-    labels: str | np.ndarray = "slices"
+    labels: str | np.ndarray = "auto"
     border: int = 0
     chunk: int = 0
     bodies: int = 0
@@ -81,7 +84,10 @@ class Order:
 
     def options(self, problem: Problem, seed: int, parts: int) -> tuple[Any, ...]:
         """Return the options for a problem as the C library takes them."""
+        permutation = self.permutation
         return (
+            None if permutation is None else permutation_of(permutation, problem.contacts),
+            self.begins,
             seed,
             parts,
             self.fixed_as_body,
@@ -93,7 +99,7 @@ class Order:
             self.unsafe_first,
             self.unsafe_groups,
             self._labels(problem, parts),
-            isinstance(self.labels, str) and self.labels == "natural",
+            self._labelling(),
             self.border,
             self.chunk,
             self.bodies,
@@ -106,13 +112,16 @@ class Order:
             self.parallel,
         )
 
+    def _labelling(self) -> int:
+        """Return the number of a labelling that the C library makes itself."""
+        named = isinstance(self.labels, str) and self.labels in LABELLINGS
+        return LABELLINGS.index(str(self.labels)) if named else 0
+
     def _labels(self, problem: Problem, parts: int) -> np.ndarray | None:
         """Return labels that the C library does not make itself."""
         if not isinstance(self.labels, str):
             return self.labels
-        if self.labels in ("slices", "natural"):
-            return None
-        return labels(problem, self.labels, parts)
+        return None if self.labels in LABELLINGS else labels(problem, self.labels, parts)
 
     def __repr__(self) -> str:
         """The call that made it."""
@@ -131,17 +140,21 @@ def _telling(make: Callable[P, Order]) -> Callable[P, Order]:
         words: list[str] = []
         for name, value in given.items():
             default = parameters[name].default
-            if isinstance(value, (str, Order)) or np.ndim(value) == 0:
-                if isinstance(default, type(value)) and value == default:
-                    continue
-                shown = repr(value)
-            else:
-                shown = f"<array {np.shape(value)}>"
+            if isinstance(default, type(value)) and value == default:
+                continue
+            shown = _short(value)
             positional = parameters[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
             words.append(shown if positional and not words else f"{name}={shown}")
         return replace(order, text=f"{make.__name__}({', '.join(words)})")
 
     return made
+
+
+def _short(value: Any) -> str:
+    """An argument, the entries of lists and arrays left out."""
+    if isinstance(value, np.ndarray):
+        return f"<array {value.shape}>"
+    return f"<list of {len(value)}>" if isinstance(value, (list, tuple)) else repr(value)
 
 
 @_telling
@@ -151,9 +164,37 @@ def random() -> Order:
 
 
 @_telling
-def given(permutation: Any) -> Order:
-    """Visit the contacts in the order of `permutation`, ``(K,)``."""
-    return Order("given", permutation=index_array("order", permutation))
+def given(permutation: Any = None, *, stages: Any = None, kind: Any = "sequential") -> Order:
+    """Visit the contacts in an order of one's own, or in stages of one's own.
+
+    Parameters
+    ----------
+    permutation
+        The contacts as they are to be visited, ``(K,)``, in one stage.
+    stages
+        In place of it, lists of contacts, one for each stage; or, for kinds whose stages have
+        parts, a list of lists for each stage. Every contact is in one of them.
+    kind
+        The kind of all stages, or a list with one for each: ``"sequential"``, every contact sees
+        the ones before; ``"simultaneous"``, all see the values from before the stage;
+        ``"independent"``, all at once, of which no two may share a moving body;
+        ``"concurrent"``, parts at once, sequential inside, which see the other parts as before the
+        stage; ``"disjoint"``, parts at once, of which no two may share a moving body. What may
+        not be shared is checked for each problem; where A was given, coupled contacts count.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> order = cs.orders.given(stages=[[0, 2], [1, 3]], kind=["simultaneous", "sequential"])
+    >>> cs.orders.describe(cs.scenarios.box_stack(1), order).kinds.tolist()
+    ['simultaneous', 'sequential']
+    """
+    if (permutation is None) == (stages is None):
+        raise TypeError("given: a permutation of the contacts, or stages=, is needed")
+    if stages is None:
+        return Order("given", permutation=index_array("order", permutation))
+    contacts, begins = listed_stages(stages, kind)
+    return Order("given", permutation=contacts, begins=begins)
 
 
 @_telling
@@ -296,7 +337,7 @@ def relaxed(
 
 
 @_telling
-def partition(strategy: Any = "slices", *, border: str = "colored") -> Order:
+def partition(strategy: Any = "auto", *, border: str = "colored") -> Order:
     """Parts of the scene at once, then the contacts between them (S1 sections 4.2, 8.2).
 
     The contacts whose moving bodies all belong to one part are its interior; all interiors are
@@ -308,7 +349,8 @@ def partition(strategy: Any = "slices", *, border: str = "colored") -> Order:
     ----------
     strategy
         ``"slices"``, breadth-first levels of bodies, so that a part touches at most two others (S1
-        Fig. 4.3 (b)); ``"natural"``, contiguous ranges of body numbers; ``"metis"``, the fewest
+        Fig. 4.3 (b)); ``"natural"``, contiguous ranges of body numbers; ``"auto"``, the one of
+        these two that leaves fewer contacts between parts; ``"metis"``, the fewest
         contacts between parts (S1 Definition 4.4), ``"metis_volume"``, the fewest bodies with
         contacts in other parts, ``"metis_neighbours"``, few contacts and few neighbours of a part
         (all three need pymetis: ``pip install 'contactsolve[partition]'``); or labels of one's own,

@@ -21,7 +21,6 @@ from ._options import (
     flag,
     most_seconds,
     names_of,
-    permutation_of,
     relative_tolerance,
     seed_of,
     tolerance,
@@ -353,9 +352,6 @@ class Solver:
         visits, way = chosen(order), schemes.chosen(scheme)
         own = methods.chosen(method)
         method = own.name
-        permutation = None
-        if visits.permutation is not None:
-            permutation = permutation_of(visits.permutation, problem.contacts)
         word, number = (r_factor, 0.0) if isinstance(r_factor, str) else (None, r_factor)
         adjacent = isinstance(averaging, str)
         if adjacent and averaging != "adjacent":
@@ -382,7 +378,6 @@ class Solver:
                 method,
                 way.name,
                 visits.name,
-                permutation,
                 local,
                 word,
                 number,

@@ -269,10 +269,22 @@ typedef enum cs_body_order {
     CS_BODIES_AS_FITS,       /* by levels where numbers say nothing of who touches whom */
 } cs_body_order;
 
+/* How the order "partition" labels bodies, or the blocks of a given A. */
+typedef enum cs_labelling {
+    CS_LABELS_AS_FIT, /* the one of the two that leaves fewer blocks between parts */
+    CS_LABELS_SLICES, /* slices of breadth-first levels, each touching two others at most */
+    CS_LABELS_RANGES, /* contiguous ranges of numbers */
+} cs_labelling;
+
+/* What begins at a visit of the order "given": CS_STAGE_BEGINS + i begins a stage of the i-th kind,
+ * cs_stage_kind_name. */
+enum { CS_NOTHING_BEGINS, CS_PART_BEGINS, CS_STAGE_BEGINS };
+
 /* What the orders take; each reads what concerns it. */
 typedef struct cs_order_options {
     uint64_t seed;              /* random */
     const int64_t *permutation; /* given: the blocks (K) as they are to be visited */
+    const int64_t *begins;      /* given: what begins at each visit (K); NULL: one stage, in turn */
     int parts;                  /* into which concurrent and disjoint stages are cut */
     int fixed_as_body;          /* colored: immovable bodies of the problem conflict, as in S1 */
     int balanced;               /* colored: the least used free colour, not the lowest */
@@ -284,8 +296,8 @@ typedef struct cs_order_options {
     int unsafe_groups; /* or is cut into parts that share no moving body, each sequential inside */
     const int64_t
         *labels; /* partition: the part of each body, or of each block (K) where A is given;
-                            * NULL: `parts` slices, each touching the one before and behind only, */
-    int ranges_of_bodies;  /* or ranges of numbers */
+                            * NULL: `parts` of them, by */
+    cs_labelling labelling;
     cs_border border;      /* partition */
     int64_t chunk;         /* cache: contacts that are coloured at a time; 0: 1024 */
     cs_body_order bodies;  /* cache */

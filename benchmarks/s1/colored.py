@@ -57,7 +57,7 @@ def methods(problem):
         of("greedy, ground couples nothing", orders.colored()): None,
         of("the same, vectors", orders.colored(), instructions="auto"): None,
         of("balanced, ground couples nothing", orders.colored("balanced")): None,
-        of("partition", orders.partition()): None,
+        of("partition", orders.partition("slices")): None,
         of("half sweep", scheme="half_sweep", **patient): None,
         of("symmetric", method="symmetric_gauss_seidel", **patient): None,
     }

@@ -1,18 +1,22 @@
+/* A permutation of the caller's, in one sequential stage, or cut into stages and parts of any kind. */
 #include "core/error.h"
-#include "order/schedule.h"
+#include "order/graph.h"
 
 #include <string.h>
 
-static cs_status plan_given(const cs_problem *problem, const cs_order_options *options,
-                            cs_arena *scratch, cs_plan *plan, cs_error *error)
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+}
+
+static cs_status take_visits(const cs_problem *problem, const int64_t *permutation,
+                             cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     int64_t count = problem->blocks;
-    if (!options->permutation)
-        return cs_fail(error, CS_INVALID, "order='given' needs a permutation of the contacts");
     int64_t *seen = cs_arena_take(scratch, count, sizeof(int64_t));
-    if (!seen) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    if (!seen) return no_memory(error);
     for (int64_t i = 0; i < count; i++) {
-        int64_t block = options->permutation[i];
+        int64_t block = permutation[i];
         if (block < 0 || block >= count)
             return cs_fail(error, CS_INVALID, "order[%lld] is %lld: contacts run from 0 to %lld",
                            (long long)i, (long long)block, (long long)count - 1);
@@ -23,12 +27,127 @@ static cs_status plan_given(const cs_problem *problem, const cs_order_options *o
         seen[block] = i + 1;
         plan->block[i] = block;
     }
-    cs_plan_close(plan, CS_SEQUENTIAL, count);
     return CS_OK;
+}
+
+/* Closes each stage where the next one begins; the first begins with the first visit. */
+static cs_status take_stages(const int64_t *begins, int64_t count, cs_plan *plan, cs_error *error)
+{
+    int64_t kind = CS_SEQUENTIAL;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t what = begins[i];
+        if (what < CS_NOTHING_BEGINS || what > CS_STAGE_BEGINS + CS_DISJOINT ||
+            (i == 0 && what < CS_STAGE_BEGINS))
+            return cs_fail(error, CS_INVALID, "begins[%lld] is %lld: %s", (long long)i,
+                           (long long)what,
+                           i ? "0, 1, or 2 and the number of a kind of stages is needed"
+                             : "a stage begins with the first visit");
+        plan->cut[i] = what != CS_NOTHING_BEGINS;
+        if (what < CS_STAGE_BEGINS) continue;
+        cs_plan_close(plan, (cs_stage_kind)kind, i);
+        kind = what - CS_STAGE_BEGINS;
+    }
+    cs_plan_close(plan, (cs_stage_kind)kind, count);
+    return CS_OK;
+}
+
+/* ---- stages whose parts must not meet -------------------------------------------------------- */
+
+/* Which part touches a vertex, numbered from 1 through all stages, and by which block first; and the
+ * number of the first part of the stage at hand. */
+typedef struct claims {
+    int64_t *part, *block; /* (vertices) */
+    int64_t first;
+} claims;
+
+/* Whether another part of the stage has a vertex. */
+static int is_taken(const claims *c, int64_t vertex, int64_t part)
+{
+    return c->part[vertex] >= c->first && c->part[vertex] != part;
+}
+
+static cs_status meet(const cs_graph *graph, int64_t stage, cs_stage_kind kind, int64_t block,
+                      int64_t other, int64_t vertex, cs_error *error)
+{
+    const char *parts = kind == CS_DISJOINT ? ", in different parts," : "";
+    if (graph->column)
+        return cs_fail(error, CS_INVALID,
+                       "stage %lld is %s, and its contacts %lld and %lld%s are coupled by A",
+                       (long long)stage, cs_stage_kind_name((int)kind), (long long)other,
+                       (long long)block, parts);
+    return cs_fail(error, CS_INVALID,
+                   "stage %lld is %s, and its contacts %lld and %lld%s share the moving body %lld",
+                   (long long)stage, cs_stage_kind_name((int)kind), (long long)other,
+                   (long long)block, parts, (long long)vertex);
+}
+
+/* Claims a vertex for a part, unless another part of the stage has it. */
+static cs_status claim(const cs_graph *graph, claims *c, const cs_plan *plan, int64_t stage,
+                       int64_t part, int64_t block, int64_t vertex, cs_error *error)
+{
+    if (is_taken(c, vertex, part))
+        return meet(graph, stage, plan->kind[stage], block, c->block[vertex], vertex, error);
+    if (c->part[vertex] != part) c->block[vertex] = block;
+    c->part[vertex] = part;
+    return CS_OK;
+}
+
+/* A block claims its moving bodies; or, of a given A, itself, where its neighbours are not taken. */
+static cs_status claim_block(const cs_graph *graph, claims *c, const cs_plan *plan, int64_t stage,
+                             int64_t part, int64_t block, cs_error *error)
+{
+    int64_t end[2], first = graph->column ? graph->start[block] : 0;
+    int64_t stop = graph->column ? graph->start[block + 1] : 0;
+    for (int64_t e = first; e < stop; e++) {
+        int64_t other = graph->column[e];
+        if (is_taken(c, other, part))
+            return meet(graph, stage, plan->kind[stage], block, other, other, error);
+    }
+    int ends = cs_graph_ends(graph, block, end);
+    cs_status status = CS_OK;
+    for (int e = 0; !status && e < ends; e++)
+        status = claim(graph, c, plan, stage, part, block, end[e], error);
+    return status;
+}
+
+static cs_status check_apart(const cs_problem *problem, cs_arena *scratch, const cs_plan *plan,
+                             cs_error *error)
+{
+    cs_graph graph;
+    cs_status status = cs_graph_build(problem, scratch, &graph, error);
+    if (status) return status;
+    claims c = {cs_arena_take(scratch, graph.vertices, sizeof(int64_t)),
+                cs_arena_take(scratch, graph.vertices, sizeof(int64_t)), 1};
+    if (!c.part || !c.block) return no_memory(error);
+    for (int64_t s = 0, part = 0; !status && s < plan->stages; s++) {
+        cs_stage_kind kind = plan->kind[s];
+        c.first = part + 1;
+        if (kind != CS_INDEPENDENT && kind != CS_DISJOINT) continue;
+        for (int64_t i = plan->start[s]; !status && i < plan->start[s + 1]; i++) {
+            part += kind == CS_INDEPENDENT || plan->cut[i];
+            status = claim_block(&graph, &c, plan, s, part, plan->block[i], error);
+        }
+    }
+    return status;
+}
+
+static cs_status plan_given(const cs_problem *problem, const cs_order_options *options,
+                            cs_arena *scratch, cs_plan *plan, cs_error *error)
+{
+    if (!options->permutation)
+        return cs_fail(error, CS_INVALID, "order='given' needs a permutation of the contacts");
+    cs_status status = take_visits(problem, options->permutation, scratch, plan, error);
+    if (status) return status;
+    if (!options->begins) {
+        cs_plan_close(plan, CS_SEQUENTIAL, problem->blocks);
+        return CS_OK;
+    }
+    status = take_stages(options->begins, problem->blocks, plan, error);
+    return status ? status : check_apart(problem, scratch, plan, error);
 }
 
 const cs_order cs_order_given = {
     .name = "given",
-    .summary = "a permutation of one's own: pass it as the order",
+    .summary = "contacts, or stages of them, as you list them: pass a permutation, or orders.given",
     .plan = plan_given,
 };

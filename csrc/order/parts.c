@@ -52,6 +52,38 @@ static cs_status take_given(const cs_graph *graph, const int64_t *given, cs_part
     return CS_OK;
 }
 
+static cs_status label_ranges(const cs_graph *graph, cs_arena *scratch, cs_parts *parts,
+                              cs_error *error)
+{
+    int64_t *vertex = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
+    if (!vertex) return no_memory(error);
+    for (int64_t v = 0; v < graph->vertices; v++) vertex[v] = v;
+    cs_parts_cut(graph, vertex, NULL, graph->vertices, parts);
+    return CS_OK;
+}
+
+/* Slices of levels: each meets the one before and the one behind only.  S1 Fig. 4.3 (b) */
+static cs_status label_slices(const cs_graph *graph, cs_arena *scratch, cs_parts *parts,
+                              cs_error *error)
+{
+    cs_levels levels;
+    cs_status status = cs_graph_levels(graph, scratch, &levels, error);
+    if (!status) cs_parts_cut(graph, levels.vertex, levels.start, levels.levels, parts);
+    return status;
+}
+
+/* Ranges in place of slices where they leave fewer blocks between parts. */
+static cs_status label_as_fits(const cs_graph *graph, cs_arena *scratch, cs_parts *parts,
+                               cs_error *error)
+{
+    cs_parts ranges = {parts->count, cs_arena_take(scratch, graph->vertices, sizeof(int64_t))};
+    if (!ranges.label) return no_memory(error);
+    cs_status status = label_slices(graph, scratch, parts, error);
+    if (!status) status = label_ranges(graph, scratch, &ranges, error);
+    if (!status && cs_parts_border(graph, &ranges) < cs_parts_border(graph, parts)) *parts = ranges;
+    return status;
+}
+
 cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options, cs_arena *scratch,
                          cs_parts *parts, cs_error *error)
 {
@@ -59,18 +91,13 @@ cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options,
     parts->label = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     if (!parts->label) return no_memory(error);
     if (options->labels) return take_given(graph, options->labels, parts, error);
-    if (options->ranges_of_bodies) {
-        int64_t *vertex = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
-        if (!vertex) return no_memory(error);
-        for (int64_t v = 0; v < graph->vertices; v++) vertex[v] = v;
-        cs_parts_cut(graph, vertex, NULL, graph->vertices, parts);
-        return CS_OK;
+    switch (options->labelling) {
+    case CS_LABELS_AS_FIT: return label_as_fits(graph, scratch, parts, error);
+    case CS_LABELS_SLICES: return label_slices(graph, scratch, parts, error);
+    case CS_LABELS_RANGES: return label_ranges(graph, scratch, parts, error);
     }
-    /* Slices of levels: each meets the one before and the one behind only.  S1 Fig. 4.3 (b) */
-    cs_levels levels;
-    cs_status status = cs_graph_levels(graph, scratch, &levels, error);
-    if (!status) cs_parts_cut(graph, levels.vertex, levels.start, levels.levels, parts);
-    return status;
+    return cs_fail(error, CS_INVALID, "labelling is %d: a cs_labelling is needed",
+                   (int)options->labelling);
 }
 
 /* ---- interiors and border -------------------------------------------------------------------- */

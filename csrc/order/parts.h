@@ -24,7 +24,7 @@ int64_t cs_parts_wanted(const cs_graph *graph, const cs_order_options *options);
 void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *start, int64_t runs,
                   cs_parts *parts);
 
-/* Labels as the options say: given, slices, or ranges of numbers. */
+/* Labels as the options say: given, slices, ranges of numbers, or the better of these two. */
 cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options, cs_arena *scratch,
                          cs_parts *parts, cs_error *error);
 

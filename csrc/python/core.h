@@ -44,13 +44,16 @@ void raise_error(const cs_error *error);
 PyArrayObject *double_array(PyObject *value, const char *name);
 PyArrayObject *int64_array(PyObject *value, const char *name);
 
-/* What an order takes: the tuple of contactsolve.orders.Order.options. `labels` becomes a new
- * reference, or stays NULL. -1 with an error set. */
-int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_options *options,
-                       PyArrayObject **labels);
+/* The arrays that an order's options point into; NULL where there is none. */
+typedef struct order_lists {
+    PyArrayObject *permutation, *begins, *labels;
+} order_lists;
 
-/* `value` as a permutation, as far as its length goes; a new reference, or NULL with an error set. */
-PyArrayObject *permutation_array(PyObject *value, const cs_problem *problem);
+/* What an order takes: the tuple of contactsolve.orders.Order.options. -1 with an error set; the lists
+ * are to be cleared either way. */
+int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_options *options,
+                       order_lists *lists);
+void order_lists_clear(order_lists *lists);
 
 /* The values of a method's own options from ((name, number or word), ...), borrowed from it: at most
  * CS_MAX_METHOD_OPTIONS. Returns how many; -1 with an error set. */
@@ -60,7 +63,7 @@ int read_settings(PyObject *tuple, cs_setting *settings);
 PyObject *core_methods(PyObject *module, PyObject *unused);
 PyObject *core_check_method(PyObject *module, PyObject *args);
 
-/* ordering(problem, method, order, permutation, order_options, threads) -> a dict of what an order
+/* ordering(problem, method, order, order_options, threads) -> a dict of what an order
  * makes of a problem; stage_kinds() -> the names of the kinds of stages */
 PyObject *core_ordering(PyObject *module, PyObject *args);
 PyObject *core_stage_kinds(PyObject *module, PyObject *unused);
@@ -69,7 +72,7 @@ PyObject *core_stage_kinds(PyObject *module, PyObject *unused);
  * scaled natural map, infeasibility (blocks each)) */
 PyObject *core_inspect(PyObject *module, PyObject *args);
 
-/* partition_labels(problem, ranges_of_bodies, parts) -> labels (bodies, or blocks of a given A) */
+/* partition_labels(problem, labelling, parts) -> labels (bodies, or blocks of a given A) */
 PyObject *core_partition_labels(PyObject *module, PyObject *args);
 
 /* islands(problem) -> labels (blocks), -1 for what nothing moves */

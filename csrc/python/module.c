@@ -192,9 +192,9 @@ static PyMethodDef core_functions[] = {
     {"islands", core_islands, METH_VARARGS,
      "islands(problem)\n--\n\nThe island of each block; -1 where nothing moves."},
     {"partition_labels", core_partition_labels, METH_VARARGS,
-     "partition_labels(problem, ranges_of_bodies, parts)\n--\n\nThe part of each body."},
+     "partition_labels(problem, labelling, parts)\n--\n\nThe part of each body."},
     {"ordering", core_ordering, METH_VARARGS,
-     "ordering(problem, method, order, permutation, order_options, threads)\n--\n\nWhat an order "
+     "ordering(problem, method, order, order_options, threads)\n--\n\nWhat an order "
      "makes of "
      "a problem, as a dict."},
     {"stage_kinds", core_stage_kinds, METH_NOARGS,

@@ -4,32 +4,47 @@
 
 #include <string.h>
 
-/* `value` as labels of bodies, or of contacts where A is given; NULL with an error set. */
-static PyArrayObject *labels_array(PyObject *value, const cs_problem *problem)
+/* `value` as one integer for each of `wanted` things, which `of` names, in *entries, borrowed from
+ * *array; NULL where it is None. -1 with an error set. */
+static int read_list(PyObject *value, const char *name, int64_t wanted, const char *of,
+                     PyArrayObject **array, const int64_t **entries)
 {
-    PyArrayObject *labels = int64_array(value, "labels");
-    int64_t wanted = cs_problem_vertices(problem);
-    if (!labels || PyArray_SIZE(labels) == wanted) return labels;
-    PyErr_Format(PyExc_ValueError, "labels has %zd entries; the problem has %lld %s",
-                 (Py_ssize_t)PyArray_SIZE(labels), (long long)wanted,
-                 problem->matrix ? "contacts and no bodies" : "bodies");
-    Py_DECREF(labels);
-    return NULL;
+    if (value == Py_None) return 0;
+    *array = int64_array(value, name);
+    if (!*array) return -1;
+    *entries = PyArray_DATA(*array);
+    if (PyArray_SIZE(*array) == wanted) return 0;
+    PyErr_Format(PyExc_ValueError, "%s has %zd entries; the problem has %lld %s", name,
+                 (Py_ssize_t)PyArray_SIZE(*array), (long long)wanted, of);
+    return -1;
+}
+
+static int read_lists(PyObject *permutation, PyObject *begins, PyObject *labels,
+                      const cs_problem *problem, cs_order_options *options, order_lists *lists)
+{
+    int64_t blocks = cs_problem_blocks(problem), vertices = cs_problem_vertices(problem);
+    const char *of = problem->matrix ? "contacts and no bodies" : "bodies";
+    if (read_list(permutation, "order", blocks, "contacts", &lists->permutation,
+                  &options->permutation) < 0)
+        return -1;
+    if (read_list(begins, "begins", blocks, "contacts", &lists->begins, &options->begins) < 0)
+        return -1;
+    return read_list(labels, "labels", vertices, of, &lists->labels, &options->labels);
 }
 
 int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_options *options,
-                       PyArrayObject **labels)
+                       order_lists *lists)
 {
     unsigned long long seed;
     long long colors, unsafe_below, chunk, subtasks;
-    int border, bodies;
-    PyObject *value;
+    int labelling, border, bodies;
+    PyObject *permutation, *begins, *labels;
     if (!PyArg_ParseTuple(
-            tuple, "KippLpLpppOpiLippppLpp:order_options", &seed, &options->parts,
-            &options->fixed_as_body, &options->balanced, &colors, &options->multiple_of_parts,
-            &unsafe_below, &options->unsafe_simultaneous, &options->unsafe_first,
-            &options->unsafe_groups, &value, &options->ranges_of_bodies, &border, &chunk, &bodies,
-            &options->no_domains, &options->sets_simultaneous, &options->sets_colored,
+            tuple, "OOKippLpLpppOiiLippppLpp:order_options", &permutation, &begins, &seed,
+            &options->parts, &options->fixed_as_body, &options->balanced, &colors,
+            &options->multiple_of_parts, &unsafe_below, &options->unsafe_simultaneous,
+            &options->unsafe_first, &options->unsafe_groups, &labels, &labelling, &border, &chunk,
+            &bodies, &options->no_domains, &options->sets_simultaneous, &options->sets_colored,
             &options->weighted_parts, &subtasks, &options->weighted_subtasks, &options->parallel))
         return -1;
     options->seed = seed;
@@ -39,23 +54,15 @@ int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_opti
     options->chunk = chunk;
     options->bodies = (cs_body_order)bodies;
     options->subtasks = subtasks;
-    if (value == Py_None) return 0;
-    *labels = labels_array(value, problem);
-    if (!*labels) return -1;
-    options->labels = PyArray_DATA(*labels);
-    return 0;
+    options->labelling = (cs_labelling)labelling;
+    return read_lists(permutation, begins, labels, problem, options, lists);
 }
 
-PyArrayObject *permutation_array(PyObject *value, const cs_problem *problem)
+void order_lists_clear(order_lists *lists)
 {
-    PyArrayObject *permutation = int64_array(value, "order");
-    if (!permutation) return NULL;
-    int64_t blocks = cs_problem_blocks(problem);
-    if (PyArray_NDIM(permutation) == 1 && PyArray_SIZE(permutation) == blocks) return permutation;
-    PyErr_Format(PyExc_ValueError, "order has %zd entries; the problem has %lld contacts",
-                 (Py_ssize_t)PyArray_SIZE(permutation), (long long)blocks);
-    Py_DECREF(permutation);
-    return NULL;
+    Py_CLEAR(lists->permutation);
+    Py_CLEAR(lists->begins);
+    Py_CLEAR(lists->labels);
 }
 
 static PyObject *new_array(const void *values, int64_t count, int type, size_t size)
@@ -109,27 +116,20 @@ static PyObject *describe(problem_object *owner, const char *method, const char 
 PyObject *core_ordering(PyObject *module, PyObject *args)
 {
     core_state *state = PyModule_GetState(module);
-    PyObject *owner, *permutation_value, *tuple;
-    PyObject *dictionary = NULL;
-    PyArrayObject *permutation = NULL, *labels = NULL;
+    PyObject *owner, *tuple, *dictionary = NULL;
+    order_lists lists = {0};
     const char *method, *order;
     cs_order_options options = {0};
     int threads;
-    if (!PyArg_ParseTuple(args, "O!ssOO!i:ordering", state->problem_type, &owner, &method, &order,
-                          &permutation_value, &PyTuple_Type, &tuple, &threads))
+    if (!PyArg_ParseTuple(args, "O!ssO!i:ordering", state->problem_type, &owner, &method, &order,
+                          &PyTuple_Type, &tuple, &threads))
         return NULL;
     const cs_problem *problem = ((problem_object *)owner)->problem;
-    if (read_order_options(tuple, problem, &options, &labels) < 0) return NULL;
-    options.threads = threads;
-    if (permutation_value != Py_None) {
-        permutation = permutation_array(permutation_value, problem);
-        if (!permutation) goto out;
-        options.permutation = PyArray_DATA(permutation);
+    if (read_order_options(tuple, problem, &options, &lists) == 0) {
+        options.threads = threads;
+        dictionary = describe((problem_object *)owner, method, order, &options);
     }
-    dictionary = describe((problem_object *)owner, method, order, &options);
-out:
-    Py_XDECREF(labels);
-    Py_XDECREF(permutation);
+    order_lists_clear(&lists);
     return dictionary;
 }
 

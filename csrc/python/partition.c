@@ -6,9 +6,11 @@ PyObject *core_partition_labels(PyObject *module, PyObject *args)
     core_state *state = PyModule_GetState(module);
     PyObject *owner;
     cs_order_options options = {0};
-    if (!PyArg_ParseTuple(args, "O!pi:partition_labels", state->problem_type, &owner,
-                          &options.ranges_of_bodies, &options.parts))
+    int labelling;
+    if (!PyArg_ParseTuple(args, "O!ii:partition_labels", state->problem_type, &owner, &labelling,
+                          &options.parts))
         return NULL;
+    options.labelling = (cs_labelling)labelling;
     const cs_problem *problem = ((problem_object *)owner)->problem;
     npy_intp length = (npy_intp)cs_problem_vertices(problem);
     PyObject *labels = PyArray_SimpleNew(1, &length, NPY_INT64);

@@ -112,7 +112,6 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
                             "method",
                             "scheme",
                             "order",
-                            "permutation",
                             "local",
                             "r_factor",
                             "r_value",
@@ -146,15 +145,15 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     core_state *state = PyType_GetModuleState(type);
     cs_options options = cs_options_default();
     const char *record_names[CS_MAX_COLUMNS];
-    PyObject *problem, *permutation_value, *record, *order_options, *settings;
+    PyObject *problem, *record, *order_options, *settings;
     cs_setting values[CS_MAX_METHOD_OPTIONS];
-    PyArrayObject *permutation = NULL, *labels = NULL;
+    order_lists lists = {0};
     long long check_every, max_iterations, record_every, measure_every;
     double setup_seconds;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!sssOszdsddpidssddLLO!LdiO!ssppO!dpLd:Solver", names,
+            args, keywords, "O!sssszdsddpidssddLLO!LdiO!ssppO!dpLd:Solver", names,
             state->problem_type, &problem, &options.method, &options.scheme, &options.order,
-            &permutation_value, &options.local, &options.r_factor, &options.r_value, &options.bound,
+            &options.local, &options.r_factor, &options.r_value, &options.bound,
             &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
             &options.rollback_growth, &options.dtype, &options.stop, &options.rtol, &options.atol,
             &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
@@ -178,13 +177,8 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     atomic_flag_clear(&self->busy);
     self->problem = Py_NewRef(problem);
     if (read_order_options(order_options, ((problem_object *)problem)->problem,
-                           &options.order_options, &labels) < 0)
+                           &options.order_options, &lists) < 0)
         goto fail;
-    if (permutation_value != Py_None) {
-        permutation = permutation_array(permutation_value, ((problem_object *)problem)->problem);
-        if (!permutation) goto fail;
-        options.order_options.permutation = PyArray_DATA(permutation);
-    }
     cs_error error = {0};
     if (problem_begin((problem_object *)problem) < 0) goto fail;
     cs_status status = create(self, &options, setup_seconds, &error);
@@ -193,12 +187,10 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         raise_error(&error);
         goto fail;
     }
-    Py_XDECREF(permutation);
-    Py_XDECREF(labels);
+    order_lists_clear(&lists);
     return (PyObject *)self;
 fail:
-    Py_XDECREF(permutation);
-    Py_XDECREF(labels);
+    order_lists_clear(&lists);
     Py_DECREF(self);
     return NULL;
 }

@@ -147,8 +147,8 @@ static cs_status iterate(iteration *it, cs_result *result, cs_error *error)
         int healthy = advance(it);
         if (!healthy) result->outcome = CS_DIVERGING;
         status = cs_run_check(&it->run, error);
+        if (!status) status = cs_run_poll(&it->run, error);
         if (!healthy || status) break;
-        status = cs_run_poll(&it->run, error);
         if (it->run.stopped) result->outcome = CS_STOPPED;
         if (it->run.stopped) break;
     }

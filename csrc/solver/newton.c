@@ -210,8 +210,8 @@ static int finish(cs_newton_run *s, int in_any_case, cs_status *status, cs_error
         s->hopeless = cs_watch_take(&s->newton->watch, run->number, scaled, patience) &&
                       !solver->fixed_iterations;
     }
+    if (run->number > solver->made) *status = cs_run_poll(run, error);
     if (run->converged || s->hopeless) return 0;
-    *status = cs_run_poll(run, error);
     return !*status && !run->stopped && run->number < solver->options.max_iterations;
 }
 

@@ -190,6 +190,7 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
     const cs_problem *problem = solver->problem;
     cs_order_options *order = &solver->options.order_options;
     cs_status status = keep_list(solver, &order->permutation, problem->blocks, error);
+    if (!status) status = keep_list(solver, &order->begins, problem->blocks, error);
     if (status) return status;
     return keep_list(solver, &order->labels, cs_problem_vertices(problem), error);
 }

@@ -792,3 +792,29 @@ def test_arrays_and_files_are_told_where_they_go():
     for path in ("file.hdf5", Path("file.hdf5")):
         with pytest.raises(TypeError, match=r"contactsolve\.io\.read_fclib\(path\) reads a file"):
             cs.solve(path)
+
+
+@pytest.mark.parametrize("method", cs.methods.names())
+@pytest.mark.parametrize("limit", [4, 1000])
+def test_every_iteration_is_shown_to_a_callback(method, limit):
+    """The last one, too, whether it converges or not; what is recorded makes no difference."""
+    friction = cs.scenarios.box_stack(3)
+    frictionless = cs.Problem(
+        friction.J[:, :, :1],
+        friction.Minv,
+        friction.b[:, :1],
+        bodies=friction.bodies,
+        compliance=1e-6,
+    )
+    slow = ("jacobi", "mass_splitting", "interior_point")
+    plain = ("apgd", "spectral_gradient", "bpp", "murty", "lemke", "keller", "dantzig")
+    seen = []
+    result = cs.solve(
+        frictionless if method in plain else friction,
+        method=method,
+        max_iterations=limit,
+        record_every=3,
+        callback=lambda state: seen.append(state.iteration),
+    )
+    assert seen == list(range(1, result.iterations + 1))
+    assert limit == 4 or result.converged or method in slow

@@ -360,18 +360,26 @@ static void fail_chain(void)
 static void fail_for_each_order(action act)
 {
     static const int64_t labels[CHAIN] = {0, 1, 1, 0};
-    static const char *const names[] = {"colored", "partition",    "partition",    "partition",
-                                        "cache",   "contact_sets", "contact_sets", "cache"};
-    for (int i = 0; i < 8; i++) {
+    static int64_t visits[CHAIN], begins[CHAIN];
+    static const char *const names[] = {"colored",      "partition", "partition",
+                                        "partition",    "cache",     "contact_sets",
+                                        "contact_sets", "cache",     "given"};
+    for (int64_t k = 0; k < CHAIN; k++) {
+        visits[k] = k;
+        begins[k] = CS_STAGE_BEGINS + 2; /* independent */
+    }
+    for (int i = 0; i < 9; i++) {
         cs_options options = cs_options_default();
         options.max_iterations = 2;
         options.order = names[i];
         options.order_options = (cs_order_options){
+            .permutation = i == 8 ? visits : NULL,
+            .begins = i == 8 ? begins : NULL,
             .parts = 3,
             .unsafe_below = 100000,
             .unsafe_groups = 1,
             .labels = i == 2 ? labels : NULL,
-            .ranges_of_bodies = i == 3,
+            .labelling = (cs_labelling)(i % 3),
             .border = (cs_border)(i % 3),
             .bodies = (cs_body_order)(i % 3),
             .no_domains = i == 7,

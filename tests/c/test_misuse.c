@@ -31,6 +31,29 @@ static void refuse(const cs_problem *problem, const cs_options *options, cs_stat
         refuse(problem, &options, wanted, beginning); \
     } while (0)
 
+static void bad_stages_are_refused(const cs_problem *problem)
+{
+    static int64_t in_turn[SCENE_BLOCKS];
+    static const struct {
+        int64_t first, fourth;
+        const char *beginning;
+    } wrong[] = {
+        {0, 0, "begins[0] is 0: a stage begins with the first visit"},
+        {1, 0, "begins[0] is 1: a stage begins with the first visit"},
+        {2, -1, "begins[3] is -1: 0, 1, or 2 and the number of a kind"},
+        {2, 7, "begins[3] is 7: 0, 1, or 2 and the number of a kind"},
+        {2, 4, "stage 1 is independent, and its contacts "},
+    };
+    for (int k = 0; k < SCENE_BLOCKS; k++) in_turn[k] = k;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int64_t begins[SCENE_BLOCKS] = {wrong[i].first, 0, 0, wrong[i].fourth};
+        cs_options options = cs_options_default();
+        options.order_options.permutation = in_turn;
+        options.order_options.begins = begins;
+        refuse(problem, &options, CS_INVALID, wrong[i].beginning);
+    }
+}
+
 static void bad_options_are_refused(const cs_problem *problem)
 {
     static const char *const unknown[] = {"residual", "speed"};
@@ -207,6 +230,7 @@ int main(void)
     CHECK_STATUS(scene_create(&s, &problem, &error), CS_OK, &error);
     if (!problem) return test_result();
     bad_options_are_refused(problem);
+    bad_stages_are_refused(problem);
     a_matrix_out_of_order();
     options_are_copied(problem);
     the_largest_number_of_iterations(problem);

@@ -236,7 +236,7 @@ static void check_options(const cs_problem *problem, int parts, const int64_t *l
     for (int i = 0; i < 9; i++) {
         options = plain;
         options.border = (cs_border)(i % 3);
-        options.ranges_of_bodies = i / 3 == 1;
+        options.labelling = (cs_labelling)(i / 3 % 3);
         options.labels = i / 3 == 2 ? labels : NULL;
         check_order(problem, "partition", options);
     }
@@ -314,7 +314,7 @@ static void slices_touch_their_neighbours(void)
     cs_problem *problem = problem_of_graph();
     cs_error error;
     int64_t labels[MOST_BODIES], least = MOST_BLOCKS, size[8] = {0};
-    cs_order_options options = {.parts = 8};
+    cs_order_options options = {.parts = 8, .labelling = CS_LABELS_SLICES};
     CHECK_STATUS(cs_partition_labels(problem, &options, labels, &error), CS_OK, &error);
     for (int64_t k = 0; k < g.blocks; k++) {
         const int64_t *pair = g.pair + 2 * k;

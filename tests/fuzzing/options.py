@@ -51,6 +51,7 @@ def order(rng: Rng, contacts: int) -> Any:
                 "cs.orders.relaxed(2, unsafe='ranges', first=True)",
                 "cs.orders.relaxed(4, 'balanced', unsafe='groups')",
                 "cs.orders.partition('natural')",
+                "cs.orders.partition('slices')",
                 "cs.orders.partition(border='checkerboard')",
                 "cs.orders.cache(chunk=4)",
                 "cs.orders.cache(domains=False)",

@@ -272,12 +272,118 @@ def test_orders_tell_the_call_that_made_them():
         "colored('balanced', colors='tentative')": orders.colored("balanced", colors="tentative"),
         "relaxed(64, fixed_as_body=True)": orders.relaxed(64, fixed_as_body=True),
         "partition(<array (4,)>)": orders.partition(np.zeros(4, int)),
+        "given(<list of 2>)": orders.given([1, 0]),
+        "given(stages=<list of 2>, kind='simultaneous')": orders.given(
+            stages=[[1], [0, 2]], kind="simultaneous"
+        ),
         "subtasks('colored', count=10)": orders.subtasks("colored", 10),
         "extreme(colored('balanced'))": orders.extreme(orders.colored("balanced")),
     }
     for text, order in made.items():
         assert repr(order) == text
     assert orders.colored.__doc__.startswith("Colour by colour")
+
+
+# ---- stages of one's own ------------------------------------------------------------------------
+
+
+def stages_of(schedule):
+    """What a schedule does, as `orders.given` takes it."""
+    stages, kinds = [], schedule.kinds.tolist()
+    for s, kind in enumerate(kinds):
+        inside = [k for k in schedule.visits.tolist() if schedule.stage[k] == s]
+        parts = [
+            [k for k in inside if schedule.part[k] == p] for p in range(int(schedule.parts[s]))
+        ]
+        stages.append(parts if kind in ("concurrent", "disjoint") else inside)
+    return orders.given(stages=stages, kind=kinds)
+
+
+@pytest.mark.parametrize("scheme", ["matrix", "factorized"])
+@pytest.mark.parametrize("name", MANY)
+def test_an_order_given_as_its_stages_does_the_same(name, scheme):
+    problem = cs.scenarios.ball_grid(5, ground="body")
+    labelled = isinstance(MANY[name].labels, str)
+    order = MANY[name] if labelled else orders.partition(np.arange(126) % 5, border="sequential")
+    schedule = orders.describe(problem, order, parts=3)
+    given = stages_of(schedule)
+    told = orders.describe(problem, given)
+    for array in ("visits", "kinds", "stage"):
+        np.testing.assert_array_equal(getattr(told, array), getattr(schedule, array))
+    wanted, found = (one_sweep(problem, one, scheme, parts=3) for one in (order, given))
+    np.testing.assert_array_equal(found.impulses, wanted.impulses)
+
+
+def test_stages_are_kept_over_updates():
+    problem = cs.scenarios.ball_grid(3)
+    colors = orders.describe(problem, "colored")
+    given, colored = (
+        cs.Solver(problem, method="gauss_seidel", order=order, max_iterations=20, **EXACTLY)
+        for order in (stages_of(colors), "colored")
+    )
+    problem.update(Minv=2 * problem.Minv)
+    np.testing.assert_array_equal(given.solve().impulses, colored.solve().impulses)
+
+
+@pytest.mark.parametrize(
+    ("stages", "kind", "message"),
+    [
+        ([[0, 1], [1, 3]], "sequential", r"stages\[1\]\[0\] is 1, as stages\[0\]\[1\] is"),
+        ([[0, 1], [2, 4]], "sequential", r"stages\[1\]\[1\] is 4: the stages list 4 contacts"),
+        ([[0, 1], [2, -1]], "sequential", r"stages\[1\]\[1\] is -1"),
+        (
+            [[[0, 1], [2]], [[3], [3]]],
+            "disjoint",
+            r"stages\[1\]\[1\]\[0\] is 3, as stages\[1\]\[0\]",
+        ),
+        ([[0, 1], [2, 3]], "disjoint", r"stages\[0\]\[0\] has shape \(\): a list of contacts"),
+        ([[[0, 1], [2, 3]]], "sequential", r"stages\[0\] has shape \(2, 2\)"),
+        ([[0, 1], [2, 3]], "at once", "kind: 'at once' is unknown; known: sequential, simul"),
+        ([[0, 1], [2, 3]], ["sequential", "x"], r"kind\[1\]: 'x' is unknown"),
+        ([[0, 1], [2, 3]], ["sequential"], "kind has 1 entries; there are 2 stages"),
+    ],
+)
+def test_wrong_stages_are_refused(stages, kind, message):
+    with pytest.raises(ValueError, match=message):
+        orders.given(stages=stages, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("stages", "kind", "message"),
+    [
+        ([[0, 1, 2, 3]], "independent", "contacts 0 and 1 share the moving body 0"),
+        ([[[0, 3], [2, 1]]], "disjoint", "contacts 0 and 2, in different parts, share the moving"),
+    ],
+)
+def test_stages_that_meet_are_refused(stages, kind, message):
+    """The four contacts of one box share it; of a given A they are coupled."""
+    box = cs.scenarios.box_stack(1)
+    given = cs.Problem.from_delassus(box.delassus(), box.b, mu=box.mu)
+    order = orders.given(stages=stages, kind=kind)
+    with pytest.raises(ValueError, match=f"stage 0 is {kind}, and its {message}"):
+        cs.Solver(box, order=order)
+    coupled = message.partition(" share")[0] + " are coupled by A"
+    with pytest.raises(ValueError, match=f"stage 0 is {kind}, and its {coupled}"):
+        orders.describe(given, order)
+
+
+def test_given_needs_one_of_two():
+    for given in ({}, {"permutation": [0], "stages": [[0]]}):
+        with pytest.raises(TypeError, match="a permutation of the contacts, or stages=, is needed"):
+            orders.given(**given)
+    for stages in ("ab", 3):
+        with pytest.raises(TypeError, match=r"stages is (str|int): a list of lists"):
+            orders.given(stages=stages)
+    with pytest.raises(TypeError, match=r"stages\[0\] is 5: a list of lists, one for each part"):
+        orders.given(stages=[5], kind="disjoint")
+    with pytest.raises(TypeError, match=r"stages\[0\] has dtype float64"):
+        orders.given(stages=[[0.5]])
+    with pytest.raises(ValueError, match="order has 2 entries; the problem has 4 contacts"):
+        cs.Solver(cs.scenarios.box_stack(1), order=orders.given(stages=[[0], [1]]))
+    problem = cs.Problem(
+        np.zeros((0, 2, 1, 3)), np.ones((2, 3)), np.zeros((0, 1)), bodies=np.zeros((0, 2), int)
+    )
+    assert orders.describe(problem, orders.given(stages=[])).stages == 0
 
 
 def test_orders_made_by_functions_are_described():

@@ -146,6 +146,26 @@ def test_slices_touch_two_others():
     assert orders.partition_quality(scattered, orders.labels(scattered, "slices", 9)).border <= 8
 
 
+def test_the_default_cut_leaves_fewer_contacts_between_parts():
+    """Slices or ranges of numbers, whichever does; scrambled numbers say nothing."""
+    grid = cs.scenarios.ball_grid(6)
+    rng = generator("scrambled")
+    names = rng.permutation(grid.bodies_count)
+    pairs = np.where(grid.bodies >= 0, names[grid.bodies], -1)
+    scrambled = cs.Problem(grid.J, grid.Minv, grid.b, grid.mu, bodies=pairs)
+    for problem, better in ((grid, "natural"), (scrambled, "slices")):
+        border = {
+            name: orders.partition_quality(problem, orders.labels(problem, name)).border
+            for name in ("auto", "slices", "natural")
+        }
+        assert border["auto"] == border[better] == min(border.values())
+        assert border["slices"] != border["natural"]
+        np.testing.assert_array_equal(
+            orders.describe(problem, "partition").visits,
+            orders.describe(problem, orders.partition(better)).visits,
+        )
+
+
 def test_slices_of_a_grid_need_one_more_colour():
     """Slices thicker than a ball meet on one side only: the whole border is one stage."""
     problem = cs.scenarios.ball_grid(12, ground="body")
@@ -435,7 +455,7 @@ def test_groups_of_different_shapes():
         (
             lambda: orders.partition("even"),
             ValueError,
-            "strategy: 'even' is unknown; known: slices",
+            "strategy: 'even' is unknown; known: auto, slices",
         ),
         (lambda: orders.partition(border="none"), ValueError, "border: 'none' is unknown"),
         (lambda: orders.partition([[0, 1]]), ValueError, r"labels has shape \(1, 2\)"),

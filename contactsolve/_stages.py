@@ -1,0 +1,86 @@
+"""Stages of the caller's own, as the order ``given`` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import index_array
+
+_IN_PARTS = ("concurrent", "disjoint")
+_PART_BEGINS, _STAGE_BEGINS = 1, 2  # as in contactsolve.h
+
+
+def listed_stages(stages: Any, kind: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the contacts of all stages in turn, and what begins at each of them.
+
+    The latter is 0 for nothing, 1 for a part, 2 and the number of its kind for a stage, as
+    ``cs_order_options`` takes it.
+    """
+    known = _core.stage_kinds()
+    if not isinstance(stages, (list, tuple, np.ndarray)):
+        raise TypeError(f"stages is {type(stages).__name__}: a list of lists of contacts is needed")
+    contacts, begins, places = [], [], []
+    for s, (stage, name) in enumerate(zip(stages, _kinds(kind, len(stages), known), strict=True)):
+        first = _STAGE_BEGINS + known.index(name)
+        for place, part in _parts(f"stages[{s}]", stage, name):
+            begins.append(np.zeros(len(part), np.int64))
+            begins[-1][:1] = first
+            first = _PART_BEGINS if len(part) else first
+            contacts.append(part)
+            places += [f"{place}[{i}]" for i in range(len(part))]
+    listed = np.concatenate([np.zeros(0, np.int64), *contacts])
+    _refuse_repeated(listed, places)
+    return listed, np.concatenate([np.zeros(0, np.int64), *begins])
+
+
+def _kinds(kind: Any, count: int, known: list[str]) -> list[str]:
+    """Return one kind for each stage."""
+    kinds = [kind] * count if isinstance(kind, str) else list(kind)
+    if len(kinds) != count:
+        raise ValueError(f"kind has {len(kinds)} entries; there are {count} stages")
+    for s, name in enumerate(kinds):
+        if name not in known:
+            place = "kind" if isinstance(kind, str) else f"kind[{s}]"
+            raise ValueError(f"{place}: {name!r} is unknown; known: {', '.join(known)}")
+    return kinds
+
+
+def _parts(place: str, stage: Any, kind: str) -> Iterator[tuple[str, np.ndarray]]:
+    """The contacts of each part of a stage, and where they stand."""
+    if kind not in _IN_PARTS:
+        yield place, _contacts(place, stage, "a list of contacts")
+        return
+    if not isinstance(stage, (list, tuple, np.ndarray)):
+        raise TypeError(f"{place} is {stage!r}: a list of lists, one for each part, is needed")
+    for p, part in enumerate(stage):
+        wanted = f"a list of contacts: parts of {kind} stages are lists"
+        yield f"{place}[{p}]", _contacts(f"{place}[{p}]", part, wanted)
+
+
+def _contacts(place: str, values: Any, wanted: str) -> np.ndarray:
+    listed = index_array(place, values) if np.size(values) else np.zeros(0, np.int64)
+    if listed.ndim != 1:
+        raise ValueError(f"{place} has shape {listed.shape}: {wanted} is needed")
+    return listed
+
+
+def _refuse_repeated(listed: np.ndarray, places: list[str]) -> None:
+    """Raise where the contacts 0 to the last are not all there, each once."""
+    wrong = np.flatnonzero((listed < 0) | (listed >= len(listed)))
+    if len(wrong):
+        raise ValueError(
+            f"{places[wrong[0]]} is {listed[wrong[0]]}: the stages list {len(listed)} contacts, "
+            f"which run from 0 to {len(listed) - 1}"
+        )
+    order = np.argsort(listed, kind="stable")
+    again = np.flatnonzero(np.diff(listed[order]) == 0)
+    if len(again):
+        first, second = order[again[0]], order[again[0] + 1]
+        raise ValueError(
+            f"{places[second]} is {listed[second]}, as {places[first]} is: every contact is "
+            f"visited once"
+        )
