@@ -32,6 +32,10 @@ class Check:
     ----------
     contact
         Their numbers.
+    what
+        Which coupled set of it misses its law most: normal, friction, cone, or a row.
+    velocity_defect
+        By how much velocity that one does: its natural map times its scale [m/s].
     gap_velocity
         ξ_n [m/s]; below zero they approach. NaN for blocks that are no contacts.
     cone_violation
@@ -46,6 +50,8 @@ class Check:
     """
 
     contact: np.ndarray
+    what: tuple[str, ...]
+    velocity_defect: np.ndarray
     gap_velocity: np.ndarray
     cone_violation: np.ndarray
     natural_map: np.ndarray
@@ -57,20 +63,22 @@ class Check:
         return len(self.contact)
 
     def _table(self) -> list[tuple[str, ...]]:
-        head = ("contact", "gap velocity", "cone violation", "natural map", "scaled", "activity")
+        names = ("misses by", "gap velocity", "cone violation", "natural map", "scaled")
+        head = ("contact", "what", *names, "activity")
         numbers = (
+            self.velocity_defect,
             self.gap_velocity,
             self.cone_violation,
             self.natural_map,
             self.natural_map_scaled,
         )
         rows = [
-            (str(contact), *("-" if np.isnan(x) else f"{x:.3e}" for x in values), activity)
-            for contact, activity, *values in zip(
-                self.contact.tolist(), self.activity, *numbers, strict=True
+            (str(contact), what, *(f"{x:.3e}" if np.isfinite(x) else "-" for x in values), activity)
+            for contact, what, activity, *values in zip(
+                self.contact.tolist(), self.what, self.activity, *numbers, strict=True
             )
         ]
-        return [head, ("", "[m/s]", "[N s]", "[N s]", "[1]", ""), *rows]
+        return [head, ("", "", "[m/s]", "[m/s]", "[N s]", "[N s]", "[1]", ""), *rows]
 
     def __repr__(self) -> str:
         table = self._table()
@@ -136,9 +144,11 @@ def _by_group(result: Result, values: np.ndarray) -> list[tuple[bool, np.ndarray
 
 def check(result: Result, count: int) -> Check:
     """Return the `count` worst contacts; see `Result.check`."""
-    codes, natural_map, scaled, infeasibility = _inspect(result)
-    order = np.where(np.isnan(scaled), np.inf, scaled)  # what is not a number is worst
-    worst = np.argsort(-order, kind="stable")[: max(0, count)]
+    codes, natural_map, scaled, infeasibility, rows, velocities = _inspect(result)
+    # What is not a number is worst; where nothing is left by the stop rule, the impulse decides.
+    order = np.where(np.isnan(scaled), np.inf, scaled)
+    tied = np.where(scaled == 0, natural_map, 0.0)
+    worst = np.lexsort((-tied, -order))[: max(0, count)]
     words, gaps = [], []
     xi = result.problem.join("residual_velocities", result.residual_velocities)
     for contact, group in _by_group(result, _ACTIVITIES[codes]):
@@ -147,6 +157,8 @@ def check(result: Result, count: int) -> Check:
         gaps.append(group[:, 0] if contact else np.full(len(group), np.nan))
     return Check(
         contact=worst,
+        what=tuple(set_in_words(result.problem, k, int(rows[k])) for k in worst.tolist()),
+        velocity_defect=velocities[worst],
         gap_velocity=np.concatenate(gaps)[worst] if gaps else np.zeros(0),
         cone_violation=infeasibility[worst],
         natural_map=natural_map[worst],
@@ -154,6 +166,21 @@ def check(result: Result, count: int) -> Check:
         activity=tuple(words[k] for k in worst),
         total=result.problem.contacts,
     )
+
+
+def set_in_words(problem: Problem, contact: int, row: int) -> str:
+    """What a coupled set is, by its first row in the block."""
+    sets = problem.sets if problem.grouped else [problem.sets]
+    end = 0
+    for group, one in zip(problem._groups, sets, strict=True):
+        end += group.contacts
+        if contact < end and one.name == "second_order_cone":
+            return "cone"
+        if contact < end and one.name in _core.contact_sets():
+            return "normal" if row == 0 else "friction"
+        if contact < end:
+            return f"row {row}"
+    return ""
 
 
 def _inspect(result: Result) -> tuple[np.ndarray, ...]:

@@ -26,6 +26,7 @@ from ._options import (
     tolerance,
 )
 from ._told import ProgressBar, Worst, info_of, message_of
+from .inspection import set_in_words
 from .orders import chosen
 from .problem import Problem
 from .result import History, Result, format_seconds
@@ -512,20 +513,6 @@ class Solver:
         order = np.argsort(-largest, kind="stable")
         return order[largest[order] >= 1e-3 * largest.max()].tolist()
 
-    def _words_of(self, contact: int, row: int) -> str:
-        """What a coupled set is, by its first row in the block."""
-        sets = self.problem.sets if self.problem.grouped else [self.problem.sets]
-        end = 0
-        for group, one in zip(self.problem._groups, sets, strict=True):
-            end += group.contacts
-            if contact < end and one.name == "second_order_cone":
-                return "cone"
-            if contact < end and one.name in _core.contact_sets():
-                return "normal" if row == 0 else "friction"
-            if contact < end:
-                return f"row {row}"
-        return ""
-
     def _tell_of_ray(self, info: dict[str, Any]) -> None:
         ray = self._core.ray()
         if ray is not None:
@@ -575,7 +562,7 @@ class Solver:
             )
             info["warnings"] = [*info["warnings"], line]
         contact, row, off = worst
-        defect = Worst(contact, self._words_of(contact, row), off)
+        defect = Worst(contact, set_in_words(problem, contact, row), off)
         message = message_of(status, iterations, natural_map, scaled, defect, info, self._asked)
         return Result(
             impulses=problem.split(impulses),

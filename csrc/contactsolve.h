@@ -551,6 +551,8 @@ typedef struct cs_inspection {
     unsigned char *activity; /* (rows): a cs_activity; the same on all rows of a contact */
     double *natural_map, *natural_map_scaled; /* (blocks) */
     double *infeasibility; /* (blocks): largest distance of an impulse from its set */
+    int64_t *worst_row; /* (blocks): the first row of the coupled set that misses its law most, */
+    double *worst_velocity; /* (blocks): and by what velocity: Delta_s / rho_s */
 } cs_inspection;
 
 /* Looks at impulses (rows) and their residual velocities xi (rows) block by block. `b` (rows) and

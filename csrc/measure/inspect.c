@@ -62,17 +62,13 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
     cs_set_defect sets[CS_MAX_ROWS];
     int64_t block = group->first_block + index, row = group->first_row + index * group->rows;
     int count = cs_block_defects(state, group, index, sets);
-    double z[CS_MAX_ROWS], map = 0, scaled = 0;
-    for (int s = 0; s < count; s++) {
-        double scale = allowance(state, block, &sets[s], 1);
-        if (!(sets[s].impulse <= map)) map = sets[s].impulse; /* keeps a NaN */
-        if (!isfinite(scale)) map = NAN;                      /* as the natural map does */
-        if (isnan(map)) scaled = map;
-        else if (scale == 0 && sets[s].rho > 0) continue; /* P_C(0) solves its island */
-        else if (sets[s].impulse > 0) scaled = fmax(scaled, sets[s].impulse / scale);
-    }
-    inspection->natural_map[block] = map;
-    inspection->natural_map_scaled[block] = scaled;
+    double z[CS_MAX_ROWS];
+    cs_natural_map map = CS_NO_DEFECT;
+    for (int s = 0; s < count; s++) cs_add_defect(state, &sets[s], block, &map);
+    inspection->natural_map[block] = map.impulse;
+    inspection->natural_map_scaled[block] = map.scaled;
+    inspection->worst_row[block] = map.worst.row;
+    inspection->worst_velocity[block] = cs_defect_velocity(&map.worst);
     inspection->infeasibility[block] = cs_block_infeasibility(state, group, index);
     for (int i = 0; i < group->rows; i++)
         z[i] = state->lambda[row + i] - state->rho[row + i] * state->xi[row + i];

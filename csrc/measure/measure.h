@@ -19,6 +19,12 @@ typedef struct cs_set_defect {
     int row;
 } cs_set_defect;
 
+/* By what velocity it misses its law [m/s]; an impulse that moves nothing has none. */
+static inline double cs_defect_velocity(const cs_set_defect *set)
+{
+    return set->impulse == 0 ? 0 : set->impulse / set->rho;
+}
+
 typedef struct cs_natural_map {
     double impulse, velocity, scaled; /* the three natural maps */
     int64_t worst_block;              /* where `scaled` is reached; -1 with no blocks */
@@ -67,6 +73,11 @@ static inline const double *cs_state_parameters(const cs_state *state, const cs_
 }
 
 const cs_natural_map *cs_natural_map_of(cs_state *state);
+
+/* Takes one coupled set of a block into a map, which is CS_NO_DEFECT to begin with. */
+#define CS_NO_DEFECT ((cs_natural_map){.worst_block = -1, .met = 1})
+void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t block,
+                   cs_natural_map *map);
 
 /* Delta_s and rho_s of each coupled set of one block; returns how many sets. */
 int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t index,

@@ -32,8 +32,8 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
     return count;
 }
 
-static void add_set(const cs_state *state, const cs_set_defect *set, int64_t block,
-                    cs_natural_map *map)
+void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t block,
+                   cs_natural_map *map)
 {
     double scale = set->rho * state->scale[block];
     /* Over an infinite scale, every distance would count as none. */
@@ -61,13 +61,14 @@ static void add_set(const cs_state *state, const cs_set_defect *set, int64_t blo
 const cs_natural_map *cs_natural_map_of(cs_state *state)
 {
     if (state->have_natural_map) return &state->natural_map;
-    cs_natural_map map = {.worst_block = -1, .met = 1};
+    cs_natural_map map = CS_NO_DEFECT;
     for (int g = 0; g < state->problem->block_groups; g++) {
         const cs_block_group *group = &state->problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             cs_set_defect sets[CS_MAX_ROWS];
             int count = cs_block_defects(state, group, k, sets);
-            for (int s = 0; s < count; s++) add_set(state, &sets[s], group->first_block + k, &map);
+            for (int s = 0; s < count; s++)
+                cs_add_defect(state, &sets[s], group->first_block + k, &map);
         }
     }
     state->natural_map = map;

@@ -1,11 +1,13 @@
 /* _core.inspect: a state seen contact by contact. */
 #include "python/core.h"
 
-static PyObject *new_bytes(int64_t count)
+static PyObject *new_array(int64_t count, int type)
 {
     npy_intp length = (npy_intp)count;
-    return PyArray_SimpleNew(1, &length, NPY_UINT8);
+    return PyArray_SimpleNew(1, &length, type);
 }
+
+static void *data_of(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }
 
 static int wrong_length(PyArrayObject *array, const char *name, int64_t wanted)
 {
@@ -15,34 +17,40 @@ static int wrong_length(PyArrayObject *array, const char *name, int64_t wanted)
     return 1;
 }
 
-/* The four arrays of an inspection, a new tuple. */
+enum { ACTIVITY, MAP, SCALED, INFEASIBILITY, ROW, VELOCITY, ARRAYS };
+
+/* The arrays of an inspection, a new tuple. */
 static PyObject *inspect(const cs_problem *problem, PyArrayObject *impulses, PyArrayObject *xi,
                          PyArrayObject *b, PyArrayObject *parameters, double tolerance)
 {
-    PyObject *activity = new_bytes(problem->rows), *answer = NULL;
-    PyObject *map = new_doubles(NULL, problem->blocks);
-    PyObject *scaled = new_doubles(NULL, problem->blocks);
-    PyObject *infeasibility = new_doubles(NULL, problem->blocks);
-    if (!activity || !map || !scaled || !infeasibility) goto out;
+    static const int types[ARRAYS] = {
+        [ACTIVITY] = NPY_UINT8,       [MAP] = NPY_DOUBLE, [SCALED] = NPY_DOUBLE,
+        [INFEASIBILITY] = NPY_DOUBLE, [ROW] = NPY_INT64,  [VELOCITY] = NPY_DOUBLE,
+    };
+    PyObject *array[ARRAYS], *answer = PyTuple_New(ARRAYS);
+    if (!answer) return NULL;
+    for (int i = 0; i < ARRAYS; i++) {
+        array[i] = new_array(i == ACTIVITY ? problem->rows : problem->blocks, types[i]);
+        if (!array[i]) goto fail;
+        PyTuple_SET_ITEM(answer, i, array[i]);
+    }
     cs_inspection inspection = {
-        .activity = PyArray_DATA((PyArrayObject *)activity),
-        .natural_map = PyArray_DATA((PyArrayObject *)map),
-        .natural_map_scaled = PyArray_DATA((PyArrayObject *)scaled),
-        .infeasibility = PyArray_DATA((PyArrayObject *)infeasibility),
+        .activity = data_of(array[ACTIVITY]),
+        .natural_map = data_of(array[MAP]),
+        .natural_map_scaled = data_of(array[SCALED]),
+        .infeasibility = data_of(array[INFEASIBILITY]),
+        .worst_row = data_of(array[ROW]),
+        .worst_velocity = data_of(array[VELOCITY]),
     };
     cs_error error = {0};
     cs_status status = cs_problem_inspect(
         problem, PyArray_DATA(impulses), PyArray_DATA(xi), PyArray_DATA(b),
         parameters ? PyArray_DATA(parameters) : NULL, tolerance, &inspection, &error);
+    if (!status && !PyErr_Occurred()) return answer; /* no error in a support function either */
     if (status) raise_error(&error);
-    else if (!PyErr_Occurred()) /* in a support function */
-        answer = PyTuple_Pack(4, activity, map, scaled, infeasibility);
-out:
-    Py_XDECREF(activity);
-    Py_XDECREF(map);
-    Py_XDECREF(scaled);
-    Py_XDECREF(infeasibility);
-    return answer;
+fail:
+    Py_DECREF(answer);
+    return NULL;
 }
 
 PyObject *core_inspect(PyObject *module, PyObject *args)

@@ -73,7 +73,7 @@ void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, doubl
     result->natural_map_scaled = map->scaled;
     result->worst_block = map->worst_block;
     result->worst_row = map->worst.row;
-    result->worst_velocity = map->worst.impulse / map->worst.rho;
+    result->worst_velocity = cs_defect_velocity(&map->worst);
     result->history = solver->history.value;
     result->history_rows = solver->history.rows;
     result->columns = solver->history.columns;

@@ -150,6 +150,9 @@ def test_check_against_the_reference(name, rows):
         scaled = [d.delta / (d.rho * speed[d.block]) for d in mine if d.delta > 0]
         np.testing.assert_allclose(check.natural_map[k], max(d.delta for d in mine), atol=1e-12)
         np.testing.assert_allclose(check.natural_map_scaled[k], max(scaled, default=0), atol=1e-12)
+        # Of the sets of one block, one scale: the one that is worst by impulse over rho.
+        off = max((d.delta / d.rho for d in mine if d.delta > 0), default=0)
+        np.testing.assert_allclose(check.velocity_defect[k], off, atol=1e-12)
         gap = np.nan if name == "box" else xi[place, 0]
         np.testing.assert_allclose(check.gap_velocity[k], gap, atol=1e-12)
     assert np.all(np.diff(check.natural_map_scaled) <= 0)
@@ -157,6 +160,43 @@ def test_check_against_the_reference(name, rows):
         check.cone_violation.max(), infeasibility(reference, lam), atol=1e-12
     )
     assert result.check(2).contact.tolist() == check.contact[:2].tolist()
+
+
+@pytest.mark.parametrize("sweeps", [0, 3, 40])
+@pytest.mark.parametrize("scene", ["friction", "cones", "groups"])
+def test_result_check_and_penetration_say_the_same(scene, sweeps):
+    """The worst contact, what of it and by how many m/s; and the fastest that approaches."""
+    stack = cs.scenarios.box_stack(4, top_mass=50)
+    problem = {
+        "friction": lambda: stack,
+        "cones": lambda: cs.Problem(
+            stack.J,
+            stack.Minv,
+            stack.b,
+            bodies=stack.bodies,
+            sets=cs.sets.second_order_cone(stack.mu),
+        ),
+        "groups": lambda: cs.scenarios.log_tower(2),
+    }[scene]()
+    result = cs.solve(
+        problem,
+        method="gauss_seidel",
+        max_iterations=sweeps,
+        record=("natural_map_scaled", "penetration"),
+        **EXACTLY,
+    )
+    check = result.check(problem.contacts)
+    assert check.contact[0] == result.worst_contact
+    told = f"at contact {check.contact[0]}, {check.what[0]} off by {check.velocity_defect[0]:.1e}"
+    assert result.worst == f"{told} m/s"
+    assert check.natural_map_scaled[0] == result.natural_map_scaled
+    fastest = -np.nanmin(check.gap_velocity)
+    assert result.history["penetration"][-1] == max(fastest, 0.0)
+    # A normal that holds nothing back misses its law by what it approaches with.
+    open_ones = (np.array(check.what) == "normal") & (check.gap_velocity < 0)
+    np.testing.assert_allclose(
+        check.velocity_defect[open_ones], -check.gap_velocity[open_ones], rtol=1e-12
+    )
 
 
 def test_check_finds_the_planted_violations():
@@ -182,7 +222,8 @@ def test_check_is_a_table():
     assert len(rows) == 3
     # Columns are aligned to the right: the units end where the names above do.
     for name, unit in (("gap velocity", "[m/s]"), ("cone violation", "[N s]"), ("scaled", "[1]")):
-        assert head.index(name) + len(name) == units.index(unit, head.index(name) - 8) + len(unit)
+        end = head.index(name) + len(name)
+        assert units[end - len(unit) : end] == unit
     html = check._repr_html_()
     assert html.count("<tr>") == 4
     assert "gap velocity [m/s]" in html
