@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._advice import Facts, advice, redundancy
 from ._optional import optional
 from .problem import Problem
 
@@ -96,6 +97,7 @@ def message_of(
     worst: Worst,
     info: dict[str, Any],
     asked: str,
+    facts: Facts,
 ) -> str:
     """Say how a solve ended, and what to try where it did not converge."""
     reached = f"natural map {natural_map:.2e} N s (scaled {scaled:.1e})"
@@ -112,7 +114,7 @@ def message_of(
         return (
             f"diverging: the residual kept growing after {info['rollbacks']} halvings of R; the "
             f"iterate of sweep {info['best_iteration']} is returned, {reached}{where}. Try "
-            f"{_advice(info, status)}"
+            f"{advice(info, status, facts)}"
         )
     if status in ("stalled", "wandering"):
         low, middle, high = info["band"]
@@ -120,20 +122,21 @@ def message_of(
         return (
             f"{status} after {iterations} iterations: the scaled natural map {what} between "
             f"{low:.1e} and {high:.1e} (median {middle:.1e}); the iterate of iteration "
-            f"{info['best_iteration']} is returned, {reached}{where}. Try {_advice(info, status)}"
+            f"{info['best_iteration']} is returned, {reached}{where}. Try "
+            f"{advice(info, status, facts)}"
         )
     if status == "max_seconds":
         return (
             f"not converged after {iterations} iterations, which took max_seconds: "
-            f"{reached}{where}; asked was {asked}. Try {_advice(info, status)}"
+            f"{reached}{where}; asked was {asked}. Try {advice(info, status, facts)}"
         )
     if asked == "rtol=None, atol=None":
         return f"{iterations} iterations made, as asked: {reached}{where}"
     if "pivots" in info:
-        return _message_of_pivots(iterations, f"{reached}{where}; asked was {asked}", info)
+        return _message_of_pivots(iterations, f"{reached}{where}; asked was {asked}", info, facts)
     return (
         f"not converged after {iterations} iterations: {reached}{where}; asked was {asked}. Try "
-        f"{_advice(info, status)}"
+        f"{advice(info, status, facts)}"
     )
 
 
@@ -177,24 +180,25 @@ def _message_of_proof(status: str, iterations: int, reached: str, info: dict[str
     )
 
 
-def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any]) -> str:
+def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any], facts: Facts) -> str:
     if "ray_contact" in info:
         return (
             f"not solved: Lemke's method met a ray after {info['pivots']} pivots, impulses that "
             f"could grow for ever, most at contact {info['ray_contact']} (info['ray']): {reached}. "
-            f"There may be no solution; try a compliance"
+            f"There may be no solution; try a compliance{redundancy(facts)}"
         )
     if info["pivoting"] != "converged":
         more = ", or a larger max_pivots" if info["pivoting"] == "max_pivots" else ""
         return (
             f"not converged after {iterations} solves, the last of which ended as "
-            f"{info['pivoting']!r}: {reached}. Try a compliance{more}"
+            f"{info['pivoting']!r}: {reached}. Try a compliance{redundancy(facts)}{more}, or "
+            f"method='auto'"
         )
     if info["method"] in ("subspace", "splitting"):
         other = "more sweeps" if info["method"] == "subspace" else "method='subspace'"
         return (
             f"not converged after {iterations} direct steps and their sweeps: {reached}. Try "
-            f"{other}, more iterations, or a start from an earlier result (initial=)"
+            f"{other}, more iterations, method='auto', or a start from an earlier result (initial=)"
         )
     if info["engine"] == "polyhedral":
         return (
@@ -203,23 +207,9 @@ def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any]) -> s
         )
     return (
         f"not converged after {iterations} solves with renewed friction bounds: {reached}. Try "
-        f"averaging=0.1, more iterations, or a start from an earlier result (initial=)"
+        f"averaging=0.1, more iterations, method='auto', or a start from an earlier result "
+        f"(initial=)"
     )
-
-
-def _advice(info: dict[str, Any], status: str) -> str:
-    tries = []
-    if info["method"] == "jacobi":
-        tries += ["method='gauss_seidel'", "r_factor='balanced'", "rollback_growth=1"]
-    if info["rollbacks"]:
-        tries.append("rollback=0 with a smaller relaxation")
-    if info["dtype"] == "float32":
-        tries.append("dtype='float64' or 'mixed'")
-    hopeless = status in ("stalled", "wandering")
-    more = "more seconds" if status == "max_seconds" else "more iterations"
-    tries.append("another method" if hopeless else more)
-    tries.append("a start from an earlier result (initial=)")
-    return ", ".join(tries)
 
 
 class ProgressBar:

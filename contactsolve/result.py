@@ -168,7 +168,8 @@ class Result:
         times the natural map of the result, each in the scale of its set, counts as nothing: a
         contact on the edge between sticking and sliding sticks. A frictionless contact slides
         where it moves along its tangents; one that rolls without sliding sticks. Methods that pivot
-        begin with it, ``initial=result.active``.
+        may begin with it, ``initial=result.active``; ``initial=result`` tells them the friction
+        bounds, too.
         """
         self._refuse_updated("active")
         return inspection.activity(self)

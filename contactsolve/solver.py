@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core, methods, schemes
 from ._activity import index_set_of, is_activity
+from ._advice import Facts
 from ._options import (
     KINDS,
     apart,
@@ -414,6 +415,7 @@ class Solver:
             raise explain(given, error) from None
         described = self._core.describe()
         self._asked = f"rtol={rtol}, atol={atol}"
+        self._facts = Facts(problem)
         if described.pop("stop_is_ratio"):
             self._asked = f"{stop} with {self._asked}"
         elif stop != "natural_map":
@@ -451,7 +453,9 @@ class Solver:
             ``"bpp"``, ``"murty"``, ``"keller"`` and ``"dantzig"`` also begin with what contacts do
             and what holds rows, as ``result.active`` tells: an open contact's normal is at its
             bound, tangents are free until the normal impulses are known, rows of other blocks are
-            free, low or high. The answer is that of a cold start, the pivots are fewer.
+            free, low or high. That saves few pivots of problems with friction, whose bounds it
+            does not tell; a result, or its impulses, tells both, and saves most on slow motions
+            (`docs/methods.md`, warm starts).
         callback
             Called with a `State` after every sweep. Raising `StopIteration` ends the solve with the
             iterate at hand; other exceptions pass through.
@@ -494,6 +498,7 @@ class Solver:
         described, (names, method, scheme) = self._core.describe(), self._told
         self._info = info_of({n: described[n] for n in names}, self.problem, method, scheme)
         self._updates = self.problem.updates
+        self._facts = Facts(self.problem)
 
     def _notifier(self, callback: Callable[[State], object]) -> Callable[..., None]:
         split = self.problem.split
@@ -563,7 +568,9 @@ class Solver:
             info["warnings"] = [*info["warnings"], line]
         contact, row, off = worst
         defect = Worst(contact, set_in_words(problem, contact, row), off)
-        message = message_of(status, iterations, natural_map, scaled, defect, info, self._asked)
+        message = message_of(
+            status, iterations, natural_map, scaled, defect, info, self._asked, self._facts
+        )
         return Result(
             impulses=problem.split(impulses),
             residual_velocities=problem.split(xi),

@@ -1,5 +1,6 @@
 """method="auto": the chain's links, what it says of them, and that it is honest."""
 
+import re
 import signal
 import time
 from itertools import pairwise
@@ -339,7 +340,7 @@ def test_what_is_given_up_after_a_direct_link_is_as_the_last_sweeps_were():
     assert (links[-1]["method"], links[-1]["status"]) == ("bpp", "max_iterations")
     assert result.iterations < 100000
     assert result.status == links[-2]["status"] in ("stalled", "wandering")
-    assert "Try another method" in result.message
+    assert re.search("Try a method other than bpp, nesterov.*, which were tried", result.message)
 
 
 def test_patience_stops_growing_at_the_most_that_links_take():
@@ -498,7 +499,7 @@ def test_seconds_end_a_solve():
         )
         assert result.status == "max_seconds", result.message
         assert "max_seconds" in result.message
-        assert "Try more seconds" in result.message
+        assert "more seconds" in result.message
         assert result.iterations < 10**6
         assert result.time < 5
     assert cs.solve(problem, max_seconds=0).iterations <= 1

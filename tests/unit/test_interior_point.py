@@ -146,7 +146,7 @@ def test_a_solve_that_has_no_further_step_ends_and_says_so(stop):
     assert 0 < low <= middle <= high
     seen = result.history["natural_map_scaled"]
     assert result.natural_map_scaled <= np.nanmin(seen) * (1 + 1e-6)
-    assert "Try another method" in result.message
+    assert "Try method='auto'" in result.message
     asked = cs.solve(problem, method="interior_point", rtol=None, atol=None, max_iterations=300)
     assert (asked.status, asked.iterations) == ("max_iterations", 300)
 
