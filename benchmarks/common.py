@@ -5,7 +5,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,44 @@ def quartiles(values: np.ndarray) -> dict[str, float]:
     """Return lower quartile, median and upper quartile."""
     low, median, high = np.percentile(values, [25, 50, 75])
     return {"low": low, "median": median, "high": high}
+
+
+# One seed is luck: a time to a solution is told of so many problems of a kind.
+SEEDS = range(9)
+
+
+def over_seeds(results: Sequence[tuple[cs.Result, bool]]) -> dict[str, object]:
+    """Return what solves of several seeds took: share solved, iterations, milliseconds, quartiles.
+
+    Each is a result and whether it is right. One that is not counts as taking for ever, so that a
+    median or quartile is infinite where too few are right.
+    """
+    right = [ok for _, ok in results]
+    times = [1e3 * result.time if ok else np.inf for result, ok in results]
+    counts = [result.iterations if ok else np.inf for result, ok in results]
+    low, middle, high = np.percentile(times, [25, 50, 75], method="nearest")
+    return {
+        "seeds": len(results),
+        "solved": sum(right),
+        "iterations": np.percentile(counts, 50, method="nearest"),
+        "ms_low": low,
+        "ms": middle,
+        "ms_high": high,
+    }
+
+
+def told_over_seeds(row: Mapping[str, Any]) -> str:
+    """Return such a row in one cell: iterations, time (quartiles), and the share where not all."""
+    solved, seeds = int(row["solved"]), int(row["seeds"])
+    share = "" if solved == seeds else f", {solved} of {seeds}"
+    if not np.isfinite(float(row["ms"])):
+        return f"– ({solved} of {seeds})"
+    low, middle, high = (float(row[name]) for name in ("ms_low", "ms", "ms_high"))
+    size, unit = (1e3, "s") if middle >= 1e3 else (1.0, "ms")
+    most = f"{high / size:.3g}" if np.isfinite(high) else "∞"
+    quartiles = f"{low / size:.3g}–{most}"
+    count = f"{float(row['iterations']):,.0f}"
+    return f"{count}, {middle / size:.3g} {unit} ({quartiles}){share}"
 
 
 def versions() -> dict[str, str]:

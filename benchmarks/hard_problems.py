@@ -28,9 +28,9 @@ def moved(
     )  # fmt: skip
 
 
-def box_stack(top_mass: float = 1.0) -> cs.Problem:
-    """Return ten boxes on each other: 40 contacts."""
-    return moved(cs.scenarios.box_stack(10, top_mass=top_mass))
+def box_stack(top_mass: float = 1.0, seed: int = 0, boxes: int = 10) -> cs.Problem:
+    """Return boxes on each other, 4 contacts each."""
+    return moved(cs.scenarios.box_stack(boxes, top_mass=top_mass), seed)
 
 
 def ball_grid(

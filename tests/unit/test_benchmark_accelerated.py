@@ -36,11 +36,39 @@ def test_what_there_is_is_not_measured_again(scripts, capsys):
     assert goals.splitlines()[-1].startswith("| box_stack, 1e-6 | 0.5 ms | ")
 
 
-def test_what_is_not_reached_is_told(scripts):
-    accelerated, _ = scripts
-    row = {"tolerance": "1e-06", "iterations": "2000", "ms": "1500.0"}
-    assert accelerated.told({**row, "natural_map": "1.27e-06"}) == "– (1.3e-6)"
-    assert accelerated.told({**row, "natural_map": "9.9e-07"}) == "2,000, 1.5 s"
+class Solve:
+    """What a table looks at of a result."""
+
+    def __init__(self, iterations: int, time: float) -> None:
+        self.iterations, self.time = iterations, time
+
+
+def test_what_is_not_solved_takes_for_ever(scripts):
+    """Medians and quartiles over all seeds; the share where not all are solved."""
+    common = pytest.importorskip("common")
+    solves = [(Solve(10 * (k + 1), 1e-3 * (k + 1)), k < 6) for k in range(9)]
+    row = common.over_seeds(solves)
+    assert (row["solved"], row["seeds"]) == (6, 9)
+    assert common.told_over_seeds(row) == "50, 5 ms (3–∞), 6 of 9"
+    few = common.over_seeds([(one, k < 4) for k, (one, _) in enumerate(solves)])
+    assert common.told_over_seeds(few) == "– (4 of 9)"
+    every = common.over_seeds([(Solve(2000, 1.5), True)] * 9)
+    assert common.told_over_seeds(every) == "2,000, 1.5 s (1.5–1.5)"
+    # Numbers of a CSV are texts.
+    assert common.told_over_seeds({name: str(x) for name, x in row.items()}).endswith("6 of 9")
+
+
+@pytest.mark.parametrize("name", ["accelerated", "outer", "coarse_corrections"])
+def test_other_seeds_are_other_problems(name):
+    with importing_from(BENCHMARKS):
+        script = __import__(name)
+    if name == "coarse_corrections":
+        make, _ = script.SCENES["10 boxes, moving"]
+    else:
+        make = script.PROBLEMS["box_stack"]
+        make = make[0] if isinstance(make, tuple) else make
+    assert not np.array_equal(make(0).b, make(1).b)
+    np.testing.assert_array_equal(make(1).b, make(1).b)
 
 
 def test_projection_onto_cones(scripts):
