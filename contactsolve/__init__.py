@@ -46,6 +46,7 @@ from .friction import choose_friction, solve_static_kinetic
 from .geometry import contact_jacobian
 from .groups import Bodies, Group
 from .inspection import block_count, islands
+from .io.saved import load_problem, load_result
 from .mlcp import MlcpResult, MlcpSolver, solve_mlcp
 from .problem import Problem
 from .result import History, Result
@@ -74,6 +75,8 @@ __all__ = [
     "io",
     "islands",
     "joints",
+    "load_problem",
+    "load_result",
     "measures",
     "methods",
     "mlcp",

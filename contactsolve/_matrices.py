@@ -145,7 +145,7 @@ class Operator:
             A = A + sparse.diags_array(compliance)
         return csr_of(A)
 
-    def _inverse_or_mass(self) -> tuple[Any, Any]:
+    def inverse_or_mass(self) -> tuple[Any, Any]:
         """Return the arguments Minv and mass that made this operator."""
         if not self._is_mass:
             return self._matrix, None
@@ -153,14 +153,14 @@ class Operator:
 
     def updated(self, J: Any, Minv: Any) -> Operator:
         """Return the operator with another J or M⁻¹ of the same size; None keeps one."""
-        inverse = self._inverse_or_mass()
+        inverse = self.inverse_or_mass()
         new = Operator(self.J if J is None else J, *(inverse if Minv is None else (Minv, None)))
         if new.J.shape != self.J.shape:
             raise ValueError(f"J has shape {new.J.shape}: {self.J.shape} is kept")
         return new
 
     def __reduce__(self) -> tuple:
-        return Operator, (self.J, *self._inverse_or_mass())
+        return Operator, (self.J, *self.inverse_or_mass())
 
 
 def _checked_matrix(name: str, matrix: Any) -> Any:

@@ -264,7 +264,8 @@ class ProblemData:
         if self._matrix is not None:
             return self._matrix
         values, columns, starts = self._core.assemble()
-        rows = np.repeat([x.rows for x in self._groups], [x.contacts for x in self._groups])
+        sizes = np.array([x.shape for x in self._groups], np.int64).reshape(-1, 2)
+        rows = np.repeat(sizes[:, 1], sizes[:, 0])
         first_row = np.concatenate([[0], np.cumsum(rows)])
         return scalar_rows(values, columns, starts, rows, first_row)
 

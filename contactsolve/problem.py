@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -395,8 +396,35 @@ class Problem(ProblemData):
 
     # ---- keeping --------------------------------------------------------------------------------
 
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the problem to an HDF5 file, bit for bit; `contactsolve.load_problem` reads it.
+
+        Parameters
+        ----------
+        path
+            The file to make. It takes its name once it is complete.
+        overwrite
+            Replace an existing file.
+
+        Raises
+        ------
+        FileExistsError
+            The file exists and `overwrite` is False.
+        FileNotFoundError
+            The folder of the file does not exist.
+        TypeError
+            A set is made of a function, which no file can hold.
+        ValueError
+            The name contains a null character.
+        ImportError
+            h5py is not installed.
+        """
+        from .io.saved import save_problem
+
+        save_problem(path, self, overwrite=overwrite)
+
     def __getstate__(self) -> tuple:
-        kept = (self.name, self.state, self.grouped)
+        kept = (self.name, self.state, self.grouped, self.updates)
         if self._matrix is not None:
             layout = self._groups[0]
             given = (self._matrix, self._operator, self._sigma)
@@ -410,7 +438,7 @@ class Problem(ProblemData):
         return kept, None, (inverses, groups)
 
     def __setstate__(self, state: tuple) -> None:
-        (self.name, self.state, self.grouped), given, values = state
+        (self.name, self.state, self.grouped, self.updates), given, values = state
         if given is not None:
             b, rows, feasible = values
             csr, self._operator, sigma = given

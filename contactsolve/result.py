@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -217,6 +218,36 @@ class Result:
         return problem.contact_velocity(state.free_velocity + self.body_velocity_change) + (
             state.drive
         )
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the result and its problem to an HDF5 file; `contactsolve.load_result` reads it.
+
+        Every number is kept bit for bit, `info` and the history included.
+
+        Parameters
+        ----------
+        path
+            The file to make. It takes its name once it is complete.
+        overwrite
+            Replace an existing file.
+
+        Raises
+        ------
+        FileExistsError
+            The file exists and `overwrite` is False.
+        FileNotFoundError
+            The folder of the file does not exist.
+        TypeError
+            A set of the problem is made of a function, or `info` was given a value that is neither
+            plain nor an array of numbers.
+        ValueError
+            The name of the problem contains a null character.
+        ImportError
+            h5py is not installed.
+        """
+        from .io.saved import save_result
+
+        save_result(path, self, overwrite=overwrite)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the problem as plain Python and NumPy values."""

@@ -347,8 +347,9 @@ class Solver:
         if arrays or not isinstance(problem, Problem):
             raise TypeError(
                 f"problem is {type(problem).__name__}: Solver takes one Problem, which "
-                "contactsolve.Problem(J, Minv, b, mu, bodies=...) makes of arrays and "
-                "contactsolve.io.read_fclib(path) of a file; contactsolve.solve takes arrays, too"
+                "contactsolve.Problem(J, Minv, b, mu, bodies=...) makes of arrays, and "
+                "contactsolve.load_problem(path) or contactsolve.io.read_fclib(path) of a file; "
+                "contactsolve.solve takes arrays, too"
             )
         self.problem = problem
         visits, way = chosen(order), schemes.chosen(scheme)
@@ -652,8 +653,9 @@ def solve(
     arrays["compliance"] = compliance
     if isinstance(problem, (str, bytes, PathLike)):
         raise TypeError(
-            f"problem is {problem!r}: a Problem or J is needed; contactsolve.io.read_fclib(path) "
-            "reads a file"
+            f"problem is {problem!r}: a Problem or J is needed; contactsolve.load_problem(path) "
+            "reads a file of Problem.save or Result.save, contactsolve.io.read_fclib(path) an "
+            "FCLIB file"
         )
     if not isinstance(problem, Problem):
         problem = Problem(problem, Minv, b, mu, strict=strict, **arrays)

@@ -1,29 +1,56 @@
-"""HDF5 files that may be truncated, damaged or made by others: read with errors that name the part.
+"""HDF5 files: written atomically, and read with errors that name the part.
 
-h5py raises errors of many types for a damaged file, and allocates whatever size a dataset claims.
-Here everything that h5py is asked for goes through `Hdf5Reader.reading`, and sizes are compared
-with that of the file first.
+A file may be truncated, damaged or made by others. h5py raises errors of many types for a damaged
+file, and allocates whatever size a dataset claims. Here everything that h5py is asked for when a
+file is read goes through `Hdf5Reader.reading`, and sizes are compared with that of the file first.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import os
+import secrets
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contactsolve._optional import optional
 
+FORMAT = "contactsolve"  # the root attribute `format` of the files of `io.saved`
+
 _EXPANSION = 1024  # a little less than this is what deflate, HDF5's usual filter, makes of zeros
 
 
-def import_h5py() -> Any:
-    """Return h5py, or raise an error that names the extra."""
-    return optional("h5py", "FCLIB files need")
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Raise where a file exists that is not to be replaced."""
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} exists: pass overwrite=True to replace it")
+
+
+@contextmanager
+def new_file(path: Path, what: str, *, overwrite: bool) -> Iterator[Any]:
+    """Open a new HDF5 file, which takes its name once it is complete.
+
+    It is written under a temporary name in the same folder. An interrupted or failed write leaves
+    an existing file as it was, and no other file behind.
+    """
+    h5py = optional("h5py", what)
+    refuse_existing(path, overwrite)
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} does not exist")
+    temporary = target.with_name(f".{FORMAT}-{secrets.token_hex(8)}.tmp")
+    try:
+        with h5py.File(temporary, "x") as file:
+            yield file
+        refuse_existing(path, overwrite)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 class Dataset(NamedTuple):
@@ -36,10 +63,18 @@ class Dataset(NamedTuple):
 
 
 class Hdf5Reader:
-    """An open HDF5 file, whose errors name the file and the dataset."""
+    """An open HDF5 file, whose errors name the file and the dataset.
 
-    def __init__(self, path: Path) -> None:
-        self.h5py = import_h5py()
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What needs h5py, for the error where it is missing ("FCLIB files need").
+    """
+
+    def __init__(self, path: Path, what: str) -> None:
+        self.h5py = optional("h5py", what)
         self.path = path
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist")
@@ -52,6 +87,9 @@ class Hdf5Reader:
             self.file: Any = self.h5py.File(path, "r") if known else None
         if not known:
             raise self.error("this is not an HDF5 file")
+
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, *exception: object) -> None:
         with self.reading("this HDF5 file"):
@@ -72,6 +110,14 @@ class Hdf5Reader:
             reason = error.args[0] if error.args else error
             raise self.error(f"{what} cannot be read: {reason}") from error
 
+    @contextmanager
+    def making(self, what: str) -> Iterator[None]:
+        """Name the file in what is said about the values it holds."""
+        try:
+            yield
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self.error(f"{what}: {error}") from error
+
     # ---- groups and datasets --------------------------------------------------------------------
 
     def has(self, name: str) -> bool:
@@ -79,18 +125,46 @@ class Hdf5Reader:
         with self.reading(f"/{name}"):
             return name in self.file
 
-    def names(self) -> list[str]:
-        """Return the names at the root."""
-        with self.reading("/"):
-            return [_text(name) for name in self.file]
+    def names(self, group: str = "/") -> list[str]:
+        """Return the names in a group, the root by default."""
+        with self.reading(f"/{group.strip('/')}"):
+            return [_text(name) for name in self.file[group]]
+
+    def numbered(self, group: str) -> list[str]:
+        """Return the members 0, 1, 2, ... of a group by their full names."""
+        found = self.names(group)
+        wanted = [str(i) for i in range(len(found))]
+        if set(found) != set(wanted):
+            raise self.error(f"/{group} has the members {', '.join(found)}: expected 0, 1, 2, ...")
+        return [f"{group}/{name}" for name in wanted]
+
+    def array(self, name: str, kinds: str, wanted: str, dimensions: Sequence[int]) -> NDArray[Any]:
+        """Return a dataset as it is stored, in the byte order of this machine.
+
+        Parameters
+        ----------
+        name
+            Of the dataset.
+        kinds
+            Kinds of dtypes that are accepted.
+        wanted
+            The same in words, for the error.
+        dimensions
+            Numbers of dimensions that are accepted; empty for any.
+        """
+        shape, dtype, node = self._looked_at(name)
+        if dtype.kind not in kinds:
+            raise self.error(f"/{name} has dtype {dtype}: expected {wanted}")
+        if shape is None or (dimensions and len(shape) not in dimensions):
+            expected = " or ".join(map(str, dimensions))
+            raise self.error(f"/{name} has shape {shape}: expected {expected} dimensions")
+        self._refuse_impossible(f"/{name}", shape, dtype)
+        with self.reading(f"/{name}"):
+            return np.array(node[()], dtype=dtype.newbyteorder("="), order="C")
 
     def dataset(self, name: str, kinds: str, wanted: str) -> Dataset:
         """Return a dataset of at most one dimension, whose dtype is one of those kinds."""
-        node = self._node(name)
-        if not isinstance(node, self.h5py.Dataset):
-            raise self.error(f"the dataset /{name} is missing")
-        with self.reading(f"/{name}"):
-            shape, dtype = node.shape, node.dtype
+        shape, dtype, node = self._looked_at(name)
         if dtype.kind not in kinds:
             raise self.error(f"/{name} has dtype {dtype}: expected {wanted}")
         if shape is None or len(shape) > 1:
@@ -103,6 +177,13 @@ class Hdf5Reader:
         with self.reading(f"/{dataset.name}"):
             node = dataset.node
             return np.atleast_1d(node[()] if count is None or not node.shape else node[:count])
+
+    def integer(self, name: str) -> int:
+        """Return one integer."""
+        dataset = self.dataset(name, "iu", "integers")
+        if dataset.shape != (1,):
+            raise self.error(f"/{name} has shape {dataset.shape}: expected one number")
+        return int(self.integers(dataset)[0])
 
     def integers(self, dataset: Dataset, count: int | None = None) -> NDArray[np.int64]:
         """Return integers as int64."""
@@ -132,6 +213,35 @@ class Hdf5Reader:
             raise self.error(f"/{name} has {len(text)} entries: expected one text")
         return _text(text[0])
 
+    def fixed_text(self, name: str) -> str:
+        """Return one text of fixed length."""
+        texts = self.fixed_texts(name)
+        if len(texts) != 1:
+            raise self.error(f"/{name} has {len(texts)} entries: expected one text")
+        return texts[0]
+
+    def fixed_texts(self, name: str) -> list[str]:
+        """Return texts of fixed length.
+
+        Those of variable length are refused: h5py crashes where a damaged file leads them astray.
+        """
+        return [_text(one) for one in self.values(self.dataset(name, "S", "texts of fixed length"))]
+
+    def mark(self, name: str) -> Any:
+        """Return a root attribute that is an integer or a text of fixed length; None otherwise."""
+        what = f"the attribute {name!r} of /"
+        with self.reading(what):
+            if name not in self.file.attrs:
+                return None
+            attribute = self.file.attrs.get_id(name)
+            shape, dtype = attribute.shape, attribute.dtype
+        if shape != () or dtype.kind not in "Siu":
+            return None
+        self._refuse_impossible(what, shape, dtype)
+        with self.reading(what):
+            value = self.file.attrs[name]
+        return _text(value) if dtype.kind == "S" else int(value)
+
     def attributes(self, name: str) -> dict[str, Any]:
         """Return the attributes of a group or dataset; none where it is missing."""
         node = self._node(name)
@@ -155,6 +265,14 @@ class Hdf5Reader:
             return None
         with self.reading(f"/{name}"):
             return self.file[name]
+
+    def _looked_at(self, name: str) -> tuple[tuple[int, ...] | None, np.dtype[Any], Any]:
+        """Return shape, dtype and node of a dataset."""
+        node = self._node(name)
+        if not isinstance(node, self.h5py.Dataset):
+            raise self.error(f"the dataset /{name} is missing")
+        with self.reading(f"/{name}"):
+            return node.shape, node.dtype, node
 
     def _refuse_impossible(self, what: str, shape: Any, dtype: np.dtype[Any]) -> None:
         """Raise where a file of this size cannot hold what it claims, however compressed."""

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, overload
@@ -31,12 +29,14 @@ from numpy.typing import NDArray
 from contactsolve import sets
 from contactsolve._matrices import Unsymmetric
 from contactsolve._optional import optional
-from contactsolve.io._hdf5 import Dataset, Hdf5Reader, import_h5py
+from contactsolve.io._hdf5 import FORMAT, Dataset, Hdf5Reader, new_file, refuse_existing
 from contactsolve.problem import Problem
 
 __all__ = ["FclibFile", "FclibPoint", "read_fclib", "write_fclib"]
 
 PathLike = str | os.PathLike[str]
+
+_NEED = "FCLIB files need"
 
 _CSR, _CSC = -2, -1
 # The kinds that are read, each with the matrices of bilateral constraints, which are not.
@@ -162,7 +162,7 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
     276
     """
     path = Path(path)
-    with _Reader(path) as reader:
+    with _Reader(path, _NEED) as reader:
         kind = reader.kind()
         problem = reader.local(path.stem) if kind == "local" else reader.at_large(kind, path.stem)
         if not details:
@@ -222,10 +222,9 @@ def write_fclib(
     ImportError
         h5py is not installed.
     """
-    h5py = import_h5py()
+    h5py = optional("h5py", _NEED)
     path = Path(path)
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists: pass overwrite=True to replace it")
+    refuse_existing(path, overwrite)
     root = f"fclib_{_kind_to_write(problem, kind)}"
     integers, floats = _datasets(problem, root)
     floats |= _solution_datasets(problem, result)
@@ -234,7 +233,7 @@ def write_fclib(
         if "\0" in text:
             raise ValueError(f"{name} contains a null character, which FCLIB cannot store")
 
-    with h5py.File(path, "w" if overwrite else "x") as file:
+    with new_file(path, _NEED, overwrite=overwrite) as file:
         for name, values in integers.items():
             file.create_dataset(name, data=values, dtype=np.int32)
         for name, values in floats.items():
@@ -345,11 +344,12 @@ def _write_text(h5py: Any, file: Any, name: str, text: str) -> None:
 class _Reader(Hdf5Reader):
     """An open FCLIB file."""
 
-    def __enter__(self) -> _Reader:
-        return self
-
     def kind(self) -> str:
         """Which kind of problem this is; an error for those that are not supported."""
+        if self.mark("format") == FORMAT:
+            raise self.error(
+                "Problem.save or Result.save wrote this file: contactsolve.load_problem reads it"
+            )
         for kind, unsupported in _UNSUPPORTED.items():
             if not self.has(f"fclib_{kind}"):
                 continue
@@ -431,20 +431,6 @@ class _Reader(Hdf5Reader):
                 stacklevel=3,
             )
         return problem
-
-    @contextmanager
-    def making(self, what: str) -> Iterator[None]:
-        """Name the file in what a problem says about its values."""
-        try:
-            yield
-        except ValueError as error:
-            raise self.error(f"{what}: {error}") from error
-
-    def integer(self, name: str) -> int:
-        dataset = self.dataset(name, "iu", "integers")
-        if dataset.shape != (1,):
-            raise self.error(f"/{name} has shape {dataset.shape}: expected one number")
-        return int(self.integers(dataset)[0])
 
     def vector(self, name: str, size: int, what: str) -> NDArray[np.float64]:
         dataset = self.dataset(name, "f", "floating-point numbers")

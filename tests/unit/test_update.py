@@ -73,7 +73,7 @@ def schemes_of(kind: str) -> tuple[str, ...]:
 
 
 def known(value):
-    """Everything that a problem holds, to the last bit, in what can be compared."""
+    """All values that a problem holds, to the last bit, in what can be compared."""
     if isinstance(value, np.ndarray):
         return (value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, (list, tuple)):
@@ -83,7 +83,8 @@ def known(value):
     if scipy.sparse.issparse(value):
         return known((value.data, value.indices, value.indptr))
     if isinstance(value, cs.Problem):
-        return known(value.__getstate__())
+        (*kept, _), *values = value.__getstate__()  # all but the number of updates
+        return known([kept, *values])
     if type(value).__name__ == "Operator":
         return known(value.__reduce__()[1])
     return known(vars(value)) if hasattr(value, "__dict__") else value

@@ -1,0 +1,157 @@
+"""Problems and results in files of a format of our own, bit for bit.
+
+`contactsolve.Problem.save` and `contactsolve.Result.save` write them. They are HDF5, and hold
+numbers and texts only; `docs/files.md` documents them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from contactsolve._version import __version__
+from contactsolve.io._hdf5 import FORMAT, Hdf5Reader, new_file
+from contactsolve.io._problems import NEED, read_problem, write_problem
+from contactsolve.io._results import read_result, write_result
+from contactsolve.problem import Problem
+from contactsolve.result import Result
+
+__all__ = ["is_saved", "load_problem", "load_result", "save_problem", "save_result"]
+
+PathLike = str | os.PathLike[str]
+
+VERSION = 1  # of the schema
+
+
+def save_problem(path: PathLike, problem: Problem, *, overwrite: bool) -> None:
+    """Write a problem; see `Problem.save`."""
+    with new_file(Path(path), NEED, overwrite=overwrite) as file:
+        _write_header(file, "problem")
+        write_problem(file.create_group("problem"), problem)
+
+
+def save_result(path: PathLike, result: Result, *, overwrite: bool) -> None:
+    """Write a result with its problem; see `Result.save`."""
+    with new_file(Path(path), NEED, overwrite=overwrite) as file:
+        _write_header(file, "result")
+        write_problem(file.create_group("problem"), result.problem)
+        write_result(file.create_group("result"), result)
+
+
+def load_problem(path: PathLike) -> Problem:
+    """Read a problem that `Problem.save` wrote, or the problem of a result.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file of `Problem.save` or `Result.save`.
+
+    Returns
+    -------
+    Problem
+        With every number of the problem that was saved, bit for bit.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    ValueError
+        The file is truncated, damaged, of another format or of a newer version of this one. The
+        message names the file and, where it is one, the dataset.
+    ImportError
+        h5py is not installed, or SciPy for a problem with sparse matrices.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import contactsolve as cs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "stack.hdf5")
+    ...     cs.scenarios.box_stack(3).save(path)
+    ...     cs.load_problem(path)
+    Problem('box_stack 3', 12 contacts (12 of 3 rows in disc), 3 bodies)
+    """
+    with Hdf5Reader(Path(path), NEED) as reader:
+        _kind(reader)
+        return read_problem(reader, "problem")
+
+
+def load_result(path: PathLike) -> Result:
+    """Read a result that `Result.save` wrote, with its problem.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file of `Result.save`.
+
+    Returns
+    -------
+    Result
+        With every number of the result that was saved, bit for bit. Arrays are the caller's own.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    ValueError
+        The file holds a problem alone, is truncated, damaged, of another format or of a newer
+        version of this one. The message names the file and, where it is one, the dataset.
+    ImportError
+        h5py is not installed, or SciPy for a problem with sparse matrices.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import contactsolve as cs
+    >>> result = cs.solve(cs.scenarios.box_stack(3))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "solved.hdf5")
+    ...     result.save(path)
+    ...     loaded = cs.load_result(path)
+    >>> bool((loaded.impulses == result.impulses).all())
+    True
+    """
+    with Hdf5Reader(Path(path), NEED) as reader:
+        if _kind(reader) == "problem":
+            raise reader.error(
+                "this file holds a problem without a result: contactsolve.load_problem reads it"
+            )
+        return read_result(reader, "result", read_problem(reader, "problem"))
+
+
+def is_saved(path: PathLike) -> bool:
+    """Whether an HDF5 file is of this format; errors as those of `load_problem`."""
+    with Hdf5Reader(Path(path), "HDF5 files need") as reader:
+        return reader.mark("format") == FORMAT
+
+
+def _write_header(file: Any, kind: str) -> None:
+    file.attrs["version"] = VERSION
+    for name, text in {"format": FORMAT, "kind": kind, "library": __version__}.items():
+        file.attrs[name] = np.bytes_(text)
+
+
+def _kind(reader: Hdf5Reader) -> str:
+    """Return what a file holds, ``"problem"`` or ``"result"``; refuse files of other formats."""
+    if reader.mark("format") != FORMAT:
+        fclib = any(name.startswith("fclib_") for name in reader.names())
+        raise reader.error(
+            "this is an FCLIB file: contactsolve.io.read_fclib reads it"
+            if fclib
+            else "Problem.save or Result.save did not write this file: it has no attribute "
+            f"format = {FORMAT!r}"
+        )
+    version, kind = reader.mark("version"), reader.mark("kind")
+    if not isinstance(version, int) or version < 1:
+        raise reader.error(f"the attribute 'version' of / is {version!r}: expected an integer")
+    if version > VERSION:
+        raise reader.error(
+            f"the file has version {version} of the format, and this contactsolve ({__version__}) "
+            f"knows versions up to {VERSION}: a newer one reads it"
+        )
+    if kind not in ("problem", "result"):
+        raise reader.error(f"the attribute 'kind' of / is {kind!r}: expected 'problem' or 'result'")
+    return kind
