@@ -1,9 +1,11 @@
-"""What a solver tells: its info, the message of a result, a bar while it works."""
+"""What a solver tells: its info, the message of a result, progress bars."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -215,10 +217,9 @@ def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any], fact
 class ProgressBar:
     """A tqdm bar that the C library may call with an iteration and a row of the history."""
 
-    def __init__(self, columns: tuple[str, ...]) -> None:
-        tqdm = optional("tqdm.auto", "progress=True needs").tqdm
+    def __init__(self, columns: tuple[str, ...], progress: bool | float) -> None:
         self._columns = columns
-        self._bar = tqdm(unit="sweep", desc="contactsolve", leave=False)
+        self._bar = _tqdm(progress, unit="sweep", desc="contactsolve")
 
     def __call__(self, iteration: int, row: np.ndarray) -> None:
         shown = {
@@ -231,3 +232,43 @@ class ProgressBar:
 
     def close(self) -> None:
         self._bar.close()
+
+
+class RunBar:
+    """A tqdm bar over runs of methods; none where `progress` is False."""
+
+    def __init__(self, total: int, progress: bool | float) -> None:
+        # Every change is drawn, and nothing else: the bar is never drawn during a run.
+        drawn = {"mininterval": 0, "miniters": 0}
+        self._bar = _tqdm(progress, total=total, unit="run", **drawn) if progress else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    @contextmanager
+    def run(self, label: str) -> Iterator[None]:
+        """Show the label of a run while it lasts, and count it."""
+        if self._bar is None:
+            yield
+            return
+        self._bar.set_description(label, refresh=False)
+        self._bar.update(0)
+        yield
+        self._bar.update(1)
+
+
+def _tqdm(progress: bool | float, **options: Any) -> Any:
+    """Return a tqdm bar that is erased at its end; a number is seconds before it is shown."""
+    bar = optional("tqdm.auto", "progress=True needs").tqdm
+    return bar(leave=False, delay=0 if progress is True else _seconds(progress), **options)
+
+
+def _seconds(progress: Any) -> float:
+    """Return the seconds before a bar is shown, checked."""
+    if not isinstance(progress, (int, float)) or not 0 < progress < math.inf:
+        raise ValueError(f"progress is {progress!r}: True, False or seconds above 0 are needed")
+    return float(progress)

@@ -12,16 +12,25 @@ import platform
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import contactsolve as cs
-from contactsolve._optional import optional
+from contactsolve._cli_output import (
+    STANDARD_OUTPUT,
+    Picture,
+    progress_options,
+    require_one_output,
+    require_writable,
+    result_json,
+    size,
+    summary,
+    table_json,
+    written_files,
+)
 from contactsolve._scenario_options import add_scenarios, chosen_parameters, listing
 from contactsolve.compare import QualityOf
-from contactsolve.result import format_seconds
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from contactsolve.io.fclib import kind_to_write
+from contactsolve.io.saved import is_saved
 
 __all__ = ["main"]
 
@@ -56,7 +65,7 @@ _DEMO_METHODS = {
 
 def _demo(chosen: argparse.Namespace) -> int:
     """Solve a shipped problem by several methods: a table, and a picture."""
-    picture = _Picture(chosen.output, columns=2)
+    picture = Picture(chosen.output, columns=2)
     problem = cs.io.read_fclib(cs.data.path(_DEMO))
     methods, labels = list(_DEMO_METHODS.values()), list(_DEMO_METHODS)
     print(f"Stacks of boxes, a real problem of {problem.contacts} contacts with friction:\n")
@@ -76,21 +85,19 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 
 def _solve(chosen: argparse.Namespace) -> int:
-    """Solve an FCLIB file, print the outcome, write what was asked for."""
-    _require_writable(chosen.output, chosen.overwrite)
-    picture = None if chosen.plot is None else _Picture(chosen.plot)
-    problem = cs.io.read_fclib(chosen.file)
-    options = _solver_options(chosen)
-    result = cs.solve(problem, **options)
-    print(_summary(problem, result))
+    """Solve the problem of a file, print the outcome, write what was asked for."""
+    # Whatever can be refused is refused before the solve.
+    require_one_output(chosen)
+    require_writable(chosen.overwrite, chosen.output, chosen.save, chosen.csv)
+    picture = None if chosen.plot is None else Picture(chosen.plot)
+    problem = _read(chosen.file)
     if chosen.output is not None:
-        cs.io.write_fclib(chosen.output, problem, result, overwrite=chosen.overwrite)
-        print(f"solution: {chosen.output.resolve()}")
-    if picture is not None:
-        label = f"{result.info['method']}, {result.info['dtype']}"
-        cs.plots.convergence(result, ax=picture.axes[0], labels=label)
-        picture.axes[0].set_title(problem.name)
-        print(f"picture: {picture.save()}")
+        kind_to_write(problem, "auto")
+
+    options = _solver_options(chosen)
+    result = cs.solve(problem, **options, **progress_options(chosen))
+    _print_result(chosen, result, picture)
+
     asked_for_sweeps = options.get("rtol", 0) is options.get("atol", 0) is None
     if result.converged or asked_for_sweeps:
         return 0
@@ -98,32 +105,30 @@ def _solve(chosen: argparse.Namespace) -> int:
     return _NOT_CONVERGED
 
 
+def _read(path: Path) -> cs.Problem:
+    """Read the problem of a file of either format, which names a problem without a name."""
+    problem = cs.load_problem(path) if is_saved(path) else cs.io.read_fclib(path)
+    problem.name = problem.name or path.stem
+    return problem
+
+
+def _print_result(chosen: argparse.Namespace, result: cs.Result, picture: Picture | None) -> None:
+    """Write the files that were asked for, and one document to standard output."""
+    if chosen.json:
+        files = dict(written_files(chosen, result, picture))
+        print(result_json(result.problem.name, result, files))
+    elif chosen.csv == STANDARD_OUTPUT:
+        result.history.to_csv(sys.stdout)
+        list(written_files(chosen, result, picture))
+    else:
+        print(summary(result.problem, result))
+        for name, path in written_files(chosen, result, picture):
+            print(f"{name}: {path}")
+
+
 def _solver_options(chosen: argparse.Namespace) -> dict[str, Any]:
     """The options of the solver that were given; the others are its own defaults."""
     return {name: getattr(chosen, name) for name in _OPTIONS if hasattr(chosen, name)}
-
-
-def _require_writable(path: Path | None, overwrite: bool) -> None:
-    """Refuse an output that cannot be written, before any work is done."""
-    if path is None:
-        return
-    _require_folder(path)
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists: pass --overwrite to replace it")
-
-
-def _summary(problem: cs.Problem, result: cs.Result) -> str:
-    info = result.info
-    largest = max(abs(result.impulses).max(initial=0.0), 0.0)
-    lines = [
-        ("problem", f"{problem.name}, {problem.contacts} contacts of {problem.rows} rows"),
-        ("method", f"{info['method']}, scheme {info['scheme']}, {info['dtype']}"),
-        ("result", result.message),
-        ("time", f"{format_seconds(result.time)}, set-up {format_seconds(info['setup_seconds'])}"),
-        ("largest impulse", f"{largest:.6g} N s"),
-        *(("note", text) for text in info["warnings"]),
-    ]
-    return "\n".join(f"{name + ':':<17}{text}" for name, text in lines)
 
 
 def _number_or_none(text: str) -> float | None:
@@ -194,20 +199,43 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 def _compare(chosen: argparse.Namespace) -> int:
-    """Run several methods on an FCLIB file: a table, and a picture if asked for."""
-    picture = None if chosen.plot is None else _Picture(chosen.plot, columns=2, share=False)
-    problem = cs.io.read_fclib(chosen.file)
+    """Run several methods on the problem of a file: a table, files if asked for."""
+    require_one_output(chosen)
+    require_writable(chosen.overwrite, chosen.csv)
+    picture = None if chosen.plot is None else Picture(chosen.plot, columns=2, share=False)
+    problem = _read(chosen.file)
     methods = chosen.methods or cs.methods.sweeping()
-    goal = {"until": chosen.until, "repeats": chosen.repeats}
+    goal = {"until": chosen.until, "repeats": chosen.repeats, **progress_options(chosen)}
     table = cs.compare(problem, methods, **goal, **_solver_options(chosen))
-    print(table)
+
+    # One document on standard output: JSON, CSV, or the table and the paths of the files.
+    if chosen.json:
+        print(table_json(table))
+    elif chosen.csv == STANDARD_OUTPUT:
+        table.to_csv(sys.stdout)
+    else:
+        print(table)
+    alone = chosen.json or chosen.csv == STANDARD_OUTPUT
+    if chosen.csv not in (None, STANDARD_OUTPUT):
+        table.to_csv(chosen.csv)
+        _print_unless(alone, f"\ntable: {chosen.csv.resolve()}")
     if picture is not None:
-        measure = "quality" if isinstance(chosen.until, QualityOf) else "natural_map"
-        cs.plots.convergence(table, y=measure, ax=picture.axes[0])
-        cs.plots.compare(table, ax=picture.axes[1])
-        picture.figure.suptitle(f"{problem.name}, {problem.contacts} contacts")
-        print(f"\npicture: {picture.save()}")
+        _draw(table, picture, "quality" if isinstance(chosen.until, QualityOf) else "natural_map")
+        _print_unless(alone, f"\npicture: {picture.save()}")
     return 0
+
+
+def _draw(table: cs.Table, picture: Picture, measure: str) -> None:
+    """Draw convergence and times."""
+    cs.plots.convergence(table, y=measure, ax=picture.axes[0])
+    cs.plots.compare(table, ax=picture.axes[1])
+    problem = next(iter(table.results.values())).problem
+    picture.figure.suptitle(f"{problem.name}, {problem.contacts} contacts")
+
+
+def _print_unless(silent: bool, text: str) -> None:
+    if not silent:
+        print(text)
 
 
 def _method(text: str) -> cs.Method:
@@ -245,18 +273,21 @@ def _until(text: str) -> float | QualityOf:
 
 def _scenario(chosen: argparse.Namespace) -> int:
     """Make a scenario: its figures, a file and a picture if asked for."""
-    _require_writable(chosen.output, chosen.overwrite)
-    picture = None if chosen.plot is None else _Picture(chosen.plot, columns=2, share=False)
+    require_writable(chosen.overwrite, chosen.output, chosen.save)
+    picture = None if chosen.plot is None else Picture(chosen.plot, columns=2, share=False)
     problem = cs.scenarios.get(chosen.scenario)(**chosen_parameters(chosen))
     bodies = f"{problem.bodies_count} bodies, " if problem.bodies_count else ""
     lines = [
-        ("problem", f"{problem.name}, {problem.contacts} contacts of {problem.rows} rows"),
+        ("problem", f"{problem.name}, {size(problem)}"),
         ("size", f"{bodies}{problem.block_count} blocks of A"),
     ]
     print("\n".join(f"{name + ':':<10}{text}" for name, text in lines))
     if chosen.output is not None:
         cs.io.write_fclib(chosen.output, problem, overwrite=chosen.overwrite)
         print(f"{'file:':<10}{chosen.output.resolve()}")
+    if chosen.save is not None:
+        problem.save(chosen.save, overwrite=chosen.overwrite)
+        print(f"{'saved:':<10}{chosen.save.resolve()}")
     if picture is not None:
         for ax, kind in zip(picture.axes, ("matrix", "graph"), strict=True):
             cs.plots.problem(problem, ax=ax, kind=kind)
@@ -320,35 +351,6 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-# ---- pictures -----------------------------------------------------------------------------------
-
-
-class _Picture:
-    """A figure without a window, bound to a file that is checked before any work is done."""
-
-    def __init__(self, path: Path, columns: int = 1, share: bool = True) -> None:
-        make: type[Figure] = optional("matplotlib.figure", "pictures need").Figure
-        _require_folder(path)
-        self.path = path if path.suffix else path.with_suffix(".png")
-        size = (6.0, 4.0) if columns == 1 else (9.6, 4.4)
-        self.figure: Figure = make(figsize=size, layout="constrained")
-        known = self.figure.canvas.get_supported_filetypes()
-        if self.path.suffix[1:].lower() not in known:
-            raise ValueError(
-                f"{self.path} ends in {self.path.suffix!r}: expected one of {', '.join(known)}"
-            )
-        self.axes = list(self.figure.subplots(1, columns, sharey=share, squeeze=False)[0])
-
-    def save(self) -> Path:
-        self.figure.savefig(self.path, dpi=150)
-        return self.path.resolve()
-
-
-def _require_folder(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} does not exist")
-
-
 # ---- arguments ----------------------------------------------------------------------------------
 
 
@@ -369,8 +371,8 @@ def _parser() -> argparse.ArgumentParser:
         help="the picture (default: %(default)s)",
     )
 
-    _add_solve(commands.add_parser("solve", help="solve an FCLIB file"))
-    _add_compare(commands.add_parser("compare", help="run several methods on an FCLIB file"))
+    _add_solve(commands.add_parser("solve", help="solve the problem of a file"))
+    _add_compare(commands.add_parser("compare", help="run several methods on a file"))
     _add_scenario(commands.add_parser("scenario", help="make a problem from a few numbers"))
 
     methods = commands.add_parser("methods", help="list methods, schemes, orders, measures, sets")
@@ -383,20 +385,26 @@ def _parser() -> argparse.ArgumentParser:
 def _add_solve(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_solve)
     parser.description = (
-        "Solve a local FCLIB problem. Options are those of contactsolve.Solver; "
-        "`contactsolve methods` lists the names they take. Exit code 1: not converged."
+        "Solve the problem of an FCLIB file, or of one of Problem.save or Result.save. Options are "
+        "those of contactsolve.Solver; `contactsolve methods` lists the names they take. Exit code "
+        "1: not converged."
     )
     parser.add_argument("file", type=Path, metavar="FILE.hdf5")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the convergence")
-    parser.add_argument("--output", type=Path, metavar="PATH", help="write problem and solution")
-    parser.add_argument("--overwrite", action="store_true", help="replace the file of --output")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="PATH", help="write problem and solution for FCLIB"
+    )
+    parser.add_argument(
+        "--save", type=Path, metavar="PATH", help="write the result, for contactsolve.load_result"
+    )
+    _add_documents(parser, "the result", "the history")
     _add_options(parser)
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_compare)
     parser.description = (
-        "Run several methods on an FCLIB problem until they are equally good, and time them. "
+        "Run several methods on the problem of a file until they are equally good, and time them. "
         "Options of the solver hold for all methods; a method's own ones go before."
     )
     parser.add_argument("file", type=Path, metavar="FILE.hdf5")
@@ -424,12 +432,29 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         help="timed runs of each method (default: %(default)s)",
     )
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw convergence and times")
+    _add_documents(parser, "a list of the table's rows", "the table")
     _add_options(parser, without=("method",))
+
+
+def _add_documents(parser: argparse.ArgumentParser, document: str, table: str) -> None:
+    """Add the options for other programs, and those of all commands that work for a while."""
+    parser.add_argument(
+        "--json", action="store_true", help=f"print {document} as JSON, and nothing else"
+    )
+    parser.add_argument(
+        "--csv", type=Path, metavar="PATH", help=f"write {table}; -: to standard output, alone"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace files; pictures always are"
+    )
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="show no progress on the terminal"
+    )
 
 
 def _add_scenario(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Make a scenario and write it as an FCLIB file. Parameters are those of the function in "
+        "Make a scenario and write it to a file. Parameters are those of the function in "
         "contactsolve.scenarios; several numbers are joined by commas: --shape 4,4,2."
     )
     parser.set_defaults(run=lambda _: parser.error("a NAME or --list is required"))
@@ -444,7 +469,10 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
     common = argparse.ArgumentParser(add_help=False)
     common.set_defaults(run=_scenario)
     common.add_argument("-o", "--output", type=Path, metavar="PATH", help="write an FCLIB file")
-    common.add_argument("--overwrite", action="store_true", help="replace the file of --output")
+    common.add_argument(
+        "--save", type=Path, metavar="PATH", help="write it for contactsolve.load_problem"
+    )
+    common.add_argument("--overwrite", action="store_true", help="replace files")
     common.add_argument("--plot", type=Path, metavar="PATH", help="draw matrix and contact graph")
     add_scenarios(parser, common)
 

@@ -18,7 +18,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ._csv import Target, with_units, write_csv
 from ._optional import optional
+from ._told import RunBar
 from .problem import Problem
 from .result import Result
 from .solver import Method, Options, Solver
@@ -172,6 +174,18 @@ class Table:
         pandas = optional("pandas", "to_pandas() needs")
         return pandas.DataFrame(self.to_dict()).set_index("method")
 
+    def to_csv(self, target: Target) -> None:
+        """Write the table as CSV, one line per method, the units beside the names of the columns.
+
+        Parameters
+        ----------
+        target
+            A path, whose file is replaced, or an open text file. Numbers read back to the same
+            bits; NaN is an empty cell.
+        """
+        columns = self.to_dict()
+        write_csv(target, with_units(columns), zip(*columns.values(), strict=True))
+
     def __repr__(self) -> str:
         cells = _cells(self.rows)
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -198,6 +212,7 @@ def compare(
     repeats: int = 5,
     labels: Sequence[str] | None = None,
     initial: Any = None,
+    progress: bool | float = False,
     **options: Unpack[Options],
 ) -> Table:
     """Run several methods on a problem until they are equally good, and time them (S1 section 3.8).
@@ -217,6 +232,10 @@ def compare(
         Names of the methods in the table and in plots; made from the options by default.
     initial
         Impulses to start from, as in `Solver.solve`.
+    progress : bool or float, default False
+        Show a progress bar over the runs, with the label of the running method (needs tqdm). A
+        number: show it only after so many seconds. It is drawn between the runs, outside of every
+        clock.
     **options
         Options of `Solver` for all methods, which a `Method` overrides. `measure_every` is 1 by
         default here, and so is `check_every` with `until`, whose checks are not timed.
@@ -255,10 +274,13 @@ def compare(
     common = _seeded({**options}, seed=int(np.random.default_rng().integers(2**63)))
     runs = [_Run(problem, method, common, initial) for method in _as_methods(methods)]
     _name(runs, labels)
-    target, wording = _run_all(problem, runs, until, common, initial)
-    for _ in range(repeats):
-        for run in runs:
-            run.measure()
+    shown = len(runs) + isinstance(until, QualityOf)  # runs that are not timed
+    with RunBar(shown + repeats * len(runs), progress) as bar:
+        target, wording = _run_all(problem, runs, until, common, initial, bar)
+        for _ in range(repeats):
+            for run in runs:
+                with bar.run(run.label):
+                    run.measure()
     title = _title(problem, wording, repeats)
     notes = _notes(runs, wording)
     results = {run.label: run.result for run in runs}
@@ -393,18 +415,21 @@ def _run_all(
     until: QualityOf | float | None,
     common: dict[str, Any],
     initial: Any,
+    bar: RunBar,
 ) -> tuple[float | None, str]:
     """Run every method to the target; return the target and its wording."""
     if until is None:
         for run in runs:
-            run.search()
+            with bar.run(run.label):
+                run.search()
         return None, ""
     if isinstance(until, QualityOf):
-        return _run_to_quality(problem, runs, until, common, initial)
+        return _run_to_quality(problem, runs, until, common, initial, bar)
     target = _tolerance(until)
     _refuse(runs, "rtol", "atol", "stop")
     for run in runs:
-        run.search_target(stop="natural_map", atol=target, rtol=None)
+        with bar.run(run.label):
+            run.search_target(stop="natural_map", atol=target, rtol=None)
     return target, f"natural map <= {target:.4g} N s"
 
 
@@ -417,25 +442,28 @@ def _run_to_quality(
     until: QualityOf,
     common: dict[str, Any],
     initial: Any,
+    bar: RunBar,
 ) -> tuple[float, str]:
     reference = _Run(problem, until.method, common, initial)
     _refuse([*runs, reference], "rtol", "atol", "stop", "quality_r")
     for run in (*runs, reference):
         run.options["quality_r"] = until.quality_r
-    noted = reference.record(**_NO_STOP, max_iterations=until.iterations)
+    with bar.run(reference.label):
+        noted = reference.record(**_NO_STOP, max_iterations=until.iterations)
     target = float(noted.history["quality"][-1])
     if not math.isfinite(target):
         raise ValueError(
             f"{reference.label} has the quality {target} after {noted.iterations} sweeps: "
             "it cannot be a target"
         )
+    # A solver takes no tolerance of exactly zero for this measure.
+    tolerance = max(target * (1 + _ROUNDING), np.finfo(np.float64).tiny)
     for run in runs:
-        if _equal_options(run.options, reference.options):
-            run.be_reference(noted, until.iterations)
-            continue
-        # A solver takes no tolerance of exactly zero for this measure.
-        tolerance = max(target * (1 + _ROUNDING), np.finfo(np.float64).tiny)
-        run.search_target(stop="quality", atol=tolerance, rtol=None)
+        with bar.run(run.label):
+            if _equal_options(run.options, reference.options):
+                run.be_reference(noted, until.iterations)
+            else:
+                run.search_target(stop="quality", atol=tolerance, rtol=None)
     wording = f"quality <= {target:.4g} ({reference.label} after {noted.iterations} sweeps)"
     return target, wording
 

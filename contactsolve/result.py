@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import inspection
+from ._csv import Target, with_units, write_csv
 from ._optional import optional
 
 if TYPE_CHECKING:
@@ -59,6 +60,22 @@ class History(Mapping[str, np.ndarray]):
         """Return a `pandas.DataFrame`; needs pandas."""
         pandas = optional("pandas", "to_pandas() needs")
         return pandas.DataFrame({name: self[name] for name in self.columns})
+
+    def to_csv(self, target: Target) -> None:
+        """Write the history as CSV, one line per row, the units beside the names of the columns.
+
+        Parameters
+        ----------
+        target
+            A path, whose file is replaced, or an open text file. Numbers read back to the same
+            bits; a measure that was not evaluated is an empty cell.
+        """
+        whole = self.columns.index("iteration") if "iteration" in self.columns else -1
+        rows = self._values.tolist()
+        for row in rows:
+            if whole >= 0:
+                row[whole] = int(row[whole])
+        write_csv(target, with_units(self.columns), rows)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, History):

@@ -439,7 +439,7 @@ class Solver:
         initial: Any = None,
         *,
         callback: Callable[[State], object] | None = None,
-        progress: bool = False,
+        progress: bool | float = False,
     ) -> Result:
         """Solve, with the problem's b and mu or with others for this call.
 
@@ -461,7 +461,7 @@ class Solver:
             Called with a `State` after every sweep. Raising `StopIteration` ends the solve with the
             iterate at hand; other exceptions pass through.
         progress
-            Show a progress bar (needs tqdm).
+            Show a progress bar (needs tqdm). A number: show it only after so many seconds.
 
         Raises
         ------
@@ -483,7 +483,7 @@ class Solver:
             initial, index_set = None, index_set_of(problem, initial)
         elif initial is not None:
             initial = problem.join("initial", initial)
-        bar = ProgressBar(self._columns) if progress else None
+        bar = ProgressBar(self._columns, progress) if progress else None
         notify = None if callback is None else self._notifier(callback)
         try:
             answer = self._core.solve(initial, index_set, b, parameters, notify, bar)
@@ -614,7 +614,7 @@ def solve(
     strict: bool = False,
     initial: Any = None,
     callback: Callable[[State], object] | None = None,
-    progress: bool = False,
+    progress: bool | float = False,
     method: str | methods.Choice = "auto",
     **options: Unpack[Options],
 ) -> Result:

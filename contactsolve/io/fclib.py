@@ -225,7 +225,7 @@ def write_fclib(
     h5py = optional("h5py", _NEED)
     path = Path(path)
     refuse_existing(path, overwrite)
-    root = f"fclib_{_kind_to_write(problem, kind)}"
+    root = f"fclib_{kind_to_write(problem, kind)}"
     integers, floats = _datasets(problem, root)
     floats |= _solution_datasets(problem, result)
     texts = {"title": title or problem.name, "description": description, "math_info": math_info}
@@ -246,7 +246,7 @@ def write_fclib(
             file[f"{root}/info"].attrs.create("numberOfInvolvedDS", [len(involved)], dtype="i4")
 
 
-def _kind_to_write(problem: Problem, kind: str) -> str:
+def kind_to_write(problem: Problem, kind: str) -> str:
     """``local``, ``global`` or ``global_rolling``, or an error that says what is in the way."""
     if kind not in ("auto", "local", "global"):
         raise ValueError(f"kind: {kind!r} is unknown; known: auto, local, global")

@@ -1,5 +1,8 @@
 """The command `contactsolve`: what it prints, writes and returns."""
 
+import csv
+import io
+import json
 import re
 import shutil
 import subprocess
@@ -178,6 +181,142 @@ def test_solve_draws(tmp_path, capsys, name, head):
 def test_picture_of_a_solve_that_did_not_converge(tmp_path):
     assert main(["solve", str(HARD), "--max-iterations", "20", "--plot", "a.png"]) == 1
     assert is_picture(tmp_path / "a.png")
+
+
+# ---- saved files, JSON, CSV ---------------------------------------------------------------------
+
+
+def test_saved_files_are_solved_and_written(tmp_path, capsys):
+    cs.scenarios.chain().save(tmp_path / "chain.hdf5")
+    words = ["--save", "result.hdf5", "--method", "gauss_seidel", "--max-iterations", "5"]
+    assert main(["solve", "chain.hdf5", *words]) == 1
+    printed = capsys.readouterr().out
+    problem = cs.load_problem(tmp_path / "chain.hdf5")
+    rows = ", ".join(map(str, sorted(set(problem.rows))))
+    assert f"{problem.name}, {problem.contacts} contacts of {rows} rows" in printed
+    assert printed.endswith(f"result: {tmp_path / 'result.hdf5'}\n")
+    wanted = cs.solve(problem, method="gauss_seidel", max_iterations=5)
+    result = cs.load_result(tmp_path / "result.hdf5")
+    for one, other in zip(result.impulses, wanted.impulses, strict=True):
+        assert np.array_equal(one, other)
+    assert main(["solve", "result.hdf5", "--save", "result.hdf5"]) == 2
+    assert "result.hdf5 exists: pass --overwrite to replace it" in capsys.readouterr().err
+
+
+def test_fclib_output_is_refused_before_the_solve(tmp_path, capsys, monkeypatch):
+    cs.scenarios.chain().save(tmp_path / "chain.hdf5")
+    monkeypatch.setattr(cs, "solve", None)
+    assert main(["solve", "chain.hdf5", "--output", "out.hdf5"]) == 2
+    assert "problem has several groups: FCLIB holds contacts of one kind" in capsys.readouterr().err
+
+
+def test_problems_without_a_name_have_the_files(tmp_path, capsys):
+    cs.Problem.from_delassus(np.eye(3), [-1.0, 0, 0], 0.5).save(tmp_path / "mine.hdf5")
+    assert main(["solve", "mine.hdf5"]) == 0
+    assert "mine, 1 contacts of 3 rows" in capsys.readouterr().out
+
+
+def test_solve_prints_one_json_document(tmp_path, capsys):
+    words = ["--method", "gauss_seidel", "--max-iterations", "20", "--plot", "a.png"]
+    assert main(["solve", str(HARD), *words, "--json", "--save", "a.hdf5"]) == 1
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    result = cs.load_result(tmp_path / "a.hdf5")
+    for name in ("status", "message", "iterations", "time", "natural_map", "worst"):
+        assert document[name] == getattr(result, name)
+    assert document["info"]["method"] == "gauss_seidel"
+    assert document["info"]["warnings"] == result.info["warnings"]
+    assert document["contacts"] == result.problem.contacts
+    assert document["files"] == {
+        "result": str(tmp_path / "a.hdf5"),
+        "picture": str(tmp_path / "a.png"),
+    }
+
+
+def test_json_has_no_numbers_that_are_none_and_no_arrays(capsys, monkeypatch):
+    solve = cs.solve
+
+    def odd(problem, **options):
+        result = solve(problem, **options)
+        result.natural_map_scaled = np.inf
+        result.info |= {"nan": [np.nan, np.float32(0.5)], "parts": [np.ones(3)], "one": np.ones(1)}
+        return result
+
+    monkeypatch.setattr(cs, "solve", odd)
+    assert main(["solve", str(EASY), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert document["natural_map_scaled"] is None
+    assert document["info"]["nan"] == [None, 0.5]
+    assert {"parts", "one"}.isdisjoint(document["info"])
+    assert "impulses" not in document
+
+
+def test_history_as_csv(tmp_path, capsys):
+    words = ["solve", str(EASY), "--method", "gauss_seidel"]
+    assert main([*words, "--csv", "a.csv"]) == 0
+    assert f"history: {tmp_path / 'a.csv'}" in capsys.readouterr().out
+    head, *rows = csv.reader((tmp_path / "a.csv").read_text(encoding="utf-8").splitlines())
+    assert head == ["iteration", "time [s]", "residual [N s]", "natural_map [N s]"]
+    history = cs.solve(cs.io.read_fclib(EASY), method="gauss_seidel").history
+    assert [int(row[0]) for row in rows] == history["iteration"].tolist()
+    columns = [[float(cell or "nan") for cell in column] for column in zip(*rows, strict=True)]
+    for at, name in ((2, "residual"), (3, "natural_map")):
+        assert np.array_equal(columns[at], history[name], equal_nan=True)
+    assert main([*words, "--csv", "a.csv"]) == 2
+    assert "a.csv exists: pass --overwrite to replace it" in capsys.readouterr().err
+    assert main([*words, "--csv", "-"]) == 0
+    printed = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert [printed[0], *([row[0], *row[2:]] for row in printed[1:])] == [
+        head,
+        *([row[0], *row[2:]] for row in rows),  # times differ
+    ]
+
+
+def test_one_document_on_standard_output(capsys):
+    for command in ("solve", "compare"):
+        assert main([command, str(EASY), "--json", "--csv", "-"]) == 2
+        assert "--json and --csv - both write to standard output" in capsys.readouterr().err
+
+
+# ---- progress -----------------------------------------------------------------------------------
+
+SLOW = ["--rtol", "none", "--atol", "none", "--max-iterations", "400000000"]
+
+
+def terminal(monkeypatch):
+    """Make standard error a terminal. No fixture: pytest sets it anew when the test begins."""
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
+
+
+def test_a_long_solve_shows_one_line_and_erases_it(monkeypatch):
+    stream = terminal(monkeypatch)
+    words = ["--method", "gauss_seidel", "--max-seconds", "1.6"]
+    assert main(["solve", str(HARD), *words, *SLOW]) == 0
+    shown = stream.getvalue()
+    assert "contactsolve: " in shown
+    assert "sweep" in shown
+    assert "residual=" in shown
+    assert "\n" not in shown
+    assert shown.endswith("\r")
+    assert shown.rstrip("\r").split("\r")[-1].strip() == ""
+
+
+@pytest.mark.parametrize("words", [["--quiet"], ["-q"], []])
+def test_a_short_or_quiet_solve_shows_nothing(monkeypatch, words):
+    stream = terminal(monkeypatch)
+    ends = ["--max-seconds", "1.3"] if words == ["-q"] else ["--max-seconds", "0.2"]
+    assert main(["solve", str(HARD), "--method", "gauss_seidel", *ends, *SLOW, *words]) == 0
+    assert stream.getvalue() == ""
+
+
+def test_without_tqdm_there_is_no_progress(monkeypatch):
+    stream = terminal(monkeypatch)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    words = ["--method", "gauss_seidel", "--max-seconds", "1.2", *SLOW]
+    assert main(["solve", str(HARD), *words]) == 0
+    assert stream.getvalue() == ""
 
 
 # ---- wrong input --------------------------------------------------------------------------------

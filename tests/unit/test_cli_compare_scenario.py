@@ -1,7 +1,10 @@
 """The commands `contactsolve compare` and `contactsolve scenario`."""
 
+import csv
 import functools
 import inspect
+import json
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -72,6 +75,52 @@ def test_compare_until_a_quality(capsys, compared):
     until = options["until"]
     assert (until.method.label, until.iterations) == ("gauss_seidel, relaxation=0.5", 12)
     assert "(gauss_seidel, relaxation=0.5 after 12 sweeps)" in capsys.readouterr().out
+
+
+def test_compare_reads_saved_files_and_writes_csv(tmp_path, capsys):
+    cs.scenarios.chain().save(tmp_path / "chain.hdf5")
+    words = ["chain.hdf5", "--methods", "jacobi", "gauss_seidel", "--repeats", "1"]
+    words += ["--max-iterations", "5"]
+    assert main(["compare", *words, "--csv", "a.csv"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("chain 0, 170 contacts")
+    assert printed.endswith(f"table: {tmp_path / 'a.csv'}\n")
+    head, *rows = csv.reader((tmp_path / "a.csv").read_text(encoding="utf-8").splitlines())
+    assert head[:3] == ["method", "iterations", "time [s]"]
+    assert [row[:2] for row in rows] == [["jacobi", "5"], ["gauss_seidel", "5"]]
+    assert main(["compare", *words, "--csv", "a.csv"]) == 2
+    assert "a.csv exists: pass --overwrite to replace it" in capsys.readouterr().err
+    assert main(["compare", *words, "--csv", "a.csv", "--overwrite", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert [row["method"] for row in listed] == ["jacobi", "gauss_seidel"]
+    assert list(listed[0]) == [name.partition(" ")[0] for name in head]
+    assert main(["compare", *words, "--csv", "-", "--plot", "a.png"]) == 0
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "method",
+        "jacobi",
+        "gauss_seidel",
+    ]
+    assert is_picture(tmp_path / "a.png")
+
+
+def test_compare_shows_progress_on_a_terminal_only(compared, monkeypatch):
+    words = ["compare", EASY, "--methods", "jacobi", "--repeats", "1", "--max-iterations", "5"]
+    assert main(words) == 0
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main([*words, "--quiet"]) == 0
+    assert main(words) == 0
+    assert [options.get("progress") for _, options in compared] == [None, None, 1.0]
+
+
+def test_scenarios_are_saved(tmp_path, capsys):
+    assert main(["scenario", "chain", "--step", "3", "--save", "chain.hdf5"]) == 0
+    assert f"saved:    {tmp_path / 'chain.hdf5'}\n" in capsys.readouterr().out
+    loaded, made = cs.load_problem(tmp_path / "chain.hdf5"), cs.scenarios.chain(3)
+    assert loaded.name == made.name
+    for one, other in zip(loaded.b, made.b, strict=True):
+        assert np.array_equal(one, other)
+    assert main(["scenario", "chain", "--save", "chain.hdf5"]) == 2
+    assert "chain.hdf5 exists: pass --overwrite" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("until", ["1e-3", "gauss_seidel:10"])

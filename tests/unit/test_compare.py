@@ -1,7 +1,10 @@
 """`contactsolve.compare`: S1's protocol, the table, and what it refuses."""
 
+import csv
 import html
 import importlib
+import io
+import itertools
 import pickle
 import re
 
@@ -413,6 +416,107 @@ def test_columns(table):
     frame = table.to_pandas()
     assert frame.loc["jacobi", "quality"] == table["jacobi"].quality
     assert list(frame.columns) == list(columns)[1:]
+
+
+def test_csv_reads_back_to_the_same_numbers(table, tmp_path):
+    table.to_csv(tmp_path / "a.csv")
+    text = io.StringIO()
+    table.to_csv(text)
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8") == text.getvalue()
+    head, *rows = csv.reader(text.getvalue().splitlines())
+    assert head[:5] == ["method", "iterations", "time [s]", "time_sigma [s]", "setup_time [s]"]
+    assert head[5:7] == ["quality [N^2 s^2]", "natural_map [N s]"]
+    assert [name.partition(" ")[0] for name in head] == list(table.to_dict())
+    for cells, row in zip(rows, table, strict=True):
+        values = dict(zip(table.to_dict(), cells, strict=True))
+        assert (values["method"], values["status"]) == (row.method, row.status)
+        for name in ("time", "quality", "natural_map", "residual", "tested"):
+            assert float(values[name]) == getattr(row, name)
+
+
+def test_csv_leaves_cells_without_a_number_empty(stack):
+    start = cs.solve(stack, method="jacobi", rtol=1e-9)
+    table, text = cs.compare(stack, "jacobi", initial=start, rtol=1e-7, repeats=1), io.StringIO()
+    table.to_csv(text)
+    head, cells = csv.reader(text.getvalue().splitlines())
+    assert cells[head.index("residual [N s]")] == ""
+    assert cells[head.index("iterations")] == "0"
+
+
+# ---- progress -----------------------------------------------------------------------------------
+
+
+class FakeBar:
+    """A tqdm bar that notes what is asked of it."""
+
+    events: list
+
+    def __init__(self, **options):
+        self.events.append(("made", options["total"]))
+
+    def set_description(self, label, refresh):
+        assert not refresh
+        self.events.append(label)
+
+    def update(self, count):
+        self.events.append(count)
+
+    def close(self):
+        self.events.append("closed")
+
+
+@pytest.mark.parametrize("until", [None, 1e-5, cs.quality_of("gauss_seidel", 10)])
+def test_progress_counts_runs_outside_of_the_clocks(stack, monkeypatch, until):
+    events = FakeBar.events = []
+
+    class Noted(cs.Solver):
+        def solve(self, **arguments):
+            events.append("solve")
+            result = super().solve(**arguments)
+            events.append("solved")
+            return result
+
+    monkeypatch.setattr(module, "Solver", Noted)
+    monkeypatch.setattr("tqdm.auto.tqdm", FakeBar)
+    methods = ["jacobi", cs.Method("gauss_seidel", label="mine")]
+    table = cs.compare(stack, methods, until=until, repeats=3, progress=True)
+    reference = isinstance(until, module.QualityOf)
+    (_, total), *rest = events
+    assert total == sum(event == 1 for event in rest) == 8 + reference
+    assert rest[-1] == "closed"
+    labels = [event for event in rest if event in ("jacobi", "mine", "gauss_seidel")]
+    assert labels == ["gauss_seidel"] * reference + ["jacobi", "mine"] * 4
+    assert all(after == "solved" for now, after in itertools.pairwise(rest) if now == "solve")
+    again = cs.compare(stack, methods, until=until, repeats=1)
+    assert [row.iterations for row in table] == [row.iterations for row in again]
+
+
+def test_progress_is_a_line_that_is_erased(stack, capsys):
+    cs.compare(stack, ["jacobi", "gauss_seidel"], repeats=1, progress=True)
+    shown = capsys.readouterr().err
+    assert "jacobi: " in shown
+    assert "gauss_seidel: " in shown
+    assert "4/4" in shown
+    assert shown.rstrip("\r").split("\r")[-1].strip() == ""
+    cs.compare(stack, "jacobi", repeats=1, progress=60.0)
+    cs.compare(stack, "jacobi", repeats=1)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_is_erased_after_an_error(stack, capsys, monkeypatch):
+    monkeypatch.setattr(module._Run, "measure", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        cs.compare(stack, "jacobi", repeats=1, progress=True)
+    assert capsys.readouterr().err.rstrip("\r").split("\r")[-1].strip() == ""
+
+
+@pytest.mark.parametrize("progress", [-1.0, float("nan"), float("inf"), "yes"])
+def test_progress_is_a_truth_value_or_seconds(stack, progress):
+    message = f"progress is {progress!r}: True, False or seconds above 0 are needed"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        cs.compare(stack, "jacobi", progress=progress)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        cs.solve(stack, progress=progress)
 
 
 def test_table_can_be_pickled(table):
