@@ -41,6 +41,9 @@ STANDARD_OUTPUT = Path("-")  # as a path on the command line
 
 _SECONDS_BEFORE_PROGRESS = 1.0
 
+# What a result has for every contact, body or iteration; --save and --csv write it.
+_ARRAYS = ("impulses", "residual_velocities", "body_velocity_change", "history")
+
 
 # ---- files --------------------------------------------------------------------------------------
 
@@ -140,7 +143,7 @@ def size(problem: Problem) -> str:
 def result_json(name: str, result: Result, files: Mapping[str, Path]) -> str:
     """Return a result as a JSON document: everything but arrays and the history."""
     document: dict[str, Any] = {"problem": name, "contacts": result.problem.contacts}
-    document |= {key: value for key, value in result.to_dict().items() if key != "history"}
+    document |= {key: value for key, value in result.to_dict().items() if key not in _ARRAYS}
     document["files"] = {key: str(path) for key, path in files.items()}
     return _json(document)
 

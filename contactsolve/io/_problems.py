@@ -181,14 +181,23 @@ def read_problem(reader: Hdf5Reader, prefix: str) -> Problem:
     name, updates = reader.fixed_text(f"{prefix}/name"), reader.integer(f"{prefix}/updates")
     grouped = read_flag(reader, f"{prefix}/grouped")
     given, values = _read_values(reader, prefix)
-    if not grouped and len(reader.names(f"{prefix}/groups")) != 1:
-        raise reader.error(f"/{prefix}/groups: a problem that is not grouped has one group")
+    if not grouped:
+        _require_one_group(reader, prefix, ("groups", "bodies") if given is None else ("groups",))
     problem = Problem.__new__(Problem)
     with reader.making(f"/{prefix}"):
         problem.__setstate__(((name, None, grouped, updates), given, values))
     if reader.has(f"{prefix}/state"):
         problem.state = _read_state(reader, f"{prefix}/state", problem)
     return problem
+
+
+def _require_one_group(reader: Hdf5Reader, prefix: str, parts: Sequence[str]) -> None:
+    for part in parts:
+        count = len(reader.names(f"{prefix}/{part}"))
+        if count != 1:
+            raise reader.error(
+                f"/{prefix}/{part} has {count} members: a problem that is not grouped has one"
+            )
 
 
 def _read_values(reader: Hdf5Reader, prefix: str) -> tuple[Any, tuple]:

@@ -263,6 +263,16 @@ def test_unusual_bits_are_kept(path):
         assert np.signbit(file["problem/groups/0/b"][:, 0]).all()
 
 
+def test_the_other_byte_order_is_read(path):
+    problem = cs.Problem(**contacts(3), mu=MU)
+    problem.save(path)
+    with h5py.File(path, "r+") as file:
+        for name in ("J", "b", "bodies", "set/values/mu"):
+            values = file[f"{GROUP}/{name}"][()]
+            put(f"{GROUP}/{name}", values.astype(values.dtype.newbyteorder()))(file)
+    assert bits_of_problem(cs.load_problem(path)) == bits_of_problem(problem)
+
+
 # ---- results of every kind ----------------------------------------------------------------------
 
 
@@ -546,7 +556,8 @@ BROKEN = {
     "short compliance": (put(f"{GROUP}/compliance", np.ones((1, 3))), r"expected \(4, 3\), as b"),
     "group missing": (lambda file: file.move(GROUP, "problem/groups/1"), "expected 0, 1, 2, ..."),
     "no bodies": (without("problem/bodies"), "/problem/bodies cannot be read"),
-    "two groups": (lambda file: file.copy(GROUP, "problem/groups/1"), "has one group"),
+    "two groups": (lambda file: file.copy(GROUP, "problem/groups/1"), "has 2 members: a pro"),
+    "no members": (without("problem/bodies/0"), "/problem/bodies has 0 members: a problem that is"),
     "grouped": (put("problem/grouped", 2), "/problem/grouped is 2: expected 0 or 1"),
     "long text": (put("problem/name", "any"), "/problem/name has dtype object: expected texts of"),
     "no name": (without("problem/name"), "the dataset /problem/name is missing"),
