@@ -2,7 +2,8 @@
 
 A `Book` is a publication: its tables, the sentences on what differs, and the page in docs/. Scripts
 print by a table's `Layout` and write CSV and picture; `write_page` renews the page from the CSVs:
-what stands between ``<!-- name -->`` and ``<!-- /name -->`` is replaced, all else is left alone.
+what stands between ``<!-- name -->`` and ``<!-- /name -->`` is replaced, all else is left alone. A
+table that was not measured on that machine is taken from another one, and its section says so.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from matplotlib import pyplot
 
 _DPI = 110
 _BLOCK = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
+_FIELD = re.compile(r"\{([^{}]+)\}")
 NOTHING = "–"
 
 
@@ -48,8 +50,28 @@ class Book(NamedTuple):
 
     folder: str
     layouts: Mapping[str, Layout]
-    remarks: Callable[[str], list[str]]
+    remarks: Callable[[str, list[dict]], list[str]]
     page: Path
+
+
+# ---- sentences ----------------------------------------------------------------------------------
+
+
+def facts_of(layout, rows, identity):
+    """Figures of a table as its cells have them, by row and column: "scene/method/sweeps"."""
+    found = {}
+    for row in rows:
+        name = "/".join(str(row[key] or "") for key in identity)
+        texts = {column.key: cell(column.form, row[column.key]) for column in layout.columns}
+        found |= {f"{name}/{key}": text for key, text in texts.items() if text != NOTHING}
+    return found
+
+
+def sentences(text, facts):
+    """Paragraphs, their fields filled with facts; those that name an unknown one are left out."""
+    paragraphs = [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
+    known = [p for p in paragraphs if set(_FIELD.findall(p)) <= set(facts)]
+    return [_FIELD.sub(lambda field: facts[field[1]], paragraph) for paragraph in known]
 
 
 # ---- tables -------------------------------------------------------------------------------------
@@ -112,7 +134,7 @@ def as_markdown(layout, rows):
 def publish(book, run, name, rows, draw=None):
     """Print the table with its remarks, write the CSV and draw the picture beside it."""
     print(as_text(book.layouts[name], rows))
-    for remark in book.remarks(name):
+    for remark in book.remarks(name, rows):
         print(f"* {remark}")
     path = common.write_csv(name, rows, run.results)
     print(path)
@@ -179,20 +201,37 @@ def panels(titles, width=4.6, height=3.9, columns=3, **options):
 # ---- pages --------------------------------------------------------------------------------------
 
 
+def csv_of(name, folder):
+    """The table's CSV in the folder of results, else in that of another machine; None: nowhere."""
+    path = folder / f"{name}.csv"
+    others = sorted(folder.parent.parent.glob(f"*/{folder.name}/{name}.csv"))
+    return path if path.exists() else next(iter(others), None)
+
+
 def section(book, name, folder):
     """Table, picture and sentences of one script, as Markdown."""
-    layout = book.layouts[name]
-    sentences = "\n".join(f"- {sentence}" for sentence in book.remarks(name))
-    path = folder / f"{name}.csv"
-    if not path.exists():
+    layout, path = book.layouts[name], csv_of(name, folder)
+    if path is None:
         told = f"Not measured yet: `python benchmarks/{book.folder}/{layout.script}`."
-        return f"{told}\n\n{sentences}"
-    parts = [as_markdown(layout, read(path))]
+        return "\n\n".join([told, as_list(book.remarks(name, []))])
+
+    # The table, and where it comes from if not from the page's machine.
+    rows = read(path)
+    parts = [as_markdown(layout, rows)]
+    if path.parent != folder:
+        parts.insert(0, f"Measured on another machine, `{path.parent.parent.name}`.")
+
+    # Picture and sentences.
     drawn = path.with_suffix(".png")
     if drawn.exists():
         link = Path(os.path.relpath(drawn, book.page.parent)).as_posix()
         parts.append(f"![{layout.title}]({link})")
-    return "\n\n".join([*parts, sentences])
+    return "\n\n".join([*parts, as_list(book.remarks(name, rows))])
+
+
+def as_list(remarks):
+    """Sentences as a Markdown list."""
+    return "\n".join(f"- {remark}" for remark in remarks)
 
 
 def measured(book, folder):

@@ -1,6 +1,7 @@
 """Scripts of a folder of `benchmarks/` as modules, for the tests of them."""
 
 import contextlib
+import re
 import sys
 from pathlib import Path
 
@@ -37,6 +38,6 @@ def check_filled(report, tables, quick):
 def check_page(report, name):
     """The page is what the committed CSVs of the machine that it names make it, or none do."""
     page = report.PAGE.read_text(encoding="utf-8")
-    machines = [p.parent for p in RESULTS.glob(f"*/{name}") if f"`{p.parent.name}`" in page]
-    folder = machines[0] / name if machines else RESULTS / "none" / name
+    named = re.search(r"<!-- measured -->\nMeasured on `([^`]+)`", page)
+    folder = RESULTS / (named[1] if named else "none") / name
     assert report.filled(page, folder) == page

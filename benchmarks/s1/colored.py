@@ -24,14 +24,20 @@ UNSAFE_SHARE = 12
 S1_SPEEDUPS = ("s1_one", "s1_sequential", "s1_cores")
 
 
+def relaxed_order(problem, **options):
+    """Greedy colours, the small ones merged into an unsafe one, as S1 does."""
+    below = problem.contacts // UNSAFE_SHARE
+    return cs.orders.relaxed(below, fixed_as_body=True, **options)
+
+
 def methods(problem):
     """The methods of S1's figures by name, with what it calls them for their sweeps."""
-    orders, below = cs.orders, problem.contacts // UNSAFE_SHARE
+    orders = cs.orders
     greedy = orders.colored(fixed_as_body=True)
     balanced = orders.colored("balanced", fixed_as_body=True)
 
     def relaxed(**options):
-        return orders.relaxed(below, fixed_as_body=True, **options)
+        return relaxed_order(problem, **options)
 
     def of(label, order=None, scheme="factorized", method="gauss_seidel", **options):
         if order is not None:

@@ -119,6 +119,18 @@ COLORED_SPEEDUPS = {
     ("large ball pile", "relaxed greedy, T"): (6.6, 8.4, 8),
 }
 
+# Figures in the running text: section, demo, seconds, ratio, and S1's cores.
+# 3.8.2: "a preprocessing cost of approximately 2.6 seconds". 6.2.1: on one core "1.76 times as high
+# as the sequential method", an iteration 1.5 times; for which of the large demos is not said. 7.1:
+# "in 3.3 seconds, x4 faster than sequential Gauss-Seidel". 7.6: from 4 to 8 cores "a x1.9 speedup".
+RUNNING_TEXT = {
+    "set-up": ("3.8.2", "large ball pile", 2.6, None, "1"),
+    "one worker, set-up included": ("6.2.1", "large ball grid", None, 1.76, "1"),
+    "one worker, a sweep": ("6.2.1", "large ball grid", None, 1.5, "1"),
+    "naive ranges over Gauss-Seidel": ("7.1", "large ball grid", 3.3, 4.0, "8"),
+    "relaxed greedy T, twice the threads": ("7.6", "small ball pile", None, 1.9, "4 → 8"),
+}
+
 
 def of(table, key, column, shape=None):
     """S1's figure, or None where it has none; also where `shape` is not the size it measured."""

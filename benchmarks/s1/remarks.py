@@ -1,7 +1,12 @@
 """Why our figures differ from S1's: one sentence for each difference, by table.
 
-The scripts print them below their tables and `report.py` writes them into docs/s1.md.
+The scripts print them below their tables and `report.py` writes them into docs/s1.md. What stands
+in braces is a figure of ours, by the name that `facts.py` gives it; a paragraph that names a figure
+which was not measured is left out.
 """
+
+from facts import facts
+from protocol import pages
 
 _SECONDS = """
 S1's seconds are those of one core of an AMD64 server of 2010, with blocks of 4 rows (normal, two
@@ -45,7 +50,12 @@ halved').
 
 On the cannonball grid, which is no part of S1's table, a ball has up to twelve contacts and r = 5
 is too much for Jacobi, whose five halvings do not save it; below stand the r-factors of our own,
-run to the same γ.
+run to the same γ. With local ones Jacobi's status is '{medium cannonball grid/jacobi, local
+r/status}' on the medium one after {medium cannonball grid/jacobi, local r/sweeps} sweeps.
+
+In S1 both methods take about the same time, because its Gauss-Seidel updates w by a binary search
+in each column product (section 3.8.1). Here Jacobi takes {large ball grid/jacobi/median_s} on the
+large grid and Gauss-Seidel {large ball grid/gauss_seidel/median_s}.
 """,
     "table_3_5": """
 S1's pile is one random draw, and neither its velocities nor its r are printed: with r = 5, as in
@@ -53,8 +63,9 @@ Table 3.3, and up to 2 m/s along each axis Gauss-Seidel's γ and residual come o
 
 Our Jacobi needs twice the sweeps of S1's: at r = 5 the tangential impulses of two contacts that
 stick on one ball grow by a factor of 1.125 a sweep, and after the halving of R that follows the
-normal impulses are the slow ones. S1's 63 and 65 sweeps are what the normal rows take by themselves
-(rows 'normals alone'); how S1's tangents kept still is not to be seen from its text.
+normal impulses are the slow ones. S1's 63 and 65 sweeps are nearly what the normal rows take by
+themselves, {small ball pile/jacobi, normals alone/sweeps} and {large ball pile/jacobi, normals
+alone/sweeps} (rows 'normals alone'); how S1's tangents kept still is not to be seen from its text.
 
 Local r-factors, one for each coupled set, get to the same γ in fewer sweeps (last rows).
 """,
@@ -67,30 +78,69 @@ the piles, because it allocated w anew in each sweep, which is why its other sch
 much.
 
 One contact a task cost S1 an order of magnitude because each task was a message; here a task is a
-number that a thread takes from a counter.
+number that a thread takes from a counter. On two threads a sweep of the large grid takes {large
+ball grid/one contact a task/sweep_2_s} with it and {large ball grid/factorized/sweep_2_s} without.
+
+S1's OpenMP scheme recomputes w in each sweep, because that is faster than updating it (section
+6.4). Here, on one thread, it takes {large ball grid/factorized/sweep_1_s} against {large ball
+grid/factorized, w updated/sweep_1_s} on the large grid, and {large ball pile/factorized/sweep_1_s}
+against {large ball pile/factorized, w updated/sweep_1_s} on the large pile, which has ten bodies
+for each contact.
 
 S1's T of the large grid has 587 MB in f64, more than half of it zero blocks between contacts with
 the ground, which ours leaves out.
 """,
     "naive": """
-S1's figures come out to the printed digits; for the small grid and one range S1 prints 246 here
-and 247 in Table 3.3.
+S1's figures come out: with eight ranges to the printed digits, and with one, where S1 prints 246
+and 7921 here and 247 and 7920 in Table 3.3, as {small ball grid/1/quality} and {large ball
+grid/1/quality}.
 
 On the small grid each of eight ranges is one layer of balls, no ball sees another one's newest
 impulses, and naive Gauss-Seidel is Jacobi.
 
-On a pile γ does not change, as S1 says, unless a range ends between two contacts of one ball:
-these are then Jacobi's, which r = 5 does not solve (Table 3.5).
+On a pile γ does not change, as S1 says, unless a range ends between two contacts of one ball: these
+are then Jacobi's, which r = 5 does not solve (Table 3.5).
 """,
     "colored": """
-The relaxed greedy colours take S1's 57 sweeps and the balanced ones 50 on the medium grid, where
-S1 prints 50 and 49. On our pile, a random draw with two colours for S1's three, both take 51, and
-S1's take 51 and 50.
+The relaxed greedy colours take {medium ball grid/relaxed greedy/sweeps} sweeps and the balanced
+ones {medium ball grid/balanced/sweeps} on the medium grid, where S1 prints 57 and 50 (in its
+section 7.4: 49). On our pile, a random draw with two colours for S1's three, they take {large ball
+pile/relaxed greedy/sweeps} and {large ball pile/balanced/sweeps}, and S1's take 51 and 50.
 
-S1's relaxed T scheme took 65 sweeps, and S1 blames the Jacobi iterations in its unsafe colour.
-Here both kinds of unsafe stage take the same sweeps, because the unsafe contacts are those with
-the ground, which do not couple; a late halving of R, as for Jacobi (Table 3.3), would explain the
-65.
+S1's relaxed T scheme took 65 sweeps, and S1 blames the Jacobi iterations in its unsafe colour. Here
+an unsafe colour that is iterated by Jacobi's method takes {medium ball grid/relaxed greedy/sweeps}
+sweeps and one in ranges {medium ball grid/relaxed greedy, unsafe in ranges/sweeps}, because the
+unsafe contacts are those with the ground, which do not couple; the next table has what was tried.
+
+S1 finds balanced colours significantly better than greedy ones on the pile with the factorized
+scheme (section 7.3), and concludes that few colours of like size are an advantage (7.4). Here the
+balanced ones take {large ball pile/balanced/time_2_s} on two threads and {large ball
+pile/balanced/time_1_s} on one, the relaxed greedy ones {large ball pile/relaxed greedy/time_2_s}
+and {large ball pile/relaxed greedy/time_1_s}. With T S1 has the greedy ones slightly ahead; here
+they take {large ball pile/relaxed greedy, T/time_2_s} and the balanced ones {large ball
+pile/balanced, T/time_2_s}.
+
+S1 expects unsafe contacts to converge faster where they are handled last (section 7.4). Counted in
+sweeps to equal γ of all contacts, the grid takes {medium ball grid/relaxed greedy/sweeps} with the
+unsafe colour last and {medium ball grid/relaxed greedy, unsafe first/sweeps} with it first, the
+pile {large ball pile/relaxed greedy/sweeps} and {large ball pile/relaxed greedy, unsafe
+first/sweeps}. To group those that depend on each other, which S1 proposes there, leaves the sweeps
+at {medium ball grid/relaxed greedy, unsafe in groups/sweeps} and {large ball pile/relaxed greedy,
+unsafe in groups/sweeps}.
+
+S1 has parallel Jacobi significantly faster than coloured Gauss-Seidel on the medium grid (section
+7.5). Here Jacobi takes {medium ball grid/Jacobi/time_2_s} on two threads and the relaxed greedy
+colours {medium ball grid/relaxed greedy/time_2_s}: they need {medium ball grid/relaxed
+greedy/sweeps} sweeps for its {medium ball grid/Jacobi/sweeps}, and one of theirs takes {coloured
+sweep over Jacobi's} times as long. On the pile S1 has the fastest Gauss-Seidel, relaxed greedy T, a
+bit ahead of Jacobi's T. Here Jacobi's takes {Jacobi's T over relaxed T, time} times as long and
+{Jacobi's T over relaxed T, sweeps} times the sweeps, {large ball pile/Jacobi, T/sweeps} where S1
+has 65 (Table 3.5).
+
+On one core S1's relaxed schemes are faster than sequential Gauss-Seidel on the pile (section
+7.2.4). Here T is, with {large ball pile/relaxed greedy, T/time_1_s} against {large ball
+pile/Gauss-Seidel/time_1_s}, and the factorized scheme takes {large ball pile/relaxed
+greedy/time_1_s}.
 
 S1 does not print the size below which it merges colours; a twelfth of the contacts gives both of
 its merged colourings.
@@ -100,6 +150,33 @@ every second sweep; R is halved there when it grows by 3, not at once.
 
 S1's speed-ups are those of up to 8 cores, ours of 2 at most. A colour of 70 contacts is one task
 here, so that the balanced colours of the medium grid keep one thread busy.
+""",
+    "late_halving": """
+S1 halves R when the residual grows (section 3.5). Here it never does: with `rollback_growth` of 1,
+S1's rule, there are {medium ball grid/rollback_growth 1//rollbacks} rollbacks, and the sweeps are
+{medium ball grid/rollback_growth 1//sweeps}.
+
+One late halving, which gives S1's figures for Jacobi (Table 3.3), does not explain the 65: from
+sweep {late} on R halved once takes no more sweeps than R as it is. Near 65 it comes from sweep
+{near, R halved once}. Several at once do, late as they are: two from sweep {near, R halved twice},
+five from {near, R halved five times}. S1 does not tell whether R was halved there.
+
+S1's own explanation, taken at its word, does not: an unsafe colour of which no contact sees
+anything of the sweep that it is in takes {medium ball grid/unsafe colour sees the sweep
+before//sweeps} sweeps on the grid. On the pile γ is still {large ball pile/unsafe colour sees the
+sweep before//quality} when it is given up after 200 sweeps, where S1's scheme takes 51.
+""",
+    "running_text": """
+S1's seconds and ratios are those of up to 8 cores of 2010, ours of the threads that the table
+names.
+
+Set-up is here from arrays to a solver that can begin, in S1 from generated contacts on.
+
+S1's worker takes longer than sequential Jacobi, which makes w anew in each sweep. Ours, which adds
+its changes to w as S1's does, takes {one worker, a sweep/ratio} times as long a sweep on this
+machine; on that of Tables 6.1 to 6.3 it is row 'factorized, w updated' against 'factorized'.
+
+S1's ratio of section 7.6 is from 4 to 8 cores; ours is from one thread to two.
 """,
     "contact_sets": """
 S1 proposes contact sets and does not try them, so that it has no figures.
@@ -126,7 +203,7 @@ do not diverge elsewhere.
 _WITH_SECONDS = ("table_3_3", "table_3_5")
 
 
-def remarks(name):
-    """The sentences below a table."""
+def remarks(name, rows):
+    """The sentences below a table, their figures those of its rows."""
     text = _TEXTS[name] + (_SECONDS if name in _WITH_SECONDS else "")
-    return [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
+    return pages.sentences(text, facts(name, rows))

@@ -86,9 +86,9 @@ class Frame(NamedTuple):
         return float(np.max(defect / (np.abs(x) + rho * np.abs(self.b).max())))
 
 
-def frame(name, step):
+def frame(name, step, **options):
     """One step of a scene, its friction bounds found by an outer loop."""
-    problem = cs.scenarios.get(name)(step)
+    problem = cs.scenarios.get(name)(step, **options)
     solves = 0
     for averaging, limit in AVERAGING.items():
         result = cs.solve(

@@ -66,8 +66,8 @@ def time_row(name, own):
     """Means over the frames with tight rows, as S3 takes them."""
     some = own["tight"] > 0.0
     seconds = {engine: 1e-3 * float(own[f"ms_{engine}"][some].mean()) for engine in ENGINES}
-    full, *others = published.TIMES.get(name, (None, None, None))
-    ratios = [full / other if full else None for other in others]
+    full, *_ = published.TIMES.get(name, (None,))
+    downdate, skyline = published.SPEEDUPS.get(name, (None, None))
     return {
         "scene": name,
         "frames": int(some.sum()),
@@ -77,8 +77,8 @@ def time_row(name, own):
             for engine in ("downdate", "skyline", "auto")
         },
         "s3_full": 1e-3 * full if full else None,
-        "s3_speedup_downdate": ratios[0],
-        "s3_speedup_skyline": ratios[1],
+        "s3_speedup_downdate": downdate,
+        "s3_speedup_skyline": skyline,
     }
 
 
@@ -86,14 +86,19 @@ def error_rows(name, own):
     for engine in ("downdate", "skyline"):
         error = own[f"error_{engine}"][own["tight"] > 0.0]
         known = error[~np.isnan(error)]
-        s3 = published.ERRORS.get((name, engine), (None,) * 4)
         names = ("min", "max", "mean", "median")
+        ours = {key: float(getattr(np, key)(known)) for key in names}
+        s3 = dict(zip(names, published.ERRORS.get((name, engine), (None,) * 4), strict=True))
         yield {
             "scene": name,
             "engine": engine,
-            **{key: float(getattr(np, key)(known)) for key in names},
+            **ours,
             "other": int(np.isnan(error).sum()),
-            **{f"s3_{key}": value for key, value in zip(names, s3, strict=True)},
+            **{f"s3_{key}": value for key, value in s3.items()},
+            **{
+                f"over_{key}": ours[key] / s3[key] if s3[key] else None
+                for key in ("max", "mean", "median")
+            },
         }
 
 

@@ -181,6 +181,61 @@ def test_sweeps_to_equal_quality_on_the_medium_grid(scripts, quick):
     assert {row.method: row.iterations for row in table} == {"relaxed greedy": 57, "balanced": 50}
 
 
+def test_a_halving_begins_where_it_says(scripts):
+    """R halved from a sweep on: the same impulses as in two solves, and γ with them."""
+    late, protocol = scripts("late_halving"), scripts("protocol")
+    problem = cs.scenarios.ball_grid(4, ground="body")
+    order = scripts("colored").relaxed_order(problem)
+    target = late.target_of(problem)
+    found = list(late.halved(problem, order, target, 6, 1))
+    assert [begin for begin, _, _ in found] == [2, 3, 4, 5, 6]
+    begin, sweeps, quality = found[2]
+    first = late.solver_of(problem, order, begin - 1, rollback=0).solve()
+    half = {"rollback": 0, "r_factor": protocol.R_FACTOR / 2}
+    rest = late.solver_of(problem, order, sweeps - begin + 1, **half).solve(initial=first)
+    assert rest.history["quality"][-1] == pytest.approx(quality, rel=1e-12)
+    assert rest.history["quality"][-2] > target >= quality
+
+
+def test_a_blind_colour_sees_the_sweep_before(scripts):
+    """One sweep of it: the last colour by Jacobi's method, the others by coloured Gauss-Seidel."""
+    late = scripts("late_halving")
+    problem = cs.scenarios.ball_grid(4, ground="body")
+    order = scripts("colored").relaxed_order(problem)
+    start, seen = np.zeros(problem.b.shape), late.solver_of(problem, order, 1, rollback=0)
+    sweeps, quality = late.blind(problem, order, target=np.inf)
+    assert sweeps == 1
+    impulses = seen.solve(initial=start).impulses.copy()
+    last = cs.orders.describe(problem, order).stage
+    jacobi = late.solver_of(problem, "natural", 1, "jacobi", rollback=0)
+    impulses[last == last.max()] = jacobi.solve(initial=start).impulses[last == last.max()]
+    judged = late.solver_of(problem, "natural", 0).solve(initial=impulses)
+    assert quality == pytest.approx(judged.history["quality"][-1], rel=1e-12)
+    assert late.blind(problem, order, target=-1.0)[0] is None
+
+
+def test_figures_of_the_running_text(tables):
+    rows = rows_by(tables["running_text"], "what")
+    assert rows["naive ranges over Gauss-Seidel",]["s1_seconds"] == "3.3"
+    assert rows["naive ranges over Gauss-Seidel",]["s1_ratio"] == "4"
+    assert rows["one worker, set-up included",]["s1_ratio"] == "1.76"
+    assert rows["one worker, a sweep",]["s1_ratio"] == "1.5"
+    assert rows["set-up",]["s1_seconds"] == "2.6"
+    assert rows["relaxed greedy T, twice the threads",]["s1_ratio"] == "1.9"
+    assert float(rows["set-up",]["seconds"]) > 0
+
+
+def test_sentences_have_the_figures_of_the_rows(scripts, tables):
+    """What a sentence states of ours is the table's; without rows it is not there."""
+    remarks = scripts("remarks").remarks
+    rows = rows_by(tables["colored"], "scene", "method")
+    told = " ".join(remarks("colored", tables["colored"]))
+    assert f"take {rows['medium ball grid', 'relaxed greedy']['sweeps']} sweeps" in told
+    assert "{" not in told
+    assert "relaxed greedy colours take" not in " ".join(remarks("colored", []))
+    assert len(remarks("colored", [])) < len(remarks("colored", tables["colored"]))
+
+
 def test_contact_sets_need_fewer_colours_and_keep_symmetry(tables):
     rows = rows_by(tables["contact_sets"], "scene", "method")
     for scene in {scene for scene, _ in rows}:

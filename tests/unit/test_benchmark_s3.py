@@ -72,6 +72,57 @@ def test_figures_of_s3_stand_beside_ours(tables):
     assert row["s3_full"] == ""
 
 
+def test_speedups_are_those_that_s3_prints(scripts):
+    """Each within the rounding of the times that S3 prints, and shown as it stands there."""
+    published, scenes = scripts("published"), scripts("scenes")
+    engines = scripts("protocol").ENGINES
+    own = {"tight": np.ones(1), **{f"ms_{engine}": np.ones(1) for engine in engines}}
+    for name, (full, *others) in published.TIMES.items():
+        row = scenes.time_row(name, own)
+        shown = row["s3_speedup_downdate"], row["s3_speedup_skyline"]
+        assert shown == published.SPEEDUPS[name]
+        for time, ratio in zip(others, shown, strict=True):
+            least, most = (full - 0.05) / (time + 0.05), (full + 0.05) / (time - 0.05)
+            assert least - 0.05 < ratio < most + 0.05, name
+    assert published.SPEEDUPS["winch"] == (0.9, 1.3)
+
+
+def test_errors_stand_over_those_of_s3(tables):
+    for row in tables["table_2_4"]:
+        for key in ("max", "mean", "median"):
+            if row[f"s3_{key}"]:
+                ratio = float(row[key]) / float(row[f"s3_{key}"])
+                assert float(row[f"over_{key}"]) == pytest.approx(ratio, rel=1e-3)
+            else:
+                assert row[f"over_{key}"] == ""
+
+
+def test_rows_taken_out_leave_the_factor_of_the_rest(scripts):
+    errors = scripts("errors")
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(12, 12))
+    A = root @ root.T + 12.0 * np.eye(12)
+    rest = np.delete(np.arange(12), (0, 3, 4, 11))
+    found = errors.without(np.linalg.cholesky(A), [0, 3, 4, 11])
+    np.testing.assert_allclose(found, np.linalg.cholesky(A[np.ix_(rest, rest)]), atol=1e-13)
+    b = rng.normal(size=len(rest))
+    np.testing.assert_allclose(
+        errors.solved(found, b), np.linalg.solve(A[np.ix_(rest, rest)], b), atol=1e-13
+    )
+
+
+def test_errors_grow_with_the_condition_number(tables):
+    """The forklift with more compliance: better conditioned, and nearer to a new factor."""
+    rows = [row for row in tables["errors"] if row["scene"] == "forklift"]
+    assert [float(row["compliance"]) for row in rows] == [1e-8, 1e-7, 1e-6]
+    condition, impulses = (np.array([float(r[k]) for r in rows]) for k in ("condition", "impulses"))
+    assert np.all(np.diff(condition) < 0)
+    assert impulses[0] > 10 * impulses[-1]
+    for row in rows:
+        ratio = float(row["two_orders"]) / float(row["impulses"])
+        assert 0.05 < ratio < 20  # no removal differs as much
+
+
 def test_a_frame_is_the_whole_problem(scripts):
     """The mixed LCP with the bounds that were found has the answer of the whole problem."""
     found = scripts("protocol").frame("forwarder", 40)
