@@ -120,9 +120,12 @@ def write_csv(name: str, rows: Iterable[Mapping[str, Any]], folder: Path | None 
     return path
 
 
-def stored(name: str) -> list[dict[str, str]]:
-    """Return the rows of this machine's ``<name>.csv``, numbers as text; none if it is missing."""
-    path = RESULTS / machine() / f"{name}.csv"
+def stored(name: str, folder: Path | None = None) -> list[dict[str, str]]:
+    """Return the rows of ``<name>.csv``, numbers as text; none if it is missing.
+
+    It lies in `folder` or in ``results/<machine>``.
+    """
+    path = (RESULTS / machine() if folder is None else folder) / f"{name}.csv"
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:

@@ -14,6 +14,9 @@ _PIVOTS = 60  # graphs of no more vertices have all of them as pivots
 _STEPS = 60
 # A lattice of three dimensions is seen from a corner: along an axis its layers would coincide.
 _VIEW = np.array([[1.0, 0.0], [0.0, 1.0], [0.45, 0.3]])
+# Least distance of two vertices, in lengths of an edge, in parts of so many vertices at most: few
+# have numbers and need room; of more than these, all pairs would be too many to look at.
+_NEAREST = ((40, 0.75), (300, 0.4))
 _APART = 1.5  # between two parts, in lengths of an edge
 
 
@@ -76,7 +79,7 @@ def _connected(count: int, edges: np.ndarray) -> np.ndarray:
     places = _scaled(steps)
     # Vertices that no pivot tells apart start in one place and need a push.
     places += np.random.default_rng(0).normal(scale=0.05, size=places.shape)
-    return _relaxed(places, start, target, pivots, steps)
+    return _pushed_apart(_relaxed(places, start, target, pivots, steps))
 
 
 def _both_ways(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -136,6 +139,20 @@ def _relaxed(
     return places
 
 
+def _pushed_apart(places: np.ndarray) -> np.ndarray:
+    """Move vertices that nearly coincide, so that marks and numbers on them do not."""
+    nearest = next((distance for count, distance in _NEAREST if len(places) <= count), 0.0)
+    for _ in range(5 * _STEPS if nearest else 0):
+        offset = places[:, None] - places[None]
+        length = np.maximum(np.linalg.norm(offset, axis=2), 1e-9)
+        np.fill_diagonal(length, np.inf)
+        lacking = np.maximum(nearest - length, 0.0)
+        if lacking.max() < 0.02:
+            break
+        places = places + 0.35 * np.sum((lacking / length)[:, :, None] * offset, axis=1)
+    return places
+
+
 def _upright(places: np.ndarray, ground: np.ndarray) -> np.ndarray:
     """Turn so that the ground is below; where that says nothing, the long side lies level."""
     centred = places - places.mean(axis=0)
@@ -145,7 +162,9 @@ def _upright(places: np.ndarray, ground: np.ndarray) -> np.ndarray:
         # A symmetric graph has no long side, and rounding is not to choose one.
         up = vectors[:, 0] if values[1] > 1.01 * values[0] else np.array([0.0, 1.0])
     up = up / np.linalg.norm(up)
-    return centred @ np.array([[up[1], up[0]], [-up[0], up[1]]])
+    turned = centred @ np.array([[up[1], up[0]], [-up[0], up[1]]])
+    # Of two mirror images the one that reads from left to right.
+    return turned * [-1.0 if turned[0, 0] > turned[-1, 0] + 1e-9 else 1.0, 1.0]
 
 
 def _split(ground: np.ndarray) -> bool:

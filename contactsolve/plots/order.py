@@ -263,6 +263,8 @@ def _segments(lines: _Lines, places: np.ndarray) -> np.ndarray:
 def _draw_graph(ax: Axes, problem: Problem, shade: _Shade) -> None:
     from matplotlib.collections import LineCollection
 
+    from contactsolve.plots._vertices import Look, draw_vertices
+
     lines = _lines(problem)
     between = lines.pair[lines.pair[:, 1] >= 0]
     places = layout(len(lines.bodies), np.unique(between, axis=0), lines.ground)
@@ -278,13 +280,8 @@ def _draw_graph(ax: Axes, problem: Problem, shade: _Shade) -> None:
             rasterized=len(segments) > 5000,
         )
     )
-    size = np.clip(4000.0 / max(len(lines.bodies), 1), 3.0, 200.0)
-    ax.scatter(
-        places[:, 0], places[:, 1], s=size, c="white", edgecolors="0.3", linewidths=0.8, zorder=3
-    )
-    if not many:
-        for body, place in zip(lines.bodies, places, strict=True):
-            ax.annotate(str(body), place, ha="center", va="center", fontsize=8, zorder=4)
+    look = Look(np.ones(len(places), dtype=bool), "o", "white", "_nolegend_")
+    draw_vertices(ax, places, [look], None if many else lines.bodies)
     _frame(ax, places, segments)
     if lines.undrawn:
         text = f"{_count(lines.undrawn)} that couple nothing left out"

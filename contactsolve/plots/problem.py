@@ -21,6 +21,12 @@ _CELLS = 250
 # More numbers than these would lie on each other.
 _NUMBERED = 40
 
+# Colours of more decades cannot be told apart; smaller blocks are rounding more often than not.
+_DECADES = 8
+
+# A legend of more entries stands beside the axes.
+_BELOW = 6
+
 
 def problem(problem: Problem, *, ax: Axes | None = None, kind: str = "matrix") -> Axes:
     """Draw the blocks of A, or the contact graph.
@@ -31,12 +37,13 @@ def problem(problem: Problem, *, ax: Axes | None = None, kind: str = "matrix") -
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
     kind : {"matrix", "graph"}
-        ``"matrix"``: the Frobenius norm of every block of A, on a logarithmic colour scale; blocks
-        that are zero stay white. Where there are too many blocks to see, a cell shows the largest
-        of several. ``"graph"``: bodies are vertices, numbered if there are few, and pairs of bodies
-        with contacts between them are edges, the wider the more contacts. The fixed world and
-        bodies that nothing can move are left out, because contacts with them do not couple; bodies
-        that touch them are squares. Contacts of a body with itself are not drawn.
+        ``"matrix"``: the Frobenius norm of every block of A, on a logarithmic colour scale of at
+        most eight decades; blocks that are zero stay white. Where there are too many blocks to
+        see, a cell shows the largest of several. ``"graph"``: bodies are vertices, numbered if
+        there are few and the numbers have room, and pairs of bodies with contacts between them are
+        edges, the wider the more contacts, coloured by set. The fixed world and bodies that nothing
+        can move are left out, because contacts with them do not couple; bodies that touch them are
+        squares. Contacts of a body with itself are not drawn.
 
     Returns
     -------
@@ -108,7 +115,9 @@ def _draw_matrix(ax: Axes, problem: Problem, blocks: _Blocks) -> None:
         interpolation="nearest",
         extent=(-0.5, count - 0.5, count - 0.5, -0.5),
     )
-    bar = ax.figure.colorbar(shown, ax=ax, fraction=0.046, pad=0.03)
+    below = bool(len(blocks.norm)) and blocks.norm.min() < shown.norm.vmin
+    extend = "min" if below else "neither"
+    bar = ax.figure.colorbar(shown, ax=ax, fraction=0.046, pad=0.03, extend=extend)
     _label_colours(bar, problem.grouped)
     ax.locator_params(integer=True, nbins=6)
     share = len(blocks.norm) / count**2
@@ -121,7 +130,8 @@ def _log_norm(norms: np.ndarray) -> Any:
 
     if len(norms) == 0:
         return LogNorm(1.0, 10.0)
-    low, high = norms.min(), norms.max()
+    high = norms.max()
+    low = max(norms.min(), 10.0**-_DECADES * high)
     return LogNorm(low, high) if high > 1.001 * low else LogNorm(low / 1.1, high * 1.1)
 
 
@@ -157,8 +167,8 @@ class _Graph(NamedTuple):
     ground: np.ndarray  # whether each touches what cannot move
     edges: np.ndarray  # pairs of places in `bodies`
     counts: np.ndarray  # contacts of each edge
-    groups: np.ndarray  # the group each edge belongs to
-    names: list[str]  # of the groups
+    kinds: np.ndarray  # the set of each edge's contacts
+    names: list[str]  # of the sets, with their groups
     idle: int  # movable bodies without contacts
 
 
@@ -181,11 +191,21 @@ def _graph(problem: Problem) -> _Graph:
     ground = np.zeros(len(bodies), dtype=bool)
     ground[number[pairs[free & ~free[:, ::-1]]]] = True
     between = free.all(axis=1) & (pairs[:, 0] != pairs[:, 1])
-    keyed = np.column_stack([group[between], np.sort(number[pairs[between]], axis=1)])
+    names, kind = _kinds([found.name for found in sets], np.unique(group[between]))
+    keyed = np.column_stack([kind[group[between]], np.sort(number[pairs[between]], axis=1)])
     unique, counts = np.unique(keyed, axis=0, return_counts=True)
-    names = [f"group {g} ({found.name})" for g, found in enumerate(sets)]
     idle = int(movable.sum()) - len(bodies)
     return _Graph(bodies, ground, unique[:, 1:], counts, unique[:, 0], names, idle)
+
+
+def _kinds(sets: list[str], drawn: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """The sets, each with the numbers of its drawn groups, and the set of each group."""
+    names = list(dict.fromkeys(sets))
+    labels = []
+    for name in names:
+        groups = [str(number) for number in drawn if sets[number] == name]
+        labels.append(f"group{'' if len(groups) == 1 else 's'} {', '.join(groups)} ({name})")
+    return labels, np.array([names.index(name) for name in sets])
 
 
 def _movable(problem: Problem) -> np.ndarray:
@@ -196,32 +216,20 @@ def _movable(problem: Problem) -> np.ndarray:
 
 
 def _draw_graph(ax: Axes, graph: _Graph) -> None:
+    from contactsolve.plots._vertices import Look, draw_vertices
+
     places = layout(len(graph.bodies), np.unique(graph.edges, axis=0), graph.ground)
     many = len(graph.bodies) > _NUMBERED
     _draw_edges(ax, graph, places, many)
-    size = np.clip(6000.0 / max(len(graph.bodies), 1), 3.0, 200.0)
     apart = " away from the fixed world" if graph.ground.any() else ""
-    looks = (
-        (~graph.ground, "o", "white", "{}" + apart),
-        (graph.ground, "s", "#f3c98b", "{} on the fixed world"),
-    )
-    for chosen, marker, colour, label in looks:
-        if chosen.any():
-            ax.scatter(
-                places[chosen, 0],
-                places[chosen, 1],
-                s=size,
-                marker=marker,
-                c=colour,
-                edgecolors="0.15",
-                linewidths=0.5 if many else 1.0,
-                label=label.format(_count(int(chosen.sum()), "body", "bodies")),
-                zorder=3,
-                rasterized=len(graph.bodies) > 5000,
-            )
-    if not many:
-        for number, (x, y) in zip(graph.bodies, places, strict=True):
-            ax.annotate(str(number), (x, y), ha="center", va="center", fontsize=8, zorder=4)
+    looks = [
+        Look(chosen, marker, colour, _count(int(chosen.sum()), "body", "bodies") + where)
+        for chosen, marker, colour, where in (
+            (~graph.ground, "o", "white", apart),
+            (graph.ground, "s", "#f3c98b", " on the fixed world"),
+        )
+    ]
+    draw_vertices(ax, places, looks, None if many else graph.bodies)
     _dress_graph(ax, graph, places)
 
 
@@ -233,8 +241,8 @@ def _draw_edges(ax: Axes, graph: _Graph, places: np.ndarray, many: bool) -> None
     from matplotlib.collections import LineCollection
 
     several = len(graph.names) > 1
-    for group, name in enumerate(graph.names):
-        chosen = graph.groups == group
+    for kind, name in enumerate(graph.names):
+        chosen = graph.kinds == kind
         if not chosen.any():
             continue
         counts = graph.counts[chosen]
@@ -249,7 +257,7 @@ def _draw_edges(ax: Axes, graph: _Graph, places: np.ndarray, many: bool) -> None
             LineCollection(
                 list(places[graph.edges[chosen]]),
                 linewidths=widths,
-                colors=f"C{group}" if several else "0.6",
+                colors=f"C{kind}" if several else "0.6",
                 label=what,
                 zorder=2,
                 rasterized=len(counts) > 5000,
@@ -272,11 +280,12 @@ def _dress_graph(ax: Axes, graph: _Graph, places: np.ndarray) -> None:
             if graph.idle
             else None
         )
+        beside = len(handles) > _BELOW
         legend = ax.legend(
             handles,
             labels,
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
+            loc="center left" if beside else "upper center",
+            bbox_to_anchor=(1.01, 0.5) if beside else (0.5, 0.0),
             frameon=False,
             title=title,
             fontsize="small",

@@ -161,6 +161,84 @@ def test_bodies_without_contacts_are_counted(ax):
     assert sorted(text.get_text() for text in ax.texts) == ["1", "3"]
 
 
+GRAPHS = {
+    "box_stack": lambda: cs.scenarios.box_stack(3),
+    "newton_cradle": lambda: cs.scenarios.newton_cradle(3),
+    "forwarder": cs.scenarios.forwarder,
+    "vehicle": cs.scenarios.vehicle,
+    "winch": cs.scenarios.winch,
+    "ball_grid": lambda: cs.scenarios.ball_grid(4),
+}
+
+
+def drawn_graph(problem, width):
+    """Axes of a graph, drawn as the right one of two."""
+    figure = Figure(figsize=(width, 4.0), layout="constrained")
+    axes = figure.subplots(1, 2)
+    cs.plots.problem(problem, ax=axes[0])
+    cs.plots.problem(problem, ax=axes[1], kind="graph")
+    figure.draw_without_rendering()
+    return axes[1]
+
+
+def marks(ax):
+    """Places [pixels] of the bodies, and the width [pixels] of their marks."""
+    found = [one for one in ax.collections if not isinstance(one, LineCollection)]
+    places = ax.transData.transform(np.concatenate([one.get_offsets() for one in found]))
+    (size,) = {float(one.get_sizes()[0]) for one in found}
+    return places, np.sqrt(size) * ax.figure.dpi / 72
+
+
+@pytest.mark.parametrize("make", GRAPHS.values(), ids=GRAPHS)
+def test_bodies_of_a_graph_do_not_overlap(make):
+    places, width = marks(drawn_graph(make(), 9.0))
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    assert width >= 1.5
+    assert apart.min() > 1.3 * width  # some of each edge is visible
+
+
+@pytest.mark.parametrize("name", ["box_stack", "newton_cradle", "forwarder", "vehicle"])
+def test_numbers_of_a_graph_fit_into_their_bodies(name):
+    ax = drawn_graph(GRAPHS[name](), 9.0)
+    _, width = marks(ax)
+    assert len(ax.texts) > 2
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert text.get_visible()
+        assert text.get_fontsize() >= 4.0
+        assert max(box.width, text.get_fontsize() * ax.figure.dpi / 72) <= width
+    boxes = [text.get_window_extent() for text in ax.texts]
+    for i, box in enumerate(boxes):
+        assert box.count_overlaps(boxes[i + 1 :]) == 0
+
+
+def test_numbers_without_room_are_left_out():
+    problem = cs.scenarios.vehicle()
+    shown = {w: [t.get_visible() for t in drawn_graph(problem, w).texts] for w in (5.0, 9.0)}
+    assert not any(shown[5.0])
+    assert all(shown[9.0])
+
+
+def test_groups_of_one_set_share_a_colour(ax):
+    problem = cs.scenarios.vehicle()
+    cs.plots.problem(problem, ax=ax, kind="graph")
+    assert len({group.name for group in problem.sets}) == len(edges_of(ax)) + 1
+    assert legend(ax)[:2] == [
+        "groups 0, 1, 2, 3 (free), an edge: 1 contact",
+        "groups 4, 5 (box), an edge: 1 contact",
+    ]
+
+
+def test_colours_span_eight_decades_at_most(ax):
+    A = np.diag([1.0, 1e-14, 1e3])
+    cs.plots.problem(cs.Problem.from_delassus(A, -np.ones(3), rows=1), ax=ax)
+    (image,) = ax.images
+    assert image.norm.vmin == pytest.approx(1e-8 * image.norm.vmax)
+    assert image.colorbar.extend == "min"
+    assert image.get_array().count() == 3  # small ones are drawn, too
+
+
 def test_layout_is_true_to_distances():
     count = 12
     chain = np.column_stack([np.arange(count - 1), np.arange(1, count)])

@@ -1,0 +1,102 @@
+"""The vertices of a graph, as large as the room between them on paper allows.
+
+How far vertices lie apart on paper is known only when a figure is drawn, because layouts and
+legends change the size of its axes. An artist that is drawn before all others sets the sizes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from matplotlib.artist import Artist
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.text import Annotation
+
+_SHARE = 0.62  # of the least distance between two vertices that their marks may fill
+_WIDTHS = (1.5, 15.0)  # of a mark, least and largest [points]
+_PAIRED = 300  # vertices, at most, whose distances are looked at pair by pair
+_LETTERS = 8.0  # largest size of a number [points]
+_LEGIBLE = 4.0  # smaller numbers are left out [points]
+
+
+class Look(NamedTuple):
+    """Vertices that are drawn alike."""
+
+    chosen: np.ndarray  # which vertices, of bool
+    marker: str
+    colour: str
+    label: str
+
+
+def draw_vertices(
+    ax: Axes, places: np.ndarray, looks: list[Look], numbers: np.ndarray | None
+) -> None:
+    """Draw marks at places ``(n, 2)``, with numbers in them where these are given."""
+    thin = numbers is None
+    marks = [
+        ax.scatter(
+            places[look.chosen, 0],
+            places[look.chosen, 1],
+            marker=look.marker,
+            c=look.colour,
+            edgecolors="0.15",
+            linewidths=0.5 if thin else 1.0,
+            label=look.label,
+            zorder=3,
+            rasterized=len(places) > 5000,
+        )
+        for look in looks
+        if look.chosen.any()
+    ]
+    texts = [
+        ax.annotate(str(number), place, ha="center", va="center", fontsize=_LETTERS, zorder=4)
+        for number, place in zip([] if numbers is None else numbers, places, strict=False)
+    ]
+    ax.add_artist(_Sizes(marks, texts, least_distance(places)))
+
+
+def least_distance(places: np.ndarray) -> float:
+    """Least distance of two of the places, 1 at most; of many, what the layout aims at."""
+    if len(places) < 2:
+        return 1.0
+    if len(places) > _PAIRED:
+        return 0.4
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    return float(min(apart.min(), 1.0))
+
+
+class _Sizes(Artist):
+    """Sets the sizes of marks and numbers before these are drawn."""
+
+    def __init__(
+        self, marks: list[PathCollection], texts: list[Annotation], distance: float
+    ) -> None:
+        super().__init__()
+        self._marks, self._texts, self._distance = marks, texts, distance
+        self.set_zorder(-10.0)
+        self.set_in_layout(False)
+
+    def draw(self, renderer: Any) -> None:
+        # From lengths in the graph to points on paper; the aspect is equal.
+        ax = self.axes
+        assert ax is not None
+        origin, unit = ax.transData.transform([(0.0, 0.0), (1.0, 0.0)])
+        apart = self._distance * (unit[0] - origin[0]) / renderer.points_to_pixels(1.0)
+
+        # Marks take a share of the distance.
+        width = float(np.clip(_SHARE * apart, *_WIDTHS))
+        for mark in self._marks:
+            mark.set_sizes([width**2])
+
+        # Numbers fit into their marks, or are left out.
+        digits = max((len(text.get_text()) for text in self._texts), default=1)
+        letters = min(_LETTERS, 0.75 * width, 1.4 * width / digits)
+        for text in self._texts:
+            text.set_fontsize(letters)
+            text.set_visible(letters >= _LEGIBLE)
+        self.stale = False
