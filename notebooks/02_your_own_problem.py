@@ -6,6 +6,7 @@
 #       extension: .py
 #       format_name: percent
 #       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -16,7 +17,9 @@
 # # Your own problem
 #
 # Three ways to bring a problem of your own: from geometry, from the generalised coordinates of a
-# robot, and as a linear complementarity problem (LCP). Each is small enough to check the answer.
+# robot, and as a linear complementarity problem (LCP). Each is small enough to check the answer,
+# and each claim of the text is asserted in a cell beside it. Where no method is named, `cs.solve`
+# takes `auto`, a chain of methods; the third notebook tells how to choose another one.
 
 # %%
 import matplotlib.pyplot as plt
@@ -24,6 +27,8 @@ import numpy as np
 from scipy.sparse import block_diag, csr_array, diags_array
 
 import contactsolve as cs
+
+plt.rcParams["figure.dpi"] = 150
 
 # %% [markdown]
 # ## 1. From geometry
@@ -85,17 +90,37 @@ plt.show()
 for mu in (0.5, 0.27, 0.26, 0.1):
     result = cs.solve(balls(mu), rtol=1e-9)
     ground = result.impulses[:2, 0].sum() / (3 * 9.81 * mass * step)
-    slowest = result.velocities[:, 0].min()
     apart = result.body_velocity_change[1, 0] - result.body_velocity_change[0, 0]
     print(
         f"mu={mu:4}: {result.status}, the ground carries {ground:.3f} of the weight, "
-        f"the lower balls part at {apart:.5f} m/s, {' '.join(result.active)}"
+        f"the lower balls part at {abs(apart):.5f} m/s, {' '.join(result.active)}"
     )
+    assert result.converged
+    if mu > np.tan(np.deg2rad(15)):
+        assert abs(apart) < 1e-6
+        assert np.isclose(ground, 1.0)
+    else:
+        assert apart > 1e-3
+        assert result.active.tolist() == ["stick", "stick", "open", "slide", "slide"]
 
 # %% [markdown]
-# It does, down to the µ of the statics. The contact between the two lower balls is open
-# all the time: they touch, but carry nothing.
-#
+# It does, down to the µ of the statics. Below it the lower balls part, and the contact between them
+# is open. Above it that contact carries what the method happens to find: friction at the ground can
+# balance a small impulse between the two balls, so that impulses are not unique. The velocities
+# are.
+
+# %%
+answers = [cs.solve(balls(0.5), method=name, rtol=1e-9) for name in ("auto", "gauss_seidel")]
+for result in answers:
+    print(f"{result.info['method']:13} between the lower balls: {result.impulses[2, 0]:.1e} N s")
+change = [result.body_velocity_change for result in answers]
+print(f"velocities differ by {abs(change[0] - change[1]).max():.0e} m/s")
+
+assert answers[0].impulses[2, 0] > 1e-5
+assert answers[1].impulses[2, 0] == 0
+assert abs(change[0] - change[1]).max() < 1e-7
+
+# %% [markdown]
 # ## 2. From generalised coordinates
 #
 # A robot has no 6 × 6 blocks: it comes with a mass matrix and a Jacobian in its own coordinates.
@@ -202,7 +227,13 @@ print("left foot, normal     ", on_left[0, 0], " half of the robot:", robot_weig
 print("right foot, normal    ", on_right[0, 0])
 print("under the plate       ", on_plate[:, 0].sum(), " expected:", robot_weight / 2 + plate_weight)
 print("brakes along the legs ", brakes[0, [2, 5]], " trunk:", step * 9.81 * 10 / 2, "each")
-print("largest joint velocity", abs(robot_falls + result.body_velocity_change[0][0])[6:].max())
+joints = (robot_falls + result.body_velocity_change[0][0])[6:]
+print("largest joint velocity", abs(joints).max())
+
+assert np.allclose([on_left[0, 0], on_right[0, 0]], robot_weight / 2)
+assert np.isclose(on_plate[:, 0].sum(), robot_weight / 2 + plate_weight)
+assert np.allclose(brakes[0, [2, 5]], -step * 9.81 * 10 / 2)
+assert abs(joints).max() < 1e-9
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
@@ -240,6 +271,9 @@ first = np.concatenate(cs.solve(limp, rtol=1e-10).impulses)
 second = cs.solve(one, rtol=1e-10).impulses
 print("largest difference of λ ", abs(first - second).max(), "of", abs(first).max(), "N s")
 
+assert difference < 1e-12
+assert abs(first - second).max() < 1e-9
+
 # %% [markdown]
 # ## 3. From a complementarity problem
 #
@@ -261,10 +295,14 @@ stiffness = diags_array(
 )
 stiffness = (stiffness / spacing).tocsr()
 string = cs.Problem.from_delassus(stiffness, stiffness @ bump, rows=1, name="string over a bump")
-result = cs.solve(string, relaxation=1.8, rtol=1e-8, max_iterations=20_000)
+result = cs.solve(string, method="gauss_seidel", relaxation=1.8, rtol=1e-8, max_iterations=20_000)
 z, w = result.impulses[:, 0], result.residual_velocities[:, 0]
 print(result.message)
 print(f"smallest z {z.min():.1e}, smallest w {w.min():.1e}, largest |z w| {abs(z * w).max():.1e}")
+
+assert z.min() == 0
+assert w.min() > -1e-6
+assert abs(z * w).max() < 1e-6
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
@@ -282,21 +320,43 @@ plt.show()
 # it projected SOR. It matters here:
 
 # %%
+sweeps = {}
 for relaxation in (1.0, 1.5, 1.8, 1.9, 1.95):
-    result = cs.solve(string, relaxation=relaxation, rtol=1e-8, max_iterations=20_000)
+    result = cs.solve(
+        string, method="gauss_seidel", relaxation=relaxation, rtol=1e-8, max_iterations=20_000
+    )
+    sweeps[relaxation] = result.iterations
     print(f"relaxation {relaxation:4}: {result.status} after {result.iterations:5} sweeps")
 
+assert min(sweeps, key=sweeps.get) == 1.8
+assert sweeps[1.0] > 5 * sweeps[1.8]
+
 # %% [markdown]
-# The best relaxation lies in between: beyond it the sweeps overshoot.
-#
+# The best relaxation lies in between: beyond it the sweeps overshoot. Without a method, `auto` sees
+# that no row has friction and pivots (`bpp`): an LCP of this size has an exact answer, which
+# a few factors find.
+
+# %%
+exact = cs.solve(string, rtol=1e-8)
+(link,) = exact.info["links"]
+print(f"{link['method']}: {exact.message}")
+
+assert link["method"] == "bpp"
+assert exact.natural_map < 1e-12
+
+# %% [markdown]
 # Bounds on both sides make it the mixed problem with `lo` and `hi` (infinite where there is none).
 # A shelf keeps the string from rising more than 0.2 over the bump:
 
 # %%
 held = cs.Problem.from_delassus(stiffness, stiffness @ bump, rows=1, lo=0.0, hi=0.2)
-result = cs.solve(held, relaxation=1.8, rtol=1e-8, max_iterations=20_000)
+result = cs.solve(held, rtol=1e-8)
 names, counts = np.unique(result.active, return_counts=True)
 print(result.status, dict(zip(names.tolist(), counts.tolist(), strict=True)))
+
+assert result.converged
+assert np.isclose(result.impulses.max(), 0.2)
+assert names.tolist() == ["free", "high", "low"]
 
 # %% [markdown]
 # Each point is free, at its lower bound (on the bump) or at its upper one (under the shelf).
