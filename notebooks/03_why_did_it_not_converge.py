@@ -240,20 +240,20 @@ jacobi, gauss_seidel, chain = (
 )
 for sweeps in (jacobi, gauss_seidel):
     growth = sweeps[3:5] / sweeps[2:4]
-    assert ((growth > 5) & (growth < 10)).all()
+    assert ((growth > 5) & (growth < 13)).all()
     assert (sweeps[:2] < sweeps[2]).all()
-assert (np.diff(gauss_seidel[:5] / jacobi[:5]) > 0).all()
+assert (jacobi[:5] < gauss_seidel[:5]).all()
 assert all(result.converged for result in curves["auto"])
 assert chain.max() < 500
 
 # %% [markdown]
-# Heavy on light: up to a ratio of 100, ten times the ratio costs sweeps five to ten times as many,
-# and 50,000 are not enough at 1,000. Light on heavy costs less than equal masses. To `auto` the
-# ratio hardly matters: it comes to Newton's method.
+# Heavy on light: up to a ratio of 100, ten times the ratio costs sweeps five to twelve times as
+# many, and 50,000 are not enough at 1,000. Light on heavy costs less than equal masses. To `auto`
+# the ratio hardly matters: it comes to Newton's method.
 #
-# Of the two kinds of sweeps, Jacobi leads, by a factor that grows. That is a matter of this
-# symmetric scene: it loads the four corners of a box alike, where Gauss-Seidel makes the boxes rock
-# (see the first notebook). On a real problem it can be the other way round:
+# Of the two kinds of sweeps, Jacobi leads. That is a matter of this symmetric scene: it loads the
+# four corners of a box alike, where Gauss-Seidel makes the boxes rock (see the first notebook). On
+# a real problem it can be the other way round:
 
 # %%
 boxes = cs.io.read_fclib(cs.data.path("Box_Stacks-i0122-82-5.reduced_local"))
@@ -342,7 +342,7 @@ close = {}
 for ax, mu in zip(axes, (0.2, 1.0), strict=True):
     answer = chain.solve(mu=mu)
     cs.plots.impulses(answer, ax=ax)
-    ax.text(0.03, 0.45, f"µ = {mu}", transform=ax.transAxes)
+    ax.set_xlabel(f"normal impulse [N s], µ = {mu}")
     normal, tangential = answer.impulses[:, 0], np.linalg.norm(answer.impulses[:, 1:], axis=1)
     close[mu] = np.sum((normal > 0) & (tangential > 0.9 * mu * normal))
 axes[1].set_ylabel("")
@@ -524,7 +524,7 @@ assert min(sweeps, key=sweeps.get) == "multilevel"
 assert sweeps["nesterov"] > 5 * sweeps["auto"]
 
 # %% [markdown]
-# A bar that is not filled ran out of iterations. Gauss-Seidel arrives on one of the three,
+# A hatched bar ran out of iterations. Gauss-Seidel arrives on one of the three,
 # Nesterov's momentum on two. It takes some two thousand sweeps on the stack and gets nowhere on 64
 # redundant contacts; `auto` begins with it, and goes on to Newton's method where that promises to
 # be sooner. Substructuring (`multilevel`) takes the stack in a few corrections and has nothing to
