@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import index_array
+from ._meant import with_suggestion
 
 KINDS = {
     "method": "str",
@@ -51,7 +52,7 @@ _NAMED = {"averaging", "r_factor"}
 
 
 def explain(given: dict[str, Any], error: Exception) -> Exception:
-    """Return an error that names the option of a wrong type."""
+    """Return an error that names the option of a wrong type, or what an unknown name may mean."""
     for name, value in given.items():
         kind = KINDS[name]
         if isinstance(value, str) and not _is_c_text(value):
@@ -66,7 +67,7 @@ def explain(given: dict[str, Any], error: Exception) -> Exception:
             return ValueError(f"{name} is {value}: that is too large")
         if not right:
             return TypeError(f"{name} is {value!r}: {_WANTED[kind]} is needed")
-    return error
+    return with_suggestion(error)
 
 
 def _is_number(value: Any, kind: str) -> bool:

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, TypedDict, Unpack
+from typing import Any, Never, TypedDict, Unpack
 
 import numpy as np
 
 from . import _core, methods, schemes
 from ._activity import index_set_of, is_activity
 from ._advice import Facts
+from ._meant import refuse_unknown
 from ._options import (
     KINDS,
     apart,
@@ -69,6 +70,14 @@ class Options(TypedDict, total=False):
     islands: str | bool
 
 
+_OPTIONS = tuple(Options.__annotations__)
+# What `solve` takes beside them.
+_OF_SOLVE = (
+    *("Minv", "b", "mu", "bodies", "mass", "rows", "sets", "lo", "hi", "compliance", "strict"),
+    *("initial", "callback", "progress", "method"),
+)
+
+
 # Those that only some methods have, in the order of the bits CS_FIGURE_* of the library.
 _FIGURES = ("restarts", "corrections", "inner_iterations")
 
@@ -93,6 +102,7 @@ class Method:
     def __init__(
         self, method: str | methods.Choice, *, label: str = "", **options: Unpack[Options]
     ) -> None:
+        refuse_unknown("Method", options, _OPTIONS)
         self.method = method
         self.options = options
         words = [f"{name}={_short(value)}" for name, value in options.items()]
@@ -343,7 +353,9 @@ class Solver:
         instructions: str = "auto",
         compressed: bool = True,
         islands: str | bool = "auto",
+        **unknown: Never,
     ) -> None:
+        refuse_unknown("Solver", unknown, ("method", *_OPTIONS))
         if arrays or not isinstance(problem, Problem):
             raise TypeError(
                 f"problem is {type(problem).__name__}: Solver takes one Problem, which "
@@ -649,6 +661,7 @@ def solve(
     >>> result.status
     'converged'
     """
+    refuse_unknown("solve", options, (*_OPTIONS, *_OF_SOLVE))
     arrays = {"bodies": bodies, "mass": mass, "rows": rows, "sets": sets, "lo": lo, "hi": hi}
     arrays["compliance"] = compliance
     if isinstance(problem, (str, bytes, PathLike)):

@@ -612,8 +612,9 @@ def test_from_delassus(A, changes, kind, message):
 # ---- options ------------------------------------------------------------------------------------
 
 
-def known(option, given, names, *, auto=True):
-    return f"{option}: {given!r} is unknown; known: {', '.join(['auto'] * auto + names)}"
+def known(option, given, names, *, auto=True, meant=""):
+    told = f"{option}: {given!r} is unknown; known: {', '.join(['auto'] * auto + names)}"
+    return f"{told}; did you mean {meant!r}?" if meant else told
 
 
 EXACT = (
@@ -627,7 +628,7 @@ OPTIONS = [
         "method",
         {"method": "Newton"},
         ValueError,
-        known("method", "Newton", cs.methods.names(), auto=False),
+        known("method", "Newton", cs.methods.names(), auto=False, meant="newton"),
     ),
     ("scheme", {"scheme": "dense"}, ValueError, known("scheme", "dense", cs.schemes.names())),
     ("order", {"order": "sorted"}, ValueError, known("order", "sorted", cs.orders.names())),
@@ -673,7 +674,7 @@ OPTIONS = [
         "dtype",
         {"dtype": np.float16},
         ValueError,
-        known("dtype", "float16", ["float64", "float32", "mixed"], auto=False),
+        known("dtype", "float16", ["float64", "float32", "mixed"], auto=False, meant="float64"),
     ),
     (
         "a word for a truth value",

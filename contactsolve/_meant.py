@@ -1,0 +1,88 @@
+"""What a caller may have meant by a name that is not known."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from . import _core
+
+__all__ = ["refuse_unknown", "with_suggestion"]
+
+# Names by which other libraries and textbooks know methods and options.
+_ELSEWHERE = {
+    "eps": "rtol",
+    "tol": "rtol",
+    "tolerance": "rtol",
+    "maxiter": "max_iterations",
+    "max_iter": "max_iterations",
+    "maxit": "max_iterations",
+    "iterations": "max_iterations",
+    "sweeps": "max_iterations",
+    "omega": "relaxation",
+    "sor": "relaxation",
+    "timeout": "max_seconds",
+    "time_limit": "max_seconds",
+    "n_jobs": "threads",
+    "num_threads": "threads",
+    "precision": "dtype",
+    "x0": "initial",
+    "warm_start": "initial",
+    "verbose": "progress",
+    "friction": "mu",
+    "pgs": "gauss_seidel",
+    "nsgs": "gauss_seidel",
+    "psor": "gauss_seidel",
+    "sequential_impulses": "gauss_seidel",
+    "ssor": "symmetric_gauss_seidel",
+    "pj": "jacobi",
+    "fista": "apgd",
+    "fischer": "newton",
+    "alart_curnier": "newton",
+    "block_pivoting": "bpp",
+    "ipm": "interior_point",
+}
+_UNKNOWN = re.compile(r"^\w+: '(?P<word>[^']*)' is unknown; known: (?P<known>.*)$", re.DOTALL)
+
+
+def with_suggestion(error: Exception) -> Exception:
+    """Return an error about an unknown name with what may have been meant, others as they are."""
+    found = _UNKNOWN.match(str(error))
+    if not isinstance(error, ValueError) or found is None:
+        return error
+    near = _nearest(found["word"], found["known"].split(", "))
+    return ValueError(f"{error}; did you mean {near!r}?") if near else error
+
+
+def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise where options were given that there are not, with what may have been meant."""
+    unknown = [name for name in given if name not in known]
+    if not unknown:
+        return
+    name, near = unknown[0], _nearest(unknown[0], known)
+    own = _owners(name)
+    if own:
+        hint = f": it is an option of methods, as contactsolve.methods.{own[0]}({name}=...)"
+    else:
+        hint = f": did you mean {near!r}?" if near else ""
+    raise TypeError(f"{caller} has no option {name!r}{hint}")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that is most like one; empty where none is."""
+    listed = list(known)
+    plain = name.lower().replace("-", "_").replace(" ", "_")
+    if _ELSEWHERE.get(plain) in listed:
+        return _ELSEWHERE[plain]
+    return next(iter(difflib.get_close_matches(plain, listed, 1, 0.7)), "")
+
+
+def _owners(name: str) -> list[str]:
+    """The methods that have an option of their own of this name."""
+    return [
+        method["name"]
+        for method in _core.methods()
+        if any(option[0] == name for option in method["options"])
+    ]
