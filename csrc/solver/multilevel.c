@@ -334,7 +334,7 @@ const cs_method cs_method_multilevel = {
         "bodies "
         "are put into aggregates, impulses between two of these change by the patterns of one "
         "wrench, and those inside follow in equilibrium. So forces cross a whole stack or chain at "
-        "once. For high stacks, heavy bodies on light ones and chains; grids and piles in space "
+        "once. For high stacks and heavy bodies on light ones; chains, grids and piles in space "
         "are "
         "no faster than with `nesterov`, and where much slides it is a matter of luck.",
     .paper = "Przemieniecki 1963 (substructures); Levenberg 1944 and Marquardt 1963; Nesterov 1983",
