@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .problem import Problem
 
-__all__ = ["Facts", "advice", "redundancy"]
+__all__ = ["Facts", "Given", "advice", "compliance_advice", "start_advice"]
 
-# Sweeps need iterations in proportion to a mass ratio above this.
+# A ratio of masses above this, of bodies that touch, makes sweeps slow.
 _HEAVY = 100.0
+# What sweeps in mixed precision.
+_MIXED = ("jacobi", "gauss_seidel", "symmetric_gauss_seidel", "mass_splitting")
 _SWEEPS = (
     "jacobi",
     "gauss_seidel",
@@ -26,6 +28,27 @@ _SWEEPS = (
 )
 
 
+class Given(NamedTuple):
+    """Options that a solve had, as far as advice depends on them."""
+
+    scheme: str
+    bound: str
+    r_factor: Any
+    rollback_growth: float | None
+    started: bool  # from impulses or an index set
+
+    def changes(self, dtype: str, *, wide: bool = False) -> list[str]:
+        """Options to change for methods beside plain sweeps; `wide`: those of Newton's method."""
+        narrow = dtype == "mixed" or (wide and dtype == "float32")
+        changes = {
+            "dtype='float64'": narrow,
+            "r_factor='local'": self.r_factor == "balanced",
+            "scheme='auto'": self.scheme == "symmetric_half",
+            "bound='current'": wide and self.bound != "current",
+        }
+        return [text for text, needed in changes.items() if needed]
+
+
 class Facts:
     """What a message may tell of a problem; found when first asked for."""
 
@@ -33,28 +56,35 @@ class Facts:
         self._problem = problem
 
     @cached_property
-    def masses(self) -> tuple[float, str, str]:
-        """The largest ratio of masses of moving bodies, the heaviest one, and the lightest.
+    def masses(self) -> tuple[float, int, int]:
+        """The largest ratio of masses of two moving bodies that touch, the heavier, the lighter.
 
-        The masses are those along the bodies' first coordinates; 1 where no bodies are known.
+        The masses are those along the bodies' first coordinates, the numbers run through all groups
+        of bodies; 1 where no bodies are known.
         """
         problem = self._problem
-        if problem._matrix is not None or problem._operator is not None:
-            return 1.0, "", ""
-        inverse, names = [], []
+        if problem._matrix is not None or problem._operator is not None or not problem._bodies:
+            return 1.0, -1, -1
+        firsts = []
         for g, shape in enumerate(problem._bodies):
             values = problem._core.inverse_mass(g).reshape(shape)
-            first = values[:, 0, 0] if values.ndim == 3 else values[:, 0]
-            group = f" of group {g}" if len(problem._bodies) > 1 else ""
-            inverse.append(first)
-            names += [f"body {body}{group}" for body in range(len(first))]
-        all_of_them = np.concatenate(inverse)
-        moving = np.flatnonzero(all_of_them > 0)
-        if not len(moving):
-            return 1.0, "", ""
-        heavy = moving[np.argmin(all_of_them[moving])]
-        light = moving[np.argmax(all_of_them[moving])]
-        return float(all_of_them[light] / all_of_them[heavy]), names[heavy], names[light]
+            firsts.append(values[:, 0, 0] if values.ndim == 3 else values[:, 0])
+        inverse = np.concatenate([*firsts, [0.0]])  # the last is the fixed world
+        groups = [problem._core.bodies(g) for g in range(len(problem._groups))]
+        pairs = np.concatenate([np.zeros((0, 2), np.int64), *groups])
+        pairs = pairs[(inverse[pairs] > 0).all(axis=1)]
+        if not len(pairs):
+            return 1.0, -1, -1
+        ratios = inverse[pairs].max(axis=1) / inverse[pairs].min(axis=1)
+        heavy, light = sorted(pairs[np.argmax(ratios)].tolist(), key=lambda body: inverse[body])
+        return float(ratios.max()), heavy, light
+
+    @cached_property
+    def is_compliant(self) -> bool:
+        """Whether every row of the problem has a compliance."""
+        compliance = self._problem.compliance
+        parts = compliance if isinstance(compliance, list) else [compliance]
+        return all(part is not None and bool((part > 0).all()) for part in parts)
 
     @cached_property
     def freedom(self) -> tuple[int, int]:
@@ -72,52 +102,72 @@ class Facts:
         return rows, moving
 
 
-def redundancy(facts: Facts) -> str:
-    """Say that there are more rows than what they act on, or nothing."""
+def compliance_advice(facts: Facts) -> str:
+    """Return what a compliance could do, and why."""
+    if facts.is_compliant:
+        return "a larger compliance"
     rows, freedom = facts.freedom
     if rows <= freedom or not freedom:
-        return ""
+        return "a compliance"
     more = rows - freedom
-    return f" ({rows} rows act on {freedom} degrees of freedom: at least {more} are redundant)"
+    return (
+        f"a compliance ({rows} rows act on {freedom} degrees of freedom: at least {more} are "
+        f"redundant)"
+    )
 
 
-def advice(info: dict[str, Any], status: str, facts: Facts) -> str:
+def start_advice(given: Given) -> list[str]:
+    """Return the advice to begin elsewhere, where that was not done."""
+    return [] if given.started else ["a start from an earlier result (initial=)"]
+
+
+def advice(info: dict[str, Any], status: str, facts: Facts, given: Given) -> str:
     """Return what to try, what helps most first."""
     method, hopeless = info["method"], status in ("stalled", "wandering")
-    tries = []
-    if method == "auto":
-        tried = dict.fromkeys(link["method"] for link in info.get("links", ()))
-        if hopeless:
-            tries.append(f"a method other than {_listed(list(tried))}, which were tried")
-    else:
-        tries += _other_methods(method, facts)
+    tries = _auto(info, hopeless, given) if method == "auto" else _others(info, facts, given)
     if method == "jacobi":
-        tries += ["r_factor='balanced'", "rollback_growth=1"]
+        tries += ["r_factor='balanced'"] * (given.r_factor != "balanced")
+        tries += ["rollback_growth=1"] * (given.rollback_growth != 1)
     if info["dtype"] == "float32":
-        tries.append("dtype='float64' or 'mixed'")
+        tries.append("dtype='float64' or 'mixed'" if method in _MIXED else "dtype='float64'")
     if info["rollbacks"]:
         tries.append("rollback=0 with a smaller relaxation")
     if status == "max_seconds":
         tries.append("more seconds")
     elif not hopeless:
         tries.append("more iterations")
-    tries.append("a start from an earlier result (initial=)")
-    return "; ".join(tries)
+    return "; ".join([*tries, *start_advice(given)])
 
 
-def _other_methods(method: str, facts: Facts) -> list[str]:
-    """Methods in place of this one, and why."""
-    ratio, heavy, light = facts.masses
+def _auto(info: dict[str, Any], hopeless: bool, given: Given) -> list[str]:
+    """What `auto` could do: more than Gauss-Seidel, or nothing that it has not tried."""
+    changes = given.changes(info["dtype"])
+    if changes:
+        return [f"{' and '.join(changes)}, with which 'auto' goes beyond Gauss-Seidel"]
+    tried = dict.fromkeys(link["method"] for link in info.get("links", ()))
+    return [f"a method other than {_listed(list(tried))}, which were tried"] if hopeless else []
+
+
+def _others(info: dict[str, Any], facts: Facts, given: Given) -> list[str]:
+    """Methods in place of the one at hand, and why."""
+    (ratio, heavy, light), dtype, method = facts.masses, info["dtype"], info["method"]
     tries = []
     if method in _SWEEPS and ratio >= _HEAVY:
         tries.append(
-            f"method='multilevel' or 'newton' ({heavy} has {ratio:,.0f} times the mass of {light}, "
-            f"and sweeps need iterations in proportion)"
+            f"method='multilevel' or 'newton'{_with(given.changes(dtype, wide=True))} (body "
+            f"{heavy} has {ratio:,.0f} times the mass of body {light}, which it touches)"
         )
-    tries.append("method='auto', which goes on to another method where one stalls")
+    tries.append(
+        f"method='auto'{_with(given.changes(dtype))}, which goes on to another method where one "
+        f"stalls"
+    )
     if method == "jacobi":
         tries.append("method='gauss_seidel'")
     return tries
+
+
+def _with(changes: list[str]) -> str:
+    return f" with {' and '.join(changes)}" if changes else ""
 
 
 def _listed(names: list[str]) -> str:

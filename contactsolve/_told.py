@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ._advice import Facts, advice, redundancy
+from ._advice import Facts, Given, advice, compliance_advice, start_advice
 from ._optional import optional
 from .problem import Problem
 
@@ -100,6 +100,7 @@ def message_of(
     info: dict[str, Any],
     asked: str,
     facts: Facts,
+    given: Given,
 ) -> str:
     """Say how a solve ended, and what to try where it did not converge."""
     reached = f"natural map {natural_map:.2e} N s (scaled {scaled:.1e})"
@@ -116,7 +117,7 @@ def message_of(
         return (
             f"diverging: the residual kept growing after {info['rollbacks']} halvings of R; the "
             f"iterate of sweep {info['best_iteration']} is returned, {reached}{where}. Try "
-            f"{advice(info, status, facts)}"
+            f"{advice(info, status, facts, given)}"
         )
     if status in ("stalled", "wandering"):
         low, middle, high = info["band"]
@@ -125,20 +126,22 @@ def message_of(
             f"{status} after {iterations} iterations: the scaled natural map {what} between "
             f"{low:.1e} and {high:.1e} (median {middle:.1e}); the iterate of iteration "
             f"{info['best_iteration']} is returned, {reached}{where}. Try "
-            f"{advice(info, status, facts)}"
+            f"{advice(info, status, facts, given)}"
         )
     if status == "max_seconds":
         return (
             f"not converged after {iterations} iterations, which took max_seconds: "
-            f"{reached}{where}; asked was {asked}. Try {advice(info, status, facts)}"
+            f"{reached}{where}; asked was {asked}. Try {advice(info, status, facts, given)}"
         )
     if asked == "rtol=None, atol=None":
         return f"{iterations} iterations made, as asked: {reached}{where}"
     if "pivots" in info:
-        return _message_of_pivots(iterations, f"{reached}{where}; asked was {asked}", info, facts)
+        return _message_of_pivots(
+            iterations, f"{reached}{where}; asked was {asked}", info, facts, given
+        )
     return (
         f"not converged after {iterations} iterations: {reached}{where}; asked was {asked}. Try "
-        f"{advice(info, status, facts)}"
+        f"{advice(info, status, facts, given)}"
     )
 
 
@@ -182,35 +185,38 @@ def _message_of_proof(status: str, iterations: int, reached: str, info: dict[str
     )
 
 
-def _message_of_pivots(iterations: int, reached: str, info: dict[str, Any], facts: Facts) -> str:
+def _message_of_pivots(
+    iterations: int, reached: str, info: dict[str, Any], facts: Facts, given: Given
+) -> str:
     if "ray_contact" in info:
         return (
             f"not solved: Lemke's method met a ray after {info['pivots']} pivots, impulses that "
             f"could grow for ever, most at contact {info['ray_contact']} (info['ray']): {reached}. "
-            f"There may be no solution; try a compliance{redundancy(facts)}"
+            f"There may be no solution; try {compliance_advice(facts)}"
         )
     if info["pivoting"] != "converged":
-        more = ", or a larger max_pivots" if info["pivoting"] == "max_pivots" else ""
+        more = ["a larger max_pivots"] if info["pivoting"] == "max_pivots" else []
+        tries = [*more, "method='auto'", compliance_advice(facts)]
         return (
             f"not converged after {iterations} solves, the last of which ended as "
-            f"{info['pivoting']!r}: {reached}. Try a compliance{redundancy(facts)}{more}, or "
-            f"method='auto'"
+            f"{info['pivoting']!r}: {reached}. Try {'; '.join(tries)}"
         )
     if info["method"] in ("subspace", "splitting"):
-        other = "more sweeps" if info["method"] == "subspace" else "method='subspace'"
+        more = ["more sweeps"] if info["method"] == "subspace" else []
+        tries = ["method='auto'", "more iterations", *more, *start_advice(given)]
         return (
             f"not converged after {iterations} direct steps and their sweeps: {reached}. Try "
-            f"{other}, more iterations, method='auto', or a start from an earlier result (initial=)"
+            f"{'; '.join(tries)}"
         )
     if info["engine"] == "polyhedral":
         return (
             f"solved with friction in polygons, from which the sets differ: {reached}. Try more "
             f"directions, or polygons as sets"
         )
+    tries = ["more iterations", "method='auto'", *start_advice(given)]
     return (
         f"not converged after {iterations} solves with renewed friction bounds: {reached}. Try "
-        f"averaging=0.1, more iterations, method='auto', or a start from an earlier result "
-        f"(initial=)"
+        f"{'; '.join(tries)}"
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core, methods, schemes
 from ._activity import index_set_of, is_activity
-from ._advice import Facts
+from ._advice import Facts, Given
 from ._meant import refuse_unknown
 from ._options import (
     KINDS,
@@ -429,6 +429,7 @@ class Solver:
         described = self._core.describe()
         self._asked = f"rtol={rtol}, atol={atol}"
         self._facts = Facts(problem)
+        self._given = Given(way.name, bound, r_factor, rollback_growth, started=False)
         if described.pop("stop_is_ratio"):
             self._asked = f"{stop} with {self._asked}"
         elif stop != "natural_map":
@@ -504,7 +505,8 @@ class Solver:
                 bar.close()
         if self._updates != problem.updates:
             self._describe_again()
-        return self._result(answer, b, parameters)
+        started = initial is not None or index_set is not None
+        return self._result(answer, b, parameters, self._given._replace(started=started))
 
     def _describe_again(self) -> None:
         """Tell of the problem's new values: which contacts are immovable, how long set-up took."""
@@ -537,7 +539,13 @@ class Solver:
             info["ray"] = self.problem.split(ray)
             info["ray_contact"] = self._contacts_of(ray)[0]
 
-    def _result(self, answer: tuple, b: np.ndarray | None, parameters: np.ndarray | None) -> Result:
+    def _result(
+        self,
+        answer: tuple,
+        b: np.ndarray | None,
+        parameters: np.ndarray | None,
+        given: Given,
+    ) -> Result:
         impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
         *figures, restarts, corrections, inner, band, links, floor, proof = figures
         seconds, natural_map, scaled, worst, unfinished, products, *pivots = figures
@@ -582,7 +590,15 @@ class Solver:
         contact, row, off = worst
         defect = Worst(contact, set_in_words(problem, contact, row), off)
         message = message_of(
-            status, iterations, natural_map, scaled, defect, info, self._asked, self._facts
+            status,
+            iterations,
+            natural_map,
+            scaled,
+            defect,
+            info,
+            self._asked,
+            self._facts,
+            given,
         )
         return Result(
             impulses=problem.split(impulses),

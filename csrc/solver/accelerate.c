@@ -266,7 +266,9 @@ static cs_status iterate(cs_steps_run *steps, cs_result *result, cs_error *error
         int goes_on = advance(steps, &status, error);
         if (!goes_on && !status && !run->converged) result->outcome = CS_DIVERGING;
         if (!status) status = steps->status ? steps->status : cs_run_poll(run, error);
-        if (status || !goes_on || is_hopeless(steps, result) || is_outrun(steps, result)) break;
+        if (run->stopped) result->outcome = CS_STOPPED;
+        if (status || run->stopped || !goes_on) break;
+        if (is_hopeless(steps, result) || is_outrun(steps, result)) break;
         status = steps->status;
         if (run->stopped) result->outcome = CS_STOPPED;
         if (status || run->stopped || run->number == options->max_iterations) break;

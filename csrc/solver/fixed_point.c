@@ -148,9 +148,8 @@ static cs_status iterate(iteration *it, cs_result *result, cs_error *error)
         if (!healthy) result->outcome = CS_DIVERGING;
         status = cs_run_check(&it->run, error);
         if (!status) status = cs_run_poll(&it->run, error);
-        if (!healthy || status) break;
         if (it->run.stopped) result->outcome = CS_STOPPED;
-        if (it->run.stopped) break;
+        if (!healthy || status || it->run.stopped) break;
     }
     if (it->run.converged) result->outcome = CS_CONVERGED;
     return status;

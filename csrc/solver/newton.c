@@ -188,6 +188,15 @@ static void put(cs_newton_run *s, const double *impulses)
     cs_put_impulses(&solver->packed, impulses);
 }
 
+/* Shows an iteration to the caller. Returns whether the solve goes on. */
+static int show(cs_newton_run *s, cs_status *status, cs_error *error)
+{
+    cs_run *run = &s->run;
+    const cs_solver *solver = run->solver;
+    if (run->number > solver->made) *status = cs_run_poll(run, error);
+    return !*status && !run->stopped && run->number < solver->options.max_iterations;
+}
+
 /* Ends an iteration: judges what is packed, in any case or where a check is due, keeps it if it is
  * the best, shows it. Returns whether the solve goes on. */
 static int finish(cs_newton_run *s, int in_any_case, cs_status *status, cs_error *error)
@@ -210,9 +219,8 @@ static int finish(cs_newton_run *s, int in_any_case, cs_status *status, cs_error
         s->hopeless = cs_watch_take(&s->newton->watch, run->number, scaled, patience) &&
                       !solver->fixed_iterations;
     }
-    if (run->number > solver->made) *status = cs_run_poll(run, error);
-    if (run->converged || s->hopeless) return 0;
-    return !*status && !run->stopped && run->number < solver->options.max_iterations;
+    int goes_on = show(s, status, error);
+    return goes_on && !run->converged && !s->hopeless;
 }
 
 /* The change of the impulses, for measures of it. */
@@ -277,7 +285,7 @@ static int begin_with_sweeps(cs_newton_run *s, cs_status *status, cs_error *erro
         run->seconds += cs_clock() - start;
         if (!(run->stats.merit <= EXPLOSION * EXPLOSION * shortest)) {
             put(s, s->newton->best);
-            return 1;
+            return show(s, status, error);
         }
         shortest = fmin(shortest, run->stats.merit);
         goes_on = finish(s, i == count - 1, status, error);
@@ -326,7 +334,7 @@ static int proximal_step(cs_newton_run *s, int *goes_on, cs_status *status, cs_e
         run->number++;
         run->seconds += cs_clock() - start;
         if (!isfinite(here) || here > EXPLOSION * first) {
-            *goes_on = run->number < solver->options.max_iterations;
+            *goes_on = show(s, status, error);
             return 0;
         }
         note_change(s, newton->start, newton->impulses);
@@ -405,7 +413,7 @@ static cs_status solve_by_newton(cs_solver *solver, const cs_control *control, c
     result->outcome = s.run.converged ? CS_CONVERGED
                       : s.run.stopped ? CS_STOPPED
                                       : CS_MAX_ITERATIONS;
-    if (!status && s.hopeless && !s.run.converged)
+    if (!status && s.hopeless && !s.run.converged && !s.run.stopped)
         result->outcome = cs_watch_verdict(&s.newton->watch, result->band);
     int restores = !status && !s.run.converged;
     if (restores) cs_get_impulses(&solver->packed, solver->lambda);

@@ -818,3 +818,44 @@ def test_every_iteration_is_shown_to_a_callback(method, limit):
     )
     assert seen == list(range(1, result.iterations + 1))
     assert limit == 4 or result.converged or method in slow
+
+
+@pytest.mark.parametrize("name", ["box_stack", "forklift", "winch", "stack_of_boxes"])
+def test_a_callback_stops_auto_wherever_a_link_ends(name):
+    """In the last iteration of each link, and in those of Newton's method that are taken back."""
+    problem = {
+        "box_stack": lambda: cs.scenarios.box_stack(12),
+        "forklift": cs.scenarios.forklift,
+        "winch": cs.scenarios.winch,
+        "stack_of_boxes": cs.scenarios.stack_of_boxes,
+    }[name]()
+    seen = []
+    whole = cs.solve(problem, callback=lambda state: seen.append(state.iteration))
+    assert seen == list(range(1, whole.iterations + 1))
+    ends = np.cumsum([link["iterations"] for link in whole.info["links"]])[:-1].tolist()
+    assert ends
+    for end in ends:
+        calls = []
+
+        def stop(state, end=end, calls=calls):
+            calls.append(state.iteration)
+            if state.iteration == end:
+                raise StopIteration
+
+        stopped = cs.solve(problem, callback=stop)
+        assert (stopped.status, stopped.iterations, calls[-1]) == ("stopped", end, end)
+
+
+@pytest.mark.parametrize(
+    "method", [cs.methods.nesterov(patience=20), cs.methods.newton(patience=5), "jacobi"]
+)
+def test_a_callback_stops_a_solve_that_would_end_there(method):
+    problem = cs.scenarios.box_stack(12)
+    options = {"method": method, "rtol": 1e-14, "max_iterations": 300, "check_every": 1}
+    last = cs.solve(problem, **options).iterations
+
+    def stop(state):
+        if state.iteration == last:
+            raise StopIteration
+
+    assert cs.solve(problem, callback=stop, **options).status == "stopped"

@@ -254,9 +254,10 @@ def test_a_floor_above_all_tolerances_gives_no_advice_on_these():
     assert result.status == "inaccurate"
     assert re.search(r"Try dtype='float64', or rtol=1e-\d$", result.message)
     info, worst = {**result.info, "floor": 27.0}, _told.Worst(0, "normal", 0.0)
-    told = _told.message_of(
-        "inaccurate", 1, 0.0, 0.0, worst, info, "rtol=1e-06, atol=0.0", _advice.Facts(stack)
-    )
+    facts = _advice.Facts(stack)
+    given = _advice.Given("auto", "current", "local", None, started=False)
+    asked = "rtol=1e-06, atol=0.0"
+    told = _told.message_of("inaccurate", 1, 0.0, 0.0, worst, info, asked, facts, given)
     assert told.endswith("Try dtype='float64'")
 
 
