@@ -56,10 +56,13 @@ def require_folder(path: Path) -> None:
 
 def require_writable(overwrite: bool, *paths: Path | None) -> None:
     """Refuse outputs that cannot be written, before any work is done."""
-    for path in paths:
-        if path is None or path == STANDARD_OUTPUT:
-            continue
+    files = [path for path in paths if path is not None and path != STANDARD_OUTPUT]
+    for i, path in enumerate(files):
+        if path.absolute() in [other.absolute() for other in files[:i]]:
+            raise ValueError(f"{path} is given for two outputs")
         require_folder(path)
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder: the name of a file is needed")
         if path.exists() and not overwrite:
             raise FileExistsError(f"{path} exists: pass --overwrite to replace it")
 

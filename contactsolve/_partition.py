@@ -74,7 +74,9 @@ def labels(problem: Problem, strategy: str = "auto", parts: int = 8) -> np.ndarr
         raise ValueError(f"strategy: {strategy!r} is unknown; known: {', '.join(STRATEGIES)}")
     if strategy in _METIS_OPTIONS:
         return _metis_labels(problem, strategy, parts)
-    return _core.partition_labels(problem._core, LABELLINGS.index(strategy), parts)
+    found = _core.partition_labels(problem._core, LABELLINGS.index(strategy), parts)
+    # With more parts than bodies some have none: those that have are numbered on.
+    return np.unique(found, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
 def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:

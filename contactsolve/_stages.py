@@ -23,15 +23,20 @@ def listed_stages(stages: Any, kind: Any) -> tuple[np.ndarray, np.ndarray]:
     known = _core.stage_kinds()
     if not isinstance(stages, (list, tuple, np.ndarray)):
         raise TypeError(f"stages is {type(stages).__name__}: a list of lists of contacts is needed")
-    contacts, begins, places = [], [], []
+    contacts: list[np.ndarray] = []
+    begins: list[np.ndarray] = []
+    places: list[str] = []
     for s, (stage, name) in enumerate(zip(stages, _kinds(kind, len(stages), known), strict=True)):
         first = _STAGE_BEGINS + known.index(name)
+        before = len(places)
         for place, part in _parts(f"stages[{s}]", stage, name):
             begins.append(np.zeros(len(part), np.int64))
             begins[-1][:1] = first
             first = _PART_BEGINS if len(part) else first
             contacts.append(part)
             places += [f"{place}[{i}]" for i in range(len(part))]
+        if len(places) == before:
+            raise ValueError(f"stages[{s}] is empty: a stage has one contact or more")
     listed = np.concatenate([np.zeros(0, np.int64), *contacts])
     _refuse_repeated(listed, places)
     return listed, np.concatenate([np.zeros(0, np.int64), *begins])
@@ -39,6 +44,8 @@ def listed_stages(stages: Any, kind: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _kinds(kind: Any, count: int, known: list[str]) -> list[str]:
     """Return one kind for each stage."""
+    if not isinstance(kind, (str, list, tuple)):
+        raise TypeError(f"kind is {kind!r}: a kind, or a list with one for each stage, is needed")
     kinds = [kind] * count if isinstance(kind, str) else list(kind)
     if len(kinds) != count:
         raise ValueError(f"kind has {len(kinds)} entries; there are {count} stages")
@@ -52,19 +59,21 @@ def _kinds(kind: Any, count: int, known: list[str]) -> list[str]:
 def _parts(place: str, stage: Any, kind: str) -> Iterator[tuple[str, np.ndarray]]:
     """The contacts of each part of a stage, and where they stand."""
     if kind not in _IN_PARTS:
-        yield place, _contacts(place, stage, "a list of contacts")
+        yield place, _contacts(place, stage, "")
         return
     if not isinstance(stage, (list, tuple, np.ndarray)):
         raise TypeError(f"{place} is {stage!r}: a list of lists, one for each part, is needed")
     for p, part in enumerate(stage):
-        wanted = f"a list of contacts: parts of {kind} stages are lists"
-        yield f"{place}[{p}]", _contacts(f"{place}[{p}]", part, wanted)
+        yield (
+            f"{place}[{p}]",
+            _contacts(f"{place}[{p}]", part, f"; the parts of {kind} stages are lists"),
+        )
 
 
-def _contacts(place: str, values: Any, wanted: str) -> np.ndarray:
+def _contacts(place: str, values: Any, because: str) -> np.ndarray:
     listed = index_array(place, values) if np.size(values) else np.zeros(0, np.int64)
     if listed.ndim != 1:
-        raise ValueError(f"{place} has shape {listed.shape}: {wanted} is needed")
+        raise ValueError(f"{place} has shape {listed.shape}: a list of contacts is needed{because}")
     return listed
 
 

@@ -270,7 +270,8 @@ class RunBar:
 def _tqdm(progress: bool | float, **options: Any) -> Any:
     """Return a tqdm bar that is erased at its end; a number is seconds before it is shown."""
     bar = optional("tqdm.auto", "progress=True needs").tqdm
-    return bar(leave=False, delay=0 if progress is True else _seconds(progress), **options)
+    at_once = isinstance(progress, (bool, np.bool_))
+    return bar(leave=False, delay=0 if at_once else _seconds(progress), **options)
 
 
 def _seconds(progress: Any) -> float:

@@ -1,6 +1,7 @@
 """The command ``contactsolve``: files solved and compared, scenarios, what there is to choose from.
 
-Exit codes: 0 done, 1 the solve did not converge, 2 wrong input, 130 interrupted.
+Exit codes: 0 done, 1 the solve did not converge, 2 wrong input, 130 interrupted, 141 standard
+output was closed.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import inspect
+import os
 import platform
 import sys
 from collections.abc import Callable, Sequence
@@ -34,7 +36,7 @@ from contactsolve.io.saved import is_saved
 
 __all__ = ["main"]
 
-_NOT_CONVERGED, _WRONG_INPUT, _INTERRUPTED = 1, 2, 130
+_NOT_CONVERGED, _WRONG_INPUT, _INTERRUPTED, _BROKEN_PIPE = 1, 2, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = chosen.run
     try:
-        return run(chosen)
+        code = run(chosen)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read standard output wants no more; what is left in its buffer goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
     except (ValueError, OSError, ImportError) as error:
         print(f"contactsolve: error: {error}", file=sys.stderr)
         return _WRONG_INPUT
@@ -307,10 +315,15 @@ def _list_scenarios(_: argparse.Namespace) -> int:
 
 def _methods(_: argparse.Namespace) -> int:
     """List what there is to choose from."""
+    orders = cs.orders.describe()
+    named = [name for name in cs.orders.names() if name != "given"]
     sections = {
         "methods": cs.methods.summaries(),
         "schemes": cs.schemes.describe(),
-        "orders": cs.orders.describe(),
+        "orders": {name: orders[name] for name in named},
+        "orders that contactsolve.orders makes in Python": {
+            name: text for name, text in orders.items() if name not in named
+        },
         "measures": cs.measures.describe(),
         "sets": cs.sets.describe(),
     }

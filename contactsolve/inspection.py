@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._arrays import index
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -35,14 +36,15 @@ class Check:
     what
         Which coupled set of it misses its law most: normal, friction, cone, or a row.
     velocity_defect
-        By how much velocity that one does: its natural map times its scale [m/s].
+        By how much velocity that one does: Δ_s/ρ_s, its natural map over ρ_s = 1/max diag(A_ss)
+        [m/s].
     gap_velocity
         ξ_n [m/s]; below zero they approach. NaN for blocks that are no contacts.
     cone_violation
         Largest distance of a coupled set's impulse from the set [N s].
     natural_map, natural_map_scaled
-        Distance of the impulses from their prox step [N s], and over the set's own scale [1], by
-        which the contacts are sorted.
+        Δ, the distance of the impulses from their prox step [N s], and Δ_s/(ρ_s V), what the stop
+        rule tests [1], by which the contacts are sorted.
     activity
         What each does, as in `Result.active`; for other blocks one word a row, joined by spaces.
     total
@@ -144,6 +146,7 @@ def _by_group(result: Result, values: np.ndarray) -> list[tuple[bool, np.ndarray
 
 def check(result: Result, count: int) -> Check:
     """Return the `count` worst contacts; see `Result.check`."""
+    count = index("count", count)
     codes, natural_map, scaled, infeasibility, rows, velocities = _inspect(result)
     # What is not a number is worst; where nothing is left by the stop rule, the impulse decides.
     order = np.where(np.isnan(scaled), np.inf, scaled)

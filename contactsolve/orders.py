@@ -192,6 +192,8 @@ def given(permutation: Any = None, *, stages: Any = None, kind: Any = "sequentia
     if (permutation is None) == (stages is None):
         raise TypeError("given: a permutation of the contacts, or stages=, is needed")
     if stages is None:
+        if kind != "sequential":
+            raise TypeError("kind is for stages=: give stages=[permutation] with it")
         return Order("given", permutation=index_array("order", permutation))
     contacts, begins = listed_stages(stages, kind)
     return Order("given", permutation=contacts, begins=begins)
@@ -528,9 +530,14 @@ def describe(
     Schedule(colored, 160 contacts, 6 independent stages of 8 to 40, 6 colors)
     """
     if problem is None:
-        made = {one.__name__: str(one.__doc__).partition("\n")[0] for one in _MADE}
-        return {**dict(_core.orders()), **made}
+        return {**dict(_core.orders()), **{one.__name__: _line(one) for one in _MADE}}
     return schedule_of(problem, chosen(order), order, parts, rng, method, threads)
+
+
+def _line(function: Callable[..., Order]) -> str:
+    """The first line of a function's text, as the library writes such lines."""
+    line = str(function.__doc__).partition("\n")[0].rstrip(".")
+    return line[0].lower() + line[1:]
 
 
 def __dir__() -> list[str]:

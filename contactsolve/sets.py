@@ -198,9 +198,18 @@ class Set:
         return _core.project(self.name, narrow, blocks, parameters, previous).reshape(z.shape)
 
     def __repr__(self) -> str:
+        if self.name.startswith("support"):
+            return self._support()
         told = [one for one in self.values if one.name != "sides"]  # as many as there are vertices
         values = ", ".join(map(_argument, told))
         return f"sets.{self.name}({values})"
+
+    def _support(self) -> str:
+        """Of what no call can be made again: a shape or a function."""
+        numbers = {one.name: np.asarray(one.value) for one in self.values}
+        what = "<function>" if self.function else f"<shape of {numbers['shape'].shape[-1]} numbers>"
+        mu = _argument(next(one for one in self.values if one.name == "mu"))
+        return f"sets.support({what}, {mu})"
 
 
 # Arrays of more numbers are told by their shape.

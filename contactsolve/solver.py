@@ -128,7 +128,8 @@ class State:
         λ at this iteration, ``(K, m)``, read-only [N s].
     measures
         The newest row of the history by name: iteration, time and what is recorded; what was not
-        evaluated at this iteration is not there.
+        evaluated is not there. With ``record_every=`` it may be of an earlier iteration, which
+        ``measures["iteration"]`` tells.
     """
 
     iteration: int
@@ -136,12 +137,11 @@ class State:
     measures: dict[str, float]
 
     def __repr__(self) -> str:
-        told = [f"iteration {self.iteration}", format_seconds(self.measures["time"])]
-        others = self.measures.items()
-        told += [
-            f"{name} {value:.2e}" for name, value in others if name not in ("iteration", "time")
-        ]
-        return f"State({', '.join(told)})"
+        row = dict(self.measures)
+        recorded, time = int(row.pop("iteration")), row.pop("time")
+        earlier = "" if recorded == self.iteration else f"at iteration {recorded}: "
+        told = [format_seconds(time), *(f"{name} {value:.2e}" for name, value in row.items())]
+        return f"State(iteration {self.iteration}, {earlier}{', '.join(told)})"
 
 
 class Solver:

@@ -344,7 +344,7 @@ for ax, mu in zip(axes, (0.2, 1.0), strict=True):
     cs.plots.impulses(answer, ax=ax)
     ax.set_xlabel(f"normal impulse [N s], µ = {mu}")
     normal, tangential = answer.impulses[:, 0], np.linalg.norm(answer.impulses[:, 1:], axis=1)
-    close[mu] = np.sum((normal > 0) & (tangential > 0.9 * mu * normal))
+    close[mu] = int(np.sum((normal > 0) & (tangential > 0.9 * mu * normal)))
 axes[1].set_ylabel("")
 plt.show()
 

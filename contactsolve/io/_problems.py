@@ -51,7 +51,7 @@ def write_problem(group: Any, problem: Problem) -> None:
     """
     kept, given, values = problem.__getstate__()
     name, state, grouped, updates = kept
-    write_text(group, "name", name)
+    write_text(group, "name", name or "")
     group["grouped"], group["updates"] = np.uint8(grouped), np.int64(updates)
     if given is None:
         _write_bodies(group, *values)
@@ -157,7 +157,10 @@ def write_text(group: Any, name: str, text: str) -> None:
 
 def write_texts(group: Any, name: str, texts: str | Sequence[str]) -> None:
     """Write a text, or several, of fixed length: readers can trust them in damaged files, too."""
-    raw = np.char.encode(np.array(texts, np.str_), "utf-8")
+    try:
+        raw = np.char.encode(np.array(texts, np.str_), "utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name} cannot be saved: it is no Unicode text ({error})") from None
     for text in [texts] if isinstance(texts, str) else texts:
         if "\0" in text:
             raise ValueError(f"{name} contains a null character, which HDF5 texts cannot hold")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle, islice
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -89,8 +89,10 @@ def convergence(
         ax = new_axes()
     # Further curves on the same axes go on in the cycle, as their colours do.
     lines: list[Line2D] = []
-    styles = islice(cycle(_STYLES), len(ax.get_legend_handles_labels()[0]), None)
-    for curve, (across, up), style in zip(curves, points, styles, strict=False):
+    numbers = count(len(ax.get_legend_handles_labels()[0]))
+    for curve, (across, up), number in zip(curves, points, numbers, strict=False):
+        # Ten colours: from one round of them to the next, each meets another style.
+        style = _STYLES[(number + number // 10) % len(_STYLES)]
         look = {"linestyle": style, "linewidth": 1.6, "label": curve.label, **line}
         (drawn,) = ax.plot(across, up, **look)
         lines += [drawn, _mark_end(ax, drawn, curve.succeeded)]
@@ -179,8 +181,10 @@ _WITHIN = 6
 
 def _add_legend(ax: Axes) -> None:
     """Within the axes, or beside them where there are many curves."""
-    if len(ax.get_legend_handles_labels()[0]) <= _WITHIN:
-        ax.legend(framealpha=0.9, edgecolor="none")
+    # Only a layout engine makes room between axes.
+    crowded = len(ax.figure.axes) > 1 and ax.figure.get_layout_engine() is None
+    if len(ax.get_legend_handles_labels()[0]) <= _WITHIN or crowded:
+        ax.legend(framealpha=0.9, edgecolor="none", fontsize="small" if crowded else None)
         return
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize="small")
 

@@ -24,7 +24,8 @@ static int read_lists(PyObject *permutation, PyObject *begins, PyObject *labels,
 {
     int64_t blocks = cs_problem_blocks(problem), vertices = cs_problem_vertices(problem);
     const char *of = problem->matrix ? "contacts and no bodies" : "bodies";
-    if (read_list(permutation, "order", blocks, "contacts", &lists->permutation,
+    const char *name = begins == Py_None ? "order" : "stages";
+    if (read_list(permutation, name, blocks, "contacts", &lists->permutation,
                   &options->permutation) < 0)
         return -1;
     if (read_list(begins, "begins", blocks, "contacts", &lists->begins, &options->begins) < 0)

@@ -859,3 +859,12 @@ def test_a_callback_stops_a_solve_that_would_end_there(method):
             raise StopIteration
 
     assert cs.solve(problem, callback=stop, **options).status == "stopped"
+
+
+def test_a_state_tells_of_which_iteration_its_measures_are(problem):
+    states = []
+    cs.solve(problem, method="jacobi", max_iterations=8, record_every=7, callback=states.append)
+    assert "State(iteration 6, at iteration 0: " in repr(states[5])
+    assert states[5].measures["iteration"] == 0
+    assert "State(iteration 7, " in repr(states[6])
+    assert "at iteration" not in repr(states[6])

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -324,6 +325,25 @@ def test_without_tqdm_there_is_no_progress(monkeypatch):
 EASY_FILE = str(EASY)
 
 
+def test_outputs_that_are_folders_or_the_same_are_refused(tmp_path, capsys):
+    twice = str(tmp_path / "x.hdf5")
+    for more in (["--csv", twice], ["-o", twice]):
+        assert main(["solve", EASY_FILE, "--save", twice, *more, "--overwrite"]) == 2
+        assert "x.hdf5 is given for two outputs" in capsys.readouterr().err
+    assert main(["solve", EASY_FILE, "--save", str(tmp_path), "--overwrite"]) == 2
+    assert "is a folder: the name of a file is needed" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whoever_reads_may_leave(tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-P", "-m", "contactsolve", "methods"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -404,7 +424,12 @@ def test_methods_lists_everything_with_its_summary(capsys):
     }
     assert sections["methods"] == cs.methods.summaries()
     assert sections["schemes"] == cs.schemes.describe()
-    assert sections["orders"] == cs.orders.describe()
+    made = sections["orders that contactsolve.orders makes in Python"]
+    assert sections["orders"] | made == cs.orders.describe()
+    # What is listed as a name is one.
+    for name in sections["orders"]:
+        assert main(["solve", EASY_FILE, "--order", name, "--quiet"]) == 0
+    assert set(made) == {"given", "relaxed", "subtasks", "extreme"}
     assert sections["measures"] == cs.measures.describe()
     assert list(sections["sets"]) == cs.sets.names()
     assert all(sections["sets"].values())

@@ -371,6 +371,14 @@ def test_given_needs_one_of_two():
     for given in ({}, {"permutation": [0], "stages": [[0]]}):
         with pytest.raises(TypeError, match="a permutation of the contacts, or stages=, is needed"):
             orders.given(**given)
+    with pytest.raises(TypeError, match=r"kind is for stages=: give stages=\[permutation\] with"):
+        orders.given([1, 0], kind="simultaneous")
+    for kind in (None, 3):
+        with pytest.raises(TypeError, match=f"kind is {kind}: a kind, or a list with one for"):
+            orders.given(stages=[[0]], kind=kind)
+    for stages, kind in (([[0], []], "sequential"), ([[[0]], [[], []]], "disjoint")):
+        with pytest.raises(ValueError, match=r"stages\[1\] is empty: a stage has one contact"):
+            orders.given(stages=stages, kind=kind)
     for stages in ("ab", 3):
         with pytest.raises(TypeError, match=r"stages is (str|int): a list of lists"):
             orders.given(stages=stages)
@@ -378,7 +386,7 @@ def test_given_needs_one_of_two():
         orders.given(stages=[5], kind="disjoint")
     with pytest.raises(TypeError, match=r"stages\[0\] has dtype float64"):
         orders.given(stages=[[0.5]])
-    with pytest.raises(ValueError, match="order has 2 entries; the problem has 4 contacts"):
+    with pytest.raises(ValueError, match="stages has 2 entries; the problem has 4 contacts"):
         cs.Solver(cs.scenarios.box_stack(1), order=orders.given(stages=[[0], [1]]))
     problem = cs.Problem(
         np.zeros((0, 2, 1, 3)), np.ones((2, 3)), np.zeros((0, 1)), bodies=np.zeros((0, 2), int)

@@ -166,6 +166,17 @@ def test_the_default_cut_leaves_fewer_contacts_between_parts():
         )
 
 
+def test_more_parts_than_bodies_are_labelled_as_they_are_taken():
+    stack = cs.scenarios.box_stack(30)
+    for strategy in ("slices", "natural", "auto"):
+        found = orders.labels(stack, strategy, 64)
+        assert found.max() < 30
+        assert orders.partition_quality(stack, found).border >= 0
+        given = orders.describe(stack, orders.partition(found), parts=64)
+        named = orders.describe(stack, orders.partition(strategy), parts=64)
+        np.testing.assert_array_equal(given.visits, named.visits)
+
+
 def test_slices_of_a_grid_need_one_more_colour():
     """Slices thicker than a ball meet on one side only: the whole border is one stage."""
     problem = cs.scenarios.ball_grid(12, ground="body")

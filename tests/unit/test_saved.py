@@ -694,3 +694,14 @@ def test_the_documented_datasets_are_those_of_the_files(sound):
     # What these files do not have.
     rest = {"problem/J", "problem/Minv", "problem/mass", "result/b", "result/mu"}
     assert documented - found == {*rest, "result/info_arrays/N"}
+
+
+def test_names_that_are_none_or_no_text(tmp_path):
+    problem = cs.scenarios.box_stack(1)
+    problem.name = None
+    problem.save(tmp_path / "none.hdf5")
+    assert cs.load_problem(tmp_path / "none.hdf5").name == ""
+    problem.name = "\ud800"
+    with pytest.raises(ValueError, match="name cannot be saved: it is no Unicode text"):
+        problem.save(tmp_path / "half.hdf5")
+    assert not (tmp_path / "half.hdf5").exists()

@@ -180,6 +180,7 @@ def test_the_cone_is_a_projection_of_all_rows(z, mu):
     z = np.array(z)
     x = cs.sets.second_order_cone(mu).project(z)
     size = 16 * np.finfo(float).eps * np.max(np.abs(z)) * max(1, mu)
+    size += 16 * np.finfo(float).smallest_subnormal  # where eps itself underflows
     rest = z - x
     assert np.hypot(*x[1:]) <= mu * x[0] + size  # squares of the smallest numbers underflow
     assert mu * np.hypot(*rest[1:]) <= -rest[0] + size
@@ -382,3 +383,9 @@ def test_project_without_memory():
     finally:
         cs._core.memory_fail_after(-1)
     assert cs._core.memory_live() == live
+
+
+def test_sets_of_shapes_and_functions_print_what_they_are():
+    disc = cs.sets.support(cs.shapes.disc(0.5), 0.25)
+    assert repr(disc) == "sets.support(<shape of 4 numbers>, 0.25)"
+    assert repr(cs.sets.support(lambda d: d, 0.5)) == "sets.support(<function>, 0.5)"
