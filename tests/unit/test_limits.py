@@ -139,3 +139,16 @@ def test_interior_points_begin_in_linear_time():
     start = worked()
     assert solver.solve().status == "max_seconds"
     assert worked() - start < 0.05 + HEARD
+
+
+@pytest.mark.parametrize("method", [cs.methods.splitting(sweeps=50), "subspace"])
+def test_functions_of_the_caller_are_slow_and_limits_are_heard_between_them(method):
+    """A prox that asks Python takes as long as thousands of the library's own."""
+    stack = cs.scenarios.box_stack(5)
+    axes = np.array([1.5, 0.46])
+    slow = cs.sets.support(lambda d: axes**2 * d / np.linalg.norm(axes * d))
+    b = stack.b + 0.1 * np.random.default_rng(2).normal(size=stack.b.shape)
+    problem = cs.Problem(stack.J, stack.Minv, b, bodies=stack.bodies, sets=slow, compliance=1e-6)
+    result = cs.solve(problem, method=method, rtol=0.0, max_iterations=10**6, max_seconds=0.1)
+    assert not result.converged
+    assert result.time < 0.5

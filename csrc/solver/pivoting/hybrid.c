@@ -206,8 +206,23 @@ void cs_hybrid_bound(cs_pivoting_run *run)
             bound_block(run, &problem->block_group[g], k);
 }
 
-/* Multiplications that a direct solve of nothing takes the time of. */
-enum { STEP_WORK = 10000 };
+/* Multiplications that take the time of a direct solve of nothing, of a prox, and of one that asks the
+ * caller's own function. */
+enum { STEP_WORK = 10000, PROX_WORK = 100, CALLERS_PROX_WORK = 100000 };
+
+static double prox_work(const cs_block_group *group)
+{
+    return group->set->alone ? CALLERS_PROX_WORK : PROX_WORK;
+}
+
+/* Of the prox of all blocks. */
+static double all_prox_work(const cs_problem *problem)
+{
+    double work = 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        work += (double)problem->block_group[g].count * prox_work(&problem->block_group[g]);
+    return work;
+}
 
 cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *error)
 {
@@ -231,7 +246,9 @@ cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *erro
         hybrid->x[i] += length * hybrid->change[i];
         hybrid->xi[i] += length * hybrid->image[i];
     }
-    cs_pulse_beat(&hybrid->pulse, STEP_WORK + CS_ENTRY_WORK * (double)hybrid->matrix.start[rows]);
+    /* The blocks are projected once here, and once more where the step ends (cs_hybrid_go_on). */
+    double work = STEP_WORK + 2 * all_prox_work(run->solver->problem);
+    cs_pulse_beat(&hybrid->pulse, work + CS_ENTRY_WORK * (double)hybrid->matrix.start[rows]);
     return CS_OK;
 }
 
@@ -262,9 +279,8 @@ enum { SWEEP_WORK = 10 };
 
 static double visit_work(const cs_pivoting_run *run, const cs_block_group *group, int64_t k)
 {
-    enum { PROX = 100 };
     const int64_t *start = run->pivoting->hybrid->matrix.start + group->first_row + k * group->rows;
-    return PROX + CS_ENTRY_WORK * (double)(start[group->rows] - start[0]);
+    return prox_work(group) + CS_ENTRY_WORK * (double)(start[group->rows] - start[0]);
 }
 
 void cs_hybrid_sweep(cs_pivoting_run *run, int64_t sweeps, int friction_only)
