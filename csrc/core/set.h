@@ -14,10 +14,12 @@ typedef struct cs_set {
     int kind;      /* its place in prox/sets.def */
     int bilateral; /* every impulse is allowed: a block may be solved exactly */
     int convex;    /* one convex set: what bounds an impulse is no other impulse, or its own cone */
+    int bounds;    /* every row lies between parameters of its own: lo (rows), then hi (rows) */
     int contact;   /* row 0 is a normal impulse, the others are tangential */
-    /* Coupled set s >= 1 is a ball of radius lambda_n x parameter radius_parameter[s], parameter 0
-     * being Coulomb's coefficient. Other sets of a contact allow no impulse but the normal one. */
-    int frictional;
+    int frictional; /* contacts without allow no impulse but the normal one */
+    /* Every coupled set s >= 1 is a ball: of radius lambda_n x parameter radius_parameter[s], parameter
+     * 0 being Coulomb's coefficient, or as large as `reach` tells. */
+    int balls;
     int radius_parameter[CS_MAX_ROWS];
     int moment[CS_MAX_ROWS];     /* coupled set s is a moment: at its bound nothing slides */
     int cone;                    /* FCLIB's error is defined: the friction cone is a circular one */
@@ -31,8 +33,14 @@ typedef struct cs_set {
     cs_status (*check)(int64_t count, int rows, int each, const double *parameters,
                        int64_t first_block, const char *parameter_name, cs_error *error);
     /* The most that v . lambda reaches with lambda_n = 1, over the rows of coupled set s behind the
-     * normal; `v` has all rows. NULL: the set is a ball, see `frictional`. */
+     * normal; `v` has all rows. NULL: a ball by `radius_parameter`. */
     double (*reach)(int rows, int s, const double *parameters, const double *v);
+    /* Friction in the plane as a polygon, for methods that take polyhedral cones; all three, or none.
+     * `corners`: how many, or 0 for a round set, which is cut as finely as asked. `corner`: the i-th
+     * of `count`, times `multiplier` and the normal impulse from the origin. */
+    int64_t (*corners)(int rows, const double *parameters);
+    void (*corner)(int rows, const double *parameters, int64_t i, int64_t count, double *d);
+    double (*multiplier)(const double *parameters);
     /* z <- prox_C(z). The friction bound comes from the normal impulse just projected, or, where
      * `previous` is given, from previous[0]. */
     void (*prox_f32)(int rows, float *z, const float *parameters, const float *previous);

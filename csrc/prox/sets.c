@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define CS_TURN 6.283185307179586
+
 /* A friction coefficient beyond this is a mistake (inf among them), not a material. */
 #define CS_LARGEST_FRICTION 1e6
 
@@ -50,6 +52,26 @@ static cs_status cs_check_friction(int64_t count, int each, const double *parame
             cs_check_one_friction(parameters[i], names[i % each], first_block + i / each, error);
     return status;
 }
+
+/* ---- polygons of friction -------------------------------------------------------------------- */
+
+/* Round sets are cut as finely as asked; with one tangent there are its two ends. */
+static int64_t cs_corners_of_round(int rows, const double *parameters)
+{
+    (void)parameters;
+    return rows == 2 ? 2 : 0;
+}
+
+static void cs_corner_of_circle(int rows, const double *parameters, int64_t i, int64_t count,
+                                double *d)
+{
+    (void)rows, (void)parameters;
+    double angle = CS_TURN * (double)i / (double)count;
+    d[0] = cos(angle);
+    d[1] = sin(angle);
+}
+
+static double cs_multiplier_mu(const double *parameters) { return parameters[0]; }
 
 #define CS_SET_PROX(set) .prox_f32 = cs_call_##set##_f32, .prox_f64 = cs_call_##set##_f64
 

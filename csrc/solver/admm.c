@@ -14,6 +14,7 @@
  * eta = 0: Boyd and others 2011, section 3.1, 3.4.3; eta > 0, penalty "spectral", and contact: Carpentier,
  * Le Lidec and Montaut 2024; s: De Saxce and Feng 1998. */
 #include "core/error.h"
+#include "problem/friction.h"
 #include "prox/prox.h"
 #include "solver/accelerate.h"
 #include "solver/shifted.h"
@@ -83,7 +84,7 @@ static double *numbers(const cs_steps_run *steps, int i)
 
 static int is_cone(const cs_solver *solver, const cs_block_group *group)
 {
-    return solver->setting[FRICTION] == DE_SAXCE && strcmp(group->set->name, "disc") == 0;
+    return solver->setting[FRICTION] == DE_SAXCE && cs_has_discs(group);
 }
 
 /* xi + s at z; `y` NULL: none are known yet, and xi_t stands for y_t. */

@@ -21,6 +21,7 @@
  *
  * Mehrotra 1992; Nesterov and Todd 1997; Wright 1997; shift: Acary, Armand, Nguyen and Shpakovych 2023 */
 #include "core/error.h"
+#include "problem/friction.h"
 #include "solver/interior/blocks.h"
 #include "solver/shifted.h"
 
@@ -62,7 +63,7 @@ static void find_residual(cs_solver *solver)
         for (int64_t k = 0; k < solver->problem->block_group[g].count; k++) {
             cs_interior_block v = cs_interior_block_of(solver, g, k);
             const double *y = low + v.row;
-            if (v.cone && v.group->set->kind == CS_SET_disc)
+            if (v.cone && cs_has_discs(v.group))
                 r[v.row] += v.mu * (v.rows == 2 ? fabs(y[1]) : hypot(y[1], y[2]));
             for (int i = 0; i < v.rows; i++)
                 r[v.row + i] = !v.cone && cs_interior_is_fixed(solver, &v, i)
@@ -303,7 +304,7 @@ static double mean_defect(const cs_solver *solver, const cs_interior *own)
     for (int g = 0; g < solver->problem->block_groups; g++)
         for (int64_t k = 0; k < solver->problem->block_group[g].count; k++) {
             cs_interior_block v = cs_interior_block_of(solver, g, k);
-            if (v.cone && v.group->set->kind == CS_SET_disc)
+            if (v.cone && cs_has_discs(v.group))
                 sum += solver->lambda[v.row] * fabs(cs_interior_numbers(solver, R)[v.row]);
         }
     return own->degree > 0 ? sum / own->degree : 0;
@@ -389,14 +390,9 @@ static void step(cs_steps_run *steps)
 
 static int takes(const cs_block_group *group)
 {
-    switch (group->set->kind) {
-    case CS_SET_free:
-    case CS_SET_box:
-    case CS_SET_half_line:
-    case CS_SET_disc:
-    case CS_SET_second_order_cone: return 1;
-    default: return 0;
-    }
+    const cs_set *set = group->set;
+    int plain = set->bilateral || set->bounds || cs_has_no_friction(group);
+    return plain || cs_has_discs(group) || cs_has_cones(group);
 }
 
 static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)

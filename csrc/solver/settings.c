@@ -1,6 +1,7 @@
 /* A method's own options: their values, checked against what the method declares; and whether a
  * problem is one for the method. */
 #include "core/error.h"
+#include "problem/friction.h"
 #include "solver/method.h"
 
 #include <math.h>
@@ -119,18 +120,11 @@ static int moves(const cs_block_group *group) { return !group->set->convex && gr
 /* Of these, whose friction is no disc; and no balls. */
 static int is_no_disc(const cs_block_group *group)
 {
-    const char *name = group->set->name;
-    int planar = group->rows == 2 && strcmp(name, "box_friction") == 0;
-    return moves(group) && !planar && strcmp(name, "disc") != 0;
+    int planar = group->rows == 2 && cs_has_intervals(group);
+    return moves(group) && !planar && !cs_has_discs(group);
 }
 
-static int is_no_ball(const cs_block_group *group)
-{
-    static const char *const balls[] = {"disc", "box_friction", "rolling", "contensou"};
-    int known = 0;
-    for (int i = 0; i < 4; i++) known |= strcmp(group->set->name, balls[i]) == 0;
-    return moves(group) && !known;
-}
+static int is_no_ball(const cs_block_group *group) { return moves(group) && !cs_has_balls(group); }
 
 static cs_status refuse_friction(const cs_method *method, const cs_block_group *group,
                                  const char *taken, cs_error *error)

@@ -6,6 +6,7 @@
  * Discs, and discs with a spin or rolling moment, become the set `tresca`; friction on each tangent by
  * itself, and that of one tangent, becomes a box, which methods that pivot solve outright.
  * Haslinger 1983; Haslinger, Dostal and Kucera 2002 */
+#include "problem/friction.h"
 #include "solver/outer.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static const cs_method_option option[CS_OUTER_OPTIONS] = {
 /* Whether each row of friction has a bound of its own. */
 static int is_box(const cs_block_group *group)
 {
-    return group->rows == 2 || strcmp(group->set->name, "box_friction") == 0;
+    return group->rows == 2 || cs_has_intervals(group);
 }
 
 static const char *set_inside(const cs_block_group *group)

@@ -95,6 +95,59 @@ print(json.dumps({
 """
 
 
+# Frictional sets under other names: methods know them by their fields alone.
+COPIES = {"disc": "grip", "box_friction": "pads", "second_order_cone": "funnel"}
+OF_COPIES = """
+import itertools
+import json
+
+import numpy as np
+
+import contactsolve as cs
+from contactsolve.sets import _make
+
+copies = {copies}
+stack = cs.scenarios.box_stack(2)
+b = stack.b + 0.02 * np.random.default_rng(1).normal(size=stack.b.shape)
+parts = {{"bodies": stack.bodies, "compliance": 1e-6}}
+methods = {{
+    "newton": cs.methods.newton(),
+    "newton, fischer_burmeister": cs.methods.newton(kind="fischer_burmeister"),
+    "newton, de_saxce": cs.methods.newton(kind="de_saxce"),
+    "interior_point": "interior_point",
+    "admm": "admm",
+    "de_saxce": "de_saxce",
+    "tresca": "tresca",
+    "mass_splitting": "mass_splitting",
+    "bpp": "bpp",
+    "lemke": cs.methods.lemke(directions=6),
+    "subspace": "subspace",
+}}
+found = {{}}
+for (old, new), method in itertools.product(copies.items(), methods):
+    told = []
+    for name in (old, new):
+        one = _make(name, mu=0.5)
+        problem = cs.Problem(stack.J, stack.Minv, b, sets=one, **parts)
+        try:
+            result = cs.solve(problem, method=methods[method], max_iterations=300)
+            told.append([result.converged, float(result.natural_map_scaled)])
+        except ValueError as error:
+            told.append(str(error).replace(f"'{{name}}'", "'it'"))
+    found[f"{{old}}, {{method}}"] = told
+print(json.dumps(found))
+"""
+
+
+def add_copies(folder):
+    """Add each of `COPIES` as a recipe of CONTRIBUTING.md does: one file, one line."""
+    for old, new in COPIES.items():
+        text = (folder / f"csrc/prox/{old}.inc").read_text(encoding="utf-8")
+        text = re.sub(rf"(?<=[_\W]){old}(?=[_\W])", new, text)
+        (folder / f"csrc/prox/{new}.inc").write_text(text, encoding="utf-8")
+        add_line(folder / "csrc/prox/sets.def", f'#include "prox/{new}.inc"\n')
+
+
 def copy_sources(folder):
     ignored = shutil.ignore_patterns("*.so", "__pycache__", "build")
     for name in COPIED:
@@ -141,8 +194,10 @@ def extended(tmp_path_factory):
             (folder / path).write_text(text, encoding="utf-8")
         for path, line in lines:
             add_line(folder / path, line)
+    add_copies(folder)
     run(folder, "setup.py", "-q", "build_ext", "--inplace")
     found = json.loads(run(folder, "-c", USE))
+    found["copies"] = json.loads(run(folder, "-c", OF_COPIES.format(copies=COPIES)))
     assert Path(found["file"]).is_relative_to(folder)
     return found
 
@@ -195,3 +250,19 @@ def test_the_set_is_known_to_be_convex(extended):
 @pytest.mark.slow
 def test_the_measure_leaves_islands_apart(extended):
     assert extended["apart"] > 1
+
+
+@pytest.mark.slow
+def test_a_frictional_set_is_taken_or_refused_by_what_it_can(extended):
+    """As the set of which it is a copy: by the same methods, with the same words."""
+    copies = extended["copies"]
+    for case, (one, other) in copies.items():
+        if isinstance(one, str):
+            assert other == one, case
+        else:
+            assert other[0] == one[0], case
+            assert other[1] == pytest.approx(one[1], rel=0.1, abs=1e-6), case
+    solved = {case for case, (_, other) in copies.items() if isinstance(other, list) and other[0]}
+    assert {"disc, newton", "disc, interior_point", "disc, admm", "box_friction, bpp"} <= solved
+    assert {"box_friction, newton", "second_order_cone, interior_point"} <= solved
+    assert isinstance(copies["disc, bpp"][1], str)

@@ -1,13 +1,12 @@
 #include "solver/interior/blocks.h"
 
-#include "prox/prox.h"
+#include "problem/friction.h"
 
 #include <math.h>
 
 cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k)
 {
     const cs_block_group *group = &solver->problem->block_group[g];
-    int kind = group->set->kind;
     cs_interior_block v = {
         .group = group,
         .parameters = solver->parameters + group->first_parameter + k * group->parameters,
@@ -15,17 +14,17 @@ cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k
         .row = group->first_row + k * group->rows,
         .rows = group->rows,
     };
-    if (kind == CS_SET_disc || kind == CS_SET_second_order_cone) v.mu = v.parameters[0];
+    if (cs_has_discs(group) || cs_has_cones(group)) v.mu = v.parameters[0];
     v.cone = v.mu > 0 && solver->rho[v.row] > 0;
     return v;
 }
 
 static void bounds_of(const cs_interior_block *v, int i, double *low, double *high)
 {
-    int kind = v->group->set->kind;
-    *low = kind == CS_SET_free ? -INFINITY : kind == CS_SET_box ? v->parameters[i] : 0;
-    *high = kind == CS_SET_free ? INFINITY : kind == CS_SET_box ? v->parameters[v->rows + i] : 0;
-    if (kind != CS_SET_free && kind != CS_SET_box && i == 0) *high = INFINITY;
+    int free = v->group->set->bilateral, box = v->group->set->bounds;
+    *low = free ? -INFINITY : box ? v->parameters[i] : 0;
+    *high = free ? INFINITY : box ? v->parameters[v->rows + i] : 0;
+    if (!free && !box && i == 0) *high = INFINITY;
 }
 
 int cs_interior_is_fixed(const cs_solver *solver, const cs_interior_block *v, int i)
@@ -115,7 +114,7 @@ static void begin_block(cs_solver *solver, cs_interior *own, const cs_interior_b
     y[0] = force;
     x[0] = fmax(x[0], sqrt(square) / v->mu) + force * solver->rho[v->row];
     own->degree++;
-    own->shifted |= v->group->set->kind == CS_SET_disc;
+    own->shifted |= cs_has_discs(v->group);
 }
 
 void cs_interior_begin(cs_solver *solver, cs_interior *own)

@@ -1,6 +1,6 @@
 #include "solver/newton/fischer_burmeister.h"
 
-#include "prox/prox.h"
+#include "problem/friction.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,15 +11,9 @@
 
 int cs_fischer_burmeister_is_known(const cs_block_group *group)
 {
-    switch (group->set->kind) {
-    case CS_SET_free:
-    case CS_SET_box:
-    case CS_SET_half_line:
-    case CS_SET_disc:
-    case CS_SET_box_friction:
-    case CS_SET_second_order_cone: return 1;
-    default: return 0;
-    }
+    const cs_set *set = group->set;
+    int plain = set->bilateral || set->bounds || cs_has_no_friction(group);
+    return plain || cs_has_discs(group) || cs_has_intervals(group) || cs_has_cones(group);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -198,23 +192,21 @@ void cs_fischer_burmeister(const cs_block_group *group, const double *parameters
                            const double *impulse, const double *velocity, double *phi,
                            double *by_impulse, double *by_velocity)
 {
-    int rows = group->rows, kind = group->set->kind;
+    int rows = group->rows, free = group->set->bilateral;
+    int disc = cs_has_discs(group), conical = disc || cs_has_cones(group);
     memset(by_impulse, 0, sizeof(double) * (size_t)(rows * rows));
     memset(by_velocity, 0, sizeof(double) * (size_t)(rows * rows));
-    int conical = kind == CS_SET_disc || kind == CS_SET_second_order_cone;
-    if (kind == CS_SET_free || kind == CS_SET_box) {
+    if (free || group->set->bounds) {
         for (int i = 0; i < rows; i++) {
-            int free = kind == CS_SET_free;
             bounded row =
                 bounded_of(impulse[i], r[i] * velocity[i], free ? -INFINITY : parameters[i],
                            free ? INFINITY : parameters[rows + i]);
             take_row(rows, i, &row, r[i], phi, by_impulse, by_velocity);
         }
-    } else if (kind == CS_SET_box_friction) {
+    } else if (!disc && cs_has_intervals(group)) {
         with_box_friction(rows, parameters[0], r, impulse, velocity, phi, by_impulse, by_velocity);
     } else if (conical && parameters[0] > 0) {
-        on_cone(rows, parameters[0], kind == CS_SET_disc, r[0], impulse, velocity, phi, by_impulse,
-                by_velocity);
+        on_cone(rows, parameters[0], disc, r[0], impulse, velocity, phi, by_impulse, by_velocity);
     } else {
         on_half_line(rows, r[0], impulse, velocity, phi, by_impulse, by_velocity);
     }

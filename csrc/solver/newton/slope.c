@@ -1,5 +1,6 @@
 #include "solver/newton/slope.h"
 
+#include "problem/friction.h"
 #include "prox/slope.h"
 
 #include <string.h>
@@ -7,8 +8,7 @@
 /* One ball of friction that follows the normal impulse: a circular cone with it. */
 int cs_slope_is_shifted(const cs_block_group *group, int shifted)
 {
-    const cs_set *set = group->set;
-    return shifted && set->cone && !set->convex && group->coupled_set[group->rows - 1] == 1;
+    return shifted && cs_has_discs(group);
 }
 
 int cs_slope_is_known(const cs_block_group *group, int shifted)

@@ -2,65 +2,30 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "problem/friction.h"
 #include "solver/pivoting/lemke.h"
 
 #include <math.h>
 #include <string.h>
 
 #define POLL_SECONDS 0.005
-#define TURN 6.283185307179586
 enum { LOAD_WORK = 8 }; /* of an entry of the matrix, in multiplications */
 
 /* ---- friction polygons ----------------------------------------------------------------------- */
 
-static int is_set(const cs_block_group *group, const char *name)
-{
-    return strcmp(group->set->name, name) == 0;
-}
-
-static int has_polygon(const cs_block_group *group)
-{
-    return is_set(group, "disc") || is_set(group, "polygon") || is_set(group, "box_friction") ||
-           is_set(group, "ellipse");
-}
+static int has_polygon(const cs_block_group *group) { return group->set->corners != NULL; }
 
 int cs_cone_takes(const cs_block_group *group)
 {
-    return has_polygon(group) || is_set(group, "free") || is_set(group, "box") ||
-           is_set(group, "half_line");
+    const cs_set *set = group->set;
+    return has_polygon(group) || set->bilateral || set->bounds || cs_has_no_friction(group);
 }
 
 static int64_t corners_of(const cs_cone *cone, const cs_block_group *group,
                           const double *parameters)
 {
-    if (group->rows == 2) return 2;
-    if (is_set(group, "polygon")) return (int64_t)parameters[1];
-    return is_set(group, "box_friction") ? 4 : cone->directions;
-}
-
-/* What the corners are multiplied with, over lambda_n. */
-static double friction_of(const cs_block_group *group, const double *parameters)
-{
-    return is_set(group, "ellipse") ? fmax(parameters[0], parameters[1]) > 0 : parameters[0];
-}
-
-static void corner(const cs_cone *cone, const cs_block_group *group, const double *parameters,
-                   int64_t i, double *d)
-{
-    static const double square[4][2] = {{1, 1}, {-1, 1}, {-1, -1}, {1, -1}};
-    double angle = TURN * (double)i / (double)corners_of(cone, group, parameters);
-    if (is_set(group, "polygon")) {
-        memcpy(d, parameters + 2 + 2 * i, 2 * sizeof(double));
-    } else if (is_set(group, "box_friction") && group->rows == 3) {
-        memcpy(d, square[i], sizeof square[i]);
-    } else if (is_set(group, "ellipse")) {
-        double x = parameters[0] * cos(angle), y = parameters[1] * sin(angle);
-        d[0] = cos(parameters[2]) * x - sin(parameters[2]) * y;
-        d[1] = sin(parameters[2]) * x + cos(parameters[2]) * y;
-    } else {
-        d[0] = cos(angle);
-        d[1] = sin(angle);
-    }
+    int64_t own = group->set->corners(group->rows, parameters);
+    return own ? own : cone->directions;
 }
 
 /* ---- islands --------------------------------------------------------------------------------- */
@@ -177,7 +142,7 @@ static void add_row(translation *t, int64_t row, double lo, double hi)
 static void add_friction(translation *t, const cs_block_group *group, const double *parameters,
                          int64_t row, int64_t normal)
 {
-    double *lambda = t->solve->lambda, friction = friction_of(group, parameters), largest = 0;
+    double *lambda = t->solve->lambda, friction = group->set->multiplier(parameters), largest = 0;
     int64_t corners = friction > 0 ? corners_of(t->cone, group, parameters) : 0, first = t->size;
     int moves = 0;
     for (int i = 1; i < group->rows; i++) {
@@ -195,7 +160,7 @@ static void add_friction(translation *t, const cs_block_group *group, const doub
     for (int64_t c = 0; c < corners; c++) {
         double d[2];
         unknown *beta = add(t);
-        corner(t->cone, group, parameters, c, d);
+        group->set->corner(group->rows, parameters, c, corners, d);
         for (int i = 0; i < group->rows - 1; i++) {
             beta->row[i] = row + 1 + i;
             beta->part[i] = unit * d[i];
@@ -216,7 +181,7 @@ static void add_block(translation *t, int64_t block)
     int64_t index = block - group->first_block, row = group->first_row + index * group->rows;
     const double *parameters =
         t->solve->parameters + group->first_parameter + index * group->parameters;
-    int box = is_set(group, "box"), contact = !box && !group->set->bilateral;
+    int box = group->set->bounds, contact = !box && !group->set->bilateral;
     int64_t normal = t->size;
     for (int i = 0; i < group->rows; i++) {
         if (contact && i > 0 && has_polygon(group)) break;

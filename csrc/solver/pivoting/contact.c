@@ -3,6 +3,7 @@
 #include "solver/pivoting/contact.h"
 
 #include "core/error.h"
+#include "problem/friction.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,17 +11,18 @@
 
 /* ---- what is taken --------------------------------------------------------------------------- */
 
-int cs_is_box_friction(const cs_block_group *group)
-{
-    int planar_disc = strcmp(group->set->name, "disc") == 0 && group->rows == 2;
-    return planar_disc || strcmp(group->set->name, "box_friction") == 0;
-}
-
 static int is_taken(const cs_block_group *group)
 {
-    const char *name = group->set->name;
-    return cs_is_box_friction(group) || strcmp(name, "free") == 0 || strcmp(name, "box") == 0 ||
-           strcmp(name, "half_line") == 0;
+    const cs_set *set = group->set;
+    int plain = set->bilateral || set->bounds || cs_has_no_friction(group);
+    return plain || cs_has_intervals(group);
+}
+
+/* Friction in a polygon with corners of its own, and no intervals. */
+static int has_own_polygon(const cs_block_group *group)
+{
+    const cs_set *set = group->set;
+    return set->corners && set->variable && !cs_has_balls(group);
 }
 
 /* Whether friction is to be that of a polyhedral cone: asked for, or given by the sets. */
@@ -28,7 +30,7 @@ static int wants_cone(const char *method, const cs_options *options, const cs_pr
 {
     int wants = options->pivoting.directions > 0;
     for (int g = 0; g < problem->block_groups; g++)
-        wants |= strcmp(problem->block_group[g].set->name, "polygon") == 0;
+        wants |= has_own_polygon(&problem->block_group[g]);
     return wants && cs_rule_find(method)->no_factors;
 }
 
@@ -43,8 +45,7 @@ static cs_status check_cone(const char *name, const cs_options *options, const c
                            "half_line, box_friction, disc, ellipse and polygon, and this problem "
                            "has blocks of set '%s'",
                            name, group->set->name);
-        int round = strcmp(group->set->name, "disc") == 0 && group->rows == 3;
-        round |= strcmp(group->set->name, "ellipse") == 0;
+        int round = group->set->corners && !has_own_polygon(group) && !cs_has_intervals(group);
         if (round && options->pivoting.directions == 0)
             return cs_fail(error, CS_UNSUPPORTED,
                            "method='%s': this problem has blocks of set '%s' beside polygons: say "
@@ -164,7 +165,7 @@ cs_status cs_pivoting_take(cs_solver *solver, cs_error *error)
     if (!p->lo || !p->hi || !p->normal || !p->fixed || !p->index_set || !p->previous)
         goto no_memory;
     for (int g = 0; g < solver->problem->block_groups; g++)
-        p->coupled |= cs_is_box_friction(&solver->problem->block_group[g]);
+        p->coupled |= cs_has_intervals(&solver->problem->block_group[g]);
     solver->pivoting = p;
     return CS_OK;
 no_memory:
@@ -178,14 +179,14 @@ static cs_status prepare_renewal(cs_solver *solver, cs_error *error)
     int64_t count = 0;
     if (!isnan(solver->options.averaging)) return CS_OK;
     for (int g = 0; g < problem->block_groups; g++)
-        if (cs_is_box_friction(&problem->block_group[g])) count += problem->block_group[g].count;
+        if (cs_has_intervals(&problem->block_group[g])) count += problem->block_group[g].count;
     cs_renewal *renewal = solver->pivoting->renewal = cs_renewal_take(count, &solver->arena);
     if (!renewal)
         return cs_fail(error, CS_NO_MEMORY,
                        "out of memory for the friction bounds of %lld contacts", (long long)count);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t k = 0; cs_is_box_friction(group) && k < group->count; k++)
+        for (int64_t k = 0; cs_has_intervals(group) && k < group->count; k++)
             renewal->row[--count] = group->first_row + k * group->rows;
     }
     return CS_OK;

@@ -57,9 +57,6 @@ cs_status cs_pivoting_aborted(const cs_pivoting_run *run, cs_error *error);
 /* After a step that was stopped half-way: the impulses before it, where they are the better ones. */
 void cs_pivoting_keep_better(cs_pivoting_run *run);
 
-/* Whether friction is bounded tangent by tangent: box friction, or a disc with one tangent. */
-int cs_is_box_friction(const cs_block_group *group);
-
 /* Refuses the options of sweeps. */
 cs_status cs_pivoting_check_options(const cs_options *options, const char *name, cs_error *error);
 

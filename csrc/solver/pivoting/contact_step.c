@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "problem/friction.h"
 #include "solver/judge.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static void bound_block(cs_pivoting_run *it, const cs_block_group *group, int64_
     cs_pivoting *p = it->pivoting;
     const double *parameters = cs_state_parameters(&it->state, group, index);
     int64_t row = group->first_row + index * group->rows;
-    int box = strcmp(group->set->name, "box") == 0, friction = cs_is_box_friction(group);
+    int box = group->set->bounds, friction = cs_has_intervals(group);
     for (int i = 0; i < group->rows; i++) {
         double *lo = &p->lo[row + i], *hi = &p->hi[row + i];
         *lo = -INFINITY;

@@ -179,7 +179,7 @@ static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64
     cs_pivoting *p = run->pivoting;
     const double *parameters = cs_state_parameters(&run->state, group, index);
     int64_t row = group->first_row + index * group->rows;
-    int box = strcmp(group->set->name, "box") == 0;
+    int box = group->set->bounds;
     for (int i = 0; i < group->rows; i++) {
         double x = p->hybrid->x[row + i], lo = 0, hi = 0;
         if (box) {
