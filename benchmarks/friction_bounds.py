@@ -2,7 +2,7 @@
 
 The bounds +-mu lambda_n of a mixed LCP are those of the solve before. "plain" takes these as they
 are, "half" and "tenth" go so far towards them (`averaging`), "settle" is the default: it combines
-the last solves where plain renewal leads nowhere (csrc/solver/pivoting/renewal.h). Problems are
+the last solves where plain renewal leads nowhere (csrc/methods/pivoting/renewal.h). Problems are
 every tenth step of the scenes that move, and stacks of boxes with random velocities. Solved is what
 gets to a scaled natural map of 1e-9 in 600 solves, judged from outside.
 

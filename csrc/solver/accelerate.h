@@ -13,7 +13,7 @@
 
 #include "solver/points.h"
 #include "solver/run.h"
-#include "solver/watch.h"
+#include "solver/stagnation.h"
 
 /* Sweeps over those that a rival would cost, before it takes over from sweeps that are still far away. */
 #define CS_LATE_SHARE 1.5
@@ -119,7 +119,7 @@ enum { CS_PATIENCE, CS_OVER, CS_OWN_OPTIONS };
                  .usual = place,                               \
                  .words = cs_over_words}
 
-/* Nesterov's momentum from step to step (solver/nesterov.c). */
+/* Nesterov's momentum from step to step (methods/accelerated/nesterov.c). */
 typedef struct cs_momentum {
     double t;
     double least, last; /* lengths of steps since it was given up */

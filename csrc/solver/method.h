@@ -108,6 +108,27 @@ typedef struct cs_ray {
     cs_certificate certificate;
 } cs_ray;
 
+/* How a problem may be solved in parts, each by a solver of its own. What stands above the solver gives it
+ * (compose/islands.h), so that nothing here knows of it. */
+typedef struct cs_composition {
+    /* Cuts the solver's problem where that is asked for, possible, and pays: solver->parts. */
+    cs_status (*cut)(cs_solver *solver, const cs_control *control, cs_error *error);
+    /* As cs_method.solve. */
+    cs_status (*solve)(cs_solver *solver, const cs_control *control, cs_result *result,
+                       cs_error *error);
+    void (*describe)(const void *parts, cs_solver_info *info);
+    void (*release)(void *parts);
+} cs_composition;
+
+/* cs_solver_create with a composition, or NULL. */
+cs_status cs_solver_make(cs_solver **solver, const cs_problem *problem, const cs_options *options,
+                         const cs_composition *composition, const cs_control *control,
+                         cs_error *error);
+
+/* A solver with the options of `whole` for a part of its problem; `control` may be NULL. */
+cs_status cs_solver_make_part(cs_solver **part, const cs_solver *whole, const cs_problem *problem,
+                              const cs_control *control, cs_error *error);
+
 /* One problem packed for one method. */
 struct cs_solver {
     cs_arena arena;
@@ -159,14 +180,15 @@ struct cs_solver {
     struct cs_pivoting *pivoting;     /* of methods that pivot */
     struct cs_newton *newton;         /* of Newton's method */
     struct cs_multilevel *multilevel; /* of the method of that name */
-    struct cs_outer *outer;           /* of methods that solve convex problems (solver/outer.h) */
-    cs_mlcp *kept; /* from before an update of the problem, for its factors; or NULL */
-    const signed char *index_set; /* (rows), the caller's: what they begin with; or NULL */
-    struct cs_islands *islands;   /* that are solved by themselves (solver/islands.h); or NULL */
-    int64_t island_count;         /* of the problem; 0 where they were not counted */
-    int within;                   /* another solver's, for a part of its problem */
-    int64_t made;                 /* iterations before this link of a chain, */
-    double spent;                 /* and their seconds; zero elsewhere */
+    struct cs_outer *outer; /* of methods that solve convex problems (methods/outer/outer.h) */
+    cs_mlcp *kept;          /* from before an update of the problem, for its factors; or NULL */
+    const signed char *index_set;      /* (rows), the caller's: what they begin with; or NULL */
+    const cs_composition *composition; /* how it may be solved in parts; NULL: as one */
+    void *parts;                       /* these, where it is; NULL */
+    int64_t island_count;              /* of the problem; 0 where they were not counted */
+    int within;                        /* another solver's, for a part of its problem */
+    int64_t made;                      /* iterations before this link of a chain, */
+    double spent;                      /* and their seconds; zero elsewhere */
     double
         aside; /* seconds of a solve that its clock leaves out: of recording, and checks if so asked */
     double patience; /* sweeps without halving over those before it, at least; 0 elsewhere */
@@ -278,7 +300,7 @@ cs_status cs_chain_take(cs_solver *solver, cs_error *error);
 /* Adds the links of one part of a problem to those of the whole: by method, in their order. */
 void cs_chain_add(cs_solver *whole, const cs_result *part, cs_result *result);
 
-/* Methods that pivot (solver/pivoting/contact.c): what a cs_method of theirs points to, and the end
+/* Methods that pivot (methods/pivoting/contact.c): what a cs_method of theirs points to, and the end
  * of what they built; `pivoting` may be NULL. */
 cs_status cs_pivoting_check(const cs_options *options, const char *name, const cs_problem *problem,
                             cs_error *error);
@@ -298,6 +320,10 @@ int cs_pivoting_takes_index_set(const cs_method *method);
 /* Impulses (rows) that could grow for ever, where the last solve met a ray; NULL where none are kept. */
 const double *cs_pivoting_ray(const struct cs_pivoting *pivoting);
 void cs_pivoting_describe(const struct cs_pivoting *pivoting, cs_solver_info *info);
+
+/* Methods that solve convex problems (methods/outer/outer.c); `outer` may be NULL in the second. */
+void cs_outer_describe(const struct cs_outer *outer, cs_solver_info *info);
+void cs_outer_destroy(struct cs_outer *outer);
 
 /* What sweeps in a part of a solver is told as the whole's. */
 void cs_take_sweeps(cs_solver_info *info, const cs_solver_info *part);

@@ -3,10 +3,8 @@
 #include "core/error.h"
 #include "core/instructions.h"
 #include "core/parallel.h"
-#include "solver/islands.h"
 #include "solver/judge.h"
 #include "solver/options.h"
-#include "solver/outer.h"
 #include "solver/points.h"
 
 #include <math.h>
@@ -169,7 +167,7 @@ static cs_status prepare_without_sweeps(cs_solver *solver, const cs_control *con
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status) status = cs_judge_take(solver, error);
-    if (!status && solver->islands) return cs_chain_take(solver, error);
+    if (!status && solver->parts) return cs_chain_take(solver, error);
     if (!status) status = solver->method->prepare(solver, control, error);
     return status;
 }
@@ -196,7 +194,7 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
 }
 
 /* Whether this solver itself sweeps over contacts, which are packed for that. */
-static int sweeps(const cs_solver *solver) { return !solver->method->prepare && !solver->islands; }
+static int sweeps(const cs_solver *solver) { return !solver->method->prepare && !solver->parts; }
 
 /* The connected part of the problem that each block belongs to. */
 static cs_status find_islands(cs_solver *solver, cs_error *error)
@@ -214,6 +212,12 @@ static int aborts(void *context)
     return control && control->poll && control->poll(control->context, NULL) < 0;
 }
 
+static void release_parts(cs_solver *solver)
+{
+    if (solver->parts) solver->composition->release(solver->parts);
+    solver->parts = NULL;
+}
+
 /* Everything that depends on the problem's values; done again when they change. */
 static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
 {
@@ -225,16 +229,16 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     solver->newton = NULL;
     solver->chain = NULL;
     cs_pivoting_keep(solver);
-    cs_islands_destroy(solver->islands);
+    release_parts(solver);
     cs_outer_destroy(solver->outer);
-    solver->islands = NULL;
     solver->outer = NULL;
     cs_arena_clear(&solver->arena);
     cs_pulse pulse = {.leaves_off = aborts, .context = (void *)(uintptr_t)control};
     solver->pulse = &pulse;
     cs_status status = find_islands(solver, error);
     if (!status) status = cs_check_diagonals(solver, error);
-    if (!status) status = cs_islands_cut(solver, control, error);
+    if (!status && solver->composition) status = solver->composition->cut(solver, control, error);
+    else solver->island_count = 0; /* not told */
     if (!status && !sweeps(solver)) status = prepare_without_sweeps(solver, control, error);
     if (!status && sweeps(solver)) status = build_schedule(solver, error);
     if (!status && sweeps(solver)) status = pack(solver, control, error);
@@ -244,14 +248,16 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     return status;
 }
 
-cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const cs_options *options,
-                           const cs_control *control, cs_error *error)
+cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs_options *options,
+                         const cs_composition *composition, const cs_control *control,
+                         cs_error *error)
 {
     *result = NULL;
     cs_solver *solver = cs_allocate(1, sizeof *solver);
     if (!solver) return cs_fail(error, CS_NO_MEMORY, "out of memory for a solver");
     solver->problem = problem;
     solver->options = *options;
+    solver->composition = composition;
     cs_status status = CS_OK;
     if (cs_problem_is_open(problem))
         status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
@@ -268,9 +274,8 @@ cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const 
     return CS_OK;
 }
 
-cs_status cs_solver_create_within(cs_solver **result, const cs_solver *whole,
-                                  const cs_problem *problem, const cs_control *control,
-                                  cs_error *error)
+cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const cs_problem *problem,
+                              const cs_control *control, cs_error *error)
 {
     *result = NULL;
     cs_solver *solver = cs_allocate(1, sizeof *solver);
@@ -303,7 +308,7 @@ void cs_solver_destroy(cs_solver *solver)
     cs_history_release(&solver->history);
     cs_pivoting_destroy(solver->pivoting);
     cs_mlcp_destroy(solver->kept);
-    cs_islands_destroy(solver->islands);
+    release_parts(solver);
     cs_outer_destroy(solver->outer);
     cs_arena_clear(&solver->arena);
     cs_arena_clear(&solver->given);
@@ -356,7 +361,7 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     const cs_problem *problem = solver->problem;
     cs_status status = CS_OK;
     int watched = control && control->every_iteration;
-    if (solver->version != problem->version || (solver->islands && watched) ||
+    if (solver->version != problem->version || (solver->parts && watched) ||
         (solver->together && !watched)) {
         solver->together = watched;
         status = prepare(solver, control, error);
@@ -386,7 +391,7 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     if (status) return status;
     result->inner_iterations = 0;
     result->corrections = (cs_correction_counts){0};
-    if (solver->islands) status = cs_islands_solve(solver, control, result, error);
+    if (solver->parts) status = solver->composition->solve(solver, control, result, error);
     else status = solver->method->solve(solver, control, result, error);
     return status;
 }
@@ -460,7 +465,7 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
     cs_packed_kernel(&solver->packed, info->kernel, sizeof info->kernel);
     if (solver->pivoting) cs_pivoting_describe(solver->pivoting, info);
     if (solver->outer) cs_outer_describe(solver->outer, info);
-    if (solver->islands) cs_islands_describe(solver->islands, info);
+    if (solver->parts) solver->composition->describe(solver->parts, info);
     for (int c = 2; c < info->columns; c++) info->column[c] = solver->history.measure[c - 2]->name;
 }
 

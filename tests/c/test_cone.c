@@ -1,5 +1,5 @@
 /* Second-order cones for interior points: the scaling, Jordan's product, the way to the wall. */
-#include "solver/interior/cone.h"
+#include "methods/interior/cone.h"
 
 #include "testing.h"
 

@@ -1,7 +1,7 @@
 /* Interruption: a poll that aborts or stops, while setting up, between sweeps and inside of factors. */
 #include "scene.h"
 
-#include "solver/pivoting/pivoting.h"
+#include "mlcp/pivoting.h"
 
 typedef struct script {
     int calls, abort_at, stop_at; /* the call that answers -1 or 1 */

@@ -1,5 +1,5 @@
 /* Lemke's method where rounding has made the basis singular: the attempt ends, within its memory. */
-#include "solver/pivoting/lemke.h"
+#include "mlcp/lemke.h"
 
 #include "testing.h"
 

@@ -1,7 +1,7 @@
 /* Derivatives that Newton's method uses, against differences of what they are derivatives of. */
 #include "prox/prox.h"
-#include "solver/newton/fischer_burmeister.h"
-#include "solver/newton/slope.h"
+#include "methods/newton/fischer_burmeister.h"
+#include "methods/newton/slope.h"
 #include "testing.h"
 
 #include <math.h>

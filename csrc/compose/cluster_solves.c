@@ -1,0 +1,263 @@
+/* A problem solved cluster by cluster: what each begins with, and the impulses, history and figures of the
+ * whole out of theirs. */
+#include "compose/clusters.h"
+
+#include "core/clock.h"
+#include "solver/judge.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one cluster ----------------------------------------------------------------------------- */
+
+/* Copies `width` numbers of each block between an array of the whole and one of the part. */
+static void copy_rows(const cs_problem *problem, const cs_cluster *cluster, double *whole,
+                      double *part, int gathers)
+{
+    for (int64_t i = 0; i < cluster->blocks; i++) {
+        const cs_block_group *group = cs_block_group_of(problem, cluster->block[i]);
+        double *there =
+            whole + group->first_row + (cluster->block[i] - group->first_block) * group->rows;
+        size_t bytes = sizeof(double) * (size_t)group->rows;
+        memcpy(gathers ? part : there, gathers ? there : part, bytes);
+        part += group->rows;
+    }
+}
+
+static void gather_parameters(const cs_problem *problem, const cs_cluster *cluster,
+                              const double *whole, double *part)
+{
+    for (int64_t i = 0; i < cluster->blocks; i++) {
+        const cs_block_group *group = cs_block_group_of(problem, cluster->block[i]);
+        int64_t index = cluster->block[i] - group->first_block;
+        const double *there = whole + group->first_parameter + index * group->parameters;
+        if (group->parameters) memcpy(part, there, sizeof(double) * (size_t)group->parameters);
+        part += group->parameters;
+    }
+}
+
+/* What the cluster begins with, where the whole begins with an index set. */
+static const signed char *gather_index_set(const cs_solver *solver, cs_cluster *cluster)
+{
+    signed char *at = cluster->index_set;
+    for (int64_t i = 0; i < cluster->blocks && solver->index_set; i++) {
+        int64_t block = cluster->block[i];
+        int rows = cs_block_group_of(solver->problem, block)->rows;
+        memcpy(at, solver->index_set + cs_block_row(solver->problem, block), (size_t)rows);
+        at += rows;
+    }
+    return solver->index_set ? cluster->index_set : NULL;
+}
+
+/* The number in the whole of a row of the part. */
+static int64_t row_of_whole(const cs_problem *problem, const cs_cluster *cluster, int64_t row)
+{
+    int64_t block = 0;
+    while (cs_block_row(cluster->problem, block + 1) <= row) block++;
+    row -= cs_block_row(cluster->problem, block);
+    return cs_block_row(problem, cluster->block[block]) + row;
+}
+
+static cs_status solve_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
+{
+    cs_solver *solver = all->solver;
+    cs_control control = cs_islands_control(all, thread);
+    copy_rows(solver->problem, cluster, solver->lambda, cluster->lambda, 1);
+    copy_rows(solver->problem, cluster, solver->b, cluster->b, 1);
+    gather_parameters(solver->problem, cluster, solver->parameters, cluster->parameters);
+    cluster->solver->index_set = gather_index_set(solver, cluster);
+    cluster->result = (cs_result){.impulses = cluster->lambda};
+    cluster->at = 0;
+    double start = cs_clock();
+    cs_status status =
+        cs_solver_solve(cluster->solver, cluster->lambda, cluster->b, cluster->parameters, &control,
+                        &cluster->result, &cluster->error);
+    cluster->busy = cs_clock() - start;
+    int64_t row = status == CS_UNSUPPORTED ? cs_pivoting_failed_row(cluster->solver) : -1;
+    if (row < 0) return status;
+    return cs_pivoting_explain(cluster->solver, solver->problem,
+                               row_of_whole(solver->problem, cluster, row), &cluster->error);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* The row of a cluster's history that tells of this iteration, or its last one. */
+static const double *row_of(cs_cluster *cluster, double iteration)
+{
+    const cs_result *result = &cluster->result;
+    while (cluster->at + 1 < result->history_rows &&
+           result->history[(cluster->at + 1) * result->columns] <= iteration)
+        cluster->at++;
+    return result->history + cluster->at * result->columns;
+}
+
+/* One more value of a measure into that of the whole. NaN stays. */
+static double combine(cs_across across, double value, double more)
+{
+    if (across == CS_SUM) return value + more;
+    return isnan(more) || more > value ? more : value;
+}
+
+/* One row of the whole. A cluster at rest changes nothing, and is as it ended. */
+static void append_row(const cs_solver *solver, double iteration, double *row)
+{
+    const cs_history *history = &solver->history;
+    for (int c = 0; c < history->columns; c++) row[c] = 0;
+    row[0] = iteration;
+    for (int64_t i = 0; i < cs_islands_of(solver)->clusters; i++) {
+        const double *part = row_of(&cs_islands_of(solver)->cluster[i], iteration);
+        row[1] += part[1];
+        for (int c = 2; c < history->columns; c++) {
+            const cs_measure *measure = history->measure[c - 2];
+            double value = measure->of_sweep && part[0] < iteration ? 0 : part[c];
+            row[c] = isnan(row[c]) ? row[c] : combine(measure->across, row[c], value);
+        }
+    }
+}
+
+/* The history of the whole. Seconds are the clusters' summed up, as shares of the time that all took. */
+static cs_status write_history(cs_solver *solver, int64_t iterations, double seconds,
+                               cs_error *error)
+{
+    cs_history *history = &solver->history;
+    int64_t every = solver->options.record_every, rows = iterations / every + 2;
+    cs_status status = cs_history_reserve(history, rows, error);
+    if (status) return status;
+    for (int64_t i = 0;; i += every) {
+        if (i > iterations) i = iterations;
+        append_row(solver, (double)i, history->value + history->rows++ * history->columns);
+        if (i == iterations) break;
+    }
+    double *last = cs_history_last(history);
+    double share = last[1] > 0 ? seconds / last[1] : 0;
+    for (int64_t r = 0; r < history->rows; r++) history->value[r * history->columns + 1] *= share;
+    return CS_OK;
+}
+
+static void add_result(cs_solver *solver, const cs_result *part, cs_result *result)
+{
+    if (cs_outcome_is_worse(part->outcome, result->outcome)) {
+        result->outcome = part->outcome;
+        memcpy(result->band, part->band, sizeof result->band);
+    }
+    if (part->iterations > result->iterations) result->iterations = part->iterations;
+    if (part->best_iteration > result->best_iteration)
+        result->best_iteration = part->best_iteration;
+    if (part->rollbacks > result->rollbacks) result->rollbacks = part->rollbacks;
+    if (part->restarts > result->restarts) result->restarts = part->restarts;
+    result->block_products += part->block_products;
+    result->inner_iterations += part->inner_iterations;
+    result->corrections.tried += part->corrections.tried;
+    result->corrections.kept += part->corrections.kept;
+    result->unfinished_blocks += part->unfinished_blocks;
+    result->pivots += part->pivots;
+    result->single_pivots += part->single_pivots;
+    result->factorizations += part->factorizations;
+    result->reuse.solves += part->reuse.solves;
+    result->reuse.steps += part->reuse.steps;
+    result->reuse.failed += part->reuse.failed;
+    result->cache.hits += part->cache.hits;
+    result->cache.misses += part->cache.misses;
+    result->cache.evictions += part->cache.evictions;
+    result->cache.entries += part->cache.entries;
+    result->cache.bytes += part->cache.bytes;
+    result->cache.most_bytes += part->cache.most_bytes;
+    if (part->links) cs_chain_add(solver, part, result);
+    if (!part->pivoting) return;
+    if (!result->pivoting || strcmp(part->pivoting, "converged") != 0)
+        result->pivoting = part->pivoting;
+}
+
+/* The certificate of the whole is that of all clusters whose outcome is that of the whole. */
+static void add_certificate(cs_solver *solver, cs_cluster *cluster, cs_result *result)
+{
+    const cs_result *part = &cluster->result;
+    double *whole = solver->ray.certificate.direction;
+    if (!part->certificate || part->outcome != result->outcome) return;
+    if (!result->certificate) memset(whole, 0, sizeof(double) * (size_t)solver->problem->rows);
+    result->certified =
+        result->certificate ? fmin(result->certified, part->certified) : part->certified;
+    result->certificate = whole;
+    /* Only the impulses are gathered from the whole; these are scattered into it. */
+    copy_rows(solver->problem, cluster, whole, (double *)(uintptr_t)part->certificate, 0);
+}
+
+/* The floor of the whole is the highest one of its clusters. */
+static void add_floor(const cs_cluster *cluster, cs_result *result)
+{
+    const cs_result *part = &cluster->result;
+    if (isnan(part->floor) || part->floor <= result->floor) return;
+    result->floor = part->floor;
+    result->floor_block = part->floor_block < 0 ? -1 : cluster->block[part->floor_block];
+}
+
+static void add_up(cs_solver *solver, cs_result *result)
+{
+    cs_result sum = *result; /* the caller's buffers */
+    sum.outcome = CS_CONVERGED;
+    sum.iterations = sum.best_iteration = 0;
+    sum.rollbacks = sum.restarts = 0;
+    sum.block_products = sum.unfinished_blocks = 0;
+    sum.pivots = sum.single_pivots = sum.factorizations = 0;
+    sum.pivoting = NULL;
+    sum.links = 0;
+    sum.floor = sum.certified = NAN;
+    sum.floor_block = -1;
+    sum.certificate = NULL;
+    for (int i = 0; i < 3; i++) sum.band[i] = NAN;
+    sum.cache = (cs_cache_counts){0};
+    sum.reuse = (cs_reuse_counts){0};
+    for (int64_t c = 0; c < cs_islands_of(solver)->clusters; c++) {
+        cs_cluster *cluster = &cs_islands_of(solver)->cluster[c];
+        copy_rows(solver->problem, cluster, solver->lambda, cluster->lambda, 0);
+        add_result(solver, &cluster->result, &sum);
+        add_floor(cluster, &sum);
+    }
+    for (int64_t c = 0; c < cs_islands_of(solver)->clusters; c++)
+        add_certificate(solver, &cs_islands_of(solver)->cluster[c], &sum);
+    *result = sum;
+}
+
+/* The last row tells of the impulses returned, measured as one. */
+static void measure_whole(cs_solver *solver, cs_state *state)
+{
+    cs_history *history = &solver->history;
+    double *row = cs_history_last(history);
+    cs_settle(solver);
+    cs_evaluate(solver, state);
+    for (int c = 2; c < history->columns; c++)
+        if (!history->measure[c - 2]->of_sweep) row[c] = history->measure[c - 2]->evaluate(state);
+}
+
+/* The share of the clusters' seconds that their clocks count. */
+static double counted(const cs_islands *islands)
+{
+    double busy = 0, aside = 0;
+    for (int64_t c = 0; c < islands->clusters; c++) {
+        busy += islands->cluster[c].busy;
+        aside += islands->cluster[c].solver->aside;
+    }
+    return busy > aside ? (busy - aside) / busy : 1;
+}
+
+cs_status cs_islands_solve(cs_solver *solver, const cs_control *control, cs_result *result,
+                           cs_error *error)
+{
+    cs_islands *islands = solver->parts;
+    cs_sharing all = {solver, islands, control, solve_cluster, 0, 0, 0, 0, 0};
+    double start = cs_clock();
+    for (int64_t c = 0; c < islands->clusters; c++)
+        islands->cluster[c].solver->deadline = solver->deadline;
+    cs_status status = cs_islands_share_out(&all, error);
+    if (status) return status;
+    double seconds = (cs_clock() - start) * counted(islands);
+    add_up(solver, result);
+    status = write_history(solver, result->iterations, seconds, error);
+    if (status) return status;
+    cs_state state = cs_state_of(solver);
+    measure_whole(solver, &state);
+    int64_t best = result->best_iteration;
+    cs_hand_out(solver, &state, result->iterations, seconds, result);
+    if (result->outcome == CS_DIVERGING) result->best_iteration = best;
+    return CS_OK;
+}

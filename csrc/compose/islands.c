@@ -1,0 +1,217 @@
+#include "compose/clusters.h"
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/share.h"
+#include "problem/part.h"
+
+#include <string.h>
+
+enum {
+    WORTH_CUTTING = 512,  /* contacts of a problem below which nothing is gained */
+    WORTH_THREADS = 2048, /* and below which threads cost more than they gain */
+    FEW = 32,             /* contacts that a cluster has at least, if there are as many; */
+    FEW_IN_STAGES = 256,  /* where visits are made several at a time; */
+    FEW_FACTORED = 1,     /* and where the work grows faster than the contacts */
+};
+
+/* Whether an order visits the blocks of an island the same way whatever stands beside it. */
+static int keeps_to_islands(const cs_solver *solver)
+{
+    const cs_order_options *options = &solver->options.order_options;
+    const char *name = solver->order->name;
+    if (solver->method->prepare || cs_is_flat(solver->method, solver->setting)) return 1;
+    if (strcmp(name, "natural") == 0 || strcmp(name, "reverse") == 0) return 1;
+    if (strcmp(name, "auto") == 0) return 1; /* each cluster has the one that suits it */
+    return strcmp(name, "colored") == 0 && !options->balanced && !options->unsafe_below &&
+           !options->parallel && !options->fixed_as_body;
+}
+
+/* Whether the measures of the whole follow from those of its islands. */
+static int measures_apart(const cs_solver *solver)
+{
+    const cs_history *history = &solver->history;
+    if (!solver->fixed_iterations && solver->stop->across != CS_LARGEST) return 0;
+    for (int c = 0; c < history->columns - 2; c++)
+        if (history->measure[c]->across == CS_NOT_APART) return 0;
+    return 1;
+}
+
+static int can_be_cut(const cs_solver *solver)
+{
+    if (strcmp(solver->method->name, "lemke") == 0) return 0; /* whose rays are of the whole */
+    for (int g = 0; g < solver->problem->block_groups; g++)
+        if (solver->problem->block_group[g].set->alone) return 0;
+    return keeps_to_islands(solver) && measures_apart(solver) && !cs_is_global(&solver->options);
+}
+
+static int64_t least_contacts(const cs_solver *solver)
+{
+    if (solver->method->prepare) return FEW_FACTORED;
+    const char *name = solver->order->name;
+    int stages = strcmp(name, "colored") == 0 || strcmp(name, "auto") == 0;
+    int sequential = !cs_is_flat(solver->method, solver->setting) && !stages;
+    return sequential ? FEW : FEW_IN_STAGES;
+}
+
+/* label (blocks): from islands to clusters; returns how many. Islands of one size come together: they
+ * tend to converge together. What nothing moves is a cluster of its own, the last. */
+static int64_t number_clusters(const cs_solver *solver, int64_t islands, int64_t *size,
+                               int64_t *place, int64_t *order, int64_t *label)
+{
+    int64_t blocks = solver->problem->blocks, least = least_contacts(solver);
+    int64_t clusters = 0, contacts = 0, rest = 0;
+    for (int64_t k = 0; k < blocks; k++)
+        if (label[k] >= 0) size[label[k]]++;
+        else rest = 1;
+    cs_sort_largest_first(islands, size, blocks, place, order);
+    for (int64_t i = 0; i < islands; i++) {
+        contacts += size[order[i]];
+        size[order[i]] = clusters;
+        if (contacts < least) continue;
+        clusters++;
+        contacts = 0;
+    }
+    clusters += contacts > 0;
+    for (int64_t k = 0; k < blocks; k++) label[k] = label[k] < 0 ? clusters : size[label[k]];
+    return clusters + rest;
+}
+
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for solving islands apart");
+}
+
+static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_t *label,
+                               cs_arena *scratch, cs_error *error)
+{
+    int64_t blocks = solver->problem->blocks;
+    cs_islands *islands = cs_arena_take(&solver->arena, 1, sizeof *islands);
+    int64_t *block = cs_arena_take(&solver->arena, blocks, sizeof(int64_t));
+    int64_t *place = cs_arena_take(scratch, blocks + 2, sizeof(int64_t));
+    int64_t *size = cs_arena_take(scratch, clusters, sizeof(int64_t));
+    if (!islands || !block || !place || !size) return no_memory(error);
+    islands->cluster = cs_arena_take(&solver->arena, clusters, sizeof(cs_cluster));
+    islands->in_turn = cs_arena_take(&solver->arena, clusters, sizeof(int64_t));
+    if (!islands->cluster || !islands->in_turn) return no_memory(error);
+    islands->clusters = clusters;
+    solver->parts = islands;
+    for (int64_t k = 0; k < blocks; k++) size[label[k]]++;
+    for (int64_t c = 0; c < clusters; c++) {
+        islands->cluster[c].block = block;
+        block += size[c];
+    }
+    for (int64_t k = 0; k < blocks; k++) {
+        cs_cluster *cluster = &islands->cluster[label[k]];
+        cluster->block[cluster->blocks++] = k;
+    }
+    cs_sort_largest_first(clusters, size, blocks, place, islands->in_turn);
+    islands->largest = islands->in_turn[0];
+    return CS_OK;
+}
+
+static int choose_threads(const cs_solver *solver, int64_t clusters)
+{
+    int64_t asked = solver->options.threads;
+    int few = solver->problem->blocks < WORTH_THREADS && !solver->method->prepare;
+    if (!asked) asked = few ? 1 : cs_threads_available();
+    return (int)(asked < clusters ? asked : clusters);
+}
+
+/* Several threads begin with the largest, so that none is left with a long one when the others have
+ * ended; a single one with the smallest, so that few are left untouched where the time is up. */
+static void put_in_turn(cs_islands *islands)
+{
+    int64_t last = islands->clusters - 1, *in_turn = islands->in_turn;
+    for (int64_t i = 0; islands->threads == 1 && i < last - i; i++) {
+        int64_t larger = in_turn[i];
+        in_turn[i] = in_turn[last - i];
+        in_turn[last - i] = larger;
+    }
+}
+
+static cs_status make_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
+{
+    cs_control control = cs_islands_control(all, thread);
+    cs_error *error = &cluster->error;
+    cs_status status = cs_problem_part(all->solver->problem, cluster->block, cluster->blocks,
+                                       &cluster->problem, error);
+    if (!status)
+        status =
+            cs_solver_make_part(&cluster->solver, all->solver, cluster->problem, &control, error);
+    if (status) return status;
+    const cs_problem *part = cluster->problem;
+    cs_arena *arena = &cluster->solver->given;
+    cluster->lambda = cs_arena_take(arena, part->rows, sizeof(double));
+    cluster->b = cs_arena_take(arena, part->rows, sizeof(double));
+    cluster->parameters = cs_arena_take(arena, part->parameters, sizeof(double));
+    cluster->index_set = cs_arena_take(arena, part->rows, 1);
+    int complete = cluster->lambda && cluster->b && cluster->parameters && cluster->index_set;
+    return complete ? CS_OK : no_memory(error);
+}
+
+static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    int64_t blocks = solver->problem->blocks, clusters = 0;
+    if (!solver->options.islands || solver->within || !can_be_cut(solver)) {
+        solver->island_count = 0; /* not told */
+        return CS_OK;
+    }
+    cs_arena scratch = {0};
+    int64_t *label = cs_arena_take(&scratch, blocks, sizeof(int64_t));
+    int64_t *size = cs_arena_take(&scratch, blocks, sizeof(int64_t));
+    int64_t *order = cs_arena_take(&scratch, blocks, sizeof(int64_t));
+    int64_t *place = cs_arena_take(&scratch, blocks + 2, sizeof(int64_t));
+    cs_status status = label && size && order && place ? CS_OK : no_memory(error);
+    if (!status && blocks >= WORTH_CUTTING && !solver->together) {
+        memcpy(label, solver->island, sizeof(int64_t) * (size_t)blocks);
+        clusters = number_clusters(solver, solver->island_count, size, place, order, label);
+    }
+    if (clusters > 1) status = take_clusters(solver, clusters, label, &scratch, error);
+    cs_arena_clear(&scratch);
+    if (status || !solver->parts) return status;
+    cs_islands *islands = solver->parts;
+    islands->threads = choose_threads(solver, clusters);
+    put_in_turn(islands);
+    cs_sharing all = {solver, islands, control, make_cluster, 1, 0, 0, 0, 0};
+    return cs_islands_share_out(&all, error);
+}
+
+static void release(void *parts)
+{
+    cs_islands *islands = parts;
+    for (int64_t c = 0; c < islands->clusters; c++) {
+        cs_solver_destroy(islands->cluster[c].solver);
+        cs_problem_destroy(islands->cluster[c].problem);
+    }
+}
+
+static void describe(const void *parts, cs_solver_info *info)
+{
+    const cs_islands *islands = parts;
+    cs_solver_info part;
+    cs_solver_describe(islands->cluster[islands->largest].solver, &part);
+    cs_take_sweeps(info, &part);
+    info->threads = islands->threads;
+    info->clusters = islands->clusters;
+    for (int64_t c = 0; c < islands->clusters; c++) {
+        cs_solver_describe(islands->cluster[c].solver, &part);
+        info->bytes += part.bytes;
+        info->matrix_blocks += part.matrix_blocks;
+    }
+}
+
+const cs_composition cs_composition_islands = {
+    .cut = cut,
+    .solve = cs_islands_solve,
+    .describe = describe,
+    .release = release,
+};
+
+/* ---- the public entry ------------------------------------------------------------------------ */
+
+cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const cs_options *options,
+                           const cs_control *control, cs_error *error)
+{
+    return cs_solver_make(result, problem, options, &cs_composition_islands, control, error);
+}

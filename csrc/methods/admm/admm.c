@@ -1,0 +1,346 @@
+/* The alternating direction method of multipliers on lambda = x = z, P = p D, D = max diag(A_kk):
+ *
+ *     (A + (1 + eta) P)(x+ - z) = -(y + A z + b + s) + eta P (x - z)
+ *     h = alpha x+ + (1 - alpha) z,   z+ = proj_C(h + y / P),   y+ = y + P (h - z+)
+ *
+ * At a fixed point y = -(xi + s) and z = proj_C(z - (xi + s) / P): the natural map, whatever P is. Only
+ * A's symmetric part is factored; A z is that of A as it was given.
+ *
+ *     friction="de_saxce"   discs are second-order cones, s = mu |y_t| on the normal row: both together
+ *                           are Coulomb's law, since y_t = -xi_t at the end. With xi_t(z) in place of the
+ *                           multiplier the iteration cycles
+ *     friction="bounds"     s = 0, and C is Coulomb's with the bound of the normal impulse just found
+ *
+ * eta = 0: Boyd and others 2011, section 3.1, 3.4.3; eta > 0, penalty "spectral", and contact: Carpentier,
+ * Le Lidec and Montaut 2024; s: De Saxce and Feng 1998. */
+#include "core/error.h"
+#include "problem/friction.h"
+#include "prox/prox.h"
+#include "solver/accelerate.h"
+#include "system/shifted.h"
+
+#include <math.h>
+#include <string.h>
+
+/* p follows the residuals where one is so many times the other, not more often than every so many
+ * steps, within bounds. */
+#define UNBALANCED 5
+#define LEAST_PENALTY 1e-6
+#define MOST_PENALTY 1e6
+enum { CHANGE_EVERY = 20 };
+/* Of the spectrum: where A is singular; the power of lambda_max / lambda_min in p, and its steps. */
+#define SINGULAR 1e-6
+#define POWER 0.4
+#define POWER_STEP 0.05
+
+static const char *const rules[] = {"balancing", "spectral", "fixed", NULL};
+enum { BALANCING, SPECTRAL, FIXED };
+static const char *const frictions[] = {"de_saxce", "bounds", NULL};
+enum { DE_SAXCE, BOUNDS };
+static const char *const spaces[] = {"auto", "constraints", "bodies", NULL};
+
+enum { PENALTY = CS_PATIENCE + 1, RULE, CHANGES, OVER, PROXIMAL, FRICTION, SPACE, OPTIONS };
+
+static const cs_method_option option[OPTIONS] = {
+    CS_PATIENCE_OPTION,
+    [PENALTY] = {.name = "penalty",
+                 .summary = "to begin with, over the largest diagonal entry of each block of A; "
+                            "rule='spectral' multiplies it",
+                 .kind = CS_NUMBER,
+                 .usual = 0.1,
+                 .least = 0,
+                 .most = MOST_PENALTY,
+                 .above = 1},
+    [RULE] = CS_WORD_OPTION("rule", rules, "by which the penalty follows the residuals"),
+    [CHANGES] = CS_COUNT_OPTION("changes", 20, 0, "of the penalty, each a factor, at most"),
+    [OVER] = {.name = "over_relaxation",
+              .summary = "relaxation of the direct step; above 1: over-relaxation",
+              .kind = CS_NUMBER,
+              .usual = 1.6,
+              .least = 0,
+              .most = 1.99,
+              .above = 1},
+    [PROXIMAL] = CS_NUMBER_OPTION("proximal", 0, 0, 1e6,
+                                  "part of the penalty that holds the direct step to the last one"),
+    [FRICTION] = CS_WORD_OPTION("friction", frictions, "how discs become Coulomb's law"),
+    [SPACE] = CS_WORD_OPTION("space", spaces, "of the factor; auto: of fewer unknowns"),
+};
+
+typedef struct admm {
+    double penalty, ratio; /* p; lambda_max / lambda_min of D^-1/2 A D^-1/2 */
+    int64_t changed;       /* the step after which it was, */
+    int changes;           /* how often */
+} admm;
+
+/* y, x, xi + s at z and then the step, z before; D and P, and P of the factor at hand. */
+enum { Y, X, STEP, BEFORE, D, P, FACTORED, POINTS };
+
+static int points(const cs_solver *solver) { return (void)solver, POINTS; }
+
+static double *numbers(const cs_steps_run *steps, int i)
+{
+    return cs_point_at(steps->run.solver, i).impulses;
+}
+
+static int is_cone(const cs_solver *solver, const cs_block_group *group)
+{
+    return solver->setting[FRICTION] == DE_SAXCE && cs_has_discs(group);
+}
+
+/* xi + s at z; `y` NULL: none are known yet, and xi_t stands for y_t. */
+static void evaluate(cs_solver *solver, const double *z, const double *y, double *xi)
+{
+    const cs_problem *problem = solver->problem;
+    cs_residual_velocity(problem, z, solver->b, solver->velocity, xi);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (!is_cone(solver, group)) continue;
+        const double *mu = solver->parameters + group->first_parameter;
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t row = group->first_row + k * group->rows;
+            const double *v = (y ? y : xi) + row;
+            xi[row] += mu[k] * (group->rows == 2 ? fabs(v[1]) : hypot(v[1], v[2]));
+        }
+    }
+}
+
+static void project(const cs_solver *solver, double *z)
+{
+    const cs_problem *problem = solver->problem;
+    const cs_set *cone = cs_set_find("second_order_cone");
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        const cs_set *set = is_cone(solver, group) ? cone : group->set;
+        const double *parameter = solver->parameters + group->first_parameter;
+        for (int64_t k = 0; k < group->count; k++)
+            set->prox_f64(group->rows, z + group->first_row + k * group->rows,
+                          parameter + k * group->parameters, NULL);
+    }
+}
+
+/* D: one number for each block, 1 where no impulse moves anything. */
+static void find_scales(const cs_solver *solver, double *d)
+{
+    const cs_problem *problem = solver->problem;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t row = group->first_row + k * group->rows;
+            double largest = 0;
+            for (int i = 0; i < group->rows; i++)
+                if (solver->rho[row + i] > 0) largest = fmax(largest, 1 / solver->rho[row + i]);
+            for (int i = 0; i < group->rows; i++) d[row + i] = largest > 0 ? largest : 1;
+        }
+    }
+}
+
+/* ---- the penalty ----------------------------------------------------------------------------- */
+
+typedef struct scaled {
+    cs_symmetric_part part;
+    const double *d;
+    double *x, *y;
+} scaled;
+
+/* y <- D^-1/2 A D^-1/2 x */
+static void multiply(void *context, const double *x, double *y)
+{
+    scaled *s = context;
+    int64_t rows = s->part.problem->rows;
+    for (int64_t i = 0; i < rows; i++) s->x[i] = x[i] / sqrt(s->d[i]);
+    cs_multiply_symmetric(&s->part, s->x, s->y);
+    for (int64_t i = 0; i < rows; i++) y[i] = s->y[i] / sqrt(s->d[i]);
+}
+
+/* sqrt(lambda_max lambda_min) (lambda_max / lambda_min)^0.4, of the spectrum above. */
+static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *error)
+{
+    cs_arena scratch = {0};
+    int64_t rows = solver->problem->rows;
+    scaled s = {
+        .part = {.problem = solver->problem, .zero = solver->zero, .velocity = solver->velocity},
+        .d = d,
+        .x = cs_arena_take(&scratch, rows, sizeof(double)),
+        .y = cs_arena_take(&scratch, rows, sizeof(double)),
+    };
+    double *start = cs_arena_take(&scratch, rows, sizeof(double));
+    cs_status status = CS_OK;
+    if (start) cs_lanczos_start(solver->problem, solver->rho, start);
+    if (!s.x || !s.y || !start || cs_lanczos(rows, multiply, &s, start, &solver->spectrum))
+        status = cs_fail(error, CS_NO_MEMORY, "out of memory for the eigenvalues of A");
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* p to begin with. */
+static void begin_penalty(cs_solver *solver, admm *own)
+{
+    own->penalty = solver->setting[PENALTY];
+    if (solver->setting[RULE] != SPECTRAL) return;
+    double largest = solver->spectrum.largest, smallest = solver->spectrum.smallest;
+    if (!(largest > 0)) return;
+    smallest = fmax(smallest, SINGULAR * largest);
+    own->ratio = largest / smallest;
+    own->penalty *= sqrt(largest * smallest) * pow(own->ratio, POWER);
+}
+
+/* |x - z| and |P (z - z before)| in the norms of D and of D^-1, each over its size. */
+static double unbalance(const cs_steps_run *steps)
+{
+    const cs_solver *solver = steps->run.solver;
+    const admm *own = steps->memory;
+    const double *x = numbers(steps, X), *z = solver->lambda, *y = numbers(steps, Y);
+    const double *before = numbers(steps, BEFORE), *d = numbers(steps, D);
+    double primal = 0, dual = 0, size = 0, force = 0;
+    for (int64_t i = 0; i < solver->problem->rows; i++) {
+        if (solver->rho[i] == 0) continue;
+        primal += d[i] * (x[i] - z[i]) * (x[i] - z[i]);
+        dual += d[i] * (z[i] - before[i]) * (z[i] - before[i]);
+        size += d[i] * z[i] * z[i];
+        force += y[i] * y[i] / d[i];
+    }
+    if (!(primal > 0) || !(dual > 0) || !(size > 0) || !(force > 0)) return 1;
+    return sqrt(primal / size) / (own->penalty * sqrt(dual / force));
+}
+
+/* Boyd and others 2011, section 3.4.1, by the root of the ratio of relative residuals (Wohlberg 2017). */
+static void change_penalty(cs_steps_run *steps)
+{
+    admm *own = steps->memory;
+    const cs_solver *solver = steps->run.solver;
+    if (solver->setting[RULE] == FIXED || own->changes >= solver->setting[CHANGES]) return;
+    if (steps->run.number - own->changed < CHANGE_EVERY) return;
+    double ratio = unbalance(steps);
+    if (ratio < UNBALANCED && ratio > 1.0 / UNBALANCED) return;
+    double factor = sqrt(ratio);
+    if (solver->setting[RULE] == SPECTRAL)
+        factor = pow(own->ratio, ratio > 1 ? POWER_STEP : -POWER_STEP);
+    own->penalty = fmin(fmax(own->penalty * factor, LEAST_PENALTY), MOST_PENALTY);
+    own->changed = steps->run.number;
+    own->changes++;
+}
+
+/* Brings P and the factor in line with p. */
+static cs_status factor(cs_solver *solver, double penalty, cs_pulse *pulse, cs_error *error)
+{
+    double *p = cs_point_at(solver, P).impulses, *factored = cs_point_at(solver, FACTORED).impulses;
+    const double *d = cs_point_at(solver, D).impulses;
+    int64_t rows = solver->problem->rows;
+    int same = 1;
+    for (int64_t i = 0; i < rows; i++) {
+        p[i] = penalty * d[i];
+        double shift = (1 + solver->setting[PROXIMAL]) * p[i];
+        same &= factored[i] == shift;
+        factored[i] = shift;
+    }
+    if (same) return CS_OK;
+    cs_status status = cs_shifted_factor(solver->shifted, factored, pulse, error);
+    if (status) factored[0] = 0;
+    return status;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void begin(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    double *y = numbers(steps, Y);
+    begin_penalty(solver, steps->memory);
+    evaluate(solver, solver->lambda, NULL, y);
+    for (int64_t i = 0; i < solver->problem->rows; i++) y[i] = -y[i];
+    cs_point_copy(solver, cs_point_at(solver, X), cs_point_here(solver));
+}
+
+/* x+ */
+static void solve_direct(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    double *x = numbers(steps, X), *step = numbers(steps, STEP);
+    const double *y = numbers(steps, Y), *p = numbers(steps, P), *z = solver->lambda;
+    double eta = solver->setting[PROXIMAL];
+    int64_t rows = solver->problem->rows;
+    evaluate(solver, z, y, step);
+    for (int64_t i = 0; i < rows; i++) step[i] = eta * p[i] * (x[i] - z[i]) - y[i] - step[i];
+    cs_shifted_solve(solver->shifted, step);
+    for (int64_t i = 0; i < rows; i++) x[i] = z[i] + (solver->rho[i] > 0 ? step[i] : 0);
+}
+
+static void step(cs_steps_run *steps)
+{
+    const admm *own = steps->memory;
+    cs_solver *solver = steps->run.solver;
+    cs_sweep_stats *stats = &steps->run.stats;
+    double *z = solver->lambda, *y = numbers(steps, Y), *before = numbers(steps, BEFORE);
+    const double *x = numbers(steps, X), *p = numbers(steps, P);
+    double alpha = solver->setting[OVER];
+    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
+    int64_t rows = solver->problem->rows;
+    cs_status status = factor(solver, own->penalty, &pulse, steps->error);
+    *stats = (cs_sweep_stats){0};
+    if (cs_steps_stop(steps, status, steps->error)) return;
+    steps->status = status;
+    if (status) return;
+    solve_direct(steps);
+    cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_here(solver));
+    double *h = numbers(steps, STEP);
+    for (int64_t i = 0; i < rows; i++) {
+        h[i] = alpha * x[i] + (1 - alpha) * before[i];
+        z[i] = h[i] + (solver->rho[i] > 0 ? y[i] / p[i] : 0);
+    }
+    project(solver, z);
+    for (int64_t i = 0; i < rows; i++) {
+        double change = z[i] - before[i];
+        if (solver->rho[i] > 0) y[i] += p[i] * (h[i] - z[i]);
+        stats->residual = fmax(stats->residual, fabs(change));
+        stats->merit += change * change;
+    }
+}
+
+static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    if (solver->setting[SPACE] == CS_SPACE_BODIES && solver->problem->matrix)
+        return cs_fail(
+            error, CS_UNSUPPORTED,
+            "space='bodies' of method='admm' needs Jacobians, and this problem was given "
+            "as a matrix: use space='auto'");
+    cs_status status = cs_prepare_steps(solver, control, error);
+    if (status) return status;
+    double *d = cs_point_at(solver, D).impulses;
+    admm own = {0};
+    find_scales(solver, d);
+    status = cs_shifted_take(solver->problem, (cs_space)solver->setting[SPACE], &solver->arena,
+                             control, solver->pulse, &solver->shifted, error);
+    if (!status && solver->setting[RULE] == SPECTRAL) status = find_spectral(solver, d, error);
+    if (status) return status;
+    begin_penalty(solver, &own);
+    return factor(solver, own.penalty, solver->pulse, error);
+}
+
+static const cs_steps steps = {.points = points,
+                               .memory = sizeof(admm),
+                               .begin = begin,
+                               .step = step,
+                               .extrapolate = change_penalty};
+
+const cs_method cs_method_admm = {
+    .name = "admm",
+    .summary = "direct solves and projections in turn: ADMM, with De Saxcé's shift for friction",
+    .about =
+        "A step is one solve with a factor of A and a penalty, and one projection of each block. "
+        "The factor is kept while the penalty is: of A itself, or of the bodies' masses where "
+        "these have fewer unknowns. Not troubled by large mass ratios and long chains; sweeps "
+        "reach a loose tolerance sooner.",
+    .paper = "Boyd and others 2011; Carpentier, Le Lidec and Montaut 2024; De Saxcé and Feng 1998",
+    .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FLOAT64),
+    .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |
+              CS_BIT(CS_SOLVES_ASSOCIATED) | CS_BIT(CS_SOLVES_BOX) | CS_BIT(CS_SOLVES_COULOMB) |
+              CS_BIT(CS_SOLVES_REDUNDANT) | CS_BIT(CS_SOLVES_UNSYMMETRIC) |
+              CS_BIT(CS_SOLVES_MASS_RATIO),
+    .option = option,
+    .options = OPTIONS,
+    .stage = CS_SIMULTANEOUS,
+    .steps = &steps,
+    .check = cs_refuse_sweeps,
+    .prepare = prepare,
+    .solve = cs_accelerate,
+};

@@ -1,0 +1,119 @@
+/* Which links a chain has, and what they are expected to cost. */
+#include "methods/chain/chain.h"
+#include "system/newton_system.h"
+#include "methods/pivoting/contact.h"
+
+#include <math.h>
+
+enum {
+    NEWTON_STEPS = 20, /* that a solution by Newton's method is expected to take */
+    BRIEF_FACTOR = 10, /* sweeps that a factor which is tried first may cost */
+};
+
+/* Nanoseconds of one machine, of which only the ratios matter. A sweep: for each contact with three rows
+ * and Jacobians, in an order for vectors or one by one as they stand; for a visit and a block of a given
+ * A. A Newton step: for a multiplication of its factor, for an entry of it in the products of GMRES, for
+ * a contact; for one where a given A is unsymmetric, so that GMRES takes many steps. */
+static const double CONTACT = 24, CONTACT_ALONE = 38, VISIT = 14, BLOCK = 6;
+static const double MULTIPLY = 0.1, ENTRY = 12, STEP = 1200, STEP_UNSYMMETRIC = 18000;
+/* And where small systems are eliminated, without GMRES. */
+static const double ELIMINATE = 0.4, STEP_ELIMINATED = 420;
+/* For a multiplication of a factor of the direct method. */
+static const double PIVOT = 0.25;
+
+/* Whether a link may be one of this solver's. What it says against it is of no interest. */
+int cs_chain_takes(const cs_solver *solver, const cs_method *method)
+{
+    cs_error error = {0};
+    if (cs_check_needs(method, &solver->options, solver->problem, &error)) return 0;
+    return !method->check ||
+           !method->check(&solver->options, method->name, solver->problem, &error);
+}
+
+/* Plain sweeps are all that there is to do. */
+int cs_chain_only_sweeps(const cs_solver *solver)
+{
+    return solver->fixed_iterations || solver->packed.dtype == CS_MIXED ||
+           cs_is_balanced(&solver->options);
+}
+
+static int is_compliant(const cs_block_group *group)
+{
+    for (int64_t i = 0; i < group->count * group->rows; i++)
+        if (!group->compliance || !(group->compliance[i] > 0)) return 0;
+    return 1;
+}
+
+/* Whether factors of A exist for sure and are small. */
+int cs_chain_begins_directly(const cs_solver *solver)
+{
+    const cs_problem *problem = solver->problem;
+    if (solver->chain->no_direct || problem->rows > CS_DIRECT_ROWS) return 0;
+    int compliant = 1, frictionless = 1;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        compliant = compliant && is_compliant(group);
+        frictionless = frictionless && group->set->convex && !group->set->bilateral;
+    }
+    return compliant || frictionless;
+}
+
+static double cost_of_sweep(const cs_solver *solver)
+{
+    const cs_problem *problem = solver->problem;
+    const double contact = solver->schedule.natural ? CONTACT_ALONE : CONTACT;
+    if (!problem->matrix) return contact * (double)problem->rows / 3;
+    const int64_t *start = problem->matrix->start;
+    return VISIT * (double)problem->blocks + BLOCK * (double)start[problem->matrix->blocks];
+}
+
+/* Where its preparation was interrupted, there is no more than room for it. */
+int cs_chain_has_direct(const cs_solver *solver)
+{
+    return solver->pivoting && solver->pivoting->mlcp;
+}
+
+int cs_chain_is_brief(const cs_solver *solver)
+{
+    double factor = PIVOT * cs_mlcp_factor_work(solver->pivoting->mlcp);
+    return factor <= BRIEF_FACTOR * cost_of_sweep(solver);
+}
+
+/* What one step of Newton's method costs, in sweeps. */
+cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_pulse *pulse)
+{
+    cs_chain *chain = s->chain;
+    const cs_problem *problem = s->solver->problem;
+    cs_newton_size size;
+    if (!isnan(chain->newton)) return CS_OK;
+    int known = !cs_chain_takes(s->solver, &cs_method_newton);
+    cs_status status = known ? CS_OK : cs_newton_size_of(problem, pulse, &size, s->error);
+    if (status) return status;
+    chain->newton = INFINITY;
+    if (known || 8 * size.entries > s->setting[CS_CHAIN_FACTOR_BYTES]) return CS_OK;
+    int unsymmetric = problem->matrix && problem->matrix->asymmetry > 0;
+    double cost = size.elimination > 0
+                      ? ELIMINATE * size.elimination + STEP_ELIMINATED * (double)problem->blocks
+                      : MULTIPLY * size.multiplications + ENTRY * size.entries +
+                            (unsymmetric ? STEP_UNSYMMETRIC : STEP) * (double)problem->blocks;
+    chain->newton = cost / cost_of_sweep(s->solver);
+    return CS_OK;
+}
+
+/* What a solution by Newton's method is expected to cost, in sweeps. */
+double cs_chain_newton_cost(const cs_chain_solve *s)
+{
+    return (s->steps + NEWTON_STEPS) * s->chain->newton;
+}
+
+/* The same, asked by sweeps. */
+cs_status cs_chain_rival(void *context, cs_pulse *pulse, double *sweeps, cs_error *error)
+{
+    cs_chain_solve *s = context;
+    *sweeps = CS_FIRST_SWEEPS / CS_LATE_SHARE;
+    if (s->follows == CS_RIVAL_DIRECT) return CS_OK;
+    cs_status status = cs_chain_weigh_newton(s, pulse);
+    (void)error; /* that of the solve */
+    *sweeps = s->chain->newton > CS_CHEAP_STEP ? INFINITY : cs_chain_newton_cost(s);
+    return status;
+}

@@ -1,0 +1,109 @@
+/* Links that factor: Newton's method, and block pivoting. */
+#include "core/clock.h"
+#include "methods/chain/chain.h"
+
+#include <math.h>
+
+enum {
+    NEWTON_PATIENCE = 16, /* steps without a halving, at first, */
+    SOONER_PATIENCE = 96, /* and where it takes over sooner, further from the solution */
+    FAR_STEPS = 60,       /* of a link that is dear and far from a solution, at most */
+};
+/* Cost of the expected Newton steps over that of the sweeps so far, at most; and of dear ones, far from a
+ * solution, where most of them are wasted on grids. */
+#define STEPS_WORTH 1.5
+#define FAR_WORTH 0.25
+
+/* Whether it pays, and what it works in, which is built once. */
+static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int count,
+                                cs_pulse *pulse)
+{
+    cs_solver *solver = s->solver;
+    cs_status status = cs_chain_weigh_newton(s, pulse);
+    if (status) return status;
+    s->far = s->best > CS_CLOSE * s->start && s->chain->newton > CS_CHEAP_STEP;
+    double worth = s->far ? FAR_WORTH : STEPS_WORTH;
+    if (!s->sooner && cs_chain_newton_cost(s) > worth * s->sweeps) return CS_OK;
+    s->newton_is_due = isfinite(s->chain->newton);
+    if (!s->newton_is_due || s->chain->built) return CS_OK;
+    solver->pulse = pulse;
+    status = cs_chain_become(s, &cs_method_newton, own, count, s->most);
+    if (!status) status = cs_method_newton.build(solver, s->error);
+    solver->pulse = NULL;
+    s->chain->built = !status;
+    return status;
+}
+
+/* The same, heard meanwhile. */
+static cs_status prepare_newton(cs_chain_solve *s, const cs_setting *own, int count)
+{
+    double start = cs_clock();
+    cs_run run = cs_run_begin(s->solver, s->control);
+    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &run};
+    s->newton_is_due = 0;
+    cs_status status = lay_out_newton(s, own, count, &pulse);
+    cs_restore_denormals(run.mode);
+    s->solver->spent += cs_clock() - start;
+    if (status != CS_INTERRUPTED || !run.stopped) return status;
+    *s->error = (cs_error){0};
+    s->result->outcome = run.late ? CS_MAX_SECONDS : CS_STOPPED;
+    s->ended = 1;
+    return CS_OK;
+}
+
+cs_status cs_chain_run_newton(cs_chain_solve *s)
+{
+    cs_solver *solver = s->solver;
+    double rounds = (double)s->patience / s->setting[CS_CHAIN_PATIENCE];
+    double steps = floor((s->sooner ? SOONER_PATIENCE : NEWTON_PATIENCE) * rounds);
+    double most_steps = s->chain->newton > CS_CHEAP_STEP ? SOONER_PATIENCE : CS_LONGEST;
+    cs_setting own[] = {{.name = "patience", .number = fmin(steps, most_steps)},
+                        {.name = "start", .number = 0},
+                        {.name = "factor_bytes", .number = s->setting[CS_CHAIN_FACTOR_BYTES]}};
+    int64_t before = solver->made;
+    if (s->ended) return CS_OK;
+    cs_status status = prepare_newton(s, own, 3);
+    int due = !status && !s->ended && s->newton_is_due;
+    const double *from = s->sooner ? s->chain->best : cs_chain_best_or_start(s);
+    double best = s->best;
+    /* From where it led nowhere it would again: rather from where the last sweeps were. */
+    if (best >= s->tried) from = NULL;
+    if (due) s->tried = best;
+    int64_t most = s->far ? FAR_STEPS : s->most;
+    if (due) status = cs_chain_run_link(s, &cs_method_newton, from, own, 3, most);
+    s->in_vain = due && s->best > CS_HARDLY * best;
+    s->steps += (double)(solver->made - before);
+    if (status != CS_UNSUPPORTED) return status;
+    /* Sets or a size that it does not take. */
+    s->chain->newton = INFINITY;
+    *s->error = (cs_error){0};
+    return CS_OK;
+}
+
+/* After a direct link, or its preparation: with a singular A the method fails for good. */
+static cs_status without_direct(cs_chain_solve *s, cs_status status)
+{
+    if (status != CS_UNSUPPORTED) return status;
+    s->chain->no_direct = 1;
+    *s->error = (cs_error){0};
+    return CS_OK;
+}
+
+cs_status cs_chain_prepare_direct(cs_chain_solve *s)
+{
+    cs_solver *solver = s->solver;
+    double start = cs_clock();
+    if (s->ended || s->chain->no_direct || cs_chain_has_direct(solver)) return CS_OK;
+    cs_status status = cs_chain_become(s, &cs_method_bpp, NULL, 0, CS_DIRECT_SOLVES);
+    if (!status) cs_method_bpp.adopt(&cs_method_bpp, solver->setting, &solver->options);
+    if (!status) status = cs_method_bpp.prepare(solver, s->control, s->error);
+    if (!status) solver->spent += cs_clock() - start;
+    return without_direct(s, status);
+}
+
+cs_status cs_chain_run_direct(cs_chain_solve *s, const double *from, int solves)
+{
+    cs_status status = cs_chain_prepare_direct(s);
+    if (status || s->ended || s->chain->no_direct) return status;
+    return without_direct(s, cs_chain_run_link(s, &cs_method_bpp, from, NULL, 0, solves));
+}

@@ -1,0 +1,152 @@
+/* One link of a chain: the solver becomes one of another method, and what it hands out is noted. */
+#include "methods/chain/chain.h"
+#include "solver/judge.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *why_of(cs_outcome outcome)
+{
+    switch (outcome) {
+    case CS_CONVERGED: return "the tolerance is met";
+    case CS_STALLED: return "the natural map stands still";
+    case CS_WANDERING: return "the natural map goes up and down";
+    case CS_DIVERGING: return "the residual grows, whatever R is";
+    case CS_STOPPED: return "stopped by the callback";
+    case CS_MAX_SECONDS: return "max_seconds have passed";
+    case CS_INACCURATE: return "rounding alone may exceed the tolerance";
+    case CS_INFEASIBLE: return "there is no solution";
+    case CS_UNBOUNDED: return "the impulses grow without bound";
+    default: return "the iterations that it was given are made";
+    }
+}
+
+double cs_chain_judgement(const cs_chain_solve *s)
+{
+    return s->solver->options.rtol > 0 ? s->result->natural_map_scaled : s->result->natural_map;
+}
+
+static void note(cs_chain_solve *s, const char *method, const char *why)
+{
+    cs_result *result = s->result;
+    int last = s->links == CS_MAX_LINKS;
+    cs_link *link = &s->chain->link[s->links - last];
+    if (!last) *link = (cs_link){.method = method, .first = s->solver->made, .islands = 1};
+    link->iterations += result->iterations - s->solver->made;
+    link->seconds += result->seconds - s->told;
+    link->reached = fmin(s->best, cs_chain_judgement(s));
+    link->outcome = result->outcome;
+    link->why = why;
+    s->told = result->seconds;
+    s->links += !last;
+}
+
+/* Keeps the iterate that a link has handed out, if it is better than the start and all others. */
+static void keep_best(cs_chain_solve *s)
+{
+    cs_solver *solver = s->solver;
+    double here = s->reached = cs_chain_judgement(s);
+    if (isfinite(s->best) && !(here < s->best)) return;
+    s->best = here;
+    s->best_number = s->result->best_iteration;
+    memcpy(s->chain->best, solver->lambda, sizeof(double) * (size_t)solver->problem->rows);
+}
+
+/* The next link begins with these impulses, or knows where to (NULL). Its first row, if its iteration has one, takes
+ * the place of the last, which is kept aside; returns whether it does. */
+static int begin_with(cs_chain_solve *s, const double *impulses)
+{
+    cs_solver *solver = s->solver;
+    cs_history *history = &solver->history;
+    if (!s->links) return 0;
+    int rewrites = solver->made % solver->options.record_every == 0;
+    if (rewrites) {
+        size_t bytes = sizeof(double) * (size_t)history->columns;
+        memcpy(s->chain->row, cs_history_last(history), bytes);
+        history->rows--;
+    }
+    if (!impulses) return rewrites;
+    memcpy(solver->lambda, impulses, sizeof(double) * (size_t)solver->problem->rows);
+    cs_put_impulses(&solver->packed, solver->lambda);
+    return rewrites;
+}
+
+/* The best iterate; where that is hardly better than what the solve began with, this again: what has led
+ * nowhere may be far from every solution. */
+const double *cs_chain_best_or_start(const cs_chain_solve *s)
+{
+    return s->best > CS_HARDLY * s->start ? s->chain->start : s->chain->best;
+}
+
+/* Makes the solver one of that method, with these own options, for as many iterations. */
+cs_status cs_chain_become(cs_chain_solve *s, const cs_method *method, const cs_setting *own,
+                          int count, int64_t iterations)
+{
+    cs_solver *solver = s->solver;
+    int64_t left = s->most - solver->made;
+    solver->method = method;
+    solver->options.max_iterations = solver->made + (iterations < left ? iterations : left);
+    return cs_read_settings(method, own, count, solver->setting, s->error);
+}
+
+/* After a link that began in that row: there the history tells again of what was handed over, not of where
+ * the link set out, which may be far worse. */
+static void restore_row(cs_chain_solve *s, int64_t row)
+{
+    cs_history *history = &s->solver->history;
+    memcpy(history->value + row * history->columns, s->chain->row,
+           sizeof(double) * (size_t)history->columns);
+}
+
+/* After a link that is not for this problem: as if it had not been. What is at hand was judged by none. */
+static void forget_link(cs_chain_solve *s, int64_t row, int rewrites)
+{
+    s->result->natural_map = s->result->natural_map_scaled = INFINITY;
+    if (rewrites) restore_row(s, row);
+    s->solver->history.rows = row + rewrites;
+}
+
+/* Why a link ended, where it is not told by its outcome; NULL. */
+static const char *why_outrun(const cs_chain_solve *s, int direct)
+{
+    if (!s->solver->outrun || s->result->outcome != CS_MAX_ITERATIONS) return NULL;
+    if (s->result->iterations >= s->most) return NULL;
+    if (direct) return "its index set takes many steps";
+    return s->follows == CS_RIVAL_DIRECT ? "the direct method is expected sooner"
+                                         : "Newton's method is expected sooner";
+}
+
+/* After a link: its figures into the chain's. */
+static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
+{
+    cs_solver *solver = s->solver;
+    cs_result *result = s->result;
+    note(s, method->name, why ? why : why_of(result->outcome));
+    keep_best(s);
+    s->restarts += result->restarts;
+    s->rollbacks += result->rollbacks;
+    solver->made = result->iterations;
+    solver->spent = result->seconds;
+    s->ended = cs_is_final(result->outcome) || solver->made >= s->most;
+}
+
+cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const double *from,
+                            const cs_setting *own, int count, int64_t iterations)
+{
+    cs_solver *solver = s->solver;
+    int rewrites = begin_with(s, from);
+    int64_t row = solver->history.rows;
+    cs_status status = cs_chain_become(s, method, own, count, iterations);
+    s->result->restarts = s->result->rollbacks = 0;
+    if (!status) status = method->solve(solver, s->control, s->result, s->error);
+    int direct = method == &cs_method_bpp;
+    const char *why = why_outrun(s, direct);
+    s->sooner = solver->outrun && !direct && s->follows == CS_RIVAL_NEWTON;
+    s->too_long = solver->outrun && direct;
+    solver->outrun = 0;
+    if (status == CS_UNSUPPORTED) forget_link(s, row, rewrites);
+    if (status) return status;
+    if (rewrites && solver->history.rows > row + 1) restore_row(s, row);
+    finish(s, method, why);
+    return CS_OK;
+}

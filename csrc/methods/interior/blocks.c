@@ -1,0 +1,128 @@
+#include "methods/interior/blocks.h"
+
+#include "problem/friction.h"
+
+#include <math.h>
+
+cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k)
+{
+    const cs_block_group *group = &solver->problem->block_group[g];
+    cs_interior_block v = {
+        .group = group,
+        .parameters = solver->parameters + group->first_parameter + k * group->parameters,
+        .block = group->first_block + k,
+        .row = group->first_row + k * group->rows,
+        .rows = group->rows,
+    };
+    if (cs_has_discs(group) || cs_has_cones(group)) v.mu = v.parameters[0];
+    v.cone = v.mu > 0 && solver->rho[v.row] > 0;
+    return v;
+}
+
+static void bounds_of(const cs_interior_block *v, int i, double *low, double *high)
+{
+    int free = v->group->set->bilateral, box = v->group->set->bounds;
+    *low = free ? -INFINITY : box ? v->parameters[i] : 0;
+    *high = free ? INFINITY : box ? v->parameters[v->rows + i] : 0;
+    if (!free && !box && i == 0) *high = INFINITY;
+}
+
+int cs_interior_is_fixed(const cs_solver *solver, const cs_interior_block *v, int i)
+{
+    double low, high;
+    bounds_of(v, i, &low, &high);
+    return low == high || !(solver->rho[v->row + i] > 0);
+}
+
+double cs_interior_size_of(const cs_solver *solver, const cs_interior_block *v)
+{
+    double largest = 0;
+    for (int i = 0; i < v->rows; i++)
+        if (solver->rho[v->row + i] > 0) largest = fmax(largest, 1 / solver->rho[v->row + i]);
+    return largest > 0 ? largest : 1;
+}
+
+void cs_interior_to_cone(const cs_interior_block *v, const double *x, double power, double *z)
+{
+    z[0] = power * x[0];
+    for (int i = 1; i < v->rows; i++) z[i] = x[i];
+}
+
+int cs_interior_scaling_of(const cs_solver *solver, const cs_interior_block *v, cs_scaling *scaling)
+{
+    double x[CS_CONE_ROWS], y[CS_CONE_ROWS];
+    cs_interior_to_cone(v, solver->lambda + v->row, v->mu, x);
+    cs_interior_to_cone(v, cs_interior_numbers(solver, LOW) + v->row, 1 / v->mu, y);
+    return cs_scaling_of(v->rows, x, y, scaling);
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+static double largest_b(const cs_solver *solver)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < solver->problem->rows; i++) largest = fmax(largest, fabs(solver->b[i]));
+    return largest > 0 ? largest : 1;
+}
+
+static void begin_rows(cs_solver *solver, cs_interior *own, const cs_interior_block *v,
+                       double force)
+{
+    if (v->mu > 0) /* a cone on immovable bodies */
+        v->group->set->prox_f64(v->rows, solver->lambda + v->row, v->parameters, NULL);
+    for (int i = 0; i < v->rows; i++) {
+        int64_t row = v->row + i;
+        double low, high, *x = solver->lambda + row, away = force * solver->rho[row];
+        bounds_of(v, i, &low, &high);
+        if (!(v->mu > 0)) *x = fmin(fmax(*x, low), high);
+        cs_interior_numbers(solver, GAP_LOW)[row] = cs_interior_numbers(solver, GAP_HIGH)[row] = 0;
+        cs_interior_numbers(solver, LOW)[row] = cs_interior_numbers(solver, HIGH)[row] = 0;
+        if (cs_interior_is_fixed(solver, v, i)) continue;
+        if (isfinite(low) && isfinite(high)) {
+            away = fmin(away, (high - low) / 2);
+            *x = fmin(fmax(*x, low + away), high - away);
+        } else if (isfinite(low)) {
+            *x = fmax(*x, low + away);
+        } else if (isfinite(high)) {
+            *x = fmin(*x, high - away);
+        }
+        if (isfinite(low)) {
+            cs_interior_numbers(solver, GAP_LOW)[row] = *x - low;
+            cs_interior_numbers(solver, LOW)[row] = force;
+            own->degree++;
+        }
+        if (isfinite(high)) {
+            cs_interior_numbers(solver, GAP_HIGH)[row] = high - *x;
+            cs_interior_numbers(solver, HIGH)[row] = force;
+            own->degree++;
+        }
+    }
+}
+
+static void begin_block(cs_solver *solver, cs_interior *own, const cs_interior_block *v,
+                        double force)
+{
+    if (!v->cone) {
+        begin_rows(solver, own, v, force);
+        return;
+    }
+    double *x = solver->lambda + v->row, *y = cs_interior_numbers(solver, LOW) + v->row, square = 0;
+    for (int i = 1; i < v->rows; i++) {
+        square += x[i] * x[i];
+        y[i] = 0;
+    }
+    y[0] = force;
+    x[0] = fmax(x[0], sqrt(square) / v->mu) + force * solver->rho[v->row];
+    own->degree++;
+    own->shifted |= cs_has_discs(v->group);
+}
+
+void cs_interior_begin(cs_solver *solver, cs_interior *own)
+{
+    double force = largest_b(solver);
+    for (int g = 0; g < solver->problem->block_groups; g++)
+        for (int64_t k = 0; k < solver->problem->block_group[g].count; k++) {
+            cs_interior_block v = cs_interior_block_of(solver, g, k);
+            begin_block(solver, own, &v, force);
+        }
+}

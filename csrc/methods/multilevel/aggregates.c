@@ -1,0 +1,204 @@
+#include "methods/multilevel/aggregates.h"
+
+#include "core/error.h"
+#include "linalg/ordering.h"
+
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for aggregates of bodies");
+}
+
+static int64_t *take(cs_arena *arena, int64_t count)
+{
+    return cs_arena_take(arena, count, sizeof(int64_t));
+}
+
+/* ---- growing --------------------------------------------------------------------------------- */
+
+/* Bodies by their neighbours, Cuthill and McKee's order. */
+static int64_t *order_bodies(const cs_problem *problem, const cs_adjacency *adjacency,
+                             cs_arena *scratch)
+{
+    int64_t n = problem->bodies, at = 0;
+    int64_t *start = take(scratch, n + 1), *column = take(scratch, 2 * problem->blocks);
+    int64_t *order = take(scratch, n), *work = take(scratch, 3 * n);
+    if (!start || !column || !order || !work) return NULL;
+    for (int64_t body = 0; body < n; body++) {
+        for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
+            int64_t other = adjacency->body[adjacency->entry[e] ^ 1];
+            if (other >= 0 && other != body) column[at++] = other;
+        }
+        start[body + 1] = at;
+    }
+    cs_graph graph = {n, start, column};
+    cs_reverse_cuthill_mckee(&graph, order, work);
+    return order;
+}
+
+/* Rows that come to lie within aggregate `number` when the body joins it. */
+static int64_t rows_gained(const cs_problem *problem, const cs_aggregates *a, int64_t body,
+                           int64_t number)
+{
+    int64_t rows = 0;
+    for (int64_t e = a->adjacency.start[body]; e < a->adjacency.start[body + 1]; e++) {
+        int64_t entry = a->adjacency.entry[e], other = a->adjacency.body[entry ^ 1];
+        if (other < 0 || other == body || a->of_body[other] == number)
+            rows += cs_block_group_of(problem, entry / 2)->rows;
+    }
+    return rows;
+}
+
+/* One aggregate from its first body on; its members go to the end of the list. */
+static int64_t grow(const cs_problem *problem, cs_aggregates *a, int64_t seed, int64_t size,
+                    int64_t first)
+{
+    int64_t *member = a->body.item + first, members = 0, number = a->count;
+    int64_t rows = rows_gained(problem, a, seed, number);
+    a->of_body[seed] = number;
+    member[members++] = seed;
+    for (int64_t m = 0; m < members; m++)
+        for (int64_t e = a->adjacency.start[member[m]];
+             e < a->adjacency.start[member[m] + 1] && members < size; e++) {
+            int64_t other = a->adjacency.body[a->adjacency.entry[e] ^ 1];
+            if (other < 0 || a->of_body[other] >= 0) continue;
+            int64_t gained = rows_gained(problem, a, other, number);
+            if (rows + gained > CS_MOST_INNER) continue;
+            rows += gained;
+            a->of_body[other] = number;
+            member[members++] = other;
+        }
+    return members;
+}
+
+static cs_status grow_all(const cs_problem *problem, int64_t size, cs_arena *arena,
+                          cs_aggregates *a, cs_error *error)
+{
+    int64_t n = problem->bodies, filled = 0;
+    cs_arena scratch = {0};
+    int64_t *order = order_bodies(problem, &a->adjacency, &scratch);
+    a->of_body = take(arena, n);
+    a->body = (cs_lists){take(arena, n + 1), take(arena, n)};
+    int complete = order && a->of_body && a->body.start && a->body.item;
+    for (int64_t body = 0; complete && body < n; body++) a->of_body[body] = -1;
+    for (int64_t i = 0; complete && i < n; i++) {
+        int64_t seed = order[i];
+        if (a->of_body[seed] >= 0 || a->adjacency.start[seed] == a->adjacency.start[seed + 1])
+            continue;
+        filled += grow(problem, a, seed, size, filled);
+        a->body.start[++a->count] = filled;
+    }
+    cs_arena_clear(&scratch);
+    return complete ? CS_OK : no_memory(error);
+}
+
+/* ---- contacts -------------------------------------------------------------------------------- */
+
+/* The aggregates of a block's two bodies, the lower one first; -1 for none. */
+static void ends_of(const cs_aggregates *a, int64_t block, int64_t end[2])
+{
+    for (int s = 0; s < 2; s++) {
+        int64_t body = a->adjacency.body[2 * block + s];
+        end[s] = body < 0 ? -1 : a->of_body[body];
+    }
+    if (end[0] <= end[1]) return;
+    int64_t low = end[1];
+    end[1] = end[0];
+    end[0] = low;
+}
+
+static void place_inner(const cs_problem *problem, cs_aggregates *a)
+{
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        int64_t end[2], rows = cs_block_group_of(problem, k)->rows;
+        ends_of(a, k, end);
+        a->inner[k] = a->face[k] = -1;
+        if (end[1] < 0 || (end[0] >= 0 && end[0] != end[1])) continue;
+        if (a->rows[end[1]] + rows > CS_MOST_INNER) continue;
+        a->inner[k] = end[1];
+        a->place[k] = a->rows[end[1]];
+        a->rows[end[1]] += rows;
+    }
+}
+
+/* Blocks between two aggregates, by the lower of these. */
+static void sort_by_lower(const cs_problem *problem, const cs_aggregates *a, cs_lists *list)
+{
+    int64_t end[2];
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t k = 0; k < problem->blocks; k++) {
+            ends_of(a, k, end);
+            if (end[0] < 0 || end[0] == end[1]) continue;
+            if (pass) list->item[list->start[end[0] + 1]++] = k;
+            else list->start[end[0] + 2]++;
+        }
+        for (int64_t i = 0; !pass && i < a->count; i++) list->start[i + 2] += list->start[i + 1];
+    }
+}
+
+/* The interface of two aggregates, a new one where there is room; or -1. `known` (count, 2): the last
+ * lower aggregate that met this one, and their interface. */
+static int64_t face_of(cs_aggregates *a, const int64_t end[2], int64_t *known, int64_t *touched)
+{
+    int64_t *last = known + 2 * end[1];
+    if (last[0] == end[0] + 1) return last[1];
+    last[0] = end[0] + 1;
+    last[1] = -1;
+    if (touched[end[0]] >= CS_MOST_TOUCHING || touched[end[1]] >= CS_MOST_TOUCHING) return -1;
+    touched[end[0]]++;
+    touched[end[1]]++;
+    a->side[2 * a->faces] = end[0];
+    a->side[2 * a->faces + 1] = end[1];
+    return last[1] = a->faces++;
+}
+
+static cs_status find_faces(const cs_problem *problem, cs_arena *arena, cs_aggregates *a,
+                            cs_error *error)
+{
+    cs_arena scratch = {0};
+    cs_lists sorted = {take(&scratch, a->count + 2), take(&scratch, problem->blocks)};
+    int64_t *known = take(&scratch, 2 * a->count), *touched = take(&scratch, a->count);
+    int complete = sorted.start && sorted.item && known && touched;
+    if (complete) sort_by_lower(problem, a, &sorted);
+    int64_t most = complete ? sorted.start[a->count] : 0;
+    a->side = take(arena, 2 * most);
+    a->between = take(arena, most);
+    complete = complete && a->side && a->between;
+    for (int64_t i = 0; i < most && complete; i++) {
+        int64_t k = sorted.item[i], end[2];
+        ends_of(a, k, end);
+        int64_t number = a->face[k] = face_of(a, end, known, touched);
+        if (number < 0) continue;
+        a->place[k] = a->between[number];
+        a->between[number] += cs_block_group_of(problem, k)->rows;
+    }
+    cs_arena_clear(&scratch);
+    return complete ? CS_OK : no_memory(error);
+}
+
+static int list_touching(cs_arena *arena, cs_aggregates *a)
+{
+    a->touching = (cs_lists){take(arena, a->count + 2), take(arena, 2 * a->faces)};
+    if (!a->touching.start || !a->touching.item) return -1;
+    for (int64_t i = 0; i < 2 * a->faces; i++) a->touching.start[a->side[i] + 2]++;
+    for (int64_t i = 0; i < a->count; i++) a->touching.start[i + 2] += a->touching.start[i + 1];
+    for (int64_t i = 0; i < 2 * a->faces; i++)
+        a->touching.item[a->touching.start[a->side[i] + 1]++] = i / 2;
+    return 0;
+}
+
+cs_status cs_aggregates_find(const cs_problem *problem, int64_t size, cs_arena *arena,
+                             cs_aggregates *a, cs_error *error)
+{
+    cs_status status = cs_adjacency_build(problem, arena, 0, &a->adjacency, error);
+    if (!status) status = grow_all(problem, size, arena, a, error);
+    if (status) return status;
+    a->inner = take(arena, problem->blocks);
+    a->face = take(arena, problem->blocks);
+    a->place = take(arena, problem->blocks);
+    a->rows = take(arena, a->count);
+    if (!a->inner || !a->face || !a->place || !a->rows) return no_memory(error);
+    place_inner(problem, a);
+    status = find_faces(problem, arena, a, error);
+    if (status) return status;
+    return list_touching(arena, a) ? no_memory(error) : CS_OK;
+}

@@ -1,0 +1,63 @@
+/* De Saxce and Feng's fixed point: with the shift s = mu |xi_t| of the normal velocity Coulomb's law is
+ * that of the associated problem,
+ *
+ *     K* contains (xi_n + s, xi_t)  _|_  lambda in K,   K = {|lambda_t| <= mu lambda_n}
+ *
+ * and with s frozen that is a convex one:
+ *
+ *     lambda+ = argmin 1/2 l^T A l + (b + s)^T l  over l in K,    s+ = mu |(A lambda+ + b)_t|
+ *
+ * De Saxce and Feng 1998; Acary, Cadoux, Lemarechal and Malick 2011 */
+#include "methods/outer/outer.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const inner[] = {CS_OUTER_INNER, "interior_point", NULL};
+
+static const cs_method_option option[CS_OUTER_OPTIONS] = {CS_OUTER_OPTION_LIST(inner, "shift")};
+
+static const char *set_inside(const cs_block_group *group)
+{
+    return group->set->convex || group->rows == 1 ? NULL : "second_order_cone";
+}
+
+static void freeze(const cs_block_group *group, const double *mu, double shift, double *b,
+                   double *inside)
+{
+    (void)group;
+    b[0] += shift;
+    *inside = *mu;
+}
+
+static double renew(const cs_block_group *group, const double *mu, const double *lambda,
+                    const double *xi)
+{
+    (void)lambda;
+    return *mu * (group->rows == 2 ? fabs(xi[1]) : hypot(xi[1], xi[2]));
+}
+
+static const cs_frozen shift = {
+    .set = set_inside, .freeze = freeze, .renew = renew, .of_velocities = 1};
+
+static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    return cs_outer_prepare(solver, &shift, control, error);
+}
+
+const cs_method cs_method_de_saxce = {
+    .name = "de_saxce",
+    .summary = "De Saxcé's shift frozen, the associated problem solved inside, again and again",
+    .about =
+        "An iteration is one convex problem over second-order cones, solved by the inner method to "
+        "a part of the natural map at hand, from the impulses at hand; then the shift of the "
+        "normal velocities is renewed. `max_iterations` counts these; options about sweeps, "
+        "precision and `check_every` are the inner method's. It makes a Coulomb solver of any "
+        "that solves the associated problem.",
+    .paper = "De Saxcé and Feng 1998; Acary, Cadoux, Lemaréchal and Malick 2011",
+    .needs = CS_BIT(CS_NEEDS_DISCS),
+    .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |
+              CS_BIT(CS_SOLVES_ASSOCIATED) | CS_BIT(CS_SOLVES_COULOMB) |
+              CS_BIT(CS_SOLVES_REDUNDANT) | CS_BIT(CS_SOLVES_UNSYMMETRIC),
+    CS_OUTER_METHOD,
+};

@@ -1,0 +1,380 @@
+#include "methods/outer/outer.h"
+
+#include "core/denormals.h"
+#include "core/error.h"
+#include "prox/prox.h"
+#include "solver/judge.h"
+#include "methods/pivoting/renewal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FLOOR_UNITS = 64, NEVER = 2000000000 };
+
+typedef struct cs_outer {
+    const cs_frozen *frozen;
+    cs_problem *problem; /* convex; shares arrays with the problem itself */
+    cs_solver *inner;
+    double *b, *parameters; /* of the convex problem */
+    double *lambda, *xi;    /* (rows): its impulses; and velocities where they begin */
+    double *now, *image;    /* (rows): what is frozen, and its renewal, at the normal rows */
+    double *scale;          /* (rows): of products of these, see renewal.h */
+    cs_renewal *renewal;    /* NULL where a weight was given */
+    int64_t inner_iterations;
+} cs_outer;
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+cs_status cs_outer_check(const cs_options *options, const char *name, const cs_problem *problem,
+                         cs_error *error)
+{
+    (void)problem;
+    if (strcmp(options->bound, "current") == 0) return CS_OK;
+    return cs_fail(error, CS_UNSUPPORTED,
+                   "bound='%s' is for methods that sweep over Coulomb's law: method='%s' solves "
+                   "convex problems, in which no impulse bounds another",
+                   options->bound, name);
+}
+
+/* Those of the inner solver: the caller's, but for what the outer iteration decides. */
+static cs_options options_inside(const cs_solver *solver)
+{
+    cs_options options = solver->options;
+    options.method = cs_word_setting(solver, CS_INNER);
+    options.settings = NULL;
+    options.setting_count = 0;
+    options.stop = "natural_map";
+    options.rtol = 1; /* set before each solve */
+    options.atol = 0;
+    options.max_iterations = (int64_t)solver->setting[CS_INNER_ITERATIONS];
+    options.records = 0;
+    options.record_every = NEVER;
+    options.islands = 0;
+    return options;
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for a convex problem");
+}
+
+/* The problem with other sets. */
+static void copy_problem(const cs_problem *problem, cs_outer *outer)
+{
+    cs_problem *convex = outer->problem;
+    *convex = *problem;
+    convex->arena = (cs_arena){0};
+    convex->parameters = 0;
+    for (int g = 0; g < convex->block_groups; g++) {
+        cs_block_group *group = &convex->block_group[g];
+        const char *name = outer->frozen->set(&problem->block_group[g]);
+        if (name) {
+            group->set = cs_set_find(name);
+            group->parameters = group->set->parameters(group->rows);
+            group->set->coupling(group->rows, group->coupled_set);
+        }
+        group->first_parameter = convex->parameters;
+        convex->parameters += group->count * group->parameters;
+    }
+}
+
+/* Brings b and the parameters of the convex problem in line with what is frozen. */
+static void write_problem(cs_outer *outer, const cs_problem *problem, const double *b,
+                          const double *parameters)
+{
+    if (problem->rows) memcpy(outer->b, b, sizeof(double) * (size_t)problem->rows);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        const cs_block_group *convex = &outer->problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t row = group->first_row + k * group->rows;
+            const double *own = parameters + group->first_parameter + k * group->parameters;
+            double *inside = outer->parameters + convex->first_parameter + k * convex->parameters;
+            if (convex->set != group->set)
+                outer->frozen->freeze(group, own, outer->now[row], outer->b + row, inside);
+            else if (group->parameters)
+                memcpy(inside, own, sizeof(double) * (size_t)group->parameters);
+        }
+    }
+}
+
+static int64_t count_frozen(const cs_outer *outer, const cs_problem *problem)
+{
+    int64_t count = 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        if (outer->problem->block_group[g].set != problem->block_group[g].set)
+            count += problem->block_group[g].count;
+    return count;
+}
+
+static cs_status take_renewal(cs_solver *solver, cs_outer *outer, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    int64_t count = count_frozen(outer, problem);
+    for (int64_t i = 0; i < problem->rows; i++) {
+        double rho = solver->rho[i];
+        outer->scale[i] = outer->frozen->of_velocities && rho > 0 ? 1 / rho : rho;
+    }
+    if (solver->setting[CS_WEIGHT] > 0) return CS_OK;
+    outer->renewal = cs_renewal_take(count, &solver->arena);
+    if (!outer->renewal) return no_memory(error);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (outer->problem->block_group[g].set == group->set) continue;
+        for (int64_t k = 0; k < group->count; k++)
+            outer->renewal->row[--count] = group->first_row + k * group->rows;
+    }
+    return CS_OK;
+}
+
+/* The parameters that the convex problem has by itself, for solvers that look at them as they are made. */
+static void set_parameters(cs_outer *outer, const cs_problem *problem)
+{
+    for (int g = 0; g < problem->block_groups; g++) {
+        cs_block_group *convex = &outer->problem->block_group[g];
+        convex->parameter = outer->parameters + convex->first_parameter;
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count && convex->set != group->set; k++) {
+            double b[CS_MAX_ROWS] = {0};
+            outer->frozen->freeze(group, group->parameter + k * group->parameters, 0, b,
+                                  convex->parameter + k * convex->parameters);
+        }
+        int64_t count = group->count * group->parameters;
+        if (convex->set == group->set && count)
+            memcpy(convex->parameter, group->parameter, sizeof(double) * (size_t)count);
+    }
+}
+
+static cs_status take(cs_solver *solver, const cs_frozen *frozen, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_arena *arena = &solver->arena;
+    cs_outer *outer = cs_arena_take(arena, 1, sizeof *outer);
+    if (!outer) return no_memory(error);
+    outer->frozen = frozen;
+    outer->problem = cs_arena_take(arena, 1, sizeof *outer->problem);
+    if (!outer->problem) return no_memory(error);
+    copy_problem(problem, outer);
+    double **array[] = {&outer->b,   &outer->lambda, &outer->xi,
+                        &outer->now, &outer->image,  &outer->scale};
+    outer->parameters = cs_arena_take(arena, outer->problem->parameters, sizeof(double));
+    int complete = outer->parameters != NULL;
+    for (int i = 0; i < (int)(sizeof array / sizeof *array); i++) {
+        *array[i] = cs_arena_take(arena, problem->rows, sizeof(double));
+        complete = complete && *array[i];
+    }
+    if (!complete) return no_memory(error);
+    set_parameters(outer, problem);
+    solver->outer = outer;
+    return take_renewal(solver, outer, error);
+}
+
+/* An error of the inner method's, which is named. */
+static cs_status tell_of_inner(const cs_solver *solver, cs_status status, cs_error *error)
+{
+    if (status == CS_NO_MEMORY || status == CS_INTERRUPTED) return status;
+    cs_error said = *error;
+    return cs_fail(error, status, "inner='%s': %s", cs_word_setting(solver, CS_INNER),
+                   said.message);
+}
+
+cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, const cs_control *control,
+                           cs_error *error)
+{
+    cs_options options = options_inside(solver);
+    /* The outer iterate is in double precision whatever the inner sweeps are. */
+    solver->scheme = cs_scheme_find("matrix");
+    solver->packed.scheme = solver->scheme;
+    solver->packed.dtype = CS_F64;
+    cs_status status = cs_prepare_steps(solver, control, error);
+    if (!status) status = take(solver, frozen, error);
+    if (status) return status;
+    cs_outer *outer = solver->outer;
+    status = cs_solver_make(&outer->inner, outer->problem, &options, NULL, control, error);
+    if (status) return tell_of_inner(solver, status, error);
+    outer->inner->within = 1;
+    return CS_OK;
+}
+
+void cs_outer_destroy(cs_outer *outer)
+{
+    if (outer) cs_solver_destroy(outer->inner);
+}
+
+void cs_outer_describe(const cs_outer *outer, cs_solver_info *info)
+{
+    cs_solver_info inner;
+    cs_solver_describe(outer->inner, &inner);
+    cs_take_sweeps(info, &inner);
+    info->threads = inner.threads;
+    info->matrix_blocks = inner.matrix_blocks;
+    info->step_bound = inner.step_bound;
+    info->bytes += inner.bytes;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+typedef struct memory {
+    int begun;
+} memory;
+
+/* image <- what would be frozen at the iterate at hand, which must be known. */
+static void find_image(const cs_solver *solver)
+{
+    const cs_outer *outer = solver->outer;
+    const cs_problem *problem = solver->problem;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (outer->problem->block_group[g].set == group->set) continue;
+        const double *parameters = solver->parameters + group->first_parameter;
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t row = group->first_row + k * group->rows;
+            outer->image[row] = outer->frozen->renew(group, parameters + k * group->parameters,
+                                                     solver->lambda + row, solver->xi + row);
+        }
+    }
+}
+
+/* By what iterates are compared. */
+static double judgement(const cs_solver *solver, cs_state *state)
+{
+    const cs_natural_map *map = cs_natural_map_of(state);
+    return solver->options.rtol > 0 || solver->fixed_iterations ? map->scaled : map->impulse;
+}
+
+static void renew(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    cs_outer *outer = solver->outer;
+    memory *own = steps->memory;
+    double weight = own->begun ? solver->setting[CS_WEIGHT] : 1;
+    find_image(solver);
+    if (own->begun && outer->renewal) {
+        cs_renewal_next(outer->renewal, outer->scale, outer->image,
+                        judgement(solver, &steps->run.state), outer->now);
+    } else {
+        for (int64_t i = 0; i < solver->problem->rows; i++)
+            outer->now[i] = fmax(outer->now[i] + weight * (outer->image[i] - outer->now[i]), 0);
+    }
+    own->begun = 1;
+}
+
+/* By how much the iterate at hand misses the convex problem. */
+static double misfit(const cs_solver *solver)
+{
+    const cs_outer *outer = solver->outer;
+    cs_state state = cs_state_of(solver);
+    state.problem = outer->problem;
+    state.b = outer->b;
+    state.parameters = outer->parameters;
+    state.rho = outer->inner->rho;
+    state.xi = outer->xi;
+    for (int64_t i = 0; i < solver->problem->rows; i++)
+        outer->xi[i] = solver->xi[i] + (outer->b[i] - solver->b[i]);
+    return judgement(solver, &state);
+}
+
+/* The scaled natural map below which rounding decides, in the precision of the inner method. */
+static double floor_of_rounding(cs_steps_run *steps, double unit)
+{
+    cs_solver *solver = steps->run.solver;
+    cs_floor floor = cs_find_floor(&steps->run.state, unit, solver->magnitude, solver->velocity);
+    return fmax(unit / DBL_EPSILON * floor.scaled, FLOOR_UNITS * unit);
+}
+
+/* A part of what the iterate at hand is off by, in either problem, but not below rounding. */
+static void set_tolerance(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    cs_solver *inner = solver->outer->inner;
+    cs_options *options = &inner->options;
+    double unit = strcmp(options->dtype, "float32") == 0 ? (double)FLT_EPSILON : DBL_EPSILON;
+    int own_floor = solver->setting[CS_FLOOR] > 0;
+    double floor = own_floor ? solver->setting[CS_FLOOR] : FLOOR_UNITS * unit;
+    double off = fmin(judgement(solver, &steps->run.state), misfit(solver)), largest = 0;
+    double wanted = solver->setting[CS_TOLERANCE] * off;
+    int scaled = solver->options.rtol > 0 || solver->fixed_iterations;
+    for (int64_t i = 0; i < solver->problem->rows && !scaled; i++)
+        largest = fmax(largest, fabs(solver->lambda[i]));
+    if (scaled && !own_floor) floor = floor_of_rounding(steps, unit);
+    options->rtol = scaled ? fmax(wanted, floor) : 0;
+    options->atol = scaled ? 0 : fmax(wanted, floor * largest);
+    inner->outer_scale = solver->scale;
+}
+
+static void begin(cs_steps_run *steps)
+{
+    cs_outer *outer = steps->run.solver->outer;
+    outer->inner_iterations = 0;
+    memset(outer->now, 0, sizeof(double) * (size_t)steps->run.solver->problem->rows);
+    if (outer->renewal) cs_renewal_begin(outer->renewal);
+}
+
+/* Inner solves hear Ctrl-C only: progress and callbacks are about outer steps. */
+static int listen(void *context, const cs_progress *progress)
+{
+    (void)progress;
+    const cs_control *control = context;
+    return control->poll(control->context, NULL);
+}
+
+static cs_status solve_inside(cs_steps_run *steps, cs_result *result)
+{
+    cs_solver *solver = steps->run.solver;
+    cs_outer *outer = solver->outer;
+    const cs_control *control = steps->run.control;
+    cs_control asks = {listen, (void *)(uintptr_t)control, 0};
+    cs_restore_denormals(steps->run.mode); /* for whoever is asked */
+    outer->inner->deadline = solver->deadline;
+    cs_status status =
+        cs_solver_solve(outer->inner, solver->lambda, outer->b, outer->parameters,
+                        control && control->poll ? &asks : NULL, result, steps->error);
+    cs_flush_denormals();
+    return status;
+}
+
+static void step(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    cs_outer *outer = solver->outer;
+    cs_sweep_stats *stats = &steps->run.stats;
+    cs_result result = {.impulses = outer->lambda};
+    if (!steps->run.known) cs_run_evaluate(&steps->run);
+    renew(steps);
+    write_problem(outer, solver->problem, solver->b, solver->parameters);
+    set_tolerance(steps);
+    steps->status = solve_inside(steps, &result);
+    if (steps->status) return;
+    *stats = (cs_sweep_stats){.unfinished = result.unfinished_blocks};
+    for (int64_t i = 0; i < solver->problem->rows; i++) {
+        double change = outer->lambda[i] - solver->lambda[i];
+        stats->residual = fmax(stats->residual, fabs(change));
+        stats->merit += change * change;
+        solver->lambda[i] = outer->lambda[i];
+    }
+    outer->inner_iterations += result.iterations;
+    solver->packed.products += result.block_products;
+    steps->run.stopped |= result.outcome == CS_STOPPED;
+    if (result.outcome != CS_INFEASIBLE) return;
+    steps->status = cs_try_ray(solver, result.certificate, &steps->run.proven, steps->error);
+    steps->run.stopped |= steps->run.proven;
+}
+
+static int no_points(const cs_solver *solver) { return (void)solver, 0; }
+
+const cs_steps cs_outer_steps = {
+    .points = no_points,
+    .memory = sizeof(memory),
+    .begin = begin,
+    .step = step,
+};
+
+cs_status cs_outer_solve(cs_solver *solver, const cs_control *control, cs_result *result,
+                         cs_error *error)
+{
+    cs_status status = cs_accelerate(solver, control, result, error);
+    result->inner_iterations = solver->outer->inner_iterations;
+    return status;
+}

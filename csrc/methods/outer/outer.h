@@ -1,0 +1,86 @@
+/* Outer fixed points: Coulomb's law as a sequence of convex problems.
+ *
+ *     what is frozen --> convex problem --inner method--> lambda --> judged by Coulomb's law
+ *          ^                                                               |
+ *          '------------ renewed: weighted, or combined (renewal.h) <------'
+ *
+ * One number is frozen for each contact with friction, a shift of its normal velocity or the normal
+ * impulse that bounds its friction. The convex problem shares everything with the problem itself but b,
+ * the sets and their parameters; its solver, that of the inner method, is made once, begins each time with
+ * the impulses at hand and is held to a part of their natural map. Orders, schemes, threads, precision
+ * and the like are the inner method's. */
+#ifndef CS_OUTER_H
+#define CS_OUTER_H
+
+#include "solver/accelerate.h"
+
+/* What is frozen, and how. */
+typedef struct cs_frozen {
+    /* The set of the convex problem; NULL: the group's own. */
+    const char *(*set)(const cs_block_group *group);
+    /* From what is frozen of a block to its b (m, of the problem itself at first) and to the parameters
+     * of its set in the convex problem. */
+    void (*freeze)(const cs_block_group *group, const double *parameters, double frozen, double *b,
+                   double *inside);
+    /* What would be frozen at these impulses and velocities (m). */
+    double (*renew)(const cs_block_group *group, const double *parameters, const double *lambda,
+                    const double *xi);
+    int of_velocities; /* it is a velocity, else an impulse */
+} cs_frozen;
+
+struct cs_outer;
+
+/* What the own options of these methods begin with; the inner method's name is the first word. */
+enum { CS_INNER = CS_PATIENCE + 1, CS_TOLERANCE, CS_FLOOR, CS_INNER_ITERATIONS, CS_WEIGHT };
+enum { CS_OUTER_OPTIONS = CS_WEIGHT + 1 };
+
+#define CS_OUTER_OPTION_LIST(inner_words, frozen_text)                                           \
+    CS_PATIENCE_OPTION,                                                                          \
+        [CS_INNER] =                                                                             \
+            CS_WORD_OPTION("inner", inner_words, "method that solves the convex problems"),      \
+        [CS_TOLERANCE] = {.name = "tolerance",                                                   \
+                          .summary = "natural map that ends an inner solve, over that of the "   \
+                                     "problem itself",                                           \
+                          .kind = CS_NUMBER,                                                     \
+                          .usual = 0.03,                                                         \
+                          .above = 1,                                                            \
+                          .most = 0.9},                                                          \
+        [CS_FLOOR] = {.name = "floor",                                                           \
+                      .summary = "scaled natural map below which inner solves do not go; None: " \
+                                 "what rounding in dtype may leave of it",                       \
+                      .kind = CS_NUMBER,                                                         \
+                      .optional = 1,                                                             \
+                      .above = 1,                                                                \
+                      .most = 0.1},                                                              \
+        [CS_INNER_ITERATIONS] =                                                                  \
+            CS_COUNT_OPTION("inner_iterations", 2000, 1, "of one inner solve, at most"),         \
+        [CS_WEIGHT] = {.name = "weight",                                                         \
+                       .summary = "of the new " frozen_text " against the one before; above 1: " \
+                                  "over-relaxed; None: 1, and combined (Anderson) and damped "   \
+                                  "where three solves have not halved the natural map",          \
+                       .kind = CS_NUMBER,                                                        \
+                       .optional = 1,                                                            \
+                       .above = 1,                                                               \
+                       .most = 1.99}
+
+/* Inner methods for every convex problem. */
+#define CS_OUTER_INNER                                                                  \
+    "nesterov", "gauss_seidel", "symmetric_gauss_seidel", "jacobi", "momentum", "nncg", \
+        "anderson", "chebyshev", "mass_splitting", "apgd", "spectral_gradient", "newton", "admm"
+
+/* Members of their cs_method, with `option` and `prepare` of their own. */
+#define CS_OUTER_METHOD                                                                     \
+    .figures = CS_FIGURE_INNER_ITERATIONS, .option = option, .options = CS_OUTER_OPTIONS,   \
+    .stage = CS_SIMULTANEOUS, .each = 1, .steps = &cs_outer_steps, .check = cs_outer_check, \
+    .prepare = prepare, .solve = cs_outer_solve
+
+/* As in cs_method: refuses options that do nothing; makes the convex problem and its solver; solves. */
+cs_status cs_outer_check(const cs_options *options, const char *name, const cs_problem *problem,
+                         cs_error *error);
+cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, const cs_control *control,
+                           cs_error *error);
+cs_status cs_outer_solve(cs_solver *solver, const cs_control *control, cs_result *result,
+                         cs_error *error);
+extern const cs_steps cs_outer_steps;
+
+#endif

@@ -1,0 +1,92 @@
+/* Haslinger's fixed point: the normal impulse n that bounds friction is frozen. What is left is Tresca's
+ * friction, a convex problem:
+ *
+ *     lambda+ = argmin 1/2 l^T A l + b^T l  over  l_n >= 0, |l_t| <= mu n,     n+ = lambda+_n
+ *
+ * Discs, and discs with a spin or rolling moment, become the set `tresca`; friction on each tangent by
+ * itself, and that of one tangent, becomes a box, which methods that pivot solve outright.
+ * Haslinger 1983; Haslinger, Dostal and Kucera 2002 */
+#include "problem/friction.h"
+#include "methods/outer/outer.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const inner[] = {CS_OUTER_INNER, "bpp",     "murty", "lemke",
+                                    "keller",       "dantzig", NULL};
+
+static const cs_method_option option[CS_OUTER_OPTIONS] = {
+    CS_OUTER_OPTION_LIST(inner, "normal impulse")};
+
+/* Whether each row of friction has a bound of its own. */
+static int is_box(const cs_block_group *group)
+{
+    return group->rows == 2 || cs_has_intervals(group);
+}
+
+static const char *set_inside(const cs_block_group *group)
+{
+    if (group->set->convex || group->rows == 1) return NULL;
+    return is_box(group) ? "box" : "tresca";
+}
+
+/* The radius of coupled set s >= 1 with a normal impulse of 1. */
+static double reach_of(const cs_block_group *group, const double *parameters, int s)
+{
+    const cs_set *set = group->set;
+    double along[CS_MAX_ROWS] = {0};
+    if (!set->reach) return parameters[set->radius_parameter[s]];
+    for (int i = group->rows - 1; i >= 0; i--)
+        if (group->coupled_set[i] == s) {
+            along[i] = 1;
+            break;
+        }
+    return set->reach(group->rows, s, parameters, along);
+}
+
+static void freeze(const cs_block_group *group, const double *parameters, double normal, double *b,
+                   double *inside)
+{
+    (void)b;
+    int rows = group->rows, box = is_box(group);
+    for (int s = 1; s <= group->coupled_set[rows - 1]; s++) {
+        double radius = reach_of(group, parameters, s) * normal;
+        if (!box) inside[s - 1] = radius;
+        if (!box) continue;
+        inside[s] = -radius;
+        inside[rows + s] = radius;
+    }
+    if (!box) return;
+    inside[0] = 0;
+    inside[rows] = INFINITY;
+}
+
+static double renew(const cs_block_group *group, const double *parameters, const double *lambda,
+                    const double *xi)
+{
+    (void)group, (void)parameters, (void)xi;
+    return fmax(lambda[0], 0);
+}
+
+static const cs_frozen bound = {.set = set_inside, .freeze = freeze, .renew = renew};
+
+static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    return cs_outer_prepare(solver, &bound, control, error);
+}
+
+const cs_method cs_method_tresca = {
+    .name = "tresca",
+    .summary = "friction bounds frozen, Tresca's problem solved inside, again and again",
+    .about =
+        "An iteration is one convex problem whose friction has fixed bounds, solved by the inner "
+        "method to a part of the natural map at hand, from the impulses at hand; then the normal "
+        "impulses that bound friction are renewed. `max_iterations` counts these; options about "
+        "sweeps, precision and `check_every` are the inner method's. It makes a Coulomb solver "
+        "of any that takes bounds: methods that pivot where friction is on each tangent by itself, "
+        "or in the plane.",
+    .paper = "Haslinger 1983; Haslinger, Dostál and Kučera 2002",
+    .needs = CS_BIT(CS_NEEDS_BALLS),
+    .solves = CS_SOLVES_AS_SWEEPS,
+    CS_OUTER_METHOD,
+};

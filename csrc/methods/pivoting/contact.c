@@ -1,0 +1,290 @@
+/* Contact problems made ready for pivoting: which options and sets are taken, A by scalar rows, and what
+ * methods need beside a cs_mlcp. */
+#include "methods/pivoting/contact.h"
+
+#include "core/error.h"
+#include "problem/friction.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what is taken --------------------------------------------------------------------------- */
+
+static int is_taken(const cs_block_group *group)
+{
+    const cs_set *set = group->set;
+    int plain = set->bilateral || set->bounds || cs_has_no_friction(group);
+    return plain || cs_has_intervals(group);
+}
+
+/* Friction in a polygon with corners of its own, and no intervals. */
+static int has_own_polygon(const cs_block_group *group)
+{
+    const cs_set *set = group->set;
+    return set->corners && set->variable && !cs_has_balls(group);
+}
+
+/* Whether friction is to be that of a polyhedral cone: asked for, or given by the sets. */
+static int wants_cone(const char *method, const cs_options *options, const cs_problem *problem)
+{
+    int wants = options->pivoting.directions > 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        wants |= has_own_polygon(&problem->block_group[g]);
+    return wants && cs_rule_find(method)->no_factors;
+}
+
+static cs_status check_cone(const char *name, const cs_options *options, const cs_problem *problem,
+                            cs_error *error)
+{
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (!cs_cone_takes(group))
+            return cs_fail(error, CS_UNSUPPORTED,
+                           "method='%s' with directions takes blocks of the sets free, box, "
+                           "half_line, box_friction, disc, ellipse and polygon, and this problem "
+                           "has blocks of set '%s'",
+                           name, group->set->name);
+        int round = group->set->corners && !has_own_polygon(group) && !cs_has_intervals(group);
+        if (round && options->pivoting.directions == 0)
+            return cs_fail(error, CS_UNSUPPORTED,
+                           "method='%s': this problem has blocks of set '%s' beside polygons: say "
+                           "with how many directions=",
+                           name, group->set->name);
+    }
+    return CS_OK;
+}
+
+static cs_status check_sets(const char *name, const cs_options *options, const cs_problem *problem,
+                            cs_error *error)
+{
+    if (wants_cone(name, options, problem)) return check_cone(name, options, problem, error);
+    for (int g = 0; g < problem->block_groups; g++)
+        if (!is_taken(&problem->block_group[g]))
+            return cs_fail(
+                error, CS_UNSUPPORTED,
+                "method='%s' takes blocks of the sets free, box, half_line and "
+                "box_friction (or disc with one tangent), and this problem has blocks of "
+                "set '%s' with %d rows: use sets=box_friction(mu), %sor a method that sweeps",
+                name, problem->block_group[g].set->name, problem->block_group[g].rows,
+                cs_rule_find(name)->no_factors ? "directions=, " : "");
+    return CS_OK;
+}
+
+cs_status cs_pivoting_check_options(const cs_options *options, const char *name, cs_error *error)
+{
+    cs_options about_sweeps = *options;
+    if (!options->averaging_adjacent)
+        about_sweeps.averaging = NAN; /* a number: of friction bounds */
+    cs_status status = cs_refuse_sweeps(&about_sweeps, name, NULL, error);
+    if (!status && strcmp(options->dtype, "float64") != 0)
+        status = cs_fail(error, CS_UNSUPPORTED, "dtype='%s': method='%s' computes in float64 only",
+                         options->dtype, name);
+    return status;
+}
+
+cs_status cs_pivoting_check(const cs_options *options, const char *name, const cs_problem *problem,
+                            cs_error *error)
+{
+    cs_status status = cs_pivoting_check_options(options, name, error);
+    if (status) return status;
+    int directions = options->pivoting.directions;
+    if (directions != 0 && directions < 3)
+        return cs_fail(error, CS_INVALID, "directions is %d: a friction cone has at least 3",
+                       directions);
+    return check_sets(name, options, problem, error);
+}
+
+int cs_pivoting_takes_index_set(const cs_method *method)
+{
+    const cs_rule *rule = cs_rule_find(method->name);
+    return rule && !rule->no_factors;
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+/* A by scalar rows, from rows of blocks. */
+static cs_status expand(const cs_problem *problem, const cs_block_matrix *blocks, cs_arena *arena,
+                        cs_pulse *pulse, cs_csr *matrix, cs_error *error)
+{
+    int64_t entries = blocks->first[blocks->blocks], at = 0, row = 0;
+    int64_t *start = cs_arena_take(arena, problem->rows + 1, sizeof(int64_t));
+    int64_t *column = cs_arena_take(arena, entries, sizeof(int64_t));
+    double *value = cs_arena_take(arena, entries, sizeof(double));
+    if (!start || !column || !value)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for A of %lld rows",
+                       (long long)problem->rows);
+    for (int64_t k = 0; k < blocks->blocks; k++) {
+        int rows = cs_block_group_of(problem, k)->rows;
+        double work = CS_ENTRY_WORK * (double)(blocks->first[k + 1] - blocks->first[k]);
+        if (cs_pulse_beat(pulse, work))
+            return cs_fail(error, CS_INTERRUPTED, "interrupted while laying A out");
+        for (int i = 0; i < rows; i++) {
+            const double *block = blocks->value + blocks->first[k];
+            for (int64_t e = blocks->start[k]; e < blocks->start[k + 1]; e++) {
+                int columns = cs_block_group_of(problem, blocks->column[e])->rows;
+                int64_t first = cs_block_row(problem, blocks->column[e]);
+                for (int j = 0; j < columns; j++, at++) {
+                    column[at] = first + j;
+                    value[at] = block[i * columns + j];
+                }
+                block += rows * columns;
+            }
+            start[++row] = at;
+        }
+    }
+    *matrix = (cs_csr){problem->rows, start, column, value};
+    return CS_OK;
+}
+
+cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_control *control,
+                             cs_csr *matrix, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_arena scratch = {0};
+    cs_block_matrix *blocks = problem->matrix;
+    cs_status status = CS_OK;
+    if (!blocks) status = cs_assemble(problem, &scratch, control, &blocks, error);
+    if (!status) status = expand(problem, blocks, arena, solver->pulse, matrix, error);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+cs_status cs_pivoting_take(cs_solver *solver, cs_error *error)
+{
+    int64_t rows = solver->problem->rows;
+    cs_arena *arena = &solver->arena;
+    cs_pivoting *p = cs_arena_take(arena, 1, sizeof *p);
+    if (!p) goto no_memory;
+    p->lo = cs_arena_take(arena, rows, sizeof(double));
+    p->hi = cs_arena_take(arena, rows, sizeof(double));
+    p->normal = cs_arena_take(arena, rows, sizeof(double));
+    p->fixed = cs_arena_take(arena, rows, sizeof(double));
+    p->index_set = cs_arena_take(arena, rows, 1);
+    p->previous = cs_arena_take(arena, rows, sizeof(double));
+    if (!p->lo || !p->hi || !p->normal || !p->fixed || !p->index_set || !p->previous)
+        goto no_memory;
+    for (int g = 0; g < solver->problem->block_groups; g++)
+        p->coupled |= cs_has_intervals(&solver->problem->block_group[g]);
+    solver->pivoting = p;
+    return CS_OK;
+no_memory:
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for pivoting on %lld rows", (long long)rows);
+}
+
+/* What renews the bounds of friction, where averaging was not given. */
+static cs_status prepare_renewal(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    int64_t count = 0;
+    if (!isnan(solver->options.averaging)) return CS_OK;
+    for (int g = 0; g < problem->block_groups; g++)
+        if (cs_has_intervals(&problem->block_group[g])) count += problem->block_group[g].count;
+    cs_renewal *renewal = solver->pivoting->renewal = cs_renewal_take(count, &solver->arena);
+    if (!renewal)
+        return cs_fail(error, CS_NO_MEMORY,
+                       "out of memory for the friction bounds of %lld contacts", (long long)count);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; cs_has_intervals(group) && k < group->count; k++)
+            renewal->row[--count] = group->first_row + k * group->rows;
+    }
+    return CS_OK;
+}
+
+/* Refuses a dictionary before memory is taken for it. */
+static cs_status check_bytes(const cs_cone *cone, const cs_mlcp_options *options, cs_error *error)
+{
+    int64_t unknowns;
+    double bytes = cs_cone_bytes(cone, &unknowns);
+    if (!(options->dictionary_bytes > 0) || bytes <= options->dictionary_bytes) return CS_OK;
+    char cause[64] = "method='lemke'";
+    if (options->directions > 0)
+        snprintf(cause, sizeof cause, "directions is %d", options->directions);
+    return cs_fail(
+        error, CS_UNSUPPORTED,
+        "%s: the dictionary of %lld unknowns would take %.3g bytes, and "
+        "dictionary_bytes is %.3g: ask for fewer directions, allow more, or use a method "
+        "that sweeps",
+        cause, (long long)unknowns, bytes, options->dictionary_bytes);
+}
+
+static cs_status prepare_cone(cs_solver *solver, const cs_csr *matrix, cs_error *error)
+{
+    cs_pivoting *p = solver->pivoting;
+    p->coupled = 0;
+    p->cone =
+        cs_cone_take(solver->problem, matrix, solver->options.pivoting.directions, &solver->arena);
+    if (!p->cone)
+        return cs_fail(error, CS_NO_MEMORY, "out of memory for a friction cone's unknowns");
+    return check_bytes(p->cone, &solver->options.pivoting, error);
+}
+
+void cs_pivoting_keep(cs_solver *solver)
+{
+    cs_pivoting *p = solver->pivoting;
+    if (p && p->mlcp && !p->hybrid && solver->options.pivoting.reuse > 0) {
+        cs_mlcp_destroy(solver->kept);
+        solver->kept = p->mlcp;
+        p->mlcp = NULL;
+    }
+    cs_pivoting_destroy(p);
+    solver->pivoting = NULL;
+}
+
+/* What was kept takes the new values. */
+static cs_status adopt_kept(cs_solver *solver, const cs_csr *matrix, cs_error *error)
+{
+    cs_status status = solver->kept ? cs_mlcp_update(solver->kept, matrix, error) : CS_OK;
+    if (status) return status;
+    solver->pivoting->mlcp = solver->kept;
+    solver->kept = NULL;
+    return CS_OK;
+}
+
+cs_status cs_pivoting_prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_arena scratch = {0};
+    cs_csr matrix;
+    cs_mlcp_options options = solver->options.pivoting;
+    options.rule = solver->method->name;
+    options.threads = solver->options.threads;
+    options.islands = solver->options.islands;
+    int cone = wants_cone(options.rule, &solver->options, problem);
+    cs_status status = cs_pivoting_take(solver, error);
+    if (!status)
+        status =
+            cs_pivoting_matrix(solver, cone ? &solver->arena : &scratch, control, &matrix, error);
+    if (!status && cone) status = prepare_cone(solver, &matrix, error);
+    if (!status && !cone) status = prepare_renewal(solver, error);
+    if (!status && !cone) status = adopt_kept(solver, &matrix, error);
+    if (!status && !cone && !solver->pivoting->mlcp)
+        status = cs_mlcp_make(&solver->pivoting->mlcp, &matrix, &options, solver->pulse, error);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+void cs_pivoting_destroy(cs_pivoting *pivoting)
+{
+    if (pivoting) cs_mlcp_destroy(pivoting->mlcp);
+}
+
+const double *cs_pivoting_ray(const cs_pivoting *pivoting)
+{
+    return pivoting && pivoting->cone ? pivoting->cone->ray : NULL;
+}
+
+void cs_pivoting_describe(const cs_pivoting *pivoting, cs_solver_info *info)
+{
+    if (pivoting->cone) {
+        info->engine = "polyhedral";
+        info->islands = pivoting->cone->islands;
+        return;
+    }
+    cs_mlcp_info mlcp;
+    cs_mlcp_describe(pivoting->mlcp, &mlcp);
+    info->engine = mlcp.engine;
+    info->islands = mlcp.islands;
+    info->bytes += mlcp.bytes;
+}

@@ -1,0 +1,351 @@
+#include "methods/pivoting/hybrid.h"
+
+#include "core/error.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The weight of new normal impulses: at first, at least, its change, and after how many steps without
+ * a natural map below a part of the best one. */
+#define FIRST_WEIGHT 0.5
+#define LEAST_WEIGHT 0.05
+#define WEIGHT_FACTOR 0.7
+#define BETTER 0.9
+#define GROWTH 1.1
+enum { PATIENCE = 10 };
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+cs_status cs_hybrid_check(const cs_options *options, const char *name, const cs_problem *problem,
+                          cs_error *error)
+{
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (group->set->contact && group->rows > 1 && group->coupled_set[1] == 0)
+            return cs_fail(error, CS_UNSUPPORTED,
+                           "method='%s' tells normal impulses from friction, which blocks of set "
+                           "'%s' do not: use a method that sweeps",
+                           name, group->set->name);
+    }
+    if (!isnan(options->averaging))
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "averaging is %s: method='%s' chooses how it averages friction bounds",
+                       cs_number(options->averaging).text, name);
+    return cs_pivoting_check_options(options, name, error);
+}
+
+cs_status cs_hybrid_prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    cs_arena *arena = &solver->arena;
+    int64_t rows = solver->problem->rows;
+    cs_status status = cs_pivoting_take(solver, error);
+    if (status) return status;
+    cs_hybrid *hybrid = solver->pivoting->hybrid = cs_arena_take(arena, 1, sizeof *hybrid);
+    solver->pivoting->coupled = 1;
+    if (!hybrid) goto no_memory;
+    status = cs_pivoting_matrix(solver, arena, control, &hybrid->matrix, error);
+    if (status) return status;
+    hybrid->value = cs_arena_take(arena, hybrid->matrix.start[rows], sizeof(double));
+    double **vectors[] = {&hybrid->x,     &hybrid->xi,     &hybrid->change,
+                          &hybrid->image, &hybrid->before, &hybrid->along};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        if (!(*vectors[i] = cs_arena_take(arena, rows, sizeof(double)))) goto no_memory;
+    if (!hybrid->value) goto no_memory;
+    cs_hybrid_load(solver);
+    return cs_hybrid_factor(solver, solver->pulse, error);
+no_memory:
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for %lld rows", (long long)rows);
+}
+
+static int has_friction(const cs_block_group *group)
+{
+    return group->set->contact && group->rows > 1;
+}
+
+cs_status cs_hybrid_settle(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    int64_t count = 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        if (has_friction(&problem->block_group[g])) count += problem->block_group[g].count;
+    cs_renewal *renewal = cs_renewal_take(count, &solver->arena);
+    if (!renewal)
+        return cs_fail(error, CS_NO_MEMORY,
+                       "out of memory for the friction bounds of %lld contacts", (long long)count);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; has_friction(group) && k < group->count; k++)
+            renewal->row[--count] = group->first_row + k * group->rows;
+    }
+    solver->pivoting->hybrid->renewal = renewal;
+    return CS_OK;
+}
+
+double *cs_hybrid_entry(cs_hybrid *hybrid, int64_t row, int64_t column)
+{
+    int64_t e = hybrid->matrix.start[row];
+    while (hybrid->matrix.column[e] != column) e++;
+    return hybrid->value + e;
+}
+
+void cs_hybrid_load(cs_solver *solver)
+{
+    cs_hybrid *hybrid = solver->pivoting->hybrid;
+    const cs_csr *A = &hybrid->matrix;
+    if (!A->rows) return;
+    memcpy(hybrid->value, A->value, sizeof(double) * (size_t)A->start[A->rows]);
+    for (int64_t i = 0; i < A->rows; i++) {
+        double *entry = cs_hybrid_entry(hybrid, i, i);
+        /* Rows that no impulse moves stand alone, and are bounded to no change. */
+        *entry = *entry > 0 ? *entry * (1 + CS_HYBRID_SHARE) : 1;
+    }
+}
+
+cs_status cs_hybrid_factor(cs_solver *solver, cs_pulse *pulse, cs_error *error)
+{
+    cs_pivoting *p = solver->pivoting;
+    cs_csr matrix = p->hybrid->matrix;
+    cs_mlcp_options options = solver->options.pivoting;
+    options.rule = "bpp";
+    matrix.value = p->hybrid->value;
+    cs_mlcp *made;
+    cs_status status = cs_mlcp_make(&made, &matrix, &options, pulse, error);
+    if (status) return status;
+    cs_mlcp_destroy(p->mlcp);
+    p->mlcp = made;
+    return CS_OK;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static double product(const cs_csr *A, int64_t row, const double *x)
+{
+    double sum = 0;
+    for (int64_t e = A->start[row]; e < A->start[row + 1]; e++)
+        sum += A->value[e] * x[A->column[e]];
+    return sum;
+}
+
+static void project(const cs_pivoting_run *run, const cs_block_group *group, int64_t index,
+                    double *z, int own_normal)
+{
+    int64_t row = group->first_row + index * group->rows;
+    const double *normal = own_normal || !group->set->contact ? NULL : run->pivoting->normal + row;
+    group->set->prox_f64(group->rows, z, cs_state_parameters(&run->state, group, index), normal);
+}
+
+static void project_all(const cs_pivoting_run *run, double *x, int own_normal)
+{
+    const cs_problem *problem = run->solver->problem;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            double z[CS_MAX_ROWS];
+            int64_t row = group->first_row + k * group->rows;
+            memcpy(z, x + row, sizeof(double) * (size_t)group->rows);
+            project(run, group, k, z, own_normal);
+            for (int i = 0; i < group->rows; i++)
+                if (run->state.rho[row + i] > 0) x[row + i] = z[i];
+        }
+    }
+}
+
+void cs_hybrid_begin(cs_pivoting_run *run)
+{
+    cs_hybrid *hybrid = run->pivoting->hybrid;
+    int64_t rows = run->solver->problem->rows;
+    if (run->number == 1) {
+        memcpy(hybrid->x, run->solver->lambda, sizeof(double) * (size_t)rows);
+        hybrid->weight = FIRST_WEIGHT;
+        hybrid->best = INFINITY;
+        hybrid->patience = PATIENCE;
+        if (hybrid->renewal) cs_renewal_begin(hybrid->renewal);
+        memset(run->pivoting->index_set, CS_INDEX_FREE, (size_t)rows);
+    }
+    hybrid->pulse = (cs_pulse){.leaves_off = cs_pivoting_leaves_off, .context = run};
+    project_all(run, hybrid->x, 0);
+    cs_hybrid_evaluate(run);
+}
+
+void cs_hybrid_evaluate(cs_pivoting_run *run)
+{
+    cs_hybrid *hybrid = run->pivoting->hybrid;
+    for (int64_t i = 0; i < run->solver->problem->rows; i++)
+        hybrid->xi[i] = run->solver->b[i] + product(&hybrid->matrix, i, hybrid->x);
+}
+
+static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64_t index)
+{
+    cs_pivoting *p = run->pivoting;
+    const double *parameters = cs_state_parameters(&run->state, group, index);
+    int64_t row = group->first_row + index * group->rows;
+    int box = group->set->bounds;
+    for (int i = 0; i < group->rows; i++) {
+        double x = p->hybrid->x[row + i], lo = 0, hi = 0;
+        if (box) {
+            lo = parameters[i] - x;
+            hi = parameters[group->rows + i] - x;
+        } else if (group->set->bilateral) {
+            lo = -INFINITY;
+            hi = INFINITY;
+        } else if (i == 0) {
+            lo = -x;
+            hi = INFINITY;
+        }
+        int moves = run->state.rho[row + i] > 0;
+        p->lo[row + i] = moves ? fmin(lo, 0) : 0;
+        p->hi[row + i] = moves ? fmax(hi, 0) : 0;
+    }
+}
+
+void cs_hybrid_bound(cs_pivoting_run *run)
+{
+    const cs_problem *problem = run->solver->problem;
+    for (int g = 0; g < problem->block_groups; g++)
+        for (int64_t k = 0; k < problem->block_group[g].count; k++)
+            bound_block(run, &problem->block_group[g], k);
+}
+
+/* Multiplications that take the time of a direct solve of nothing, of a prox, and of one that asks the
+ * caller's own function. */
+enum { STEP_WORK = 10000, PROX_WORK = 100, CALLERS_PROX_WORK = 100000 };
+
+static double prox_work(const cs_block_group *group)
+{
+    return group->set->alone ? CALLERS_PROX_WORK : PROX_WORK;
+}
+
+/* Of the prox of all blocks. */
+static double all_prox_work(const cs_problem *problem)
+{
+    double work = 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        work += (double)problem->block_group[g].count * prox_work(&problem->block_group[g]);
+    return work;
+}
+
+cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *error)
+{
+    cs_hybrid *hybrid = run->pivoting->hybrid;
+    int64_t rows = run->solver->problem->rows;
+    double slope = 0, curvature = 0;
+    cs_status status =
+        cs_pivoting_mlcp(run, hybrid->xi, run->pivoting->index_set, hybrid->change, result, error);
+    if (status) return status;
+    for (int64_t i = 0; i < rows; i++) hybrid->image[i] = hybrid->x[i] + hybrid->change[i];
+    project_all(run, hybrid->image, 0);
+    for (int64_t i = 0; i < rows; i++) hybrid->change[i] = hybrid->image[i] - hybrid->x[i];
+    for (int64_t i = 0; i < rows; i++) {
+        hybrid->image[i] = product(&hybrid->matrix, i, hybrid->change);
+        slope -= hybrid->xi[i] * hybrid->change[i];
+        curvature += hybrid->image[i] * hybrid->change[i];
+    }
+    double length = curvature > 0 ? slope / curvature : 1;
+    length = fmin(fmax(length, 0), 1); /* the sets are convex: in between nothing leaves them */
+    for (int64_t i = 0; i < rows; i++) {
+        hybrid->x[i] += length * hybrid->change[i];
+        hybrid->xi[i] += length * hybrid->image[i];
+    }
+    /* The blocks are projected once here, and once more where the step ends (cs_hybrid_go_on). */
+    double work = STEP_WORK + 2 * all_prox_work(run->solver->problem);
+    cs_pulse_beat(&hybrid->pulse, work + CS_ENTRY_WORK * (double)hybrid->matrix.start[rows]);
+    return CS_OK;
+}
+
+static void visit(cs_pivoting_run *run, int g, int64_t k, int friction_only)
+{
+    cs_solver *solver = run->solver;
+    cs_hybrid *hybrid = run->pivoting->hybrid;
+    const cs_block_group *group = &solver->problem->block_group[g];
+    int rows = group->rows;
+    int64_t row = group->first_row + k * rows;
+    const double *step = solver->step[g] ? solver->step[g] + k * rows * rows : NULL;
+    double xi[CS_MAX_ROWS], z[CS_MAX_ROWS];
+    for (int i = 0; i < rows; i++)
+        xi[i] = solver->b[row + i] + product(&hybrid->matrix, row + i, hybrid->x);
+    for (int i = 0; i < rows; i++) {
+        z[i] = hybrid->x[row + i];
+        if (friction_only && i == 0) continue;
+        if (!step) z[i] -= solver->r[row + i] * xi[i];
+        for (int j = 0; j < rows && step; j++) z[i] -= step[i * rows + j] * xi[j];
+    }
+    project(run, group, k, z, 0);
+    for (int i = 0; i < rows; i++)
+        if (run->state.rho[row + i] > 0) hybrid->x[row + i] = z[i];
+}
+
+/* Multiplications of a sweep over nothing, and of a visit. */
+enum { SWEEP_WORK = 10 };
+
+static double visit_work(const cs_pivoting_run *run, const cs_block_group *group, int64_t k)
+{
+    const int64_t *start = run->pivoting->hybrid->matrix.start + group->first_row + k * group->rows;
+    return prox_work(group) + CS_ENTRY_WORK * (double)(start[group->rows] - start[0]);
+}
+
+void cs_hybrid_sweep(cs_pivoting_run *run, int64_t sweeps, int friction_only)
+{
+    const cs_problem *problem = run->solver->problem;
+    cs_pulse *pulse = &run->pivoting->hybrid->pulse;
+    for (int64_t s = 0; s < sweeps && !cs_pulse_beat(pulse, SWEEP_WORK); s++)
+        for (int g = 0; g < problem->block_groups; g++) {
+            const cs_block_group *group = &problem->block_group[g];
+            if (friction_only && !has_friction(group)) continue;
+            for (int64_t k = 0; k < group->count; k++) {
+                visit(run, g, k, friction_only);
+                if (cs_pulse_beat(pulse, visit_work(run, group, k))) return;
+            }
+        }
+}
+
+double cs_hybrid_go_on(cs_pivoting_run *run, double last)
+{
+    cs_hybrid *hybrid = run->pivoting->hybrid;
+    int64_t rows = run->solver->problem->rows;
+    double size = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        double change = hybrid->x[i] - hybrid->before[i];
+        if (run->state.rho[i] > 0) size += change * change / run->state.rho[i];
+    }
+    double beta = last > 0 && size < last ? size / last : 0;
+    for (int64_t i = 0; i < rows; i++) {
+        double change = hybrid->x[i] - hybrid->before[i], along = beta > 0 ? hybrid->along[i] : 0;
+        hybrid->x[i] += beta * along;
+        hybrid->along[i] = beta * along + change;
+    }
+    project_all(run, hybrid->x, 0);
+    return size;
+}
+
+/* A smaller weight where the natural map of the last step was no better than before. */
+static void judge_weight(cs_pivoting_run *run)
+{
+    cs_hybrid *hybrid = run->pivoting->hybrid;
+    double scaled = cs_natural_map_of(&run->state)->scaled;
+    if (scaled < BETTER * hybrid->best) {
+        hybrid->best = scaled;
+        hybrid->patience = PATIENCE;
+        hybrid->weight = fmin(hybrid->weight * GROWTH, 1);
+    } else if (hybrid->patience-- == 0) {
+        hybrid->weight = fmax(hybrid->weight * WEIGHT_FACTOR, LEAST_WEIGHT);
+        hybrid->patience = PATIENCE;
+    }
+}
+
+void cs_hybrid_end(cs_pivoting_run *run)
+{
+    cs_hybrid *hybrid = run->pivoting->hybrid;
+    cs_solver *solver = run->solver;
+    int64_t rows = solver->problem->rows;
+    int anew = run->number == 1 && run->begins_anew;
+    judge_weight(run);
+    if (hybrid->renewal && !anew)
+        cs_renewal_next(hybrid->renewal, run->state.rho, hybrid->x,
+                        cs_natural_map_of(&run->state)->scaled, run->pivoting->normal);
+    for (int64_t i = 0; i < rows && (anew || !hybrid->renewal); i++) {
+        double *normal = &run->pivoting->normal[i];
+        *normal += (anew ? 1 : hybrid->weight) * (fmax(hybrid->x[i], 0) - *normal);
+    }
+    memcpy(solver->lambda, hybrid->x, sizeof(double) * (size_t)rows);
+    project_all(run, solver->lambda, 1);
+}

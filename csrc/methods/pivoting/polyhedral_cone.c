@@ -1,0 +1,403 @@
+#include "methods/pivoting/polyhedral_cone.h"
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "problem/friction.h"
+#include "mlcp/lemke.h"
+
+#include <math.h>
+#include <string.h>
+
+#define POLL_SECONDS 0.005
+enum { LOAD_WORK = 8 }; /* of an entry of the matrix, in multiplications */
+
+/* ---- friction polygons ----------------------------------------------------------------------- */
+
+static int has_polygon(const cs_block_group *group) { return group->set->corners != NULL; }
+
+int cs_cone_takes(const cs_block_group *group)
+{
+    const cs_set *set = group->set;
+    return has_polygon(group) || set->bilateral || set->bounds || cs_has_no_friction(group);
+}
+
+static int64_t corners_of(const cs_cone *cone, const cs_block_group *group,
+                          const double *parameters)
+{
+    int64_t own = group->set->corners(group->rows, parameters);
+    return own ? own : cone->directions;
+}
+
+/* ---- islands --------------------------------------------------------------------------------- */
+
+static int64_t root_of(int64_t *parent, int64_t k)
+{
+    while (parent[k] != k) k = parent[k] = parent[parent[k]];
+    return k;
+}
+
+/* The blocks that A connects, in the order of their first ones. */
+static void find_islands(cs_cone *cone, int64_t *parent, int64_t *block_of)
+{
+    const cs_problem *problem = cone->problem;
+    const cs_csr *A = &cone->matrix;
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        parent[k] = k;
+        for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
+            block_of[i] = k;
+    }
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->start[i]; e < A->start[i + 1]; e++) {
+            if (A->column[e] == i) cone->diagonal[i] += A->value[e];
+            if (A->value[e] == 0) continue;
+            int64_t a = root_of(parent, block_of[i]), c = root_of(parent, block_of[A->column[e]]);
+            parent[a > c ? a : c] = a < c ? a : c;
+        }
+    int64_t *number = block_of; /* of an island, by its root */
+    for (int64_t k = 0; k < problem->blocks; k++)
+        if (root_of(parent, k) == k) number[k] = cone->islands++;
+    for (int64_t k = 0; k < problem->blocks; k++) cone->first[number[root_of(parent, k)] + 1]++;
+    for (int64_t p = 0; p < cone->islands; p++) cone->first[p + 1] += cone->first[p];
+    for (int64_t k = 0; k < problem->blocks; k++)
+        cone->block[cone->first[number[root_of(parent, k)]]++] = k;
+    for (int64_t p = cone->islands; p > 0; p--) cone->first[p] = cone->first[p - 1];
+    cone->first[0] = 0;
+}
+
+cs_cone *cs_cone_take(const cs_problem *problem, const cs_csr *matrix, int directions,
+                      cs_arena *arena)
+{
+    cs_arena scratch = {0};
+    int64_t rows = problem->rows, blocks = problem->blocks;
+    cs_cone *cone = cs_arena_take(arena, 1, sizeof *cone);
+    int64_t *parent = cs_arena_take(&scratch, blocks, sizeof(int64_t));
+    int64_t *block_of = cs_arena_take(&scratch, rows + blocks, sizeof(int64_t));
+    int ready = 0;
+    if (!cone || !parent || !block_of) goto out;
+    *cone = (cs_cone){.problem = problem, .matrix = *matrix, .directions = directions};
+    cone->diagonal = cs_arena_take(arena, rows, sizeof(double));
+    cone->first = cs_arena_take(arena, blocks + 1, sizeof(int64_t));
+    cone->block = cs_arena_take(arena, blocks, sizeof(int64_t));
+    cone->place = cs_arena_take(arena, rows, sizeof(int64_t));
+    cone->count = cs_arena_take(arena, rows, sizeof(int64_t));
+    cone->ray = cs_arena_take(arena, rows, sizeof(double));
+    ready = cone->diagonal && cone->first && cone->block && cone->place && cone->count && cone->ray;
+    if (ready) find_islands(cone, parent, block_of);
+out:
+    cs_arena_clear(&scratch);
+    return ready ? cone : NULL;
+}
+
+/* ---- unknowns -------------------------------------------------------------------------------- */
+
+/* One unknown z >= 0 of the LCP, or one without a sign. It adds z part[j] to lambda in row[j]; or it
+ * is a multiplier, w = room + friction z_normal - sum of the `count` unknowns from `first` on. */
+typedef struct unknown {
+    int64_t row[2];
+    double part[2];
+    int64_t first, count, normal;
+    double friction, room;
+} unknown;
+
+typedef struct translation {
+    cs_cone *cone;
+    cs_cone_solve *solve;
+    unknown *z;
+    unsigned char *free;
+    int64_t size;
+    cs_lemke lemke;
+} translation;
+
+static double unit_of(double diagonal) { return diagonal > 0 ? 1 / sqrt(diagonal) : 1; }
+
+static unknown *add(translation *t)
+{
+    t->z[t->size] = (unknown){.row = {-1, -1}, .normal = -1};
+    return &t->z[t->size++];
+}
+
+/* Unknowns of one sign, each alone in its row: lambda = origin + unit z, up to `room` away. */
+static void add_row(translation *t, int64_t row, double lo, double hi)
+{
+    double *lambda = t->solve->lambda, unit = unit_of(t->cone->diagonal[row]);
+    int low = isfinite(lo), high = isfinite(hi);
+    t->cone->place[row] = t->size;
+    t->cone->count[row] = 0;
+    if (t->solve->rho[row] == 0) return;
+    lambda[row] = low ? lo : high ? hi : 0;
+    if (lo == hi) return;
+    t->cone->count[row] = 1;
+    t->free[t->size] = !low && !high;
+    unknown *z = add(t);
+    z->row[0] = row;
+    z->part[0] = low || !high ? unit : -unit;
+    if (!low || !high) return;
+    unknown *multiplier = add(t);
+    multiplier->first = t->size - 2;
+    multiplier->count = 1;
+    multiplier->room = (hi - lo) / unit;
+}
+
+/* The tangents of one contact: its corners, and their multiplier. */
+static void add_friction(translation *t, const cs_block_group *group, const double *parameters,
+                         int64_t row, int64_t normal)
+{
+    double *lambda = t->solve->lambda, friction = group->set->multiplier(parameters), largest = 0;
+    int64_t corners = friction > 0 ? corners_of(t->cone, group, parameters) : 0, first = t->size;
+    int moves = 0;
+    for (int i = 1; i < group->rows; i++) {
+        t->cone->place[row + i] = first;
+        t->cone->count[row + i] = 0;
+        moves |= t->solve->rho[row + i] != 0;
+        largest = fmax(largest, t->cone->diagonal[row + i]);
+    }
+    if (!moves) return;
+    double unit = unit_of(largest);
+    for (int i = 1; i < group->rows; i++) {
+        lambda[row + i] = 0;
+        t->cone->count[row + i] = corners;
+    }
+    for (int64_t c = 0; c < corners; c++) {
+        double d[2];
+        unknown *beta = add(t);
+        group->set->corner(group->rows, parameters, c, corners, d);
+        for (int i = 0; i < group->rows - 1; i++) {
+            beta->row[i] = row + 1 + i;
+            beta->part[i] = unit * d[i];
+        }
+    }
+    if (!corners) return;
+    unknown *gamma = add(t);
+    gamma->first = first;
+    gamma->count = corners;
+    gamma->normal = normal;
+    if (normal >= 0) gamma->friction = friction * t->z[normal].part[0] / unit;
+    else gamma->room = friction * fmax(lambda[row], 0) / unit;
+}
+
+static void add_block(translation *t, int64_t block)
+{
+    const cs_block_group *group = cs_block_group_of(t->cone->problem, block);
+    int64_t index = block - group->first_block, row = group->first_row + index * group->rows;
+    const double *parameters =
+        t->solve->parameters + group->first_parameter + index * group->parameters;
+    int box = group->set->bounds, contact = !box && !group->set->bilateral;
+    int64_t normal = t->size;
+    for (int i = 0; i < group->rows; i++) {
+        if (contact && i > 0 && has_polygon(group)) break;
+        double lo = box ? parameters[i] : contact ? 0 : -INFINITY;
+        double hi = box ? parameters[group->rows + i] : contact && i > 0 ? 0 : INFINITY;
+        add_row(t, row + i, lo, hi);
+    }
+    if (t->size == normal) normal = -1;
+    if (contact && has_polygon(group)) add_friction(t, group, parameters, row, normal);
+}
+
+/* As many unknowns as a block with these parameters can have. */
+static int64_t most_unknowns(const cs_cone *cone, const cs_block_group *group,
+                             const double *parameters)
+{
+    return has_polygon(group) ? corners_of(cone, group, parameters) + 2 : 2 * group->rows;
+}
+
+static int64_t most_unknowns_of(const cs_cone_solve *solve, const cs_cone *cone, int64_t block)
+{
+    const cs_block_group *group = cs_block_group_of(cone->problem, block);
+    int64_t index = block - group->first_block;
+    return most_unknowns(cone, group,
+                         solve->parameters + group->first_parameter + index * group->parameters);
+}
+
+double cs_cone_bytes(const cs_cone *cone, int64_t *unknowns)
+{
+    *unknowns = 0;
+    for (int64_t p = 0; p < cone->islands; p++) {
+        int64_t sum = 0;
+        for (int64_t k = cone->first[p]; k < cone->first[p + 1]; k++) {
+            const cs_block_group *group = cs_block_group_of(cone->problem, cone->block[k]);
+            int64_t index = cone->block[k] - group->first_block;
+            sum += most_unknowns(cone, group, group->parameter + index * group->parameters);
+        }
+        if (sum > *unknowns) *unknowns = sum;
+    }
+    return cs_lemke_bytes(*unknowns);
+}
+
+/* ---- the LCP --------------------------------------------------------------------------------- */
+
+static double part_of(const unknown *z, int64_t row)
+{
+    return z->row[0] == row ? z->part[0] : z->part[1];
+}
+
+/* q of the unknowns in row i, and their products with those of every other row. */
+static void load_row(translation *t, int64_t i)
+{
+    const cs_cone *cone = t->cone;
+    const cs_csr *A = &cone->matrix;
+    int64_t n = t->lemke.rows, first = cone->place[i], end = first + cone->count[i];
+    double xi = t->solve->b[i];
+    for (int64_t e = A->start[i]; e < A->start[i + 1]; e++) {
+        int64_t j = A->column[e], begin = cone->place[j];
+        xi += A->value[e] * t->solve->lambda[j];
+        for (int64_t u = first; u < end; u++) {
+            double left = part_of(&t->z[u], i) * A->value[e], *row = t->lemke.matrix + u * n;
+            for (int64_t v = begin; v < begin + cone->count[j]; v++)
+                row[v] += left * part_of(&t->z[v], j);
+        }
+    }
+    for (int64_t u = first; u < end; u++) t->lemke.q[u] += part_of(&t->z[u], i) * xi;
+}
+
+static void load_multipliers(translation *t)
+{
+    int64_t n = t->lemke.rows;
+    double *matrix = t->lemke.matrix;
+    for (int64_t u = 0; u < n; u++) {
+        const unknown *z = &t->z[u];
+        for (int64_t v = z->first; v < z->first + z->count; v++) {
+            matrix[v * n + u] = 1;
+            matrix[u * n + v] = -1;
+        }
+        if (z->normal >= 0) matrix[u * n + z->normal] = z->friction;
+        if (z->row[0] < 0) t->lemke.q[u] = z->room;
+    }
+}
+
+/* to[rows of the unknowns] += the impulses of lemke.z */
+static void add_impulses(const translation *t, double *to)
+{
+    for (int64_t u = 0; u < t->size; u++)
+        for (int j = 0; j < 2; j++)
+            if (t->z[u].row[j] >= 0) to[t->z[u].row[j]] += t->z[u].part[j] * t->lemke.z[u];
+}
+
+static void keep_ray(translation *t)
+{
+    double *ray = t->cone->ray, largest = 0;
+    int64_t rows = t->cone->problem->rows;
+    memset(ray, 0, sizeof(double) * (size_t)rows);
+    cs_lemke_ray(&t->lemke);
+    add_impulses(t, ray);
+    for (int64_t i = 0; i < rows; i++) largest = fmax(largest, fabs(ray[i]));
+    for (int64_t i = 0; i < rows && largest > 0; i++) ray[i] /= largest;
+}
+
+/* Rounding may leave an impulse outside its set, and an unfinished solve does. */
+static void project(const translation *t, const int64_t *block, int64_t blocks)
+{
+    for (int64_t k = 0; k < blocks; k++) {
+        const cs_block_group *group = cs_block_group_of(t->cone->problem, block[k]);
+        int64_t index = block[k] - group->first_block;
+        int64_t row = group->first_row + index * group->rows;
+        if (!group->set->contact || t->solve->rho[row] == 0) continue;
+        group->set->prox_f64(
+            group->rows, t->solve->lambda + row,
+            t->solve->parameters + group->first_parameter + index * group->parameters, NULL);
+    }
+}
+
+/* Asks the caller now and then: whether to stop, or to fail. */
+static int leaves_off(void *context)
+{
+    cs_cone_solve *solve = context;
+    const cs_control *control = solve->control;
+    double now = cs_clock();
+    int stopped = solve->aborted || solve->outcome == CS_MLCP_STOPPED;
+    if (stopped || !control || !control->poll || now - solve->last_poll < POLL_SECONDS)
+        return stopped;
+    solve->last_poll = now;
+    int answer = control->poll(control->context, NULL);
+    if (answer < 0) solve->aborted = 1;
+    if (answer > 0) solve->outcome = CS_MLCP_STOPPED;
+    return answer != 0;
+}
+
+/* What the caller has raised must not be lost. */
+static cs_status told(const cs_cone_solve *solve, cs_error *error)
+{
+    if (!solve->aborted) return CS_OK;
+    return cs_fail(error, CS_INTERRUPTED, "interrupted at pivot %lld", (long long)solve->pivots);
+}
+
+static cs_status pivot(translation *t, int attempt, cs_lemke_end *end, cs_error *error)
+{
+    cs_cone_solve *solve = t->solve;
+    int64_t limit = solve->max_pivots ? solve->max_pivots : 100 + 20 * t->size;
+    cs_lemke_begin(&t->lemke, attempt);
+    while (!cs_lemke_pivot(&t->lemke, end)) {
+        solve->pivots++;
+        if (t->lemke.pivots >= limit) *end = CS_LEMKE_MAX_PIVOTS;
+        else if (!leaves_off(solve)) continue;
+        break;
+    }
+    return told(solve, error);
+}
+
+static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_arena *arena,
+                            cs_error *error)
+{
+    const int64_t *block = cone->block + cone->first[p];
+    int64_t blocks = cone->first[p + 1] - cone->first[p], most = 0;
+    translation t = {.cone = cone, .solve = solve};
+    cs_lemke_end end = CS_LEMKE_SOLVED;
+    for (int64_t k = 0; k < blocks; k++) most += most_unknowns_of(solve, cone, block[k]);
+    t.z = cs_arena_take(arena, most, sizeof *t.z);
+    t.free = cs_arena_take(arena, most, 1);
+    if (!t.z || !t.free) goto no_memory;
+    for (int64_t k = 0; k < blocks; k++) add_block(&t, block[k]);
+    t.lemke.free = t.free;
+    t.lemke.pulse = &solve->pulse;
+    if (cs_lemke_take(&t.lemke, t.size, arena)) goto no_memory;
+    for (int64_t k = 0; k < blocks; k++)
+        for (int64_t i = cs_block_row(cone->problem, block[k]);
+             i < cs_block_row(cone->problem, block[k] + 1); i++) {
+            load_row(&t, i);
+            double written = (double)(cone->count[i] * t.size);
+            if (cs_pulse_beat(&solve->pulse, LOAD_WORK * written)) return told(solve, error);
+        }
+    load_multipliers(&t);
+    /* A is positive semidefinite, friction copositive: rays are errors, or there is no solution. */
+    cs_status status = CS_OK;
+    for (int attempt = 0; attempt < CS_LEMKE_ATTEMPTS; attempt++) {
+        status = pivot(&t, attempt, &end, error);
+        if (status) return status;
+        if (end != CS_LEMKE_RAY && end != CS_LEMKE_LOST) break;
+    }
+    if (end == CS_LEMKE_RAY) {
+        cs_lemke_end other;
+        keep_ray(&t);
+        status = pivot(&t, CS_LEMKE_FROM_ALL, &other, error);
+        if (status) return status;
+        if (other == CS_LEMKE_SOLVED) end = other;
+    }
+    cs_lemke_finish(&t.lemke);
+    add_impulses(&t, solve->lambda);
+    project(&t, block, blocks);
+    if (solve->outcome == CS_MLCP_STOPPED) return CS_OK;
+    if (end == CS_LEMKE_RAY) solve->outcome = CS_MLCP_RAY;
+    if (end == CS_LEMKE_MAX_PIVOTS) solve->outcome = CS_MLCP_MAX_PIVOTS;
+    if (end == CS_LEMKE_LOST) solve->outcome = CS_MLCP_INACCURATE;
+    return told(solve, error);
+no_memory:
+    if (cs_pulse_has_left_off(&solve->pulse)) return told(solve, error);
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for a dictionary of %lld unknowns",
+                   (long long)(t.size ? t.size : most));
+}
+
+cs_status cs_cone_run(cs_cone *cone, cs_cone_solve *solve, cs_error *error)
+{
+    cs_status status = CS_OK;
+    solve->pulse = (cs_pulse){.leaves_off = leaves_off, .context = solve};
+    solve->last_poll = cs_clock();
+    solve->aborted = 0;
+    solve->outcome = CS_MLCP_CONVERGED;
+    solve->pivots = 0;
+    for (int64_t p = 0; p < cone->islands && !status; p++) {
+        cs_arena arena = {0};
+        status = run_island(cone, solve, p, &arena, error);
+        cs_arena_clear(&arena);
+        if (solve->outcome == CS_MLCP_STOPPED) break;
+    }
+    return status;
+}

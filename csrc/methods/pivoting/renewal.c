@@ -1,0 +1,112 @@
+/* Anderson acceleration, type II, in the norm of 1 / rho, which is that of what bodies feel.  Anderson
+ * 1965; Walker and Ni 2011 */
+#include "methods/pivoting/renewal.h"
+
+#include "linalg/small.h"
+
+#include <math.h>
+
+#define LEAST_WEIGHT 0.0625
+#define WEIGHT_GROWTH 1.2
+
+/* Solves without a halved measure before something else is tried: while what is found is taken as it
+ * is, with combinations, and with the least weight. */
+enum { PLAIN_PATIENCE = 3, PATIENCE = 10, DAMPED_PATIENCE = 40 };
+
+cs_renewal *cs_renewal_take(int64_t count, cs_arena *arena)
+{
+    cs_renewal *own = cs_arena_take(arena, 1, sizeof *own);
+    if (!own) return NULL;
+    double **vectors[] = {&own->step, &own->image, &own->step_before, &own->image_before};
+    int taken = 1;
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        taken &= (*vectors[i] = cs_arena_take(arena, count, sizeof(double))) != NULL;
+    for (int j = 0; j < CS_RENEWAL_DEPTH; j++) {
+        taken &= (own->step_change[j] = cs_arena_take(arena, count, sizeof(double))) != NULL;
+        taken &= (own->image_change[j] = cs_arena_take(arena, count, sizeof(double))) != NULL;
+    }
+    own->row = cs_arena_take(arena, count, sizeof(int64_t));
+    own->count = count;
+    return taken && own->row ? own : NULL;
+}
+
+static void forget(cs_renewal *own) { own->seen = own->begun = 0; }
+
+void cs_renewal_begin(cs_renewal *own)
+{
+    own->weight = 1;
+    own->best = INFINITY;
+    own->since = own->combines = 0;
+    forget(own);
+}
+
+static double product(const cs_renewal *own, const double *rho, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < own->count; i++) {
+        double scale = rho[own->row[i]];
+        if (scale > 0) sum += x[i] * y[i] / scale;
+    }
+    return sum;
+}
+
+/* The differences of this solve, in place of the oldest ones; returns how many there are. */
+static int add_differences(cs_renewal *own, const double *rho)
+{
+    int newest = (int)(own->seen++ % CS_RENEWAL_DEPTH);
+    int count = own->seen < CS_RENEWAL_DEPTH ? (int)own->seen : CS_RENEWAL_DEPTH;
+    double *change = own->step_change[newest];
+    for (int64_t i = 0; i < own->count; i++) {
+        change[i] = own->step[i] - own->step_before[i];
+        own->image_change[newest][i] = own->image[i] - own->image_before[i];
+    }
+    for (int j = 0; j < count; j++)
+        own->gram[newest][j] = own->gram[j][newest] =
+            product(own, rho, change, own->step_change[j]);
+    return count;
+}
+
+static int is_damped(const cs_renewal *own) { return own->weight <= LEAST_WEIGHT; }
+
+/* The weight by the headway made: halved, and the history given up, where there is none. */
+static void judge(cs_renewal *own, double measure)
+{
+    int patience = !own->combines ? PLAIN_PATIENCE : is_damped(own) ? DAMPED_PATIENCE : PATIENCE;
+    own->since++;
+    if (measure < own->best / 2) {
+        own->best = measure;
+        own->since = 0;
+        if (own->combines) own->weight = fmin(1, own->weight * WEIGHT_GROWTH);
+    } else if (own->since >= patience) {
+        own->since = 0;
+        own->weight = is_damped(own) ? 1 : fmax(own->weight / 2, LEAST_WEIGHT);
+        if (own->combines) forget(own);
+        own->combines = 1;
+    }
+}
+
+void cs_renewal_next(cs_renewal *own, const double *rho, const double *lambda, double measure,
+                     double *normal)
+{
+    double gamma[CS_RENEWAL_DEPTH];
+    for (int64_t i = 0; i < own->count; i++) {
+        own->image[i] = fmax(lambda[own->row[i]], 0);
+        own->step[i] = own->image[i] - normal[own->row[i]];
+    }
+    judge(own, measure);
+    int count = own->begun ? add_differences(own, rho) : 0;
+    for (int j = 0; j < count; j++) gamma[j] = product(own, rho, own->step, own->step_change[j]);
+    if (count) cs_solve_gram(count, own->gram[0], CS_RENEWAL_DEPTH, gamma);
+    if (!own->combines || is_damped(own)) count = 0;
+    for (int64_t i = 0; i < own->count; i++) {
+        double image = own->image[i], step = own->step[i];
+        for (int j = 0; j < count; j++) {
+            image -= gamma[j] * own->image_change[j][i];
+            step -= gamma[j] * own->step_change[j][i];
+        }
+        own->image_before[i] = own->image[i];
+        own->step_before[i] = own->step[i];
+        normal[own->row[i]] = fmax(image - (1 - own->weight) * step, 0);
+    }
+    own->begun = 1;
+}

@@ -1,0 +1,127 @@
+/* Gauss-Seidel with subspace minimization.  Silcowitz-Hansen, Niebe and Erleben 2010; S3 section 1.3.3
+ *
+ * Sweeps find out which contacts are open, stick and slide. Then the rows that this leaves free are
+ * solved for directly, with their bounds, and the result is followed as far as the energy falls.
+ * Beyond the paper, a sliding contact may turn its friction in the direct part: along the circle that
+ * bounds it, where the bound resists with |xi_t| / radius (the curvature of the Lagrangian). */
+#include "methods/pivoting/hybrid.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What holds a sliding contact to its circle, over its diagonal entry. */
+#define STIFF 1e6
+
+enum { SWEEPS, STEPS, OPTIONS };
+
+static const cs_method_option option[OPTIONS] = {
+    [SWEEPS] = CS_COUNT_OPTION("sweeps", 5, 0, "of Gauss-Seidel after each direct step"),
+    [STEPS] = CS_COUNT_OPTION("subspace_steps", 3, 1,
+                              "direct steps before friction bounds are renewed: an iteration"),
+};
+
+/* The 2 x 2 block of the tangents from `row` on gains what bounds a sliding contact. */
+static void stiffen(cs_hybrid *hybrid, int64_t row, const double *out, double stiffness,
+                    double turning)
+{
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            double across = out[i] * out[j], along = (i == j) - across;
+            *cs_hybrid_entry(hybrid, row + i, row + j) += stiffness * across + turning * along;
+        }
+}
+
+/* The tangents of a contact whose friction is bounded by a ball around them both. */
+static void bound_disc(cs_pivoting_run *run, int64_t row, double radius)
+{
+    cs_pivoting *p = run->pivoting;
+    cs_hybrid *hybrid = p->hybrid;
+    const double *x = hybrid->x + row, *xi = hybrid->xi + row;
+    double rho = run->state.rho[row], z[2] = {x[0] - rho * xi[0], x[1] - rho * xi[1]};
+    double size = hypot(z[0], z[1]);
+    if (!(rho > 0) || radius == 0) return;
+    int slides = size > radius;
+    for (int i = 0; i < 2; i++) {
+        p->lo[row + i] = slides ? -INFINITY : fmin(-radius - x[i], 0);
+        p->hi[row + i] = slides ? INFINITY : fmax(radius - x[i], 0);
+    }
+    if (!slides) return;
+    double out[2] = {z[0] / size, z[1] / size};
+    stiffen(hybrid, row, out, STIFF / rho, fmin((size - radius) / radius, STIFF) / rho);
+}
+
+static void bound_friction(cs_pivoting_run *run, const cs_block_group *group, int64_t index)
+{
+    cs_pivoting *p = run->pivoting;
+    int64_t row = group->first_row + index * group->rows;
+    for (int i = 1; i < group->rows; i++) {
+        int s = group->coupled_set[i], first = group->coupled_set[i - 1] != s;
+        int last = i + 1 == group->rows || group->coupled_set[i + 1] != s;
+        double radius = cs_friction_of(&run->state, group, index, s) * p->normal[row];
+        double x = p->hybrid->x[row + i];
+        if (first && !last) bound_disc(run, row + i, radius);
+        if (!first || !last || !(run->state.rho[row + i] > 0)) continue;
+        p->lo[row + i] = fmin(-radius - x, 0);
+        p->hi[row + i] = fmax(radius - x, 0);
+    }
+}
+
+/* Friction has a part in the direct step where it is bounded by balls. */
+static cs_status free_friction(cs_pivoting_run *run, cs_error *error)
+{
+    const cs_problem *problem = run->solver->problem;
+    cs_hybrid_load(run->solver);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (!group->set->frictional) continue;
+        for (int64_t k = 0; k < group->count; k++) bound_friction(run, group, k);
+    }
+    return cs_hybrid_factor(run->solver, &run->pivoting->hybrid->pulse, error);
+}
+
+static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
+{
+    cs_hybrid_begin(run);
+    const double *setting = run->solver->setting;
+    for (int64_t i = 0; i < (int64_t)setting[STEPS] && !run->stopped; i++) {
+        if (i) cs_hybrid_evaluate(run);
+        cs_hybrid_bound(run);
+        cs_status status = free_friction(run, error);
+        if (!status) status = cs_hybrid_step(run, result, error);
+        if (status == CS_INTERRUPTED && run->stopped) { /* the iterate at hand is the answer */
+            *error = (cs_error){0};
+            break;
+        }
+        if (status) return status;
+        cs_hybrid_sweep(run, (int64_t)setting[SWEEPS], 0);
+        if (run->aborted) break;
+    }
+    cs_hybrid_end(run);
+    return cs_pivoting_aborted(run, error);
+}
+
+static cs_status solve(cs_solver *solver, const cs_control *control, cs_result *result,
+                       cs_error *error)
+{
+    return cs_pivoting_iterate(solver, control, step, result, error);
+}
+
+const cs_method cs_method_subspace = {
+    .name = "subspace",
+    .summary = "Gauss-Seidel and direct steps of the rows it leaves free: subspace minimization",
+    .about =
+        "Sweeps find out which contacts are open, stick and slide; the rows that this leaves free "
+        "are solved for directly, and the step is followed as far as the energy falls. Meanwhile "
+        "friction is bounded by the normal impulses of the last iteration. Made for large mass "
+        "ratios and long chains of joints, where sweeps alone stall.",
+    .paper = "Silcowitz-Hansen, Niebe and Erleben 2010; S3 section 1.3.3",
+    .needs = CS_BIT(CS_NEEDS_FLOAT64),
+    .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |
+              CS_BIT(CS_SOLVES_REDUNDANT) | CS_BIT(CS_SOLVES_MASS_RATIO),
+    .option = option,
+    .options = OPTIONS,
+    .stage = CS_SEQUENTIAL,
+    .check = cs_hybrid_check,
+    .prepare = cs_hybrid_prepare,
+    .solve = solve,
+};

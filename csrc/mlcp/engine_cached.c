@@ -1,0 +1,155 @@
+/* S3's factor cache, with its skyline: for every index set the rows that are tight are taken out of
+ * the factor of all rows one after another, ascending; what each removal leaves is kept, and the next
+ * index set begins with the longest run of its first rows that has been met.  S3 Algorithms 3.1, 3.2
+ *
+ *     columns   0 ........ 3 ........ 7 .............. n       {3, 7, 8}, of which {3, 7} is kept
+ *               whole      {3}        {3, 7}                   then 8 is taken out
+ *
+ * Columns are copied only from the first that the index set before did not share. The numbers are
+ * those of the engine `skyline`, bit by bit. Parts outlive a solve: they belong to the matrix. */
+#include "mlcp/cache.h"
+#include "mlcp/pivoting.h"
+
+#include <string.h>
+
+#include "mlcp/engine_downdate.inc"
+
+typedef struct cached_data {
+    skyline_data factor; /* first: what the shared parts know */
+    cs_cache cache;
+    cs_cache_node **path; /* (rows) */
+    int64_t *key, count;  /* (rows): tight rows of the factor in use; -1: there is none */
+} cached_data;
+
+static int take(cs_island *s, cs_arena *arena)
+{
+    int failed = take_skyline(s, s->first, 1, arena);
+    skyline_data *factor = s->factor;
+    cached_data *data = s->factor = failed ? NULL : cs_arena_take(arena, 1, sizeof *data);
+    if (!data) return -1;
+    data->factor = *factor;
+    data->path = cs_arena_take(arena, s->rows, sizeof(cs_cache_node *));
+    data->key = cs_arena_take(arena, s->rows, sizeof(int64_t));
+    data->count = -1;
+    data->cache.limit = s->cache_bytes;
+    return !data->path || !data->key;
+}
+
+/* The first row in which a key differs from that of the factor in use; the number of rows: none. */
+static int64_t first_difference(const cs_island *s, int64_t count)
+{
+    const cached_data *data = s->factor;
+    int64_t i = 0;
+    if (data->count < 0) return 0;
+    while (i < count && i < data->count && s->list[i] == data->key[i]) i++;
+    int64_t wanted = i < count ? s->list[i] : s->rows;
+    int64_t given = i < data->count ? data->key[i] : s->rows;
+    return wanted < given ? wanted : given;
+}
+
+/* Entries of row i left of the diagonal become zero, from column `first` on. */
+static void clear_row(cs_skyline *skyline, int64_t i, int64_t first)
+{
+    for (int64_t k = i - 1; k >= first && skyline->last[k] >= i; k--)
+        skyline->value[skyline->start[k] + i - k] = 0;
+}
+
+/* The factor without the first `found` rows of the key, from the parts that are kept. */
+static void compose(cs_island *s, int64_t found)
+{
+    cached_data *data = s->factor;
+    cs_skyline *skyline = &data->factor.skyline;
+    int64_t row = first_difference(s, found), first = 0;
+    while (first < s->rows && skyline->last[first] < row) first++;
+    for (int64_t j = 0; j <= found; j++) {
+        int64_t begin = j ? s->list[j - 1] : 0, end = j < found ? s->list[j] : s->rows;
+        const double *part = j ? data->path[j - 1]->value : data->factor.whole.value;
+        int64_t from = begin < first ? first : begin, place = skyline->start[from];
+        if (from >= end) continue;
+        memcpy(skyline->value + place, part + (place - skyline->start[begin]),
+               sizeof(double) * (size_t)(skyline->start[end] - place));
+    }
+    for (int64_t j = 0; j < found; j++) clear_row(skyline, s->list[j], first);
+}
+
+/* Takes the other rows out, and keeps what each leaves as long as there is room. Returns the row at
+ * which it left off, or -1. */
+static int64_t extend(cs_island *s, int64_t found, int64_t count)
+{
+    cached_data *data = s->factor;
+    cs_skyline *skyline = &data->factor.skyline;
+    cs_cache_node *node = found ? data->path[found - 1] : NULL;
+    for (int64_t j = found, keeps = 1; j < count; j++) {
+        int64_t row = s->list[j], place = skyline->start[row];
+        if (remove_row(s, row)) return row;
+        if (!keeps) continue;
+        node = cs_cache_add(&data->cache, node, row, skyline->value + place,
+                            skyline->start[s->rows] - place);
+        keeps = node != NULL;
+    }
+    return -1;
+}
+
+static void factor_cached(cs_island *s, cs_breakdown *breakdown)
+{
+    cached_data *data = s->factor;
+    if (make_whole(s, breakdown)) return;
+    int64_t count = 0, found;
+    for (int64_t i = 0; i < s->rows; i++)
+        if (s->state[i] != CS_INDEX_FREE) s->list[count++] = i;
+    found = cs_cache_find(&data->cache, s->list, count, data->path);
+    data->cache.counts.hits += found;
+    data->cache.counts.misses += count - found;
+    compose(s, found);
+    int64_t left_off = extend(s, found, count);
+    data->count = left_off < 0 ? count : -1;
+    if (left_off >= 0) *breakdown = (cs_breakdown){.row = left_off, .left_off = 1};
+    if (count) memcpy(data->key, s->list, sizeof(int64_t) * (size_t)count);
+}
+
+static double work(const cs_island *s, double changed, double tight)
+{
+    (void)changed;
+    return removals(s, tight);
+}
+
+static void release(cs_island *s)
+{
+    cached_data *data = s->factor;
+    cs_cache_clear(&data->cache);
+}
+
+static void forget(cs_island *s)
+{
+    cached_data *data = s->factor;
+    forget_whole(s);
+    cs_cache_clear(&data->cache);
+    data->count = -1;
+}
+
+static void tell(cs_island *s, cs_cache_counts *sum)
+{
+    cs_cache_counts *own = &((cached_data *)s->factor)->cache.counts;
+    sum->hits += own->hits;
+    sum->misses += own->misses;
+    sum->evictions += own->evictions;
+    sum->entries += own->entries;
+    sum->bytes += own->bytes;
+    sum->most_bytes += own->most_bytes;
+    own->hits = own->misses = own->evictions = 0;
+    own->most_bytes = own->bytes;
+}
+
+const cs_engine cs_engine_cached = {
+    .name = "cached",
+    .summary = "skyline, what each removal leaves being kept for other index sets (S3 chapter 3)",
+    .order = CS_FILL_RCM,
+    .take = take,
+    .factor = factor_cached,
+    .solve = solve,
+    .release = release,
+    .forget = forget,
+    .tell = tell,
+    .weight = 4,
+    .work = work,
+};

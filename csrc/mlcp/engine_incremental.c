@@ -1,0 +1,94 @@
+/* One factor follows the index set: rows that become tight are taken out, rows that become free are
+ * put back, as long as that is less work than a new factor. Putting back subtracts and loses digits:
+ * where residuals tell of it, or a pivot vanishes, the factor is made anew. */
+#include "mlcp/pivoting.h"
+
+#include <string.h>
+
+#include "mlcp/engine_skyline.inc"
+
+/* A row is not put back where that would leave this part of a pivot, or less. */
+#define LEAST_PIVOT 1e-7
+
+static double change_work(const cs_island *s)
+{
+    double entries = 0;
+    for (int64_t i = 0; i < s->rows; i++) entries += (double)(i - s->first[i]);
+    double width = 1 + entries / (double)s->rows, part = width * width;
+    return 2 * (part < entries ? part : entries) + width;
+}
+
+static double anew(const cs_island *s)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < s->rows; i++) {
+        double width = (double)(i - s->first[i]);
+        sum += width * width / 2;
+    }
+    return sum;
+}
+
+static int take(cs_island *s, cs_arena *arena) { return take_skyline(s, s->first, 0, arena); }
+
+/* The matrix' column i in the scratch vector, on the rows that are in. */
+static void load_column(cs_island *s, int64_t i, const signed char *out, double *column)
+{
+    for (int64_t e = s->start[i]; e < s->start[i + 1]; e++)
+        if (!out[s->column[e]]) column[s->column[e]] = s->value[e];
+}
+
+static int leave_off(int64_t row, cs_breakdown *breakdown)
+{
+    *breakdown = (cs_breakdown){.row = row, .left_off = 1};
+    return -1;
+}
+
+/* From one index set to the next; -1 where the factor is spoilt, or left off. */
+static int follow(cs_island *s, cs_breakdown *breakdown)
+{
+    skyline_data *data = s->factor;
+    for (int64_t i = 0; i < s->rows; i++) { /* out first: the less there is, the better */
+        if (s->state[i] == CS_INDEX_FREE || s->factored[i]) continue;
+        if (remove_row(s, i)) return leave_off(i, breakdown);
+        s->factored[i] = 1;
+    }
+    for (int64_t i = 0; i < s->rows; i++) {
+        if (s->state[i] != CS_INDEX_FREE || !s->factored[i]) continue;
+        if (cs_pulse_beat(s->pulse, change_work(s))) return leave_off(i, breakdown);
+        s->factored[i] = 0;
+        load_column(s, i, s->factored, data->scratch);
+        if (cs_skyline_add(&data->skyline, i, data->scratch, LEAST_PIVOT)) return -1;
+    }
+    return 0;
+}
+
+static void factor(cs_island *s, cs_breakdown *breakdown)
+{
+    skyline_data *data = s->factor;
+    int64_t changes = 0;
+    for (int64_t i = 0; i < s->rows; i++)
+        changes += (s->state[i] != CS_INDEX_FREE) != s->factored[i];
+    *breakdown = (cs_breakdown){.row = -1};
+    int follows = s->is_factored && (double)changes * change_work(s) < anew(s);
+    if (follows && follow(s, breakdown) == 0) return;
+    if (!breakdown->left_off) factor_skyline(s, s->state, &data->skyline, breakdown);
+}
+
+static double work(const cs_island *s, double changed, double tight)
+{
+    (void)tight;
+    double following = changed * change_work(s), whole = anew(s);
+    return following < whole ? following : whole;
+}
+
+const cs_engine cs_engine_incremental = {
+    .name = "incremental",
+    .summary = "one skyline factor from which rows are taken out and to which they are put back",
+    .order = CS_FILL_RCM,
+    .take = take,
+    .factor = factor,
+    .solve = solve,
+    .gathers = 1,
+    .weight = 4,
+    .work = work,
+};

@@ -1,0 +1,117 @@
+/* The factor of all rows is made once and kept; tight rows are held by forces mu on them:
+ *
+ *     A x = r + E_T mu,  x_T = 0   =>   S mu = -(A^-1 r)_T,   S = (A^-1)_TT,   x = A^-1 (r + E_T mu)
+ *
+ * Columns of A^-1 are made when their row first becomes tight. Digits are lost where A is badly
+ * conditioned and A_FF is not: refinement brings them back. */
+#include "mlcp/pivoting.h"
+
+#include <string.h>
+
+typedef struct schur_data {
+    cs_panels whole, tight; /* factors of A and of S */
+    int have_whole;
+    int64_t count;       /* tight rows of S, in s->list */
+    double *inverse;     /* (rows, rows): columns of A^-1 */
+    unsigned char *have; /* (rows): which of them are there */
+    int64_t *zeros;      /* (rows): S is full */
+    double *force;       /* (rows) */
+} schur_data;
+
+static int take(cs_island *s, cs_arena *arena)
+{
+    schur_data *data = s->factor = cs_arena_take(arena, 1, sizeof *data);
+    if (!data) return -1;
+    data->zeros = cs_arena_take(arena, s->rows, sizeof(int64_t));
+    data->have = cs_arena_take(arena, s->rows, 1);
+    data->force = cs_arena_take(arena, s->rows, sizeof(double));
+    data->inverse = cs_arena_take(arena, s->rows * s->rows, sizeof(double));
+    if (!data->zeros || !data->have || !data->force || !data->inverse) return -1;
+    if (cs_panels_take(&data->whole, s->rows, s->first, arena)) return -1;
+    return cs_panels_take(&data->tight, s->rows, data->zeros, arena);
+}
+
+static void factor_whole(cs_island *s, cs_breakdown *breakdown)
+{
+    schur_data *data = s->factor;
+    memset(data->have, 0, (size_t)s->rows);
+    cs_panels_shape(&data->whole, s->rows, s->first);
+    for (int64_t i = 0; i < s->rows; i++)
+        for (int64_t e = s->start[i]; e < s->start[i + 1] && s->column[e] <= i; e++)
+            *cs_panels_entry(&data->whole, i, s->column[e]) = s->value[e];
+    cs_panels_factor(&data->whole, s->pulse, breakdown);
+    data->have_whole = breakdown->row < 0;
+}
+
+static double *inverse_column(cs_island *s, int64_t i)
+{
+    schur_data *data = s->factor;
+    double *column = data->inverse + i * s->rows;
+    if (data->have[i]) return column;
+    memset(column, 0, sizeof(double) * (size_t)s->rows);
+    column[i] = 1;
+    cs_panels_solve(&data->whole, column);
+    data->have[i] = 1;
+    return column;
+}
+
+static void factor(cs_island *s, cs_breakdown *breakdown)
+{
+    schur_data *data = s->factor;
+    *breakdown = (cs_breakdown){.row = -1};
+    if (!data->have_whole) factor_whole(s, breakdown);
+    if (breakdown->row >= 0) return;
+    data->count = 0;
+    for (int64_t i = 0; i < s->rows; i++)
+        if (s->state[i] != CS_INDEX_FREE) s->list[data->count++] = i;
+    cs_panels_shape(&data->tight, data->count, data->zeros);
+    for (int64_t b = 0; b < data->count; b++) {
+        const double *column = inverse_column(s, s->list[b]);
+        if (cs_pulse_beat(s->pulse, (double)(data->whole.start[data->whole.count] + s->rows))) {
+            *breakdown = (cs_breakdown){.row = s->list[b], .left_off = 1};
+            return;
+        }
+        for (int64_t a = b; a < data->count; a++)
+            *cs_panels_entry(&data->tight, a, b) = column[s->list[a]];
+    }
+    cs_panels_factor(&data->tight, s->pulse, breakdown);
+    if (breakdown->row >= 0) breakdown->row = s->list[breakdown->row];
+}
+
+static void solve(cs_island *s, double *r)
+{
+    schur_data *data = s->factor;
+    cs_panels_solve(&data->whole, r);
+    for (int64_t a = 0; a < data->count; a++) data->force[a] = -r[s->list[a]];
+    cs_panels_solve(&data->tight, data->force);
+    for (int64_t a = 0; a < data->count; a++) {
+        const double *column = data->inverse + s->list[a] * s->rows;
+        for (int64_t i = 0; i < s->rows; i++) r[i] += data->force[a] * column[i];
+    }
+    for (int64_t a = 0; a < data->count; a++) r[s->list[a]] = 0;
+}
+
+static void forget(cs_island *s)
+{
+    schur_data *data = s->factor;
+    data->have_whole = 0;
+}
+
+static double work(const cs_island *s, double changed, double tight)
+{
+    double entries = 0;
+    for (int64_t i = 0; i < s->rows; i++) entries += (double)(i - s->first[i]);
+    return 2 * changed * entries + tight * tight * tight / 6 + tight * (double)s->rows;
+}
+
+const cs_engine cs_engine_schur = {
+    .name = "schur",
+    .summary = "one factor of A; forces on the tight rows from the Schur complement of the others",
+    .order = CS_FILL_RCM,
+    .take = take,
+    .factor = factor,
+    .solve = solve,
+    .forget = forget,
+    .weight = 1,
+    .work = work,
+};

@@ -1,0 +1,377 @@
+#include "mlcp/lemke.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Entries of a column below this part of its largest do not count; ratios this near are equal. */
+#define SMALL 1e-15
+#define EQUAL 1e-11
+/* Constants up to this part of the largest one are zero; pivots of free rows up to this part of their
+ * diagonal entry are none: such a row follows from the others. */
+#define NOTHING 1e-14
+#define REDUNDANT 1e-12
+
+/* Writing a number into memory that is new, in multiplications. */
+enum { WRITE_WORK = 8 };
+
+int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena)
+{
+    lemke->rows = rows;
+    lemke->matrix = cs_arena_take_unset(arena, rows * rows, sizeof(double));
+    lemke->dictionary = cs_arena_take_unset(arena, rows * (rows + 2), sizeof(double));
+    lemke->work = cs_arena_take_unset(arena, rows * (rows + 1), sizeof(double));
+    lemke->q = cs_arena_take(arena, rows, sizeof(double));
+    lemke->z = cs_arena_take(arena, rows, sizeof(double));
+    lemke->basic = cs_arena_take(arena, rows, sizeof(int64_t));
+    lemke->other = cs_arena_take(arena, rows + 1, sizeof(int64_t));
+    lemke->list = cs_arena_take(arena, rows, sizeof(int64_t));
+    lemke->wanted = cs_arena_take(arena, 2 * rows + 1, 1);
+    if (!lemke->matrix || !lemke->dictionary || !lemke->work || !lemke->q || !lemke->z ||
+        !lemke->basic || !lemke->other || !lemke->list || !lemke->wanted)
+        return -1;
+    for (int64_t i = 0; i < rows; i++) {
+        memset(lemke->matrix + i * rows, 0, sizeof(double) * (size_t)rows);
+        if (cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)rows)) return -1;
+    }
+    return 0;
+}
+
+static double *row_of(const cs_lemke *lemke, int64_t i)
+{
+    return lemke->dictionary + i * (lemke->rows + 2);
+}
+
+/* Basic variable `row` and the other one of `column` change places. */
+static void exchange(cs_lemke *lemke, int64_t row, int64_t column)
+{
+    int64_t width = lemke->rows + 2, leaving = lemke->basic[row];
+    double *pivot_row = row_of(lemke, row), pivot = pivot_row[column];
+    for (int64_t j = 0; j < width; j++) pivot_row[j] /= -pivot;
+    pivot_row[column] = 1 / pivot;
+    for (int64_t i = 0; i < lemke->rows; i++) {
+        double *own = row_of(lemke, i), factor = own[column];
+        if (i == row || factor == 0) continue;
+        own[column] = 0;
+        for (int64_t j = 0; j < width; j++) own[j] += factor * pivot_row[j];
+    }
+    lemke->basic[row] = lemke->other[column];
+    lemke->other[column] = leaving;
+    lemke->pivots++;
+    lemke->left_off |= cs_pulse_beat(lemke->pulse, (double)(lemke->rows * width));
+}
+
+static int is_free(const cs_lemke *lemke, int64_t variable)
+{
+    return lemke->free && variable < 2 * lemke->rows && lemke->free[variable % lemke->rows];
+}
+
+/* z_i of a free row becomes basic for good, by the largest pivot among its likes. */
+static void enter_free_rows(cs_lemke *lemke)
+{
+    int64_t n = lemke->rows;
+    while (!lemke->left_off) {
+        int64_t best = -1;
+        for (int64_t i = 0; i < n; i++) {
+            if (!is_free(lemke, i) || lemke->basic[i] >= n) continue;
+            if (best < 0 || fabs(row_of(lemke, i)[i]) > fabs(row_of(lemke, best)[best])) best = i;
+        }
+        if (best < 0) return;
+        double pivot = fabs(row_of(lemke, best)[best]);
+        if (!(pivot > REDUNDANT * fabs(lemke->matrix[best * n + best]))) return;
+        exchange(lemke, best, best);
+    }
+}
+
+/* Entry (row, j) of the inverse of the basis: what w_j of the beginning adds to the row. */
+static double inverse_entry(const cs_lemke *lemke, int64_t row, int64_t j, const int64_t *place)
+{
+    return place[j] >= 0 ? -row_of(lemke, row)[place[j]] : lemke->basic[row] == j;
+}
+
+/* Whether row a comes before row b, both being ready to leave for `column`. */
+static int comes_before(const cs_lemke *lemke, int64_t a, int64_t b, int64_t column,
+                        const int64_t *place)
+{
+    double x = fabs(row_of(lemke, a)[column]), y = fabs(row_of(lemke, b)[column]);
+    for (int64_t j = 0; j < lemke->rows; j++) {
+        double left = inverse_entry(lemke, a, j, place) / x;
+        double right = inverse_entry(lemke, b, j, place) / y;
+        if (fabs(left - right) > EQUAL * (fabs(left) + fabs(right))) return left < right;
+    }
+    return a < b;
+}
+
+/* Where the w of the beginning are among the others, in lemke->list; -1: basic. */
+static const int64_t *find_places(cs_lemke *lemke)
+{
+    int64_t n = lemke->rows, *place = lemke->list;
+    for (int64_t j = 0; j < n; j++) place[j] = -1;
+    for (int64_t j = 0; j <= n; j++)
+        if (lemke->other[j] < n) place[lemke->other[j]] = j;
+    return place;
+}
+
+/* What a basic variable has, rounding apart. */
+static double constant_of(const cs_lemke *lemke, int64_t row)
+{
+    double constant = row_of(lemke, row)[lemke->rows + 1];
+    return constant > NOTHING * lemke->size ? constant : 0;
+}
+
+/* The row that leaves when the variable of `column` grows; -1: none, it may grow for ever. */
+static int64_t leaving_row(cs_lemke *lemke, int64_t column)
+{
+    int64_t n = lemke->rows, chosen = -1;
+    const int64_t *place = find_places(lemke);
+    double largest = 0, least = INFINITY;
+    for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(row_of(lemke, i)[column]));
+    for (int64_t i = 0; i < n; i++) {
+        const double *own = row_of(lemke, i);
+        if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL * largest)) continue;
+        least = fmin(least, constant_of(lemke, i) / -own[column]);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const double *own = row_of(lemke, i);
+        if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL * largest)) continue;
+        if (constant_of(lemke, i) / -own[column] > least * (1 + EQUAL)) continue;
+        if (lemke->basic[i] == 2 * n) return i; /* z0 leaves whenever it can */
+        if (chosen < 0 || comes_before(lemke, i, chosen, column, place)) chosen = i;
+    }
+    return chosen;
+}
+
+/* The row in which z0 enters: the most negative one, lexicographically. */
+static int64_t first_row(cs_lemke *lemke)
+{
+    int64_t n = lemke->rows, chosen = -1;
+    const int64_t *place = find_places(lemke);
+    double least = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!is_free(lemke, lemke->basic[i]))
+            least = fmin(least, row_of(lemke, i)[n + 1] / row_of(lemke, i)[n]);
+    for (int64_t i = 0; i < n && least < 0; i++) {
+        if (is_free(lemke, lemke->basic[i])) continue;
+        if (row_of(lemke, i)[n + 1] / row_of(lemke, i)[n] > least * (1 - EQUAL)) continue;
+        if (chosen < 0 || comes_before(lemke, i, chosen, n, place)) chosen = i;
+    }
+    return chosen;
+}
+
+/* Where a variable is among the others; -1: it is basic. */
+static int64_t column_of(const cs_lemke *lemke, int64_t variable)
+{
+    for (int64_t j = 0; j <= lemke->rows; j++)
+        if (lemke->other[j] == variable) return j;
+    return -1;
+}
+
+/* What z0 adds to row i: 1, and in later attempts numbers from 1 to 2; from all z, what makes it 1 once they
+ * are basic. */
+static double cover(const cs_lemke *lemke, int64_t i)
+{
+    const double *own = lemke->matrix + i * lemke->rows;
+    uint64_t mixed = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u * (uint64_t)lemke->attempt;
+    double sum = 0;
+    if (lemke->attempt != CS_LEMKE_FROM_ALL)
+        return is_free(lemke, i) ? 0 : 1 + (double)(mixed >> 11) * 0x1p-53;
+    for (int64_t j = 0; j < lemke->rows; j++)
+        if (!is_free(lemke, j)) sum -= own[j];
+    return sum;
+}
+
+/* The dictionary of the beginning: all w basic. z0 covers the rows that have a sign. */
+static void write_first(cs_lemke *lemke)
+{
+    int64_t n = lemke->rows;
+    for (int64_t i = 0; i < n; i++) {
+        double *own = row_of(lemke, i);
+        memcpy(own, lemke->matrix + i * n, sizeof(double) * (size_t)n);
+        own[n] = cover(lemke, i);
+        own[n + 1] = lemke->q[i];
+        lemke->basic[i] = i;
+        lemke->other[i] = n + i;
+        lemke->left_off |= cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)n);
+    }
+    lemke->other[n] = 2 * n;
+}
+
+/* The row with the largest entry in a column, among those whose variable is to leave; -1: none. */
+static int64_t best_row(const cs_lemke *lemke, int64_t column)
+{
+    double largest = 0;
+    int64_t best = -1;
+    for (int64_t i = 0; i < lemke->rows; i++) {
+        double entry = fabs(row_of(lemke, i)[column]);
+        if (lemke->wanted[lemke->basic[i]] || !(entry > largest)) continue;
+        largest = entry;
+        best = i;
+    }
+    return best;
+}
+
+/* The dictionary of the basis that is wanted, from the first one. 0 where a variable of it finds no pivot:
+ * the basis is singular to rounding. */
+static int take_basis(cs_lemke *lemke)
+{
+    int64_t pivots = lemke->pivots;
+    int complete = 1;
+    write_first(lemke);
+    for (int64_t j = 0; j <= lemke->rows && !lemke->left_off; j++) {
+        if (!lemke->wanted[lemke->other[j]]) continue;
+        int64_t row = best_row(lemke, j);
+        if (row >= 0) exchange(lemke, row, j);
+        else complete = 0;
+    }
+    lemke->pivots = pivots;
+    lemke->age = 0;
+    return complete;
+}
+
+/* The dictionary of the basis at hand, written anew: the errors of many pivots are gone. */
+static int rebuild(cs_lemke *lemke)
+{
+    memset(lemke->wanted, 0, (size_t)(2 * lemke->rows + 1));
+    for (int64_t i = 0; i < lemke->rows; i++) lemke->wanted[lemke->basic[i]] = 1;
+    return take_basis(lemke);
+}
+
+void cs_lemke_begin(cs_lemke *lemke, int attempt)
+{
+    lemke->attempt = attempt;
+    lemke->pivots = lemke->age = 0;
+    lemke->left = -1;
+    lemke->left_off = 0;
+    lemke->size = 0;
+    for (int64_t i = 0; i < lemke->rows; i++) lemke->size = fmax(lemke->size, fabs(lemke->q[i]));
+    lemke->lost = 0;
+    if (attempt == CS_LEMKE_FROM_ALL) {
+        memset(lemke->wanted, 0, (size_t)(2 * lemke->rows + 1));
+        for (int64_t i = 0; i < lemke->rows; i++) lemke->wanted[lemke->rows + i] = 1;
+        lemke->lost = !take_basis(lemke);
+        return;
+    }
+    write_first(lemke);
+    enter_free_rows(lemke);
+}
+
+/* The dictionary written anew, on the way to the next pivot; `end` <- why there is none. */
+static int is_rebuilt(cs_lemke *lemke, cs_lemke_end *end)
+{
+    int complete = rebuild(lemke);
+    *end = lemke->left_off ? CS_LEMKE_LEFT_OFF : CS_LEMKE_LOST;
+    return complete && !lemke->left_off;
+}
+
+int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end)
+{
+    int64_t n = lemke->rows, row, column = n;
+    *end = CS_LEMKE_LOST;
+    if (lemke->lost && !lemke->left_off) return 1;
+
+    /* A dictionary that has gathered errors is written anew. */
+    *end = CS_LEMKE_LEFT_OFF;
+    int old = lemke->age++ == CS_LEMKE_REBUILD + n / CS_LEMKE_REBUILD_ROWS;
+    if (lemke->left_off || (old && !is_rebuilt(lemke, end))) return 1;
+
+    /* z0 enters first; then the partner of what left. */
+    if (lemke->left < 0) {
+        row = first_row(lemke);
+        *end = CS_LEMKE_SOLVED;
+    } else {
+        int64_t enters = lemke->left < n ? lemke->left + n : lemke->left - n;
+        column = column_of(lemke, enters);
+        row = column < 0 ? -1 : leaving_row(lemke, column);
+        if (row < 0 && lemke->age > 1) { /* a ray, or errors that look like one */
+            if (!is_rebuilt(lemke, end)) return 1;
+            column = column_of(lemke, enters);
+            row = column < 0 ? -1 : leaving_row(lemke, column);
+        }
+        lemke->ray = column;
+        *end = column < 0 ? CS_LEMKE_LOST : CS_LEMKE_RAY;
+    }
+    if (row < 0) return 1;
+
+    lemke->left = lemke->basic[row];
+    exchange(lemke, row, column);
+    *end = CS_LEMKE_SOLVED;
+    return lemke->left == 2 * n;
+}
+
+void cs_lemke_ray(cs_lemke *lemke)
+{
+    int64_t n = lemke->rows, grows = lemke->other[lemke->ray];
+    for (int64_t i = 0; i < n; i++) lemke->z[i] = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (lemke->basic[i] >= n && lemke->basic[i] < 2 * n)
+            lemke->z[lemke->basic[i] - n] = row_of(lemke, i)[lemke->ray];
+    if (grows >= n && grows < 2 * n) lemke->z[grows - n] = 1;
+}
+
+/* Gauss elimination with row exchanges: work (count, count + 1) <- its solution in the last column.
+ * -1 where it is singular or the pulse says so. */
+static int eliminate(int64_t count, double *work, cs_pulse *pulse)
+{
+    int64_t width = count + 1;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t best = k;
+        if (cs_pulse_beat(pulse, (double)((count - k) * (count - k)))) return -1;
+        for (int64_t i = k + 1; i < count; i++)
+            if (fabs(work[i * width + k]) > fabs(work[best * width + k])) best = i;
+        if (!(fabs(work[best * width + k]) > 0)) return -1;
+        for (int64_t j = k; j < width && best != k; j++) {
+            double value = work[k * width + j];
+            work[k * width + j] = work[best * width + j];
+            work[best * width + j] = value;
+        }
+        for (int64_t i = k + 1; i < count; i++) {
+            double factor = work[i * width + k] / work[k * width + k];
+            if (factor == 0) continue;
+            for (int64_t j = k; j < width; j++) work[i * width + j] -= factor * work[k * width + j];
+        }
+    }
+    for (int64_t k = count - 1; k >= 0; k--) {
+        double sum = work[k * width + count];
+        for (int64_t j = k + 1; j < count; j++)
+            sum -= work[k * width + j] * work[j * width + count];
+        work[k * width + count] = sum / work[k * width + k];
+    }
+    return 0;
+}
+
+/* r <- -(q + M z) on the rows of the list, beside M of the list. */
+static void load_system(cs_lemke *lemke, int64_t count)
+{
+    int64_t n = lemke->rows, width = count + 1;
+    for (int64_t a = 0; a < count; a++) {
+        const double *own = lemke->matrix + lemke->list[a] * n;
+        double sum = -lemke->q[lemke->list[a]];
+        for (int64_t b = 0; b < count; b++) {
+            lemke->work[a * width + b] = own[lemke->list[b]];
+            sum -= own[lemke->list[b]] * lemke->z[lemke->list[b]];
+        }
+        lemke->work[a * width + count] = sum;
+    }
+}
+
+void cs_lemke_solve(cs_lemke *lemke, int64_t count)
+{
+    enum { SOLVES = 2 }; /* the second is a refinement */
+    for (int64_t i = 0; i < lemke->rows; i++) lemke->z[i] = 0;
+    for (int k = 0; k < SOLVES; k++) {
+        if (cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)count * (double)count)) break;
+        load_system(lemke, count);
+        if (eliminate(count, lemke->work, lemke->pulse)) break;
+        for (int64_t a = 0; a < count; a++)
+            lemke->z[lemke->list[a]] += lemke->work[a * (count + 1) + count];
+    }
+}
+
+void cs_lemke_finish(cs_lemke *lemke)
+{
+    int64_t n = lemke->rows, count = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (lemke->basic[i] >= n && lemke->basic[i] < 2 * n)
+            lemke->list[count++] = lemke->basic[i] - n;
+    cs_lemke_solve(lemke, count);
+}

@@ -1,0 +1,304 @@
+/* Solvers of mixed linear complementarity problems: made, run, described. */
+#include "core/clock.h"
+#include "core/error.h"
+#include "linalg/panel.h"
+#include "mlcp/lemke.h"
+#include "mlcp/pivoting.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CS_RULE(name) extern const cs_rule cs_rule_##name;
+#include "mlcp/rules.def"
+#undef CS_RULE
+#define CS_ENGINE(name) extern const cs_engine cs_engine_##name;
+#include "mlcp/engines.def"
+#undef CS_ENGINE
+
+static const cs_rule *const rules[] = {
+#define CS_RULE(name) &cs_rule_##name,
+#include "mlcp/rules.def"
+#undef CS_RULE
+};
+static const cs_engine *const engines[] = {
+#define CS_ENGINE(name) &cs_engine_##name,
+#include "mlcp/engines.def"
+#undef CS_ENGINE
+};
+enum { RULES = sizeof rules / sizeof *rules, ENGINES = sizeof engines / sizeof *engines };
+
+const cs_rule *cs_rule_find(const char *name)
+{
+    for (int i = 0; i < RULES; i++)
+        if (strcmp(rules[i]->name, name) == 0) return rules[i];
+    return NULL;
+}
+
+const cs_engine *cs_engine_find(const char *name)
+{
+    for (int i = 0; i < ENGINES; i++)
+        if (strcmp(engines[i]->name, name) == 0) return engines[i];
+    return NULL;
+}
+
+const char *cs_rule_name(int i, const char **summary)
+{
+    if (i < 0 || i >= RULES) return NULL;
+    if (summary) *summary = rules[i]->summary;
+    return rules[i]->name;
+}
+
+const char *cs_engine_name(int i, const char **summary)
+{
+    if (i < 0 || i >= ENGINES) return NULL;
+    if (summary) *summary = engines[i]->summary;
+    return engines[i]->name;
+}
+
+const char *cs_mlcp_outcome_name(cs_mlcp_outcome outcome)
+{
+    switch (outcome) {
+    case CS_MLCP_CONVERGED: return "converged";
+    case CS_MLCP_MAX_PIVOTS: return "max_pivots";
+    case CS_MLCP_CYCLING: return "cycling";
+    case CS_MLCP_INACCURATE: return "inaccurate";
+    case CS_MLCP_RAY: return "ray";
+    case CS_MLCP_STOPPED: return "stopped";
+    }
+    return "unknown";
+}
+
+cs_mlcp_options cs_mlcp_options_default(void)
+{
+    return (cs_mlcp_options){
+        .rule = "bpp",
+        .engine = "auto",
+        .tolerance = 1e-9,
+        .block_steps = 35,
+        .stall_steps = 10,
+        .refinements = 2,
+        .cache_bytes = (int64_t)64 << 20,
+        .interior = 1,
+        .islands = 1,
+    };
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static cs_status unknown(const char *option, const char *given, const char *first,
+                         const char *(*list)(int, const char **), cs_error *error)
+{
+    char known[160];
+    size_t used = (size_t)snprintf(known, sizeof known, "%s", first);
+    for (int i = 0; list(i, NULL) && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                                 list(i, NULL));
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option,
+                   cs_word(given).text, known);
+}
+
+static cs_status at_least(const char *option, int64_t value, cs_error *error)
+{
+    if (value >= 0) return CS_OK;
+    return cs_fail(error, CS_INVALID, "%s is %lld: it must be at least 0", option,
+                   (long long)value);
+}
+
+static cs_status check_options(const cs_mlcp_options *options, cs_error *error)
+{
+    cs_status status = CS_OK;
+    if (!cs_rule_find(options->rule))
+        return unknown("method", options->rule, "", cs_rule_name, error);
+    if (strcmp(options->engine, "auto") != 0 && !cs_engine_find(options->engine))
+        return unknown("engine", options->engine, "auto", cs_engine_name, error);
+    if (strcmp(options->engine, "auto") != 0 && cs_rule_find(options->rule)->no_factors)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "engine='%s' is for methods that factor A_FF, which method='%s' does not",
+                       options->engine, options->rule);
+    if (!(options->tolerance > 0 && isfinite(options->tolerance)))
+        return cs_fail(error, CS_INVALID, "tolerance is %s: a finite number above 0 is needed",
+                       cs_number(options->tolerance).text);
+    status = at_least("block_steps", options->block_steps, error);
+    if (!status) status = at_least("stall_steps", options->stall_steps, error);
+    if (!status) status = at_least("max_pivots", options->max_pivots, error);
+    if (!status) status = at_least("refinements", options->refinements, error);
+    if (!status) status = at_least("cache_bytes", options->cache_bytes, error);
+    if (!status) status = at_least("reuse", options->reuse, error);
+    if (!status) status = at_least("threads", options->threads, error);
+    return status;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* Refuses a dictionary before memory is taken for it. */
+static cs_status check_bytes(const cs_mlcp *mlcp, cs_error *error)
+{
+    int64_t rows = 0;
+    double most = mlcp->options.dictionary_bytes;
+    for (int64_t p = 0; p < mlcp->islands; p++)
+        if (mlcp->island[p].rows > rows) rows = mlcp->island[p].rows;
+    double bytes = cs_lemke_bytes(rows);
+    if (!mlcp->rule->no_factors || !(most > 0) || bytes <= most) return CS_OK;
+    return cs_fail(error, CS_UNSUPPORTED,
+                   "method='%s': the dictionary of %lld rows would take %.3g bytes, and "
+                   "dictionary_bytes is %.3g: allow more, or use a method that factors",
+                   mlcp->rule->name, (long long)rows, bytes, most);
+}
+
+static cs_status prepare(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
+{
+    double start = cs_clock();
+    cs_status status = cs_mlcp_load(mlcp, matrix, error);
+    if (!status) status = cs_mlcp_split(mlcp, error);
+    if (!status) status = cs_mlcp_share_out(mlcp, error);
+    if (!status) status = check_bytes(mlcp, error);
+    if (status) return status;
+    mlcp->x = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
+    mlcp->w = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
+    mlcp->origin = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
+    mlcp->speed = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(double));
+    mlcp->seconds = cs_clock() - start;
+    int complete = mlcp->x && mlcp->w && mlcp->origin && mlcp->speed;
+    return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the answer");
+}
+
+cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error)
+{
+    if (cs_pulse_has_left_off(mlcp->pulse))
+        return cs_fail(error, CS_INTERRUPTED, "interrupted while A of %lld rows is laid out",
+                       (long long)mlcp->rows);
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for %s of %lld rows", what,
+                   (long long)mlcp->rows);
+}
+
+cs_status cs_mlcp_create(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_options *options,
+                         cs_error *error)
+{
+    return cs_mlcp_make(result, matrix, options, NULL, error);
+}
+
+cs_status cs_mlcp_make(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_options *options,
+                       cs_pulse *pulse, cs_error *error)
+{
+    *result = NULL;
+    cs_status status = check_options(options, error);
+    if (status) return status;
+    cs_mlcp *mlcp = cs_allocate(1, sizeof *mlcp);
+    if (!mlcp) return cs_fail(error, CS_NO_MEMORY, "out of memory for a solver");
+    mlcp->options = *options;
+    mlcp->rule = cs_rule_find(options->rule);
+    if (strcmp(options->engine, "auto") != 0)
+        mlcp->options.engine = cs_engine_find(options->engine)->name;
+    else mlcp->options.engine = "auto";
+    mlcp->options.rule = mlcp->rule->name;
+    mlcp->pulse = pulse;
+    status = prepare(mlcp, matrix, error);
+    mlcp->pulse = NULL;
+    if (status) cs_mlcp_destroy(mlcp);
+    else *result = mlcp;
+    return status;
+}
+
+void cs_mlcp_destroy(cs_mlcp *mlcp)
+{
+    if (!mlcp) return;
+    for (int64_t p = 0; mlcp->island && p < mlcp->islands; p++) {
+        cs_island *s = &mlcp->island[p];
+        if (s->factor && s->engine->release) s->engine->release(s);
+    }
+    for (int t = 0; mlcp->worker && t < mlcp->threads; t++) cs_release(mlcp->worker[t].log.value);
+    cs_release(mlcp->log.value);
+    cs_arena_clear(&mlcp->arena);
+    cs_arena_clear(&mlcp->loaded);
+    cs_release(mlcp);
+}
+
+/* ---- solving --------------------------------------------------------------------------------- */
+
+static cs_status check_data(const cs_mlcp *mlcp, const double *b, const double *lo,
+                            const double *hi, const signed char *initial, cs_error *error)
+{
+    for (int64_t i = 0; i < mlcp->rows; i++) {
+        long long row = (long long)i;
+        if (!isfinite(b[i]))
+            return cs_fail(error, CS_INVALID, "b[%lld] is %g: every entry must be finite", row,
+                           b[i]);
+        if (isnan(lo[i]) || lo[i] == INFINITY)
+            return cs_fail(error, CS_INVALID, "lo[%lld] is %g: a lower bound is a number or -inf",
+                           row, lo[i]);
+        if (isnan(hi[i]) || hi[i] == -INFINITY)
+            return cs_fail(error, CS_INVALID, "hi[%lld] is %g: an upper bound is a number or inf",
+                           row, hi[i]);
+        if (lo[i] > hi[i])
+            return cs_fail(error, CS_INVALID, "lo[%lld] is %s, above hi[%lld] = %s", row,
+                           cs_number(lo[i]).text, row, cs_number(hi[i]).text);
+        if (initial && (initial[i] < CS_INDEX_LOW || initial[i] > CS_INDEX_HIGH))
+            return cs_fail(error, CS_INVALID,
+                           "initial[%lld] is %d: -1 (low), 0 (free) or 1 (high) is needed", row,
+                           initial[i]);
+    }
+    return CS_OK;
+}
+
+/* The verdict on mlcp->x, and what the caller wants to have. */
+static void finish(cs_mlcp *mlcp, const double *b, const double *lo, const double *hi,
+                   cs_mlcp_result *result)
+{
+    size_t bytes = sizeof(double) * (size_t)mlcp->rows;
+    cs_mlcp_verdict verdict = cs_mlcp_judge(mlcp, b, lo, hi, mlcp->x, mlcp->w);
+    result->residual = verdict.residual;
+    result->residual_scaled = verdict.scaled;
+    result->complementarity = verdict.complementarity;
+    result->worst_row = verdict.worst;
+    int met = verdict.scaled <= mlcp->options.tolerance;
+    if (!met && result->outcome == CS_MLCP_CONVERGED) result->outcome = CS_MLCP_INACCURATE;
+    if (met && result->outcome != CS_MLCP_STOPPED) result->outcome = CS_MLCP_CONVERGED;
+    if (result->x && bytes) memcpy(result->x, mlcp->x, bytes);
+    if (result->w && bytes) memcpy(result->w, mlcp->w, bytes);
+    result->history = mlcp->log.value;
+    result->history_rows = mlcp->log.rows;
+    result->history_columns = CS_LOG_COLUMNS;
+}
+
+cs_status cs_mlcp_solve(cs_mlcp *mlcp, const double *b, const double *lo, const double *hi,
+                        const signed char *initial, const cs_control *control,
+                        cs_mlcp_result *result, cs_error *error)
+{
+    double start = cs_clock();
+    double *x = result->x, *w = result->w;
+    signed char *index_set = result->index_set;
+    *result = (cs_mlcp_result){.x = x, .w = w, .index_set = index_set, .condition = NAN};
+    cs_status status = check_data(mlcp, b, lo, hi, initial, error);
+    if (!status && initial && mlcp->rule->no_factors)
+        status = cs_fail(error, CS_UNSUPPORTED,
+                         "initial: method='%s' cannot begin with an index set", mlcp->rule->name);
+    if (!status) status = cs_mlcp_solve_islands(mlcp, b, lo, hi, initial, control, result, error);
+    for (int64_t p = 0; p < mlcp->islands && !mlcp->rule->no_factors; p++)
+        if (mlcp->island[p].engine->tell)
+            mlcp->island[p].engine->tell(&mlcp->island[p], &result->cache);
+    if (status) return status;
+    finish(mlcp, b, lo, hi, result);
+    if (mlcp->options.condition) result->condition = cs_mlcp_condition(mlcp);
+    result->seconds = cs_clock() - start;
+    return CS_OK;
+}
+
+void cs_mlcp_describe(const cs_mlcp *mlcp, cs_mlcp_info *info)
+{
+    *info = (cs_mlcp_info){
+        .rule = mlcp->rule->name,
+        .engine = "none",
+        .kernel = cs_panels_kernels()->name,
+        .islands = mlcp->islands,
+        .threads = mlcp->threads,
+        .asymmetry = mlcp->asymmetry,
+        .bytes = (int64_t)(mlcp->arena.bytes + mlcp->loaded.bytes),
+        .seconds = mlcp->seconds,
+    };
+    for (int64_t p = 0; p < mlcp->islands; p++) {
+        if (mlcp->island[p].rows <= info->largest_island) continue;
+        info->largest_island = mlcp->island[p].rows;
+        if (!mlcp->rule->no_factors) info->engine = mlcp->island[p].engine->name;
+    }
+}

@@ -1,0 +1,96 @@
+/* Another matrix for a solver: its islands, orders and patterns stay where every entry has a place. */
+#include "core/clock.h"
+#include "core/error.h"
+#include "mlcp/pivoting.h"
+
+/* place[column as given] <- where the entry is in row i of the island, -1 elsewhere; all -1 before. */
+static void mark(const cs_island *s, int64_t i, int64_t *place)
+{
+    for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) place[s->user[s->column[e]]] = e;
+}
+
+static void unmark(const cs_island *s, int64_t i, int64_t *place)
+{
+    for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) place[s->user[s->column[e]]] = -1;
+}
+
+/* Whether each entry of `next` that is not zero has a place. */
+static int fits(const cs_mlcp *mlcp, const cs_mlcp *next, int64_t *place)
+{
+    int all = 1;
+    for (int64_t p = 0; p < mlcp->islands; p++) {
+        const cs_island *s = &mlcp->island[p];
+        for (int64_t i = 0; i < s->rows && all; i++) {
+            int64_t row = s->user[i];
+            mark(s, i, place);
+            for (int64_t e = next->start[row]; e < next->start[row + 1]; e++)
+                all &= next->value[e] == 0 || place[next->column[e]] >= 0;
+            unmark(s, i, place);
+        }
+    }
+    return all;
+}
+
+static void fill(cs_island *s, const cs_mlcp *next, int64_t *place)
+{
+    for (int64_t i = 0; i < s->rows; i++) {
+        int64_t row = s->user[i];
+        mark(s, i, place);
+        for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) s->value[e] = 0;
+        for (int64_t e = next->start[row]; e < next->start[row + 1]; e++)
+            if (next->value[e] != 0) s->value[place[next->column[e]]] = next->value[e];
+        s->diagonal[i] = next->diagonal[row];
+        unmark(s, i, place);
+    }
+    s->is_stale = s->is_factored;
+    if (s->factor && s->engine->forget) s->engine->forget(s);
+}
+
+/* The matrix itself, from one to the other. */
+static void adopt(cs_mlcp *mlcp, cs_mlcp *next)
+{
+    cs_arena_clear(&mlcp->loaded);
+    mlcp->loaded = next->loaded;
+    mlcp->start = next->start;
+    mlcp->column = next->column;
+    mlcp->value = next->value;
+    mlcp->skew = next->skew;
+    mlcp->diagonal = next->diagonal;
+    mlcp->asymmetry = next->asymmetry;
+    next->loaded = (cs_arena){0};
+}
+
+/* A new solver in place of the old one. */
+static cs_status make_anew(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
+{
+    cs_mlcp *fresh, old = *mlcp;
+    cs_status status = cs_mlcp_create(&fresh, matrix, &mlcp->options, error);
+    if (status) return status;
+    *mlcp = *fresh;
+    *fresh = old;
+    cs_mlcp_destroy(fresh);
+    return CS_OK;
+}
+
+cs_status cs_mlcp_update(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
+{
+    double begin = cs_clock();
+    cs_mlcp next = {0};
+    cs_arena scratch = {0};
+    if (matrix->rows != mlcp->rows)
+        return cs_fail(error, CS_INVALID, "A has %lld rows: the solver has %lld",
+                       (long long)matrix->rows, (long long)mlcp->rows);
+    int64_t *place = cs_arena_take(&scratch, mlcp->rows, sizeof(int64_t));
+    cs_status status = place ? cs_mlcp_load(&next, matrix, error)
+                             : cs_fail(error, CS_NO_MEMORY, "out of memory for another A");
+    for (int64_t i = 0; i < mlcp->rows && !status; i++) place[i] = -1;
+    if (!status && !fits(mlcp, &next, place)) status = make_anew(mlcp, matrix, error);
+    else if (!status) {
+        for (int64_t p = 0; p < mlcp->islands; p++) fill(&mlcp->island[p], &next, place);
+        adopt(mlcp, &next);
+        mlcp->seconds = cs_clock() - begin;
+    }
+    cs_arena_clear(&next.loaded);
+    cs_arena_clear(&scratch);
+    return status;
+}

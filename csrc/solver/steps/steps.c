@@ -1,0 +1,366 @@
+/* The factors R: how far a block moves along its residual velocity.
+ *
+ *     local   one scalar for each coupled set, 1 / max diag(A_ss)  (S2 eqs. 4.42, 4.43), over
+ *             max(1, lambda_max(R^1/2 A_kk R^1/2)) so that a block alone never overshoots
+ *     block   1 / lambda_max(A_kk) on every row
+ *     balanced  local ones, which then follow the residuals (solver/steps/balance.c)
+ *     global  the same on every row, from the eigenvalues of A (solver/steps/global_factor.c)
+ *     number  the same on every row
+ *     exact   A_kk^-1, for free blocks
+ *     inner   1 / lambda_max(A_ss), for blocks whose own problem is solved set after set
+ *
+ * Different factors inside one coupled set would converge to a wrong answer. */
+#include "core/error.h"
+#include "core/parallel.h"
+#include "linalg/small.h"
+#include "problem/eight.h"
+#include "solver/method.h"
+
+#include <math.h>
+#include <string.h>
+
+/* lambda_max(R^1/2 A_kk R^1/2) */
+static double overshoot(int rows, const double *diagonal, const double *r)
+{
+    double scaled[CS_MAX_ROWS * CS_MAX_ROWS];
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < rows; j++)
+            scaled[i * rows + j] = sqrt(r[i]) * sqrt(r[j]) * diagonal[i * rows + j];
+    return cs_largest_eigenvalue(rows, scaled);
+}
+
+static void local_factors(int rows, const double *diagonal, const double *rho, double *r)
+{
+    double scale = fmax(1, overshoot(rows, diagonal, rho));
+    for (int i = 0; i < rows; i++) r[i] = rho[i] / scale;
+}
+
+static void block_factors(int rows, const double *diagonal, const double *rho, double *r)
+{
+    double largest = cs_largest_eigenvalue(rows, diagonal);
+    for (int i = 0; i < rows; i++) r[i] = rho[i] > 0 && largest > 0 ? 1 / largest : 0;
+}
+
+/* 1 / lambda_max(A_ss) for every row of its set: the steps inside a block's own problem. */
+static void inner_factors(const cs_block_group *group, const double *diagonal, const double *rho,
+                          double *r)
+{
+    double part[CS_MAX_ROWS * CS_MAX_ROWS];
+    for (int s = 0; s <= group->coupled_set[group->rows - 1]; s++) {
+        int row[CS_MAX_ROWS], count = 0;
+        for (int i = 0; i < group->rows; i++)
+            if (group->coupled_set[i] == s) row[count++] = i;
+        for (int i = 0; i < count; i++)
+            for (int j = 0; j < count; j++)
+                part[i * count + j] = diagonal[row[i] * group->rows + row[j]];
+        double largest = cs_largest_eigenvalue(count, part);
+        for (int i = 0; i < count; i++) r[row[i]] = rho[row[i]] > 0 ? 1 / largest : 0;
+    }
+}
+
+static void number_factors(int rows, double value, const double *rho, double *r)
+{
+    for (int i = 0; i < rows; i++) r[i] = rho[i] > 0 ? value : 0;
+}
+
+/* A_kk^-1, or the diagonal factors where there is none. Returns whether it was singular. */
+static int exact_step(int rows, const double *diagonal, const double *r, double *step)
+{
+    if (cs_invert(rows, diagonal, step) == 0) return 0;
+    memset(step, 0, sizeof(double) * (size_t)(rows * rows));
+    for (int i = 0; i < rows; i++) step[i * rows + i] = r[i];
+    return 1;
+}
+
+static int is_zero(int count, const double *values)
+{
+    for (int i = 0; i < count; i++)
+        if (values[i] != 0) return 0;
+    return 1;
+}
+
+static void choose_factors(const cs_options *options, const cs_block_group *group, cs_local local,
+                           const double *diagonal, const double *rho, double *r)
+{
+    int rows = group->rows;
+    if (cs_solves_block(local)) inner_factors(group, diagonal, rho, r);
+    else if (!options->r_factor) number_factors(rows, options->r_value, rho, r);
+    else if (strcmp(options->r_factor, "block") == 0) block_factors(rows, diagonal, rho, r);
+    else local_factors(rows, diagonal, rho, r);
+    for (int i = 0; i < rows; i++) r[i] *= options->relaxation;
+}
+
+/* Whether sweeps can hold a number and one over it: neither infinite nor flushed to zero. */
+static int is_invertible(cs_dtype dtype, double value)
+{
+    if (cs_stored(dtype) == CS_F64) return isnormal(value) && isnormal(1 / value);
+    return isnormal((float)value) && isnormal((float)(1 / value));
+}
+
+/* A block whose A_kk overflows, or nearly vanishes, would pass for an immovable one. */
+static cs_status check_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
+                                const double *diagonal, cs_error *error)
+{
+    int rows = group->rows, narrow = cs_stored(solver->packed.dtype) == CS_F32,
+        largest[CS_MAX_ROWS];
+    for (int i = rows - 1; i >= 0; i--) largest[group->coupled_set[i]] = i;
+    for (int i = 0; i < rows; i++) {
+        int *row = &largest[group->coupled_set[i]];
+        double entry = diagonal[i * rows + i];
+        if (!(entry <= diagonal[*row * rows + *row])) *row = i; /* a NaN counts as largest */
+    }
+    for (int i = 0; i < rows; i++) {
+        double entry = diagonal[i * rows + i];
+        if (largest[group->coupled_set[i]] != i || entry == 0) continue;
+        if (is_invertible(solver->packed.dtype, entry)) continue;
+        long long row = (long long)(group->first_row + index * rows + i);
+        return cs_fail(error, CS_INVALID, "A[%lld, %lld] of contact %lld is %s, too %s for %s%s",
+                       row, row, (long long)(group->first_block + index), cs_number(entry).text,
+                       entry < 1 ? "small" : "large", narrow ? "float32" : "float64",
+                       narrow ? ": use dtype='float64'" : ": use other units");
+    }
+    return CS_OK;
+}
+
+/* A piece of a group, whose blocks' factors are chosen by one thread. */
+typedef struct choosing {
+    cs_solver *solver;
+    int g;
+    cs_local local;
+    int64_t first, end;
+    int64_t immovable, singular; /* blocks */
+    cs_error error;
+} choosing;
+
+static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
+{
+    cs_solver *solver = c->solver;
+    const cs_options *options = &solver->options;
+    const cs_block_group *group = &solver->problem->block_group[c->g];
+    int rows = group->rows;
+    double *rho = solver->rho + group->first_row + k * rows;
+    double *r = solver->r + group->first_row + k * rows;
+    double *step = solver->step[c->g] ? solver->step[c->g] + k * rows * rows : NULL;
+    cs_status status = check_diagonal(solver, group, k, diagonal, &c->error);
+    if (status) return status;
+    cs_set_scales(group, diagonal, rho);
+    double split[CS_MAX_ROWS * CS_MAX_ROWS], scales[CS_MAX_ROWS];
+    memcpy(scales, rho, sizeof(double) * (size_t)rows);
+    if (solver->touching) {
+        cs_split_diagonal(solver, group, k, split);
+        cs_set_scales(group, split, scales);
+        diagonal = split;
+    }
+    choose_factors(options, group, c->local, diagonal, scales, r);
+    int immovable = is_zero(rows, rho);
+    c->immovable += immovable;
+    if (cs_solves_block(c->local)) memcpy(step, diagonal, sizeof(double) * (size_t)(rows * rows));
+    if (c->local != CS_EXACT) return CS_OK;
+    if (exact_step(rows, diagonal, r, step)) c->singular += !immovable;
+    else
+        for (int i = 0; i < rows * rows; i++) step[i] *= options->relaxation;
+    return CS_OK;
+}
+
+/* ---- eight blocks at once (problem/eight.h) -------------------------------------------------- */
+
+/* Within these, a number and one over it are far from the ends of either precision. */
+#define PLAIN_LEAST 1e-30
+#define PLAIN_MOST 1e30
+
+static int are_plain(int rows, const double *diagonal)
+{
+    int plain = 1;
+    for (int i = 0; i < rows; i++)
+        for (int l = 0; l < CS_EIGHT; l++) {
+            double entry = diagonal[(i * rows + i) * CS_EIGHT + l];
+            plain &= entry >= PLAIN_LEAST && entry <= PLAIN_MOST;
+        }
+    return plain;
+}
+
+/* cs_set_scales of blocks whose diagonals are plain. */
+static void scales_of_eight(const cs_block_group *group, const double *diagonal, double *rho)
+{
+    int rows = group->rows;
+    double largest[CS_MAX_ROWS][CS_EIGHT] = {{0}};
+    for (int i = 0; i < rows; i++) {
+        double *most = largest[group->coupled_set[i]];
+        const double *entry = diagonal + (i * rows + i) * CS_EIGHT;
+        for (int l = 0; l < CS_EIGHT; l++) most[l] = entry[l] > most[l] ? entry[l] : most[l];
+    }
+    for (int s = 0; s <= group->coupled_set[rows - 1]; s++)
+        for (int l = 0; l < CS_EIGHT; l++) largest[s][l] = 1 / largest[s][l];
+    for (int i = 0; i < rows; i++)
+        memcpy(rho + i * CS_EIGHT, largest[group->coupled_set[i]], sizeof *largest);
+}
+
+/* What choose_block does, for local factors of blocks whose diagonals are plain. */
+static void choose_eight(choosing *c, int64_t k, const double *diagonal)
+{
+    const cs_solver *solver = c->solver;
+    const cs_block_group *group = &solver->problem->block_group[c->g];
+    int rows = group->rows;
+    _Alignas(64) double rho[CS_MAX_ROWS * CS_EIGHT], over[CS_EIGHT];
+    scales_of_eight(group, diagonal, rho);
+    cs_eight_widest()->overshoots(rows, diagonal, rho, over);
+    double *to_rho = solver->rho + group->first_row + k * rows;
+    double *to_r = solver->r + group->first_row + k * rows;
+    for (int l = 0; l < CS_EIGHT; l++) {
+        double scale = over[l] > 1 ? over[l] : 1;
+        for (int i = 0; i < rows; i++) {
+            double own = rho[i * CS_EIGHT + l];
+            to_rho[l * rows + i] = own;
+            to_r[l * rows + i] = own / scale * solver->options.relaxation;
+        }
+    }
+}
+
+static int are_local(const choosing *c)
+{
+    const char *factor = c->solver->options.r_factor;
+    return c->local == CS_PROJECTED && !c->solver->touching && factor &&
+           strcmp(factor, "block") != 0;
+}
+
+/* Blocks k ... k + 7. */
+static cs_status choose_by_eight(choosing *c, int64_t k)
+{
+    const cs_problem *problem = c->solver->problem;
+    const cs_block_group *group = &problem->block_group[c->g];
+    int size = group->rows * group->rows;
+    cs_eight eight;
+    _Alignas(64) double diagonal[CS_MAX_ROWS * CS_MAX_ROWS * CS_EIGHT];
+    double own[CS_MAX_ROWS * CS_MAX_ROWS];
+    int64_t index[CS_EIGHT];
+    for (int l = 0; l < CS_EIGHT; l++) index[l] = k + l;
+    cs_eight_find(problem, group, index, &eight);
+    cs_eight_widest()->diagonals(&eight, diagonal);
+    for (int l = 0; l < CS_EIGHT && group->compliance; l++)
+        for (int i = 0; i < group->rows; i++)
+            diagonal[i * (group->rows + 1) * CS_EIGHT + l] +=
+                group->compliance[(k + l) * group->rows + i];
+    if (!eight.twofold && are_local(c) && are_plain(group->rows, diagonal)) {
+        choose_eight(c, k, diagonal);
+        return CS_OK;
+    }
+    for (int l = 0; l < CS_EIGHT; l++) {
+        for (int i = 0; i < size; i++) own[i] = diagonal[i * CS_EIGHT + l];
+        if (eight.twofold) cs_diagonal_block(problem, group, k + l, own);
+        cs_status status = choose_block(c, k + l, own);
+        if (status) return status;
+    }
+    return CS_OK;
+}
+
+static cs_status choose_piece(choosing *c)
+{
+    const cs_problem *problem = c->solver->problem;
+    const cs_block_group *group = &problem->block_group[c->g];
+    int64_t k = c->first;
+    cs_status status = CS_OK;
+    if (cs_eight_fits(problem, group))
+        for (; k + CS_EIGHT <= c->end && !status; k += CS_EIGHT) status = choose_by_eight(c, k);
+    for (; k < c->end && !status; k++) {
+        double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
+        cs_diagonal_block(problem, group, k, diagonal);
+        status = choose_block(c, k, diagonal);
+    }
+    return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void work(void *context, int thread)
+{
+    choosing *c = (choosing *)context + thread;
+    choose_piece(c);
+}
+
+/* Pieces of a group at once: what is chosen for a block depends on it alone. Of several blocks that
+ * are refused, the first is told. */
+static cs_status choose_group(cs_solver *solver, int g, cs_local local, cs_error *error)
+{
+    choosing piece[CS_MOST_PIECES];
+    int64_t count = solver->problem->block_group[g].count;
+    int pieces = cs_pieces(solver->packed.threads, count);
+    for (int p = 0; p < pieces; p++)
+        piece[p] = (choosing){.solver = solver,
+                              .g = g,
+                              .local = local,
+                              .first = count * p / pieces,
+                              .end = count * (p + 1) / pieces};
+    if (pieces == 1) work(piece, 0);
+    else cs_parallel(pieces, work, piece);
+    for (int p = 0; p < pieces; p++) {
+        cs_status status = piece[p].error.status;
+        if (status && error) *error = piece[p].error;
+        if (status) return status;
+        solver->immovable_blocks += piece[p].immovable;
+        solver->singular_blocks += piece[p].singular;
+    }
+    return CS_OK;
+}
+
+static cs_local choose_local(const cs_options *options, const cs_set *set)
+{
+    if (strcmp(options->local, "projected") == 0) return CS_PROJECTED;
+    if (set->bilateral) return CS_EXACT;
+    static const char *const word[] = {"block", "newton", "quartic"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(options->local, word[i]) == 0) return (cs_local)(CS_BLOCK + i);
+    return CS_PROJECTED;
+}
+
+int cs_solves_blocks(const cs_options *options)
+{
+    static const cs_set any = {0};
+    return cs_solves_block(choose_local(options, &any));
+}
+
+int cs_is_global(const cs_options *options)
+{
+    return options->r_factor && strcmp(options->r_factor, "global") == 0 &&
+           !cs_solves_blocks(options);
+}
+
+/* Free blocks without an inverse take the factors that were found after them. */
+static void relax_singular(cs_solver *solver, int g)
+{
+    const cs_block_group *group = &solver->problem->block_group[g];
+    int rows = group->rows, size = rows * rows;
+    for (int64_t k = 0; k < group->count; k++) {
+        double diagonal[CS_MAX_ROWS * CS_MAX_ROWS], inverse[CS_MAX_ROWS * CS_MAX_ROWS];
+        cs_diagonal_block(solver->problem, group, k, diagonal);
+        if (cs_invert(rows, diagonal, inverse) == 0) continue;
+        double *step = solver->step[g] + k * size;
+        for (int i = 0; i < rows; i++)
+            step[i * rows + i] = solver->r[group->first_row + k * rows + i];
+    }
+}
+
+cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    if (solver->method->splits) {
+        cs_status status = cs_count_touching(solver, error);
+        if (status) return status;
+    }
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        local[g] = choose_local(&solver->options, group->set);
+        if (local[g] != CS_PROJECTED) {
+            int64_t entries = group->count * group->rows * group->rows;
+            solver->step[g] = cs_arena_take(&solver->arena, entries, sizeof(double));
+            if (!solver->step[g])
+                return cs_fail(error, CS_NO_MEMORY, "out of memory for local solves");
+        }
+        cs_status status = choose_group(solver, g, local[g], error);
+        if (status) return status;
+    }
+    if (!cs_is_global(&solver->options)) return CS_OK;
+    cs_status status = cs_global_factor(solver, error);
+    for (int g = 0; g < problem->block_groups && !status; g++)
+        if (local[g] == CS_EXACT) relax_singular(solver, g);
+    return status;
+}

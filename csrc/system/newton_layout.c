@@ -1,0 +1,239 @@
+/* How H is laid out: which nodes it has, in which order, and where each block goes. */
+#include "system/newton_system.h"
+
+#include "core/error.h"
+#include "linalg/ordering.h"
+
+/* The nodes of H: movable bodies, or blocks of a given A; and which of them share an entry. */
+typedef struct nodes {
+    int64_t count;
+    int64_t *start, *column; /* the graph */
+    int64_t *order, *place, *first, *width;
+    int64_t *of; /* (velocities): the body's node where a body begins; NULL with a given A */
+} nodes;
+
+static cs_status no_memory(cs_error *error)
+{
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for the factor of Newton's method");
+}
+
+static cs_status left_off(cs_error *error)
+{
+    return cs_fail(error, CS_INTERRUPTED, "interrupted while laying out a factor");
+}
+
+/* What a node or an entry of the graph costs to order, and a block to place, in multiplications. */
+enum { ORDER_WORK = 100, PLACE_WORK = 100 };
+
+/* Numbers the movable bodies; their pairs become the graph. */
+static int take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
+{
+    n->of = cs_arena_take(arena, problem->velocities, sizeof(int64_t));
+    n->width = cs_arena_take(arena, problem->bodies, sizeof(int64_t));
+    n->start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
+    n->column = cs_arena_take(arena, 2 * problem->blocks, sizeof(int64_t));
+    if (!n->of || !n->width || !n->start || !n->column) return -1;
+    for (int g = 0; g < problem->body_groups; g++) {
+        const cs_body_group *group = &problem->body_group[g];
+        for (int64_t i = 0; i < group->count; i++) {
+            if (group->immovable[i]) continue;
+            n->width[n->count] = group->dof;
+            n->of[group->first_velocity + i * group->dof] = n->count++;
+        }
+    }
+    for (int fills = 0; fills < 2; fills++) {
+        for (int g = 0; g < problem->block_groups; g++)
+            for (int64_t k = 0; k < problem->block_group[g].count; k++) {
+                const int64_t *velocity = problem->block_group[g].velocity + 2 * k;
+                if (velocity[0] < 0 || velocity[1] < 0) continue;
+                int64_t a = n->of[velocity[0]], b = n->of[velocity[1]];
+                if (fills) {
+                    n->column[n->start[a + 1]++] = b;
+                    n->column[n->start[b + 1]++] = a;
+                } else {
+                    n->start[a + 2]++;
+                    n->start[b + 2]++;
+                }
+            }
+        for (int64_t i = 0; i < n->count && !fills; i++) n->start[i + 2] += n->start[i + 1];
+    }
+    return 0;
+}
+
+/* Blocks of A, its pattern made symmetric. */
+static int take_blocks(const cs_problem *problem, cs_arena *arena, nodes *n)
+{
+    const cs_block_matrix *matrix = problem->matrix;
+    int64_t entries = matrix->start[matrix->blocks];
+    n->count = problem->blocks;
+    n->width = cs_arena_take(arena, n->count, sizeof(int64_t));
+    n->start = cs_arena_take(arena, n->count + 2, sizeof(int64_t));
+    n->column = cs_arena_take(arena, 2 * entries, sizeof(int64_t));
+    if (!n->width || !n->start || !n->column) return -1;
+    for (int64_t k = 0; k < n->count; k++) {
+        n->width[k] = cs_block_group_of(problem, k)->rows;
+        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
+            n->start[k + 2]++;
+            n->start[matrix->column[e] + 2]++;
+        }
+    }
+    for (int64_t k = 0; k < n->count; k++) n->start[k + 2] += n->start[k + 1];
+    for (int64_t k = 0; k < n->count; k++)
+        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
+            n->column[n->start[k + 1]++] = matrix->column[e];
+            n->column[n->start[matrix->column[e] + 1]++] = k;
+        }
+    return 0;
+}
+
+/* Where every node begins in H, and the first column of every row of H. */
+static int lay_out(cs_newton_system *system, cs_arena *arena, nodes *n, int64_t **first)
+{
+    cs_graph graph = {n->count, n->start, n->column};
+    int64_t *scratch = cs_arena_take(arena, 3 * n->count, sizeof(int64_t));
+    int64_t *begin = cs_arena_take(arena, n->count + 1, sizeof(int64_t));
+    n->order = cs_arena_take(arena, n->count, sizeof(int64_t));
+    n->place = cs_arena_take(arena, n->count, sizeof(int64_t));
+    n->first = cs_arena_take(arena, n->count, sizeof(int64_t));
+    if (!scratch || !begin || !n->order || !n->place || !n->first) return -1;
+    cs_reverse_cuthill_mckee(&graph, n->order, scratch);
+    cs_envelope(&graph, n->order, n->place, n->first);
+    for (int64_t i = 0; i < n->count; i++) begin[i + 1] = begin[i] + n->width[n->order[i]];
+    system->size = begin[n->count];
+    *first = cs_arena_take(arena, system->size, sizeof(int64_t));
+    if (!*first) return -1;
+    for (int64_t i = 0; i < n->count; i++)
+        for (int64_t row = begin[i]; row < begin[i + 1]; row++) (*first)[row] = begin[n->first[i]];
+    for (int64_t i = 0; i < n->count; i++) n->place[i] = begin[n->place[i]];
+    return 0;
+}
+
+/* Non-zero: the pulse says to leave off. */
+static int place_blocks(cs_newton_system *system, const nodes *n, cs_pulse *pulse)
+{
+    const cs_problem *problem = system->problem;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t block = group->first_block + k;
+            if (cs_pulse_beat(pulse, PLACE_WORK)) return -1;
+            if (!n->of) {
+                system->place[block] = n->place[block];
+                continue;
+            }
+            cs_scaled_jacobian(problem, group, k,
+                               system->scaled + system->first[g] + k * cs_jacobian_size(group));
+            for (int side = 0; side < 2; side++) {
+                int64_t velocity = group->velocity[2 * k + side];
+                system->place[2 * block + side] = velocity < 0 ? -1 : n->place[n->of[velocity]];
+            }
+        }
+    }
+    return 0;
+}
+
+static int take_arrays(cs_newton_system *system, cs_arena *arena)
+{
+    const cs_problem *problem = system->problem;
+    int64_t squares = 0, scaled = 0;
+    int compliant = 0, given = problem->matrix != NULL;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        system->square[g] = squares;
+        system->first[g] = scaled;
+        squares += group->count * group->rows * group->rows;
+        if (!given) scaled += group->count * cs_jacobian_size(group);
+        compliant |= group->compliance != NULL;
+    }
+    system->place = cs_arena_take(arena, 2 * problem->blocks, sizeof(int64_t));
+    system->slope = cs_arena_take(arena, squares, sizeof(double));
+    system->symmetric = cs_arena_take(arena, squares, sizeof(double));
+    if (given) system->root = cs_arena_take(arena, squares, sizeof(double));
+    else system->scaled = cs_arena_take(arena, scaled, sizeof(double));
+    if (compliant) system->inverse = cs_arena_take(arena, squares, sizeof(double));
+    system->y = cs_arena_take(arena, system->size, sizeof(double));
+    system->work = cs_arena_take(arena, problem->rows, sizeof(double));
+    system->right = cs_arena_take(arena, problem->rows, sizeof(double));
+    system->basis = cs_arena_take(arena, (CS_KRYLOV + 1) * problem->rows, sizeof(double));
+    int complete = system->place && system->slope && system->symmetric && system->y &&
+                   system->work && system->right && system->basis;
+    complete = complete && (given ? system->root : system->scaled) != NULL;
+    return complete && (!compliant || system->inverse) ? 0 : -1;
+}
+
+/* Whether L U of the whole costs less than GMRES with a factor of its symmetric part: nanoseconds of one
+ * machine, of which only the ratios matter. */
+static int eliminates(const cs_problem *problem, const cs_profile *profile, const int64_t *first)
+{
+    const double multiply = 0.4, contact = 120, entry = 1, steps = 8;
+    double entries = 0;
+    for (int64_t i = 0; i < profile->rows; i++) entries += (double)(i + 1 - first[i]);
+    double products = steps * (contact * (double)problem->blocks + entry * entries);
+    return !problem->matrix && multiply * cs_profile_work(profile) < products;
+}
+
+/* The nodes of H and their order, each stage in turn. */
+static cs_status take_order(cs_newton_system *system, cs_pulse *pulse, cs_arena *scratch, nodes *n,
+                            int64_t **first, cs_error *error)
+{
+    const cs_problem *problem = system->problem;
+    int lacks =
+        problem->matrix ? take_blocks(problem, scratch, n) : take_bodies(problem, scratch, n);
+    if (lacks) return no_memory(error);
+    double size = (double)n->count + (double)n->start[n->count];
+    if (cs_pulse_beat(pulse, ORDER_WORK * size)) return left_off(error);
+    if (lay_out(system, scratch, n, first)) return no_memory(error);
+    return cs_pulse_beat(pulse, ORDER_WORK * size) ? left_off(error) : CS_OK;
+}
+
+cs_status cs_newton_size_of(const cs_problem *problem, cs_pulse *pulse, cs_newton_size *size,
+                            cs_error *error)
+{
+    cs_newton_system system = {.problem = problem};
+    cs_arena scratch = {0};
+    nodes n = {0};
+    int64_t *first = NULL;
+    *size = (cs_newton_size){0};
+    cs_status status = take_order(&system, pulse, &scratch, &n, &first, error);
+    if (!status && cs_profile_shape(&system.profile, system.size, first, &scratch))
+        status = no_memory(error);
+    if (!status && eliminates(problem, &system.profile, first))
+        size->elimination = cs_profile_work(&system.profile);
+    for (int64_t i = 0; !status && i < system.size; i++) {
+        double width = (double)(i + 1 - first[i]);
+        size->entries += width;
+        size->multiplications += width * width / 2;
+    }
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *problem,
+                                 const double *scale, double bytes, cs_pulse *pulse,
+                                 cs_arena *arena, cs_error *error)
+{
+    *system = (cs_newton_system){.problem = problem, .scale = scale};
+    cs_arena scratch = {0};
+    nodes n = {0};
+    int64_t *first = NULL;
+    cs_status status = take_order(system, pulse, &scratch, &n, &first, error);
+    double needed = status ? 0 : 8.0 * (double)cs_panels_size(system->size, first);
+    if (needed > bytes)
+        status = cs_fail(error, CS_UNSUPPORTED,
+                         "method='newton' would keep a factor of %.3g bytes, and factor_bytes is "
+                         "%.3g: allow more, or use a method that sweeps",
+                         needed, bytes);
+    if (!status && (take_arrays(system, arena) ||
+                    cs_panels_take(&system->panels, system->size, first, arena) ||
+                    cs_profile_shape(&system->profile, system->size, first, arena)))
+        status = no_memory(error);
+    if (!status && eliminates(problem, &system->profile, first) &&
+        cs_profile_take(&system->profile, arena))
+        status = no_memory(error);
+    if (!status) {
+        cs_panels_shape(&system->panels, system->size, first);
+        if (place_blocks(system, &n, pulse)) status = left_off(error);
+    }
+    cs_arena_clear(&scratch);
+    return status;
+}
