@@ -37,16 +37,17 @@ static void gather_parameters(const cs_problem *problem, const cs_cluster *clust
 }
 
 /* What the cluster begins with, where the whole begins with an index set. */
-static const signed char *gather_index_set(const cs_solver *solver, cs_cluster *cluster)
+static const signed char *gather_index_set(const cs_solver *solver, const signed char *index_set,
+                                           cs_cluster *cluster)
 {
     signed char *at = cluster->index_set;
-    for (int64_t i = 0; i < cluster->blocks && solver->index_set; i++) {
+    for (int64_t i = 0; i < cluster->blocks && index_set; i++) {
         int64_t block = cluster->block[i];
         int rows = cs_block_group_of(solver->problem, block)->rows;
-        memcpy(at, solver->index_set + cs_block_row(solver->problem, block), (size_t)rows);
+        memcpy(at, index_set + cs_block_row(solver->problem, block), (size_t)rows);
         at += rows;
     }
-    return solver->index_set ? cluster->index_set : NULL;
+    return index_set ? cluster->index_set : NULL;
 }
 
 /* The number in the whole of a row of the part. */
@@ -65,18 +66,24 @@ static cs_status solve_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
     copy_rows(solver->problem, cluster, solver->lambda, cluster->lambda, 1);
     copy_rows(solver->problem, cluster, solver->b, cluster->b, 1);
     gather_parameters(solver->problem, cluster, solver->parameters, cluster->parameters);
-    cluster->solver->index_set = gather_index_set(solver, cluster);
+    cs_budget budget = {
+        .control = &control,
+        .deadline = all->budget->deadline,
+        .index_set = gather_index_set(solver, all->budget->index_set, cluster),
+    };
     cluster->result = (cs_result){.impulses = cluster->lambda};
     cluster->at = 0;
     double start = cs_clock();
     cs_status status =
-        cs_solver_solve(cluster->solver, cluster->lambda, cluster->b, cluster->parameters, &control,
-                        &cluster->result, &cluster->error);
+        cs_solver_run(cluster->solver, cluster->lambda, cluster->b, cluster->parameters, &budget,
+                      &cluster->result, &cluster->error);
     cluster->busy = cs_clock() - start;
-    int64_t row = status == CS_UNSUPPORTED ? cs_pivoting_failed_row(cluster->solver) : -1;
-    if (row < 0) return status;
-    return cs_pivoting_explain(cluster->solver, solver->problem,
-                               row_of_whole(solver->problem, cluster, row), &cluster->error);
+    cluster->unclocked = budget.unclocked;
+    const cs_row_failure *failure = &cluster->solver->failure;
+    if (status != CS_UNSUPPORTED || failure->row < 0) return status;
+    return cs_explain_failure(failure, solver->problem,
+                              row_of_whole(solver->problem, cluster, failure->row),
+                              &cluster->error);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -134,6 +141,37 @@ static cs_status write_history(cs_solver *solver, int64_t iterations, double sec
     return CS_OK;
 }
 
+/* Whether the part came to that method before its i-th link. */
+static int came_before(const cs_result *part, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (strcmp(part->link[j].method, part->link[i].method) == 0) return 1;
+    return 0;
+}
+
+/* Adds the links of one part to those of the whole: by method, in their order. */
+static void add_links(cs_link *all, const cs_result *part, cs_result *result)
+{
+    for (int i = 0; i < part->links; i++) {
+        const cs_link *more = &part->link[i];
+        int at = 0;
+        while (at < result->links && strcmp(all[at].method, more->method) != 0) at++;
+        if (at == result->links) {
+            all[result->links++] = *more;
+            continue;
+        }
+        all[at].iterations += more->iterations;
+        all[at].seconds += more->seconds;
+        all[at].islands += !came_before(part, i);
+        all[at].reached = fmax(all[at].reached, more->reached);
+        if (cs_outcome_is_worse(more->outcome, all[at].outcome)) {
+            all[at].outcome = more->outcome;
+            all[at].why = more->why;
+        }
+    }
+    result->link = all;
+}
+
 static void add_result(cs_solver *solver, const cs_result *part, cs_result *result)
 {
     if (cs_outcome_is_worse(part->outcome, result->outcome)) {
@@ -162,7 +200,7 @@ static void add_result(cs_solver *solver, const cs_result *part, cs_result *resu
     result->cache.entries += part->cache.entries;
     result->cache.bytes += part->cache.bytes;
     result->cache.most_bytes += part->cache.most_bytes;
-    if (part->links) cs_chain_add(solver, part, result);
+    if (part->links) add_links(cs_islands_of(solver)->link, part, result);
     if (!part->pivoting) return;
     if (!result->pivoting || strcmp(part->pivoting, "converged") != 0)
         result->pivoting = part->pivoting;
@@ -232,22 +270,23 @@ static void measure_whole(cs_solver *solver, cs_state *state)
 /* The share of the clusters' seconds that their clocks count. */
 static double counted(const cs_islands *islands)
 {
-    double busy = 0, aside = 0;
+    double busy = 0, unclocked = 0;
     for (int64_t c = 0; c < islands->clusters; c++) {
         busy += islands->cluster[c].busy;
-        aside += islands->cluster[c].solver->aside;
+        unclocked += islands->cluster[c].unclocked;
     }
-    return busy > aside ? (busy - aside) / busy : 1;
+    return busy > unclocked ? (busy - unclocked) / busy : 1;
 }
 
-cs_status cs_islands_solve(cs_solver *solver, const cs_control *control, cs_result *result,
-                           cs_error *error)
+cs_status cs_islands_solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
     cs_islands *islands = solver->parts;
-    cs_sharing all = {solver, islands, control, solve_cluster, 0, 0, 0, 0, 0};
+    cs_sharing all = {.solver = solver,
+                      .islands = islands,
+                      .control = budget->control,
+                      .budget = budget,
+                      .work = solve_cluster};
     double start = cs_clock();
-    for (int64_t c = 0; c < islands->clusters; c++)
-        islands->cluster[c].solver->deadline = solver->deadline;
     cs_status status = cs_islands_share_out(&all, error);
     if (status) return status;
     double seconds = (cs_clock() - start) * counted(islands);

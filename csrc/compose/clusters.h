@@ -15,8 +15,8 @@ typedef struct cs_cluster {
     double *lambda, *b, *parameters; /* of one solve */
     signed char *index_set;          /* (rows): what it begins with, where the whole does */
     cs_result result;
-    double busy; /* seconds of its solve */
-    int64_t at;  /* the row of its history that is looked at */
+    double busy, unclocked; /* seconds of its solve; those that its clock left out */
+    int64_t at;             /* the row of its history that is looked at */
     cs_status status;
     cs_error error;
 } cs_cluster;
@@ -27,12 +27,13 @@ typedef struct cs_islands {
     int64_t *in_turn; /* (clusters), as they are begun */
     int64_t largest;
     int threads;
+    cs_link link[CS_MAX_LINKS]; /* of the last solve, added up */
 } cs_islands;
 
 static inline cs_islands *cs_islands_of(const cs_solver *solver) { return solver->parts; }
 
 /* The solve of cs_composition_islands. */
-cs_status cs_islands_solve(cs_solver *solver, const cs_control *control, cs_result *result,
+cs_status cs_islands_solve(cs_solver *solver, cs_budget *budget, cs_result *result,
                            cs_error *error);
 
 /* Clusters being worked on. */
@@ -40,6 +41,7 @@ typedef struct cs_sharing {
     cs_solver *solver;
     cs_islands *islands;
     const cs_control *control;
+    const cs_budget *budget; /* of a solve; NULL of a set-up */
     cs_status (*work)(struct cs_sharing *all, cs_cluster *cluster, int thread);
     int sets_up; /* there is nothing yet to stop with: only an abort is heard */
     atomic_int halt;

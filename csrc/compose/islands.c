@@ -20,7 +20,7 @@ static int keeps_to_islands(const cs_solver *solver)
 {
     const cs_order_options *options = &solver->options.order_options;
     const char *name = solver->order->name;
-    if (solver->method->prepare || cs_is_flat(solver->method, solver->setting)) return 1;
+    if (solver->method->without_sweeps || cs_is_flat(solver->method, solver->setting)) return 1;
     if (strcmp(name, "natural") == 0 || strcmp(name, "reverse") == 0) return 1;
     if (strcmp(name, "auto") == 0) return 1; /* each cluster has the one that suits it */
     return strcmp(name, "colored") == 0 && !options->balanced && !options->unsafe_below &&
@@ -47,7 +47,7 @@ static int can_be_cut(const cs_solver *solver)
 
 static int64_t least_contacts(const cs_solver *solver)
 {
-    if (solver->method->prepare) return FEW_FACTORED;
+    if (solver->method->without_sweeps) return FEW_FACTORED;
     const char *name = solver->order->name;
     int stages = strcmp(name, "colored") == 0 || strcmp(name, "auto") == 0;
     int sequential = !cs_is_flat(solver->method, solver->setting) && !stages;
@@ -113,7 +113,7 @@ static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_
 static int choose_threads(const cs_solver *solver, int64_t clusters)
 {
     int64_t asked = solver->options.threads;
-    int few = solver->problem->blocks < WORTH_THREADS && !solver->method->prepare;
+    int few = solver->problem->blocks < WORTH_THREADS && !solver->method->without_sweeps;
     if (!asked) asked = few ? 1 : cs_threads_available();
     return (int)(asked < clusters ? asked : clusters);
 }
@@ -173,7 +173,11 @@ static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *err
     cs_islands *islands = solver->parts;
     islands->threads = choose_threads(solver, clusters);
     put_in_turn(islands);
-    cs_sharing all = {solver, islands, control, make_cluster, 1, 0, 0, 0, 0};
+    cs_sharing all = {.solver = solver,
+                      .islands = islands,
+                      .control = control,
+                      .work = make_cluster,
+                      .sets_up = 1};
     return cs_islands_share_out(&all, error);
 }
 

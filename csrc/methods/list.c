@@ -41,7 +41,7 @@ int cs_method_describe(int i, cs_method_info *info)
         .paper = method->paper,
         .needs = method->needs,
         .solves = method->solves,
-        .direct = method->prepare != NULL,
+        .direct = method->without_sweeps,
         .option = method->option,
         .options = method->options,
     };

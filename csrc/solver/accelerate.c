@@ -11,8 +11,8 @@
 #define RISE 3
 #define ROLLBACK_FACTOR 0.5
 enum { RISEN_SWEEPS = 10 };
-/* Sweeps before a pace is told; and these over those that a rival would cost, before it takes over: once the
- * scaled natural map is small, and before (CS_LATE_SHARE). What a rival finds on its way is of little use
+/* Sweeps before a pace is told; and these over those that the alternative method would cost, before it takes over:
+ * once the scaled natural map is small, and before (CS_LATE_SHARE). What that method finds on its way is of little use
  * before it arrives, so that sweeps that bring a small one come first. */
 enum { PACE_SWEEPS = 40 };
 #define PACE_SHARE 0.25
@@ -34,7 +34,9 @@ static void agree(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     int every = solver->packed.dtype == CS_F64 ? REFRESH_F64 : REFRESH_F32;
-    int64_t made = steps->run.number - solver->made + (solver->way ? solver->way->made : 0);
+    const cs_budget *budget = steps->run.budget;
+    int64_t before = budget->checkpoint ? budget->checkpoint->made : 0;
+    int64_t made = steps->run.number - budget->made + before;
     if (!solver->packed.velocity || made % every == 0) refresh(solver);
 }
 
@@ -150,7 +152,7 @@ static void judge_for_patience(cs_steps_run *steps)
 {
     cs_run *run = &steps->run;
     const cs_solver *solver = run->solver;
-    int patient = solver->patience > 0 || solver->setting[CS_PATIENCE] > 0;
+    int patient = run->budget->patience > 0 || solver->setting[CS_PATIENCE] > 0;
     if (run->known || !patient || run->number % solver->options.check_every != 0) return;
     double start = cs_clock();
     cs_run_evaluate(run);
@@ -190,16 +192,17 @@ static void extrapolate(cs_steps_run *steps)
 static int is_hopeless(cs_steps_run *steps, cs_result *result)
 {
     cs_run *run = &steps->run;
-    cs_watch *watch = run->solver->judged;
-    double made = (double)(watch->since - run->solver->made);
+    cs_stagnation *stagnation = &run->solver->points->stagnation;
+    double made = (double)(stagnation->since - run->budget->made);
     int64_t patience =
-        (int64_t)fmax(run->solver->setting[CS_PATIENCE], run->solver->patience * made);
+        (int64_t)fmax(run->solver->setting[CS_PATIENCE], run->budget->patience * made);
     if (run->solver->fixed_iterations) return 0;
     if (steps->exhausted && !run->known) cs_run_evaluate(run);
     if (!run->known) return 0;
     double scaled = cs_natural_map_of(&run->state)->scaled;
-    if (!cs_watch_take(watch, run->number, scaled, patience) && !steps->exhausted) return 0;
-    result->outcome = cs_watch_verdict(watch, result->band);
+    if (!cs_stagnation_test(stagnation, run->number, scaled, patience) && !steps->exhausted)
+        return 0;
+    result->outcome = cs_stagnation_verdict(stagnation, result->band);
     return 1;
 }
 
@@ -208,7 +211,7 @@ static int is_hopeless(cs_steps_run *steps, cs_result *result)
 static double sweeps_left(cs_steps_run *steps)
 {
     const cs_options *options = &steps->run.solver->options;
-    int64_t number = steps->run.number - steps->run.solver->made;
+    int64_t number = steps->run.number - steps->run.budget->made;
     cs_pace_mark *mark = steps->mark;
     double tolerance = options->rtol > 0 ? options->rtol : options->atol;
     double gained = log(mark[0].best / steps->best), left = log(steps->best / tolerance);
@@ -221,13 +224,14 @@ static double sweeps_left(cs_steps_run *steps)
 }
 
 /* Returns 0 where the solve has to end: that failed, or the caller says so. */
-static int ask_rival(cs_steps_run *steps)
+static int ask_alternative(cs_steps_run *steps)
 {
     cs_run *run = &steps->run;
-    cs_solver *solver = run->solver;
+    const cs_budget *budget = run->budget;
     cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = run};
     double start = cs_clock();
-    steps->status = solver->rival(solver->rival_context, &pulse, &steps->rival, steps->error);
+    steps->status =
+        budget->alternative(budget->alternative_context, &pulse, &steps->alternative, steps->error);
     run->seconds += cs_clock() - start;
     if (steps->status != CS_INTERRUPTED || !run->stopped) return !steps->status;
     steps->status = CS_OK;
@@ -235,20 +239,20 @@ static int ask_rival(cs_steps_run *steps)
     return 0;
 }
 
-/* Whether what else a chain could do is expected to be there sooner. */
-static int is_outrun(cs_steps_run *steps, cs_result *result)
+/* Whether the alternative method is expected to reach the tolerance sooner. */
+static int is_overtaken(cs_steps_run *steps, cs_result *result)
 {
     cs_run *run = &steps->run;
-    cs_solver *solver = run->solver;
-    int64_t number = run->number - solver->made;
-    if (!solver->rival || !run->known) return 0;
+    cs_budget *budget = run->budget;
+    int64_t number = run->number - budget->made;
+    if (!budget->alternative || !run->known) return 0;
     double left = sweeps_left(steps);
     double share = cs_natural_map_of(&run->state)->scaled <= SMALL ? PACE_SHARE : CS_LATE_SHARE;
     if (number < PACE_SWEEPS) return 0;
-    if (!(steps->rival > 0) && !ask_rival(steps)) return 0;
-    if ((double)number < share * steps->rival || !(left > steps->rival)) return 0;
+    if (!(steps->alternative > 0) && !ask_alternative(steps)) return 0;
+    if ((double)number < share * steps->alternative || !(left > steps->alternative)) return 0;
     result->outcome = CS_MAX_ITERATIONS;
-    solver->outrun = 1;
+    budget->overtaken = 1;
     return 1;
 }
 
@@ -268,7 +272,7 @@ static cs_status iterate(cs_steps_run *steps, cs_result *result, cs_error *error
         if (!status) status = steps->status ? steps->status : cs_run_poll(run, error);
         if (run->stopped) result->outcome = CS_STOPPED;
         if (status || run->stopped || !goes_on) break;
-        if (is_hopeless(steps, result) || is_outrun(steps, result)) break;
+        if (is_hopeless(steps, result) || is_overtaken(steps, result)) break;
         status = steps->status;
         if (run->stopped) result->outcome = CS_STOPPED;
         if (status || run->stopped || run->number == options->max_iterations) break;
@@ -279,76 +283,75 @@ static cs_status iterate(cs_steps_run *steps, cs_result *result, cs_error *error
     return status;
 }
 
-/* ---- ways ------------------------------------------------------------------------------------ */
+/* ---- checkpoints ----------------------------------------------------------------------------- */
 
-cs_status cs_way_take(cs_solver *solver, const cs_method *method, int points, cs_way *way,
-                      cs_error *error)
+cs_status cs_checkpoint_take(cs_solver *solver, const cs_method *method, int points,
+                             cs_checkpoint *checkpoint, cs_error *error)
 {
-    cs_status status = cs_points_make(solver, points + 1, method->steps->memory, &way->points,
-                                      &way->memory, error);
-    if (!status) way->here = way->points[points];
+    cs_status status = cs_points_make(solver, points + 1, method->steps->scalars,
+                                      &checkpoint->points, &checkpoint->scalars, error);
+    if (!status) checkpoint->here = checkpoint->points[points];
     return status;
 }
 
 static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    memset(solver->memory, 0, solver->method->steps->memory);
-    cs_watch_begin(solver->judged);
+    memset(solver->points->scalars, 0, solver->method->steps->scalars);
+    cs_stagnation_begin(&solver->points->stagnation);
     refresh(solver);
     solver->method->steps->begin(steps);
 }
 
-static void go_on(cs_steps_run *steps)
+static void resume(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    const cs_way *way = solver->way;
-    cs_point_copy(solver, cs_point_here(solver), way->here);
+    const cs_checkpoint *from = steps->run.budget->checkpoint;
+    cs_point_copy(solver, cs_point_here(solver), from->here);
     cs_get_impulses(&solver->packed, solver->lambda);
     if (!solver->packed.velocity) refresh(solver);
-    if (way->scale != 1) cs_scale_steps(&solver->packed, way->scale);
-    solver->steps_scale = steps->scale = way->scale;
-    steps->least = way->least;
-    steps->change = way->change;
-    steps->risen = way->risen;
-    steps->half = way->half;
-    steps->goes_on = !way->half && !way->lost;
-    cs_watch_go_on(solver->judged, solver->made, way->reference);
+    if (from->scale != 1) cs_scale_steps(&solver->packed, from->scale);
+    solver->steps_scale = steps->scale = from->scale;
+    steps->least = from->least;
+    steps->change = from->change;
+    steps->risen = from->risen;
+    steps->half = from->half;
+    steps->goes_on = !from->half && !from->lost;
+    cs_stagnation_resume(&solver->points->stagnation, steps->run.budget->made, from->reference);
 }
 
 static void leave(const cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    cs_way *way = solver->way;
-    cs_point_copy(solver, way->here, cs_point_here(solver));
-    way->scale = steps->scale;
-    way->least = steps->least;
-    way->change = steps->change;
-    way->risen = steps->risen;
-    way->half = steps->half;
-    way->lost = isnan(steps->run.state.merit);
-    way->reference = solver->judged->reference;
-    way->made += steps->run.number - solver->made;
+    cs_checkpoint *to = steps->run.budget->checkpoint;
+    cs_point_copy(solver, to->here, cs_point_here(solver));
+    to->scale = steps->scale;
+    to->least = steps->least;
+    to->change = steps->change;
+    to->risen = steps->risen;
+    to->half = steps->half;
+    to->lost = isnan(steps->run.state.merit);
+    to->reference = solver->points->stagnation.reference;
+    to->made += steps->run.number - steps->run.budget->made;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result *result,
-                        cs_error *error)
+cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
     cs_steps_run steps = {
-        .run = cs_run_begin(solver, control),
-        .memory = solver->memory,
+        .run = cs_run_begin(solver, budget),
+        .scalars = solver->points->scalars,
         .scale = 1,
         .least = INFINITY,
         .error = error,
     };
-    solver->outrun = 0;
+    budget->overtaken = 0;
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
-    if (solver->way && solver->way->made) go_on(&steps);
+    if (budget->checkpoint && budget->checkpoint->made) resume(&steps);
     else begin(&steps);
     cs_status status = iterate(&steps, result, error);
-    if (solver->way) leave(&steps);
+    if (budget->checkpoint) leave(&steps);
     /* Without a tolerance the last iterate is what was asked for. */
     int restores = !status && steps.has_best && !steps.run.converged;
     if (restores) cs_get_impulses(&solver->packed, solver->lambda);
@@ -364,17 +367,19 @@ cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result 
 
 /* ---- methods without sweeps ------------------------------------------------------------------ */
 
-cs_status cs_prepare_steps(cs_solver *solver, const cs_control *control, cs_error *error)
+cs_status cs_prepare_steps(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
-    (void)control;
+    (void)budget;
     int64_t rows = solver->problem->rows;
     solver->packed.lambda = solver->lambda;
     solver->packed.impulses = rows;
     solver->best = cs_arena_take(&solver->arena, rows, sizeof(double));
-    solver->zero = cs_arena_take(&solver->arena, rows, sizeof(double));
-    if (!solver->best || !solver->zero)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
-    return cs_points_take(solver, error);
+    cs_status status = cs_points_take(solver, error);
+    if (status) return status;
+    solver->points->zero = cs_arena_take(&solver->arena, rows, sizeof(double));
+    return solver->best && solver->points->zero
+               ? CS_OK
+               : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
 }
 
 void cs_project(const cs_solver *solver, double *z)
@@ -391,5 +396,5 @@ void cs_project(const cs_solver *solver, double *z)
 
 void cs_multiply(cs_solver *solver, const double *x, double *y)
 {
-    cs_residual_velocity(solver->problem, x, solver->zero, solver->velocity, y);
+    cs_residual_velocity(solver->problem, x, solver->points->zero, solver->velocity, y);
 }

@@ -15,7 +15,8 @@
 #include "solver/run.h"
 #include "solver/stagnation.h"
 
-/* Sweeps over those that a rival would cost, before it takes over from sweeps that are still far away. */
+/* Sweeps over those that the alternative method would cost, before it takes over from sweeps that are still
+ * far from a solution. */
 #define CS_LATE_SHARE 1.5
 
 /* The best judgement after so many sweeps. */
@@ -27,7 +28,7 @@ typedef struct cs_pace_mark {
 /* A solve by steps under way. */
 typedef struct cs_steps_run {
     cs_run run;
-    void *memory;                     /* the method's scalars, zero when a solve begins */
+    void *scalars;                    /* the method's, zero when a solve begins */
     double change;                    /* |x - y|^2 of the step just made */
     int restarts;                     /* that the method counts */
     cs_correction_counts corrections; /* of a method with a second level */
@@ -40,7 +41,7 @@ typedef struct cs_steps_run {
     int64_t best_number;
     int has_best;
     cs_pace_mark mark[2]; /* earlier best iterates, from which the pace is told */
-    double rival;         /* what solver->rival said, or 0 */
+    double alternative;   /* cost of the alternative method in sweeps, once asked; or 0 */
     int goes_on;          /* a step was made before, from which the first one extrapolates */
     int exhausted; /* said by the method: it has no further step, and the last one moved nothing */
     cs_status status; /* of steps that may fail; the solve then ends with it */
@@ -48,22 +49,22 @@ typedef struct cs_steps_run {
 } cs_steps_run;
 
 /* Where sweeps were left, so that they go on as if they had not been; 0 `made`: they begin. */
-typedef struct cs_way {
+typedef struct cs_checkpoint {
     cs_point here, *points;
-    void *memory;
+    void *scalars;
     double change, scale, least;
     int risen, half, lost; /* the last sweep was taken back */
     double reference;      /* of the halving test */
     int64_t made;          /* sweeps */
-} cs_way;
+} cs_checkpoint;
 
-/* Room for a way of that method, which keeps so many points. */
-cs_status cs_way_take(cs_solver *solver, const cs_method *method, int points, cs_way *way,
-                      cs_error *error);
+/* Room for a checkpoint of that method, which keeps so many points. */
+cs_status cs_checkpoint_take(cs_solver *solver, const cs_method *method, int points,
+                             cs_checkpoint *checkpoint, cs_error *error);
 
 typedef struct cs_steps {
     int (*points)(const cs_solver *solver); /* that it keeps */
-    size_t memory;                          /* bytes of its scalars */
+    size_t scalars;                         /* bytes of its scalars */
     /* Forgets all momentum: at the beginning, and after R has been halved. */
     void (*begin)(cs_steps_run *steps);
     /* The step itself, from y to x, its residual and merit into run.stats; NULL: a sweep. */
@@ -73,12 +74,11 @@ typedef struct cs_steps {
 } cs_steps;
 
 /* The solve of a method that has `steps`. */
-cs_status cs_accelerate(cs_solver *solver, const cs_control *control, cs_result *result,
-                        cs_error *error);
+cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error);
 
 /* The `prepare` of methods in steps without sweeps: their points are in the user's order and in double
  * precision, without velocities, and x is the solver's lambda. */
-cs_status cs_prepare_steps(cs_solver *solver, const cs_control *control, cs_error *error);
+cs_status cs_prepare_steps(cs_solver *solver, cs_budget *budget, cs_error *error);
 
 /* Whether part of a step was left off because the solve is to stop, not to fail: then it ends with what
  * is at hand, and no error. */

@@ -202,9 +202,9 @@ void cs_settle(cs_solver *solver)
     }
 }
 
-void cs_time_check(cs_solver *solver, double start, double *seconds)
+void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, double *seconds)
 {
-    *(solver->options.time_checks ? seconds : &solver->aside) += cs_clock() - start;
+    *(solver->options.time_checks ? seconds : &budget->unclocked) += cs_clock() - start;
 }
 
 void cs_evaluate(cs_solver *solver, cs_state *state)
@@ -319,12 +319,6 @@ cs_status cs_try_ray(cs_solver *solver, const double *ray, int *proven, cs_error
 
 /* ---- the end --------------------------------------------------------------------------------------- */
 
-/* Whether this is a link of a chain, after which others may solve what it does not. */
-static int is_link(const cs_solver *solver)
-{
-    return solver->chain && strcmp(solver->method->name, "auto") != 0;
-}
-
 /* Whether some row that nothing moves cannot satisfy b. */
 static int has_unsatisfied_dead(const cs_solver *solver)
 {
@@ -362,7 +356,7 @@ static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsati
 
 /* Proofs first, also along what b drives the impulses to; where others may not solve it, directions that with
  * friction tell of unbounded impulses. */
-static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied_dead,
+static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied_dead, int is_link,
                               cs_error *error)
 {
     cs_certificate *certificate = &solver->ray.certificate;
@@ -374,9 +368,9 @@ static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied
     if (grown < GROWN && !unsatisfied_dead) return CS_OK;
 
     cs_status status = prove_by_iterates(solver, number, unsatisfied_dead, 0, error);
-    if (!status && certificate->proof == CS_NO_PROOF && !is_link(solver))
+    if (!status && certificate->proof == CS_NO_PROOF && !is_link)
         status = try_ray(solver, NULL, refinements(number), &proven, error);
-    if (!status && certificate->proof == CS_NO_PROOF && !is_link(solver))
+    if (!status && certificate->proof == CS_NO_PROOF && !is_link)
         status = prove_by_iterates(solver, number, unsatisfied_dead, 1, error);
     return status;
 }
@@ -386,7 +380,8 @@ static double rounding_unit(const cs_solver *solver)
     return solver->packed.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
-cs_status cs_find_verdict(cs_solver *solver, cs_state *state, cs_result *result, cs_error *error)
+cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state, cs_result *result,
+                          cs_error *error)
 {
     if (result->outcome == CS_INACCURATE) return CS_OK; /* found before */
     result->floor = NAN;
@@ -406,9 +401,10 @@ cs_status cs_find_verdict(cs_solver *solver, cs_state *state, cs_result *result,
     /* An answer that meets the tolerance goes before any proof. */
     if ((!met && !late) || inaccurate || unsatisfied_dead) {
         double start = cs_clock();
-        cs_status status = prove_at_end(solver, result->iterations, unsatisfied_dead, error);
+        cs_status status =
+            prove_at_end(solver, result->iterations, unsatisfied_dead, budget->is_link, error);
         if (status) return status;
-        cs_time_check(solver, start, &result->seconds);
+        cs_time_check(solver, budget, start, &result->seconds);
         take_proof(solver, result);
         if (result->certificate) return CS_OK;
     }

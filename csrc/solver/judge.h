@@ -26,7 +26,7 @@ void cs_judge_begin(cs_solver *solver);
 void cs_settle(cs_solver *solver);
 
 /* Adds the seconds since `start`, in which an iterate was judged, to `seconds`, if its clock counts these. */
-void cs_time_check(cs_solver *solver, double start, double *seconds);
+void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, double *seconds);
 
 /* Brings solver->xi and the state in line with solver->lambda: xi = A lambda + b. */
 void cs_evaluate(cs_solver *solver, cs_state *state);
@@ -44,7 +44,8 @@ void cs_keep_for_rays(cs_solver *solver);
 cs_status cs_try_ray(cs_solver *solver, const double *ray, int *proven, cs_error *error);
 
 /* The end of a solve, at a state that is known: outcomes that only the floor and rays tell. */
-cs_status cs_find_verdict(cs_solver *solver, cs_state *state, cs_result *result, cs_error *error);
+cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state, cs_result *result,
+                          cs_error *error);
 
 /* Whether an outcome ends a solve for good, so that no other method is worth a try. */
 int cs_is_final(cs_outcome outcome);

@@ -2,9 +2,9 @@
 #ifndef CS_METHOD_H
 #define CS_METHOD_H
 
-#include "core/pulse.h"
 #include "linalg/lanczos.h"
 #include "measure/certificate.h"
+#include "solver/budget.h"
 #include "solver/history.h"
 #include "sweep/sweep.h"
 
@@ -44,19 +44,25 @@ typedef struct cs_method {
     /* The place of the option, of cs_over_words, that says over which sweeps the method works, plus
      * one; 0: as `stage` and `symmetric` say. */
     int over;
-    cs_status (*solve)(cs_solver *solver, const cs_control *control, cs_result *result,
-                       cs_error *error);
+    int without_sweeps;   /* nothing is packed; what it builds takes the place of that */
+    int takes_index_sets; /* solves may begin with one */
     const struct cs_steps
         *steps; /* of methods over sweeps (solver/accelerate.h); NULL for others */
     /* Brings the own options into the common ones, for code that takes these; may be NULL. */
     void (*adopt)(const struct cs_method *method, const double *settings, cs_options *options);
-    /* Methods without sweeps: whether they take the options and the problem, and what they build
-     * instead of packing. NULL for methods that sweep. */
+    /* Whether it takes the options and the problem; may be NULL. */
     cs_status (*check)(const cs_options *options, const char *name, const cs_problem *problem,
                        cs_error *error);
-    cs_status (*prepare)(cs_solver *solver, const cs_control *control, cs_error *error);
-    /* Methods that sweep: what they build beside what is packed; may be NULL. */
-    cs_status (*build)(cs_solver *solver, cs_error *error);
+
+    /* Its state, solver->own: bytes, zero when a solver is made. Before each `prepare`, and at the end,
+     * `release` lets go of what is not in the solver's arena and brings the state back to zero, but for
+     * what it keeps for the problem's next values (`again`). NULL: nothing is to be let go of. */
+    size_t own;
+    cs_status (*prepare)(cs_solver *solver, cs_budget *budget, cs_error *error); /* may be NULL */
+    void (*release)(cs_solver *solver, int again);
+
+    cs_status (*solve)(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error);
+    void (*describe)(const cs_solver *solver, cs_solver_info *info); /* adds to it; may be NULL */
 } cs_method;
 
 /* The method of that name, or NULL. */
@@ -100,6 +106,12 @@ typedef struct cs_balance {
     int changed;    /* a factor is not 1 */
 } cs_balance;
 
+/* A row at which A proved not to be positive definite. */
+typedef struct cs_row_failure {
+    int64_t row;               /* of the problem; -1: none */
+    double pivot, entry, cure; /* what elimination left of A_ii; A_ii; a compliance that would do */
+} cs_row_failure;
+
 /* Iterates that tell whether impulses grow for ever (solver/judge.h). */
 typedef struct cs_ray {
     double *earlier; /* (rows): impulses half as many iterations ago */
@@ -114,8 +126,7 @@ typedef struct cs_composition {
     /* Cuts the solver's problem where that is asked for, possible, and pays: solver->parts. */
     cs_status (*cut)(cs_solver *solver, const cs_control *control, cs_error *error);
     /* As cs_method.solve. */
-    cs_status (*solve)(cs_solver *solver, const cs_control *control, cs_result *result,
-                       cs_error *error);
+    cs_status (*solve)(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error);
     void (*describe)(const void *parts, cs_solver_info *info);
     void (*release)(void *parts);
 } cs_composition;
@@ -129,11 +140,17 @@ cs_status cs_solver_make(cs_solver **solver, const cs_problem *problem, const cs
 cs_status cs_solver_make_part(cs_solver **part, const cs_solver *whole, const cs_problem *problem,
                               const cs_control *control, cs_error *error);
 
+/* cs_solver_solve on a budget of the caller's, who sets deadline and index set. */
+cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *b,
+                        const double *parameters, cs_budget *budget, cs_result *result,
+                        cs_error *error);
+
 /* One problem packed for one method. */
 struct cs_solver {
     cs_arena arena;
     const cs_problem *problem;
     const cs_method *method;
+    void *own; /* the method's state */
     const cs_scheme *scheme;
     cs_options options;
     double setting[CS_MAX_METHOD_OPTIONS]; /* the method's own; of a word its place in the list */
@@ -165,42 +182,20 @@ struct cs_solver {
     void *best;             /* (impulses), as packed */
     double *corrected[2]; /* (rows): b before and after a correction; NULL but in mixed precision */
     double *previous;     /* (rows): lambda before the last sweep; NULL unless a measure asks */
-    struct cs_point *points;    /* of methods in steps: what they keep (solver/points.h), */
-    double *zero;               /* (rows) of zeros, of those without sweeps, */
-    void *memory;               /* their scalars, */
-    double *chunk_sum;          /* scratch for sums over points, */
-    struct cs_shifted *shifted; /* a factor of A + P, of those that solve with it, */
-    struct cs_watch *judged;    /* and the residuals that halving tests look at */
-    cs_spectrum spectrum;       /* of A, for the global factor */
-    double *touching;           /* (bodies): blocks that touch each; NULL but for split masses */
+    struct cs_points *points; /* of methods in steps: what they keep (solver/points.h) */
+    cs_spectrum spectrum;     /* of A, for the global factor */
+    double *touching;         /* (bodies): blocks that touch each; NULL but for split masses */
     double step_bound; /* lambda_max(R A) before cs_bound_steps; not a number where not asked */
     cs_balance balance;
     int64_t immovable_blocks, singular_blocks;
-    int64_t version;                  /* of the problem, as packed; -1 when packing failed */
-    struct cs_pivoting *pivoting;     /* of methods that pivot */
-    struct cs_newton *newton;         /* of Newton's method */
-    struct cs_multilevel *multilevel; /* of the method of that name */
-    struct cs_outer *outer; /* of methods that solve convex problems (methods/outer/outer.h) */
-    cs_mlcp *kept;          /* from before an update of the problem, for its factors; or NULL */
-    const signed char *index_set;      /* (rows), the caller's: what they begin with; or NULL */
+    int64_t version;              /* of the problem, as packed; -1 when packing failed */
+    cs_row_failure failure;       /* of the last solve */
+    const double *unbounded;      /* (rows): impulses that could grow for ever in it; or NULL */
+    const signed char *index_set; /* (rows), the caller's: what solves begin with; or NULL */
     const cs_composition *composition; /* how it may be solved in parts; NULL: as one */
     void *parts;                       /* these, where it is; NULL */
     int64_t island_count;              /* of the problem; 0 where they were not counted */
     int within;                        /* another solver's, for a part of its problem */
-    int64_t made;                      /* iterations before this link of a chain, */
-    double spent;                      /* and their seconds; zero elsewhere */
-    double
-        aside; /* seconds of a solve that its clock leaves out: of recording, and checks if so asked */
-    double patience; /* sweeps without halving over those before it, at least; 0 elsewhere */
-    /* What else a chain could do: by how many sweeps' worth of that it may be there. NULL: nothing. */
-    cs_status (*rival)(void *chain, cs_pulse *pulse, double *sweeps, cs_error *error);
-    void *rival_context;
-    cs_pulse *pulse; /* while it is made, or a chain builds something within a solve; else NULL */
-    int outrun;      /* another link is expected to be there sooner, which ended the last one */
-    int brief; /* pivots of a link's first direct solve at most, or it ends; 0: any; negative: none */
-    struct cs_way *way;     /* where sweeps were left (solver/accelerate.h); NULL: they begin */
-    struct cs_chain *chain; /* of method="auto" */
-    double deadline;        /* cs_clock at which this solve ends; that of the whole */
     int together;   /* somebody looks at every iterate: islands are not solved by themselves */
     cs_arena given; /* what outlives a repacking: the order given by the caller */
     double setup_seconds;
@@ -240,8 +235,7 @@ static inline double cs_rounding_noise(cs_dtype dtype)
 }
 
 /* The fixed-point iteration that Jacobi and Gauss-Seidel share.  S1 chapter 3 */
-cs_status cs_fixed_point(cs_solver *solver, const cs_control *control, cs_result *result,
-                         cs_error *error);
+cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error);
 
 /* Makes what the scheme keeps beside lambda agree with it. In mixed precision so that the residual
  * velocities of the next visits are those of A itself, not of what is stored of it. Returns by how
@@ -294,36 +288,10 @@ void cs_balance_steps(cs_solver *solver);
 /* weight (blocks) <- 1 / number of adjacent contacts.  S4 */
 cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error);
 
-/* Room for the links of method="auto"; nothing for others. */
-cs_status cs_chain_take(cs_solver *solver, cs_error *error);
-
-/* Adds the links of one part of a problem to those of the whole: by method, in their order. */
-void cs_chain_add(cs_solver *whole, const cs_result *part, cs_result *result);
-
-/* Methods that pivot (methods/pivoting/contact.c): what a cs_method of theirs points to, and the end
- * of what they built; `pivoting` may be NULL. */
-cs_status cs_pivoting_check(const cs_options *options, const char *name, const cs_problem *problem,
-                            cs_error *error);
-cs_status cs_pivoting_prepare(cs_solver *solver, const cs_control *control, cs_error *error);
-cs_status cs_pivoting_solve(cs_solver *solver, const cs_control *control, cs_result *result,
-                            cs_error *error);
-/* The row at which the matrix of the last solve proved not to be positive definite, or -1; and what to
- * say of it, `row` being its number in `problem`. */
-int64_t cs_pivoting_failed_row(const cs_solver *solver);
-cs_status cs_pivoting_explain(const cs_solver *solver, const cs_problem *problem, int64_t row,
-                              cs_error *error);
-void cs_pivoting_destroy(struct cs_pivoting *pivoting);
-/* Before a problem's new values: ends solver->pivoting, but for what an option says is used again. */
-void cs_pivoting_keep(cs_solver *solver);
-/* Whether solves may begin with an index set. */
-int cs_pivoting_takes_index_set(const cs_method *method);
-/* Impulses (rows) that could grow for ever, where the last solve met a ray; NULL where none are kept. */
-const double *cs_pivoting_ray(const struct cs_pivoting *pivoting);
-void cs_pivoting_describe(const struct cs_pivoting *pivoting, cs_solver_info *info);
-
-/* Methods that solve convex problems (methods/outer/outer.c); `outer` may be NULL in the second. */
-void cs_outer_describe(const struct cs_outer *outer, cs_solver_info *info);
-void cs_outer_destroy(struct cs_outer *outer);
+/* After a solve that failed with CS_UNSUPPORTED at a row of A: the message, `row` being its number in
+ * `problem`. */
+cs_status cs_explain_failure(const cs_row_failure *failure, const cs_problem *problem, int64_t row,
+                             cs_error *error);
 
 /* What sweeps in a part of a solver is told as the whole's. */
 void cs_take_sweeps(cs_solver_info *info, const cs_solver_info *part);

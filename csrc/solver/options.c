@@ -237,7 +237,7 @@ cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
                        "velocities='%s' is for scheme='factorized', and the scheme is '%s'", way,
                        scheme->name);
     if (cs_dtype_of(&solver->options) == CS_MIXED && solver->method->steps &&
-        !solver->method->prepare)
+        !solver->method->without_sweeps)
         return cs_fail(error, CS_UNSUPPORTED,
                        "dtype='mixed' is for sweeps that are not accelerated, and the method is "
                        "'%s': use dtype='float64'",
@@ -253,7 +253,7 @@ cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
                        "scheme='matrix'",
                        scheme->name);
     /* The inner method of an outer one says what it sweeps. */
-    if (scheme->needs_symmetric && !solver->symmetric && !solver->method->prepare)
+    if (scheme->needs_symmetric && !solver->symmetric && !solver->method->without_sweeps)
         return cs_fail(error, CS_UNSUPPORTED,
                        "scheme='%s' needs sweeps forwards and backwards in turn, and "
                        "method='%s' makes none: use method='symmetric_gauss_seidel'",
@@ -285,7 +285,7 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     if (solver->method->check)
         status = solver->method->check(options, solver->method->name, problem, error);
     if (status) return status;
-    int later = is_auto(options->scheme) && !solver->method->prepare;
+    int later = is_auto(options->scheme) && !solver->method->without_sweeps;
     if (!later)
         solver->scheme = cs_scheme_find(is_auto(options->scheme) ? "matrix" : options->scheme);
     if (!later && !solver->scheme)

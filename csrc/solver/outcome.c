@@ -84,3 +84,18 @@ void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, doubl
     if (result->velocity_change)
         cs_velocity_change(problem, solver->lambda, result->velocity_change);
 }
+
+cs_status cs_explain_failure(const cs_row_failure *failure, const cs_problem *problem, int64_t row,
+                             cs_error *error)
+{
+    int64_t block = 0;
+    while (cs_block_row(problem, block + 1) <= row) block++;
+    return cs_fail(
+        error, CS_UNSUPPORTED,
+        "A is not positive definite to rounding: elimination leaves %s of A[%lld, %lld] "
+        "= %s, row %lld of contact %lld; a compliance of %.1e on every row would cure it, "
+        "and method='auto' needs none",
+        cs_number(failure->pivot).text, (long long)row, (long long)row,
+        cs_number(failure->entry).text, (long long)(row - cs_block_row(problem, block)),
+        (long long)block, failure->cure);
+}

@@ -91,7 +91,7 @@ static void run_over(const cs_solver *solver, action what, int all, cs_point to,
                 to.impulses,
                 p.impulses,
                 q.impulses,
-                solver->chunk_sum};
+                solver->points->chunk_sum};
     run(&job);
     job.count = velocities_of(solver);
     job.threads = solver->packed.threads;
@@ -105,7 +105,7 @@ cs_status cs_points_take(cs_solver *solver, cs_error *error)
 {
     const cs_steps *steps = solver->method->steps;
     if (!steps) return CS_OK;
-    return cs_points_take_most(solver, steps->points(solver), steps->memory, error);
+    return cs_points_take_most(solver, steps->points(solver), steps->scalars, error);
 }
 
 static cs_status no_memory(cs_error *error)
@@ -116,19 +116,20 @@ static cs_status no_memory(cs_error *error)
 cs_status cs_points_take_most(cs_solver *solver, int count, size_t memory, cs_error *error)
 {
     cs_arena *arena = &solver->arena;
-    solver->chunk_sum = cs_arena_take(arena, chunks_of(solver->packed.impulses), sizeof(double));
-    solver->judged = cs_arena_take(arena, 1, sizeof *solver->judged);
-    if (!solver->chunk_sum || !solver->judged) return no_memory(error);
-    return cs_points_make(solver, count, memory, &solver->points, &solver->memory, error);
+    cs_points *points = solver->points = cs_arena_take(arena, 1, sizeof *points);
+    if (!points) return no_memory(error);
+    points->chunk_sum = cs_arena_take(arena, chunks_of(solver->packed.impulses), sizeof(double));
+    if (!points->chunk_sum) return no_memory(error);
+    return cs_points_make(solver, count, memory, &points->point, &points->scalars, error);
 }
 
 cs_status cs_points_make(cs_solver *solver, int count, size_t bytes, cs_point **points,
-                         void **memory, cs_error *error)
+                         void **scalars, cs_error *error)
 {
     cs_arena *arena = &solver->arena;
     *points = cs_arena_take(arena, count, sizeof(cs_point));
-    *memory = cs_arena_take(arena, (int64_t)bytes, 1);
-    int complete = *points && *memory;
+    *scalars = cs_arena_take(arena, (int64_t)bytes, 1);
+    int complete = *points && *scalars;
     for (int i = 0; i < count && complete; i++) {
         cs_point *point = *points + i;
         point->impulses = cs_arena_take(arena, solver->packed.impulses, size_of(solver));
@@ -138,7 +139,7 @@ cs_status cs_points_make(cs_solver *solver, int count, size_t bytes, cs_point **
     return complete ? CS_OK : no_memory(error);
 }
 
-cs_point cs_point_at(const cs_solver *solver, int i) { return solver->points[i]; }
+cs_point cs_point_at(const cs_solver *solver, int i) { return solver->points->point[i]; }
 
 cs_point cs_point_here(const cs_solver *solver)
 {
@@ -171,7 +172,8 @@ static double sum_over(cs_solver *solver, action what, cs_point p, cs_point q)
 {
     double sum = 0;
     run_over(solver, what, 0, (cs_point){0}, 0, p, 0, q);
-    for (int64_t c = 0; c < chunks_of(solver->packed.impulses); c++) sum += solver->chunk_sum[c];
+    for (int64_t c = 0; c < chunks_of(solver->packed.impulses); c++)
+        sum += solver->points->chunk_sum[c];
     return sum;
 }
 

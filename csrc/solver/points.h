@@ -7,10 +7,20 @@
 #define CS_POINTS_H
 
 #include "solver/method.h"
+#include "solver/stagnation.h"
 
 typedef struct cs_point {
     void *impulses, *velocities; /* in the precision of impulses; NULL: the scheme keeps none */
 } cs_point;
+
+/* What methods in steps keep: earlier iterates and their scalars. */
+typedef struct cs_points {
+    cs_point *point;
+    void *scalars;
+    double *chunk_sum; /* scratch of sums */
+    double *zero;      /* (rows) of zeros; NULL but for methods without sweeps */
+    cs_stagnation stagnation;
+} cs_points;
 
 /* Room for the points that the method keeps, and its scalars; for as many as any of several do. */
 cs_status cs_points_take(cs_solver *solver, cs_error *error);
@@ -18,7 +28,7 @@ cs_status cs_points_take_most(cs_solver *solver, int count, size_t memory, cs_er
 
 /* So many points, and so many bytes, which are not the solver's yet. */
 cs_status cs_points_make(cs_solver *solver, int count, size_t bytes, cs_point **points,
-                         void **memory, cs_error *error);
+                         void **scalars, cs_error *error);
 
 /* The i-th of them; where the sweeps are. */
 cs_point cs_point_at(const cs_solver *solver, int i);

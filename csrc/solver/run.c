@@ -7,13 +7,14 @@
 
 #define POLL_SECONDS 0.005
 
-cs_run cs_run_begin(cs_solver *solver, const cs_control *control)
+cs_run cs_run_begin(cs_solver *solver, cs_budget *budget)
 {
     return (cs_run){
         .solver = solver,
-        .control = control,
-        .number = solver->made,
-        .seconds = solver->spent,
+        .budget = budget,
+        .control = budget->control,
+        .number = budget->made,
+        .seconds = budget->spent,
         .last_poll = cs_clock(),
         .state = cs_state_of(solver),
         .mode = cs_flush_denormals(),
@@ -52,7 +53,7 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
     if (!run->known) cs_get_impulses(&solver->packed, solver->lambda);
     cs_status status = cs_watch_rays(solver, run->number, &run->proven, error);
     run->stopped |= run->proven;
-    cs_time_check(solver, start, &run->seconds);
+    cs_time_check(solver, run->budget, start, &run->seconds);
     return status;
 }
 
@@ -66,7 +67,7 @@ static cs_status record_at(cs_run *run, int due, cs_error *error)
     if (!run->known && measured && records_state(&solver->history)) cs_run_evaluate(run);
     cs_status status = record(run, error);
     run->known &= known;
-    solver->aside += cs_clock() - start;
+    run->budget->unclocked += cs_clock() - start;
     return status;
 }
 
@@ -81,7 +82,7 @@ cs_status cs_run_check(cs_run *run, cs_error *error)
     run->known = 0;
     if (decides && !solver->stop->of_sweep) cs_run_evaluate(run);
     if (decides) run->converged = cs_stop_rule(solver, &run->state, run->number);
-    cs_time_check(solver, start, &run->seconds);
+    cs_time_check(solver, run->budget, start, &run->seconds);
 
     if (!run->converged && cs_ray_is_due(solver, run->number)) {
         cs_status status = look_for_ray(run, error);
@@ -96,7 +97,7 @@ cs_status cs_run_poll(cs_run *run, cs_error *error)
 {
     const cs_control *control = run->control;
     double now = cs_clock();
-    if (now >= run->solver->deadline) run->late = run->stopped = 1;
+    if (now >= run->budget->deadline) run->late = run->stopped = 1;
     if (run->late || !control || !control->poll) return CS_OK;
     if (!control->every_iteration && now - run->last_poll < POLL_SECONDS) return CS_OK;
     run->last_poll = now;
@@ -113,7 +114,7 @@ int cs_run_leaves_off(void *context)
     cs_run *run = context;
     const cs_control *control = run->control;
     double now = cs_clock();
-    if (now >= run->solver->deadline) return run->late = run->stopped = 1;
+    if (now >= run->budget->deadline) return run->late = run->stopped = 1;
     if (!control || !control->poll || now - run->last_poll < POLL_SECONDS) return 0;
     run->last_poll = now;
     cs_restore_denormals(run->mode);
@@ -168,7 +169,7 @@ cs_status cs_run_end(cs_run *run, cs_status status, int restored, cs_result *res
         cs_hand_out(solver, &run->state, run->number, run->seconds, result);
         if (run->late && result->outcome == CS_STOPPED) result->outcome = CS_MAX_SECONDS;
         if (run->proven && result->outcome == CS_STOPPED) result->outcome = CS_INFEASIBLE;
-        status = cs_find_verdict(solver, &run->state, result, error);
+        status = cs_find_verdict(solver, run->budget, &run->state, result, error);
         result->block_products = solver->packed.products;
         result->unfinished_blocks = run->stats.unfinished;
     }

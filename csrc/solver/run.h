@@ -12,6 +12,7 @@
 
 typedef struct cs_run {
     cs_solver *solver;
+    cs_budget *budget;
     const cs_control *control;
     cs_state state;
     cs_sweep_stats stats; /* of the last sweep */
@@ -27,7 +28,7 @@ typedef struct cs_run {
 } cs_run;
 
 /* From here on denormals are flushed; cs_run_end restores the caller's mode. */
-cs_run cs_run_begin(cs_solver *solver, const cs_control *control);
+cs_run cs_run_begin(cs_solver *solver, cs_budget *budget);
 
 /* Brings xi and the state in line with the packed impulses as they are now. */
 void cs_run_evaluate(cs_run *run);

@@ -115,7 +115,7 @@ static cs_status choose_scheme(cs_solver *solver, const cs_local *local, cs_erro
     return status ? status : cs_options_check_scheme(solver, error);
 }
 
-static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *error)
+static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     const cs_options *options = &solver->options;
     cs_local local[CS_MAX_GROUPS] = {0};
@@ -144,19 +144,19 @@ static cs_status pack(cs_solver *solver, const cs_control *control, cs_error *er
                                 error);
     if (!status) status = take_best(solver, error);
     if (!status && options->averaging_adjacent) status = pack_weights(solver, error);
-    if (!status) status = solver->scheme->pack(&solver->packed, &solver->arena, control, error);
+    if (!status)
+        status = solver->scheme->pack(&solver->packed, &solver->arena, budget->control, error);
     if (!status) status = cs_pack_phases(&solver->packed, &solver->arena, error);
     if (!status) status = cs_points_take(solver, error);
     if (!status) cs_pack_steps(&solver->packed, solver->r, solver->step);
-    if (!status && solver->method->build) status = solver->method->build(solver, error);
+    if (!status && solver->method->prepare) status = solver->method->prepare(solver, budget, error);
     solver->steps_scale = 1;
     return status;
 }
 
 /* For methods without sweeps: what the measures need, and what the method builds. That is all, too,
  * where islands have solvers of their own. */
-static cs_status prepare_without_sweeps(cs_solver *solver, const cs_control *control,
-                                        cs_error *error)
+static cs_status prepare_without_sweeps(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     cs_local local[CS_MAX_GROUPS] = {0};
     solver->packed = (cs_packed){.problem = solver->problem,
@@ -167,9 +167,8 @@ static cs_status prepare_without_sweeps(cs_solver *solver, const cs_control *con
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status) status = cs_judge_take(solver, error);
-    if (!status && solver->parts) return cs_chain_take(solver, error);
-    if (!status) status = solver->method->prepare(solver, control, error);
-    return status;
+    if (status || solver->parts) return status;
+    return solver->method->prepare(solver, budget, error);
 }
 
 /* A list of the caller's, copied: it is read again when the problem changes. */
@@ -194,7 +193,10 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
 }
 
 /* Whether this solver itself sweeps over contacts, which are packed for that. */
-static int sweeps(const cs_solver *solver) { return !solver->method->prepare && !solver->parts; }
+static int sweeps(const cs_solver *solver)
+{
+    return !solver->method->without_sweeps && !solver->parts;
+}
 
 /* The connected part of the problem that each block belongs to. */
 static cs_status find_islands(cs_solver *solver, cs_error *error)
@@ -212,6 +214,21 @@ static int aborts(void *context)
     return control && control->poll && control->poll(control->context, NULL) < 0;
 }
 
+/* Room for the method's state, which outlives changes of the problem's values. */
+static cs_status take_own(cs_solver *solver, cs_error *error)
+{
+    solver->own = solver->method->own ? cs_allocate(1, solver->method->own) : NULL;
+    if (solver->own || !solver->method->own) return CS_OK;
+    return cs_fail(error, CS_NO_MEMORY, "out of memory for method '%s'", solver->method->name);
+}
+
+static void release_own(cs_solver *solver, int again)
+{
+    if (!solver->own) return;
+    if (solver->method->release) solver->method->release(solver, again);
+    else memset(solver->own, 0, solver->method->own);
+}
+
 static void release_parts(cs_solver *solver)
 {
     if (solver->parts) solver->composition->release(solver->parts);
@@ -226,24 +243,19 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     solver->immovable_blocks = solver->singular_blocks = 0;
     solver->step_bound = NAN;
     solver->touching = NULL;
-    solver->newton = NULL;
-    solver->chain = NULL;
-    cs_pivoting_keep(solver);
+    release_own(solver, 1);
     release_parts(solver);
-    cs_outer_destroy(solver->outer);
-    solver->outer = NULL;
     cs_arena_clear(&solver->arena);
     cs_pulse pulse = {.leaves_off = aborts, .context = (void *)(uintptr_t)control};
-    solver->pulse = &pulse;
+    cs_budget budget = {.control = control, .pulse = &pulse};
     cs_status status = find_islands(solver, error);
     if (!status) status = cs_check_diagonals(solver, error);
     if (!status && solver->composition) status = solver->composition->cut(solver, control, error);
     else solver->island_count = 0; /* not told */
-    if (!status && !sweeps(solver)) status = prepare_without_sweeps(solver, control, error);
+    if (!status && !sweeps(solver)) status = prepare_without_sweeps(solver, &budget, error);
     if (!status && sweeps(solver)) status = build_schedule(solver, error);
-    if (!status && sweeps(solver)) status = pack(solver, control, error);
+    if (!status && sweeps(solver)) status = pack(solver, &budget, error);
     if (!status) solver->version = solver->problem->version;
-    solver->pulse = NULL;
     solver->setup_seconds = cs_clock() - start;
     return status;
 }
@@ -265,6 +277,7 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
     if (!status)
         status = cs_instructions_find(solver->options.instructions, &solver->instructions, error);
     if (!status) status = keep_lists(solver, error);
+    if (!status) status = take_own(solver, error);
     if (!status) status = prepare(solver, control, error);
     if (status) {
         cs_solver_destroy(solver);
@@ -296,7 +309,8 @@ cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const 
     solver->options.threads = 1;
     solver->history.columns = whole->history.columns;
     memcpy(solver->history.measure, whole->history.measure, sizeof solver->history.measure);
-    cs_status status = prepare(solver, control, error);
+    cs_status status = take_own(solver, error);
+    if (!status) status = prepare(solver, control, error);
     if (status) cs_solver_destroy(solver);
     else *result = solver;
     return status;
@@ -306,10 +320,9 @@ void cs_solver_destroy(cs_solver *solver)
 {
     if (!solver) return;
     cs_history_release(&solver->history);
-    cs_pivoting_destroy(solver->pivoting);
-    cs_mlcp_destroy(solver->kept);
+    release_own(solver, 0);
+    cs_release(solver->own);
     release_parts(solver);
-    cs_outer_destroy(solver->outer);
     cs_arena_clear(&solver->arena);
     cs_arena_clear(&solver->given);
     cs_release(solver);
@@ -358,6 +371,15 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
                           const double *parameters, const cs_control *control, cs_result *result,
                           cs_error *error)
 {
+    cs_budget budget = {.control = control, .index_set = solver->index_set, .deadline = INFINITY};
+    return cs_solver_run(solver, initial, b, parameters, &budget, result, error);
+}
+
+cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *b,
+                        const double *parameters, cs_budget *budget, cs_result *result,
+                        cs_error *error)
+{
+    const cs_control *control = budget->control;
     const cs_problem *problem = solver->problem;
     cs_status status = CS_OK;
     int watched = control && control->every_iteration;
@@ -381,9 +403,10 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     cs_balance_begin(solver);
     solver->packed.products = 0;
     solver->history.rows = 0;
+    solver->failure.row = -1;
+    solver->unbounded = NULL;
     result->links = 0;
-    solver->aside = 0;
-    if (!solver->within) solver->deadline = cs_clock() + solver->options.max_seconds;
+    if (budget->deadline == INFINITY) budget->deadline = cs_clock() + solver->options.max_seconds;
 
     int64_t expected = solver->options.max_iterations / solver->options.record_every;
     int64_t most = solver->within ? 62 : 4094; /* there may be thousands of these */
@@ -391,15 +414,15 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     if (status) return status;
     result->inner_iterations = 0;
     result->corrections = (cs_correction_counts){0};
-    if (solver->parts) status = solver->composition->solve(solver, control, result, error);
-    else status = solver->method->solve(solver, control, result, error);
+    if (solver->parts) status = solver->composition->solve(solver, budget, result, error);
+    else status = solver->method->solve(solver, budget, result, error);
     return status;
 }
 
 cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, cs_error *error)
 {
     int64_t rows = solver->problem->rows;
-    if (index_set && !cs_pivoting_takes_index_set(solver->method))
+    if (index_set && !solver->method->takes_index_sets)
         return cs_fail(
             error, CS_UNSUPPORTED,
             "initial: method='%s' begins with impulses (a Result, or one number for each "
@@ -415,7 +438,7 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
     return CS_OK;
 }
 
-const double *cs_solver_ray(const cs_solver *solver) { return cs_pivoting_ray(solver->pivoting); }
+const double *cs_solver_ray(const cs_solver *solver) { return solver->unbounded; }
 
 void cs_take_sweeps(cs_solver_info *info, const cs_solver_info *part)
 {
@@ -463,9 +486,8 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         info->eigenvalues[1] = solver->spectrum.largest;
     }
     cs_packed_kernel(&solver->packed, info->kernel, sizeof info->kernel);
-    if (solver->pivoting) cs_pivoting_describe(solver->pivoting, info);
-    if (solver->outer) cs_outer_describe(solver->outer, info);
     if (solver->parts) solver->composition->describe(solver->parts, info);
+    else if (solver->method->describe) solver->method->describe(solver, info);
     for (int c = 2; c < info->columns; c++) info->column[c] = solver->history.measure[c - 2]->name;
 }
 

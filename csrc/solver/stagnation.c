@@ -5,21 +5,21 @@
 
 #define NARROW 2 /* largest over least residual of a band that counts as standing still */
 
-void cs_watch_begin(cs_watch *watch)
+void cs_stagnation_begin(cs_stagnation *watch)
 {
     watch->reference = INFINITY;
     watch->since = watch->seen = watch->count = 0;
     watch->stride = 1;
 }
 
-void cs_watch_go_on(cs_watch *watch, int64_t number, double reference)
+void cs_stagnation_resume(cs_stagnation *watch, int64_t number, double reference)
 {
-    cs_watch_begin(watch);
+    cs_stagnation_begin(watch);
     watch->reference = reference;
     watch->since = number;
 }
 
-static void keep(cs_watch *watch, double residual)
+static void keep(cs_stagnation *watch, double residual)
 {
     if (watch->seen++ % watch->stride != 0) return;
     if (watch->count == CS_WATCHED) {
@@ -30,7 +30,7 @@ static void keep(cs_watch *watch, double residual)
     watch->value[watch->count++] = residual;
 }
 
-int cs_watch_take(cs_watch *watch, int64_t number, double residual, int64_t patience)
+int cs_stagnation_test(cs_stagnation *watch, int64_t number, double residual, int64_t patience)
 {
     if (residual <= watch->reference / 2 || !isfinite(watch->reference)) {
         watch->reference = residual;
@@ -48,7 +48,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-cs_outcome cs_watch_verdict(cs_watch *watch, double *band)
+cs_outcome cs_stagnation_verdict(cs_stagnation *watch, double *band)
 {
     qsort(watch->value, (size_t)watch->count, sizeof(double), ascending);
     band[0] = watch->value[0];

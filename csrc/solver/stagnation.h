@@ -1,32 +1,32 @@
 /* Halving tests: a solve that gets on halves its residual again and again. One that has not for as
  * many iterations as it is given is stalled, its residual in a narrow band, or wandering, in a wide
  * one. Nothing is called converged because one sample was low. */
-#ifndef CS_WATCH_H
-#define CS_WATCH_H
+#ifndef CS_STAGNATION_H
+#define CS_STAGNATION_H
 
 #include "contactsolve.h"
 
 enum { CS_WATCHED = 1024 };
 
 /* The residuals since the last halving, every `stride`-th, so that they always fit. */
-typedef struct cs_watch {
+typedef struct cs_stagnation {
     double reference; /* the residual when it was last halved */
     int64_t since;    /* the iteration of that */
     int64_t seen, stride;
     int count;
     double value[CS_WATCHED];
-} cs_watch;
+} cs_stagnation;
 
-void cs_watch_begin(cs_watch *watch);
+void cs_stagnation_begin(cs_stagnation *watch);
 
 /* Goes on at that iteration with the residual that was last halved; infinite: begins. */
-void cs_watch_go_on(cs_watch *watch, int64_t number, double reference);
+void cs_stagnation_resume(cs_stagnation *watch, int64_t number, double reference);
 
 /* Takes the residual of an iteration. Returns whether `patience` iterations (0: any number) have
  * gone without a halving. */
-int cs_watch_take(cs_watch *watch, int64_t number, double residual, int64_t patience);
+int cs_stagnation_test(cs_stagnation *watch, int64_t number, double residual, int64_t patience);
 
 /* CS_STALLED or CS_WANDERING, and the least, the median and the largest residual. */
-cs_outcome cs_watch_verdict(cs_watch *watch, double *band);
+cs_outcome cs_stagnation_verdict(cs_stagnation *watch, double *band);
 
 #endif

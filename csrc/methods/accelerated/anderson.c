@@ -57,7 +57,7 @@ static cs_point step_change(const cs_solver *solver, int j)
 
 static void forget(cs_steps_run *steps)
 {
-    anderson *own = steps->memory;
+    anderson *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     own->seen = own->begun = 0;
     own->least = INFINITY;
@@ -67,7 +67,7 @@ static void forget(cs_steps_run *steps)
 
 static void begin(cs_steps_run *steps)
 {
-    anderson *own = steps->memory;
+    anderson *own = steps->scalars;
     own->record = INFINITY;
     own->pause = own->wait = 0;
     forget(steps);
@@ -89,7 +89,7 @@ static int add_differences(anderson *own, cs_solver *solver, cs_point f, cs_poin
 
 static void extrapolate(cs_steps_run *steps)
 {
-    anderson *own = steps->memory;
+    anderson *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_point here = cs_point_here(solver), f = cs_point_at(solver, START);
     /* The start of the sweep is not needed once it has become the step. */
@@ -126,7 +126,7 @@ static void extrapolate(cs_steps_run *steps)
 }
 
 static const cs_steps steps = {
-    .points = points, .memory = sizeof(anderson), .begin = begin, .extrapolate = extrapolate};
+    .points = points, .scalars = sizeof(anderson), .begin = begin, .extrapolate = extrapolate};
 
 const cs_method cs_method_anderson = {
     .name = "anderson",

@@ -39,7 +39,7 @@ enum { START, EARLIER };
 
 static void begin(cs_steps_run *steps)
 {
-    chebyshev *own = steps->memory;
+    chebyshev *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     own->least = INFINITY;
     own->before = 0;
@@ -50,7 +50,7 @@ static void begin(cs_steps_run *steps)
 
 static void extrapolate(cs_steps_run *steps)
 {
-    chebyshev *own = steps->memory;
+    chebyshev *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_point here = cs_point_here(solver), start = cs_point_at(solver, START);
     cs_point earlier = cs_point_at(solver, EARLIER);
@@ -77,7 +77,7 @@ static void extrapolate(cs_steps_run *steps)
 }
 
 static const cs_steps steps = {.points = cs_two_points,
-                               .memory = sizeof(chebyshev),
+                               .scalars = sizeof(chebyshev),
                                .begin = begin,
                                .extrapolate = extrapolate};
 

@@ -29,7 +29,7 @@ static void extrapolate(cs_steps_run *steps)
 }
 
 static const cs_steps steps = {
-    .points = cs_one_point, .memory = 0, .begin = begin, .extrapolate = extrapolate};
+    .points = cs_one_point, .scalars = 0, .begin = begin, .extrapolate = extrapolate};
 
 const cs_method cs_method_momentum = {
     .name = "momentum",

@@ -40,14 +40,14 @@ double cs_momentum_next(cs_momentum *momentum, double length, double restart, do
 static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    *(cs_momentum *)steps->memory = CS_NO_MOMENTUM;
+    *(cs_momentum *)steps->scalars = CS_NO_MOMENTUM;
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_here(solver));
 }
 
 static void extrapolate(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    double beta = cs_momentum_next(steps->memory, sqrt(steps->change), solver->setting[RESTART],
+    double beta = cs_momentum_next(steps->scalars, sqrt(steps->change), solver->setting[RESTART],
                                    solver->setting[CONTRACTION]);
     if (isnan(beta)) {
         steps->restarts++;
@@ -58,7 +58,7 @@ static void extrapolate(cs_steps_run *steps)
 }
 
 static const cs_steps steps = {.points = cs_one_point,
-                               .memory = sizeof(cs_momentum),
+                               .scalars = sizeof(cs_momentum),
                                .begin = begin,
                                .extrapolate = extrapolate};
 

@@ -35,7 +35,7 @@ static int points(const cs_solver *solver)
 static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    ((nncg *)steps->memory)->square = 0;
+    ((nncg *)steps->scalars)->square = 0;
     cs_point_copy(solver, cs_point_at(solver, START), cs_point_here(solver));
 }
 
@@ -51,7 +51,7 @@ static double product_of_gradients(cs_solver *solver, nncg *own)
 
 static void extrapolate(cs_steps_run *steps)
 {
-    nncg *own = steps->memory;
+    nncg *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_point here = cs_point_here(solver), start = cs_point_at(solver, START);
     cs_point p = cs_point_at(solver, DIRECTION);
@@ -70,7 +70,7 @@ static void extrapolate(cs_steps_run *steps)
 }
 
 static const cs_steps steps = {
-    .points = points, .memory = sizeof(nncg), .begin = begin, .extrapolate = extrapolate};
+    .points = points, .scalars = sizeof(nncg), .begin = begin, .extrapolate = extrapolate};
 
 const cs_method cs_method_nncg = {
     .name = "nncg",

@@ -72,6 +72,16 @@ typedef struct admm {
     int changes;           /* how often */
 } admm;
 
+/* Its state. */
+typedef struct state {
+    cs_shifted *shifted; /* solves with A + P */
+} state;
+
+static cs_shifted *factor_of(const cs_solver *solver)
+{
+    return ((const state *)solver->own)->shifted;
+}
+
 /* y, x, xi + s at z and then the step, z before; D and P, and P of the factor at hand. */
 enum { Y, X, STEP, BEFORE, D, P, FACTORED, POINTS };
 
@@ -158,7 +168,9 @@ static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *err
     cs_arena scratch = {0};
     int64_t rows = solver->problem->rows;
     scaled s = {
-        .part = {.problem = solver->problem, .zero = solver->zero, .velocity = solver->velocity},
+        .part = {.problem = solver->problem,
+                 .zero = solver->points->zero,
+                 .velocity = solver->velocity},
         .d = d,
         .x = cs_arena_take(&scratch, rows, sizeof(double)),
         .y = cs_arena_take(&scratch, rows, sizeof(double)),
@@ -188,7 +200,7 @@ static void begin_penalty(cs_solver *solver, admm *own)
 static double unbalance(const cs_steps_run *steps)
 {
     const cs_solver *solver = steps->run.solver;
-    const admm *own = steps->memory;
+    const admm *own = steps->scalars;
     const double *x = numbers(steps, X), *z = solver->lambda, *y = numbers(steps, Y);
     const double *before = numbers(steps, BEFORE), *d = numbers(steps, D);
     double primal = 0, dual = 0, size = 0, force = 0;
@@ -206,7 +218,7 @@ static double unbalance(const cs_steps_run *steps)
 /* Boyd and others 2011, section 3.4.1, by the root of the ratio of relative residuals (Wohlberg 2017). */
 static void change_penalty(cs_steps_run *steps)
 {
-    admm *own = steps->memory;
+    admm *own = steps->scalars;
     const cs_solver *solver = steps->run.solver;
     if (solver->setting[RULE] == FIXED || own->changes >= solver->setting[CHANGES]) return;
     if (steps->run.number - own->changed < CHANGE_EVERY) return;
@@ -234,7 +246,7 @@ static cs_status factor(cs_solver *solver, double penalty, cs_pulse *pulse, cs_e
         factored[i] = shift;
     }
     if (same) return CS_OK;
-    cs_status status = cs_shifted_factor(solver->shifted, factored, pulse, error);
+    cs_status status = cs_shifted_factor(factor_of(solver), factored, pulse, error);
     if (status) factored[0] = 0;
     return status;
 }
@@ -245,7 +257,7 @@ static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     double *y = numbers(steps, Y);
-    begin_penalty(solver, steps->memory);
+    begin_penalty(solver, steps->scalars);
     evaluate(solver, solver->lambda, NULL, y);
     for (int64_t i = 0; i < solver->problem->rows; i++) y[i] = -y[i];
     cs_point_copy(solver, cs_point_at(solver, X), cs_point_here(solver));
@@ -261,13 +273,13 @@ static void solve_direct(cs_steps_run *steps)
     int64_t rows = solver->problem->rows;
     evaluate(solver, z, y, step);
     for (int64_t i = 0; i < rows; i++) step[i] = eta * p[i] * (x[i] - z[i]) - y[i] - step[i];
-    cs_shifted_solve(solver->shifted, step);
+    cs_shifted_solve(factor_of(solver), step);
     for (int64_t i = 0; i < rows; i++) x[i] = z[i] + (solver->rho[i] > 0 ? step[i] : 0);
 }
 
 static void step(cs_steps_run *steps)
 {
-    const admm *own = steps->memory;
+    const admm *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_sweep_stats *stats = &steps->run.stats;
     double *z = solver->lambda, *y = numbers(steps, Y), *before = numbers(steps, BEFORE);
@@ -296,28 +308,29 @@ static void step(cs_steps_run *steps)
     }
 }
 
-static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     if (solver->setting[SPACE] == CS_SPACE_BODIES && solver->problem->matrix)
         return cs_fail(
             error, CS_UNSUPPORTED,
             "space='bodies' of method='admm' needs Jacobians, and this problem was given "
             "as a matrix: use space='auto'");
-    cs_status status = cs_prepare_steps(solver, control, error);
+    cs_status status = cs_prepare_steps(solver, budget, error);
     if (status) return status;
     double *d = cs_point_at(solver, D).impulses;
-    admm own = {0};
+    state *own = solver->own;
+    admm scalars = {0};
     find_scales(solver, d);
     status = cs_shifted_take(solver->problem, (cs_space)solver->setting[SPACE], &solver->arena,
-                             control, solver->pulse, &solver->shifted, error);
+                             budget->control, budget->pulse, &own->shifted, error);
     if (!status && solver->setting[RULE] == SPECTRAL) status = find_spectral(solver, d, error);
     if (status) return status;
-    begin_penalty(solver, &own);
-    return factor(solver, own.penalty, solver->pulse, error);
+    begin_penalty(solver, &scalars);
+    return factor(solver, scalars.penalty, budget->pulse, error);
 }
 
 static const cs_steps steps = {.points = points,
-                               .memory = sizeof(admm),
+                               .scalars = sizeof(admm),
                                .begin = begin,
                                .step = step,
                                .extrapolate = change_penalty};
@@ -340,7 +353,9 @@ const cs_method cs_method_admm = {
     .options = OPTIONS,
     .stage = CS_SIMULTANEOUS,
     .steps = &steps,
+    .without_sweeps = 1,
     .check = cs_refuse_sweeps,
+    .own = sizeof(state),
     .prepare = prepare,
     .solve = cs_accelerate,
 };

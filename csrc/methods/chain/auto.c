@@ -73,9 +73,9 @@ static void judge_start(cs_chain_solve *s)
 /* Direct solves from the start whose first one is left after so many pivots. */
 static cs_status try_directly(cs_chain_solve *s, int pivots, int solves)
 {
-    s->solver->brief = pivots;
+    s->budget->pivots = pivots;
     cs_status status = cs_chain_run_direct(s, s->chain->start, solves);
-    s->solver->brief = 0;
+    s->budget->pivots = 0;
     return status;
 }
 
@@ -90,10 +90,10 @@ static int is_loose(const cs_chain_solve *s)
 static cs_status sweep_first(cs_chain_solve *s)
 {
     int loose = is_loose(s), paced = s->solver->stop == cs_measure_find("natural_map");
-    s->follows = loose ? CS_NO_RIVAL : CS_RIVAL_DIRECT;
+    s->follows = loose ? CS_NO_ALTERNATIVE : CS_DIRECT_FOLLOWS;
     cs_status status =
         cs_chain_run_sweeps(s, CS_WITH_MOMENTUM, loose || paced ? s->most : CS_FIRST_SWEEPS);
-    s->follows = CS_RIVAL_NEWTON;
+    s->follows = CS_NEWTON_FOLLOWS;
     return status;
 }
 
@@ -110,7 +110,7 @@ static int begins_before_sweeps(cs_chain_solve *s, cs_status *status)
 {
     int warm = !is_zero(s->chain->start, s->solver->problem->rows);
     if (warm && !is_loose(s)) *status = try_directly(s, BRIEF_PIVOTS, CS_DIRECT_SOLVES);
-    else if (cs_chain_is_brief(s->solver)) *status = try_directly(s, NO_PIVOTS, 1);
+    else if (cs_chain_is_brief(s)) *status = try_directly(s, NO_PIVOTS, 1);
     else return 0;
     return 1;
 }
@@ -122,8 +122,7 @@ static cs_status begin_directly(cs_chain_solve *s)
 {
     cs_status status = cs_chain_prepare_direct(s);
     if (status || s->ended || s->chain->no_direct) return status;
-    if (!s->solver->pivoting->coupled)
-        return cs_chain_run_direct(s, s->chain->start, CS_DIRECT_SOLVES);
+    if (!s->chain->direct.coupled) return cs_chain_run_direct(s, s->chain->start, CS_DIRECT_SOLVES);
     int tried = begins_before_sweeps(s, &status);
     if (status || s->ended || s->chain->no_direct) return status;
     status = sweep_first(s);
@@ -166,14 +165,14 @@ static cs_status end_with_best(cs_chain_solve *s)
     if (!settled && s->best < cs_chain_judgement(s)) {
         memcpy(solver->lambda, s->chain->best, sizeof(double) * (size_t)solver->problem->rows);
         cs_put_impulses(&solver->packed, solver->lambda);
-        cs_run run = cs_run_begin(solver, s->control);
+        cs_run run = cs_run_begin(solver, s->budget);
         cs_status status = cs_run_end(&run, CS_OK, 1, result, s->error);
         if (status) return status;
     } else if (!judged) {
         cs_state state = cs_state_of(solver);
         cs_settle(solver);
         cs_evaluate(solver, &state);
-        cs_status status = cs_find_verdict(solver, &state, result, s->error);
+        cs_status status = cs_find_verdict(solver, s->budget, &state, result, s->error);
         if (status) return status;
     }
     if (result->outcome != CS_CONVERGED) result->best_iteration = s->best_number;
@@ -194,18 +193,22 @@ static void become_chain(cs_chain_solve *s)
 {
     cs_solver *solver = s->solver;
     solver->method = &cs_method_auto;
+    solver->own = s->chain;
     solver->options.max_iterations = s->most;
-    solver->patience = 0;
+    s->budget->is_link = 0;
+    s->budget->patience = 0;
     memcpy(solver->setting, s->setting, sizeof solver->setting);
 }
 
-static cs_status solve_by_chain(cs_solver *solver, const cs_control *control, cs_result *result,
+static cs_status solve_by_chain(cs_solver *solver, cs_budget *budget, cs_result *result,
                                 cs_error *error)
 {
+    cs_chain *chain = solver->own;
+    budget->is_link = 1;
     cs_chain_solve s = {
         .solver = solver,
-        .chain = solver->chain,
-        .control = control,
+        .chain = chain,
+        .budget = budget,
         .result = result,
         .error = error,
         .most = solver->options.max_iterations,
@@ -216,7 +219,7 @@ static cs_status solve_by_chain(cs_solver *solver, const cs_control *control, cs
         .tried = INFINITY,
     };
     memcpy(s.setting, solver->setting, sizeof s.setting);
-    for (int kind = 0; kind < CS_WAYS; kind++) solver->chain->way[kind].made = 0;
+    for (int kind = 0; kind < CS_KINDS; kind++) chain->checkpoint[kind].made = 0;
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
     cs_status status =
         cs_chain_only_sweeps(solver)
@@ -224,64 +227,34 @@ static cs_status solve_by_chain(cs_solver *solver, const cs_control *control, cs
             : iterate(&s);
     become_chain(&s);
     if (!status) status = end_with_best(&s);
-    solver->made = 0;
-    solver->spent = 0;
+    budget->made = 0;
+    budget->spent = 0;
     return status;
 }
 
-cs_status cs_chain_take(cs_solver *solver, cs_error *error)
+static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
-    if (solver->method != &cs_method_auto) return CS_OK;
-    cs_chain *chain = solver->chain = cs_arena_take(&solver->arena, 1, sizeof *chain);
-    if (!chain) return cs_fail(error, CS_NO_MEMORY, "out of memory for a chain of methods");
+    (void)budget;
+    cs_chain *chain = solver->own;
     chain->best = cs_arena_take(&solver->arena, solver->problem->rows, sizeof(double));
     chain->start = cs_arena_take(&solver->arena, solver->problem->rows, sizeof(double));
     if (!chain->best || !chain->start)
         return cs_fail(error, CS_NO_MEMORY, "out of memory for a chain of methods");
-    chain->newton = NAN;
-    return CS_OK;
-}
+    chain->newton_step = NAN;
 
-static cs_status build(cs_solver *solver, cs_error *error)
-{
-    cs_status status = cs_chain_take(solver, error);
-    if (status) return status;
     /* Sweeps' averaging is of impulses, that of the direct method of friction bounds. */
-    solver->chain->no_direct =
-        !cs_chain_takes(solver, &cs_method_bpp) || !isnan(solver->options.averaging);
+    chain->no_direct = !cs_chain_takes(solver, &cs_method_bpp) || !isnan(solver->options.averaging);
     if (cs_chain_only_sweeps(solver)) return CS_OK;
-    return cs_chain_take_ways(solver, error);
+    return cs_chain_take_checkpoints(solver, error);
 }
 
-/* Whether the part came to that method before its i-th link. */
-static int came_before(const cs_result *part, int i)
+static void release(cs_solver *solver, int again)
 {
-    for (int j = 0; j < i; j++)
-        if (strcmp(part->link[j].method, part->link[i].method) == 0) return 1;
-    return 0;
-}
-
-void cs_chain_add(cs_solver *whole, const cs_result *part, cs_result *result)
-{
-    cs_link *all = whole->chain->link;
-    for (int i = 0; i < part->links; i++) {
-        const cs_link *more = &part->link[i];
-        int at = 0;
-        while (at < result->links && strcmp(all[at].method, more->method) != 0) at++;
-        if (at == result->links) {
-            all[result->links++] = *more;
-            continue;
-        }
-        all[at].iterations += more->iterations;
-        all[at].seconds += more->seconds;
-        all[at].islands += !came_before(part, i);
-        all[at].reached = fmax(all[at].reached, more->reached);
-        if (cs_outcome_is_worse(more->outcome, all[at].outcome)) {
-            all[at].outcome = more->outcome;
-            all[at].why = more->why;
-        }
-    }
-    result->link = all;
+    cs_chain *chain = solver->own;
+    solver->own = &chain->direct;
+    cs_pivoting_release(solver, again);
+    solver->own = chain;
+    *chain = (cs_chain){.direct = chain->direct};
 }
 
 const cs_method cs_method_auto = {
@@ -306,6 +279,8 @@ const cs_method cs_method_auto = {
     .option = option,
     .options = CS_CHAIN_OPTIONS,
     .stage = CS_SEQUENTIAL,
-    .build = build,
+    .own = sizeof(cs_chain),
+    .prepare = prepare,
+    .release = release,
     .solve = solve_by_chain,
 };

@@ -3,6 +3,8 @@
 #ifndef CS_CHAIN_H
 #define CS_CHAIN_H
 
+#include "methods/newton/newton.h"
+#include "methods/pivoting/contact.h"
 #include "solver/accelerate.h"
 
 /* Its own options. */
@@ -22,36 +24,42 @@ extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_met
     cs_method_nncg, cs_method_gauss_seidel;
 
 /* Kinds of sweeps. */
-enum { CS_WITH_MOMENTUM, CS_WITH_DIRECTIONS, CS_WAYS };
+enum { CS_WITH_MOMENTUM, CS_WITH_DIRECTIONS, CS_KINDS };
 
 /* What may take over from sweeps sooner than by the halving test. */
-typedef enum cs_chain_rivals { CS_RIVAL_NEWTON, CS_RIVAL_DIRECT, CS_NO_RIVAL } cs_chain_rivals;
+typedef enum cs_alternative {
+    CS_NEWTON_FOLLOWS,
+    CS_DIRECT_FOLLOWS,
+    CS_NO_ALTERNATIVE
+} cs_alternative;
 
 typedef struct cs_chain {
     cs_link link[CS_MAX_LINKS];
-    double *best;                   /* (rows): impulses */
-    double *start;                  /* (rows): those that the solve began with */
-    cs_way way[CS_WAYS];            /* where each kind of sweeps was left */
+    double *best;                       /* (rows): impulses */
+    double *start;                      /* (rows): those that the solve began with */
+    cs_checkpoint checkpoint[CS_KINDS]; /* where each kind of sweeps was left */
     double row[CS_MAX_COLUMNS + 2]; /* of the history: the iterate that a link has handed over */
-    double newton; /* one step's cost in sweeps; infinite: not for this problem, NaN: not known */
-    int built;     /* Newton's method has its workspace; */
-    int no_direct; /* the direct method is not for this problem, or has failed */
+    cs_newton newton;               /* states of the links that have one */
+    cs_pivoting direct;
+    double newton_step; /* its cost in sweeps; infinite: not for this problem, NaN: not known */
+    int built;          /* Newton's method has its workspace; */
+    int no_direct;      /* the direct method is not for this problem, or has failed */
 } cs_chain;
 
 /* A solve under way. */
 typedef struct cs_chain_solve {
     cs_solver *solver;
     cs_chain *chain;
-    const cs_control *control;
+    cs_budget *budget;
     cs_result *result;
     cs_error *error;
     double setting[CS_MAX_METHOD_OPTIONS]; /* of the chain's own options */
     int64_t most;                          /* iterations */
     double best;                           /* judgement of the best iterate, */
     double start;                          /* of the first, */
-    double own[CS_WAYS];                   /* and of the best that each kind of sweeps has found */
-    double adopted[CS_WAYS];               /* of the best iterate that each last tried from */
-    int began[CS_WAYS];                    /* each has begun at the start */
+    double own[CS_KINDS];                  /* and of the best that each kind of sweeps has found */
+    double adopted[CS_KINDS];              /* of the best iterate that each last tried from */
+    int began[CS_KINDS];                   /* each has begun at the start */
     double reached;                        /* by the last link */
     int64_t best_number;
     double sweeps, steps; /* made so far, steps being Newton's */
@@ -62,8 +70,8 @@ typedef struct cs_chain_solve {
     int in_vain;  /* the last steps of Newton's method have brought little; */
     double tried; /* judgement of the best iterate then, or infinite */
     int too_long; /* the last direct link was left before its first solve was done */
-    cs_chain_rivals follows; /* what may take over from sweeps before these have ended */
-    int64_t patience;        /* of this round, */
+    cs_alternative follows; /* what may take over from sweeps before these have ended */
+    int64_t patience;       /* of this round, */
     int leader; /* for the sweeps that found the best iterate; half of it for the others */
     int restarts, rollbacks;
     cs_outcome verdict; /* of the last sweeps */
@@ -82,10 +90,10 @@ int cs_chain_only_sweeps(const cs_solver *solver);
 int cs_chain_begins_directly(const cs_solver *solver);
 
 /* Whether the direct method is prepared. */
-int cs_chain_has_direct(const cs_solver *solver);
+int cs_chain_has_direct(const cs_chain *chain);
 
 /* Whether a factor of it, which is prepared, costs no more than ten sweeps. */
-int cs_chain_is_brief(const cs_solver *solver);
+int cs_chain_is_brief(const cs_chain_solve *s);
 
 /* What one step of Newton's method costs, in sweeps, into the chain. */
 cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_pulse *pulse);
@@ -93,8 +101,8 @@ cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_pulse *pulse);
 /* What a solution by it is expected to cost, in sweeps. */
 double cs_chain_newton_cost(const cs_chain_solve *s);
 
-/* The same, asked by sweeps: a solver's `rival`. */
-cs_status cs_chain_rival(void *chain_solve, cs_pulse *pulse, double *sweeps, cs_error *error);
+/* The same, asked by sweeps: the `alternative` of their budget. */
+cs_status cs_chain_alternative(void *chain_solve, cs_pulse *pulse, double *sweeps, cs_error *error);
 
 /* ---- links (links.c) ----------------------------------------------------------------------------- */
 
@@ -113,8 +121,8 @@ double cs_chain_judgement(const cs_chain_solve *s);
  * nowhere may be far from every solution. */
 const double *cs_chain_best_or_start(const cs_chain_solve *s);
 
-/* Room for the ways of both kinds of sweeps, and for links aside and of Newton's method (sweeps.c). */
-cs_status cs_chain_take_ways(cs_solver *solver, cs_error *error);
+/* Room for the checkpoints of both kinds of sweeps, and for links aside and of Newton's method (sweeps.c). */
+cs_status cs_chain_take_checkpoints(cs_solver *solver, cs_error *error);
 
 /* Sweeps of one kind, for so many iterations at most (sweeps.c). */
 cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations);

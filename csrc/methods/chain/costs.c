@@ -47,8 +47,9 @@ static int is_compliant(const cs_block_group *group)
 /* Whether factors of A exist for sure and are small. */
 int cs_chain_begins_directly(const cs_solver *solver)
 {
+    const cs_chain *chain = solver->own;
     const cs_problem *problem = solver->problem;
-    if (solver->chain->no_direct || problem->rows > CS_DIRECT_ROWS) return 0;
+    if (chain->no_direct || problem->rows > CS_DIRECT_ROWS) return 0;
     int compliant = 1, frictionless = 1;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
@@ -68,15 +69,12 @@ static double cost_of_sweep(const cs_solver *solver)
 }
 
 /* Where its preparation was interrupted, there is no more than room for it. */
-int cs_chain_has_direct(const cs_solver *solver)
-{
-    return solver->pivoting && solver->pivoting->mlcp;
-}
+int cs_chain_has_direct(const cs_chain *chain) { return chain->direct.mlcp != NULL; }
 
-int cs_chain_is_brief(const cs_solver *solver)
+int cs_chain_is_brief(const cs_chain_solve *s)
 {
-    double factor = PIVOT * cs_mlcp_factor_work(solver->pivoting->mlcp);
-    return factor <= BRIEF_FACTOR * cost_of_sweep(solver);
+    double factor = PIVOT * cs_mlcp_factor_work(s->chain->direct.mlcp);
+    return factor <= BRIEF_FACTOR * cost_of_sweep(s->solver);
 }
 
 /* What one step of Newton's method costs, in sweeps. */
@@ -85,35 +83,35 @@ cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_pulse *pulse)
     cs_chain *chain = s->chain;
     const cs_problem *problem = s->solver->problem;
     cs_newton_size size;
-    if (!isnan(chain->newton)) return CS_OK;
+    if (!isnan(chain->newton_step)) return CS_OK;
     int known = !cs_chain_takes(s->solver, &cs_method_newton);
     cs_status status = known ? CS_OK : cs_newton_size_of(problem, pulse, &size, s->error);
     if (status) return status;
-    chain->newton = INFINITY;
+    chain->newton_step = INFINITY;
     if (known || 8 * size.entries > s->setting[CS_CHAIN_FACTOR_BYTES]) return CS_OK;
     int unsymmetric = problem->matrix && problem->matrix->asymmetry > 0;
     double cost = size.elimination > 0
                       ? ELIMINATE * size.elimination + STEP_ELIMINATED * (double)problem->blocks
                       : MULTIPLY * size.multiplications + ENTRY * size.entries +
                             (unsymmetric ? STEP_UNSYMMETRIC : STEP) * (double)problem->blocks;
-    chain->newton = cost / cost_of_sweep(s->solver);
+    chain->newton_step = cost / cost_of_sweep(s->solver);
     return CS_OK;
 }
 
 /* What a solution by Newton's method is expected to cost, in sweeps. */
 double cs_chain_newton_cost(const cs_chain_solve *s)
 {
-    return (s->steps + NEWTON_STEPS) * s->chain->newton;
+    return (s->steps + NEWTON_STEPS) * s->chain->newton_step;
 }
 
 /* The same, asked by sweeps. */
-cs_status cs_chain_rival(void *context, cs_pulse *pulse, double *sweeps, cs_error *error)
+cs_status cs_chain_alternative(void *context, cs_pulse *pulse, double *sweeps, cs_error *error)
 {
     cs_chain_solve *s = context;
     *sweeps = CS_FIRST_SWEEPS / CS_LATE_SHARE;
-    if (s->follows == CS_RIVAL_DIRECT) return CS_OK;
+    if (s->follows == CS_DIRECT_FOLLOWS) return CS_OK;
     cs_status status = cs_chain_weigh_newton(s, pulse);
     (void)error; /* that of the solve */
-    *sweeps = s->chain->newton > CS_CHEAP_STEP ? INFINITY : cs_chain_newton_cost(s);
+    *sweeps = s->chain->newton_step > CS_CHEAP_STEP ? INFINITY : cs_chain_newton_cost(s);
     return status;
 }

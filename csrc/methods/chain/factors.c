@@ -21,15 +21,14 @@ static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int co
     cs_solver *solver = s->solver;
     cs_status status = cs_chain_weigh_newton(s, pulse);
     if (status) return status;
-    s->far = s->best > CS_CLOSE * s->start && s->chain->newton > CS_CHEAP_STEP;
+    s->far = s->best > CS_CLOSE * s->start && s->chain->newton_step > CS_CHEAP_STEP;
     double worth = s->far ? FAR_WORTH : STEPS_WORTH;
     if (!s->sooner && cs_chain_newton_cost(s) > worth * s->sweeps) return CS_OK;
-    s->newton_is_due = isfinite(s->chain->newton);
+    s->newton_is_due = isfinite(s->chain->newton_step);
     if (!s->newton_is_due || s->chain->built) return CS_OK;
-    solver->pulse = pulse;
+    cs_budget building = {.control = s->budget->control, .pulse = pulse};
     status = cs_chain_become(s, &cs_method_newton, own, count, s->most);
-    if (!status) status = cs_method_newton.build(solver, s->error);
-    solver->pulse = NULL;
+    if (!status) status = cs_method_newton.prepare(solver, &building, s->error);
     s->chain->built = !status;
     return status;
 }
@@ -38,12 +37,12 @@ static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int co
 static cs_status prepare_newton(cs_chain_solve *s, const cs_setting *own, int count)
 {
     double start = cs_clock();
-    cs_run run = cs_run_begin(s->solver, s->control);
+    cs_run run = cs_run_begin(s->solver, s->budget);
     cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &run};
     s->newton_is_due = 0;
     cs_status status = lay_out_newton(s, own, count, &pulse);
     cs_restore_denormals(run.mode);
-    s->solver->spent += cs_clock() - start;
+    s->budget->spent += cs_clock() - start;
     if (status != CS_INTERRUPTED || !run.stopped) return status;
     *s->error = (cs_error){0};
     s->result->outcome = run.late ? CS_MAX_SECONDS : CS_STOPPED;
@@ -53,14 +52,13 @@ static cs_status prepare_newton(cs_chain_solve *s, const cs_setting *own, int co
 
 cs_status cs_chain_run_newton(cs_chain_solve *s)
 {
-    cs_solver *solver = s->solver;
     double rounds = (double)s->patience / s->setting[CS_CHAIN_PATIENCE];
     double steps = floor((s->sooner ? SOONER_PATIENCE : NEWTON_PATIENCE) * rounds);
-    double most_steps = s->chain->newton > CS_CHEAP_STEP ? SOONER_PATIENCE : CS_LONGEST;
+    double most_steps = s->chain->newton_step > CS_CHEAP_STEP ? SOONER_PATIENCE : CS_LONGEST;
     cs_setting own[] = {{.name = "patience", .number = fmin(steps, most_steps)},
                         {.name = "start", .number = 0},
                         {.name = "factor_bytes", .number = s->setting[CS_CHAIN_FACTOR_BYTES]}};
-    int64_t before = solver->made;
+    int64_t before = s->budget->made;
     if (s->ended) return CS_OK;
     cs_status status = prepare_newton(s, own, 3);
     int due = !status && !s->ended && s->newton_is_due;
@@ -72,10 +70,10 @@ cs_status cs_chain_run_newton(cs_chain_solve *s)
     int64_t most = s->far ? FAR_STEPS : s->most;
     if (due) status = cs_chain_run_link(s, &cs_method_newton, from, own, 3, most);
     s->in_vain = due && s->best > CS_HARDLY * best;
-    s->steps += (double)(solver->made - before);
+    s->steps += (double)(s->budget->made - before);
     if (status != CS_UNSUPPORTED) return status;
     /* Sets or a size that it does not take. */
-    s->chain->newton = INFINITY;
+    s->chain->newton_step = INFINITY;
     *s->error = (cs_error){0};
     return CS_OK;
 }
@@ -93,11 +91,11 @@ cs_status cs_chain_prepare_direct(cs_chain_solve *s)
 {
     cs_solver *solver = s->solver;
     double start = cs_clock();
-    if (s->ended || s->chain->no_direct || cs_chain_has_direct(solver)) return CS_OK;
+    if (s->ended || s->chain->no_direct || cs_chain_has_direct(s->chain)) return CS_OK;
     cs_status status = cs_chain_become(s, &cs_method_bpp, NULL, 0, CS_DIRECT_SOLVES);
     if (!status) cs_method_bpp.adopt(&cs_method_bpp, solver->setting, &solver->options);
-    if (!status) status = cs_method_bpp.prepare(solver, s->control, s->error);
-    if (!status) solver->spent += cs_clock() - start;
+    if (!status) status = cs_method_bpp.prepare(solver, s->budget, s->error);
+    if (!status) s->budget->spent += cs_clock() - start;
     return without_direct(s, status);
 }
 

@@ -31,8 +31,8 @@ static void note(cs_chain_solve *s, const char *method, const char *why)
     cs_result *result = s->result;
     int last = s->links == CS_MAX_LINKS;
     cs_link *link = &s->chain->link[s->links - last];
-    if (!last) *link = (cs_link){.method = method, .first = s->solver->made, .islands = 1};
-    link->iterations += result->iterations - s->solver->made;
+    if (!last) *link = (cs_link){.method = method, .first = s->budget->made, .islands = 1};
+    link->iterations += result->iterations - s->budget->made;
     link->seconds += result->seconds - s->told;
     link->reached = fmin(s->best, cs_chain_judgement(s));
     link->outcome = result->outcome;
@@ -59,7 +59,7 @@ static int begin_with(cs_chain_solve *s, const double *impulses)
     cs_solver *solver = s->solver;
     cs_history *history = &solver->history;
     if (!s->links) return 0;
-    int rewrites = solver->made % solver->options.record_every == 0;
+    int rewrites = s->budget->made % solver->options.record_every == 0;
     if (rewrites) {
         size_t bytes = sizeof(double) * (size_t)history->columns;
         memcpy(s->chain->row, cs_history_last(history), bytes);
@@ -78,14 +78,22 @@ const double *cs_chain_best_or_start(const cs_chain_solve *s)
     return s->best > CS_HARDLY * s->start ? s->chain->start : s->chain->best;
 }
 
+/* The state of a link of that method; sweeps have none but points and scalars. */
+static void *state_of(cs_chain *chain, const cs_method *method)
+{
+    if (method == &cs_method_newton) return &chain->newton;
+    return method == &cs_method_bpp ? &chain->direct : NULL;
+}
+
 /* Makes the solver one of that method, with these own options, for as many iterations. */
 cs_status cs_chain_become(cs_chain_solve *s, const cs_method *method, const cs_setting *own,
                           int count, int64_t iterations)
 {
     cs_solver *solver = s->solver;
-    int64_t left = s->most - solver->made;
+    int64_t left = s->most - s->budget->made;
     solver->method = method;
-    solver->options.max_iterations = solver->made + (iterations < left ? iterations : left);
+    solver->own = state_of(s->chain, method);
+    solver->options.max_iterations = s->budget->made + (iterations < left ? iterations : left);
     return cs_read_settings(method, own, count, solver->setting, s->error);
 }
 
@@ -107,27 +115,26 @@ static void forget_link(cs_chain_solve *s, int64_t row, int rewrites)
 }
 
 /* Why a link ended, where it is not told by its outcome; NULL. */
-static const char *why_outrun(const cs_chain_solve *s, int direct)
+static const char *why_overtaken(const cs_chain_solve *s, int direct)
 {
-    if (!s->solver->outrun || s->result->outcome != CS_MAX_ITERATIONS) return NULL;
+    if (!s->budget->overtaken || s->result->outcome != CS_MAX_ITERATIONS) return NULL;
     if (s->result->iterations >= s->most) return NULL;
     if (direct) return "its index set takes many steps";
-    return s->follows == CS_RIVAL_DIRECT ? "the direct method is expected sooner"
-                                         : "Newton's method is expected sooner";
+    return s->follows == CS_DIRECT_FOLLOWS ? "the direct method is expected sooner"
+                                           : "Newton's method is expected sooner";
 }
 
 /* After a link: its figures into the chain's. */
 static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
 {
-    cs_solver *solver = s->solver;
     cs_result *result = s->result;
     note(s, method->name, why ? why : why_of(result->outcome));
     keep_best(s);
     s->restarts += result->restarts;
     s->rollbacks += result->rollbacks;
-    solver->made = result->iterations;
-    solver->spent = result->seconds;
-    s->ended = cs_is_final(result->outcome) || solver->made >= s->most;
+    s->budget->made = result->iterations;
+    s->budget->spent = result->seconds;
+    s->ended = cs_is_final(result->outcome) || s->budget->made >= s->most;
 }
 
 cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const double *from,
@@ -138,12 +145,12 @@ cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const do
     int64_t row = solver->history.rows;
     cs_status status = cs_chain_become(s, method, own, count, iterations);
     s->result->restarts = s->result->rollbacks = 0;
-    if (!status) status = method->solve(solver, s->control, s->result, s->error);
+    if (!status) status = method->solve(solver, s->budget, s->result, s->error);
     int direct = method == &cs_method_bpp;
-    const char *why = why_outrun(s, direct);
-    s->sooner = solver->outrun && !direct && s->follows == CS_RIVAL_NEWTON;
-    s->too_long = solver->outrun && direct;
-    solver->outrun = 0;
+    const char *why = why_overtaken(s, direct);
+    s->sooner = s->budget->overtaken && !direct && s->follows == CS_NEWTON_FOLLOWS;
+    s->too_long = s->budget->overtaken && direct;
+    s->budget->overtaken = 0;
     if (status == CS_UNSUPPORTED) forget_link(s, row, rewrites);
     if (status) return status;
     if (rewrites && solver->history.rows > row + 1) restore_row(s, row);

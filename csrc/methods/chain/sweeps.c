@@ -1,4 +1,4 @@
-/* Links of sweeps. Each kind goes its own way: where it was left it goes on as if it had not been, momentum
+/* Links of sweeps. Each kind goes on from its own checkpoint as if it had not been interrupted, momentum
  * and all, so that what a method alone arrives at a chain arrives at, too. */
 #include "methods/chain/chain.h"
 
@@ -10,21 +10,22 @@
 static const struct {
     const cs_method *method;
     int points;
-} sweeps_of[CS_WAYS] = {{&cs_method_nesterov, 1}, {&cs_method_nncg, 2}};
+} sweeps_of[CS_KINDS] = {{&cs_method_nesterov, 1}, {&cs_method_nncg, 2}};
 
-cs_status cs_chain_take_ways(cs_solver *solver, cs_error *error)
+cs_status cs_chain_take_checkpoints(cs_solver *solver, cs_error *error)
 {
     int most = 0;
     size_t memory = 0;
-    for (int kind = 0; kind < CS_WAYS; kind++) {
-        size_t own = sweeps_of[kind].method->steps->memory;
+    for (int kind = 0; kind < CS_KINDS; kind++) {
+        size_t own = sweeps_of[kind].method->steps->scalars;
         if (sweeps_of[kind].points > most) most = sweeps_of[kind].points;
         if (own > memory) memory = own;
     }
+    cs_chain *chain = solver->own;
     cs_status status = cs_points_take_most(solver, most, memory, error);
-    for (int kind = 0; kind < CS_WAYS && !status; kind++)
-        status = cs_way_take(solver, sweeps_of[kind].method, sweeps_of[kind].points,
-                             &solver->chain->way[kind], error);
+    for (int kind = 0; kind < CS_KINDS && !status; kind++)
+        status = cs_checkpoint_take(solver, sweeps_of[kind].method, sweeps_of[kind].points,
+                                    &chain->checkpoint[kind], error);
     return status;
 }
 
@@ -42,13 +43,13 @@ static int turns_aside(const cs_chain_solve *s, int kind)
  * own way from the start, or none: it is not helped by where another one wanders. */
 static const double *where_to_go_on(cs_chain_solve *s, int kind)
 {
-    if (s->chain->way[kind].made) return NULL;
+    if (s->chain->checkpoint[kind].made) return NULL;
     if (s->began[kind]) return cs_chain_best_or_start(s); /* it has diverged */
     s->began[kind] = 1;
     return s->chain->start;
 }
 
-/* One link, aside from the best iterate, or on the way. */
+/* One link: aside, from the best iterate; or on from the checkpoint. */
 static cs_status sweep_on(cs_chain_solve *s, int kind, const cs_setting *own, int64_t iterations)
 {
     cs_solver *solver = s->solver;
@@ -58,18 +59,17 @@ static cs_status sweep_on(cs_chain_solve *s, int kind, const cs_setting *own, in
         return cs_chain_run_link(s, method, s->chain->best, own, 1, iterations);
     }
     const double *from = where_to_go_on(s, kind);
-    cs_way *way = &s->chain->way[kind];
-    cs_point *points = solver->points;
-    void *memory = solver->memory;
-    solver->points = way->points;
-    solver->memory = way->memory;
-    solver->way = way;
+    cs_checkpoint *checkpoint = &s->chain->checkpoint[kind];
+    cs_points *points = solver->points, kept = *points;
+    points->point = checkpoint->points;
+    points->scalars = checkpoint->scalars;
+    s->budget->checkpoint = checkpoint;
     cs_status status = cs_chain_run_link(s, method, from, own, 1, iterations);
-    solver->points = points;
-    solver->memory = memory;
-    solver->way = NULL;
+    points->point = kept.point;
+    points->scalars = kept.scalars;
+    s->budget->checkpoint = NULL;
     s->own[kind] = fmin(s->own[kind], s->reached);
-    if (s->result->outcome == CS_DIVERGING) way->made = 0;
+    if (s->result->outcome == CS_DIVERGING) checkpoint->made = 0;
     return status;
 }
 
@@ -81,19 +81,19 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations)
     cs_setting own[] = {{.name = "patience", .number = fmax((double)patience, least)}};
     int longer = kind == CS_WITH_DIRECTIONS && solver->options.relaxation == 1 &&
                  !cs_solves_blocks(&solver->options);
-    int64_t before = solver->made;
+    int64_t before = s->budget->made;
     double best = s->best;
     if (s->ended) return CS_OK;
     if (longer) cs_scale_steps(&solver->packed, CONJUGATE_RELAXATION);
-    int rivals = kind == CS_WITH_MOMENTUM && s->follows != CS_NO_RIVAL && !s->in_vain &&
+    int yields = kind == CS_WITH_MOMENTUM && s->follows != CS_NO_ALTERNATIVE && !s->in_vain &&
                  solver->stop == cs_measure_find("natural_map");
-    solver->patience = 1;
-    solver->rival = rivals ? cs_chain_rival : NULL;
-    solver->rival_context = s;
+    s->budget->patience = 1;
+    s->budget->alternative = yields ? cs_chain_alternative : NULL;
+    s->budget->alternative_context = s;
     cs_status status = sweep_on(s, kind, own, iterations);
-    solver->rival = NULL;
+    s->budget->alternative = NULL;
     if (s->best < best) s->leader = kind;
-    s->sweeps += (double)(solver->made - before);
+    s->sweeps += (double)(s->budget->made - before);
     s->verdict = s->result->outcome;
     if (longer || solver->steps_scale != 1) cs_pack_steps(&solver->packed, solver->r, solver->step);
     solver->steps_scale = 1;

@@ -33,7 +33,7 @@ static double *numbers(const cs_steps_run *steps, int i)
 
 static void begin(cs_steps_run *steps)
 {
-    apgd *own = steps->memory;
+    apgd *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_project(solver, solver->lambda);
     *own = (apgd){1, 1};
@@ -64,7 +64,7 @@ static double try_step(cs_steps_run *steps, double s)
 
 static void step(cs_steps_run *steps)
 {
-    apgd *own = steps->memory;
+    apgd *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_sweep_stats *stats = &steps->run.stats;
     *stats = (cs_sweep_stats){0};
@@ -78,7 +78,7 @@ static void step(cs_steps_run *steps)
 
 static void extrapolate(cs_steps_run *steps)
 {
-    apgd *own = steps->memory;
+    apgd *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     double *y = numbers(steps, Y), *ay = numbers(steps, AY), *ad = numbers(steps, AD);
     double *before = numbers(steps, BEFORE), *abefore = numbers(steps, ABEFORE);
@@ -109,7 +109,7 @@ static void extrapolate(cs_steps_run *steps)
 }
 
 static const cs_steps steps = {.points = points,
-                               .memory = sizeof(apgd),
+                               .scalars = sizeof(apgd),
                                .begin = begin,
                                .step = step,
                                .extrapolate = extrapolate};
@@ -129,6 +129,7 @@ const cs_method cs_method_apgd = {
     .stage = CS_SIMULTANEOUS,
     .steps = &steps,
     .check = cs_refuse_sweeps,
+    .without_sweeps = 1,
     .prepare = cs_prepare_steps,
     .solve = cs_accelerate,
 };

@@ -53,7 +53,7 @@ static void find_gradient(cs_steps_run *steps)
 
 static void begin(cs_steps_run *steps)
 {
-    spectral *own = steps->memory;
+    spectral *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     const double *g = numbers(steps, G);
     cs_project(solver, solver->lambda);
@@ -99,7 +99,7 @@ static double length_of_step(const spectral *own, int64_t memory, double slope, 
 
 static void step(cs_steps_run *steps)
 {
-    spectral *own = steps->memory;
+    spectral *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_sweep_stats *stats = &steps->run.stats;
     int64_t memory = (int64_t)solver->setting[MEMORY];
@@ -122,7 +122,7 @@ static void step(cs_steps_run *steps)
 }
 
 static const cs_steps steps = {
-    .points = points, .memory = sizeof(spectral), .begin = begin, .step = step};
+    .points = points, .scalars = sizeof(spectral), .begin = begin, .step = step};
 
 const cs_method cs_method_spectral_gradient = {
     .name = "spectral_gradient",
@@ -139,6 +139,7 @@ const cs_method cs_method_spectral_gradient = {
     .stage = CS_SIMULTANEOUS,
     .steps = &steps,
     .check = cs_refuse_sweeps,
+    .without_sweeps = 1,
     .prepare = cs_prepare_steps,
     .solve = cs_accelerate,
 };

@@ -72,6 +72,16 @@ static void find_residual(cs_solver *solver)
         }
 }
 
+/* Its state. */
+typedef struct state {
+    cs_shifted *shifted; /* solves with A + P */
+} state;
+
+static cs_shifted *factor_of(const cs_solver *solver)
+{
+    return ((const state *)solver->own)->shifted;
+}
+
 /* W of a row within bounds, without what is added to it. */
 static double weight_of(const cs_solver *solver, int64_t row)
 {
@@ -84,7 +94,7 @@ static double weight_of(const cs_solver *solver, int64_t row)
 /* L = D^-1 U of a cone, D = diag(mu, 1, 1); of a row within bounds U alone. */
 static int fill_block(cs_solver *solver, const cs_interior_block *v)
 {
-    double *root = cs_shifted_root(solver->shifted, v->block),
+    double *root = cs_shifted_root(factor_of(solver), v->block),
            shift = PROXIMAL * cs_interior_size_of(solver, v);
     memset(root, 0, sizeof(double) * (size_t)(v->rows * v->rows));
     cs_scaling scaling;
@@ -117,7 +127,7 @@ static void solve(cs_solver *solver)
     memset(z, 0, sizeof(double) * (size_t)rows);
     for (int k = 0; k <= REFINEMENTS; k++) {
         double size = 0, correction = 0;
-        cs_shifted_solve_roots(solver->shifted, work);
+        cs_shifted_solve_roots(factor_of(solver), work);
         for (int64_t i = 0; i < rows; i++) {
             correction += work[i] * work[i];
             size += z[i] * z[i];
@@ -125,10 +135,10 @@ static void solve(cs_solver *solver)
         if (!(correction < before / 4)) break;
         for (int64_t i = 0; i < rows; i++) z[i] += work[i];
         before = correction;
-        cs_shifted_multiply_roots(solver->shifted, 0, z, step);
+        cs_shifted_multiply_roots(factor_of(solver), 0, z, step);
         if (correction <= REFINED * REFINED * size) break;
         cs_multiply(solver, step, work);
-        cs_shifted_multiply_roots(solver->shifted, 1, work, work);
+        cs_shifted_multiply_roots(factor_of(solver), 1, work, work);
         for (int64_t i = 0; i < rows; i++) work[i] = right[i] - z[i] - work[i];
     }
 }
@@ -336,7 +346,7 @@ static int factor(cs_steps_run *steps)
             if (fill_block(solver, &v)) return 0;
         }
     cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
-    cs_status status = cs_shifted_factor_roots(solver->shifted, &pulse, steps->error);
+    cs_status status = cs_shifted_factor_roots(factor_of(solver), &pulse, steps->error);
     if (cs_steps_stop(steps, status, steps->error)) return 0;
     int lost = status == CS_UNSUPPORTED && steps->run.number > 1;
     if (!lost) steps->status = status;
@@ -345,7 +355,7 @@ static int factor(cs_steps_run *steps)
 
 static void begin(cs_steps_run *steps)
 {
-    cs_interior *own = steps->memory;
+    cs_interior *own = steps->scalars;
     *own = (cs_interior){0};
 }
 
@@ -359,7 +369,7 @@ static void start(cs_solver *solver, cs_interior *own)
 /* Where the digits are used up, further steps would only do harm. */
 static void step(cs_steps_run *steps)
 {
-    cs_interior *own = steps->memory;
+    cs_interior *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_sweep_stats *stats = &steps->run.stats;
     *stats = (cs_sweep_stats){0};
@@ -395,7 +405,7 @@ static int takes(const cs_block_group *group)
     return plain || cs_has_discs(group) || cs_has_cones(group);
 }
 
-static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     for (int g = 0; g < problem->block_groups; g++)
@@ -411,14 +421,15 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
             error, CS_UNSUPPORTED,
             "space='bodies' of method='interior_point' needs Jacobians, and this problem "
             "was given as a matrix: use space='auto'");
-    cs_status status = cs_prepare_steps(solver, control, error);
+    cs_status status = cs_prepare_steps(solver, budget, error);
     if (status) return status;
-    return cs_shifted_take(problem, (cs_space)solver->setting[SPACE], &solver->arena, control,
-                           solver->pulse, &solver->shifted, error);
+    state *own = solver->own;
+    return cs_shifted_take(problem, (cs_space)solver->setting[SPACE], &solver->arena,
+                           budget->control, budget->pulse, &own->shifted, error);
 }
 
 static const cs_steps steps = {
-    .points = points, .memory = sizeof(cs_interior), .begin = begin, .step = step};
+    .points = points, .scalars = sizeof(cs_interior), .begin = begin, .step = step};
 
 const cs_method cs_method_interior_point = {
     .name = "interior_point",
@@ -444,7 +455,9 @@ const cs_method cs_method_interior_point = {
     .stage = CS_SIMULTANEOUS,
     .each = 1,
     .steps = &steps,
+    .without_sweeps = 1,
     .check = cs_refuse_sweeps,
+    .own = sizeof(state),
     .prepare = prepare,
     .solve = cs_accelerate,
 };

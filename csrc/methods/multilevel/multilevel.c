@@ -63,12 +63,12 @@ static const cs_method_option option[OPTIONS] = {
                                  "at which the momentum is given up"),
 };
 
-struct cs_multilevel {
+typedef struct cs_multilevel {
     cs_coarse *coarse; /* NULL: it would take too long */
     double sweep;      /* multiplications of one */
     double *impulses, *xi, *z, *image;
     signed char *loose;
-};
+} cs_multilevel;
 
 typedef struct multilevel {
     cs_momentum momentum, kept;
@@ -83,14 +83,16 @@ typedef struct multilevel {
 
 enum { BEFORE, KEPT, KEPT_BEFORE, POINTS };
 
+static cs_multilevel *level_of(const cs_solver *solver) { return solver->own; }
+
 /* ---- room ------------------------------------------------------------------------------------ */
 
-static cs_status build(cs_solver *solver, cs_error *error)
+static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->arena;
-    struct cs_multilevel *m = solver->multilevel = cs_arena_take(arena, 1, sizeof *m);
-    if (!m) return cs_fail(error, CS_NO_MEMORY, "out of memory for corrections");
+    cs_multilevel *m = solver->own;
+    (void)budget;
     double **array[] = {&m->impulses, &m->xi, &m->z, &m->image};
     int complete = (m->loose = cs_arena_take(arena, problem->rows, 1)) != NULL;
     for (int i = 0; i < 4; i++) {
@@ -109,7 +111,7 @@ static cs_status build(cs_solver *solver, cs_error *error)
 
 static int64_t in_sweeps(const cs_solver *solver, double work)
 {
-    double sweep = solver->multilevel->sweep;
+    double sweep = level_of(solver)->sweep;
     return sweep > 0 ? (int64_t)(work / sweep) : 0;
 }
 
@@ -118,23 +120,23 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static void forget_momentum(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    ((multilevel *)steps->memory)->momentum = CS_NO_MOMENTUM;
+    ((multilevel *)steps->scalars)->momentum = CS_NO_MOMENTUM;
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_here(solver));
 }
 
 static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    multilevel *own = steps->memory;
+    multilevel *own = steps->scalars;
     forget_momentum(steps);
     if (own->on_trial) steps->corrections.kept = own->corrections;
     own->on_trial = 0;
     own->pause = 1;
     own->shift = 0;
-    if (!solver->multilevel->coarse) return;
-    cs_coarse_forget(solver->multilevel->coarse);
+    if (!level_of(solver)->coarse) return;
+    cs_coarse_forget(level_of(solver)->coarse);
     own->wait = larger((int64_t)solver->setting[EVERY],
-                       FIRST * in_sweeps(solver, cs_coarse_work(solver->multilevel->coarse)));
+                       FIRST * in_sweeps(solver, cs_coarse_work(level_of(solver)->coarse)));
 }
 
 /* ---- corrections ----------------------------------------------------------------------------- */
@@ -143,7 +145,7 @@ static void begin(cs_steps_run *steps)
  * bound is a normal impulse that it changes. */
 static void hold(cs_solver *solver)
 {
-    struct cs_multilevel *m = solver->multilevel;
+    cs_multilevel *m = solver->own;
     const cs_problem *problem = solver->problem;
     memcpy(m->image, m->z, sizeof(double) * (size_t)problem->rows);
     cs_project(solver, m->image);
@@ -167,7 +169,7 @@ static void hold(cs_solver *solver)
 /* The natural map at x, and what is loose there. */
 static double look(cs_solver *solver)
 {
-    struct cs_multilevel *m = solver->multilevel;
+    cs_multilevel *m = solver->own;
     int64_t rows = solver->problem->rows;
     double norm = 0;
     cs_get_impulses(&solver->packed, m->impulses);
@@ -183,7 +185,7 @@ static double look(cs_solver *solver)
 
 static int is_loose(const cs_solver *solver)
 {
-    const signed char *loose = solver->multilevel->loose;
+    const signed char *loose = level_of(solver)->loose;
     return memchr(loose, 1, (size_t)solver->problem->rows) != NULL;
 }
 
@@ -193,7 +195,7 @@ enum { ROUND_WORK = 500 };
 /* One round, from the impulses and what is loose there. Non-zero: it was left off. */
 static int correct_once(cs_solver *solver, double shift, cs_pulse *pulse)
 {
-    struct cs_multilevel *m = solver->multilevel;
+    cs_multilevel *m = solver->own;
     int64_t rows = solver->problem->rows;
     if (cs_pulse_beat(pulse, ROUND_WORK * (double)rows)) return -1;
     if (cs_coarse_factor(m->coarse, m->loose, solver->rho, shift, pulse)) return -1;
@@ -215,8 +217,8 @@ static int is_finite(const double *x, int64_t count)
 static void correct(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    struct cs_multilevel *m = solver->multilevel;
-    multilevel *own = steps->memory;
+    cs_multilevel *m = solver->own;
+    multilevel *own = steps->scalars;
     cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
     double spent = cs_coarse_spent(m->coarse);
     steps->corrections.tried++;
@@ -246,7 +248,7 @@ static void correct(cs_steps_run *steps)
 static void begin_trial(cs_steps_run *steps, double map)
 {
     cs_solver *solver = steps->run.solver;
-    multilevel *own = steps->memory;
+    multilevel *own = steps->scalars;
     cs_point_copy(solver, cs_point_at(solver, KEPT), cs_point_here(solver));
     cs_point_copy(solver, cs_point_at(solver, KEPT_BEFORE), cs_point_at(solver, BEFORE));
     own->kept = own->momentum;
@@ -256,14 +258,14 @@ static void begin_trial(cs_steps_run *steps, double map)
     own->on_trial = 1;
     own->began = steps->run.number;
     own->corrections = steps->corrections.kept;
-    own->spent = cs_coarse_spent(solver->multilevel->coarse);
+    own->spent = cs_coarse_spent(level_of(solver)->coarse);
 }
 
 /* Back to where the trial began; then sweeps for a while. */
 static void undo(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    multilevel *own = steps->memory;
+    multilevel *own = steps->scalars;
     cs_point_copy(solver, cs_point_here(solver), cs_point_at(solver, KEPT));
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_at(solver, KEPT_BEFORE));
     own->momentum = own->kept;
@@ -272,7 +274,7 @@ static void undo(cs_steps_run *steps)
     steps->restarts++;
     own->on_trial = 0;
     int64_t worth = steps->run.number - own->began +
-                    in_sweeps(solver, cs_coarse_spent(solver->multilevel->coarse) - own->spent);
+                    in_sweeps(solver, cs_coarse_spent(level_of(solver)->coarse) - own->spent);
     own->wait = own->pause * worth;
     if (own->pause < LONGEST_PAUSE) own->pause *= 2;
 }
@@ -288,9 +290,9 @@ static double next_shift(double shift, int succeeded)
 /* Returns whether x has been corrected: then no momentum is due. */
 static int second_level(cs_steps_run *steps)
 {
-    multilevel *own = steps->memory;
+    multilevel *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
-    if (!solver->multilevel->coarse || --own->wait > 0) return 0;
+    if (!level_of(solver)->coarse || --own->wait > 0) return 0;
     double map = look(solver);
     int succeeded = own->on_trial && map < GAIN * own->map;
     if (succeeded) own->pause = 1;
@@ -307,7 +309,7 @@ static int second_level(cs_steps_run *steps)
 
 static void extrapolate(cs_steps_run *steps)
 {
-    multilevel *own = steps->memory;
+    multilevel *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     if (second_level(steps)) return;
     double beta = cs_momentum_next(&own->momentum, sqrt(steps->change), solver->setting[RESTART],
@@ -323,7 +325,7 @@ static void extrapolate(cs_steps_run *steps)
 static int points(const cs_solver *solver) { return (void)solver, POINTS; }
 
 static const cs_steps steps = {
-    .points = points, .memory = sizeof(multilevel), .begin = begin, .extrapolate = extrapolate};
+    .points = points, .scalars = sizeof(multilevel), .begin = begin, .extrapolate = extrapolate};
 
 const cs_method cs_method_multilevel = {
     .name = "multilevel",
@@ -346,5 +348,6 @@ const cs_method cs_method_multilevel = {
     .over = CS_OVER + 1,
     .steps = &steps,
     .solve = cs_accelerate,
-    .build = build,
+    .own = sizeof(cs_multilevel),
+    .prepare = prepare,
 };

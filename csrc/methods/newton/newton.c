@@ -143,14 +143,13 @@ static void choose_factors(const cs_solver *solver, double *r)
     }
 }
 
-static cs_status build(cs_solver *solver, cs_error *error)
+static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     cs_status status = check_options(solver, error);
     if (status) return status;
     cs_arena *arena = &solver->arena;
     int64_t rows = solver->problem->rows;
-    cs_newton *newton = solver->newton = cs_arena_take(arena, 1, sizeof *newton);
-    if (!newton) return cs_fail(error, CS_NO_MEMORY, "out of memory for Newton's method");
+    cs_newton *newton = solver->own;
     double **array[] = {&newton->r,      &newton->start,   &newton->xi,   &newton->trial,
                         &newton->g,      &newton->step,    &newton->best, &newton->impulses,
                         &newton->lambda, &newton->another, &newton->phi,  &newton->move};
@@ -164,7 +163,7 @@ static cs_status build(cs_solver *solver, cs_error *error)
     if (!complete) return cs_fail(error, CS_NO_MEMORY, "out of memory for Newton's method");
     choose_factors(solver, newton->r);
     return cs_newton_system_build(&newton->system, solver->problem, newton->r,
-                                  solver->setting[FACTOR_BYTES], solver->pulse, arena, error);
+                                  solver->setting[FACTOR_BYTES], budget->pulse, arena, error);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
@@ -193,7 +192,7 @@ static int show(cs_newton_run *s, cs_status *status, cs_error *error)
 {
     cs_run *run = &s->run;
     const cs_solver *solver = run->solver;
-    if (run->number > solver->made) *status = cs_run_poll(run, error);
+    if (run->number > run->budget->made) *status = cs_run_poll(run, error);
     return !*status && !run->stopped && run->number < solver->options.max_iterations;
 }
 
@@ -216,7 +215,7 @@ static int finish(cs_newton_run *s, int in_any_case, cs_status *status, cs_error
         int64_t patience = (int64_t)solver->setting[PATIENCE];
         double scaled = cs_natural_map_of(&run->state)->scaled;
         keep_best(s);
-        s->hopeless = cs_watch_take(&s->newton->watch, run->number, scaled, patience) &&
+        s->hopeless = cs_stagnation_test(&s->newton->watch, run->number, scaled, patience) &&
                       !solver->fixed_iterations;
     }
     int goes_on = show(s, status, error);
@@ -392,12 +391,12 @@ static cs_status iterate(cs_newton_run *s, cs_error *error)
     return status;
 }
 
-static cs_status solve_by_newton(cs_solver *solver, const cs_control *control, cs_result *result,
+static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result *result,
                                  cs_error *error)
 {
     cs_newton_run s = {
-        .run = cs_run_begin(solver, control),
-        .newton = solver->newton,
+        .run = cs_run_begin(solver, budget),
+        .newton = solver->own,
         .kind = kind_of(solver),
         .linear = solver->setting[LINEAR],
         .best = INFINITY,
@@ -405,7 +404,7 @@ static cs_status solve_by_newton(cs_solver *solver, const cs_control *control, c
         .best_number = -1,
     };
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
-    cs_watch_begin(&s.newton->watch);
+    cs_stagnation_begin(&s.newton->watch);
     cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &s.run};
     s.newton->system.pulse = &pulse;
     cs_status status = iterate(&s, error);
@@ -414,7 +413,7 @@ static cs_status solve_by_newton(cs_solver *solver, const cs_control *control, c
                       : s.run.stopped ? CS_STOPPED
                                       : CS_MAX_ITERATIONS;
     if (!status && s.hopeless && !s.run.converged && !s.run.stopped)
-        result->outcome = cs_watch_verdict(&s.newton->watch, result->band);
+        result->outcome = cs_stagnation_verdict(&s.newton->watch, result->band);
     int restores = !status && !s.run.converged;
     if (restores) cs_get_impulses(&solver->packed, solver->lambda);
     if (restores) cs_keep_for_rays(solver);
@@ -449,6 +448,7 @@ const cs_method cs_method_newton = {
     .options = OPTIONS,
     .stage = CS_SEQUENTIAL,
     .steps = &steps,
-    .build = build,
+    .own = sizeof(cs_newton),
+    .prepare = prepare,
     .solve = solve_by_newton,
 };

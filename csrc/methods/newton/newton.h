@@ -17,7 +17,7 @@ typedef struct cs_newton {
     double *best;             /* (rows) */
     double *lambda, *another; /* (rows): impulses as unknowns; NULL where they are none */
     double *phi, *move;       /* (rows) */
-    cs_watch watch;
+    cs_stagnation watch;
 } cs_newton;
 
 /* A solve under way. */

@@ -40,9 +40,9 @@ static double renew(const cs_block_group *group, const double *mu, const double 
 static const cs_frozen shift = {
     .set = set_inside, .freeze = freeze, .renew = renew, .of_velocities = 1};
 
-static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
-    return cs_outer_prepare(solver, &shift, control, error);
+    return cs_outer_prepare(solver, &shift, budget, error);
 }
 
 const cs_method cs_method_de_saxce = {

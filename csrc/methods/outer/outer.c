@@ -11,18 +11,6 @@
 
 enum { FLOOR_UNITS = 64, NEVER = 2000000000 };
 
-typedef struct cs_outer {
-    const cs_frozen *frozen;
-    cs_problem *problem; /* convex; shares arrays with the problem itself */
-    cs_solver *inner;
-    double *b, *parameters; /* of the convex problem */
-    double *lambda, *xi;    /* (rows): its impulses; and velocities where they begin */
-    double *now, *image;    /* (rows): what is frozen, and its renewal, at the normal rows */
-    double *scale;          /* (rows): of products of these, see renewal.h */
-    cs_renewal *renewal;    /* NULL where a weight was given */
-    int64_t inner_iterations;
-} cs_outer;
-
 /* ---- options --------------------------------------------------------------------------------- */
 
 cs_status cs_outer_check(const cs_options *options, const char *name, const cs_problem *problem,
@@ -151,8 +139,7 @@ static cs_status take(cs_solver *solver, const cs_frozen *frozen, cs_error *erro
 {
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->arena;
-    cs_outer *outer = cs_arena_take(arena, 1, sizeof *outer);
-    if (!outer) return no_memory(error);
+    cs_outer *outer = solver->own;
     outer->frozen = frozen;
     outer->problem = cs_arena_take(arena, 1, sizeof *outer->problem);
     if (!outer->problem) return no_memory(error);
@@ -167,7 +154,6 @@ static cs_status take(cs_solver *solver, const cs_frozen *frozen, cs_error *erro
     }
     if (!complete) return no_memory(error);
     set_parameters(outer, problem);
-    solver->outer = outer;
     return take_renewal(solver, outer, error);
 }
 
@@ -180,7 +166,7 @@ static cs_status tell_of_inner(const cs_solver *solver, cs_status status, cs_err
                    said.message);
 }
 
-cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, const cs_control *control,
+cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, cs_budget *budget,
                            cs_error *error)
 {
     cs_options options = options_inside(solver);
@@ -188,23 +174,27 @@ cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, const cs_
     solver->scheme = cs_scheme_find("matrix");
     solver->packed.scheme = solver->scheme;
     solver->packed.dtype = CS_F64;
-    cs_status status = cs_prepare_steps(solver, control, error);
+    cs_status status = cs_prepare_steps(solver, budget, error);
     if (!status) status = take(solver, frozen, error);
     if (status) return status;
-    cs_outer *outer = solver->outer;
-    status = cs_solver_make(&outer->inner, outer->problem, &options, NULL, control, error);
+    cs_outer *outer = solver->own;
+    status = cs_solver_make(&outer->inner, outer->problem, &options, NULL, budget->control, error);
     if (status) return tell_of_inner(solver, status, error);
     outer->inner->within = 1;
     return CS_OK;
 }
 
-void cs_outer_destroy(cs_outer *outer)
+void cs_outer_release(cs_solver *solver, int again)
 {
-    if (outer) cs_solver_destroy(outer->inner);
+    (void)again;
+    cs_outer *outer = solver->own;
+    cs_solver_destroy(outer->inner);
+    *outer = (cs_outer){0};
 }
 
-void cs_outer_describe(const cs_outer *outer, cs_solver_info *info)
+void cs_outer_describe(const cs_solver *solver, cs_solver_info *info)
 {
+    const cs_outer *outer = solver->own;
     cs_solver_info inner;
     cs_solver_describe(outer->inner, &inner);
     cs_take_sweeps(info, &inner);
@@ -223,7 +213,7 @@ typedef struct memory {
 /* image <- what would be frozen at the iterate at hand, which must be known. */
 static void find_image(const cs_solver *solver)
 {
-    const cs_outer *outer = solver->outer;
+    const cs_outer *outer = solver->own;
     const cs_problem *problem = solver->problem;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
@@ -247,8 +237,8 @@ static double judgement(const cs_solver *solver, cs_state *state)
 static void renew(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    cs_outer *outer = solver->outer;
-    memory *own = steps->memory;
+    cs_outer *outer = solver->own;
+    memory *own = steps->scalars;
     double weight = own->begun ? solver->setting[CS_WEIGHT] : 1;
     find_image(solver);
     if (own->begun && outer->renewal) {
@@ -264,7 +254,7 @@ static void renew(cs_steps_run *steps)
 /* By how much the iterate at hand misses the convex problem. */
 static double misfit(const cs_solver *solver)
 {
-    const cs_outer *outer = solver->outer;
+    const cs_outer *outer = solver->own;
     cs_state state = cs_state_of(solver);
     state.problem = outer->problem;
     state.b = outer->b;
@@ -288,7 +278,8 @@ static double floor_of_rounding(cs_steps_run *steps, double unit)
 static void set_tolerance(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    cs_solver *inner = solver->outer->inner;
+    cs_outer *outer = solver->own;
+    cs_solver *inner = outer->inner;
     cs_options *options = &inner->options;
     double unit = strcmp(options->dtype, "float32") == 0 ? (double)FLT_EPSILON : DBL_EPSILON;
     int own_floor = solver->setting[CS_FLOOR] > 0;
@@ -306,7 +297,7 @@ static void set_tolerance(cs_steps_run *steps)
 
 static void begin(cs_steps_run *steps)
 {
-    cs_outer *outer = steps->run.solver->outer;
+    cs_outer *outer = steps->run.solver->own;
     outer->inner_iterations = 0;
     memset(outer->now, 0, sizeof(double) * (size_t)steps->run.solver->problem->rows);
     if (outer->renewal) cs_renewal_begin(outer->renewal);
@@ -323,14 +314,14 @@ static int listen(void *context, const cs_progress *progress)
 static cs_status solve_inside(cs_steps_run *steps, cs_result *result)
 {
     cs_solver *solver = steps->run.solver;
-    cs_outer *outer = solver->outer;
+    cs_outer *outer = solver->own;
     const cs_control *control = steps->run.control;
     cs_control asks = {listen, (void *)(uintptr_t)control, 0};
     cs_restore_denormals(steps->run.mode); /* for whoever is asked */
-    outer->inner->deadline = solver->deadline;
-    cs_status status =
-        cs_solver_solve(outer->inner, solver->lambda, outer->b, outer->parameters,
-                        control && control->poll ? &asks : NULL, result, steps->error);
+    cs_budget inside = {.control = control && control->poll ? &asks : NULL,
+                        .deadline = steps->run.budget->deadline};
+    cs_status status = cs_solver_run(outer->inner, solver->lambda, outer->b, outer->parameters,
+                                     &inside, result, steps->error);
     cs_flush_denormals();
     return status;
 }
@@ -338,7 +329,7 @@ static cs_status solve_inside(cs_steps_run *steps, cs_result *result)
 static void step(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    cs_outer *outer = solver->outer;
+    cs_outer *outer = solver->own;
     cs_sweep_stats *stats = &steps->run.stats;
     cs_result result = {.impulses = outer->lambda};
     if (!steps->run.known) cs_run_evaluate(&steps->run);
@@ -366,15 +357,15 @@ static int no_points(const cs_solver *solver) { return (void)solver, 0; }
 
 const cs_steps cs_outer_steps = {
     .points = no_points,
-    .memory = sizeof(memory),
+    .scalars = sizeof(memory),
     .begin = begin,
     .step = step,
 };
 
-cs_status cs_outer_solve(cs_solver *solver, const cs_control *control, cs_result *result,
-                         cs_error *error)
+cs_status cs_outer_solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
-    cs_status status = cs_accelerate(solver, control, result, error);
-    result->inner_iterations = solver->outer->inner_iterations;
+    cs_status status = cs_accelerate(solver, budget, result, error);
+    const cs_outer *outer = solver->own;
+    result->inner_iterations = outer->inner_iterations;
     return status;
 }

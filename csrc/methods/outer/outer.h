@@ -13,6 +13,7 @@
 #define CS_OUTER_H
 
 #include "solver/accelerate.h"
+#include "methods/pivoting/renewal.h"
 
 /* What is frozen, and how. */
 typedef struct cs_frozen {
@@ -28,7 +29,18 @@ typedef struct cs_frozen {
     int of_velocities; /* it is a velocity, else an impulse */
 } cs_frozen;
 
-struct cs_outer;
+/* Their state. */
+typedef struct cs_outer {
+    const cs_frozen *frozen;
+    cs_problem *problem; /* convex; shares arrays with the problem itself */
+    cs_solver *inner;
+    double *b, *parameters; /* of the convex problem */
+    double *lambda, *xi;    /* (rows): its impulses; and velocities where they begin */
+    double *now, *image;    /* (rows): what is frozen, and its renewal, at the normal rows */
+    double *scale;          /* (rows): of products of these, see renewal.h */
+    cs_renewal *renewal;    /* NULL where a weight was given */
+    int64_t inner_iterations;
+} cs_outer;
 
 /* What the own options of these methods begin with; the inner method's name is the first word. */
 enum { CS_INNER = CS_PATIENCE + 1, CS_TOLERANCE, CS_FLOOR, CS_INNER_ITERATIONS, CS_WEIGHT };
@@ -69,18 +81,20 @@ enum { CS_OUTER_OPTIONS = CS_WEIGHT + 1 };
         "anderson", "chebyshev", "mass_splitting", "apgd", "spectral_gradient", "newton", "admm"
 
 /* Members of their cs_method, with `option` and `prepare` of their own. */
-#define CS_OUTER_METHOD                                                                     \
-    .figures = CS_FIGURE_INNER_ITERATIONS, .option = option, .options = CS_OUTER_OPTIONS,   \
-    .stage = CS_SIMULTANEOUS, .each = 1, .steps = &cs_outer_steps, .check = cs_outer_check, \
-    .prepare = prepare, .solve = cs_outer_solve
+#define CS_OUTER_METHOD                                                                            \
+    .figures = CS_FIGURE_INNER_ITERATIONS, .option = option, .options = CS_OUTER_OPTIONS,          \
+    .stage = CS_SIMULTANEOUS, .each = 1, .steps = &cs_outer_steps, .check = cs_outer_check,        \
+    .without_sweeps = 1, .own = sizeof(cs_outer), .prepare = prepare, .release = cs_outer_release, \
+    .describe = cs_outer_describe, .solve = cs_outer_solve
 
 /* As in cs_method: refuses options that do nothing; makes the convex problem and its solver; solves. */
 cs_status cs_outer_check(const cs_options *options, const char *name, const cs_problem *problem,
                          cs_error *error);
-cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, const cs_control *control,
+cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, cs_budget *budget,
                            cs_error *error);
-cs_status cs_outer_solve(cs_solver *solver, const cs_control *control, cs_result *result,
-                         cs_error *error);
+cs_status cs_outer_solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error);
 extern const cs_steps cs_outer_steps;
+void cs_outer_release(cs_solver *solver, int again);
+void cs_outer_describe(const cs_solver *solver, cs_solver_info *info);
 
 #endif

@@ -70,9 +70,9 @@ static double renew(const cs_block_group *group, const double *parameters, const
 
 static const cs_frozen bound = {.set = set_inside, .freeze = freeze, .renew = renew};
 
-static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
-    return cs_outer_prepare(solver, &bound, control, error);
+    return cs_outer_prepare(solver, &bound, budget, error);
 }
 
 const cs_method cs_method_tresca = {

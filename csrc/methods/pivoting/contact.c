@@ -95,12 +95,6 @@ cs_status cs_pivoting_check(const cs_options *options, const char *name, const c
     return check_sets(name, options, problem, error);
 }
 
-int cs_pivoting_takes_index_set(const cs_method *method)
-{
-    const cs_rule *rule = cs_rule_find(method->name);
-    return rule && !rule->no_factors;
-}
-
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* A by scalar rows, from rows of blocks. */
@@ -137,15 +131,15 @@ static cs_status expand(const cs_problem *problem, const cs_block_matrix *blocks
     return CS_OK;
 }
 
-cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_control *control,
+cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_budget *budget,
                              cs_csr *matrix, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     cs_arena scratch = {0};
     cs_block_matrix *blocks = problem->matrix;
     cs_status status = CS_OK;
-    if (!blocks) status = cs_assemble(problem, &scratch, control, &blocks, error);
-    if (!status) status = expand(problem, blocks, arena, solver->pulse, matrix, error);
+    if (!blocks) status = cs_assemble(problem, &scratch, budget->control, &blocks, error);
+    if (!status) status = expand(problem, blocks, arena, budget->pulse, matrix, error);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -154,8 +148,7 @@ cs_status cs_pivoting_take(cs_solver *solver, cs_error *error)
 {
     int64_t rows = solver->problem->rows;
     cs_arena *arena = &solver->arena;
-    cs_pivoting *p = cs_arena_take(arena, 1, sizeof *p);
-    if (!p) goto no_memory;
+    cs_pivoting *p = solver->own;
     p->lo = cs_arena_take(arena, rows, sizeof(double));
     p->hi = cs_arena_take(arena, rows, sizeof(double));
     p->normal = cs_arena_take(arena, rows, sizeof(double));
@@ -166,7 +159,6 @@ cs_status cs_pivoting_take(cs_solver *solver, cs_error *error)
         goto no_memory;
     for (int g = 0; g < solver->problem->block_groups; g++)
         p->coupled |= cs_has_intervals(&solver->problem->block_group[g]);
-    solver->pivoting = p;
     return CS_OK;
 no_memory:
     return cs_fail(error, CS_NO_MEMORY, "out of memory for pivoting on %lld rows", (long long)rows);
@@ -180,7 +172,8 @@ static cs_status prepare_renewal(cs_solver *solver, cs_error *error)
     if (!isnan(solver->options.averaging)) return CS_OK;
     for (int g = 0; g < problem->block_groups; g++)
         if (cs_has_intervals(&problem->block_group[g])) count += problem->block_group[g].count;
-    cs_renewal *renewal = solver->pivoting->renewal = cs_renewal_take(count, &solver->arena);
+    cs_pivoting *p = solver->own;
+    cs_renewal *renewal = p->renewal = cs_renewal_take(count, &solver->arena);
     if (!renewal)
         return cs_fail(error, CS_NO_MEMORY,
                        "out of memory for the friction bounds of %lld contacts", (long long)count);
@@ -211,7 +204,7 @@ static cs_status check_bytes(const cs_cone *cone, const cs_mlcp_options *options
 
 static cs_status prepare_cone(cs_solver *solver, const cs_csr *matrix, cs_error *error)
 {
-    cs_pivoting *p = solver->pivoting;
+    cs_pivoting *p = solver->own;
     p->coupled = 0;
     p->cone =
         cs_cone_take(solver->problem, matrix, solver->options.pivoting.directions, &solver->arena);
@@ -220,30 +213,30 @@ static cs_status prepare_cone(cs_solver *solver, const cs_csr *matrix, cs_error 
     return check_bytes(p->cone, &solver->options.pivoting, error);
 }
 
-void cs_pivoting_keep(cs_solver *solver)
+void cs_pivoting_release(cs_solver *solver, int again)
 {
-    cs_pivoting *p = solver->pivoting;
-    if (p && p->mlcp && !p->hybrid && solver->options.pivoting.reuse > 0) {
-        cs_mlcp_destroy(solver->kept);
-        solver->kept = p->mlcp;
-        p->mlcp = NULL;
-    }
-    cs_pivoting_destroy(p);
-    solver->pivoting = NULL;
+    cs_pivoting *p = solver->own;
+    int keeps = again && p->mlcp && !p->hybrid && solver->options.pivoting.reuse > 0;
+    cs_mlcp *kept = keeps ? p->mlcp : again ? p->kept : NULL;
+    if (p->kept != kept) cs_mlcp_destroy(p->kept);
+    if (p->mlcp != kept) cs_mlcp_destroy(p->mlcp);
+    *p = (cs_pivoting){.kept = kept};
 }
 
 /* What was kept takes the new values. */
 static cs_status adopt_kept(cs_solver *solver, const cs_csr *matrix, cs_error *error)
 {
-    cs_status status = solver->kept ? cs_mlcp_update(solver->kept, matrix, error) : CS_OK;
+    cs_pivoting *p = solver->own;
+    cs_status status = p->kept ? cs_mlcp_update(p->kept, matrix, error) : CS_OK;
     if (status) return status;
-    solver->pivoting->mlcp = solver->kept;
-    solver->kept = NULL;
+    p->mlcp = p->kept;
+    p->kept = NULL;
     return CS_OK;
 }
 
-cs_status cs_pivoting_prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+cs_status cs_pivoting_prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
+    cs_pivoting *p = solver->own;
     const cs_problem *problem = solver->problem;
     cs_arena scratch = {0};
     cs_csr matrix;
@@ -255,28 +248,19 @@ cs_status cs_pivoting_prepare(cs_solver *solver, const cs_control *control, cs_e
     cs_status status = cs_pivoting_take(solver, error);
     if (!status)
         status =
-            cs_pivoting_matrix(solver, cone ? &solver->arena : &scratch, control, &matrix, error);
+            cs_pivoting_matrix(solver, cone ? &solver->arena : &scratch, budget, &matrix, error);
     if (!status && cone) status = prepare_cone(solver, &matrix, error);
     if (!status && !cone) status = prepare_renewal(solver, error);
     if (!status && !cone) status = adopt_kept(solver, &matrix, error);
-    if (!status && !cone && !solver->pivoting->mlcp)
-        status = cs_mlcp_make(&solver->pivoting->mlcp, &matrix, &options, solver->pulse, error);
+    if (!status && !cone && !p->mlcp)
+        status = cs_mlcp_make(&p->mlcp, &matrix, &options, budget->pulse, error);
     cs_arena_clear(&scratch);
     return status;
 }
 
-void cs_pivoting_destroy(cs_pivoting *pivoting)
+void cs_pivoting_describe(const cs_solver *solver, cs_solver_info *info)
 {
-    if (pivoting) cs_mlcp_destroy(pivoting->mlcp);
-}
-
-const double *cs_pivoting_ray(const cs_pivoting *pivoting)
-{
-    return pivoting && pivoting->cone ? pivoting->cone->ray : NULL;
-}
-
-void cs_pivoting_describe(const cs_pivoting *pivoting, cs_solver_info *info)
-{
+    const cs_pivoting *pivoting = solver->own;
     if (pivoting->cone) {
         info->engine = "polyhedral";
         info->islands = pivoting->cone->islands;

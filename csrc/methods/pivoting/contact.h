@@ -13,6 +13,7 @@
 #include "solver/deadline.h"
 
 typedef struct cs_pivoting {
+    cs_mlcp *kept; /* from before an update of the problem, for its factors; or NULL */
     cs_mlcp *mlcp; /* or the whole problem as one LCP: */
     cs_cone *cone;
     struct cs_hybrid *hybrid; /* of methods that sweep as well */
@@ -33,6 +34,7 @@ typedef cs_status (*cs_pivoting_step)(cs_pivoting_run *run, cs_result *result, c
 struct cs_pivoting_run {
     cs_solver *solver;
     cs_pivoting *pivoting;
+    cs_budget *budget;
     const cs_control *control; /* the caller's, and the deadline */
     cs_timed timed;
     cs_pivoting_step step;
@@ -60,15 +62,24 @@ void cs_pivoting_keep_better(cs_pivoting_run *run);
 /* Refuses the options of sweeps. */
 cs_status cs_pivoting_check_options(const cs_options *options, const char *name, cs_error *error);
 
-/* Takes solver->pivoting, without a cs_mlcp. */
+/* Methods that pivot: what a cs_method of theirs points to. */
+cs_status cs_pivoting_check(const cs_options *options, const char *name, const cs_problem *problem,
+                            cs_error *error);
+cs_status cs_pivoting_prepare(cs_solver *solver, cs_budget *budget, cs_error *error);
+cs_status cs_pivoting_solve(cs_solver *solver, cs_budget *budget, cs_result *result,
+                            cs_error *error);
+void cs_pivoting_release(cs_solver *solver, int again);
+void cs_pivoting_describe(const cs_solver *solver, cs_solver_info *info);
+
+/* Arrays of the state, without a cs_mlcp. */
 cs_status cs_pivoting_take(cs_solver *solver, cs_error *error);
 
 /* A by scalar rows. */
-cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_control *control,
+cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_budget *budget,
                              cs_csr *matrix, cs_error *error);
 
 /* Steps until the problem is solved, or `max_iterations`. */
-cs_status cs_pivoting_iterate(cs_solver *solver, const cs_control *control, cs_pivoting_step step,
+cs_status cs_pivoting_iterate(cs_solver *solver, cs_budget *budget, cs_pivoting_step step,
                               cs_result *result, cs_error *error);
 
 /* x of the mixed LCP with pivoting->lo and ->hi; its figures go to the result. */

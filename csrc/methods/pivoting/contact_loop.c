@@ -47,7 +47,7 @@ static cs_status record(cs_pivoting_run *it, cs_error *error)
     double start = cs_clock();
     cs_status status = cs_history_reserve(history, 1, error);
     if (!status) cs_history_append(history, it->number, it->seconds, &it->state, 1);
-    it->solver->aside += cs_clock() - start;
+    it->budget->unclocked += cs_clock() - start;
     return status;
 }
 
@@ -57,7 +57,7 @@ static cs_status check_and_record(cs_pivoting_run *it, cs_error *error)
     double start = cs_clock();
     cs_evaluate(solver, &it->state);
     it->converged = cs_stop_rule(solver, &it->state, it->number);
-    cs_time_check(solver, start, &it->seconds);
+    cs_time_check(solver, it->budget, start, &it->seconds);
     if (!it->converged && cs_ray_is_due(solver, it->number)) {
         cs_status status = cs_watch_rays(solver, it->number, &it->proven, error);
         if (status) return status;
@@ -69,7 +69,7 @@ static cs_status check_and_record(cs_pivoting_run *it, cs_error *error)
 /* Without friction another solve would find the same. */
 static int is_final(const cs_pivoting_run *it)
 {
-    return !it->pivoting->coupled && it->number > it->solver->made && !it->solver->fixed_iterations;
+    return !it->pivoting->coupled && it->number > it->budget->made && !it->solver->fixed_iterations;
 }
 
 static cs_status iterate(cs_pivoting_run *it, cs_result *result, cs_error *error)
@@ -83,7 +83,7 @@ static cs_status iterate(cs_pivoting_run *it, cs_result *result, cs_error *error
         if (!status) status = check_and_record(it, error);
         if (!status && control && control->poll)
             status = cs_ask(it->solver, control, it->number, &it->stopped, error);
-        int late = cs_clock() >= it->solver->deadline;
+        int late = cs_clock() >= it->budget->deadline;
         if (late) result->outcome = CS_MAX_SECONDS;
         if (status || it->stopped || late || it->too_long || it->proven) break;
     }
@@ -104,7 +104,8 @@ static cs_status record_end(cs_pivoting_run *it, cs_error *error)
 /* What a solve without an answer has met: a ray of Lemke's, or the direction in which b drives impulses. */
 static cs_status try_rays(cs_pivoting_run *it, cs_result *result, cs_error *error)
 {
-    const double *ray = cs_pivoting_ray(it->solver->pivoting);
+    const double *ray = it->pivoting->cone ? it->pivoting->cone->ray : NULL;
+    it->solver->unbounded = ray;
     if (strcmp(result->pivoting, "converged") == 0) return CS_OK;
     cs_status status = cs_try_ray(it->solver, ray, &it->proven, error);
     if (it->proven) result->outcome = CS_INFEASIBLE;
@@ -124,18 +125,19 @@ static void begin(cs_pivoting_run *it)
     }
 }
 
-cs_status cs_pivoting_iterate(cs_solver *solver, const cs_control *control, cs_pivoting_step step,
+cs_status cs_pivoting_iterate(cs_solver *solver, cs_budget *budget, cs_pivoting_step step,
                               cs_result *result, cs_error *error)
 {
     cs_pivoting_run it = {
         .solver = solver,
-        .pivoting = solver->pivoting,
-        .number = solver->made,
-        .seconds = solver->spent,
+        .budget = budget,
+        .pivoting = solver->own,
+        .number = budget->made,
+        .seconds = budget->spent,
         .step = step,
         .state = cs_state_of(solver),
     };
-    it.control = cs_control_until(&it.timed, control, solver->deadline);
+    it.control = cs_control_until(&it.timed, budget->control, budget->deadline);
     result->rollbacks = 0;
     result->unfinished_blocks = 0;
     result->pivots = result->single_pivots = result->factorizations = 0;
@@ -149,7 +151,7 @@ cs_status cs_pivoting_iterate(cs_solver *solver, const cs_control *control, cs_p
     cs_settle(solver);
     cs_evaluate(solver, &it.state);
     if (!status) cs_hand_out(solver, &it.state, it.number, it.seconds, result);
-    if (!status) status = cs_find_verdict(solver, &it.state, result, error);
-    solver->outrun = it.too_long && !it.converged;
+    if (!status) status = cs_find_verdict(solver, budget, &it.state, result, error);
+    budget->overtaken = it.too_long && !it.converged;
     return status;
 }

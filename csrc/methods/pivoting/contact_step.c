@@ -132,32 +132,13 @@ void cs_pivoting_keep_better(cs_pivoting_run *it)
 
 /* ---- one solve ------------------------------------------------------------------------------- */
 
-int64_t cs_pivoting_failed_row(const cs_solver *solver)
+/* A matrix that is not positive definite, in the words of the problem. */
+static cs_status explain(cs_solver *solver, const cs_pivoting *p, cs_error *error)
 {
-    return solver->pivoting ? solver->pivoting->mlcp->failure.row : -1;
-}
-
-cs_status cs_pivoting_explain(const cs_solver *solver, const cs_problem *problem, int64_t row,
-                              cs_error *error)
-{
-    const cs_pivot_failure *failure = &solver->pivoting->mlcp->failure;
-    int64_t block = 0;
-    while (cs_block_row(problem, block + 1) <= row) block++;
-    return cs_fail(
-        error, CS_UNSUPPORTED,
-        "A is not positive definite to rounding: elimination leaves %s of A[%lld, %lld] "
-        "= %s, row %lld of contact %lld; a compliance of %.1e on every row would cure it, "
-        "and method='auto' needs none",
-        cs_number(failure->pivot).text, (long long)row, (long long)row,
-        cs_number(failure->entry).text, (long long)(row - cs_block_row(problem, block)),
-        (long long)block, failure->cure);
-}
-
-/* The message of a matrix that is not positive definite, in the words of the problem. */
-static cs_status explain(const cs_solver *solver, cs_error *error)
-{
-    int64_t row = cs_pivoting_failed_row(solver);
-    return row < 0 ? CS_UNSUPPORTED : cs_pivoting_explain(solver, solver->problem, row, error);
+    const cs_pivot_failure *failure = &p->mlcp->failure;
+    if (failure->row < 0) return CS_UNSUPPORTED;
+    solver->failure = (cs_row_failure){failure->row, failure->pivot, failure->entry, failure->cure};
+    return cs_explain_failure(&solver->failure, solver->problem, failure->row, error);
 }
 
 /* The whole problem at once, friction being that of a polyhedral cone. */
@@ -197,17 +178,17 @@ static cs_status run_mlcp(cs_pivoting_run *it, cs_result *result, cs_error *erro
 {
     cs_solver *solver = it->solver;
     cs_pivoting *p = it->pivoting;
-    int first = it->number == it->solver->made + 1;
-    int brief = first && p->coupled ? solver->brief : 0;
+    int first = it->number == it->budget->made + 1;
+    int pivots = first && p->coupled ? it->budget->pivots : 0;
     if (!first) renew_normals(it);
     if (!first) it->begins_anew = 0;
-    p->mlcp->options.max_pivots = brief ? brief : solver->options.pivoting.max_pivots;
+    p->mlcp->options.max_pivots = pivots ? pivots : solver->options.pivoting.max_pivots;
     set_bounds(it);
     if (first && !it->begins_anew) guess_index_set(it);
-    const signed char *initial = first && it->begins_anew ? solver->index_set : p->index_set;
+    const signed char *initial = first && it->begins_anew ? it->budget->index_set : p->index_set;
     if (p->mlcp->rule->no_factors) initial = NULL;
     cs_status status = cs_pivoting_mlcp(it, solver->b, initial, solver->lambda, result, error);
-    it->too_long = brief && it->unfinished;
+    it->too_long = pivots && it->unfinished;
     return status;
 }
 
@@ -218,7 +199,7 @@ cs_status cs_pivoting_mlcp(cs_pivoting_run *it, const double *b, const signed ch
     cs_mlcp_result answer = {.x = x, .index_set = p->index_set};
     cs_status status =
         cs_mlcp_solve(p->mlcp, b, p->lo, p->hi, initial, it->control, &answer, error);
-    if (status) return status == CS_UNSUPPORTED ? explain(it->solver, error) : status;
+    if (status) return status == CS_UNSUPPORTED ? explain(it->solver, p, error) : status;
     result->reuse.solves += answer.reuse.solves;
     result->reuse.steps += answer.reuse.steps;
     result->reuse.failed += answer.reuse.failed;
@@ -232,9 +213,10 @@ cs_status cs_pivoting_mlcp(cs_pivoting_run *it, const double *b, const signed ch
     return CS_OK;
 }
 
-cs_status cs_pivoting_solve(cs_solver *solver, const cs_control *control, cs_result *result,
+cs_status cs_pivoting_solve(cs_solver *solver, cs_budget *budget, cs_result *result,
                             cs_error *error)
 {
-    cs_pivoting_step step = solver->pivoting->cone ? run_cone : run_mlcp;
-    return cs_pivoting_iterate(solver, control, step, result, error);
+    const cs_pivoting *p = solver->own;
+    cs_pivoting_step step = p->cone ? run_cone : run_mlcp;
+    return cs_pivoting_iterate(solver, budget, step, result, error);
 }

@@ -34,16 +34,17 @@ cs_status cs_hybrid_check(const cs_options *options, const char *name, const cs_
     return cs_pivoting_check_options(options, name, error);
 }
 
-cs_status cs_hybrid_prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+cs_status cs_hybrid_prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     cs_arena *arena = &solver->arena;
     int64_t rows = solver->problem->rows;
     cs_status status = cs_pivoting_take(solver, error);
     if (status) return status;
-    cs_hybrid *hybrid = solver->pivoting->hybrid = cs_arena_take(arena, 1, sizeof *hybrid);
-    solver->pivoting->coupled = 1;
+    cs_pivoting *p = solver->own;
+    cs_hybrid *hybrid = p->hybrid = cs_arena_take(arena, 1, sizeof *hybrid);
+    p->coupled = 1;
     if (!hybrid) goto no_memory;
-    status = cs_pivoting_matrix(solver, arena, control, &hybrid->matrix, error);
+    status = cs_pivoting_matrix(solver, arena, budget, &hybrid->matrix, error);
     if (status) return status;
     hybrid->value = cs_arena_take(arena, hybrid->matrix.start[rows], sizeof(double));
     double **vectors[] = {&hybrid->x,     &hybrid->xi,     &hybrid->change,
@@ -52,7 +53,7 @@ cs_status cs_hybrid_prepare(cs_solver *solver, const cs_control *control, cs_err
         if (!(*vectors[i] = cs_arena_take(arena, rows, sizeof(double)))) goto no_memory;
     if (!hybrid->value) goto no_memory;
     cs_hybrid_load(solver);
-    return cs_hybrid_factor(solver, solver->pulse, error);
+    return cs_hybrid_factor(solver, budget->pulse, error);
 no_memory:
     return cs_fail(error, CS_NO_MEMORY, "out of memory for %lld rows", (long long)rows);
 }
@@ -77,7 +78,7 @@ cs_status cs_hybrid_settle(cs_solver *solver, cs_error *error)
         for (int64_t k = 0; has_friction(group) && k < group->count; k++)
             renewal->row[--count] = group->first_row + k * group->rows;
     }
-    solver->pivoting->hybrid->renewal = renewal;
+    cs_hybrid_of(solver)->renewal = renewal;
     return CS_OK;
 }
 
@@ -90,7 +91,7 @@ double *cs_hybrid_entry(cs_hybrid *hybrid, int64_t row, int64_t column)
 
 void cs_hybrid_load(cs_solver *solver)
 {
-    cs_hybrid *hybrid = solver->pivoting->hybrid;
+    cs_hybrid *hybrid = cs_hybrid_of(solver);
     const cs_csr *A = &hybrid->matrix;
     if (!A->rows) return;
     memcpy(hybrid->value, A->value, sizeof(double) * (size_t)A->start[A->rows]);
@@ -103,7 +104,7 @@ void cs_hybrid_load(cs_solver *solver)
 
 cs_status cs_hybrid_factor(cs_solver *solver, cs_pulse *pulse, cs_error *error)
 {
-    cs_pivoting *p = solver->pivoting;
+    cs_pivoting *p = solver->own;
     cs_csr matrix = p->hybrid->matrix;
     cs_mlcp_options options = solver->options.pivoting;
     options.rule = "bpp";

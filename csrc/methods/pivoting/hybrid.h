@@ -27,6 +27,11 @@ typedef struct cs_hybrid {
     cs_pulse pulse; /* of the step at hand */
 } cs_hybrid;
 
+static inline cs_hybrid *cs_hybrid_of(const cs_solver *solver)
+{
+    return ((cs_pivoting *)solver->own)->hybrid;
+}
+
 /* Added to the diagonal of what is factored, as a part of it: contacts may share their load in no
  * unique way. The step solved for is a change, so that the answer is that of A. */
 #define CS_HYBRID_SHARE 1e-9
@@ -36,7 +41,7 @@ cs_status cs_hybrid_check(const cs_options *options, const char *name, const cs_
                           cs_error *error);
 
 /* Takes what the methods share: A, and a cs_mlcp of A and its share. */
-cs_status cs_hybrid_prepare(cs_solver *solver, const cs_control *control, cs_error *error);
+cs_status cs_hybrid_prepare(cs_solver *solver, cs_budget *budget, cs_error *error);
 
 /* A new cs_mlcp from hybrid->value; the old one stays where that fails. */
 cs_status cs_hybrid_factor(cs_solver *solver, cs_pulse *pulse, cs_error *error);

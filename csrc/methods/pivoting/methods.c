@@ -1,5 +1,5 @@
 /* The pivoting rules as methods for contact problems, and their options. */
-#include "solver/method.h"
+#include "methods/pivoting/contact.h"
 
 #include <math.h>
 
@@ -128,7 +128,12 @@ static void adopt(const cs_method *method, const double *setting, cs_options *op
         .stage = CS_SEQUENTIAL,                                       \
         .takes_zero_diagonals = !((asked)&CS_BIT(CS_NEEDS_REGULAR)),  \
         .adopt = takes,                                               \
+        .without_sweeps = 1,                                          \
+        .takes_index_sets = (asked) == REGULAR,                       \
         .check = cs_pivoting_check,                                   \
+        .own = sizeof(cs_pivoting),                                   \
+        .release = cs_pivoting_release,                               \
+        .describe = cs_pivoting_describe,                             \
         .prepare = cs_pivoting_prepare,                               \
         .solve = cs_pivoting_solve,                                   \
     }

@@ -46,16 +46,15 @@ static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
     return CS_OK;
 }
 
-static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
-    cs_status status = cs_hybrid_prepare(solver, control, error);
+    cs_status status = cs_hybrid_prepare(solver, budget, error);
     return status ? status : cs_hybrid_settle(solver, error);
 }
 
-static cs_status solve(cs_solver *solver, const cs_control *control, cs_result *result,
-                       cs_error *error)
+static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
-    return cs_pivoting_iterate(solver, control, step, result, error);
+    return cs_pivoting_iterate(solver, budget, step, result, error);
 }
 
 const cs_method cs_method_splitting = {
@@ -74,7 +73,11 @@ const cs_method cs_method_splitting = {
     .option = option,
     .options = OPTIONS,
     .stage = CS_SEQUENTIAL,
+    .without_sweeps = 1,
     .check = cs_hybrid_check,
+    .own = sizeof(cs_pivoting),
+    .release = cs_pivoting_release,
+    .describe = cs_pivoting_describe,
     .prepare = prepare,
     .solve = solve,
 };

@@ -100,10 +100,9 @@ static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
     return cs_pivoting_aborted(run, error);
 }
 
-static cs_status solve(cs_solver *solver, const cs_control *control, cs_result *result,
-                       cs_error *error)
+static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
-    return cs_pivoting_iterate(solver, control, step, result, error);
+    return cs_pivoting_iterate(solver, budget, step, result, error);
 }
 
 const cs_method cs_method_subspace = {
@@ -121,7 +120,11 @@ const cs_method cs_method_subspace = {
     .option = option,
     .options = OPTIONS,
     .stage = CS_SEQUENTIAL,
+    .without_sweeps = 1,
     .check = cs_hybrid_check,
+    .own = sizeof(cs_pivoting),
+    .release = cs_pivoting_release,
+    .describe = cs_pivoting_describe,
     .prepare = cs_hybrid_prepare,
     .solve = solve,
 };

@@ -155,11 +155,10 @@ static cs_status iterate(iteration *it, cs_result *result, cs_error *error)
     return status;
 }
 
-cs_status cs_fixed_point(cs_solver *solver, const cs_control *control, cs_result *result,
-                         cs_error *error)
+cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
     iteration it = {
-        .run = cs_run_begin(solver, control),
+        .run = cs_run_begin(solver, budget),
         .scale = 1,
         .best = INFINITY,
         .best_is_current = 1,
