@@ -3,9 +3,10 @@
 import contextlib
 import re
 import sys
-from pathlib import Path
 
-RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
+from repository import BENCHMARKS
+
+RESULTS = BENCHMARKS / "results"
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from reference_numpy import (
     cone_projection,
     natural_map_scaled,
 )
-
-# Real problems, see its README.
-FCLIB = Path(__file__).parent / "reference" / "fclib"
 
 
 @dataclass(frozen=True)

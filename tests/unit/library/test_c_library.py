@@ -1,0 +1,223 @@
+"""The C library without Python: its own tests and the example, with sanitizers on.
+
+A program ``tests/c/test_*.c`` is a test: it passes by returning 0.  Everything is compiled here
+from the sources of the repository, so that the sanitizers see it whole; the environment variables
+of ``setup.py`` hold (``CONTACTSOLVE_OPENMP=0``, ``CONTACTSOLVE_STRICT=1``).  ThreadSanitizer has a
+library of its own, with POSIX threads: it does not understand how OpenMP's threads wait.
+"""
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from repository import ROOT
+
+CSRC = ROOT / "csrc"
+PROGRAMS = ROOT / "tests" / "c"
+COMPILER = shlex.split(os.environ.get("CC", "cc"))
+COMMON = [
+    "-std=c17",
+    "-D_POSIX_C_SOURCE=200809L",
+    "-O1",
+    "-g1",  # lines for reports; more takes the compiler minutes over unrolled kernels
+    "-fno-omit-frame-pointer",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    f"-I{CSRC}",
+]
+COMPILE = [*COMMON, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+COMPILE_THREADS = [*COMMON, "-fsanitize=thread", "-DCS_PTHREADS", "-pthread"]
+STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-unknown-pragmas", "-Werror"]
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="needs a C compiler"),
+    pytest.mark.xdist_group("c_library"),  # one process builds the library
+]
+
+
+def run(command, **options):
+    """Run a command; its output is the message of the failure."""
+    # A sanitizer that is preloaded into Python would also check the compiler.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    environment |= {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    done = subprocess.run(
+        [str(part) for part in command], env=environment, capture_output=True, text=True, **options
+    )
+    if done.returncode != 0:
+        pytest.fail(f"{shlex.join(map(str, command))}\n{done.stdout}{done.stderr}", pytrace=False)
+    return done.stdout
+
+
+def openmp_flags(folder):
+    if os.environ.get("CONTACTSOLVE_OPENMP") == "0":
+        return []
+    probe = folder / "probe.c"
+    probe.write_text("#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n")
+    command = [*COMPILER, "-fopenmp", probe, "-o", folder / "probe"]
+    found = subprocess.run(list(map(str, command)), capture_output=True).returncode == 0
+    return ["-fopenmp"] if found else []
+
+
+@pytest.fixture(scope="session")
+def flags(tmp_path_factory):
+    strict = STRICT if os.environ.get("CONTACTSOLVE_STRICT") == "1" else []
+    return [*COMPILE, *strict, *openmp_flags(tmp_path_factory.mktemp("probe"))]
+
+
+def builds_of(source):
+    """Each build of a source file and its flags, as ``setup.py`` has them."""
+    specification = importlib.util.spec_from_file_location("setup_of_library", ROOT / "setup.py")
+    setup = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(setup)
+    return setup.builds_of(str(source)).items()
+
+
+def static_library(flags, folder):
+    """All of the library but the Python module, compiled into a folder."""
+
+    def compiled(source, build, extra):
+        name = "_".join(source.relative_to(CSRC).with_suffix("").parts)
+        target = folder / f"{name}.{build}.o"
+        run([*COMPILER, *flags, *extra, "-c", source, "-o", target])
+        return target
+
+    sources = [path for path in sorted(CSRC.rglob("*.c")) if CSRC / "python" not in path.parents]
+    units = [(source, *build) for source in sources for build in builds_of(source)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(lambda unit: compiled(*unit), units))
+    archive = folder / "libcontactsolve.a"
+    run(["ar", "rcs", archive, *objects])
+    return archive
+
+
+@pytest.fixture(scope="session")
+def library(flags, tmp_path_factory):
+    return static_library(flags, tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture
+def build(library, flags, tmp_path):
+    """A function that compiles one C program against the library."""
+
+    def build_program(source):
+        program = tmp_path / source.stem
+        run([*COMPILER, *flags, f"-I{PROGRAMS}", source, library, "-lm", "-o", program])
+        return program
+
+    return build_program
+
+
+@pytest.mark.parametrize("source", sorted(PROGRAMS.glob("test_*.c")), ids=lambda path: path.stem)
+def test_program_passes(build, source, tmp_path):
+    run([build(source)], cwd=tmp_path)
+
+
+def documented_output(source):
+    """The lines below ``Output:`` in the comment at the head of a program."""
+    comment = re.match(r"/\*(.*?)\*/", source.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line.strip().removeprefix("*").strip() for line in comment[1].splitlines()]
+    return [line for line in lines[lines.index("Output:") + 1 :] if line]
+
+
+def test_example_prints_what_it_documents(build, tmp_path):
+    source = PROGRAMS / "example.c"
+    output = run([build(source)], cwd=tmp_path)
+    assert [line.strip() for line in output.splitlines()] == documented_output(source)
+
+
+def test_example_needs_the_public_header_only():
+    text = (PROGRAMS / "example.c").read_text(encoding="utf-8")
+    assert re.findall(r'#include "(.*)"', text) == ["contactsolve.h"]
+    assert "Python.h" not in text
+
+
+FAULTS = {
+    "heap-buffer-overflow": "int value = data[count];\n    free(data);\n    return value;",
+    "detected memory leaks": "data[0] = count;\n    data = NULL;\n    return 0;",
+    "signed integer overflow": "free(data);\n    return 2147483647 + count;",
+}
+
+
+@pytest.mark.parametrize("report", FAULTS)
+def test_a_faulty_program_is_stopped(build, tmp_path, report):
+    """Without this, a compiler that ignores the flags would make every test above pass."""
+    source = tmp_path / "faulty.c"
+    source.write_text(
+        "#include <stdlib.h>\n"
+        "int main(int count, char **words)\n"
+        "{\n"
+        "    (void)words;\n"
+        "    int *volatile data = calloc((size_t)count, sizeof *data);\n"
+        f"    {FAULTS[report]}\n"
+        "}\n"
+    )
+    with pytest.raises(pytest.fail.Exception, match=report):
+        run([build(source)])
+
+
+# ---- ThreadSanitizer ----------------------------------------------------------------------------
+
+RACE = """\
+#include "core/parallel.h"
+
+static int count;
+
+static void work(void *context, int thread)
+{
+    (void)context, (void)thread;
+    for (int i = 0; i < 1000; i++) count++;
+}
+
+int main(void)
+{
+    cs_parallel(2, work, 0);
+    return count == 0;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def thread_flags(tmp_path_factory):
+    """Flags for ThreadSanitizer, where a program that it checks runs at all."""
+    strict = STRICT if os.environ.get("CONTACTSOLVE_STRICT") == "1" else []
+    flags = [*COMPILE_THREADS, *strict]
+    folder = tmp_path_factory.mktemp("probe")
+    source, program = folder / "probe.c", folder / "probe"
+    source.write_text("int main(void) { return 0; }\n")
+    for command in ([*COMPILER, *flags, source, "-o", program], [program]):
+        if subprocess.run(list(map(str, command)), capture_output=True).returncode != 0:
+            pytest.skip("needs a compiler with ThreadSanitizer, and a system on which it runs")
+    return flags
+
+
+@pytest.fixture(scope="session")
+def thread_library(thread_flags, tmp_path_factory):
+    return static_library(thread_flags, tmp_path_factory.mktemp("threads"))
+
+
+@pytest.fixture
+def build_threaded(thread_library, thread_flags, tmp_path):
+    def build_program(source):
+        program = tmp_path / source.stem
+        command = [*COMPILER, *thread_flags, f"-I{PROGRAMS}", source, thread_library, "-lm"]
+        run([*command, "-o", program])
+        return program
+
+    return build_program
+
+
+def test_no_two_threads_meet_in_memory(build_threaded):
+    run([build_threaded(PROGRAMS / "test_threads.c")])
+
+
+def test_a_race_is_found(build_threaded, tmp_path):
+    source = tmp_path / "race.c"
+    source.write_text(RACE)
+    with pytest.raises(pytest.fail.Exception, match="data race"):
+        run([build_threaded(source)])

@@ -1,0 +1,269 @@
+"""The recipes of CONTRIBUTING.md, carried out on a copy of the sources.
+
+Each example is added as the recipe says: one file, one line.  What they add up to is built in place
+and used through Python.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from repository import ROOT
+
+COPIED = ["setup.py", "pyproject.toml", "README.md", "LICENSE", "csrc", "contactsolve"]
+KINDS = {"scenario", "order", "set", "method", "measure"}
+
+FENCED = r"\n\n```\w+\n(.*?)```"
+RECIPE = re.compile(r"^### Add an? (\w+)\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
+NEW_FILE = re.compile(r"^`([\w/.]+)`:" + FENCED, re.MULTILINE | re.DOTALL)
+NEW_LINE = re.compile(r"^One line in `([\w/.]+)`:" + FENCED, re.MULTILINE | re.DOTALL)
+
+
+def recipes():
+    """Kind → (files, lines), each a list of (path, text), of the recipes with an example."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found = {
+        kind: (NEW_FILE.findall(recipe), NEW_LINE.findall(recipe))
+        for kind, recipe in RECIPE.findall(text)
+    }
+    return {kind: parts for kind, parts in found.items() if any(parts)}
+
+
+def test_every_recipe_is_one_file_and_one_line():
+    assert set(recipes()) == KINDS
+    for kind, (files, lines) in recipes().items():
+        assert len(files) == 1, kind
+        assert len(lines) == 1, kind
+        assert lines[0][1].count("\n") == 1, kind
+        assert not (ROOT / files[0][0]).exists(), kind
+        assert (ROOT / lines[0][0]).is_file(), kind
+
+
+USE = """
+import json
+import sys
+
+import numpy as np
+
+import contactsolve as cs
+
+J = np.zeros((1, 2, 2, 2))
+J[0, 1] = np.eye(2)
+cable = cs.Problem(J, np.ones((1, 2)), [[-3.0, 2.0]], bodies=[[-1, 0]], sets=cs.sets.Set("cable"))
+try:
+    cs.Solver(cable, method="newton")
+    refused = ""
+except ValueError as error:
+    refused = str(error)
+J = np.zeros((600, 2, 1, 3))
+J[:, 1, 0, 0] = 1.0
+pairs = [[-1, k // 2] for k in range(600)]
+loose = cs.Problem(J, np.ones((300, 3)), -np.ones((600, 1)), bodies=pairs)
+stack = cs.scenarios.box_stack(3)
+sweeps = {"rtol": None, "atol": None, "max_iterations": 3, "rollback": 0}
+odd = cs.solve(stack, method="gauss_seidel", order="odd_first", **sweeps)
+permutation = [*range(1, 12, 2), *range(0, 12, 2)]
+listed = cs.solve(stack, method="gauss_seidel", order=permutation, **sweeps)
+together = cs.solve(stack, method="together", record=("largest_impulse",), check_every=1, **sweeps)
+jacobi = cs.solve(stack, method="jacobi", **sweeps)
+print(json.dumps({
+    "file": cs.__file__,
+    "scenario": "falling_ball" in cs.scenarios.names(),
+    "order": "odd_first" in cs.orders.names(),
+    "set": "cable" in cs.sets.names(),
+    "method": "together" in cs.methods.names(),
+    "measure": "largest_impulse" in cs.measures.names(),
+    "ball": cs.solve(cs.scenarios.falling_ball(2.5)).impulses.tolist(),
+    "cable": {
+        dtype: cs.solve(cable, dtype=dtype).impulses.tolist() for dtype in ("float64", "float32")
+    },
+    "refused": refused,
+    "odd_first": odd.impulses.tolist() == listed.impulses.tolist(),
+    "not_natural": odd.impulses.tolist()
+    != cs.solve(stack, method="gauss_seidel", **sweeps).impulses.tolist(),
+    "together": together.impulses.tolist() == jacobi.impulses.tolist(),
+    "largest_impulse": float(together.history["largest_impulse"][-1]),
+    "convex": cs.solve(cable, method="apgd").impulses.tolist(),
+    "apart": cs.Solver(loose, method="jacobi", record=("largest_impulse",)).info["clusters"],
+    "largest": float(abs(together.impulses).max()),
+}))
+"""
+
+
+# Frictional sets under other names: methods know them by their fields alone.
+COPIES = {"disc": "grip", "box_friction": "pads", "second_order_cone": "funnel"}
+OF_COPIES = """
+import itertools
+import json
+
+import numpy as np
+
+import contactsolve as cs
+from contactsolve.sets import _make
+
+copies = {copies}
+stack = cs.scenarios.box_stack(2)
+b = stack.b + 0.02 * np.random.default_rng(1).normal(size=stack.b.shape)
+parts = {{"bodies": stack.bodies, "compliance": 1e-6}}
+methods = {{
+    "newton": cs.methods.newton(),
+    "newton, fischer_burmeister": cs.methods.newton(kind="fischer_burmeister"),
+    "newton, de_saxce": cs.methods.newton(kind="de_saxce"),
+    "interior_point": "interior_point",
+    "admm": "admm",
+    "de_saxce": "de_saxce",
+    "tresca": "tresca",
+    "mass_splitting": "mass_splitting",
+    "bpp": "bpp",
+    "lemke": cs.methods.lemke(directions=6),
+    "subspace": "subspace",
+}}
+found = {{}}
+for (old, new), method in itertools.product(copies.items(), methods):
+    told = []
+    for name in (old, new):
+        one = _make(name, mu=0.5)
+        problem = cs.Problem(stack.J, stack.Minv, b, sets=one, **parts)
+        try:
+            result = cs.solve(problem, method=methods[method], max_iterations=300)
+            told.append([result.converged, float(result.natural_map_scaled)])
+        except ValueError as error:
+            told.append(str(error).replace(f"'{{name}}'", "'it'"))
+    found[f"{{old}}, {{method}}"] = told
+print(json.dumps(found))
+"""
+
+
+def add_copies(folder):
+    """Add each of `COPIES` as a recipe of CONTRIBUTING.md does: one file, one line."""
+    for old, new in COPIES.items():
+        text = (folder / f"csrc/prox/{old}.inc").read_text(encoding="utf-8")
+        text = re.sub(rf"(?<=[_\W]){old}(?=[_\W])", new, text)
+        (folder / f"csrc/prox/{new}.inc").write_text(text, encoding="utf-8")
+        add_line(folder / "csrc/prox/sets.def", f'#include "prox/{new}.inc"\n')
+
+
+def copy_sources(folder):
+    ignored = shutil.ignore_patterns("*.so", "__pycache__", "build")
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=ignored)
+        else:
+            shutil.copy(source, folder)
+
+
+def add_line(path, line):
+    """Below the last line that begins as the new one does: in the list, among its likes."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    start = re.match(r"#?\w+( \W?\w+)?", line)[0]
+    last = max(i for i, old in enumerate(lines) if old.startswith(start))
+    path.write_text("".join([*lines[: last + 1], line, *lines[last + 1 :]]), encoding="utf-8")
+
+
+def run(folder, *command):
+    """Standard output of Python in the copy; what it says on failure is the test's message."""
+    # Strict: the recipes' code is to pass the checks of the library's own.
+    environment = os.environ | {"CONTACTSOLVE_STRICT": "1", "CONTACTSOLVE_OPTIMIZE": "1"}
+    for switch in ("CONTACTSOLVE_SANITIZE", "CONTACTSOLVE_COVERAGE", "LD_PRELOAD"):
+        environment.pop(switch, None)
+    done = subprocess.run(
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.fail(f"{command}\n{done.stdout}{done.stderr}", pytrace=False)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory):
+    """What Python sees of the library with all examples added."""
+    # Older ones do not read the licence of pyproject.toml.
+    pytest.importorskip("setuptools", minversion="77")
+    if shutil.which(os.environ.get("CC", "cc").split()[0]) is None:
+        pytest.skip("needs a C compiler")
+    folder = tmp_path_factory.mktemp("sources")
+    copy_sources(folder)
+    for files, lines in recipes().values():
+        for path, text in files:
+            (folder / path).write_text(text, encoding="utf-8")
+        for path, line in lines:
+            add_line(folder / path, line)
+    add_copies(folder)
+    run(folder, "setup.py", "-q", "build_ext", "--inplace")
+    found = json.loads(run(folder, "-c", USE))
+    found["copies"] = json.loads(run(folder, "-c", OF_COPIES.format(copies=COPIES)))
+    assert Path(found["file"]).is_relative_to(folder)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_example_is_listed(extended, kind):
+    assert extended[kind]
+
+
+@pytest.mark.slow
+def test_the_scenario_works(extended):
+    assert extended["ball"] == [[2.5]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_set_works(extended, dtype):
+    """The row that would be pushed stays at 0, the one that is pulled gets -2."""
+    assert extended["cable"][dtype] == [[0.0, -2.0]]
+
+
+@pytest.mark.slow
+def test_newtons_method_refuses_a_set_without_a_slope(extended):
+    assert "takes blocks of sets that tell the slope of their prox" in extended["refused"]
+    assert "set 'cable': use a method that sweeps" in extended["refused"]
+
+
+@pytest.mark.slow
+def test_the_order_works(extended):
+    assert extended["odd_first"]
+    assert extended["not_natural"]
+
+
+@pytest.mark.slow
+def test_the_method_works(extended):
+    assert extended["together"]
+
+
+@pytest.mark.slow
+def test_the_measure_works(extended):
+    assert extended["largest_impulse"] == extended["largest"] > 0
+
+
+@pytest.mark.slow
+def test_the_set_is_known_to_be_convex(extended):
+    assert extended["convex"] == [[0.0, pytest.approx(-2.0)]]
+
+
+@pytest.mark.slow
+def test_the_measure_leaves_islands_apart(extended):
+    assert extended["apart"] > 1
+
+
+@pytest.mark.slow
+def test_a_frictional_set_is_taken_or_refused_by_what_it_can(extended):
+    """As the set of which it is a copy: by the same methods, with the same words."""
+    copies = extended["copies"]
+    for case, (one, other) in copies.items():
+        if isinstance(one, str):
+            assert other == one, case
+        else:
+            assert other[0] == one[0], case
+            assert other[1] == pytest.approx(one[1], rel=0.1, abs=1e-6), case
+    solved = {case for case, (_, other) in copies.items() if isinstance(other, list) and other[0]}
+    assert {"disc, newton", "disc, interior_point", "disc, admm", "box_friction, bpp"} <= solved
+    assert {"box_friction, newton", "second_order_cone, interior_point"} <= solved
+    assert isinstance(copies["disc, bpp"][1], str)

@@ -1,0 +1,173 @@
+"""Holds the direction of dependencies between the folders of ``csrc/``.
+
+The rule is that of ``docs/architecture.md``: every ``#include`` points from a folder to one that
+stands below it, and nothing but ``csrc/python`` knows of Python.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from repository import ROOT
+
+CSRC = ROOT / "csrc"
+
+# Folder → the folders directly below it.  What these stand on may be included as well.
+DIRECTLY_BELOW = {
+    "core": [],
+    "linalg": ["core"],
+    "problem": ["linalg", "prox"],
+    "prox": ["core"],
+    "order": ["problem"],
+    "scheme": ["problem", "prox", "order", "linalg"],
+    "sweep": ["scheme"],
+    "measure": ["scheme"],
+    "mlcp": ["linalg"],
+    "system": ["problem"],
+    "solver": ["sweep", "measure"],
+    "methods": ["solver", "mlcp", "system"],
+    "compose": ["methods"],
+    "sparse": ["linalg"],
+    "bvh": ["core"],
+    "collide": ["linalg"],
+    "transport": ["core"],
+    "dynamics": ["compose", "collide"],
+    "cloth": ["compose", "sparse", "bvh"],
+    "python": ["dynamics", "cloth"],
+}
+PUBLIC = "contactsolve.h"
+
+COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*")', re.DOTALL)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>|(\w+))', re.MULTILINE)
+DEFINE = re.compile(r'^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+"([^"]+)"', re.MULTILINE)
+
+
+def may_include(folder):
+    """All folders below `folder`, and itself."""
+    below = {folder}
+    for next_folder in DIRECTLY_BELOW[folder]:
+        below |= may_include(next_folder)
+    return below
+
+
+def without_comments(text):
+    return COMMENT_OR_STRING.sub(lambda match: match[1] or " ", text)
+
+
+def sources(root):
+    """Path below `root` → text without comments, of every file that the compiler may read."""
+    return {
+        path.relative_to(root): without_comments(path.read_text(encoding="utf-8"))
+        for path in sorted(root.rglob("*"))
+        if path.suffix in {".c", ".h", ".inc", ".def"}
+    }
+
+
+def inclusions(files):
+    """All pairs (file, what it includes).
+
+    A template includes a macro: its includers are the files that define the macro as a path.
+    """
+    macros = {match[3] for text in files.values() for match in INCLUDE.finditer(text) if match[3]}
+    for file, text in files.items():
+        for match in INCLUDE.finditer(text):
+            if not match[3]:
+                yield file, match[1] or match[2], match[1] is not None
+        for match in DEFINE.finditer(text):
+            if match[1] in macros:
+                yield file, match[2], True
+
+
+def violation(file, included, quoted, files):
+    """What is wrong with one inclusion, or None."""
+    folder = file.parts[0] if len(file.parts) > 1 else "core"
+    if Path(included) not in files:
+        if quoted:
+            return f"{file} includes {included}, which is no path below csrc"
+        if folder != "python" and re.match(r"(Python\.h|numpy/)", included):
+            return f"{file} includes {included}: only csrc/python knows of Python"
+        return None
+    if included == PUBLIC:
+        return None
+    target = Path(included).parts[0] if len(Path(included).parts) > 1 else included
+    if target not in may_include(folder):
+        return f"{file} includes {included}: {folder} does not stand on {target}"
+    return None
+
+
+def violations(root):
+    files = sources(root)
+    folders = {file.parts[0] for file in files if len(file.parts) > 1}
+    problems = [f"no rule for folder {folder}" for folder in sorted(folders - set(DIRECTLY_BELOW))]
+    if not problems:
+        found = (violation(*inclusion, files) for inclusion in inclusions(files))
+        problems = [problem for problem in found if problem]
+    return problems
+
+
+def test_every_include_of_the_library_points_down():
+    assert len(sources(CSRC)) > 10, "csrc was not found: the test would hold of nothing"
+    assert violations(CSRC) == []
+
+
+PLANTED = {
+    "prox/up.c": ('#include "problem/problem.h"', "prox does not stand on problem"),
+    "problem/up.c": ('#include "order/order.h"', "problem does not stand on order"),
+    "core/up.h": ('  #  include "linalg/small.h"', "core does not stand on linalg"),
+    "sweep/aside.c": ('#include "measure/measure.h"', "sweep does not stand on measure"),
+    "solver/up.c": ('#include "methods/newton/newton.h"', "solver does not stand on methods"),
+    "methods/outer/up.c": ('#include "compose/islands.h"', "methods does not stand on compose"),
+    "mlcp/up.c": ('#include "problem/problem.h"', "mlcp does not stand on problem"),
+    "compose/up.c": ("#include <dynamics/step.h>", "compose does not stand on dynamics"),
+    "dynamics/aside.c": ('#include "cloth/cloth.h"', "dynamics does not stand on cloth"),
+    "solver/python.c": ("#include <Python.h>", "only csrc/python knows of Python"),
+    "measure/numpy.c": ("#include <numpy/arrayobject.h>", "only csrc/python knows of Python"),
+    "scheme/sibling.c": ('#include "sibling.h"', "no path below csrc"),
+    "order/climb.c": ('#include "../solver/solver.h"', "no path below csrc"),
+    "linalg/template.c": (
+        '#define CS_TEMPLATE "order/order.h"\n#include "core/both.h"',
+        "linalg does not stand on order",
+    ),
+    "contactsolve.h": ('#include "problem/problem.h"', "core does not stand on problem"),
+    "gadgets/new.c": ("", "no rule for folder gadgets"),
+}
+ALLOWED = {
+    "python/module.c": '#include <Python.h>\n#include "contactsolve.h"\n#include "core/both.h"',
+    "methods/sweeps/fixed_point.c": '#include "sweep/sweep.h"\n#include "prox/prox.h"',
+    "cloth/cloth.c": '#include "solver/solver.h"\n#include <math.h>',
+    "scheme/comment.c": '/*\n#include "solver/solver.h"\n*/\n// #include "solver/solver.h"',
+    "problem/template.c": '#define CS_TEMPLATE "linalg/small.h"\n#include "core/both.h"',
+}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A `csrc` with one header in each folder, and no violation."""
+    headers = ["linalg/small", "problem/problem", "order/order", "prox/prox", "sweep/sweep"]
+    headers += ["measure/measure", "solver/solver", "methods/newton/newton", "compose/islands"]
+    headers += ["dynamics/step", "cloth/cloth"]
+    for header in headers:
+        write(tmp_path, f"{header}.h", "")
+    write(tmp_path, "contactsolve.h", "#include <stdint.h>\n")
+    write(tmp_path, "core/both.h", "#include CS_TEMPLATE\n")
+    return tmp_path
+
+
+def write(root, path, text):
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", PLANTED)
+def test_a_planted_violation_is_found(tree, path):
+    text, message = PLANTED[path]
+    write(tree, path, text)
+    (problem,) = violations(tree)
+    assert message in problem
+
+
+def test_allowed_includes_pass(tree):
+    for path, text in ALLOWED.items():
+        write(tree, path, text)
+    assert violations(tree) == []

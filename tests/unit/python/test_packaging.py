@@ -1,0 +1,159 @@
+"""The installed package: version, files, extras, what an import costs, machine code."""
+
+import importlib.metadata
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from importlib import resources
+
+import pytest
+from packaging.requirements import Requirement
+
+import contactsolve
+from contactsolve import _core
+from repository import ROOT
+
+EXTRAS = {"plot", "sparse", "io", "notebook", "jupyter", "partition", "peers", "all", "test", "dev"}
+
+
+def test_version_is_the_same_everywhere():
+    header = (ROOT / "csrc" / "contactsolve.h").read_text(encoding="utf-8")
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version = contactsolve.__version__
+    assert importlib.metadata.version("contactsolve") == version
+    assert re.findall(r'#define CONTACTSOLVE_VERSION "(.*)"', header) == [version]
+    assert re.search(r"^## \[(.*?)\]", changelog, re.MULTILINE)[1] == version
+
+
+def test_type_information_is_installed():
+    assert resources.files("contactsolve").joinpath("py.typed").is_file()
+    assert resources.files("contactsolve").joinpath("_core.pyi").is_file()
+
+
+def test_shipped_data_are_installed():
+    shipped = {path.name for path in (ROOT / "contactsolve" / "data").iterdir() if path.is_file()}
+    installed = {path.name for path in resources.files("contactsolve").joinpath("data").iterdir()}
+    assert shipped
+    assert shipped <= installed
+
+
+def test_numpy_is_the_only_hard_requirement():
+    requirements = map(Requirement, importlib.metadata.requires("contactsolve"))
+    hard = [requirement.name for requirement in requirements if requirement.marker is None]
+    assert hard == ["numpy"]
+    assert set(importlib.metadata.metadata("contactsolve").get_all("Provides-Extra")) == EXTRAS
+
+
+def run_python(code, folder):
+    """Standard output of a fresh interpreter, run where no source folder can be imported."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def test_import_needs_numpy_only(tmp_path):
+    code = """
+import sys
+import numpy
+before = set(sys.modules)
+import contactsolve
+packages = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(*sorted(packages - sys.stdlib_module_names - {"numpy", "contactsolve"}))
+"""
+    assert run_python(code, tmp_path).split() == []
+
+
+def test_command_is_installed(tmp_path):
+    (command,) = importlib.metadata.entry_points(group="console_scripts", name="contactsolve")
+    assert command.value == "contactsolve.cli:main"
+    assert callable(command.load())
+
+
+def disassembly(library):
+    """Machine code of `library`: function name → mnemonics."""
+    listing = subprocess.run(
+        ["objdump", "--disassemble", "--no-show-raw-insn", library],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    functions = {}
+    for line in listing.splitlines():
+        if heading := re.fullmatch(r"[0-9a-f]+ <(.*)>:", line):
+            mnemonics = functions.setdefault(heading[1], set())
+        elif instruction := re.match(r"\s+[0-9a-f]+:\s+(\w+)", line):
+            mnemonics.add(instruction[1])
+    return functions
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="knows the instructions of x86-64 only")
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="needs objdump")
+def test_machine_code_runs_on_every_x86_64():
+    # All of AVX, AVX2, FMA and AVX-512 begins with v, and nothing of the baseline that a compiler
+    # writes does. Kernels that are chosen at run time say in their names what they need.
+    functions = disassembly(_core.__file__)
+    chosen = re.compile(r"_(avx2|avx512)(\.\w+)*")
+    kernels = {name for name in functions if chosen.search(name)}
+    assert any("vfmadd" in mnemonic for name in kernels for mnemonic in functions[name])
+    assert any("mulsd" in mnemonics for mnemonics in functions.values())
+    wide = {
+        name: sorted(mnemonic for mnemonic in mnemonics if mnemonic.startswith("v"))
+        for name, mnemonics in functions.items()
+        if name not in kernels
+    }
+    assert {name: mnemonics for name, mnemonics in wide.items() if mnemonics} == {}
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "what", "extra"),
+    [
+        ("scipy", "cs.scenarios.box_stack(2).delassus()", "delassus() needs SciPy", "sparse"),
+        ("pandas", "cs.solve(cs.scenarios.box_stack(2)).history.to_pandas()", "pandas", "notebook"),
+        ("h5py", "cs.io.read_fclib('x')", "h5py", "io"),
+        (
+            "matplotlib",
+            "cs.plots.convergence(cs.solve(cs.scenarios.box_stack(2)))",
+            "matplotlib",
+            "plot",
+        ),
+        ("tqdm", "cs.solve(cs.scenarios.box_stack(2), progress=True)", "tqdm", "notebook"),
+        (
+            "pymetis",
+            "cs.orders.labels(cs.scenarios.ball_grid(4), 'metis')",
+            "pymetis",
+            "partition",
+        ),
+    ],
+)
+def test_a_missing_package_names_its_extra(tmp_path, package, code, what, extra):
+    text = run_python(
+        f"""
+import sys
+sys.modules.update(dict.fromkeys(({package!r}, {package!r} + '.sparse', {package!r} + '.auto')))
+import contactsolve as cs
+try:
+    {code}
+except ImportError as error:
+    print(error)
+""",
+        tmp_path,
+    )
+    assert what in text
+    assert text.strip().endswith(
+        f"which the extra {extra!r} brings: pip install 'contactsolve[{extra}]'"
+    )
+
+
+def test_extras_carry_what_they_promise():
+    """What an extra is for can be imported with it alone."""
+    metadata = importlib.metadata.metadata("contactsolve")
+    needed = {extra: set() for extra in EXTRAS}
+    for text in metadata.get_all("Requires-Dist"):
+        requirement = Requirement(text)
+        for extra in EXTRAS:
+            if requirement.marker is not None and requirement.marker.evaluate({"extra": extra}):
+                needed[extra] |= {requirement.name, *requirement.extras}
+    assert {"h5py", "sparse"} <= needed["io"]
+    assert "jupyterlab" in needed["jupyter"]
+    assert {"jupyter", "partition", "peers"} <= needed["all"]
