@@ -11,19 +11,8 @@
 #ifndef CS_ACCELERATE_H
 #define CS_ACCELERATE_H
 
+#include "solver/driver.h"
 #include "solver/points.h"
-#include "solver/run.h"
-#include "solver/stagnation.h"
-
-/* Sweeps over those that the alternative method would cost, before it takes over from sweeps that are still
- * far from a solution. */
-#define CS_LATE_SHARE 1.5
-
-/* The best judgement after so many sweeps. */
-typedef struct cs_pace_mark {
-    int64_t number;
-    double best;
-} cs_pace_mark;
 
 /* A solve by steps under way. */
 typedef struct cs_steps_run {
@@ -35,17 +24,9 @@ typedef struct cs_steps_run {
     int rollbacks;                    /* halvings of R */
     int risen;                        /* sweeps in a row whose residual was far above the least */
     int half;                         /* between the two sweeps of a symmetric step */
+    int lost;                         /* the last sweep was taken back */
     double scale;                     /* product of the halvings */
     double least;                     /* smallest residual over `scale` since the last halving */
-    double best;                      /* smallest judgement so far */
-    int64_t best_number;
-    int has_best;
-    cs_pace_mark mark[2]; /* earlier best iterates, from which the pace is told */
-    double alternative;   /* cost of the alternative method in sweeps, once asked; or 0 */
-    int goes_on;          /* a step was made before, from which the first one extrapolates */
-    int exhausted; /* said by the method: it has no further step, and the last one moved nothing */
-    cs_status status; /* of steps that may fail; the solve then ends with it */
-    cs_error *error;
 } cs_steps_run;
 
 /* Where sweeps were left, so that they go on as if they had not been; 0 `made`: they begin. */
@@ -68,7 +49,7 @@ typedef struct cs_steps {
     /* Forgets all momentum: at the beginning, and after R has been halved. */
     void (*begin)(cs_steps_run *steps);
     /* The step itself, from y to x, its residual and merit into run.stats; NULL: a sweep. */
-    void (*step)(cs_steps_run *steps);
+    cs_step (*step)(cs_steps_run *steps);
     /* From x, packed and known by `change`, to where the next sweep begins. */
     void (*extrapolate)(cs_steps_run *steps);
 } cs_steps;
@@ -79,15 +60,6 @@ cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result,
 /* The `prepare` of methods in steps without sweeps: their points are in the user's order and in double
  * precision, without velocities, and x is the solver's lambda. */
 cs_status cs_prepare_steps(cs_solver *solver, cs_budget *budget, cs_error *error);
-
-/* Whether part of a step was left off because the solve is to stop, not to fail: then it ends with what
- * is at hand, and no error. */
-static inline int cs_steps_stop(const cs_steps_run *steps, cs_status status, cs_error *error)
-{
-    if (status != CS_INTERRUPTED || steps->run.aborted) return 0;
-    *error = (cs_error){0};
-    return 1;
-}
 
 /* z <- prox_C(z), block by block (rows). */
 void cs_project(const cs_solver *solver, double *z);

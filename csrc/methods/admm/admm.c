@@ -277,7 +277,7 @@ static void solve_direct(cs_steps_run *steps)
     for (int64_t i = 0; i < rows; i++) x[i] = z[i] + (solver->rho[i] > 0 ? step[i] : 0);
 }
 
-static void step(cs_steps_run *steps)
+static cs_step step(cs_steps_run *steps)
 {
     const admm *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
@@ -287,11 +287,11 @@ static void step(cs_steps_run *steps)
     double alpha = solver->setting[OVER];
     cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
     int64_t rows = solver->problem->rows;
-    cs_status status = factor(solver, own->penalty, &pulse, steps->error);
+    cs_status status = factor(solver, own->penalty, &pulse, steps->run.error);
     *stats = (cs_sweep_stats){0};
-    if (cs_steps_stop(steps, status, steps->error)) return;
-    steps->status = status;
-    if (status) return;
+    if (cs_run_is_stopping(&steps->run, status)) return CS_STEPPED;
+    steps->run.status = status;
+    if (status) return CS_STEPPED;
     solve_direct(steps);
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_here(solver));
     double *h = numbers(steps, STEP);
@@ -306,6 +306,7 @@ static void step(cs_steps_run *steps)
         stats->residual = fmax(stats->residual, fabs(change));
         stats->merit += change * change;
     }
+    return CS_STEPPED;
 }
 
 static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)

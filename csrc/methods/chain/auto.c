@@ -165,8 +165,8 @@ static cs_status end_with_best(cs_chain_solve *s)
     if (!settled && s->best < cs_chain_judgement(s)) {
         memcpy(solver->lambda, s->chain->best, sizeof(double) * (size_t)solver->problem->rows);
         cs_put_impulses(&solver->packed, solver->lambda);
-        cs_run run = cs_run_begin(solver, s->budget);
-        cs_status status = cs_run_end(&run, CS_OK, 1, result, s->error);
+        cs_run run = cs_run_begin(solver, s->budget, NULL, s->error);
+        cs_status status = cs_run_end_with(&run, result);
         if (status) return status;
     } else if (!judged) {
         cs_state state = cs_state_of(solver);

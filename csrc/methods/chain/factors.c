@@ -37,7 +37,7 @@ static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int co
 static cs_status prepare_newton(cs_chain_solve *s, const cs_setting *own, int count)
 {
     double start = cs_clock();
-    cs_run run = cs_run_begin(s->solver, s->budget);
+    cs_run run = cs_run_begin(s->solver, s->budget, NULL, s->error);
     cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &run};
     s->newton_is_due = 0;
     cs_status status = lay_out_newton(s, own, count, &pulse);

@@ -92,6 +92,7 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations)
     s->budget->alternative_context = s;
     cs_status status = sweep_on(s, kind, own, iterations);
     s->budget->alternative = NULL;
+    s->budget->patience = 0;
     if (s->best < best) s->leader = kind;
     s->sweeps += (double)(s->budget->made - before);
     s->verdict = s->result->outcome;

@@ -62,7 +62,7 @@ static double try_step(cs_steps_run *steps, double s)
     return excess;
 }
 
-static void step(cs_steps_run *steps)
+static cs_step step(cs_steps_run *steps)
 {
     apgd *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
@@ -74,6 +74,7 @@ static void step(cs_steps_run *steps)
         stats->residual = fmax(stats->residual, fabs(d[i]));
         stats->merit += d[i] * d[i];
     }
+    return CS_STEPPED;
 }
 
 static void extrapolate(cs_steps_run *steps)

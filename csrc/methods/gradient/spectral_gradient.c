@@ -97,7 +97,7 @@ static double length_of_step(const spectral *own, int64_t memory, double slope, 
     return t;
 }
 
-static void step(cs_steps_run *steps)
+static cs_step step(cs_steps_run *steps)
 {
     spectral *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
@@ -119,6 +119,7 @@ static void step(cs_steps_run *steps)
     double alpha = curvature > 0 ? square / curvature : LONGEST;
     own->alpha = fmin(fmax(alpha, SHORTEST), LONGEST);
     if (own->made % REFRESH_EVERY == 0) find_gradient(steps);
+    return CS_STEPPED;
 }
 
 static const cs_steps steps = {

@@ -346,10 +346,10 @@ static int factor(cs_steps_run *steps)
             if (fill_block(solver, &v)) return 0;
         }
     cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
-    cs_status status = cs_shifted_factor_roots(factor_of(solver), &pulse, steps->error);
-    if (cs_steps_stop(steps, status, steps->error)) return 0;
+    cs_status status = cs_shifted_factor_roots(factor_of(solver), &pulse, steps->run.error);
+    if (cs_run_is_stopping(&steps->run, status)) return 0;
     int lost = status == CS_UNSUPPORTED && steps->run.number > 1;
-    if (!lost) steps->status = status;
+    if (!lost) steps->run.status = status;
     return !status;
 }
 
@@ -367,19 +367,16 @@ static void start(cs_solver *solver, cs_interior *own)
 }
 
 /* Where the digits are used up, further steps would only do harm. */
-static void step(cs_steps_run *steps)
+static cs_step step(cs_steps_run *steps)
 {
     cs_interior *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_sweep_stats *stats = &steps->run.stats;
     *stats = (cs_sweep_stats){0};
     if (!own->started) start(solver, own);
-    steps->exhausted = steps->exhausted || own->mean < SMALLEST * own->first;
-    if (steps->exhausted) return;
+    if (own->mean < SMALLEST * own->first) return CS_EXHAUSTED;
     find_residual(solver);
-    int factored = factor(steps);
-    steps->exhausted = !factored && !steps->run.stopped;
-    if (!factored) return;
+    if (!factor(steps)) return steps->run.stopped ? CS_STEPPED : CS_EXHAUSTED;
     find_right(solver, &(aim){0});
     solve(solver);
     find_forces(solver);
@@ -390,10 +387,10 @@ static void step(cs_steps_run *steps)
     solve(solver);
     find_forces(solver);
     double part = own->degree > 0 ? fmin(1, SHORT_OF_THE_WALL * reach_of(solver)) : 1;
-    steps->exhausted = !(part > SHORTEST) || !isfinite(mean_product(solver, own, part));
-    if (steps->exhausted) return;
+    if (!(part > SHORTEST) || !isfinite(mean_product(solver, own, part))) return CS_EXHAUSTED;
     move(solver, part, stats);
     own->mean = mean_product(solver, own, 0);
+    return CS_STEPPED;
 }
 
 /* ---- the method ------------------------------------------------------------------------------ */

@@ -229,7 +229,8 @@ static void correct(cs_steps_run *steps)
         if (correct_once(solver, own->shift, &pulse)) break;
     }
     if (steps->run.aborted)
-        steps->status = cs_fail(steps->error, CS_INTERRUPTED, "interrupted while factoring");
+        steps->run.status =
+            cs_fail(steps->run.error, CS_INTERRUPTED, "interrupted while factoring");
     if (is_finite(m->impulses, solver->problem->rows)) {
         steps->corrections.kept++;
         cs_put_impulses(&solver->packed, m->impulses);

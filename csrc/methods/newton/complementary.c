@@ -157,24 +157,25 @@ static void swap(double **a, double **b)
     *b = old;
 }
 
-static double step(cs_newton_run *s, double here)
+static cs_step step(cs_newton_run *s, double *size)
 {
     cs_newton *newton = s->newton;
     int64_t rows = s->run.solver->problem->rows;
-    if (find_step(s, here)) return NAN;
-    double there, length = 1;
+    double here = *size;
+    if (find_step(s, here)) return CS_EXHAUSTED;
+    double length = 1;
     for (;; length /= 2) {
         for (int64_t i = 0; i < rows; i++) {
             newton->another[i] = newton->lambda[i] + length * newton->move[i];
             newton->trial[i] = newton->xi[i] + length * newton->step[i];
         }
-        there = evaluate(s, newton->another, newton->trial);
-        if (cs_newton_accepts(there, here, length)) break;
+        *size = evaluate(s, newton->another, newton->trial);
+        if (cs_newton_accepts(*size, here, length)) break;
     }
     swap(&newton->lambda, &newton->another);
     swap(&newton->xi, &newton->trial);
     hand_out(s);
-    return there;
+    return CS_STEPPED;
 }
 
 static double error_of(const cs_newton_run *s)

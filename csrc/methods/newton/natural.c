@@ -117,23 +117,23 @@ static double begin(cs_newton_run *s)
     return evaluate(s, s->newton->xi);
 }
 
-static double step(cs_newton_run *s, double here)
+static cs_step step(cs_newton_run *s, double *size)
 {
     cs_newton *newton = s->newton;
     int64_t rows = s->run.solver->problem->rows;
-    if (damp(s) || cs_newton_factor(&newton->system)) return NAN;
-    cs_newton_solve(&newton->system, newton->g, s->linear * here, newton->step);
-    double there, length = 1;
+    if (damp(s) || cs_newton_factor(&newton->system)) return CS_EXHAUSTED;
+    cs_newton_solve(&newton->system, newton->g, s->linear * *size, newton->step);
+    double here = *size, length = 1;
     for (;; length /= 2) {
         for (int64_t i = 0; i < rows; i++)
             newton->trial[i] = newton->xi[i] - length * newton->step[i];
-        there = evaluate(s, newton->trial);
-        if (cs_newton_accepts(there, here, length)) break;
+        *size = evaluate(s, newton->trial);
+        if (cs_newton_accepts(*size, here, length)) break;
     }
     double *old = newton->xi;
     newton->xi = newton->trial;
     newton->trial = old;
-    return there;
+    return CS_STEPPED;
 }
 
 static int takes(const cs_block_group *group) { return cs_slope_is_known(group, 0); }

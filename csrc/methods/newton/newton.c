@@ -21,7 +21,6 @@
 #include "methods/newton/newton.h"
 #include "methods/newton/slope.h"
 
-#include "core/clock.h"
 #include "core/error.h"
 
 #include <math.h>
@@ -166,60 +165,24 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
                                   solver->setting[FACTOR_BYTES], budget->pulse, arena, error);
 }
 
-/* ---- judging --------------------------------------------------------------------------------- */
+/* ---- the best iterate ------------------------------------------------------------------------ */
 
-static void keep_best(cs_newton_run *s)
+static void keep_best(cs_run *run)
 {
-    cs_run *run = &s->run;
-    cs_solver *solver = run->solver;
-    const cs_natural_map *map = cs_natural_map_of(&run->state);
-    double here = solver->options.rtol > 0 ? map->scaled : map->impulse;
-    if (s->best_number >= 0 && !(here < s->best)) return;
-    s->best = here;
-    s->best_impulse = map->impulse;
-    s->best_number = run->number;
+    cs_newton_run *s = (cs_newton_run *)run;
+    const cs_solver *solver = run->solver;
     memcpy(s->newton->best, solver->lambda, sizeof(double) * (size_t)solver->problem->rows);
 }
 
 static void put(cs_newton_run *s, const double *impulses)
 {
-    cs_solver *solver = s->run.solver;
-    cs_put_impulses(&solver->packed, impulses);
+    cs_put_impulses(&s->run.solver->packed, impulses);
 }
 
-/* Shows an iteration to the caller. Returns whether the solve goes on. */
-static int show(cs_newton_run *s, cs_status *status, cs_error *error)
+static void restore_best(cs_run *run)
 {
-    cs_run *run = &s->run;
-    const cs_solver *solver = run->solver;
-    if (run->number > run->budget->made) *status = cs_run_poll(run, error);
-    return !*status && !run->stopped && run->number < solver->options.max_iterations;
-}
-
-/* Ends an iteration: judges what is packed, in any case or where a check is due, keeps it if it is
- * the best, shows it. Returns whether the solve goes on. */
-static int finish(cs_newton_run *s, int in_any_case, cs_status *status, cs_error *error)
-{
-    cs_run *run = &s->run;
-    cs_solver *solver = run->solver;
-    *status = cs_run_check(run, error);
-    if (*status) return 0;
-    if (!run->known && in_any_case) {
-        double start = cs_clock();
-        cs_run_evaluate(run);
-        if (!solver->fixed_iterations)
-            run->converged = run->converged || cs_stop_rule(solver, &run->state, run->number);
-        run->seconds += cs_clock() - start;
-    }
-    if (run->known) {
-        int64_t patience = (int64_t)solver->setting[PATIENCE];
-        double scaled = cs_natural_map_of(&run->state)->scaled;
-        keep_best(s);
-        s->hopeless = cs_stagnation_test(&s->newton->watch, run->number, scaled, patience) &&
-                      !solver->fixed_iterations;
-    }
-    int goes_on = show(s, status, error);
-    return goes_on && !run->converged && !s->hopeless;
+    cs_newton_run *s = (cs_newton_run *)run;
+    put(s, s->newton->best);
 }
 
 /* The change of the impulses, for measures of it. */
@@ -265,37 +228,57 @@ static void extrapolate(cs_newton_run *s, cs_momentum *momentum)
     cs_point_copy(solver, before, here);
 }
 
-/* Returns whether the solve goes on. */
-static int begin_with_sweeps(cs_newton_run *s, cs_status *status, cs_error *error)
+/* From the best iterate, `s->sweeps` of them. */
+static void begin_with_sweeps(cs_newton_run *s)
 {
-    cs_run *run = &s->run;
-    cs_solver *solver = run->solver;
-    int64_t count = s->sweeps;
-    double shortest = DBL_MAX;
-    cs_momentum momentum = CS_NO_MOMENTUM;
-    int goes_on = 1;
+    cs_solver *solver = s->run.solver;
+    s->rho = solver->setting[RHO];
+    s->failures = 0;
+    s->phase = CS_NEWTON_SWEEPS;
+    s->left = s->sweeps;
+    s->shortest = DBL_MAX;
+    s->momentum = CS_NO_MOMENTUM;
     put(s, s->newton->best);
     solver->scheme->refresh[solver->packed.dtype](&solver->packed);
     cs_point_copy(solver, cs_point_at(solver, 0), cs_point_here(solver));
-    for (int64_t i = 0; i < count && goes_on; i++) {
-        double start = cs_clock();
-        run->number++;
-        sweep(s);
-        run->seconds += cs_clock() - start;
-        if (!(run->stats.merit <= EXPLOSION * EXPLOSION * shortest)) {
-            put(s, s->newton->best);
-            return show(s, status, error);
-        }
-        shortest = fmin(shortest, run->stats.merit);
-        goes_on = finish(s, i == count - 1, status, error);
-        if ((int)solver->setting[START_WITH] != NESTEROV || i == count - 1) continue;
-        start = cs_clock();
-        if (goes_on) extrapolate(s, &momentum);
-        if (!solver->packed.velocity)
-            solver->scheme->refresh[solver->packed.dtype](&solver->packed);
-        run->seconds += cs_clock() - start;
+}
+
+/* Proximal steps follow on the sweeps, from the best iterate. */
+static void begin_with_steps(cs_newton_run *s)
+{
+    s->sweeps = s->sweeps < MOST_SWEEPS ? MORE_SWEEPS * s->sweeps : s->sweeps;
+    memcpy(s->newton->start, s->newton->best,
+           sizeof(double) * (size_t)s->run.solver->problem->rows);
+    s->phase = CS_NEWTON_STEPS;
+    s->inner = 0;
+}
+
+static cs_step sweep_once(cs_newton_run *s)
+{
+    cs_run *run = &s->run;
+    sweep(s);
+    s->left--;
+    if (!(run->stats.merit <= EXPLOSION * EXPLOSION * s->shortest)) {
+        put(s, s->newton->best);
+        s->left = 0;
+        return CS_DISCARDED;
     }
-    return goes_on;
+    s->shortest = fmin(s->shortest, run->stats.merit);
+    run->to_judge = s->left == 0;
+    return CS_STEPPED;
+}
+
+/* After a sweep that was judged, to where the next one begins. */
+static void after_sweep(cs_newton_run *s)
+{
+    cs_solver *solver = s->run.solver;
+    if (s->left == 0) {
+        begin_with_steps(s);
+        return;
+    }
+    if ((int)solver->setting[START_WITH] != NESTEROV) return;
+    extrapolate(s, &s->momentum);
+    if (!solver->packed.velocity) solver->scheme->refresh[solver->packed.dtype](&solver->packed);
 }
 
 /* ---- proximal steps -------------------------------------------------------------------------- */
@@ -313,113 +296,118 @@ int cs_newton_accepts(double there, double here, double length)
     return there < (1 - DESCENT * length) * here || length < SHORTEST_STEP;
 }
 
-/* Solves (1) for the rho at hand. Returns the number of steps it took; 0: it was not solved. */
-static int proximal_step(cs_newton_run *s, int *goes_on, cs_status *status, cs_error *error)
+/* One Newton step for (1), at the rho at hand. */
+static cs_step step_once(cs_newton_run *s)
 {
     cs_newton *newton = s->newton;
     cs_run *run = &s->run;
-    cs_solver *solver = run->solver;
-    int most = (int)solver->setting[INNER] * s->kind->patience;
-    double start = cs_clock(), here = s->kind->begin(s), first = here;
-    for (int i = 1; i <= most && *goes_on; i++) {
-        s->damping = solver->setting[LEVENBERG] * fmin(1, here / first);
-        here = s->kind->step(s, here);
-        if (run->aborted || run->stopped) {
-            *status = run->aborted ? cs_fail(error, CS_INTERRUPTED, "interrupted while factoring")
-                                   : CS_OK;
-            *goes_on = 0;
-            return 0;
-        }
-        run->number++;
-        run->seconds += cs_clock() - start;
-        if (!isfinite(here) || here > EXPLOSION * first) {
-            *goes_on = show(s, status, error);
-            return 0;
-        }
-        note_change(s, newton->start, newton->impulses);
-        put(s, newton->impulses);
-        *goes_on = finish(s, 1, status, error);
-        start = cs_clock();
-        int enough =
-            here <= REDUCTION * first && s->kind->error(s) <= PART_OF_BEST * s->best_impulse;
-        if (enough || here <= s->kind->noise(s)) return i;
+    if (s->inner == 0) {
+        s->before = run->best;
+        s->here = s->first = s->kind->begin(s);
     }
-    return 0;
+    s->inner++;
+    s->damping = run->solver->setting[LEVENBERG] * fmin(1, s->here / s->first);
+    int made = s->kind->step(s, &s->here) == CS_STEPPED;
+    if (run->aborted || run->stopped) {
+        if (run->aborted)
+            run->status = cs_fail(run->error, CS_INTERRUPTED, "interrupted while factoring");
+        run->number--; /* what was cancelled is no iteration */
+        return CS_DISCARDED;
+    }
+    s->failed = !made || !isfinite(s->here) || s->here > EXPLOSION * s->first;
+    if (s->failed) return CS_DISCARDED;
+    note_change(s, newton->start, newton->impulses);
+    put(s, newton->impulses);
+    run->to_judge = 1;
+    return CS_STEPPED;
 }
 
-/* From lambda with rho; returns whether the solve goes on. */
-static int advance(cs_newton_run *s, cs_status *status, cs_error *error)
+/* Whether (1) is solved as well as it is worth. */
+static int is_solved(const cs_newton_run *s)
+{
+    int enough =
+        s->here <= REDUCTION * s->first && s->kind->error(s) <= PART_OF_BEST * s->run.best_impulse;
+    return enough || s->here <= s->kind->noise(s);
+}
+
+/* lambda+ of a proximal step that is solved, from which the next one sets out with a larger rho; or the same
+ * again with a smaller one. */
+static void end_proximal_step(cs_newton_run *s, int solved)
 {
     cs_newton *newton = s->newton;
     const cs_solver *solver = s->run.solver;
-    double before = s->best;
-    int goes_on = 1, steps = proximal_step(s, &goes_on, status, error);
-    if (!goes_on) return 0;
-    const cs_natural_map *map = cs_natural_map_of(&s->run.state);
-    double here = solver->options.rtol > 0 ? map->scaled : map->impulse;
-    if (steps && here <= solver->setting[RISE] * before) {
+    int steps = s->inner;
+    s->inner = 0;
+    if (solved && cs_run_judgement(&s->run) <= solver->setting[RISE] * s->before) {
         memcpy(newton->start, newton->impulses, sizeof(double) * (size_t)solver->problem->rows);
         double up = steps <= QUICK ? RHO_UP : steps <= QUITE_QUICK ? RHO_UP_LITTLE : 1;
         s->rho = fmin(RHO_MOST, s->rho * up);
-        return 1;
+        return;
     }
     s->failures++;
     s->restarts++;
     s->rho = fmax(RHO_LEAST, s->rho / RHO_DOWN);
-    return 1;
+}
+
+/* After a step that was judged, or that failed: whether the proximal step has ended, and what follows. */
+static void after_step(cs_newton_run *s)
+{
+    const double *setting = s->run.solver->setting;
+    int most = (int)setting[INNER] * s->kind->patience;
+    int solved = !s->failed && is_solved(s);
+    if (!s->failed && !solved && s->inner < most) return;
+    end_proximal_step(s, solved);
+    if (s->failures <= HOPELESS_FAILURES || s->rho >= RHO_HOPELESS) return;
+    if (setting[START] == 0) s->run.finished = 1;
+    else begin_with_sweeps(s);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static cs_status iterate(cs_newton_run *s, cs_error *error)
+static cs_step advance(cs_run *run)
 {
-    cs_solver *solver = s->run.solver;
-    cs_status status = CS_OK;
-    int goes_on = finish(s, 1, &status, error);
-    s->sweeps = (int64_t)solver->setting[START];
-    while (goes_on) {
-        s->rho = solver->setting[RHO];
-        s->failures = 0;
-        goes_on = begin_with_sweeps(s, &status, error);
-        s->sweeps = s->sweeps < MOST_SWEEPS ? MORE_SWEEPS * s->sweeps : s->sweeps;
-        memcpy(s->newton->start, s->newton->best, sizeof(double) * (size_t)solver->problem->rows);
-        while (goes_on && !(s->failures > HOPELESS_FAILURES && s->rho < RHO_HOPELESS))
-            goes_on = advance(s, &status, error);
-        s->hopeless |= goes_on && solver->setting[START] == 0;
-        goes_on = goes_on && !s->hopeless;
-    }
-    return status;
+    cs_newton_run *s = (cs_newton_run *)run;
+    if (s->phase == CS_NEWTON_BEGINS) begin_with_sweeps(s);
+    if (s->phase == CS_NEWTON_SWEEPS && s->left == 0) begin_with_steps(s);
+    return s->phase == CS_NEWTON_SWEEPS ? sweep_once(s) : step_once(s);
 }
+
+static void go_on(cs_run *run)
+{
+    cs_newton_run *s = (cs_newton_run *)run;
+    if (s->phase == CS_NEWTON_SWEEPS) after_sweep(s);
+    else after_step(s);
+}
+
+static const cs_iteration iteration = {
+    .step = advance,
+    .next = go_on,
+    .keep = keep_best,
+    .restore = restore_best,
+    .best_of_all = 1,
+    .next_after_loss = 1,
+};
 
 static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result *result,
                                  cs_error *error)
 {
     cs_newton_run s = {
-        .run = cs_run_begin(solver, budget),
+        .run = cs_run_begin(solver, budget, &iteration, error),
         .newton = solver->own,
         .kind = kind_of(solver),
         .linear = solver->setting[LINEAR],
-        .best = INFINITY,
-        .best_impulse = INFINITY,
-        .best_number = -1,
+        .sweeps = (int64_t)solver->setting[START],
     };
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
-    cs_stagnation_begin(&s.newton->watch);
+    s.run.stagnation = &solver->points->stagnation;
+    s.run.patience = solver->setting[PATIENCE];
+    s.run.to_judge = 1;
+    cs_stagnation_begin(s.run.stagnation);
     cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &s.run};
     s.newton->system.pulse = &pulse;
-    cs_status status = iterate(&s, error);
+    cs_status status = cs_run_iterate(&s.run, result);
     s.newton->system.pulse = NULL;
-    result->outcome = s.run.converged ? CS_CONVERGED
-                      : s.run.stopped ? CS_STOPPED
-                                      : CS_MAX_ITERATIONS;
-    if (!status && s.hopeless && !s.run.converged && !s.run.stopped)
-        result->outcome = cs_stagnation_verdict(&s.newton->watch, result->band);
-    int restores = !status && !s.run.converged;
-    if (restores) cs_get_impulses(&solver->packed, solver->lambda);
-    if (restores) cs_keep_for_rays(solver);
-    if (restores) put(&s, s.newton->best);
-    status = cs_run_end(&s.run, status, restores, result, error);
-    if (restores) result->best_iteration = s.best_number;
+    status = cs_run_end(&s.run, status, result);
     result->rollbacks = 0;
     result->restarts = s.restarts;
     return status;

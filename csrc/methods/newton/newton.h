@@ -17,8 +17,14 @@ typedef struct cs_newton {
     double *best;             /* (rows) */
     double *lambda, *another; /* (rows): impulses as unknowns; NULL where they are none */
     double *phi, *move;       /* (rows) */
-    cs_stagnation watch;
 } cs_newton;
+
+/* What the next iteration is. */
+typedef enum cs_newton_phase {
+    CS_NEWTON_BEGINS,
+    CS_NEWTON_SWEEPS,
+    CS_NEWTON_STEPS
+} cs_newton_phase;
 
 /* A solve under way. */
 typedef struct cs_newton_run {
@@ -26,14 +32,19 @@ typedef struct cs_newton_run {
     cs_newton *newton;
     const struct cs_newton_kind *kind;
     double rho;
-    double linear;             /* residual of linear systems over |g| */
-    double damping;            /* by which the diagonal of A grows in a step's system, over 1 / R */
-    double best, best_impulse; /* judgement and natural map of the best iterate */
-    int64_t best_number;
-    int64_t sweeps; /* with which it begins next */
-    int failures;   /* proximal steps thrown away since the last sweeps */
-    int restarts;   /* and in all */
-    int hopeless;   /* the halving test failed */
+    double linear;  /* residual of linear systems over |g| */
+    double damping; /* by which the diagonal of A grows in a step's system, over 1 / R */
+    cs_newton_phase phase;
+    int64_t sweeps;       /* with which it begins next */
+    int64_t left;         /* of these, to be made */
+    double shortest;      /* the least of their |change|^2 */
+    cs_momentum momentum; /* of these */
+    int inner;            /* steps of the proximal step so far; 0: another one begins */
+    double first, here;   /* |g| when it began, and now */
+    double before;        /* the best judgement when it began */
+    int failed;           /* its last step led nowhere */
+    int failures;         /* proximal steps thrown away since the last sweeps */
+    int restarts;         /* and in all */
 } cs_newton_run;
 
 /* The function whose zero a proximal step looks for. */
@@ -44,9 +55,9 @@ typedef struct cs_newton_kind {
     int impulses;                      /* unknowns of their own */
     int patience;                      /* the steps that it may take, over others' */
     double (*begin)(cs_newton_run *s); /* |g| at the start of a proximal step */
-    /* One step with a line search that takes a short one even where it leads up. Returns |g| there, not
-     * a number where there is no step. */
-    double (*step)(cs_newton_run *s, double here);
+    /* One step with a line search that takes a short one even where it leads up; `size` is |g| here, then
+     * there. CS_EXHAUSTED: there is no step. */
+    cs_step (*step)(cs_newton_run *s, double *size);
     double (*error)(const cs_newton_run *s); /* what |g| does to the natural map */
     double (*noise)(const cs_newton_run *s); /* below this |g| is rounding */
 } cs_newton_kind;

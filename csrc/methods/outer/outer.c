@@ -321,12 +321,12 @@ static cs_status solve_inside(cs_steps_run *steps, cs_result *result)
     cs_budget inside = {.control = control && control->poll ? &asks : NULL,
                         .deadline = steps->run.budget->deadline};
     cs_status status = cs_solver_run(outer->inner, solver->lambda, outer->b, outer->parameters,
-                                     &inside, result, steps->error);
+                                     &inside, result, steps->run.error);
     cs_flush_denormals();
     return status;
 }
 
-static void step(cs_steps_run *steps)
+static cs_step step(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     cs_outer *outer = solver->own;
@@ -336,8 +336,8 @@ static void step(cs_steps_run *steps)
     renew(steps);
     write_problem(outer, solver->problem, solver->b, solver->parameters);
     set_tolerance(steps);
-    steps->status = solve_inside(steps, &result);
-    if (steps->status) return;
+    steps->run.status = solve_inside(steps, &result);
+    if (steps->run.status) return CS_STEPPED;
     *stats = (cs_sweep_stats){.unfinished = result.unfinished_blocks};
     for (int64_t i = 0; i < solver->problem->rows; i++) {
         double change = outer->lambda[i] - solver->lambda[i];
@@ -348,9 +348,11 @@ static void step(cs_steps_run *steps)
     outer->inner_iterations += result.iterations;
     solver->packed.products += result.block_products;
     steps->run.stopped |= result.outcome == CS_STOPPED;
-    if (result.outcome != CS_INFEASIBLE) return;
-    steps->status = cs_try_ray(solver, result.certificate, &steps->run.proven, steps->error);
+    if (result.outcome != CS_INFEASIBLE) return CS_STEPPED;
+    steps->run.status =
+        cs_try_ray(solver, result.certificate, &steps->run.proven, steps->run.error);
     steps->run.stopped |= steps->run.proven;
+    return CS_STEPPED;
 }
 
 static int no_points(const cs_solver *solver) { return (void)solver, 0; }

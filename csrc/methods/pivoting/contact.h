@@ -6,11 +6,11 @@
 #define CS_CONTACT_H
 
 #include "problem/problem.h"
-#include "solver/method.h"
 #include "methods/pivoting/polyhedral_cone.h"
 #include "mlcp/pivoting.h"
 #include "methods/pivoting/renewal.h"
 #include "solver/deadline.h"
+#include "solver/driver.h"
 
 typedef struct cs_pivoting {
     cs_mlcp *kept; /* from before an update of the problem, for its factors; or NULL */
@@ -32,26 +32,16 @@ typedef struct cs_pivoting_run cs_pivoting_run;
 typedef cs_status (*cs_pivoting_step)(cs_pivoting_run *run, cs_result *result, cs_error *error);
 
 struct cs_pivoting_run {
-    cs_solver *solver;
+    cs_run run;
     cs_pivoting *pivoting;
-    cs_budget *budget;
+    cs_result *result;
     const cs_control *control; /* the caller's, and the deadline */
     cs_timed timed;
     cs_pivoting_step step;
-    cs_state state;
-    int64_t number;
     int begins_anew; /* no impulses to begin with: tangents are free at first, and all rows */
-    double seconds;
-    int converged, stopped;
-    int proven;     /* there is no solution */
-    int unfinished; /* the last solve has made all its pivots */
-    int too_long;   /* the first one, which was to be brief, is */
-    int aborted;    /* within a step */
-    double last_poll;
+    int unfinished;  /* the last solve has made all its pivots */
+    int too_long;    /* the first one has, which was given few */
 };
-
-/* What a pulse asks within a step, its context being the run: `stopped` or `aborted`. */
-int cs_pivoting_leaves_off(void *run);
 
 /* CS_INTERRUPTED where the run is aborted: what the caller has raised must not be lost. */
 cs_status cs_pivoting_aborted(const cs_pivoting_run *run, cs_error *error);

@@ -9,7 +9,6 @@
  * averaging was given, renewal.h says how bounds follow what is found.  S3 section 1.2.2, eq. 1.21 */
 #include "methods/pivoting/contact.h"
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "problem/friction.h"
 #include "solver/judge.h"
@@ -23,7 +22,7 @@
 static void bound_block(cs_pivoting_run *it, const cs_block_group *group, int64_t index)
 {
     cs_pivoting *p = it->pivoting;
-    const double *parameters = cs_state_parameters(&it->state, group, index);
+    const double *parameters = cs_state_parameters(&it->run.state, group, index);
     int64_t row = group->first_row + index * group->rows;
     int box = group->set->bounds, friction = cs_has_intervals(group);
     for (int i = 0; i < group->rows; i++) {
@@ -41,13 +40,13 @@ static void bound_block(cs_pivoting_run *it, const cs_block_group *group, int64_
         } else if (!group->set->bilateral && !friction) {
             *lo = *hi = 0; /* a frictionless contact's tangents */
         }
-        if (it->state.rho[row + i] == 0) *lo = *hi = p->fixed[row + i];
+        if (it->run.state.rho[row + i] == 0) *lo = *hi = p->fixed[row + i];
     }
 }
 
 static void set_bounds(cs_pivoting_run *it)
 {
-    const cs_problem *problem = it->solver->problem;
+    const cs_problem *problem = it->run.solver->problem;
     for (int g = 0; g < problem->block_groups; g++)
         for (int64_t k = 0; k < problem->block_group[g].count; k++)
             bound_block(it, &problem->block_group[g], k);
@@ -57,21 +56,21 @@ static void set_bounds(cs_pivoting_run *it)
 static void average_normals(cs_pivoting_run *it, double weight)
 {
     cs_pivoting *p = it->pivoting;
-    for (int64_t i = 0; i < it->solver->problem->rows; i++) {
-        double found = fmax(it->solver->lambda[i], 0);
+    for (int64_t i = 0; i < it->run.solver->problem->rows; i++) {
+        double found = fmax(it->run.solver->lambda[i], 0);
         p->normal[i] += weight * (found - p->normal[i]);
     }
 }
 
 static void renew_normals(cs_pivoting_run *it)
 {
-    cs_solver *solver = it->solver;
+    cs_solver *solver = it->run.solver;
     cs_renewal *renewal = it->pivoting->renewal;
     if (it->begins_anew || !renewal)
         average_normals(it, it->begins_anew ? 1 : solver->options.averaging);
     else
-        cs_renewal_next(renewal, it->state.rho, solver->lambda,
-                        cs_natural_map_of(&it->state)->scaled, it->pivoting->normal);
+        cs_renewal_next(renewal, it->run.state.rho, solver->lambda,
+                        cs_natural_map_of(&it->run.state)->scaled, it->pivoting->normal);
 }
 
 /* An index set from impulses: what is at a bound, or nearly so, is tight. */
@@ -79,8 +78,8 @@ static void guess_index_set(cs_pivoting_run *it)
 {
     const double near = 1e-6;
     cs_pivoting *p = it->pivoting;
-    for (int64_t i = 0; i < it->solver->problem->rows; i++) {
-        double lambda = it->solver->lambda[i], margin = near * fabs(lambda);
+    for (int64_t i = 0; i < it->run.solver->problem->rows; i++) {
+        double lambda = it->run.solver->lambda[i], margin = near * fabs(lambda);
         p->index_set[i] = lambda <= p->lo[i] + margin   ? CS_INDEX_LOW
                           : lambda >= p->hi[i] - margin ? CS_INDEX_HIGH
                                                         : CS_INDEX_FREE;
@@ -89,39 +88,25 @@ static void guess_index_set(cs_pivoting_run *it)
 
 /* ---- left off -------------------------------------------------------------------------------- */
 
-#define POLL_SECONDS 0.005
-
-int cs_pivoting_leaves_off(void *context)
-{
-    cs_pivoting_run *it = context;
-    double now = cs_clock();
-    if (it->stopped || it->aborted || now - it->last_poll < POLL_SECONDS)
-        return it->stopped || it->aborted;
-    it->last_poll = now;
-    int answer = it->control->poll(it->control->context, NULL);
-    it->aborted = answer < 0;
-    it->stopped = answer > 0;
-    return answer != 0;
-}
-
 cs_status cs_pivoting_aborted(const cs_pivoting_run *it, cs_error *error)
 {
-    if (!it->aborted) return CS_OK;
-    return cs_fail(error, CS_INTERRUPTED, "interrupted at iteration %lld", (long long)it->number);
+    if (!it->run.aborted) return CS_OK;
+    return cs_fail(error, CS_INTERRUPTED, "interrupted at iteration %lld",
+                   (long long)it->run.number);
 }
 
 static double judge(cs_pivoting_run *it)
 {
-    cs_evaluate(it->solver, &it->state);
-    return cs_natural_map_of(&it->state)->scaled;
+    cs_evaluate(it->run.solver, &it->run.state);
+    return cs_natural_map_of(&it->run.state)->scaled;
 }
 
 void cs_pivoting_keep_better(cs_pivoting_run *it)
 {
-    double *before = it->pivoting->previous, *lambda = it->solver->lambda;
-    size_t bytes = sizeof(double) * (size_t)it->solver->problem->rows;
+    double *before = it->pivoting->previous, *lambda = it->run.solver->lambda;
+    size_t bytes = sizeof(double) * (size_t)it->run.solver->problem->rows;
     double after = judge(it);
-    for (int64_t i = 0; i < it->solver->problem->rows; i++) {
+    for (int64_t i = 0; i < it->run.solver->problem->rows; i++) {
         double kept = lambda[i];
         lambda[i] = before[i];
         before[i] = kept;
@@ -144,7 +129,7 @@ static cs_status explain(cs_solver *solver, const cs_pivoting *p, cs_error *erro
 /* The whole problem at once, friction being that of a polyhedral cone. */
 static cs_status run_cone(cs_pivoting_run *it, cs_result *result, cs_error *error)
 {
-    cs_solver *solver = it->solver;
+    cs_solver *solver = it->run.solver;
     cs_cone_solve solve = {
         .b = solver->b,
         .parameters = solver->parameters,
@@ -158,7 +143,7 @@ static cs_status run_cone(cs_pivoting_run *it, cs_result *result, cs_error *erro
     result->pivots += solve.pivots;
     result->single_pivots += solve.pivots;
     result->pivoting = cs_mlcp_outcome_name(solve.outcome);
-    it->stopped = solve.outcome == CS_MLCP_STOPPED;
+    it->run.stopped = solve.outcome == CS_MLCP_STOPPED;
     return status;
 }
 
@@ -176,16 +161,17 @@ static void add_counts(cs_cache_counts *sum, const cs_cache_counts *last)
 /* Solves with the bounds at hand. */
 static cs_status run_mlcp(cs_pivoting_run *it, cs_result *result, cs_error *error)
 {
-    cs_solver *solver = it->solver;
+    cs_solver *solver = it->run.solver;
     cs_pivoting *p = it->pivoting;
-    int first = it->number == it->budget->made + 1;
-    int pivots = first && p->coupled ? it->budget->pivots : 0;
+    int first = it->run.number == it->run.budget->made + 1;
+    int pivots = first && p->coupled ? it->run.budget->pivots : 0;
     if (!first) renew_normals(it);
     if (!first) it->begins_anew = 0;
     p->mlcp->options.max_pivots = pivots ? pivots : solver->options.pivoting.max_pivots;
     set_bounds(it);
     if (first && !it->begins_anew) guess_index_set(it);
-    const signed char *initial = first && it->begins_anew ? it->budget->index_set : p->index_set;
+    const signed char *initial =
+        first && it->begins_anew ? it->run.budget->index_set : p->index_set;
     if (p->mlcp->rule->no_factors) initial = NULL;
     cs_status status = cs_pivoting_mlcp(it, solver->b, initial, solver->lambda, result, error);
     it->too_long = pivots && it->unfinished;
@@ -199,11 +185,11 @@ cs_status cs_pivoting_mlcp(cs_pivoting_run *it, const double *b, const signed ch
     cs_mlcp_result answer = {.x = x, .index_set = p->index_set};
     cs_status status =
         cs_mlcp_solve(p->mlcp, b, p->lo, p->hi, initial, it->control, &answer, error);
-    if (status) return status == CS_UNSUPPORTED ? explain(it->solver, p, error) : status;
+    if (status) return status == CS_UNSUPPORTED ? explain(it->run.solver, p, error) : status;
     result->reuse.solves += answer.reuse.solves;
     result->reuse.steps += answer.reuse.steps;
     result->reuse.failed += answer.reuse.failed;
-    it->stopped = answer.outcome == CS_MLCP_STOPPED;
+    it->run.stopped = answer.outcome == CS_MLCP_STOPPED;
     it->unfinished = answer.outcome == CS_MLCP_MAX_PIVOTS;
     result->pivots += answer.pivots;
     result->single_pivots += answer.single_pivots;

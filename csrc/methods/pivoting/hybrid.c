@@ -132,12 +132,13 @@ static void project(const cs_pivoting_run *run, const cs_block_group *group, int
 {
     int64_t row = group->first_row + index * group->rows;
     const double *normal = own_normal || !group->set->contact ? NULL : run->pivoting->normal + row;
-    group->set->prox_f64(group->rows, z, cs_state_parameters(&run->state, group, index), normal);
+    group->set->prox_f64(group->rows, z, cs_state_parameters(&run->run.state, group, index),
+                         normal);
 }
 
 static void project_all(const cs_pivoting_run *run, double *x, int own_normal)
 {
-    const cs_problem *problem = run->solver->problem;
+    const cs_problem *problem = run->run.solver->problem;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -146,7 +147,7 @@ static void project_all(const cs_pivoting_run *run, double *x, int own_normal)
             memcpy(z, x + row, sizeof(double) * (size_t)group->rows);
             project(run, group, k, z, own_normal);
             for (int i = 0; i < group->rows; i++)
-                if (run->state.rho[row + i] > 0) x[row + i] = z[i];
+                if (run->run.state.rho[row + i] > 0) x[row + i] = z[i];
         }
     }
 }
@@ -154,16 +155,16 @@ static void project_all(const cs_pivoting_run *run, double *x, int own_normal)
 void cs_hybrid_begin(cs_pivoting_run *run)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
-    int64_t rows = run->solver->problem->rows;
-    if (run->number == 1) {
-        memcpy(hybrid->x, run->solver->lambda, sizeof(double) * (size_t)rows);
+    int64_t rows = run->run.solver->problem->rows;
+    if (run->run.number == 1) {
+        memcpy(hybrid->x, run->run.solver->lambda, sizeof(double) * (size_t)rows);
         hybrid->weight = FIRST_WEIGHT;
         hybrid->best = INFINITY;
         hybrid->patience = PATIENCE;
         if (hybrid->renewal) cs_renewal_begin(hybrid->renewal);
         memset(run->pivoting->index_set, CS_INDEX_FREE, (size_t)rows);
     }
-    hybrid->pulse = (cs_pulse){.leaves_off = cs_pivoting_leaves_off, .context = run};
+    hybrid->pulse = (cs_pulse){.leaves_off = cs_run_leaves_off, .context = run};
     project_all(run, hybrid->x, 0);
     cs_hybrid_evaluate(run);
 }
@@ -171,14 +172,14 @@ void cs_hybrid_begin(cs_pivoting_run *run)
 void cs_hybrid_evaluate(cs_pivoting_run *run)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
-    for (int64_t i = 0; i < run->solver->problem->rows; i++)
-        hybrid->xi[i] = run->solver->b[i] + product(&hybrid->matrix, i, hybrid->x);
+    for (int64_t i = 0; i < run->run.solver->problem->rows; i++)
+        hybrid->xi[i] = run->run.solver->b[i] + product(&hybrid->matrix, i, hybrid->x);
 }
 
 static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64_t index)
 {
     cs_pivoting *p = run->pivoting;
-    const double *parameters = cs_state_parameters(&run->state, group, index);
+    const double *parameters = cs_state_parameters(&run->run.state, group, index);
     int64_t row = group->first_row + index * group->rows;
     int box = group->set->bounds;
     for (int i = 0; i < group->rows; i++) {
@@ -193,7 +194,7 @@ static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64
             lo = -x;
             hi = INFINITY;
         }
-        int moves = run->state.rho[row + i] > 0;
+        int moves = run->run.state.rho[row + i] > 0;
         p->lo[row + i] = moves ? fmin(lo, 0) : 0;
         p->hi[row + i] = moves ? fmax(hi, 0) : 0;
     }
@@ -201,7 +202,7 @@ static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64
 
 void cs_hybrid_bound(cs_pivoting_run *run)
 {
-    const cs_problem *problem = run->solver->problem;
+    const cs_problem *problem = run->run.solver->problem;
     for (int g = 0; g < problem->block_groups; g++)
         for (int64_t k = 0; k < problem->block_group[g].count; k++)
             bound_block(run, &problem->block_group[g], k);
@@ -228,7 +229,7 @@ static double all_prox_work(const cs_problem *problem)
 cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *error)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
-    int64_t rows = run->solver->problem->rows;
+    int64_t rows = run->run.solver->problem->rows;
     double slope = 0, curvature = 0;
     cs_status status =
         cs_pivoting_mlcp(run, hybrid->xi, run->pivoting->index_set, hybrid->change, result, error);
@@ -248,14 +249,14 @@ cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *erro
         hybrid->xi[i] += length * hybrid->image[i];
     }
     /* The blocks are projected once here, and once more where the step ends (cs_hybrid_go_on). */
-    double work = STEP_WORK + 2 * all_prox_work(run->solver->problem);
+    double work = STEP_WORK + 2 * all_prox_work(run->run.solver->problem);
     cs_pulse_beat(&hybrid->pulse, work + CS_ENTRY_WORK * (double)hybrid->matrix.start[rows]);
     return CS_OK;
 }
 
 static void visit(cs_pivoting_run *run, int g, int64_t k, int friction_only)
 {
-    cs_solver *solver = run->solver;
+    cs_solver *solver = run->run.solver;
     cs_hybrid *hybrid = run->pivoting->hybrid;
     const cs_block_group *group = &solver->problem->block_group[g];
     int rows = group->rows;
@@ -272,7 +273,7 @@ static void visit(cs_pivoting_run *run, int g, int64_t k, int friction_only)
     }
     project(run, group, k, z, 0);
     for (int i = 0; i < rows; i++)
-        if (run->state.rho[row + i] > 0) hybrid->x[row + i] = z[i];
+        if (run->run.state.rho[row + i] > 0) hybrid->x[row + i] = z[i];
 }
 
 /* Multiplications of a sweep over nothing, and of a visit. */
@@ -286,7 +287,7 @@ static double visit_work(const cs_pivoting_run *run, const cs_block_group *group
 
 void cs_hybrid_sweep(cs_pivoting_run *run, int64_t sweeps, int friction_only)
 {
-    const cs_problem *problem = run->solver->problem;
+    const cs_problem *problem = run->run.solver->problem;
     cs_pulse *pulse = &run->pivoting->hybrid->pulse;
     for (int64_t s = 0; s < sweeps && !cs_pulse_beat(pulse, SWEEP_WORK); s++)
         for (int g = 0; g < problem->block_groups; g++) {
@@ -302,11 +303,11 @@ void cs_hybrid_sweep(cs_pivoting_run *run, int64_t sweeps, int friction_only)
 double cs_hybrid_go_on(cs_pivoting_run *run, double last)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
-    int64_t rows = run->solver->problem->rows;
+    int64_t rows = run->run.solver->problem->rows;
     double size = 0;
     for (int64_t i = 0; i < rows; i++) {
         double change = hybrid->x[i] - hybrid->before[i];
-        if (run->state.rho[i] > 0) size += change * change / run->state.rho[i];
+        if (run->run.state.rho[i] > 0) size += change * change / run->run.state.rho[i];
     }
     double beta = last > 0 && size < last ? size / last : 0;
     for (int64_t i = 0; i < rows; i++) {
@@ -322,7 +323,7 @@ double cs_hybrid_go_on(cs_pivoting_run *run, double last)
 static void judge_weight(cs_pivoting_run *run)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
-    double scaled = cs_natural_map_of(&run->state)->scaled;
+    double scaled = cs_natural_map_of(&run->run.state)->scaled;
     if (scaled < BETTER * hybrid->best) {
         hybrid->best = scaled;
         hybrid->patience = PATIENCE;
@@ -336,13 +337,13 @@ static void judge_weight(cs_pivoting_run *run)
 void cs_hybrid_end(cs_pivoting_run *run)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
-    cs_solver *solver = run->solver;
+    cs_solver *solver = run->run.solver;
     int64_t rows = solver->problem->rows;
-    int anew = run->number == 1 && run->begins_anew;
+    int anew = run->run.number == 1 && run->begins_anew;
     judge_weight(run);
     if (hybrid->renewal && !anew)
-        cs_renewal_next(hybrid->renewal, run->state.rho, hybrid->x,
-                        cs_natural_map_of(&run->state)->scaled, run->pivoting->normal);
+        cs_renewal_next(hybrid->renewal, run->run.state.rho, hybrid->x,
+                        cs_natural_map_of(&run->run.state)->scaled, run->pivoting->normal);
     for (int64_t i = 0; i < rows && (anew || !hybrid->renewal); i++) {
         double *normal = &run->pivoting->normal[i];
         *normal += (anew ? 1 : hybrid->weight) * (fmax(hybrid->x[i], 0) - *normal);

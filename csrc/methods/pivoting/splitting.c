@@ -22,11 +22,11 @@ static const cs_method_option option[OPTIONS] = {
 static cs_status pass(cs_pivoting_run *run, cs_result *result, cs_error *error)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
-    size_t bytes = sizeof(double) * (size_t)run->solver->problem->rows;
+    size_t bytes = sizeof(double) * (size_t)run->run.solver->problem->rows;
     if (bytes) memcpy(hybrid->before, hybrid->x, bytes);
     cs_hybrid_bound(run);
     cs_status status = cs_hybrid_step(run, result, error);
-    if (!status) cs_hybrid_sweep(run, (int64_t)run->solver->setting[SWEEPS], 1);
+    if (!status) cs_hybrid_sweep(run, (int64_t)run->run.solver->setting[SWEEPS], 1);
     return status ? status : cs_pivoting_aborted(run, error);
 }
 
@@ -34,7 +34,7 @@ static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
 {
     double first = 0, last = 0;
     cs_hybrid_begin(run);
-    for (int64_t i = 0; i < (int64_t)run->solver->setting[PASSES] && !run->stopped; i++) {
+    for (int64_t i = 0; i < (int64_t)run->run.solver->setting[PASSES] && !run->run.stopped; i++) {
         if (i) cs_hybrid_evaluate(run);
         cs_status status = pass(run, result, error);
         if (status) return status;

@@ -37,7 +37,7 @@ static void bound_disc(cs_pivoting_run *run, int64_t row, double radius)
     cs_pivoting *p = run->pivoting;
     cs_hybrid *hybrid = p->hybrid;
     const double *x = hybrid->x + row, *xi = hybrid->xi + row;
-    double rho = run->state.rho[row], z[2] = {x[0] - rho * xi[0], x[1] - rho * xi[1]};
+    double rho = run->run.state.rho[row], z[2] = {x[0] - rho * xi[0], x[1] - rho * xi[1]};
     double size = hypot(z[0], z[1]);
     if (!(rho > 0) || radius == 0) return;
     int slides = size > radius;
@@ -57,10 +57,10 @@ static void bound_friction(cs_pivoting_run *run, const cs_block_group *group, in
     for (int i = 1; i < group->rows; i++) {
         int s = group->coupled_set[i], first = group->coupled_set[i - 1] != s;
         int last = i + 1 == group->rows || group->coupled_set[i + 1] != s;
-        double radius = cs_friction_of(&run->state, group, index, s) * p->normal[row];
+        double radius = cs_friction_of(&run->run.state, group, index, s) * p->normal[row];
         double x = p->hybrid->x[row + i];
         if (first && !last) bound_disc(run, row + i, radius);
-        if (!first || !last || !(run->state.rho[row + i] > 0)) continue;
+        if (!first || !last || !(run->run.state.rho[row + i] > 0)) continue;
         p->lo[row + i] = fmin(-radius - x, 0);
         p->hi[row + i] = fmax(radius - x, 0);
     }
@@ -69,32 +69,32 @@ static void bound_friction(cs_pivoting_run *run, const cs_block_group *group, in
 /* Friction has a part in the direct step where it is bounded by balls. */
 static cs_status free_friction(cs_pivoting_run *run, cs_error *error)
 {
-    const cs_problem *problem = run->solver->problem;
-    cs_hybrid_load(run->solver);
+    const cs_problem *problem = run->run.solver->problem;
+    cs_hybrid_load(run->run.solver);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         if (!group->set->frictional) continue;
         for (int64_t k = 0; k < group->count; k++) bound_friction(run, group, k);
     }
-    return cs_hybrid_factor(run->solver, &run->pivoting->hybrid->pulse, error);
+    return cs_hybrid_factor(run->run.solver, &run->pivoting->hybrid->pulse, error);
 }
 
 static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
 {
     cs_hybrid_begin(run);
-    const double *setting = run->solver->setting;
-    for (int64_t i = 0; i < (int64_t)setting[STEPS] && !run->stopped; i++) {
+    const double *setting = run->run.solver->setting;
+    for (int64_t i = 0; i < (int64_t)setting[STEPS] && !run->run.stopped; i++) {
         if (i) cs_hybrid_evaluate(run);
         cs_hybrid_bound(run);
         cs_status status = free_friction(run, error);
         if (!status) status = cs_hybrid_step(run, result, error);
-        if (status == CS_INTERRUPTED && run->stopped) { /* the iterate at hand is the answer */
+        if (status == CS_INTERRUPTED && run->run.stopped) { /* the iterate at hand is the answer */
             *error = (cs_error){0};
             break;
         }
         if (status) return status;
         cs_hybrid_sweep(run, (int64_t)setting[SWEEPS], 0);
-        if (run->aborted) break;
+        if (run->run.aborted) break;
     }
     cs_hybrid_end(run);
     return cs_pivoting_aborted(run, error);

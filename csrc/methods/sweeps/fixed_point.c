@@ -3,8 +3,7 @@
  *     sweep -> diverged? -yes-> restore the best iterate, R <- nu R
  *                |no
  *              record, test, poll -> next sweep */
-#include "core/clock.h"
-#include "solver/run.h"
+#include "solver/driver.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,8 +72,7 @@ static int roll_back(iteration *it)
 {
     double rejected = it->run.stats.residual / it->scale;
     restore_best(it);
-    it->run.state.residual = it->run.state.merit = NAN;
-    it->run.state.delta_element = it->run.state.delta_norm = NAN;
+    cs_run_forget_change(&it->run);
     it->best = isfinite(it->run.stats.merit) && isfinite(rejected) ? rejected : INFINITY;
     if (it->rollbacks == it->run.solver->options.rollback) return 0;
     it->rollbacks++;
@@ -104,69 +102,50 @@ static void refresh(iteration *it)
     it->refreshed = it->run.stats.residual;
 }
 
-/* One sweep and what follows at once from it. Returns 0 once the iteration has to end. */
-static int advance(iteration *it)
+/* One sweep and what follows at once from it. */
+static cs_step advance(cs_run *run)
 {
-    cs_solver *solver = it->run.solver;
-    double start = cs_clock();
-    it->run.number++;
+    iteration *it = (iteration *)run;
+    cs_solver *solver = run->solver;
     keep_best(it);
     if (solver->previous) cs_get_impulses(&solver->packed, solver->previous);
     solver->packed.backwards = it->backwards;
-    cs_sweep(&solver->packed, &it->run.stats);
+    cs_sweep(&solver->packed, &run->stats);
     it->backwards = solver->symmetric && !it->backwards;
     if (solver->previous) {
         cs_get_impulses(&solver->packed, solver->lambda);
-        cs_measure_change(&it->run.state, solver->previous, solver->lambda);
+        cs_measure_change(&run->state, solver->previous, solver->lambda);
     }
-    it->run.state.residual = it->run.stats.residual;
-    it->run.state.merit = it->run.stats.merit;
-    int healthy = 1;
-    if (diverged(it)) {
-        healthy = roll_back(it);
-    } else {
-        double scaled = it->run.stats.residual / it->scale;
-        cs_balance_steps(solver);
-        it->best_is_current = scaled <= it->best * tie_margin(solver);
-        if (it->best_is_current) {
-            it->best = fmin(it->best, scaled);
-            it->best_number = it->run.number;
-        }
-        refresh(it);
+    run->state.residual = run->stats.residual;
+    run->state.merit = run->stats.merit;
+    if (diverged(it)) return roll_back(it) ? CS_TAKEN_BACK : CS_DIVERGED;
+
+    /* A sweep that is kept may have led to the best iterate so far, and changes the factors R. */
+    double scaled = run->stats.residual / it->scale;
+    cs_balance_steps(solver);
+    it->best_is_current = scaled <= it->best * tie_margin(solver);
+    if (it->best_is_current) {
+        it->best = fmin(it->best, scaled);
+        it->best_number = run->number;
     }
-    it->run.seconds += cs_clock() - start;
-    return healthy;
+    refresh(it);
+    return CS_STEPPED;
 }
 
-static cs_status iterate(iteration *it, cs_result *result, cs_error *error)
-{
-    const cs_options *options = &it->run.solver->options;
-    cs_status status = cs_run_check(&it->run, error);
-    result->outcome = CS_MAX_ITERATIONS;
-    while (!status && !it->run.converged && it->run.number < options->max_iterations) {
-        int healthy = advance(it);
-        if (!healthy) result->outcome = CS_DIVERGING;
-        status = cs_run_check(&it->run, error);
-        if (!status) status = cs_run_poll(&it->run, error);
-        if (it->run.stopped) result->outcome = CS_STOPPED;
-        if (!healthy || status || it->run.stopped) break;
-    }
-    if (it->run.converged) result->outcome = CS_CONVERGED;
-    return status;
-}
+static const cs_iteration sweeps = {.step = advance};
 
 cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
     iteration it = {
-        .run = cs_run_begin(solver, budget),
+        .run = cs_run_begin(solver, budget, &sweeps, error),
         .scale = 1,
         .best = INFINITY,
         .best_is_current = 1,
     };
     cs_refresh(solver);
-    cs_status status = iterate(&it, result, error);
+    cs_status status = cs_run_iterate(&it.run, result);
     int restored = result->outcome == CS_DIVERGING;
-    status = cs_run_end(&it.run, status, 0, result, error);
+    status = cs_run_end(&it.run, status, result);
     if (!status && restored) result->best_iteration = it.best_number;
     result->rollbacks = it.rollbacks;
     return status;

@@ -1,0 +1,436 @@
+#include "solver/driver.h"
+
+#include "core/clock.h"
+#include "solver/judge.h"
+
+#include <math.h>
+
+#define POLL_SECONDS 0.005
+
+/* Sweeps before a pace is told; and these over those that the alternative method would cost, before it takes
+ * over: once the scaled natural map is small, and before (CS_LATE_SHARE). What that method finds on its way is
+ * of little use before it arrives, so that sweeps that bring a small one come first. */
+enum { PACE_SWEEPS = 40 };
+#define PACE_SHARE 0.25
+#define SMALL 1e-2
+
+cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *iteration,
+                    cs_error *error)
+{
+    int flushes = !iteration || !iteration->keeps_denormals;
+    cs_run run = {
+        .solver = solver,
+        .budget = budget,
+        .control = budget->control,
+        .iteration = iteration,
+        .number = budget->made,
+        .seconds = budget->spent,
+        .last_poll = cs_clock(),
+        .state = cs_state_of(solver),
+        .error = error,
+        .best = INFINITY,
+        .best_impulse = INFINITY,
+        .best_number = -1,
+    };
+    if (flushes) run.mode = cs_flush_denormals();
+    return run;
+}
+
+/* ---- the caller's mode ------------------------------------------------------------------------- */
+
+static int flushes(const cs_run *run)
+{
+    return !run->iteration || !run->iteration->keeps_denormals;
+}
+
+/* Whoever is asked may compute, too. */
+static void leave_mode(const cs_run *run)
+{
+    if (flushes(run)) cs_restore_denormals(run->mode);
+}
+
+static void enter_mode(const cs_run *run)
+{
+    if (flushes(run)) cs_flush_denormals();
+}
+
+/* ---- judging and recording ----------------------------------------------------------------------- */
+
+/* solver->lambda <- the iterate at hand. */
+static void fetch(const cs_run *run)
+{
+    cs_solver *solver = run->solver;
+    if (run->iteration && run->iteration->unpacked) return;
+    cs_get_impulses(&solver->packed, solver->lambda);
+}
+
+void cs_run_evaluate(cs_run *run)
+{
+    fetch(run);
+    cs_evaluate(run->solver, &run->state);
+    run->known = 1;
+}
+
+/* Whether the recorded measures need the state at all. */
+static int records_state(const cs_history *history)
+{
+    for (int c = 0; c < history->columns - 2; c++)
+        if (!history->measure[c]->of_sweep) return 1;
+    return 0;
+}
+
+static cs_status record(cs_run *run, cs_error *error)
+{
+    cs_history *history = &run->solver->history;
+    cs_status status = cs_history_reserve(history, 1, error);
+    if (!status) cs_history_append(history, run->number, run->seconds, &run->state, run->known);
+    return status;
+}
+
+/* Whether the growth of the impulses proves that there is no solution, which ends the solve. */
+static cs_status look_for_ray(cs_run *run, cs_error *error)
+{
+    cs_solver *solver = run->solver;
+    double start = cs_clock();
+    if (!run->known) fetch(run);
+    cs_status status = cs_watch_rays(solver, run->number, &run->proven, error);
+    run->stopped |= run->proven;
+    cs_time_check(solver, run->budget, start, &run->seconds);
+    return status;
+}
+
+/* A row of the history. What it alone asks for is not known to the method: its iterates do not depend on it. */
+static cs_status record_at(cs_run *run, int due, cs_error *error)
+{
+    cs_solver *solver = run->solver;
+    double start = cs_clock();
+    int known = run->known || due, every = solver->options.measure_every > 0;
+    int measured = due || (every && run->number % solver->options.measure_every == 0);
+    if (!run->known && measured && records_state(&solver->history)) cs_run_evaluate(run);
+    cs_status status = record(run, error);
+    run->known &= known;
+    run->budget->unclocked += cs_clock() - start;
+    return status;
+}
+
+/* Tests the stop rule and records, as the iteration's number asks. */
+static cs_status check(cs_run *run, cs_error *error)
+{
+    cs_solver *solver = run->solver;
+    const cs_options *options = &solver->options;
+    int always = solver->method->each || run->iteration->needs_state;
+    int last = run->number == options->max_iterations;
+    int due = run->number % options->check_every == 0 || last || always;
+    int decides = !solver->fixed_iterations && (due || solver->stop->of_sweep);
+    double start = cs_clock();
+    run->known = 0;
+    if ((decides && !solver->stop->of_sweep) || run->iteration->needs_state) cs_run_evaluate(run);
+    if (decides) run->converged = cs_stop_rule(solver, &run->state, run->number);
+    cs_time_check(solver, run->budget, start, &run->seconds);
+
+    if (!run->converged && cs_ray_is_due(solver, run->number)) {
+        cs_status status = look_for_ray(run, error);
+        if (status) return status;
+    }
+    last = last || run->converged;
+    if (run->number % options->record_every != 0 && !last) return CS_OK;
+    return record_at(run, due || last, error);
+}
+
+/* What the stop rule did not ask for: iterates that a method wants to know, and those that stagnation tests
+ * look at where the stop rule looks at sweeps alone. */
+static void judge_besides(cs_run *run)
+{
+    const cs_solver *solver = run->solver;
+    int patient = run->patience > 0 || run->budget->patience > 0;
+    int tested = patient && run->number % solver->options.check_every == 0;
+    if (run->known || !(run->to_judge || (tested && !solver->fixed_iterations))) return;
+    double start = cs_clock();
+    cs_run_evaluate(run);
+    if (run->to_judge && !solver->fixed_iterations)
+        run->converged = run->converged || cs_stop_rule(solver, &run->state, run->number);
+    run->seconds += cs_clock() - start;
+}
+
+double cs_run_judgement(const cs_run *run)
+{
+    cs_state *state = (cs_state *)(uintptr_t)&run->state; /* which keeps what it has computed */
+    const cs_natural_map *map = cs_natural_map_of(state);
+    return run->solver->options.rtol > 0 ? map->scaled : map->impulse;
+}
+
+static void keep_best(cs_run *run)
+{
+    double here = cs_run_judgement(run);
+    if (run->best_number >= 0 && !(here < run->best)) return;
+    run->iteration->keep(run);
+    run->best = here;
+    run->best_impulse = cs_natural_map_of(&run->state)->impulse;
+    run->best_number = run->number;
+}
+
+static cs_status judge(cs_run *run, cs_error *error)
+{
+    cs_status status = check(run, error);
+    if (status) return status;
+    judge_besides(run);
+    int keeps = run->iteration->best_of_all || !run->solver->fixed_iterations;
+    if (run->known && keeps && run->iteration->keep) keep_best(run);
+    return CS_OK;
+}
+
+void cs_run_forget_change(cs_run *run)
+{
+    run->state.residual = run->state.merit = NAN;
+    run->state.delta_element = run->state.delta_norm = NAN;
+}
+
+/* ---- the caller -------------------------------------------------------------------------------- */
+
+/* Asks the caller whether to go on: CS_INTERRUPTED, or `stopped`. */
+static cs_status poll(cs_run *run, cs_error *error)
+{
+    const cs_control *control = run->control;
+    double now = cs_clock();
+    if (now >= run->budget->deadline) run->late = run->stopped = 1;
+    if (run->late || !control || !control->poll) return CS_OK;
+    if (!control->every_iteration && now - run->last_poll < POLL_SECONDS) return CS_OK;
+    run->last_poll = now;
+    cs_solver *solver = run->solver;
+    if (control->every_iteration) fetch(run);
+    leave_mode(run);
+    cs_status status = cs_ask(solver, control, run->number, &run->stopped, error);
+    enter_mode(run);
+    return status;
+}
+
+int cs_run_leaves_off(void *context)
+{
+    cs_run *run = context;
+    const cs_control *control = run->control;
+    double now = cs_clock();
+    if (run->stopped || run->aborted) return 1;
+    if (now >= run->budget->deadline) return run->late = run->stopped = 1;
+    if (!control || !control->poll || now - run->last_poll < POLL_SECONDS) return 0;
+    run->last_poll = now;
+    leave_mode(run);
+    int answer = control->poll(control->context, NULL);
+    enter_mode(run);
+    run->aborted |= answer < 0;
+    run->stopped |= answer > 0;
+    return answer != 0;
+}
+
+int cs_run_is_stopping(const cs_run *run, cs_status status)
+{
+    if (status != CS_INTERRUPTED || run->aborted) return 0;
+    *run->error = (cs_error){0};
+    return 1;
+}
+
+/* ---- whether to go on --------------------------------------------------------------------------- */
+
+/* How a solve ends that has made no progress. */
+static void tell_stagnation(cs_run *run, cs_result *result)
+{
+    if (run->stagnation && !run->solver->fixed_iterations)
+        result->outcome = cs_stagnation_verdict(run->stagnation, result->band);
+}
+
+/* Whether the stagnation test has failed, or there is no further step; the verdict goes to the result. */
+static int stagnates(cs_run *run, cs_step step, cs_result *result)
+{
+    cs_stagnation *stagnation = run->stagnation;
+    int exhausted = step == CS_EXHAUSTED;
+    if (!stagnation || run->solver->fixed_iterations) return exhausted && !stagnation;
+    double made = (double)(stagnation->since - run->budget->made);
+    int64_t patience = (int64_t)fmax(run->patience, run->budget->patience * made);
+    if (exhausted && !run->known) cs_run_evaluate(run);
+    if (!run->known) return 0;
+    double scaled = cs_natural_map_of(&run->state)->scaled;
+    if (!cs_stagnation_test(stagnation, run->number, scaled, patience) && !exhausted) return 0;
+    tell_stagnation(run, result);
+    return 1;
+}
+
+/* Iterations to the tolerance at the pace since an earlier mark; marks lie twice as far apart as those
+ * before them. */
+static double iterations_left(cs_run *run)
+{
+    const cs_options *options = &run->solver->options;
+    int64_t number = run->number - run->budget->made;
+    cs_pace_mark *mark = run->mark;
+    double tolerance = options->rtol > 0 ? options->rtol : options->atol;
+    double gained = log(mark[0].best / run->best), left = log(run->best / tolerance);
+    double pace = gained / (double)(number - mark[0].number);
+    if (number >= 2 * mark[1].number) {
+        mark[0] = mark[1];
+        mark[1] = (cs_pace_mark){number, run->best};
+    }
+    return pace > 0 ? left / pace : INFINITY;
+}
+
+/* Returns 0 where the solve has to end: that failed, or the caller says so. */
+static int ask_alternative(cs_run *run)
+{
+    const cs_budget *budget = run->budget;
+    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = run};
+    double start = cs_clock();
+    run->status =
+        budget->alternative(budget->alternative_context, &pulse, &run->alternative, run->error);
+    run->seconds += cs_clock() - start;
+    if (run->status != CS_INTERRUPTED || !run->stopped) return !run->status;
+    run->status = CS_OK;
+    *run->error = (cs_error){0};
+    return 0;
+}
+
+/* Whether the alternative method is expected to reach the tolerance sooner. */
+static int is_overtaken(cs_run *run, cs_result *result)
+{
+    cs_budget *budget = run->budget;
+    int64_t number = run->number - budget->made;
+    if (!budget->alternative || !run->known) return 0;
+    double left = iterations_left(run);
+    double share = cs_natural_map_of(&run->state)->scaled <= SMALL ? PACE_SHARE : CS_LATE_SHARE;
+    if (number < PACE_SWEEPS) return 0;
+    if (!(run->alternative > 0) && !ask_alternative(run)) return 0;
+    if ((double)number < share * run->alternative || !(left > run->alternative)) return 0;
+    result->outcome = CS_MAX_ITERATIONS;
+    budget->overtaken = 1;
+    return 1;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------ */
+
+/* One step on its clock, and the judgement of the iterate that it leads to. */
+static cs_step advance(cs_run *run, cs_status *status)
+{
+    double start = cs_clock();
+    run->number++;
+    run->to_judge = 0;
+    cs_step step = run->iteration->step(run);
+    run->seconds += cs_clock() - start;
+    *status = run->status;
+    if (*status || step == CS_DISCARDED) return step;
+    *status = judge(run, run->error);
+    return step;
+}
+
+/* From an iterate that was judged to where the next step begins. */
+static void go_on(cs_run *run, cs_step step)
+{
+    int lost = step != CS_STEPPED;
+    if (!run->iteration->next || (lost && !run->iteration->next_after_loss)) return;
+    double start = cs_clock();
+    run->iteration->next(run);
+    run->seconds += cs_clock() - start;
+}
+
+cs_status cs_run_iterate(cs_run *run, cs_result *result)
+{
+    int64_t most = run->solver->options.max_iterations;
+    cs_step step = CS_STEPPED;
+
+    /* The first iterate, which no step has moved yet. */
+    cs_status status = judge(run, run->error);
+    for (int i = 0; i < 2; i++) run->mark[i].best = run->best;
+    result->outcome = CS_MAX_ITERATIONS;
+    if (run->resumed && !status && !run->converged) go_on(run, step);
+
+    while (!status && !run->converged && run->number < most) {
+        step = advance(run, &status);
+
+        /* The caller is shown the iterate, and may end the solve. */
+        if (!status) status = poll(run, run->error);
+        if (run->stopped) result->outcome = CS_STOPPED;
+        if (status || run->stopped || run->converged) break;
+
+        /* So do divergence, stagnation, and an alternative method that is expected to be faster. */
+        if (step == CS_DIVERGED) result->outcome = CS_DIVERGING;
+        if (step == CS_DIVERGED) break;
+        if (step != CS_DISCARDED && (stagnates(run, step, result) || is_overtaken(run, result)))
+            break;
+        status = run->status;
+        if (run->stopped) result->outcome = CS_STOPPED;
+        if (status || run->stopped || run->number == most) break;
+
+        go_on(run, step);
+        if (run->finished) tell_stagnation(run, result);
+        if (run->finished) break;
+    }
+    if (run->converged) result->outcome = CS_CONVERGED;
+    return status;
+}
+
+double cs_run_largest_impulse(const cs_run *run)
+{
+    double largest = 0;
+    fetch(run);
+    for (int64_t i = 0; i < run->solver->problem->rows; i++)
+        largest = fmax(largest, fabs(run->solver->lambda[i]));
+    return largest;
+}
+
+/* Ends the history with the last iteration, which may lie between two that are recorded. */
+static cs_status record_end(cs_run *run, cs_error *error)
+{
+    const cs_history *history = &run->solver->history;
+    const double *row = cs_history_last(history);
+    run->known = 0;
+    return row[0] == (double)run->number ? CS_OK : record(run, error);
+}
+
+/* The last row tells of the impulses returned, also where it came between two checks, or of others. */
+static void complete_last_row(cs_run *run, int restored)
+{
+    cs_history *history = &run->solver->history;
+    double *row = cs_history_last(history);
+    for (int c = 2; c < history->columns; c++) {
+        const cs_measure *measure = history->measure[c - 2];
+        if (!measure->of_sweep && (restored || isnan(row[c])))
+            row[c] = measure->evaluate(&run->state);
+    }
+}
+
+/* The iterate at hand, judged and handed out. */
+static cs_status hand_out(cs_run *run, int restored, cs_result *result)
+{
+    cs_solver *solver = run->solver;
+    cs_status status = record_end(run, run->error);
+    if (status) return status;
+    fetch(run);
+    cs_settle(solver);
+    cs_evaluate(solver, &run->state);
+    run->known = 1;
+    complete_last_row(run, restored);
+    cs_hand_out(solver, &run->state, run->number, run->seconds, result);
+    if (run->late && result->outcome == CS_STOPPED) result->outcome = CS_MAX_SECONDS;
+    if (run->proven && result->outcome == CS_STOPPED) result->outcome = CS_INFEASIBLE;
+    status = cs_find_verdict(solver, run->budget, &run->state, result, run->error);
+    result->block_products = solver->packed.products;
+    result->unfinished_blocks = run->stats.unfinished;
+    return status;
+}
+
+cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result)
+{
+    cs_solver *solver = run->solver;
+    int restores = !status && run->best_number >= 0 && !run->converged;
+    if (restores) {
+        fetch(run);
+        cs_keep_for_rays(solver);
+        run->iteration->restore(run);
+    }
+    if (!status) status = hand_out(run, restores, result);
+    if (restores) result->best_iteration = run->best_number;
+    leave_mode(run);
+    return status;
+}
+
+cs_status cs_run_end_with(cs_run *run, cs_result *result)
+{
+    cs_status status = hand_out(run, 1, result);
+    leave_mode(run);
+    return status;
+}
