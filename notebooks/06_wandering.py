@@ -130,7 +130,8 @@ assert {name for name in arrived if arrived[name]} == {"gauss_seidel", "momentum
 # ## A map
 #
 # From zero, `nesterov`, sizes against friction coefficients: the least natural map of 4,000
-# sweeps. Beside it what `benchmarks/wandering.py` measured, 10,000 sweeps and larger grids.
+# sweeps. Beside it what `benchmarks/wandering/wandering.py` measured, 10,000 sweeps and larger
+# grids.
 
 
 # %%
@@ -488,8 +489,9 @@ for n, mu in ((7, 0.8), (7, 1.2)):
 # - Whether 16³ balls at µ = 0.5 have a solution within reach, and why 8³ have several.
 # - What decides how long a grid wanders, and how to shorten it.
 # - How to go round the compliance at which a path ends.
-# - Which method arrives on which grid. `benchmarks/wandering.py` tries eight ways on thirteen
-#   grids; patient Gauss-Seidel solves most of them, and larger grids fewer (docs/methods.md).
+# - Which method arrives on which grid. `benchmarks/wandering/wandering.py` tries eight ways on
+#   thirteen grids; patient Gauss-Seidel solves most of them, and larger grids fewer
+#   (docs/methods.md).
 #
 # For a simulation all this matters little: a natural map of 1e-4 N s is a thousandth of the
 # weight of a ball over a step. For an experiment that compares methods it does: ask for

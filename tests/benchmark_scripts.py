@@ -1,4 +1,4 @@
-"""Scripts of a folder of `benchmarks/` as modules, for the tests of them."""
+"""Scripts of a folder below `benchmarks/` as modules, for the tests of them."""
 
 import contextlib
 import re
@@ -12,17 +12,20 @@ RESULTS = BENCHMARKS / "results"
 @contextlib.contextmanager
 def importing_from(folder):
     """While it lasts, the folder's scripts can be imported by name; then no trace is left."""
-    modules = ["common", "pages", *(path.stem for path in folder.glob("*.py"))]
-    old_path, old_modules = list(sys.path), {name: sys.modules.pop(name, None) for name in modules}
+    names = {"common", *(path.stem for path in folder.glob("*.py"))}
+
+    def taken_out():
+        loaded = [name for name in sys.modules if name.partition(".")[0] in names]
+        return {name: sys.modules.pop(name) for name in loaded}
+
+    old_path, old_modules = list(sys.path), taken_out()
     sys.path.insert(0, str(folder))
     try:
         yield
     finally:
         sys.path[:] = old_path
-        for name, module in old_modules.items():
-            sys.modules.pop(name, None)
-            if module is not None:
-                sys.modules[name] = module
+        taken_out()
+        sys.modules.update(old_modules)
 
 
 def check_filled(report, tables, quick):

@@ -12,14 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+import contactsolve as cs
 
-import common  # noqa: E402
-import pages  # noqa: E402, F401 (for the other modules)
-import published  # noqa: E402
-
-import contactsolve as cs  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import common
+import published
+from common import ROOT, pages  # noqa: F401 (for the other modules)
 
 # S1 prints neither masses nor step nor R. With balls of 20 kg, g dt = 0.0981 m/s and one r of 5 on
 # every row its figures come out to the last digit (Table 3.3); its rollback is that of section 3.5.
@@ -30,7 +28,7 @@ ONE_BY_ONE = {"order": "natural", "instructions": "scalar", "islands": False}
 RULES = {"r_factor": R_FACTOR, "rollback": 5, "rollback_growth": 1.0, **ONE_BY_ONE}
 
 # What the library does of itself, for what S1 has no figures for: R is halved when the residual has
-# grown by 3, because S1's rule takes passing rises for divergence (benchmarks/rollback.py).
+# grown by 3, because S1's rule takes passing rises for divergence (benchmarks/methods/rollback.py).
 OWN_RULES = {"r_factor": "local", "rollback": 5, "rollback_growth": 3.0, **ONE_BY_ONE}
 
 SWEEPS = 50

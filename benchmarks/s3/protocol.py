@@ -12,14 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+import contactsolve as cs
 
-import common  # noqa: E402
-import pages  # noqa: E402, F401 (for the other modules)
-from published import PILES, SCENES  # noqa: E402
-
-import contactsolve as cs  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import common
+from common import ROOT, pages  # noqa: F401 (for the other modules)
+from published import PILES, SCENES
 
 ENGINES = ("refactor", "downdate", "skyline", "envelope", "incremental", "schur", "sparse", "auto")
 TOLERANCE = 1e-6  # of the outer loops, over the speed at which the island falls apart

@@ -5,8 +5,9 @@
  *     lanes stay empty   too few contacts, or one body, a hull or a drum, takes part in too many
  *
  * How many contacts there are does not matter otherwise: in the order for speed problems of forty take
- * about as many sweeps as in the one given, and half of the time (benchmarks/small_orders.py). The
- * choice depends on the problem alone: neither on threads nor on the machine's vectors. */
+ * about as many sweeps as in the one given, and half of the time
+ * (benchmarks/convergence/small_orders.py). The choice depends on the problem alone: neither on
+ * threads nor on the machine's vectors. */
 #include "core/error.h"
 #include "order/cache.h"
 #include "order/lanes.h"

@@ -6,7 +6,8 @@
  *
  * and the bytes of either where they do not stay in cache. Batches and forms are found by laying out
  * as the scheme itself would. Costs are nanoseconds on the machine that they were measured on; only
- * their ratios matter. benchmarks/scheme_choice.py shows how far the choice is from the best. */
+ * their ratios matter. benchmarks/sweeps/scheme_choice.py shows how far the choice is from the
+ * best. */
 #include "core/error.h"
 #include "scheme/compressed.h"
 #include "scheme/rows.h"

@@ -1,4 +1,4 @@
-"""benchmarks/accelerated.py and steps.py: taken up again, tables, and ADMM as the library's."""
+"""benchmarks/methods/accelerated.py and steps.py: what is taken up, tables, the library's ADMM."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from repository import BENCHMARKS
 
 @pytest.fixture
 def scripts(monkeypatch, tmp_path):
-    with importing_from(BENCHMARKS):
+    with importing_from(BENCHMARKS / "methods"):
         import accelerated
         import common
         import steps
@@ -57,7 +57,7 @@ def test_what_is_not_solved_takes_for_ever(scripts):
 
 @pytest.mark.parametrize("name", ["accelerated", "outer", "coarse_corrections"])
 def test_other_seeds_are_other_problems(name):
-    with importing_from(BENCHMARKS):
+    with importing_from(BENCHMARKS / "methods"):
         script = __import__(name)
     if name == "coarse_corrections":
         make, _ = script.SCENES["10 boxes, moving"]

@@ -1,30 +1,21 @@
-"""benchmarks/convergence.py: what is written, taken up again, reported and drawn."""
-
-import sys
+"""benchmarks/convergence/convergence.py: what is written, taken up again, reported and drawn."""
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
+from benchmark_scripts import importing_from
 from repository import BENCHMARKS
-
-PARTS = ("", "_problems", "_peers", "_report")
-MODULES = ("common", *(f"convergence{part}" for part in PARTS))
 
 
 @pytest.fixture
 def convergence(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in MODULES:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import common
-    import convergence
+    with importing_from(BENCHMARKS / "convergence"):
+        import convergence
 
-    monkeypatch.setattr(common, "RESULTS", tmp_path)
-    monkeypatch.setattr(convergence, "RESULTS", tmp_path)
-    yield convergence
-    for name in MODULES:
-        sys.modules.pop(name, None)
+        monkeypatch.setattr("common.RESULTS", tmp_path)
+        monkeypatch.setattr(convergence, "RESULTS", tmp_path)
+        yield convergence
 
 
 def test_the_list_is_fixed_and_a_third_of_it_is_held_out(convergence):
@@ -132,10 +123,9 @@ def test_peers_get_there(convergence):
 
 @pytest.fixture
 def draws(convergence):
-    import convergence_draws
+    import draws
 
-    yield convergence_draws
-    sys.modules.pop("convergence_draws", None)
+    return draws
 
 
 def test_copies_of_a_problem_stay_within_the_range_of_its_matrix(draws):

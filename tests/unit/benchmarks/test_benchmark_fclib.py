@@ -1,28 +1,23 @@
-"""`benchmarks/fclib.py`: every file, every method, nothing left out of the table."""
+"""`benchmarks/convergence/fclib.py`: every file, every method, nothing left out of the table."""
 
 import csv
 import shutil
-import sys
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
+from benchmark_scripts import importing_from
 from repository import BENCHMARKS, FCLIB
 
 
 @pytest.fixture
 def benchmark(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in ("common", "fclib"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import common
-    import fclib
+    with importing_from(BENCHMARKS / "convergence"):
+        import fclib
 
-    monkeypatch.setattr(common, "RESULTS", tmp_path / "results")
-    yield fclib
-    for name in ("common", "fclib"):
-        sys.modules.pop(name, None)
+        monkeypatch.setattr("common.RESULTS", tmp_path / "results")
+        yield fclib
 
 
 def read_rows(tmp_path):

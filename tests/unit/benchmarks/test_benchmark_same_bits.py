@@ -1,4 +1,4 @@
-"""benchmarks/same_bits.py: what is drawn, what is compared."""
+"""benchmarks/reproducibility/same_bits.py: what is drawn, what is compared."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from repository import BENCHMARKS
 
 @pytest.fixture
 def script():
-    with importing_from(BENCHMARKS):
+    with importing_from(BENCHMARKS / "reproducibility"):
         import same_bits
 
         yield same_bits

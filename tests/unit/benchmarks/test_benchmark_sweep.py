@@ -1,6 +1,4 @@
-"""`benchmarks/sweep.py`: the picture from the CSV."""
-
-import sys
+"""`benchmarks/sweeps/sweep.py`: the picture from the CSV."""
 
 import pytest
 
@@ -8,21 +6,18 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.figure import Figure
 
+from benchmark_scripts import importing_from
 from repository import BENCHMARKS
 
 STORED = sorted(BENCHMARKS.glob("results/*/sweep.csv"))
 
 
 @pytest.fixture
-def sweep(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    for name in ("common", "sweep"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import sweep
+def sweep():
+    with importing_from(BENCHMARKS / "sweeps"):
+        import sweep
 
-    yield sweep
-    for name in ("common", "sweep"):
-        sys.modules.pop(name, None)
+        yield sweep
 
 
 def test_the_legend_has_eight_entries_at_most(sweep):

@@ -1,4 +1,4 @@
-"""benchmarks/wandering.py: what is written, taken up again and drawn; what it sees in impulses."""
+"""benchmarks/wandering/wandering.py: what is written, taken up, drawn, and seen in impulses."""
 
 import csv
 import sys
@@ -7,35 +7,29 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from benchmark_scripts import importing_from
 from repository import BENCHMARKS
 
 
 @pytest.fixture
 def wandering(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    parts = ("wandering_runs", "wandering_tries", "wandering_picture")
-    modules = ("wandering", *parts, "hard_problems", "common")
-    for name in modules:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import common
-    import wandering
+    with importing_from(BENCHMARKS / "wandering"):
+        import wandering
 
-    monkeypatch.setattr(common, "RESULTS", tmp_path)
-    monkeypatch.setattr(wandering, "PICTURE", tmp_path / "wandering.png")
-    yield wandering
-    for name in modules:
-        sys.modules.pop(name, None)
+        monkeypatch.setattr("common.RESULTS", tmp_path)
+        monkeypatch.setattr(wandering, "PICTURE", tmp_path / "wandering.png")
+        yield wandering
 
 
 @pytest.fixture
 def runs(wandering):
-    return sys.modules["wandering_runs"]
+    return sys.modules["runs"]
 
 
 @pytest.fixture
 def tries(wandering, monkeypatch):
     """What is tried, in short."""
-    tries = sys.modules["wandering_tries"]
+    tries = sys.modules["tries"]
     shorter = {
         "LOOKS": 6,
         "NEWTON_STEPS": 4,

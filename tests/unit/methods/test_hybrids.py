@@ -1,21 +1,17 @@
 """Methods that solve some rows directly and sweep over others: subspace, splitting."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 import contactsolve as cs
+from benchmark_scripts import importing_from
 from repository import BENCHMARKS
 
 METHODS = ("subspace", "splitting")
 EVERY = pytest.mark.parametrize("method", METHODS)
 
-_SCRIPT = BENCHMARKS / "hybrids.py"
-_spec = importlib.util.spec_from_file_location("benchmark_hybrids", _SCRIPT)
-_script = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_script)
-chain, lever, UPWARD = _script.chain, _script.lever, _script.UPWARD
+with importing_from(BENCHMARKS / "methods"):
+    from hybrids import UPWARD, chain, lever
 
 
 def outside(problem, result):
