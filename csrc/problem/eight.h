@@ -26,7 +26,7 @@ typedef struct cs_eight {
 
 /* One build of the kernels. */
 typedef struct cs_eight_kernels {
-    /* G (rows 2 dof, eight), as cs_scaled_jacobian */
+    /* G (rows 2 dof, eight), as cs_scaled_jacobian for blocks that are not twofold */
     void (*scaled)(const cs_eight *eight, double *scaled);
     /* G G^T (rows^2, eight), as cs_diagonal_block for blocks that are not twofold, without Sigma */
     void (*diagonals)(const cs_eight *eight, double *diagonal);

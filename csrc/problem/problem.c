@@ -191,29 +191,44 @@ void cs_residual_velocity(const cs_problem *problem, const double *lambda, const
     cs_add_products(problem, lambda, velocity, xi);
 }
 
+/* scaled (m, d) <- J_side L of one body */
+static void scale_side(const cs_body_group *owner, int64_t body, int rows, const double *jacobian,
+                       double *scaled)
+{
+    int dof = owner->dof;
+    const double *root =
+        owner->root + (body - owner->first_body) * (owner->diagonal ? dof : dof * dof);
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < dof; c++) {
+            if (owner->diagonal) {
+                scaled[i * dof + c] = jacobian[i * dof + c] * root[c];
+                continue;
+            }
+            double sum = 0; /* L is lower triangular */
+            for (int e = c; e < dof; e++) sum += jacobian[i * dof + e] * root[e * dof + c];
+            scaled[i * dof + c] = sum;
+        }
+}
+
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
                         double *scaled)
 {
     const double *jacobian = group->jacobian + index * cs_jacobian_size(group);
-    for (int side = 0; side < 2; side++) {
-        int dof = group->dof[side], entries = group->rows * dof;
-        int64_t body = group->bodies[2 * index + side];
-        memset(scaled, 0, sizeof(double) * (size_t)entries);
-        if (group->velocity[2 * index + side] >= 0) {
-            const cs_body_group *owner = cs_body_group_of(problem, body);
-            const double *root =
-                owner->root + (body - owner->first_body) * (owner->diagonal ? dof : dof * dof);
-            for (int i = 0; i < group->rows; i++)
-                for (int c = 0; c < dof; c++) {
-                    if (owner->diagonal) {
-                        scaled[i * dof + c] = jacobian[i * dof + c] * root[c];
-                        continue;
-                    }
-                    double sum = 0; /* L is lower triangular */
-                    for (int e = c; e < dof; e++) sum += jacobian[i * dof + e] * root[e * dof + c];
-                    scaled[i * dof + c] = sum;
-                }
-        }
+    const int64_t *bodies = group->bodies + 2 * index, *velocity = group->velocity + 2 * index;
+    double sum[CS_MAX_ROWS * CS_MAX_DOF];
+    int twofold = bodies[0] == bodies[1] && velocity[0] >= 0, rows = group->rows;
+    memset(scaled, 0, sizeof(double) * (size_t)cs_jacobian_size(group));
+
+    /* Sums of products of the sides would leave rounding where J_0 and J_1 cancel, and with it a
+     * diagonal that makes a row that nothing moves look like one that something moves. */
+    for (int i = 0; i < rows * group->dof[0] && twofold; i++)
+        sum[i] = jacobian[i] + jacobian[rows * group->dof[0] + i];
+
+    for (int side = 0; side < (twofold ? 1 : 2); side++) {
+        int entries = rows * group->dof[side];
+        if (velocity[side] >= 0)
+            scale_side(cs_body_group_of(problem, bodies[side]), bodies[side], rows,
+                       twofold ? sum : jacobian, scaled);
         jacobian += entries;
         scaled += entries;
     }
@@ -234,12 +249,12 @@ static void given_diagonal(const cs_problem *problem, const cs_block_group *grou
     }
 }
 
-/* diagonal += X Y^T, both (m, dof). */
-static void add_outer(int rows, int dof, const double *x, const double *y, double *diagonal)
+/* diagonal += X X^T, X (m, dof). */
+static void add_square(int rows, int dof, const double *x, double *diagonal)
 {
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < rows; j++)
-            for (int c = 0; c < dof; c++) diagonal[i * rows + j] += x[i * dof + c] * y[j * dof + c];
+            for (int c = 0; c < dof; c++) diagonal[i * rows + j] += x[i * dof + c] * x[j * dof + c];
 }
 
 void cs_mass_diagonal(const cs_problem *problem, const cs_block_group *group, int64_t index,
@@ -254,15 +269,9 @@ void cs_mass_diagonal(const cs_problem *problem, const cs_block_group *group, in
     }
     double scaled[2 * CS_MAX_ROWS * CS_MAX_DOF];
     cs_scaled_jacobian(problem, group, index, scaled);
-    const double *first = scaled, *second = scaled + rows * group->dof[0];
     memset(diagonal, 0, sizeof(double) * (size_t)(rows * rows));
-    add_outer(rows, group->dof[0], first, first, diagonal);
-    add_outer(rows, group->dof[1], second, second, diagonal);
-    const int64_t *bodies = group->bodies + 2 * index;
-    if (bodies[0] == bodies[1]) { /* both partners the same body: the cross terms as well */
-        add_outer(rows, group->dof[0], first, second, diagonal);
-        add_outer(rows, group->dof[0], second, first, diagonal);
-    }
+    add_square(rows, group->dof[0], scaled, diagonal);
+    add_square(rows, group->dof[1], scaled + rows * group->dof[0], diagonal);
 }
 
 void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, int64_t index,

@@ -89,7 +89,8 @@ void cs_residual_velocity(const cs_problem *problem, const double *lambda, const
                           double *velocity, double *xi);
 
 /* G_k = J_k L of block `index` of `group`: (m, d_0) then (m, d_1), a side of an immovable body
- * zero. A = G G^T. */
+ * zero. A = G G^T. Of a block that joins a body to itself the first side is (J_0 + J_1) L, the second
+ * zero. */
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
                         double *scaled);
 

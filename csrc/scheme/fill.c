@@ -51,22 +51,6 @@ static int lie_side_by_side(const cs_packed_group *group, int64_t visit)
     return slot % CS_EIGHT == 0 && group->slot[visit + CS_EIGHT - 1] == slot + CS_EIGHT - 1;
 }
 
-static int fill_eight(const filling *f, int64_t visit)
-{
-    const cs_packed *packed = f->packed;
-    const cs_packed_group *group = &packed->group[f->g];
-    const cs_block_group *blocks = &packed->problem->block_group[f->g];
-    int width = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
-    _Alignas(64) double numbers[CS_EIGHT_MOST * CS_EIGHT];
-    cs_eight eight;
-    cs_eight_find(packed->problem, blocks, packed->schedule->visit[f->g] + visit, &eight);
-    if (group->form == CS_GENERAL) cs_eight_widest()->scaled(&eight, numbers);
-    else if (!cs_compress_by_eight(packed, f->g, &eight, numbers)) return 0;
-    if (lie_side_by_side(group, visit)) put_row(packed, group, visit, numbers, width);
-    else put_eight(packed, group, visit, numbers, width);
-    return 1;
-}
-
 static int fill_one(const filling *f, int64_t visit)
 {
     const cs_packed *packed = f->packed;
@@ -78,6 +62,26 @@ static int fill_one(const filling *f, int64_t visit)
     if (group->form == CS_GENERAL) cs_scaled_jacobian(packed->problem, blocks, index, numbers);
     else if (!cs_compress(packed, f->g, index, numbers)) return 0;
     cs_put_visit(cs_stored(packed->dtype), group, group->scaled, visit, numbers, width);
+    return 1;
+}
+
+static int fill_eight(const filling *f, int64_t visit)
+{
+    const cs_packed *packed = f->packed;
+    const cs_packed_group *group = &packed->group[f->g];
+    const cs_block_group *blocks = &packed->problem->block_group[f->g];
+    int width = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
+    _Alignas(64) double numbers[CS_EIGHT_MOST * CS_EIGHT];
+    cs_eight eight;
+    cs_eight_find(packed->problem, blocks, packed->schedule->visit[f->g] + visit, &eight);
+    if (group->form == CS_GENERAL && eight.twofold) {
+        for (int l = 0; l < CS_EIGHT; l++) fill_one(f, visit + l); /* every block has this form */
+        return 1;
+    }
+    if (group->form == CS_GENERAL) cs_eight_widest()->scaled(&eight, numbers);
+    else if (!cs_compress_by_eight(packed, f->g, &eight, numbers)) return 0;
+    if (lie_side_by_side(group, visit)) put_row(packed, group, visit, numbers, width);
+    else put_eight(packed, group, visit, numbers, width);
     return 1;
 }
 

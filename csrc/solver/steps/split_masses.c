@@ -12,8 +12,11 @@ cs_status cs_count_touching(cs_solver *solver, cs_error *error)
         return cs_fail(error, CS_NO_MEMORY, "out of memory for counting contacts of bodies");
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t i = 0; i < 2 * group->count; i++)
-            if (group->bodies[i] >= 0) solver->touching[group->bodies[i]]++;
+        for (int64_t k = 0; k < group->count; k++) {
+            const int64_t *bodies = group->bodies + 2 * k;
+            if (bodies[0] >= 0) solver->touching[bodies[0]]++;
+            if (bodies[1] >= 0 && bodies[1] != bodies[0]) solver->touching[bodies[1]]++;
+        }
     }
     return CS_OK;
 }

@@ -266,3 +266,69 @@ def test_what_overflows_is_not_called_inaccurate():
     problem = cs.Problem.from_delassus(A, [-1e150, 1e149], rows=1)
     for method in ("auto", "gauss_seidel", "nesterov"):
         assert cs.solve(problem, method=method).status not in ("inaccurate", "converged")
+
+
+# ---- rows of a contact of a body with itself, whose Jacobians cancel -----------------------------
+
+REACH = {"rolling": 5, "disc": 3, "box_friction": 3, "box": 3}  # rows of each set
+# Methods that end without an answer where b_t is not zero but tangential impulses move nothing.
+STUCK = {("admm", "disc"), ("interior_point", "disc")}
+
+
+def cancelling(name):
+    """Contacts of bodies with themselves, and their solution: only normal impulses move anything.
+
+    Normal impulses are -b_n / A_nn; all others are as far against b as the set allows.
+    """
+    rng = np.random.default_rng(3)
+    count, rows = 6, REACH[name]
+    J = np.zeros((count, 2, rows, 6))
+    J[:, 1, 0, 0] = 1.0
+    J[:, 1, 1:] = rng.standard_normal((count, rows - 1, 6))
+    J[:, 0, 1:] = -J[:, 1, 1:]
+    Minv = rng.uniform(0.5, 2.0, (count, 6))
+    b = rng.uniform(0.5, 1.0, (count, rows))
+    b[:, 0] *= -1.0
+    normal = -b[:, :1] / Minv[:, :1]
+    pairs = b[:, 1:].reshape(count, -1, 2)
+    against = -pairs / np.linalg.norm(pairs, axis=2, keepdims=True)
+    sets, rest = {
+        "rolling": lambda: (
+            cs.sets.rolling(mu=0.5, mu_r=0.3),
+            normal[:, None] * [[0.5], [0.3]] * against,
+        ),
+        "disc": lambda: (cs.sets.disc(mu=0.5), 0.5 * normal[:, None] * against),
+        "box_friction": lambda: (cs.sets.box_friction(mu=0.5), -0.5 * normal * np.sign(b[:, 1:])),
+        "box": lambda: (
+            cs.sets.box(lo=[0.0, -0.5, -0.5], hi=[np.inf, 0.5, 0.5]),
+            -0.5 * np.sign(b[:, 1:]),
+        ),
+    }[name]()
+    bodies = np.repeat(np.arange(count), 2).reshape(count, 2)
+    problem = cs.Problem(J, Minv, b, bodies=bodies, sets=sets)
+    return problem, np.concatenate([normal, rest.reshape(count, -1)], axis=1)
+
+
+def solver_of(problem, method):
+    """A solver, or None where the method does not take the set."""
+    try:
+        return cs.Solver(problem, method=method)
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("method", cs.methods.names())
+def test_what_cancels_moves_nothing(method):
+    """Rounding of J M^-1 J^T does not make rows movable whose J_0 and J_1 add up to zero."""
+    taken = 0
+    for name in REACH:
+        problem, wanted = cancelling(name)
+        solver = solver_of(problem, method)
+        if solver is None:
+            continue
+        result = solver.solve()
+        taken += result.converged
+        assert result.converged or (method, name) in STUCK, (name, result.message)
+        if result.converged:
+            np.testing.assert_allclose(result.impulses, wanted, rtol=1e-5, err_msg=name)
+    assert taken

@@ -121,6 +121,21 @@ def test_contacts_that_share_everything(method, instructions):
         assert_close(flat(found.impulses), wanted, TOLERANCE["float64"], f"{method} on {pair}")
 
 
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+def test_a_contact_of_a_body_with_itself_is_packed_alike_at_any_place(dtype):
+    """Among the first eight contacts, or as the last one: the same impulses, bit for bit."""
+    arrays = random_problem(generator("place"), 9, 9, 3, 6, "disc", awkward=False)
+    arrays.bodies[:] = np.stack([np.full(9, -1), np.arange(9)], axis=1)
+    arrays.bodies[0] = 0
+    options = {"method": "jacobi", "scheme": "factorized", "dtype": dtype, "max_iterations": 20}
+    options.update(EXACTLY)
+    problem = problem_of(arrays)
+    first = cs.solve(problem, **options).impulses
+    J, b, bodies = problem.J[::-1], problem.b[::-1], problem.bodies[::-1]
+    last = cs.solve(cs.Problem(J, problem.Minv, b, problem.mu[::-1], bodies=bodies), **options)
+    np.testing.assert_array_equal(last.impulses[::-1], first)
+
+
 OPTION_VALUES = {
     "shape": (("disc", 3, 6), ("disc", 2, 3), ("free", 3, 6), ("box", 4, 6), ("half_line", 2, 3)),
     "instructions": INSTRUCTIONS,
