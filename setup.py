@@ -10,8 +10,9 @@ variables that change the build:
 ``CONTACTSOLVE_STRICT=1``   more warnings, each of them an error
 ``CONTACTSOLVE_SANITIZE=1`` AddressSanitizer and UndefinedBehaviorSanitizer, assertions on
 ``CONTACTSOLVE_COVERAGE=1`` counts executed lines, for gcov
-``CONTACTSOLVE_OPTIMIZE=1`` one level of optimisation in place of three, nothing for debuggers:
-                            half the time to build, slower solves
+``CONTACTSOLVE_OPTIMIZE=1`` one level of optimisation in place of three: half the time to build,
+                            slower solves
+``CFLAGS=-g``               information for debuggers, which doubles the time to build
 ==========================  ====================================================================
 """
 
@@ -70,7 +71,9 @@ SANITIZE_COMPILE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-w
 # optimisation vectors take minutes.
 COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
 COVERAGE_COMPILE = ["-Og", "-g"]
-QUICK_COMPILE = ["-O1", "-g0"]
+QUICK_COMPILE = ["-O1"]
+# Python's own flags ask for information for debuggers: as much work for the compiler as the code.
+NO_DEBUGGING = ["-g0"]
 
 OPENMP_PROBE = """\
 #include <omp.h>
@@ -128,6 +131,11 @@ def wants_quick_build() -> bool:
     return choice == "1"
 
 
+def wants_debugging() -> bool:
+    flags = os.environ.get("CFLAGS", "").split()
+    return any(flag.startswith("-g") for flag in flags)
+
+
 def flags(compiler) -> tuple[list[str], list[str]]:
     """Flags for compiling and for linking, by the compiler and the environment."""
     compile_flags, link_flags = list(COMPILE), []
@@ -142,6 +150,8 @@ def flags(compiler) -> tuple[list[str], list[str]]:
         link_flags += OPENMP
     else:
         compile_flags += SERIAL
+    if not wants_debugging():
+        compile_flags += NO_DEBUGGING
     if wants_quick_build():
         compile_flags += QUICK_COMPILE
     if is_on("CONTACTSOLVE_STRICT"):
@@ -155,9 +165,13 @@ def flags(compiler) -> tuple[list[str], list[str]]:
     return compile_flags, link_flags
 
 
+def is_kernel(source: str) -> bool:
+    return source.endswith(".kernel.c")
+
+
 def builds_of(source: str) -> dict[str, list[str]]:
     """Each build of one source file: folder for the object file → flags added."""
-    if not source.endswith(".kernel.c"):
+    if not is_kernel(source):
         return {"common": []}
     return {
         name: [
@@ -172,7 +186,8 @@ def builds_of(source: str) -> dict[str, list[str]]:
 class BuildCore(build_ext):
     """Compile all files in parallel, and kernels once per instruction set.
 
-    Nothing is reused from an earlier build: its flags may have been others.
+    Kernels come first: they take longest, and no core shall wait for the last of them.  Nothing is
+    reused from an earlier build: its flags may have been others.
     """
 
     def build_extension(self, ext):
@@ -184,6 +199,7 @@ class BuildCore(build_ext):
             for source in ext.sources
             for build, extra in builds_of(source).items()
         ]
+        units.sort(key=lambda unit: not is_kernel(unit[0]))
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
             objects = list(pool.map(lambda unit: self.compile_unit(ext, *unit), units))
         self.compiler.link_shared_object(
