@@ -3,8 +3,8 @@
  *     x <- A0^-1 r,  then  p = A0^-1 r + beta p,  x += alpha p   until  r = -w_F  is rounding
  *
  * Where A has changed little, A0^-1 A is close to the identity and a few steps do; where they go too
- * slowly to end in time, they are given up and A is factored. S3 leaves this as future work (section 4.1);
- * Golub and Van Loan 2013, Algorithm 11.5.1 */
+ * slowly to end in time, they are given up and A is factored. S3 leaves this as future work (section 4.1). */
+#include "linalg/krylov.h"
 #include "mlcp/pivoting.h"
 
 #include <float.h>
@@ -13,31 +13,24 @@
 /* Steps after which their rate tells. */
 enum { KNOWN = 3 };
 
-/* direction <- A0^-1 r + beta direction; `product` is r A0^-1 r, from the last one to this. */
-static void turn(cs_island *s, double *product, int first)
+/* The next direction from r = -w_F, the residual of the rows that are free, and A0^-1 r. */
+static int turn(cs_island *s, cs_conjugate *steps)
 {
-    double now = 0;
-    for (int64_t i = 0; i < s->rows; i++) s->step[i] = s->state[i] ? 0 : -s->w[i];
-    s->engine->solve(s, s->step);
-    for (int64_t i = 0; i < s->rows; i++) now -= s->state[i] ? 0 : s->step[i] * s->w[i];
-    double beta = first ? 0 : now / *product;
-    for (int64_t i = 0; i < s->rows; i++)
-        s->direction[i] = s->step[i] + (first ? 0 : beta * s->direction[i]);
-    *product = now;
+    double *r = s->slope, *z = s->step;
+    for (int64_t i = 0; i < s->rows; i++) r[i] = z[i] = s->state[i] ? 0 : -s->w[i];
+    s->engine->solve(s, z);
+    return cs_conjugate_direction(steps, r, z);
 }
 
-/* image <- A direction; returns direction A direction. */
-static double bend(cs_island *s)
+/* image <- A direction */
+static void multiply(cs_island *s)
 {
-    double sum = 0;
     for (int64_t i = 0; i < s->rows; i++) {
         double here = 0;
         for (int64_t e = s->start[i]; e < s->start[i + 1]; e++)
             here += s->value[e] * s->direction[s->column[e]];
         s->image[i] = here;
-        sum += here * s->direction[i];
     }
-    return sum;
 }
 
 /* Along `direction`; w follows, and is had exactly where it seems to be rounding. */
@@ -63,7 +56,7 @@ static int is_in_time(double first, double worst, int64_t steps, int64_t most)
 static int solve(cs_pivot_run *run)
 {
     cs_island *s = run->island;
-    double product = 0;
+    cs_conjugate steps = {.count = s->rows, .direction = s->direction};
     cs_pivot_right_side(s);
     cs_pivot_add_step(s);
     double worst = cs_pivot_residual(s), first = worst;
@@ -71,10 +64,11 @@ static int solve(cs_pivot_run *run)
     for (int64_t k = 0; worst > CS_PIVOT_REFINE; k++) {
         if (k == most || !is_in_time(first, worst, k, most)) return 0;
         run->reuse.steps++;
-        turn(s, &product, k == 0);
-        double curvature = bend(s);
-        if (!(curvature > 0 && product > 0)) return 0;
-        worst = go(s, product / curvature);
+        if (!turn(s, &steps)) return 0;
+        multiply(s);
+        double length = cs_conjugate_length(&steps, s->image);
+        if (!(length > 0)) return 0;
+        worst = go(s, length);
     }
     return worst <= CS_PIVOT_REFINE; /* which what is no number is not */
 }

@@ -334,6 +334,7 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
 
     /* The first iterate, which no step has moved yet. */
     cs_status status = judge(run, run->error);
+    if (!status && run->iteration->tests_first) (void)stagnates(run, step, result);
     for (int i = 0; i < 2; i++) run->mark[i].best = run->best;
     result->outcome = CS_MAX_ITERATIONS;
     if (run->resumed && !status && !run->converged) go_on(run, step);

@@ -75,6 +75,7 @@ typedef struct cs_iteration {
     int needs_state;     /* every iterate is judged, whatever is asked for */
     int keeps_denormals; /* nothing is flushed to zero */
     int best_of_all;     /* the best iterate is returned also where no tolerance was given */
+    int tests_first; /* stagnation tests begin with the first iterate, which no step has moved */
     int next_after_loss; /* `next` also follows steps that were taken back */
 } cs_iteration;
 

@@ -1,5 +1,6 @@
 /* Solves with the systems of Newton's method: the exact factor, or GMRES preconditioned by the symmetric
  * one. */
+#include "linalg/krylov.h"
 #include "system/newton_blocks.h"
 
 #include <math.h>
@@ -37,16 +38,23 @@ static void precondition(cs_newton_system *system, double *r)
     if (system->inverse) cs_newton_multiply_blocks(system, system->inverse, 0, r, r);
 }
 
+/* ---- as an operator ---------------------------------------------------------------------------- */
+
 /* y <- (I + A S) x */
-static void apply(cs_newton_system *system, const double *x, double *y)
+static void apply(void *context, const double *x, double *y)
 {
+    cs_newton_system *system = context;
     cs_newton_multiply_blocks(system, system->slope, 0, x, system->work);
     cs_newton_multiply(system, system->work, y);
     for (int64_t i = 0; i < system->problem->rows; i++) y[i] += x[i];
 }
 
-static double weighed_dot(const cs_newton_system *system, const double *x, const double *y)
+static void precondition_by_factor(void *context, double *r) { precondition(context, r); }
+
+/* Weighed by rho: |x| is the work that velocities x could do. */
+static double weighed_dot(void *context, const double *x, const double *y)
 {
+    const cs_newton_system *system = context;
     int64_t rows = system->problem->rows, i = 0;
     double sum[4] = {0};
     for (; i + 4 <= rows; i += 4)
@@ -55,42 +63,7 @@ static double weighed_dot(const cs_newton_system *system, const double *x, const
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* One column of Hessenberg's matrix, made triangular by Givens' rotations as it comes. */
-typedef struct krylov {
-    double column[CS_KRYLOV][CS_KRYLOV + 1];
-    double cosine[CS_KRYLOV], sine[CS_KRYLOV], right[CS_KRYLOV + 1];
-} krylov;
-
-static void rotate(krylov *h, int k)
-{
-    double *c = h->column[k];
-    for (int i = 0; i < k; i++) {
-        double upper = h->cosine[i] * c[i] + h->sine[i] * c[i + 1];
-        c[i + 1] = h->cosine[i] * c[i + 1] - h->sine[i] * c[i];
-        c[i] = upper;
-    }
-    double length = hypot(c[k], c[k + 1]);
-    h->cosine[k] = length > 0 ? c[k] / length : 1;
-    h->sine[k] = length > 0 ? c[k + 1] / length : 0;
-    c[k] = length;
-    h->right[k + 1] = -h->sine[k] * h->right[k];
-    h->right[k] *= h->cosine[k];
-}
-
-/* d <- sum of the basis, by back substitution. */
-static void combine(const cs_newton_system *system, const krylov *h, int steps, double *d)
-{
-    int64_t rows = system->problem->rows;
-    double part[CS_KRYLOV];
-    memset(d, 0, sizeof(double) * (size_t)rows);
-    for (int i = steps - 1; i >= 0; i--) {
-        part[i] = h->right[i];
-        for (int j = i + 1; j < steps; j++) part[i] -= h->column[j][i] * part[j];
-        part[i] = h->column[i][i] > 0 ? part[i] / h->column[i][i] : 0;
-        const double *v = system->basis + i * rows;
-        for (int64_t r = 0; r < rows; r++) d[r] += part[i] * v[r];
-    }
-}
+/* ---- solves ------------------------------------------------------------------------------------ */
 
 /* d <- (I + A S)^-1 r with the exact factor. Returns |residual|, which rounding alone leaves. */
 static double solve_exactly(cs_newton_system *system, const double *r, double *d)
@@ -104,45 +77,34 @@ static double solve_exactly(cs_newton_system *system, const double *r, double *d
     return sqrt(weighed_dot(system, left, left));
 }
 
-/* Right preconditioned GMRES (Saad and Schultz 1986). */
 double cs_newton_solve(cs_newton_system *system, const double *r, double most, double *d)
 {
-    int64_t rows = system->problem->rows;
-    double length = sqrt(weighed_dot(system, r, r)), residual = length;
+    int64_t rows = system->problem->rows, made = 0;
+
+    /* The exact factor, where there is one and it does. */
     if (system->exact) {
         double left = solve_exactly(system, r, d);
         if (left <= most) return left;
         if (cs_newton_factor_symmetric(system)) return NAN;
     }
-    if (!system->krylov || !(length > 0)) {
+
+    /* The symmetric one alone, where it is exact. */
+    if (!system->krylov || !(weighed_dot(system, r, r) > 0)) {
         memcpy(d, r, sizeof(double) * (size_t)rows);
         precondition(system, d);
         return 0;
     }
-    double work = 2.0 * (double)system->panels.start[system->panels.count];
-    krylov h;
-    h.right[0] = length;
-    for (int64_t i = 0; i < rows; i++) system->basis[i] = r[i] / length;
-    int k = 0;
-    while (k < CS_KRYLOV && residual > most) {
-        double *next = system->basis + (k + 1) * rows;
-        memcpy(d, system->basis + k * rows, sizeof(double) * (size_t)rows);
-        precondition(system, d);
-        apply(system, d, next);
-        for (int i = 0; i <= k; i++) {
-            const double *v = system->basis + i * rows;
-            h.column[k][i] = weighed_dot(system, v, next);
-            for (int64_t j = 0; j < rows; j++) next[j] -= h.column[k][i] * v[j];
-        }
-        double rest = sqrt(weighed_dot(system, next, next));
-        h.column[k][k + 1] = rest;
-        for (int64_t j = 0; j < rows && rest > 0; j++) next[j] /= rest;
-        rotate(&h, k);
-        residual = fabs(h.right[++k]);
-        if (!(rest > 0) || cs_pulse_beat(system->pulse, work)) break;
-    }
-    system->krylov_steps += k;
-    combine(system, &h, k, d);
-    precondition(system, d);
+
+    cs_operator matrix = {
+        .count = rows,
+        .context = system,
+        .multiply = apply,
+        .precondition = precondition_by_factor,
+        .dot = weighed_dot,
+        .work = 2.0 * (double)system->panels.start[system->panels.count],
+        .pulse = system->pulse,
+    };
+    double residual = cs_gmres(&matrix, r, most, system->basis, d, &made);
+    system->krylov_steps += made;
     return residual;
 }

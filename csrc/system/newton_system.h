@@ -16,15 +16,15 @@
  * of T, H unsymmetric and L U in place of Cholesky's factor (linalg/profile.h), and no GMRES. Such an H
  * may have a vanishing pivot: where what is left of r is too large the symmetric way is gone after all.
  *
- * layout.c builds a system, products.c multiplies, factor.c fills H and factors it, gmres.c solves. */
+ * newton_layout.c builds a system, newton_products.c multiplies, newton_factor.c fills H and factors it,
+ * newton_gmres.c solves. */
 #ifndef CS_NEWTON_SYSTEM_H
 #define CS_NEWTON_SYSTEM_H
 
+#include "linalg/krylov.h"
 #include "linalg/panel.h"
 #include "linalg/profile.h"
 #include "problem/problem.h"
-
-enum { CS_KRYLOV = 60 }; /* vectors of GMRES, at most */
 
 typedef struct cs_newton_system {
     const cs_problem *problem;

@@ -385,6 +385,7 @@ static const cs_iteration iteration = {
     .keep = keep_best,
     .restore = restore_best,
     .best_of_all = 1,
+    .tests_first = 1,
     .next_after_loss = 1,
 };
 

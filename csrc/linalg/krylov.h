@@ -1,0 +1,47 @@
+/* Krylov methods for linear systems: what multiplies is a callback, so that matrices are never asked for.
+ *
+ *     cs_gmres                 any A, preconditioned from the right
+ *     cs_conjugate_direction   symmetric positive definite A: one step of conjugate gradients, between
+ *     cs_conjugate_length      which the caller updates and tests its own residual                        */
+#ifndef CS_KRYLOV_H
+#define CS_KRYLOV_H
+
+#include "core/pulse.h"
+
+#include <stdint.h>
+
+enum { CS_KRYLOV = 60 }; /* vectors of GMRES, at most */
+
+/* A linear operator on arrays of `count` numbers, and what belongs to it. */
+typedef struct cs_operator {
+    int64_t count;
+    void *context;
+    void (*multiply)(void *context, const double *x, double *y); /* y <- A x */
+    void (*precondition)(void *context, double *r);              /* r <- M r */
+    /* x.y in the norm in which residuals are measured. */
+    double (*dot)(void *context, const double *x, const double *y);
+    double work;     /* multiplications of a step, told to the pulse */
+    cs_pulse *pulse; /* NULL: nobody asks */
+} cs_operator;
+
+/* d <- A^-1 r to |r - A d| <= most, or as far as CS_KRYLOV steps lead, or the pulse lets. `basis`
+ * (CS_KRYLOV + 1, count) is scratch. Returns |r - A d| as the recurrence has it; `made` steps.
+ * Saad and Schultz 1986; preconditioned from the right */
+double cs_gmres(const cs_operator *A, const double *r, double most, double *basis, double *d,
+                int64_t *made);
+
+/* Conjugate gradients under way.  Golub and Van Loan 2013, Algorithm 11.5.1 */
+typedef struct cs_conjugate {
+    int64_t count;
+    double *direction; /* (count): p */
+    double product;    /* r.z of the last residual r and its z = M r; 0: there was none */
+} cs_conjugate;
+
+/* p <- z + beta p, with r.z in place of the product before; 0 where r.z shows that M is not positive
+ * definite. */
+int cs_conjugate_direction(cs_conjugate *steps, const double *r, const double *z);
+
+/* The length r.z / p.Ap of the step along p, `image` being A p; 0 where A is not positive definite. */
+double cs_conjugate_length(const cs_conjugate *steps, const double *image);
+
+#endif
