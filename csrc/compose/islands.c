@@ -77,11 +77,6 @@ static int64_t number_clusters(const cs_solver *solver, int64_t islands, int64_t
     return clusters + rest;
 }
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for solving islands apart");
-}
-
 static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_t *label,
                                cs_arena *scratch, cs_error *error)
 {
@@ -90,10 +85,10 @@ static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_
     int64_t *block = cs_arena_take(&solver->arena, blocks, sizeof(int64_t));
     int64_t *place = cs_arena_take(scratch, blocks + 2, sizeof(int64_t));
     int64_t *size = cs_arena_take(scratch, clusters, sizeof(int64_t));
-    if (!islands || !block || !place || !size) return no_memory(error);
+    if (!islands || cs_arena_failed(scratch)) return cs_no_memory(error, "solving islands apart");
     islands->cluster = cs_arena_take(&solver->arena, clusters, sizeof(cs_cluster));
     islands->in_turn = cs_arena_take(&solver->arena, clusters, sizeof(int64_t));
-    if (!islands->cluster || !islands->in_turn) return no_memory(error);
+    if (cs_arena_failed(&solver->arena)) return cs_no_memory(error, "solving islands apart");
     islands->clusters = clusters;
     solver->parts = islands;
     for (int64_t k = 0; k < blocks; k++) size[label[k]]++;
@@ -146,8 +141,7 @@ static cs_status make_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
     cluster->b = cs_arena_take(arena, part->rows, sizeof(double));
     cluster->parameters = cs_arena_take(arena, part->parameters, sizeof(double));
     cluster->index_set = cs_arena_take(arena, part->rows, 1);
-    int complete = cluster->lambda && cluster->b && cluster->parameters && cluster->index_set;
-    return complete ? CS_OK : no_memory(error);
+    return cs_arena_status(arena, error, "solving islands apart");
 }
 
 static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *error)
@@ -162,7 +156,7 @@ static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *err
     int64_t *size = cs_arena_take(&scratch, blocks, sizeof(int64_t));
     int64_t *order = cs_arena_take(&scratch, blocks, sizeof(int64_t));
     int64_t *place = cs_arena_take(&scratch, blocks + 2, sizeof(int64_t));
-    cs_status status = label && size && order && place ? CS_OK : no_memory(error);
+    cs_status status = cs_arena_status(&scratch, error, "solving islands apart");
     if (!status && blocks >= WORTH_CUTTING && !solver->together) {
         memcpy(label, solver->island, sizeof(int64_t) * (size_t)blocks);
         clusters = number_clusters(solver, solver->island_count, size, place, order, label);

@@ -50,20 +50,44 @@ cs_text cs_word(const char *word)
     return shown;
 }
 
+/* Writes a sentence behind the first `used` bytes of the message. */
+static void write_message(cs_error *error, size_t used, const char *format, va_list arguments)
+{
+    size_t room = sizeof error->message - used;
+    int length = vsnprintf(error->message + used, room, format, arguments);
+    if (length < (int)room) return;
+    /* The last character may have lost its end: it goes, unless it is of one byte. */
+    size_t end = sizeof error->message - 1;
+    while (end > 0 && ((unsigned char)error->message[end - 1] & 0xC0) == 0x80) end--;
+    if (end > 0 && (unsigned char)error->message[end - 1] >= 0xC0) error->message[end - 1] = 0;
+}
+
 cs_status cs_fail(cs_error *error, cs_status status, const char *format, ...)
 {
     if (!error) return status;
     error->status = status;
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(error->message, sizeof error->message, format, arguments);
+    write_message(error, 0, format, arguments);
     va_end(arguments);
-    size_t last = sizeof error->message - 1;
-    if (length > (int)last) {
-        /* The last character may have lost its end: it goes, unless it is of one byte. */
-        size_t end = last;
-        while (end > 0 && ((unsigned char)error->message[end - 1] & 0xC0) == 0x80) end--;
-        if (end > 0 && (unsigned char)error->message[end - 1] >= 0xC0) error->message[end - 1] = 0;
-    }
+    return status;
+}
+
+cs_status cs_no_memory_list(cs_error *error, const char *what, va_list arguments)
+{
+    static const char begins[] = "out of memory for ";
+    if (!error) return CS_NO_MEMORY;
+    error->status = CS_NO_MEMORY;
+    memcpy(error->message, begins, sizeof begins - 1);
+    write_message(error, sizeof begins - 1, what, arguments);
+    return CS_NO_MEMORY;
+}
+
+cs_status cs_no_memory(cs_error *error, const char *what, ...)
+{
+    va_list arguments;
+    va_start(arguments, what);
+    cs_status status = cs_no_memory_list(error, what, arguments);
+    va_end(arguments);
     return status;
 }

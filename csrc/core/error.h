@@ -10,9 +10,15 @@
 #include "contactsolve.h"
 #include "core/compiler.h"
 
+#include <stdarg.h>
+
 /* Fills `error` (which may be NULL) with the code and a printf-formatted sentence; returns the
  * code, so that a check reads `return cs_fail(error, CS_INVALID, ...)`. */
 cs_status cs_fail(cs_error *error, cs_status status, const char *format, ...) CS_PRINTF(3, 4);
+
+/* CS_NO_MEMORY and "out of memory for <what>"; `what` is a printf format. */
+cs_status cs_no_memory(cs_error *error, const char *what, ...) CS_PRINTF(2, 3);
+cs_status cs_no_memory_list(cs_error *error, const char *what, va_list arguments) CS_PRINTF(2, 0);
 
 typedef struct cs_text {
     char text[64];

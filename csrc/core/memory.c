@@ -2,6 +2,9 @@
 #define _DEFAULT_SOURCE
 #include "core/memory.h"
 
+#include "core/error.h"
+
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +84,7 @@ static cs_arena_block *new_block(cs_arena *arena, size_t capacity, int zeroed)
 }
 
 /* A block that is not zeroed is filled by the one request that it is made for. */
-static void *take(cs_arena *arena, int64_t count, size_t size, int zeroed)
+static void *serve(cs_arena *arena, int64_t count, size_t size, int zeroed)
 {
     if (count < 0 || (uint64_t)count > (SIZE_MAX / 2) / (size ? size : 1)) return NULL;
     size_t bytes = (size_t)count * size;
@@ -98,6 +101,13 @@ static void *take(cs_arena *arena, int64_t count, size_t size, int zeroed)
     return memory;
 }
 
+static void *take(cs_arena *arena, int64_t count, size_t size, int zeroed)
+{
+    void *memory = arena->failed ? NULL : serve(arena, count, size, zeroed);
+    if (!memory) arena->failed = 1;
+    return memory;
+}
+
 void *cs_arena_take(cs_arena *arena, int64_t count, size_t size)
 {
     return take(arena, count, size, 1);
@@ -108,12 +118,43 @@ void *cs_arena_take_unset(cs_arena *arena, int64_t count, size_t size)
     return take(arena, count, size, 0);
 }
 
-void cs_arena_clear(cs_arena *arena)
+cs_status cs_arena_status(const cs_arena *arena, cs_error *error, const char *what, ...)
 {
-    for (cs_arena_block *block = arena->last, *previous; block; block = previous) {
+    if (!arena->failed) return CS_OK;
+    va_list arguments;
+    va_start(arguments, what);
+    cs_status status = cs_no_memory_list(error, what, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static void release_until(cs_arena *arena, const cs_arena_block *kept)
+{
+    for (cs_arena_block *block = arena->last, *previous; block != kept; block = previous) {
         previous = block->previous;
         cs_release(block);
     }
-    arena->last = NULL;
-    arena->bytes = 0;
+}
+
+void cs_arena_clear(cs_arena *arena)
+{
+    release_until(arena, NULL);
+    *arena = (cs_arena){0};
+}
+
+cs_arena_mark cs_arena_position(const cs_arena *arena)
+{
+    size_t used = arena->last ? arena->last->used : 0;
+    return (cs_arena_mark){arena->last, used, arena->bytes, arena->failed};
+}
+
+void cs_arena_rewind(cs_arena *arena, cs_arena_mark mark)
+{
+    release_until(arena, mark.last);
+    /* What is taken next from the block that stays must be zero again. */
+    if (mark.last) {
+        memset((char *)(mark.last + 1) + mark.used, 0, mark.last->used - mark.used);
+        mark.last->used = mark.used;
+    }
+    *arena = (cs_arena){mark.last, mark.bytes, mark.failed};
 }

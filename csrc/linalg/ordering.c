@@ -149,12 +149,12 @@ static int take_quotient(quotient *q, const cs_graph *graph, cs_arena *arena)
                             &q->degree,        &q->mark,         &q->found,
                             &q->outside,       &q->counted};
     for (size_t i = 0; i < sizeof per_node / sizeof *per_node; i++)
-        if (!(*per_node[i] = cs_arena_take(arena, n, sizeof(int64_t)))) return -1;
+        *per_node[i] = cs_arena_take(arena, n, sizeof(int64_t));
     q->graph = graph;
     q->node = cs_arena_take(arena, entries, sizeof(int64_t));
     q->element = cs_arena_take(arena, entries, sizeof(int64_t));
     q->gone = cs_arena_take(arena, n, 1);
-    return q->node && q->element && q->gone ? 0 : -1;
+    return cs_arena_failed(arena) ? -1 : 0;
 }
 
 static void begin_quotient(quotient *q)

@@ -47,8 +47,7 @@ int cs_panels_take(cs_panels *panels, int64_t rows, const int64_t *first, cs_are
     panels->value = cs_arena_take_unset(arena, panels->capacity, sizeof(double));
     panels->inverse = cs_arena_take(arena, count * CS_PANEL, sizeof(double));
     panels->scratch = cs_arena_take(arena, count * CS_PANEL, sizeof(double));
-    return !panels->first || !panels->start || !panels->value || !panels->inverse ||
-           !panels->scratch;
+    return cs_arena_failed(arena);
 }
 
 void cs_panels_shape(cs_panels *panels, int64_t rows, const int64_t *first)

@@ -19,7 +19,7 @@ int cs_profile_shape(cs_profile *profile, int64_t rows, const int64_t *first, cs
     profile->first = cs_arena_take(arena, rows, sizeof(int64_t));
     profile->end = cs_arena_take(arena, rows, sizeof(int64_t));
     profile->start = cs_arena_take(arena, rows + 1, sizeof(int64_t));
-    if (!profile->first || !profile->end || !profile->start) return -1;
+    if (cs_arena_failed(arena)) return -1;
     if (rows) memcpy(profile->first, first, sizeof(int64_t) * (size_t)rows);
     find_ends(rows, first, profile->end);
     for (int64_t i = 0; i < rows; i++)
@@ -42,7 +42,7 @@ int cs_profile_take(cs_profile *profile, cs_arena *arena)
 {
     profile->value = cs_arena_take(arena, profile->start[profile->rows], sizeof(double));
     profile->inverse = cs_arena_take(arena, profile->rows, sizeof(double));
-    return profile->value && profile->inverse ? 0 : -1;
+    return cs_arena_failed(arena) ? -1 : 0;
 }
 
 void cs_profile_clear(cs_profile *profile)

@@ -17,7 +17,7 @@ int cs_skyline_take(cs_skyline *skyline, int64_t rows, const int64_t *first, cs_
     skyline->rows = rows;
     skyline->last = cs_arena_take(arena, rows, sizeof(int64_t));
     skyline->start = cs_arena_take(arena, rows + 1, sizeof(int64_t));
-    if (!skyline->last || !skyline->start) return -1;
+    if (cs_arena_failed(arena)) return -1;
     for (int64_t i = 0; i < rows; i++)
         if (i > skyline->last[first[i]]) skyline->last[first[i]] = i;
     for (int64_t k = 0; k < rows; k++) {
@@ -26,7 +26,7 @@ int cs_skyline_take(cs_skyline *skyline, int64_t rows, const int64_t *first, cs_
         skyline->start[k + 1] = skyline->start[k] + skyline->last[k] - k + 1;
     }
     skyline->value = cs_arena_take(arena, skyline->start[rows], sizeof(double));
-    return skyline->value ? 0 : -1;
+    return cs_arena_failed(arena) ? -1 : 0;
 }
 
 void cs_skyline_unpack(cs_skyline *skyline, const cs_panels *panels)

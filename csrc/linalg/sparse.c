@@ -35,9 +35,7 @@ int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_pulse *pu
     factor->path = cs_arena_take(arena, n, sizeof(int64_t));
     factor->diagonal = cs_arena_take(arena, n, sizeof(double));
     factor->work = cs_arena_take(arena, n, sizeof(double));
-    if (!factor->parent || !factor->start || !factor->end || !factor->mark || !factor->path ||
-        !factor->diagonal || !factor->work)
-        return -1;
+    if (cs_arena_failed(arena)) return -1;
     cs_elimination_tree(graph, factor->parent, factor->mark);
     for (int64_t i = 0; i < n; i++) factor->mark[i] = -1;
     for (int64_t i = 0; i < n; i++) {
@@ -48,7 +46,7 @@ int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_pulse *pu
     for (int64_t i = 0; i < n; i++) factor->start[i + 1] += factor->start[i];
     factor->row = cs_arena_take_unset(arena, factor->start[n], sizeof(int64_t));
     factor->value = cs_arena_take_unset(arena, factor->start[n], sizeof(double));
-    return factor->row && factor->value ? 0 : -1;
+    return cs_arena_failed(arena) ? -1 : 0;
 }
 
 /* Row i of L from row i of the matrix and the rows above; returns the pivot. */

@@ -245,7 +245,7 @@ static cs_status take(proving *p, cs_arena *scratch, cs_error *error)
     int64_t sums = problem->blocks * (int64_t)(sizeof *p->sum / sizeof(double));
     double **array[] = {&p->direction, &p->image, &p->magnitude, &p->residual, &p->along, &p->step};
     double *all = cs_arena_take(scratch, numbers + sums + problem->blocks, sizeof(double));
-    if (!all) return cs_fail(error, CS_NO_MEMORY, "out of memory for a certificate");
+    if (!all) return cs_no_memory(error, "a certificate");
     for (int i = 0; i < 6; i++) *array[i] = all + i * rows;
     p->velocity = all + 6 * rows;
     p->sum = (island_sums *)(void *)(all + numbers);

@@ -91,16 +91,13 @@ static cs_status take(const cs_problem *problem, cs_arena *scratch, workspace *w
 {
     double **rows[] = {&w->rho, &w->response, &w->lambda, &w->xi, &w->magnitude};
     double **blocks[] = {&w->scale, &w->speed};
-    int complete = 1;
-    for (int i = 0; i < 5; i++)
-        complete &= !!(*rows[i] = cs_arena_take(scratch, problem->rows, sizeof(double)));
+    for (int i = 0; i < 5; i++) *rows[i] = cs_arena_take(scratch, problem->rows, sizeof(double));
     for (int i = 0; i < 2; i++)
-        complete &= !!(*blocks[i] = cs_arena_take(scratch, problem->blocks, sizeof(double)));
+        *blocks[i] = cs_arena_take(scratch, problem->blocks, sizeof(double));
     w->parameters = cs_arena_take(scratch, problem->parameters, sizeof(double));
     w->velocity = cs_arena_take(scratch, problem->velocities, sizeof(double));
     w->island = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
-    complete = complete && w->parameters && w->velocity && w->island;
-    return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the inspection");
+    return cs_arena_status(scratch, error, "the inspection");
 }
 
 /* rho and a_s of every set, the problem's own parameters, the islands. */

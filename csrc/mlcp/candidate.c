@@ -147,9 +147,7 @@ cs_status cs_pivot_log_reserve(cs_pivot_log *log, int64_t rows, cs_error *error)
     if (rows <= log->capacity) return CS_OK;
     int64_t capacity = 2 * rows + 64;
     double *value = cs_allocate(capacity * CS_LOG_COLUMNS, sizeof(double));
-    if (!value)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for a history of %lld pivots",
-                       (long long)capacity);
+    if (!value) return cs_no_memory(error, "a history of %lld pivots", (long long)capacity);
     if (log->rows) memcpy(value, log->value, sizeof(double) * (size_t)(log->rows * CS_LOG_COLUMNS));
     cs_release(log->value);
     log->value = value;

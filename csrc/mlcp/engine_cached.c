@@ -32,7 +32,7 @@ static int take(cs_island *s, cs_arena *arena)
     data->key = cs_arena_take(arena, s->rows, sizeof(int64_t));
     data->count = -1;
     data->cache.limit = s->cache_bytes;
-    return !data->path || !data->key;
+    return cs_arena_failed(arena);
 }
 
 /* The first row in which a key differs from that of the factor in use; the number of rows: none. */

@@ -26,7 +26,7 @@ static int take(cs_island *s, cs_arena *arena)
     data->have = cs_arena_take(arena, s->rows, 1);
     data->force = cs_arena_take(arena, s->rows, sizeof(double));
     data->inverse = cs_arena_take(arena, s->rows * s->rows, sizeof(double));
-    if (!data->zeros || !data->have || !data->force || !data->inverse) return -1;
+    if (cs_arena_failed(arena)) return -1;
     if (cs_panels_take(&data->whole, s->rows, s->first, arena)) return -1;
     return cs_panels_take(&data->tight, s->rows, data->zeros, arena);
 }

@@ -27,9 +27,7 @@ int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena)
     lemke->other = cs_arena_take(arena, rows + 1, sizeof(int64_t));
     lemke->list = cs_arena_take(arena, rows, sizeof(int64_t));
     lemke->wanted = cs_arena_take(arena, 2 * rows + 1, 1);
-    if (!lemke->matrix || !lemke->dictionary || !lemke->work || !lemke->q || !lemke->z ||
-        !lemke->basic || !lemke->other || !lemke->list || !lemke->wanted)
-        return -1;
+    if (cs_arena_failed(arena)) return -1;
     for (int64_t i = 0; i < rows; i++) {
         memset(lemke->matrix + i * rows, 0, sizeof(double) * (size_t)rows);
         if (cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)rows)) return -1;

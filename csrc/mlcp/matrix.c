@@ -38,7 +38,7 @@ static int take_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next)
     int64_t n = matrix->rows;
     mlcp->start = cs_arena_take(&mlcp->loaded, n + 1, sizeof(int64_t));
     mlcp->diagonal = cs_arena_take(&mlcp->loaded, n, sizeof(double));
-    if (!mlcp->start || !mlcp->diagonal) return -1;
+    if (cs_arena_failed(&mlcp->loaded)) return -1;
     for (int64_t i = 0; i < n; i++) {
         mlcp->start[i + 1] += 1 + matrix->start[i + 1] - matrix->start[i];
         for (int64_t e = matrix->start[i]; e < matrix->start[i + 1]; e++)
@@ -49,7 +49,7 @@ static int take_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next)
     mlcp->column = cs_arena_take(&mlcp->loaded, mlcp->start[n], sizeof(int64_t));
     mlcp->value = cs_arena_take(&mlcp->loaded, mlcp->start[n], sizeof(double));
     mlcp->skew = cs_arena_take(&mlcp->loaded, mlcp->start[n], sizeof(double));
-    return mlcp->column && mlcp->value && mlcp->skew ? 0 : -1;
+    return cs_arena_failed(&mlcp->loaded) ? -1 : 0;
 }
 
 static void put(cs_mlcp *mlcp, int64_t *next, int64_t i, int64_t j, double value, double skew)
@@ -152,11 +152,11 @@ static int take_cutting(cutting *c)
     int64_t n = c->mlcp->rows;
     int64_t **all[] = {&c->part, &c->local, &c->order, &c->place, &c->given};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (!(*all[i] = cs_arena_take(&c->scratch, n, sizeof(int64_t)))) return -1;
+        *all[i] = cs_arena_take(&c->scratch, n, sizeof(int64_t));
     c->start = cs_arena_take(&c->scratch, n + 1, sizeof(int64_t));
     c->column = cs_arena_take(&c->scratch, c->mlcp->start[n], sizeof(int64_t));
     c->work = cs_arena_take(&c->scratch, 3 * n, sizeof(int64_t));
-    return c->start && c->column && c->work ? 0 : -1;
+    return cs_arena_failed(&c->scratch) ? -1 : 0;
 }
 
 /* The island's rows (in s->user) as a graph of their own. */
@@ -215,16 +215,15 @@ static int take_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
     double **numbers[] = {&s->diagonal, &s->b,    &s->lo,    &s->hi,        &s->x,    &s->w,
                           &s->noise,    &s->step, &s->slope, &s->direction, &s->image};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (!(*numbers[i] = cs_arena_take(arena, n, sizeof(double)))) return -1;
+        *numbers[i] = cs_arena_take(arena, n, sizeof(double));
     signed char **sets[] = {&s->state, &s->next, &s->factored, &s->before};
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (!(*sets[i] = cs_arena_take(arena, n, 1))) return -1;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) *sets[i] = cs_arena_take(arena, n, 1);
     s->start = cs_arena_take(arena, n + 1, sizeof(int64_t));
     s->column = cs_arena_take(arena, entries, sizeof(int64_t));
     s->value = cs_arena_take(arena, entries, sizeof(double));
     s->first = cs_arena_take(arena, n, sizeof(int64_t));
     s->list = cs_arena_take(arena, n, sizeof(int64_t));
-    return s->start && s->column && s->value && s->first && s->list ? 0 : -1;
+    return cs_arena_failed(arena) ? -1 : 0;
 }
 
 /* Multiplications of a factor above which a sparse one is looked at: finding its order takes long. */
@@ -313,7 +312,7 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
     if (mlcp->options.islands) mlcp->islands = cs_components(&whole, c.part, c.work);
     mlcp->island = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(cs_island));
     rows = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(int64_t));
-    if (!mlcp->island || !rows) goto no_memory;
+    if (cs_arena_failed(&mlcp->arena)) goto no_memory;
     for (int64_t i = 0; i < mlcp->rows; i++) mlcp->island[c.part[i]].rows++;
     for (int64_t p = 0; p < mlcp->islands; p++) {
         mlcp->island[p].user = rows;

@@ -159,8 +159,7 @@ static cs_status prepare(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     mlcp->origin = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
     mlcp->speed = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(double));
     mlcp->seconds = cs_clock() - start;
-    int complete = mlcp->x && mlcp->w && mlcp->origin && mlcp->speed;
-    return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the answer");
+    return cs_arena_status(&mlcp->arena, error, "the answer");
 }
 
 cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error)
@@ -168,8 +167,7 @@ cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error)
     if (cs_pulse_has_left_off(mlcp->pulse))
         return cs_fail(error, CS_INTERRUPTED, "interrupted while A of %lld rows is laid out",
                        (long long)mlcp->rows);
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for %s of %lld rows", what,
-                   (long long)mlcp->rows);
+    return cs_no_memory(error, "%s of %lld rows", what, (long long)mlcp->rows);
 }
 
 cs_status cs_mlcp_create(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_options *options,
@@ -185,7 +183,7 @@ cs_status cs_mlcp_make(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_opt
     cs_status status = check_options(options, error);
     if (status) return status;
     cs_mlcp *mlcp = cs_allocate(1, sizeof *mlcp);
-    if (!mlcp) return cs_fail(error, CS_NO_MEMORY, "out of memory for a solver");
+    if (!mlcp) return cs_no_memory(error, "a solver");
     mlcp->options = *options;
     mlcp->rule = cs_rule_find(options->rule);
     if (strcmp(options->engine, "auto") != 0)

@@ -40,7 +40,7 @@ static int take_translation(translation *t, const cs_island *s, cs_arena *arena)
     int64_t rows = s->rows;
     t->upper = cs_arena_take(arena, s->rows, sizeof(int64_t));
     t->unit = cs_arena_take(arena, s->rows, sizeof(double));
-    if (!t->upper || !t->unit) return -1;
+    if (cs_arena_failed(arena)) return -1;
     for (int64_t i = 0; i < s->rows; i++)
         t->upper[i] = isfinite(s->lo[i]) && isfinite(s->hi[i]) && !cs_is_fixed(s, i) ? rows++ : -1;
     t->free = cs_arena_take(arena, rows, 1);
@@ -199,8 +199,7 @@ static cs_status lemke(cs_pivot_run *run, cs_error *error)
     if (take_translation(&t, s, &arena))
         status = cs_pulse_has_left_off(s->pulse)
                      ? cs_pivot_interrupted(run, error)
-                     : cs_fail(error, CS_NO_MEMORY, "out of memory for the dictionary of %lld rows",
-                               (long long)s->rows);
+                     : cs_no_memory(error, "the dictionary of %lld rows", (long long)s->rows);
     else {
         translate(&t, s);
         status = run_lemke(run, &t, error);

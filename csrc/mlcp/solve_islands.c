@@ -221,10 +221,12 @@ cs_status cs_mlcp_share_out(cs_mlcp *mlcp, cs_error *error)
     mlcp->threads = choose_threads(mlcp);
     mlcp->worker = cs_arena_take(&mlcp->arena, mlcp->threads, sizeof(cs_pivot_worker));
     mlcp->largest_first = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(int64_t));
-    int complete = place && size && mlcp->worker && mlcp->largest_first;
-    for (int64_t p = 0; complete && p < mlcp->islands; p++) size[p] = mlcp->island[p].rows;
-    if (complete)
+    cs_status status = cs_arena_status(&scratch, error, "sharing islands out");
+    if (!status) status = cs_arena_status(&mlcp->arena, error, "sharing islands out");
+    if (!status) {
+        for (int64_t p = 0; p < mlcp->islands; p++) size[p] = mlcp->island[p].rows;
         cs_sort_largest_first(mlcp->islands, size, mlcp->rows, place, mlcp->largest_first);
+    }
     cs_arena_clear(&scratch);
-    return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for sharing islands out");
+    return status;
 }

@@ -81,8 +81,8 @@ cs_status cs_mlcp_update(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
         return cs_fail(error, CS_INVALID, "A has %lld rows: the solver has %lld",
                        (long long)matrix->rows, (long long)mlcp->rows);
     int64_t *place = cs_arena_take(&scratch, mlcp->rows, sizeof(int64_t));
-    cs_status status = place ? cs_mlcp_load(&next, matrix, error)
-                             : cs_fail(error, CS_NO_MEMORY, "out of memory for another A");
+    cs_status status =
+        place ? cs_mlcp_load(&next, matrix, error) : cs_no_memory(error, "another A");
     for (int64_t i = 0; i < mlcp->rows && !status; i++) place[i] = -1;
     if (!status && !fits(mlcp, &next, place)) status = make_anew(mlcp, matrix, error);
     else if (!status) {

@@ -90,7 +90,7 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
     if (!status) status = cs_plan_cache(&graph, &own, scratch, plan, error);
     if (status) return status;
     int64_t *met = cs_arena_take(scratch, graph.vertices, sizeof(int64_t));
-    if (!met) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    if (!met) return cs_no_memory(error, "the order");
     if (fill(&graph, plan, met) < WORTH_FILL)
         return stay(problem, "contacts are too few, or too many share a body, to fill vectors",
                     plan, error);

@@ -22,18 +22,13 @@ enum { CHUNK = 1024 };
  * pieces. Those of a grid leave 1 in 10 there, random ones 7 in 8. */
 enum { PIECES = 8 };
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
-}
-
 /* The vertices that contacts touch, by their numbers. */
 static cs_status number_vertices(const cs_graph *graph, cs_arena *scratch, cs_levels *levels,
                                  cs_error *error)
 {
     *levels = (cs_levels){0};
     levels->vertex = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
-    if (!levels->vertex) return no_memory(error);
+    if (!levels->vertex) return cs_no_memory(error, "the order");
     for (int64_t v = 0; v < graph->vertices; v++)
         if (cs_graph_degree(graph, v)) levels->vertex[levels->count++] = v;
     return CS_OK;
@@ -75,7 +70,7 @@ static cs_status sort_blocks(const cs_graph *graph, const cs_levels *levels, cs_
     int64_t *next = cs_arena_take(scratch, graph->vertices + 2, sizeof(int64_t));
     int64_t *key = cs_arena_take(scratch, blocks, sizeof(int64_t));
     *sequence = cs_arena_take(scratch, blocks, sizeof(int64_t));
-    if (!place || !next || !key || !*sequence) return no_memory(error);
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "the order");
     for (int64_t i = 0; i < levels->count; i++) place[levels->vertex[i]] = i + 1;
     for (int64_t block = 0; block < blocks; block++) {
         int64_t end[2];
@@ -119,7 +114,7 @@ cs_status cs_plan_cache(const cs_graph *graph, const cs_order_options *options, 
     if (chunk > blocks) chunk = blocks + 1;
     cs_parts parts = {.count = cs_parts_wanted(graph, options)};
     parts.label = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
-    if (!parts.label) return no_memory(error);
+    if (!parts.label) return cs_no_memory(error, "the order");
     cs_status status = order_vertices(graph, options->bodies, parts.label, scratch, &levels, error);
     if (!status) status = sort_blocks(graph, &levels, scratch, &sequence, error);
     if (status) return status;

@@ -85,8 +85,7 @@ cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int
     b.color = cs_arena_take(scratch, parts->count, sizeof(int64_t));
     b.met = cs_arena_take(scratch, parts->count + 1, sizeof(int64_t));
     b.seen = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
-    if (!b.owner || !b.start || !b.block || !b.color || !b.met || !b.seen)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for the border of the parts");
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "the border of the parts");
     share_out(&b, plan->block + first, blocks - first);
     int64_t colors = color_parts(&b);
     for (int64_t color = 0; color < colors; color++) {

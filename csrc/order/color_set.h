@@ -25,17 +25,17 @@ static inline int cs_color_set_has(const cs_color_set *set, int64_t color)
     return page && (page[bit / 64] >> (bit % 64) & 1);
 }
 
-/* 0, or -1 without memory. */
-static inline int cs_color_set_add(cs_color_set *set, int64_t color, int64_t pages, cs_arena *arena)
+/* Adds nothing where memory does not reach: callers ask the arena. */
+static inline void cs_color_set_add(cs_color_set *set, int64_t color, int64_t pages,
+                                    cs_arena *arena)
 {
     if (!set->page) set->page = cs_arena_take(arena, pages, sizeof(uint64_t *));
-    if (!set->page) return -1;
+    if (!set->page) return;
     uint64_t **page = &set->page[color / CS_COLOR_PAGE];
     if (!*page) *page = cs_arena_take(arena, CS_COLOR_PAGE / 64, sizeof(uint64_t));
-    if (!*page) return -1;
+    if (!*page) return;
     int64_t bit = color % CS_COLOR_PAGE;
     (*page)[bit / 64] |= (uint64_t)1 << (bit % 64);
-    return 0;
 }
 
 static inline void cs_color_set_clear(cs_color_set *set, int64_t pages)

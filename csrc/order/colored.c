@@ -56,7 +56,7 @@ static cs_status plan_colored(const cs_problem *problem, const cs_order_options 
     cs_status status = cs_color(problem, options, scratch, &coloring, error);
     if (status) return status;
     if (cs_sort_colors(problem, &coloring, scratch, &sorted, &start))
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for the colours");
+        return cs_no_memory(error, "the colours");
     for (int64_t c = 0; c < coloring.colors; c++) cs_plan_add_to_color(plan, c, coloring.size[c]);
     plan->rounds = coloring.rounds;
     if (options->unsafe_first)

@@ -43,7 +43,6 @@ typedef struct range {
     hub_view *hub;      /* (hubs) */
     usage used;
     cs_arena arena; /* apart, because ranges may go at once */
-    int failed;     /* memory ran out */
 } range;
 
 /* What a thread needs to itself. */
@@ -73,12 +72,6 @@ typedef struct painter {
     cs_color_set *settled; /* (hubs): colours of settled blocks; unused by one range alone */
     int64_t *settled_full; /* (hubs): all colours below are settled */
 } painter;
-
-static cs_status no_memory(const painter *p, cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for colouring %lld contacts",
-                   (long long)p->conflict.problem->blocks);
-}
 
 /* ---- painting -------------------------------------------------------------------------------- */
 
@@ -191,7 +184,7 @@ static void begin_usage(const painter *p, usage *used)
 static void paint(painter *p, range *r, helper *h)
 {
     if (p->aim) begin_usage(p, &r->used);
-    for (int64_t i = r->first; i < r->first + r->left && !r->failed; i++) {
+    for (int64_t i = r->first; i < r->first + r->left && !cs_arena_failed(&r->arena); i++) {
         int64_t block = p->work[i];
         choice c = {.p = p, .r = r, .h = h};
         c.hubs = meet(p, r, h, block, c.hub);
@@ -200,7 +193,7 @@ static void paint(painter *p, range *r, helper *h)
         if (p->aim) use(p, &r->used, color);
         for (int k = 0; k < c.hubs; k++) {
             hub_view *view = view_of(p, r, c.hub[k]);
-            r->failed |= cs_color_set_add(&view->own, color, p->pages, &r->arena);
+            cs_color_set_add(&view->own, color, p->pages, &r->arena);
             while (view->full < p->capacity && is_taken(&c, c.hub[k], view->full)) view->full++;
         }
     }
@@ -239,7 +232,8 @@ static int keep_on_hubs(painter *p, int64_t block, int64_t color)
             cs_color_set *set = &p->settled[hub];
             if (!adding && cs_color_set_has(set, color)) return 1;
             if (!adding) continue;
-            if (cs_color_set_add(set, color, p->pages, p->scratch)) return -1;
+            cs_color_set_add(set, color, p->pages, p->scratch);
+            if (cs_arena_failed(p->scratch)) return -1;
             int64_t *full = &p->settled_full[hub];
             while (*full < p->capacity && cs_color_set_has(set, *full)) ++*full;
         }
@@ -322,7 +316,7 @@ static int color_in_rounds(painter *p)
         p->coloring->rounds++;
         each_range(p, paint);
         for (int64_t n = 0; n < p->ranges; n++)
-            if (p->range[n].failed) return -1;
+            if (cs_arena_failed(&p->range[n].arena)) return -1;
         if (p->ranges > 1) each_range(p, compare);
         if (keep(p)) return -1;
         each_range(p, settle);
@@ -364,11 +358,11 @@ static void choose_threads(painter *p, const cs_order_options *options)
     p->worth_threads = options->threads ? 0 : WORTH_THREADS;
 }
 
-static cs_status find_hubs(painter *p, cs_error *error)
+static void find_hubs(painter *p)
 {
     const cs_problem *problem = p->conflict.problem;
     p->hub_of = cs_arena_take(p->scratch, problem->bodies, sizeof(int64_t));
-    if (!p->hub_of) return no_memory(p, error);
+    if (!p->hub_of) return;
     for (int64_t body = 0; body < problem->bodies; body++) {
         const int64_t *start = p->conflict.adjacency.start;
         int many = !problem->matrix && start[body + 1] - start[body] > HUB;
@@ -376,27 +370,28 @@ static cs_status find_hubs(painter *p, cs_error *error)
     }
     p->settled = cs_arena_take(p->scratch, p->hubs, sizeof(cs_color_set));
     p->settled_full = cs_arena_take(p->scratch, p->hubs, sizeof(int64_t));
-    return p->settled && p->settled_full ? CS_OK : no_memory(p, error);
 }
 
-static cs_status make_ranges(painter *p, cs_error *error)
+static void make_ranges(painter *p)
 {
     int64_t blocks = p->conflict.problem->blocks;
     p->range = cs_arena_take(p->scratch, p->ranges, sizeof(range));
     p->helper = cs_arena_take(p->scratch, p->threads, sizeof(helper));
-    if (!p->range || !p->helper) return no_memory(p, error);
+    if (cs_arena_failed(p->scratch)) return;
     for (int64_t n = 0; n < p->ranges; n++) {
         range *r = &p->range[n];
         r->first = blocks * n / p->ranges;
         r->end = blocks * (n + 1) / p->ranges;
         r->hub = cs_arena_take(p->scratch, p->hubs, sizeof(hub_view));
-        if (!r->hub) return no_memory(p, error);
     }
-    for (int t = 0; t < p->threads; t++) {
+    for (int t = 0; t < p->threads; t++)
         p->helper[t].met = cs_arena_take(p->scratch, p->capacity, sizeof(int64_t));
-        if (!p->helper[t].met) return no_memory(p, error);
-    }
-    return CS_OK;
+}
+
+static cs_status taken(const painter *p, cs_error *error)
+{
+    return cs_arena_status(p->scratch, error, "colouring %lld contacts",
+                           (long long)p->conflict.problem->blocks);
 }
 
 static cs_status set_up(painter *p, const cs_order_options *options, int64_t degree,
@@ -416,10 +411,9 @@ static cs_status set_up(painter *p, const cs_order_options *options, int64_t deg
     p->tentative = cs_arena_take(p->scratch, blocks, sizeof(int64_t));
     p->work = cs_arena_take(p->scratch, blocks, sizeof(int64_t));
     p->lost = cs_arena_take(p->scratch, blocks, 1);
-    if (!p->coloring->color || !p->coloring->size || !p->tentative || !p->work || !p->lost)
-        return no_memory(p, error);
-    cs_status status = find_hubs(p, error);
-    return status ? status : make_ranges(p, error);
+    find_hubs(p);
+    make_ranges(p);
+    return taken(p, error);
 }
 
 /* How many colours a balanced colouring aims at (S1 section 4.3); -1 without memory. */
@@ -443,13 +437,13 @@ static cs_status aim_evenly(painter *p, const cs_order_options *options, int64_t
                             cs_error *error)
 {
     int64_t aim = aim_of(p, options, degree);
-    if (aim < 0) return no_memory(p, error);
-    for (int64_t n = 0; n < p->ranges; n++) {
+    if (aim < 0)
+        return cs_no_memory(error, "colouring %lld contacts",
+                            (long long)p->conflict.problem->blocks);
+    for (int64_t n = 0; n < p->ranges; n++)
         p->range[n].used.count = cs_arena_take(p->scratch, aim, sizeof(int64_t));
-        if (!p->range[n].used.count) return no_memory(p, error);
-    }
     p->aim = aim;
-    return CS_OK;
+    return taken(p, error);
 }
 
 /* A colour that all blocks have lost again is none. */
@@ -480,7 +474,9 @@ cs_status cs_color(const cs_problem *problem, const cs_order_options *options, c
     if (status) return status;
     forget(&p);
     if (options->balanced) status = aim_evenly(&p, options, degree, error);
-    if (!status && color_in_rounds(&p)) status = no_memory(&p, error);
+    if (!status && color_in_rounds(&p))
+        status =
+            cs_no_memory(error, "colouring %lld contacts", (long long)p.conflict.problem->blocks);
     if (!status && coloring->rounds > 1) close_gaps(&p);
     for (int64_t n = 0; n < p.ranges; n++) cs_arena_clear(&p.range[n].arena);
     return status;
@@ -491,7 +487,7 @@ int cs_sort_colors(const cs_problem *problem, const cs_coloring *coloring, cs_ar
 {
     *sorted = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
     *start = cs_arena_take(scratch, coloring->colors + 2, sizeof(int64_t));
-    if (!*sorted || !*start) return -1;
+    if (cs_arena_failed(scratch)) return -1;
     int64_t *next = *start + 1;
     for (int64_t c = 0; c < coloring->colors; c++) next[c + 1] = next[c] + coloring->size[c];
     for (int64_t block = 0; block < problem->blocks; block++)

@@ -99,8 +99,7 @@ static cs_status share_out(grouping *g, int64_t parts, cs_arena *scratch, cs_err
     g->part = cs_arena_take(scratch, g->components, sizeof(int64_t));
     h.part = cs_arena_take(scratch, parts, sizeof(int64_t));
     h.load = cs_arena_take(scratch, parts, sizeof(int64_t));
-    if (!place || !sorted || !g->part || !h.part || !h.load)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for groups of contacts");
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "groups of contacts");
     sort_by_size(g, place, sorted);
     for (int64_t p = 0; p < parts; p++) h.part[p] = p;
     for (int64_t i = 0; i < g->components; i++) {
@@ -116,8 +115,7 @@ static cs_status sort_visits(const grouping *g, int64_t parts, int64_t first, cs
 {
     int64_t *start = cs_arena_take(scratch, parts + 2, sizeof(int64_t));
     int64_t *sorted = cs_arena_take(scratch, g->count, sizeof(int64_t));
-    if (!start || !sorted)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for groups of contacts");
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "groups of contacts");
     int64_t *next = start + 1;
     for (int64_t i = 0; i < g->count; i++) next[g->part[g->component[i]] + 1]++;
     for (int64_t p = 0; p < parts; p++) next[p + 1] += next[p];
@@ -139,8 +137,7 @@ cs_status cs_plan_components(const cs_graph *graph, int64_t parts, int64_t first
     g.number = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     g.component = cs_arena_take(scratch, g.count, sizeof(int64_t));
     g.size = cs_arena_take(scratch, g.count, sizeof(int64_t));
-    if (!g.parent || !g.member || !g.number || !g.component || !g.size)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for groups of contacts");
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "groups of contacts");
     join_all(&g);
     number_components(&g);
     cs_status status = share_out(&g, parts, scratch, error);
@@ -176,10 +173,8 @@ cs_status cs_problem_islands(const cs_problem *problem, int64_t *label, int64_t 
     g.number = cs_arena_take(&scratch, graph.vertices, sizeof(int64_t));
     g.component = cs_arena_take(&scratch, g.count, sizeof(int64_t));
     g.size = cs_arena_take(&scratch, g.count, sizeof(int64_t));
-    if (!g.block || !g.parent || !g.member || !g.number || !g.component || !g.size) {
-        status = cs_fail(error, CS_NO_MEMORY, "out of memory for islands");
-        goto out;
-    }
+    status = cs_arena_status(&scratch, error, "islands");
+    if (status) goto out;
     for (int64_t i = 0; i < g.count; i++) g.block[i] = i;
     join_all(&g);
     number_components(&g);

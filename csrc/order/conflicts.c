@@ -56,8 +56,7 @@ cs_status cs_symmetric_pattern(const cs_block_matrix *matrix, cs_arena *scratch,
     *pattern_column = column;
     return CS_OK;
 no_memory:
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the conflicts of %lld contacts",
-                   (long long)matrix->blocks);
+    return cs_no_memory(error, "the conflicts of %lld contacts", (long long)matrix->blocks);
 }
 
 cs_status cs_conflicts_build(const cs_problem *problem, int fixed_as_body, cs_arena *scratch,

@@ -18,11 +18,6 @@ typedef struct sets {
     int64_t *set;   /* (blocks): the set of a block */
 } sets;
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the contact sets");
-}
-
 /* The lower (0) or the higher (1) body of a block, from 1 on; 0 for the fixed world. */
 static int64_t body_of(const cs_problem *problem, int64_t block, int higher)
 {
@@ -47,7 +42,7 @@ static cs_status find_firsts(const cs_problem *problem, cs_arena *scratch, sets 
 {
     int64_t *next = cs_arena_take(scratch, problem->bodies + 2, sizeof(int64_t));
     int64_t *sorted = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
-    if (!next || !sorted) return no_memory(error);
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "the contact sets");
     for (int64_t i = 0; i < problem->blocks; i++) s->block[i] = i;
     if (problem->matrix) {
         memcpy(s->set, s->block, sizeof(int64_t) * (size_t)problem->blocks);
@@ -72,7 +67,7 @@ static cs_status find_sets(const cs_problem *problem, cs_arena *scratch, sets *s
     s->start = cs_arena_take(scratch, blocks + 2, sizeof(int64_t));
     s->block = cs_arena_take(scratch, blocks, sizeof(int64_t));
     s->set = cs_arena_take(scratch, blocks, sizeof(int64_t));
-    if (!s->start || !s->block || !s->set) return no_memory(error);
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "the contact sets");
     cs_status status = find_firsts(problem, scratch, s, error);
     if (status) return status;
     int64_t *next = s->start + 1;
@@ -115,7 +110,7 @@ static cs_status plan_stages(const cs_graph *graph, const sets *s, cs_arena *scr
                              cs_error *error)
 {
     int64_t *stage = cs_arena_take(scratch, graph->vertices, sizeof(int64_t)), at = 0;
-    if (!stage) return no_memory(error);
+    if (!stage) return cs_no_memory(error, "the contact sets");
     for (int64_t set = 0; set < s->count; set++) {
         if (meets(graph, s->block[s->start[set]], stage, plan->stages + 1))
             cs_plan_close(plan, CS_SIMULTANEOUS, at);
@@ -132,7 +127,8 @@ static cs_status plan_colors(const cs_graph *graph, const sets *s, int simultane
 {
     cs_palette palette;
     int64_t *first = cs_arena_take(scratch, s->count, sizeof(int64_t)), at = 0, set = 0;
-    cs_status status = first ? cs_palette_new(graph, scratch, &palette, error) : no_memory(error);
+    cs_status status = first ? cs_palette_new(graph, scratch, &palette, error)
+                             : cs_no_memory(error, "the contact sets");
     if (status) return status;
     for (int64_t i = 0; i < s->count; i++) first[i] = s->block[s->start[i]];
     int64_t colors = cs_palette_sort(&palette, first, s->count);

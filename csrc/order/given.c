@@ -4,17 +4,12 @@
 
 #include <string.h>
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
-}
-
 static cs_status take_visits(const cs_problem *problem, const int64_t *permutation,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     int64_t count = problem->blocks;
     int64_t *seen = cs_arena_take(scratch, count, sizeof(int64_t));
-    if (!seen) return no_memory(error);
+    if (!seen) return cs_no_memory(error, "the order");
     for (int64_t i = 0; i < count; i++) {
         int64_t block = permutation[i];
         if (block < 0 || block >= count)
@@ -118,7 +113,7 @@ static cs_status check_apart(const cs_problem *problem, cs_arena *scratch, const
     if (status) return status;
     claims c = {cs_arena_take(scratch, graph.vertices, sizeof(int64_t)),
                 cs_arena_take(scratch, graph.vertices, sizeof(int64_t)), 1};
-    if (!c.part || !c.block) return no_memory(error);
+    if (!c.part || !c.block) return cs_no_memory(error, "the order");
     for (int64_t s = 0, part = 0; !status && s < plan->stages; s++) {
         cs_stage_kind kind = plan->kind[s];
         c.first = part + 1;

@@ -79,9 +79,8 @@ cs_status cs_graph_levels(const cs_graph *graph, cs_arena *scratch, cs_levels *l
     levels->vertex = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     levels->start = cs_arena_take(scratch, graph->vertices + 1, sizeof(int64_t));
     s.met = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
-    if (!levels->vertex || !levels->start || !s.met)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for the levels of %lld vertices",
-                       (long long)graph->vertices);
+    if (cs_arena_failed(scratch))
+        return cs_no_memory(error, "the levels of %lld vertices", (long long)graph->vertices);
     for (int64_t vertex = 0; vertex < graph->vertices; vertex++) {
         int64_t count = levels->count, first = levels->levels, root = vertex, depth = 0;
         if (s.met[vertex] || !cs_graph_degree(graph, vertex)) continue;

@@ -15,19 +15,14 @@ cs_status cs_palette_new(const cs_graph *graph, cs_arena *scratch, cs_palette *p
     palette->color = cs_arena_take(scratch, blocks, sizeof(int64_t));
     palette->end = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
     palette->sorted = cs_arena_take(scratch, blocks, sizeof(int64_t));
-    int complete = palette->seen && palette->color && palette->end && palette->sorted;
-    if (complete && graph->column) {
+    if (graph->column) {
         palette->has = cs_arena_take(scratch, blocks, sizeof(int64_t));
         palette->met = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
-        complete = palette->has && palette->met;
-    } else if (complete) {
+    } else {
         palette->taken = cs_arena_take(scratch, vertices, sizeof(uint64_t));
         palette->next = cs_arena_take(scratch, vertices, sizeof(int64_t));
-        complete = palette->taken && palette->next;
     }
-    return complete ? CS_OK
-                    : cs_fail(error, CS_NO_MEMORY, "out of memory for colouring %lld contacts",
-                              (long long)blocks);
+    return cs_arena_status(scratch, error, "colouring %lld contacts", (long long)blocks);
 }
 
 /* The lowest colour that neither body of a block has taken, taken. */

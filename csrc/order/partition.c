@@ -15,7 +15,7 @@ static cs_status plan_partition(const cs_problem *problem, const cs_order_option
     if (!status) status = cs_parts_label(&graph, options, scratch, &parts, error);
     if (status) return status;
     int64_t *sequence = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
-    if (!sequence) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    if (!sequence) return cs_no_memory(error, "the order");
     for (int64_t i = 0; i < problem->blocks; i++) sequence[i] = i;
     return cs_plan_parts(&graph, &parts, sequence, 0, options->border, scratch, plan, error);
 }

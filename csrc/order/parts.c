@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the parts of a sweep");
-}
-
 /* ---- labels ---------------------------------------------------------------------------------- */
 
 int64_t cs_parts_wanted(const cs_graph *graph, const cs_order_options *options)
@@ -56,7 +51,7 @@ static cs_status label_ranges(const cs_graph *graph, cs_arena *scratch, cs_parts
                               cs_error *error)
 {
     int64_t *vertex = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
-    if (!vertex) return no_memory(error);
+    if (!vertex) return cs_no_memory(error, "the parts of a sweep");
     for (int64_t v = 0; v < graph->vertices; v++) vertex[v] = v;
     cs_parts_cut(graph, vertex, NULL, graph->vertices, parts);
     return CS_OK;
@@ -77,7 +72,7 @@ static cs_status label_as_fits(const cs_graph *graph, cs_arena *scratch, cs_part
                                cs_error *error)
 {
     cs_parts ranges = {parts->count, cs_arena_take(scratch, graph->vertices, sizeof(int64_t))};
-    if (!ranges.label) return no_memory(error);
+    if (!ranges.label) return cs_no_memory(error, "the parts of a sweep");
     cs_status status = label_slices(graph, scratch, parts, error);
     if (!status) status = label_ranges(graph, scratch, &ranges, error);
     if (!status && cs_parts_border(graph, &ranges) < cs_parts_border(graph, parts)) *parts = ranges;
@@ -89,7 +84,7 @@ cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options,
 {
     *parts = (cs_parts){.count = cs_parts_wanted(graph, options)};
     parts->label = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
-    if (!parts->label) return no_memory(error);
+    if (!parts->label) return cs_no_memory(error, "the parts of a sweep");
     if (options->labels) return take_given(graph, options->labels, parts, error);
     switch (options->labelling) {
     case CS_LABELS_AS_FIT: return label_as_fits(graph, scratch, parts, error);
@@ -183,7 +178,7 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
 {
     int64_t blocks = graph->problem->blocks;
     int64_t *start = cs_arena_take(scratch, parts->count + 3, sizeof(int64_t));
-    if (!start) return no_memory(error);
+    if (!start) return cs_no_memory(error, "the parts of a sweep");
     share_out(graph, parts, sequence, start, plan->block);
     int64_t first = start[parts->count]; /* of the border */
     cs_palette palette = {0};
@@ -203,7 +198,7 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     }
     int64_t *chunk_scratch =
         cs_arena_take(scratch, chunk < blocks ? chunk : blocks, sizeof(int64_t));
-    if (!status && !chunk_scratch) status = no_memory(error);
+    if (!status && !chunk_scratch) status = cs_no_memory(error, "the parts of a sweep");
     if (!status && chunk)
         sort_chunks(&palette, border == CS_BORDER_CHECKERBOARD ? blocks : first, chunk,
                     chunk_scratch, plan);

@@ -50,8 +50,7 @@ cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena)
     plan->kind = cs_arena_take_unset(arena, problem->blocks, sizeof(cs_stage_kind));
     plan->cut = cs_arena_take(arena, problem->blocks, 1);
     plan->color_size = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
-    int complete = plan->block && plan->start && plan->kind && plan->cut && plan->color_size;
-    return complete ? plan : NULL;
+    return cs_arena_failed(arena) ? NULL : plan;
 }
 
 void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end)
@@ -96,7 +95,7 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
                        cs_error *error)
 {
     *plan = cs_plan_new(problem, scratch);
-    if (!*plan) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    if (!*plan) return cs_no_memory(error, "the order");
     if (flat && order == &cs_order_auto) {
         order = cs_order_find("natural");
         (*plan)->why = "the contacts of a sweep do not see each other";
@@ -181,13 +180,10 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
     schedule->stage = cs_arena_take(arena, plan->stages, sizeof(cs_stage));
     schedule->part = cs_arena_take(arena, parts + 1, sizeof(int64_t));
     schedule->range = cs_arena_take(arena, ranges, sizeof(cs_range));
-    int complete = schedule->stage && schedule->part && schedule->range;
-    for (int g = 0; g < problem->block_groups; g++) {
+    for (int g = 0; g < problem->block_groups; g++)
         schedule->visit[g] =
             cs_arena_take_unset(arena, problem->block_group[g].count, sizeof(int64_t));
-        complete = complete && schedule->visit[g];
-    }
-    if (!complete) return cs_fail(error, CS_NO_MEMORY, "out of memory for the schedule");
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "the schedule");
     for (int64_t s = 0; s < plan->stages; s++) lay_stage(problem, plan, s, visited, schedule);
     schedule->part[parts] = ranges;
     return CS_OK;

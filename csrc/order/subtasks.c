@@ -36,8 +36,7 @@ static cs_status row_blocks(const cs_problem *problem, cs_arena *scratch, int64_
 {
     *blocks = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
     if (*blocks && cs_row_blocks(problem, *blocks) == 0) return CS_OK;
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the blocks of A in %lld rows",
-                   (long long)problem->blocks);
+    return cs_no_memory(error, "the blocks of A in %lld rows", (long long)problem->blocks);
 }
 
 cs_status cs_plan_cut_parts(const cs_problem *problem, const cs_order_options *options,

@@ -20,9 +20,9 @@ cs_status cs_adjacency_build(const cs_problem *problem, cs_arena *arena, int wit
     adjacency->body = cs_arena_take_unset(arena, sides, sizeof(int64_t));
     adjacency->start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
     adjacency->entry = cs_arena_take_unset(arena, sides, sizeof(int64_t));
-    if (!adjacency->body || !adjacency->start || !adjacency->entry)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for the contact graph of %lld contacts",
-                       (long long)problem->blocks);
+    if (cs_arena_failed(arena))
+        return cs_no_memory(error, "the contact graph of %lld contacts",
+                            (long long)problem->blocks);
     find_partners(problem, with_immovable, adjacency->body);
 
     /* Counting sort by body; shifted by one, so that filling leaves the starts in place. */

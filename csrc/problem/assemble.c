@@ -83,8 +83,7 @@ static cs_status prepare(assembly *a, cs_arena *arena, cs_error *error)
     a->neighbour = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
     a->place = cs_arena_take(arena, problem->blocks + 1, sizeof(int64_t));
     a->scaled = cs_arena_take(arena, doubles, sizeof(double));
-    if (!a->seen || !a->neighbour || !a->place || !a->scaled)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for assembling A");
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "assembling A");
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -153,8 +152,7 @@ cs_status cs_assemble(const cs_problem *problem, cs_arena *arena, const cs_contr
     if (!status) *result = matrix;
     goto out;
 no_memory:
-    status = cs_fail(error, CS_NO_MEMORY, "out of memory for A of %lld contacts",
-                     (long long)problem->blocks);
+    status = cs_no_memory(error, "A of %lld contacts", (long long)problem->blocks);
 out:
     cs_arena_clear(&scratch);
     return status;

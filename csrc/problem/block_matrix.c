@@ -14,14 +14,14 @@ cs_block_matrix *cs_block_matrix_new(cs_arena *arena, int64_t blocks)
     matrix->blocks = blocks;
     matrix->start = cs_arena_take(arena, blocks + 1, sizeof(int64_t));
     matrix->first = cs_arena_take(arena, blocks + 1, sizeof(int64_t));
-    return matrix->start && matrix->first ? matrix : NULL;
+    return cs_arena_failed(arena) ? NULL : matrix;
 }
 
 int cs_block_matrix_take(cs_arena *arena, cs_block_matrix *matrix)
 {
     matrix->column = cs_arena_take(arena, matrix->start[matrix->blocks], sizeof(int64_t));
     matrix->value = cs_arena_take(arena, matrix->first[matrix->blocks], sizeof(double));
-    return !matrix->column || !matrix->value;
+    return cs_arena_failed(arena);
 }
 
 static int ascending(const void *a, const void *b)
@@ -138,8 +138,7 @@ static cs_status cut(cutting *c, cs_arena *arena, cs_block_matrix *matrix, cs_er
         matrix->first[k + 1] = matrix->first[k] + columns * cs_block_group_of(problem, k)->rows;
     }
     if (cs_block_matrix_take(arena, matrix))
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for A of %lld blocks",
-                       (long long)problem->blocks);
+        return cs_no_memory(error, "A of %lld blocks", (long long)problem->blocks);
     for (int64_t k = 0; k < problem->blocks; k++) fill_row(c, matrix, k);
     return CS_OK;
 }
@@ -207,6 +206,7 @@ cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *csr, cs_error
     cs_arena scratch = {0};
     cutting c = {.problem = problem, .csr = csr};
     cs_block_matrix *matrix = NULL;
+    cs_arena_mark before = cs_arena_position(&problem->arena);
     cs_status status = check_csr(problem, csr, error);
     if (!status) status = check_diagonal(csr, error);
     if (status) goto out;
@@ -219,15 +219,13 @@ cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *csr, cs_error
     c.seen = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
     c.place = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
     c.found = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
-    if (!matrix || !c.block_of || !c.seen || !c.place || !c.found) {
-        status = cs_fail(error, CS_NO_MEMORY, "out of memory for A");
-        goto out;
-    }
-    status = cut(&c, &problem->arena, matrix, error);
+    if (!matrix || cs_arena_failed(&scratch)) status = cs_no_memory(error, "A");
+    if (!status) status = cut(&c, &problem->arena, matrix, error);
     if (status) goto out;
     matrix->asymmetry = asymmetry(&c, matrix);
     problem->matrix = matrix;
 out:
+    if (status) cs_arena_rewind(&problem->arena, before);
     cs_arena_clear(&scratch);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 /* A copy of `count` doubles in the problem's arena. */
+/* NULL where memory does not reach, which the caller's arena remembers. */
 static double *keep(cs_problem *problem, const double *values, int64_t count)
 {
     double *copy = cs_arena_take_unset(&problem->arena, count, sizeof(double));
@@ -16,9 +17,9 @@ static double *keep(cs_problem *problem, const double *values, int64_t count)
     return copy;
 }
 
-static cs_status out_of_memory(cs_error *error)
+static cs_status copied(const cs_problem *problem, cs_error *error)
 {
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the problem's copy of its arrays");
+    return cs_arena_status(&problem->arena, error, "the problem's copy of its arrays");
 }
 
 /* Whether an exponent is that of infinity: added to, it carries into the sign. Whole numbers, which
@@ -164,13 +165,17 @@ cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs
     int64_t bad = find_not_finite(bodies->inverse_mass, entries);
     if (bad >= 0) return report_inverse_mass(group, bad, bodies->inverse_mass[bad], error);
 
+    cs_arena_mark before = cs_arena_position(&problem->arena);
     group->inverse_mass = keep(problem, bodies->inverse_mass, entries);
     group->root = cs_arena_take_unset(&problem->arena, entries, sizeof(double));
     group->immovable = cs_arena_take_unset(&problem->arena, bodies->count, 1);
-    if (!group->inverse_mass || !group->root || !group->immovable) return out_of_memory(error);
-    cs_status status =
-        group->diagonal ? factor_diagonal(group, error) : factor_blocks(group, error);
-    if (status) return status;
+    cs_status status = copied(problem, error);
+    if (!status)
+        status = group->diagonal ? factor_diagonal(group, error) : factor_blocks(group, error);
+    if (status) {
+        cs_arena_rewind(&problem->arena, before);
+        return status;
+    }
     find_immovable(group);
     problem->body_groups++;
     problem->bodies += group->count;
@@ -207,8 +212,7 @@ static cs_status keep_jacobian(cs_problem *problem, const cs_blocks *blocks, cs_
 {
     int64_t size = (int64_t)blocks->rows * (blocks->dof[0] + blocks->dof[1]), bad;
     group->jacobian = keep_finite(problem, blocks->jacobian, blocks->count * size, &bad);
-    if (!group->jacobian) return out_of_memory(error);
-    if (bad < 0) return CS_OK;
+    if (bad < 0) return copied(problem, error);
     int64_t first_side = (int64_t)blocks->rows * blocks->dof[0], rest = bad % size;
     int side = rest >= first_side;
     if (side) rest -= first_side;
@@ -244,7 +248,8 @@ static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const
     group->dof[1] = blocks->dof[1];
     group->bodies = cs_arena_take_unset(&problem->arena, 2 * group->count, sizeof(int64_t));
     group->velocity = cs_arena_take_unset(&problem->arena, 2 * group->count, sizeof(int64_t));
-    if (!group->bodies || !group->velocity) return out_of_memory(error);
+    status = copied(problem, error);
+    if (status) return status;
     if (group->count)
         memcpy(group->bodies, blocks->bodies, sizeof(int64_t) * 2 * (size_t)group->count);
     find_velocities(problem, group);
@@ -266,7 +271,7 @@ static cs_status copy_compliance(cs_problem *problem, cs_block_group *group,
                            (long long)(problem->blocks + i / group->rows),
                            (long long)(i % group->rows), cs_number(blocks->compliance[i]).text);
     group->compliance = keep(problem, blocks->compliance, entries);
-    return group->compliance ? CS_OK : out_of_memory(error);
+    return CS_OK;
 }
 
 static cs_status copy_included(cs_problem *problem, cs_block_group *group, const cs_blocks *blocks,
@@ -275,7 +280,7 @@ static cs_status copy_included(cs_problem *problem, cs_block_group *group, const
     if (blocks->jacobian)
         return cs_fail(error, CS_INVALID, "included is for a given A: compliance is added to A");
     group->included = keep(problem, blocks->included, group->count * group->rows);
-    return group->included ? CS_OK : out_of_memory(error);
+    return CS_OK;
 }
 
 /* "2 or 3", "from 1 to 6": the rows that a set takes. */
@@ -318,6 +323,19 @@ static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, 
     return CS_OK;
 }
 
+static cs_status copy_blocks(cs_problem *problem, cs_block_group *group, const cs_blocks *blocks,
+                             cs_error *error)
+{
+    cs_status status = CS_OK;
+    if (blocks->jacobian) status = copy_jacobian(problem, group, blocks, error);
+    if (!status && blocks->compliance) status = copy_compliance(problem, group, blocks, error);
+    if (!status && blocks->included) status = copy_included(problem, group, blocks, error);
+    if (status) return status;
+    group->b = keep(problem, blocks->b, group->count * group->rows);
+    group->parameter = keep(problem, blocks->parameters, group->count * group->parameters);
+    return copied(problem, error);
+}
+
 cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs_error *error)
 {
     cs_status status = check_kind(problem, blocks, error);
@@ -343,14 +361,12 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
                         blocks->parameter_name, error);
     if (status) return status;
     set->coupling(group->rows, group->coupled_set);
-    if (blocks->jacobian) status = copy_jacobian(problem, group, blocks, error);
-    if (status) return status;
-    if (blocks->compliance) status = copy_compliance(problem, group, blocks, error);
-    if (!status && blocks->included) status = copy_included(problem, group, blocks, error);
-    if (status) return status;
-    group->b = keep(problem, blocks->b, group->count * group->rows);
-    group->parameter = keep(problem, blocks->parameters, group->count * group->parameters);
-    if (!group->b || !group->parameter) return out_of_memory(error);
+    cs_arena_mark before = cs_arena_position(&problem->arena);
+    status = copy_blocks(problem, group, blocks, error);
+    if (status) {
+        cs_arena_rewind(&problem->arena, before);
+        return status;
+    }
     problem->block_groups++;
     problem->blocks += group->count;
     problem->rows += group->count * group->rows;

@@ -14,11 +14,6 @@ typedef struct cutting {
     cs_problem *part;
 } cutting;
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for a part of the problem");
-}
-
 /* Where `value` stands among ascending values. */
 static int64_t find(const int64_t *values, int64_t count, int64_t value)
 {
@@ -55,7 +50,7 @@ static cs_status find_bodies(cutting *c, cs_error *error)
 {
     int64_t found = 0;
     c->body = cs_arena_take(&c->scratch, 2 * c->count, sizeof(int64_t));
-    if (!c->body) return no_memory(error);
+    if (!c->body) return cs_no_memory(error, "a part of the problem");
     for (int g = 0; g < c->problem->block_groups; g++) {
         const cs_block_group *group = &c->problem->block_group[g];
         int64_t first, count = of_group(c, group, &first);
@@ -77,8 +72,9 @@ static cs_status add_bodies(cutting *c, cs_error *error)
         int64_t first = find(c->body, c->bodies, group->first_body);
         int64_t count = find(c->body, c->bodies, group->first_body + group->count) - first;
         int64_t size = group->dof * (group->diagonal ? 1 : group->dof);
+        cs_arena_mark before = cs_arena_position(&c->scratch);
         double *inverse = cs_arena_take(&c->scratch, count * size, sizeof(double));
-        if (!inverse) return no_memory(error);
+        if (!inverse) return cs_no_memory(error, "a part of the problem");
         for (int64_t i = 0; i < count; i++)
             memcpy(inverse + i * size,
                    group->inverse_mass + (c->body[first + i] - group->first_body) * size,
@@ -86,6 +82,7 @@ static cs_status add_bodies(cutting *c, cs_error *error)
         cs_bodies bodies = {count, group->dof, group->diagonal, inverse};
         cs_status status = cs_problem_add_bodies(c->part, &bodies, error);
         if (status) return status;
+        cs_arena_rewind(&c->scratch, before); /* the part has its own copy */
     }
     return CS_OK;
 }
@@ -108,6 +105,7 @@ static int64_t *number_bodies(cutting *c, const cs_block_group *group)
 static cs_status add_blocks(cutting *c, const cs_block_group *group, cs_error *error)
 {
     int64_t first;
+    cs_arena_mark before = cs_arena_position(&c->scratch);
     cs_blocks blocks = {
         .count = of_group(c, group, &first),
         .rows = group->rows,
@@ -120,14 +118,13 @@ static cs_status add_blocks(cutting *c, const cs_block_group *group, cs_error *e
     if (group->jacobian) {
         blocks.jacobian = gather(c, group, group->jacobian, cs_jacobian_size(group));
         blocks.bodies = number_bodies(c, group);
-        if (!blocks.jacobian || !blocks.bodies) return no_memory(error);
     }
     if (group->compliance) blocks.compliance = gather(c, group, group->compliance, group->rows);
     if (group->included) blocks.included = gather(c, group, group->included, group->rows);
-    if (!blocks.b || !blocks.parameters || (group->compliance && !blocks.compliance) ||
-        (group->included && !blocks.included))
-        return no_memory(error);
-    return cs_problem_add_blocks(c->part, &blocks, error);
+    cs_status status = cs_arena_status(&c->scratch, error, "a part of the problem");
+    if (!status) status = cs_problem_add_blocks(c->part, &blocks, error);
+    cs_arena_rewind(&c->scratch, before); /* the part has its own copy */
+    return status;
 }
 
 /* The part's rows of a given A, whose columns are all the part's. */
@@ -135,13 +132,14 @@ static cs_status cut_matrix(cutting *c, cs_error *error)
 {
     const cs_block_matrix *all = c->problem->matrix;
     cs_block_matrix *matrix = cs_block_matrix_new(&c->part->arena, c->count);
-    if (!matrix) return no_memory(error);
+    if (!matrix) return cs_no_memory(error, "a part of the problem");
     for (int64_t i = 0; i < c->count; i++) {
         int64_t k = c->block[i];
         matrix->start[i + 1] = matrix->start[i] + all->start[k + 1] - all->start[k];
         matrix->first[i + 1] = matrix->first[i] + all->first[k + 1] - all->first[k];
     }
-    if (cs_block_matrix_take(&c->part->arena, matrix)) return no_memory(error);
+    if (cs_block_matrix_take(&c->part->arena, matrix))
+        return cs_no_memory(error, "a part of the problem");
     for (int64_t i = 0; i < c->count; i++) {
         int64_t k = c->block[i], columns = all->start[k + 1] - all->start[k];
         for (int64_t e = 0; e < columns; e++)

@@ -7,7 +7,7 @@
 cs_status cs_problem_create(cs_problem **problem, cs_error *error)
 {
     *problem = cs_allocate(1, sizeof **problem);
-    return *problem ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for a problem");
+    return *problem ? CS_OK : cs_no_memory(error, "a problem");
 }
 
 void cs_problem_destroy(cs_problem *problem)

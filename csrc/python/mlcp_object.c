@@ -1,5 +1,6 @@
 /* _core.Mlcp: a cs_mlcp that runs with the GIL released, and takes it back between pivots to look
  * for Ctrl-C. */
+#include "core/error.h"
 #include "linalg/ordering.h"
 #include "python/core.h"
 
@@ -245,8 +246,10 @@ static PyObject *mlcp_describe(mlcp_object *self, PyObject *unused)
 static int order_graph(const char *name, const cs_graph *graph, int64_t *order)
 {
     if (strcmp(name, "minimum_degree") == 0) {
+        cs_error error;
         if (!cs_minimum_degree(graph, order, NULL)) return 0;
-        PyErr_SetString(PyExc_MemoryError, "out of memory for the order");
+        cs_no_memory(&error, "the order");
+        raise_error(&error);
         return -1;
     }
     int64_t *scratch = PyMem_Malloc(sizeof(int64_t) * (size_t)(3 * graph->count + 1));

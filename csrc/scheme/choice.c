@@ -96,12 +96,13 @@ cs_status cs_scheme_choose(const cs_packed *wanted, const cs_local *local, const
     if (problem->matrix || !problem->blocks) return CS_OK;
     cs_status status = lay_out(wanted, factorized, local, &scratch, &packed, error);
     int64_t *moved = cs_arena_take_unset(&scratch, problem->bodies, sizeof(int64_t));
-    if (!status && !moved) status = cs_fail(error, CS_NO_MEMORY, "out of memory for the scheme");
+    if (!status && !moved) status = cs_no_memory(error, "the scheme");
     double cost = status ? 0 : factorized_cost(&packed, moved);
+    cs_arena_clear(&scratch);
     if (!status) status = lay_out(wanted, matrix, local, &scratch, &packed, error);
     double most = cost / row_costs_of(&packed)->block;
     int64_t blocks = status ? 0 : cs_count_blocks_up_to(problem, 0, (int64_t)most);
-    if (blocks < 0) status = cs_fail(error, CS_NO_MEMORY, "out of memory for counting blocks of A");
+    if (blocks < 0) status = cs_no_memory(error, "counting blocks of A");
     if (!(matrix_cost(&packed, (double)blocks) < cost)) *scheme = factorized;
     cs_arena_clear(&scratch);
     return status;

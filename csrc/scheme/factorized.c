@@ -48,11 +48,6 @@ static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 #define CS_MIXED_TOO
 #include "core/both.h"
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the factors of A");
-}
-
 /* G, or what is left of it: of all contacts of a group, or of none. */
 static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_error *error)
 {
@@ -60,7 +55,7 @@ static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_erro
     for (;;) {
         int64_t size = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
         group->scaled = cs_take_visits(cs_stored(packed->dtype), group, size, arena);
-        if (!group->scaled) return no_memory(error);
+        if (!group->scaled) return cs_no_memory(error, "the factors of A");
         if (cs_fill_factors(packed, g)) return CS_OK;
         group->form = CS_GENERAL;
         group->hand = 1;
@@ -79,21 +74,16 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     if (group->lanes > 1)
         group->place = cs_arena_take_unset(arena, 2 * group->slots, sizeof(int32_t));
     else group->velocity = cs_arena_take_unset(arena, 2 * group->count, sizeof(int64_t));
-    if (!group->place && !group->velocity) return no_memory(error);
-    if (packed->way == CS_ACCUMULATE) {
+    if (packed->way == CS_ACCUMULATE)
         group->sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
-        if (!group->sum) return no_memory(error);
-    }
-    if (blocks->compliance) {
-        group->compliance = cs_take_visits(real, group, group->rows, arena);
-        if (!group->compliance) return no_memory(error);
-    }
+    if (blocks->compliance) group->compliance = cs_take_visits(real, group, group->rows, arena);
     if (group->lanes > 1 && packed->schedule->stage[0].kind == CS_SIMULTANEOUS) {
         int64_t sides = 2 * group->slots;
         group->contribution =
             cs_arena_take(arena, sides * cs_velocity_stride(group->dof[0]), bytes);
-        if (!group->contribution) return no_memory(error);
     }
+    status = cs_arena_status(arena, error, "the factors of A");
+    if (status) return status;
     for (int64_t v = 0; v < group->count && group->compliance; v++)
         cs_put_visit(real, group, group->compliance, v,
                      blocks->compliance + packed->schedule->visit[g][v] * group->rows, group->rows);
@@ -115,7 +105,7 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
         if (is_gathered(&packed->group[g])) sides += 2 * packed->group[g].count;
     packed->gather_start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
     packed->gather = cs_arena_take_unset(arena, sides, sizeof(cs_gather));
-    if (!packed->gather_start || !packed->gather) return no_memory(error);
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "the factors of A");
     int64_t *next = packed->gather_start + 1;
     for (int filling = 0; filling < 2; filling++) {
         for (int g = 0; g < problem->block_groups; g++) {
@@ -237,7 +227,7 @@ static cs_status place_bodies(cs_packed *packed, cs_arena *arena, cs_error *erro
     const cs_problem *problem = packed->problem;
     packed->body_place = cs_arena_take_unset(arena, problem->bodies, sizeof(int64_t));
     packed->moved = cs_arena_take_unset(arena, problem->bodies, sizeof(int64_t));
-    if (!packed->body_place || !packed->moved) return no_memory(error);
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "the factors of A");
     packed->moved_bodies = cs_moved_bodies(problem, packed->moved);
     for (int64_t body = 0; body < problem->bodies; body++) packed->body_place[body] = -1;
     for (int64_t i = 0; i < packed->moved_bodies; i++) {
@@ -255,18 +245,18 @@ static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *
     int64_t parts = packed->schedule->parts;
     int64_t *copy = cs_arena_take(&scratch, packed->first_spare, sizeof(int64_t));
     packed->local_start = cs_arena_take(arena, parts + 1, sizeof(int64_t));
-    if (!copy || !packed->local_start) goto no_memory;
+    if (cs_arena_failed(&scratch) || cs_arena_failed(arena)) goto no_memory;
     int64_t spare = CS_MAX_DOF * (packed->schedule->most_parts + 1);
     packed->velocities = packed->first_spare + spare;
     if (has_copies(packed)) packed->velocities = place(packed, copy, 0);
     packed->local = cs_arena_take(arena, packed->local_start[parts], sizeof(cs_local_velocity));
     packed->velocity = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
-    if (!packed->local || !packed->velocity) goto no_memory;
+    if (cs_arena_failed(arena)) goto no_memory;
     memset(copy, 0, sizeof(int64_t) * (size_t)packed->first_spare);
     place(packed, copy, 1);
     goto out;
 no_memory:
-    status = no_memory(error);
+    status = cs_no_memory(error, "the factors of A");
 out:
     cs_arena_clear(&scratch);
     return status;

@@ -42,8 +42,7 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
         cs_packed_group *group = &packed->group[g];
         group->kept =
             cs_arena_take(arena, 2 * group->count * group->rows, cs_real_size(packed->dtype));
-        if (!group->kept)
-            status = cs_fail(error, CS_NO_MEMORY, "out of memory for the products of a sweep");
+        if (!group->kept) status = cs_no_memory(error, "the products of a sweep");
     }
     if (!status) count_pieces(packed);
     cs_arena_clear(&scratch);

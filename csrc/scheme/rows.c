@@ -3,11 +3,6 @@
 
 #include "core/error.h"
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for A in the order of the sweep");
-}
-
 int64_t cs_rows_tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 {
     (void)packed;
@@ -46,7 +41,7 @@ cs_status cs_find_places(const cs_packed *packed, cs_arena *scratch, cs_places *
     places->stage = cs_arena_take(scratch, blocks, sizeof(int64_t));
     places->part = cs_arena_take(scratch, blocks, sizeof(int64_t));
     places->visit = cs_arena_take(scratch, blocks, sizeof(int64_t));
-    if (!places->stage || !places->part || !places->visit) return no_memory(error);
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "A in the order of the sweep");
     noting n = {.packed = packed, .places = places};
     for (; n.stage < schedule->stages; n.stage++)
         cs_each_visit(schedule, &schedule->stage[n.stage], note_place, &n);
@@ -108,17 +103,9 @@ static cs_status take_group(cs_packed *packed, int g, const cs_layout *layout, c
     group->value = share
                        ? matrix->value + matrix->first[begin]
                        : cs_arena_take(arena, values + CS_ROW_SLACK, cs_stored_size(packed->dtype));
-    if (!group->start || !group->first || !group->value) return no_memory(error);
-    if (!group->short_column && !group->column) return no_memory(error);
-    if (!cs_uniform_rows(packed->problem)) {
-        group->width = cs_arena_take(arena, columns, 1);
-        if (!group->width) return no_memory(error);
-    }
-    if (layout->split) {
-        group->piece = cs_arena_take(arena, group->count, sizeof *group->piece);
-        if (!group->piece) return no_memory(error);
-    }
-    return CS_OK;
+    if (!cs_uniform_rows(packed->problem)) group->width = cs_arena_take(arena, columns, 1);
+    if (layout->split) group->piece = cs_arena_take(arena, group->count, sizeof *group->piece);
+    return cs_arena_status(arena, error, "A in the order of the sweep");
 }
 
 /* A square block column by column, as vectors read it. */

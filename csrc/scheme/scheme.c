@@ -31,11 +31,6 @@ const char *cs_scheme_name(int i, const char **summary)
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for packing the problem");
-}
-
 void *cs_take_visits(cs_dtype precision, const cs_packed_group *group, int64_t width,
                      cs_arena *arena)
 {
@@ -86,26 +81,20 @@ static cs_status pack_group(cs_packed *packed, int g, cs_local local, int weight
     p->b = cs_take_visits(real, p, p->rows, arena);
     p->r = cs_take_visits(stored, p, p->rows, arena);
     p->parameter = cs_take_visits(real, p, p->parameters, arena);
-    if (!p->b || !p->r || !p->parameter) return no_memory(error);
-    if (local != CS_PROJECTED) {
-        void *matrices = cs_take_visits(stored, p, p->rows * p->rows, arena);
-        if (!matrices) return no_memory(error);
-        *(local == CS_EXACT ? &p->step : &p->diagonal) = matrices;
-    }
+    if (local != CS_PROJECTED)
+        *(local == CS_EXACT ? &p->step : &p->diagonal) =
+            cs_take_visits(stored, p, p->rows * p->rows, arena);
+    if (weighted) p->weight = cs_take_visits(real, p, 1, arena);
     const cs_set *set = packed->problem->block_group[g].set;
     p->way = (cs_local_way)(cs_solves_block(local) ? local - CS_BLOCK : 0);
     p->outright = cs_local_fits(set, p->rows, p->way) ? set : NULL;
-    if (weighted) {
-        p->weight = cs_take_visits(real, p, 1, arena);
-        if (!p->weight) return no_memory(error);
-    }
     int64_t vector = p->lanes; /* to which batches are aligned */
     p->first_impulse = (packed->impulses + vector - 1) / vector * vector;
     packed->impulses = p->first_impulse + p->slots * p->rows;
-    if (p->lanes > 1) return CS_OK;
+    if (p->lanes == 1) p->row = cs_arena_take_unset(arena, p->count, sizeof(int64_t));
+    cs_status status = cs_arena_status(arena, error, "packing the problem");
+    if (status || p->lanes > 1) return status;
     int64_t moved = p->first_impulse - packed->problem->block_group[g].first_row;
-    p->row = cs_arena_take_unset(arena, p->count, sizeof(int64_t));
-    if (!p->row) return no_memory(error);
     for (int64_t v = 0; v < p->count; v++) p->row[v] = cs_visited_row(packed, g, v) + moved;
     return CS_OK;
 }
@@ -117,14 +106,14 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     cs_status status = CS_OK;
     packed->damping = 1;
     packed->part = cs_arena_take(arena, packed->schedule->parts, sizeof *packed->part);
-    if (!packed->part) return no_memory(error);
+    if (!packed->part) return cs_no_memory(error, "packing the problem");
     cs_describe_groups(packed);
     if (packed->scheme->lay_out) status = packed->scheme->lay_out(packed, local, arena, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
         status = pack_group(packed, g, local[g], weighted, arena, error);
     if (status) return status;
     packed->lambda = cs_arena_take(arena, 2 * packed->impulses, cs_real_size(packed->dtype));
-    return packed->lambda ? CS_OK : no_memory(error);
+    return cs_arena_status(arena, error, "packing the problem");
 }
 
 /* The stages from the last to the first; the phases of one stage stay in their order. */
@@ -161,7 +150,7 @@ cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
         if (fill) break;
         packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
         packed->backward = cs_arena_take(arena, packed->phases, sizeof(int64_t));
-        if (!packed->phase || !packed->backward) return no_memory(error);
+        if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
     }
     list_backwards(packed);
     return CS_OK;

@@ -24,11 +24,6 @@ static const cs_wide_kernels *const builds[] = {
 #define WORTH_FILL 0.75
 enum { WORTH_LANES = 4 };
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for batches of contacts");
-}
-
 /* ---- what fits ------------------------------------------------------------------------------- */
 
 static int has_kernel(const cs_packed *packed, int g, cs_local local)
@@ -159,7 +154,7 @@ static cs_status lay_out_group(cs_packed *packed, int g, int64_t *touched, cs_ar
     int64_t slots = lay_group(&l);
     l.slot = cs_arena_take_unset(arena, group->count, sizeof(int64_t));
     l.used = cs_arena_take(arena, slots / l.lanes, 1);
-    if (!l.slot || !l.used) return no_memory(error);
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "batches of contacts");
     group->slots = lay_group(&l);
     group->lanes = l.lanes;
     group->keeps = 1;
@@ -183,7 +178,7 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
     /* Batches know of adding to u and of recomputing it, body by body. */
     if (packed->way == CS_ADD || packed->way == CS_ACCUMULATE) return CS_OK;
     int64_t *touched = cs_arena_take(&scratch, packed->problem->bodies, sizeof(int64_t));
-    if (!touched) return no_memory(error);
+    if (!touched) return cs_no_memory(error, "batches of contacts");
     packed->wide = choose(packed, local, touched);
     for (int g = 0; g < packed->problem->block_groups && packed->wide && !status; g++)
         if (has_kernel(packed, g, local[g]))
@@ -240,7 +235,7 @@ cs_status cs_wide_pack_roots(cs_packed *packed, cs_arena *arena, cs_error *error
         if (form == CS_GENERAL) continue;
         if (form == CS_SOLIDS && !packed->inertia) {
             packed->inertia = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
-            if (!packed->inertia) return no_memory(error);
+            if (!packed->inertia) return cs_no_memory(error, "batches of contacts");
         }
         put_roots(packed, form);
     }

@@ -243,9 +243,7 @@ cs_status cs_prepare_steps(cs_solver *solver, cs_budget *budget, cs_error *error
     cs_status status = cs_points_take(solver, error);
     if (status) return status;
     solver->points->zero = cs_arena_take(&solver->arena, rows, sizeof(double));
-    return solver->best && solver->points->zero
-               ? CS_OK
-               : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
+    return cs_arena_status(&solver->arena, error, "the workspace");
 }
 
 void cs_project(const cs_solver *solver, double *z)

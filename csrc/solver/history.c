@@ -10,9 +10,7 @@ cs_status cs_history_reserve(cs_history *history, int64_t rows, cs_error *error)
     if (history->rows + rows <= history->capacity) return CS_OK;
     int64_t capacity = 2 * (history->rows + rows);
     double *value = cs_allocate(capacity * history->columns, sizeof(double));
-    if (!value)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for a history of %lld rows",
-                       (long long)capacity);
+    if (!value) return cs_no_memory(error, "a history of %lld rows", (long long)capacity);
     if (history->rows)
         memcpy(value, history->value, sizeof(double) * (size_t)(history->rows * history->columns));
     cs_release(history->value);

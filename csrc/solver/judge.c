@@ -43,11 +43,8 @@ cs_status cs_check_diagonals(const cs_solver *solver, cs_error *error)
     if (!problem->matrix || solver->method->takes_zero_diagonals || solver->within) return CS_OK;
     double *rho = cs_arena_take(&scratch, problem->rows, sizeof(double));
     double *coupling = cs_arena_take(&scratch, problem->rows, sizeof(double));
-    cs_status status = CS_OK;
-    if (!rho || !coupling) {
-        status = cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
-        goto out;
-    }
+    cs_status status = cs_arena_status(&scratch, error, "the workspace");
+    if (status) goto out;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -87,9 +84,7 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
     solver->magnitude = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->ray.earlier = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->ray.certificate.direction = cs_arena_take(arena, problem->rows, sizeof(double));
-    if (!solver->response || !solver->scale || !solver->speed || !solver->magnitude ||
-        !solver->ray.earlier || !solver->ray.certificate.direction)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "the workspace");
     cs_number_all_islands(problem, solver->island);
     if (cs_find_couplings(problem, solver->rho, solver->magnitude) >= 0)
         solver->immovable_blocks = count_immovable(solver);

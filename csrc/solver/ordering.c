@@ -11,11 +11,6 @@ struct cs_ordering {
     cs_ordering_info info;
 };
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for describing the order");
-}
-
 static int64_t *copy(const int64_t *values, int64_t count, cs_arena *arena)
 {
     int64_t *array = cs_arena_take(arena, count, sizeof(int64_t));
@@ -30,7 +25,7 @@ static cs_status copy_stages(const cs_schedule *schedule, cs_arena *arena, cs_or
     int64_t *part = cs_arena_take(arena, schedule->parts + 1, sizeof(int64_t));
     int64_t *stage = cs_arena_take(arena, schedule->stages + 1, sizeof(int64_t));
     unsigned char *kind = cs_arena_take(arena, schedule->stages, 1);
-    if (!part || !stage || !kind) return no_memory(error);
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "describing the order");
     for (int64_t p = 0; p < schedule->parts; p++) {
         part[p + 1] = part[p];
         for (int64_t r = schedule->part[p]; r < schedule->part[p + 1]; r++)
@@ -58,8 +53,8 @@ static cs_status copy_plan(const cs_problem *problem, const cs_plan *plan, cs_ar
     info->visit = copy(plan->block, problem->blocks, arena);
     info->color_size = copy(plan->color_size, plan->colors, arena);
     info->row_blocks = row_blocks;
-    if (!row_blocks || !info->visit || !info->color_size) return no_memory(error);
-    return cs_row_blocks(problem, row_blocks) ? no_memory(error) : CS_OK;
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "describing the order");
+    return cs_row_blocks(problem, row_blocks) ? cs_no_memory(error, "describing the order") : CS_OK;
 }
 
 static cs_status fill(cs_ordering *ordering, const cs_problem *problem, const char *method_name,
@@ -94,7 +89,7 @@ cs_status cs_ordering_create(cs_ordering **result, const cs_problem *problem, co
 {
     *result = NULL;
     cs_ordering *ordering = cs_allocate(1, sizeof *ordering);
-    if (!ordering) return no_memory(error);
+    if (!ordering) return cs_no_memory(error, "describing the order");
     cs_arena scratch = {0};
     cs_status status = fill(ordering, problem, method, order, options, &scratch, error);
     cs_arena_clear(&scratch);

@@ -108,18 +108,12 @@ cs_status cs_points_take(cs_solver *solver, cs_error *error)
     return cs_points_take_most(solver, steps->points(solver), steps->scalars, error);
 }
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for earlier iterates");
-}
-
 cs_status cs_points_take_most(cs_solver *solver, int count, size_t memory, cs_error *error)
 {
     cs_arena *arena = &solver->arena;
     cs_points *points = solver->points = cs_arena_take(arena, 1, sizeof *points);
-    if (!points) return no_memory(error);
+    if (!points) return cs_no_memory(error, "earlier iterates");
     points->chunk_sum = cs_arena_take(arena, chunks_of(solver->packed.impulses), sizeof(double));
-    if (!points->chunk_sum) return no_memory(error);
     return cs_points_make(solver, count, memory, &points->point, &points->scalars, error);
 }
 
@@ -129,14 +123,12 @@ cs_status cs_points_make(cs_solver *solver, int count, size_t bytes, cs_point **
     cs_arena *arena = &solver->arena;
     *points = cs_arena_take(arena, count, sizeof(cs_point));
     *scalars = cs_arena_take(arena, (int64_t)bytes, 1);
-    int complete = *points && *scalars;
-    for (int i = 0; i < count && complete; i++) {
+    for (int i = 0; i < count && !cs_arena_failed(arena); i++) {
         cs_point *point = *points + i;
         point->impulses = cs_arena_take(arena, solver->packed.impulses, size_of(solver));
         point->velocities = cs_arena_take(arena, velocities_of(solver), size_of(solver));
-        complete = point->impulses && point->velocities;
     }
-    return complete ? CS_OK : no_memory(error);
+    return cs_arena_status(arena, error, "earlier iterates");
 }
 
 cs_point cs_point_at(const cs_solver *solver, int i) { return solver->points->point[i]; }

@@ -37,10 +37,7 @@ cs_status cs_refresh_take(cs_solver *solver, cs_error *error)
 {
     int64_t rows = solver->problem->rows;
     if (solver->packed.dtype != CS_MIXED) return CS_OK;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         solver->corrected[i] = cs_arena_take(&solver->arena, rows, sizeof(double));
-        if (!solver->corrected[i])
-            return cs_fail(error, CS_NO_MEMORY, "out of memory for mixed precision");
-    }
-    return CS_OK;
+    return cs_arena_status(&solver->arena, error, "mixed precision");
 }

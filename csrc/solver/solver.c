@@ -67,9 +67,7 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
     int keeps = needs_previous(solver);
     solver->previous = keeps ? cs_arena_take(arena, problem->rows, sizeof(double)) : NULL;
-    int complete = (solver->previous || !keeps) && solver->r && solver->rho && solver->b &&
-                   solver->parameters && solver->lambda && solver->xi && solver->velocity;
-    return complete ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
+    return cs_arena_status(arena, error, "the workspace");
 }
 
 enum { CROWDED = 4 }; /* threads to a processor, at most */
@@ -94,7 +92,7 @@ static cs_status pack_weights(cs_solver *solver, cs_error *error)
     cs_arena scratch = {0};
     double *weight = cs_arena_take(&scratch, solver->problem->blocks, sizeof(double));
     cs_status status = weight ? cs_adjacent_weights(solver->problem, weight, error)
-                              : cs_fail(error, CS_NO_MEMORY, "out of memory for averaging");
+                              : cs_no_memory(error, "averaging");
     if (!status) cs_pack_weights(&solver->packed, weight);
     cs_arena_clear(&scratch);
     return status;
@@ -105,7 +103,7 @@ static cs_status take_best(cs_solver *solver, cs_error *error)
 {
     const cs_packed *packed = &solver->packed;
     solver->best = cs_arena_take(&solver->arena, packed->impulses, cs_real_size(packed->dtype));
-    return solver->best ? CS_OK : cs_fail(error, CS_NO_MEMORY, "out of memory for the workspace");
+    return cs_arena_status(&solver->arena, error, "the workspace");
 }
 
 /* scheme="auto": once, however often the problem's values change. */
@@ -176,7 +174,7 @@ static cs_status keep_list(cs_solver *solver, const int64_t **list, int64_t coun
 {
     if (!*list) return CS_OK;
     int64_t *copy = cs_arena_take(&solver->given, count, sizeof(int64_t));
-    if (!copy) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    if (!copy) return cs_no_memory(error, "the order");
     memcpy(copy, *list, sizeof(int64_t) * (size_t)count);
     *list = copy;
     return CS_OK;
@@ -203,7 +201,7 @@ static cs_status find_islands(cs_solver *solver, cs_error *error)
 {
     int64_t blocks = solver->problem->blocks;
     solver->island = cs_arena_take(&solver->arena, blocks, sizeof(int64_t));
-    if (!solver->island) return cs_fail(error, CS_NO_MEMORY, "out of memory for islands");
+    if (!solver->island) return cs_no_memory(error, "islands");
     return cs_problem_islands(solver->problem, solver->island, &solver->island_count, error);
 }
 
@@ -266,7 +264,7 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
 {
     *result = NULL;
     cs_solver *solver = cs_allocate(1, sizeof *solver);
-    if (!solver) return cs_fail(error, CS_NO_MEMORY, "out of memory for a solver");
+    if (!solver) return cs_no_memory(error, "a solver");
     solver->problem = problem;
     solver->options = *options;
     solver->composition = composition;
@@ -292,7 +290,7 @@ cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const 
 {
     *result = NULL;
     cs_solver *solver = cs_allocate(1, sizeof *solver);
-    if (!solver) return cs_fail(error, CS_NO_MEMORY, "out of memory for a solver");
+    if (!solver) return cs_no_memory(error, "a solver");
     *solver = (cs_solver){
         .problem = problem,
         .method = whole->method,

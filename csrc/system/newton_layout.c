@@ -12,10 +12,7 @@ typedef struct nodes {
     int64_t *of; /* (velocities): the body's node where a body begins; NULL with a given A */
 } nodes;
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the factor of Newton's method");
-}
+static const char factor[] = "the factor of Newton's method";
 
 static cs_status left_off(cs_error *error)
 {
@@ -25,14 +22,14 @@ static cs_status left_off(cs_error *error)
 /* What a node or an entry of the graph costs to order, and a block to place, in multiplications. */
 enum { ORDER_WORK = 100, PLACE_WORK = 100 };
 
-/* Numbers the movable bodies; their pairs become the graph. */
-static int take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
+/* Numbers the movable bodies; their pairs become the graph. Here and below callers ask the arena. */
+static void take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
 {
     n->of = cs_arena_take(arena, problem->velocities, sizeof(int64_t));
     n->width = cs_arena_take(arena, problem->bodies, sizeof(int64_t));
     n->start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
     n->column = cs_arena_take(arena, 2 * problem->blocks, sizeof(int64_t));
-    if (!n->of || !n->width || !n->start || !n->column) return -1;
+    if (cs_arena_failed(arena)) return;
     for (int g = 0; g < problem->body_groups; g++) {
         const cs_body_group *group = &problem->body_group[g];
         for (int64_t i = 0; i < group->count; i++) {
@@ -57,11 +54,10 @@ static int take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
             }
         for (int64_t i = 0; i < n->count && !fills; i++) n->start[i + 2] += n->start[i + 1];
     }
-    return 0;
 }
 
 /* Blocks of A, its pattern made symmetric. */
-static int take_blocks(const cs_problem *problem, cs_arena *arena, nodes *n)
+static void take_blocks(const cs_problem *problem, cs_arena *arena, nodes *n)
 {
     const cs_block_matrix *matrix = problem->matrix;
     int64_t entries = matrix->start[matrix->blocks];
@@ -69,7 +65,7 @@ static int take_blocks(const cs_problem *problem, cs_arena *arena, nodes *n)
     n->width = cs_arena_take(arena, n->count, sizeof(int64_t));
     n->start = cs_arena_take(arena, n->count + 2, sizeof(int64_t));
     n->column = cs_arena_take(arena, 2 * entries, sizeof(int64_t));
-    if (!n->width || !n->start || !n->column) return -1;
+    if (cs_arena_failed(arena)) return;
     for (int64_t k = 0; k < n->count; k++) {
         n->width[k] = cs_block_group_of(problem, k)->rows;
         for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
@@ -83,11 +79,10 @@ static int take_blocks(const cs_problem *problem, cs_arena *arena, nodes *n)
             n->column[n->start[k + 1]++] = matrix->column[e];
             n->column[n->start[matrix->column[e] + 1]++] = k;
         }
-    return 0;
 }
 
 /* Where every node begins in H, and the first column of every row of H. */
-static int lay_out(cs_newton_system *system, cs_arena *arena, nodes *n, int64_t **first)
+static void lay_out(cs_newton_system *system, cs_arena *arena, nodes *n, int64_t **first)
 {
     cs_graph graph = {n->count, n->start, n->column};
     int64_t *scratch = cs_arena_take(arena, 3 * n->count, sizeof(int64_t));
@@ -95,17 +90,16 @@ static int lay_out(cs_newton_system *system, cs_arena *arena, nodes *n, int64_t 
     n->order = cs_arena_take(arena, n->count, sizeof(int64_t));
     n->place = cs_arena_take(arena, n->count, sizeof(int64_t));
     n->first = cs_arena_take(arena, n->count, sizeof(int64_t));
-    if (!scratch || !begin || !n->order || !n->place || !n->first) return -1;
+    if (cs_arena_failed(arena)) return;
     cs_reverse_cuthill_mckee(&graph, n->order, scratch);
     cs_envelope(&graph, n->order, n->place, n->first);
     for (int64_t i = 0; i < n->count; i++) begin[i + 1] = begin[i] + n->width[n->order[i]];
     system->size = begin[n->count];
     *first = cs_arena_take(arena, system->size, sizeof(int64_t));
-    if (!*first) return -1;
+    if (!*first) return;
     for (int64_t i = 0; i < n->count; i++)
         for (int64_t row = begin[i]; row < begin[i + 1]; row++) (*first)[row] = begin[n->first[i]];
     for (int64_t i = 0; i < n->count; i++) n->place[i] = begin[n->place[i]];
-    return 0;
 }
 
 /* Non-zero: the pulse says to leave off. */
@@ -132,7 +126,7 @@ static int place_blocks(cs_newton_system *system, const nodes *n, cs_pulse *puls
     return 0;
 }
 
-static int take_arrays(cs_newton_system *system, cs_arena *arena)
+static void take_arrays(cs_newton_system *system, cs_arena *arena)
 {
     const cs_problem *problem = system->problem;
     int64_t squares = 0, scaled = 0;
@@ -155,10 +149,6 @@ static int take_arrays(cs_newton_system *system, cs_arena *arena)
     system->work = cs_arena_take(arena, problem->rows, sizeof(double));
     system->right = cs_arena_take(arena, problem->rows, sizeof(double));
     system->basis = cs_arena_take(arena, (CS_KRYLOV + 1) * problem->rows, sizeof(double));
-    int complete = system->place && system->slope && system->symmetric && system->y &&
-                   system->work && system->right && system->basis;
-    complete = complete && (given ? system->root : system->scaled) != NULL;
-    return complete && (!compliant || system->inverse) ? 0 : -1;
 }
 
 /* Whether L U of the whole costs less than GMRES with a factor of its symmetric part: nanoseconds of one
@@ -177,12 +167,13 @@ static cs_status take_order(cs_newton_system *system, cs_pulse *pulse, cs_arena 
                             int64_t **first, cs_error *error)
 {
     const cs_problem *problem = system->problem;
-    int lacks =
-        problem->matrix ? take_blocks(problem, scratch, n) : take_bodies(problem, scratch, n);
-    if (lacks) return no_memory(error);
+    if (problem->matrix) take_blocks(problem, scratch, n);
+    else take_bodies(problem, scratch, n);
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, factor);
     double size = (double)n->count + (double)n->start[n->count];
     if (cs_pulse_beat(pulse, ORDER_WORK * size)) return left_off(error);
-    if (lay_out(system, scratch, n, first)) return no_memory(error);
+    lay_out(system, scratch, n, first);
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, factor);
     return cs_pulse_beat(pulse, ORDER_WORK * size) ? left_off(error) : CS_OK;
 }
 
@@ -195,8 +186,10 @@ cs_status cs_newton_size_of(const cs_problem *problem, cs_pulse *pulse, cs_newto
     int64_t *first = NULL;
     *size = (cs_newton_size){0};
     cs_status status = take_order(&system, pulse, &scratch, &n, &first, error);
-    if (!status && cs_profile_shape(&system.profile, system.size, first, &scratch))
-        status = no_memory(error);
+    if (!status) {
+        cs_profile_shape(&system.profile, system.size, first, &scratch);
+        status = cs_arena_status(&scratch, error, factor);
+    }
     if (!status && eliminates(problem, &system.profile, first))
         size->elimination = cs_profile_work(&system.profile);
     for (int64_t i = 0; !status && i < system.size; i++) {
@@ -223,13 +216,14 @@ cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *pro
                          "method='newton' would keep a factor of %.3g bytes, and factor_bytes is "
                          "%.3g: allow more, or use a method that sweeps",
                          needed, bytes);
-    if (!status && (take_arrays(system, arena) ||
-                    cs_panels_take(&system->panels, system->size, first, arena) ||
-                    cs_profile_shape(&system->profile, system->size, first, arena)))
-        status = no_memory(error);
-    if (!status && eliminates(problem, &system->profile, first) &&
-        cs_profile_take(&system->profile, arena))
-        status = no_memory(error);
+    if (!status) {
+        take_arrays(system, arena);
+        cs_panels_take(&system->panels, system->size, first, arena);
+        if (!cs_profile_shape(&system->profile, system->size, first, arena) &&
+            eliminates(problem, &system->profile, first))
+            cs_profile_take(&system->profile, arena);
+        status = cs_arena_status(arena, error, factor);
+    }
     if (!status) {
         cs_panels_shape(&system->panels, system->size, first);
         if (place_blocks(system, &n, pulse)) status = left_off(error);

@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-static cs_status no_memory(const cs_problem *problem, cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for a factor of A of %lld rows",
-                   (long long)problem->rows);
-}
-
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 static int64_t squares_of(const cs_problem *problem)
@@ -22,20 +16,19 @@ static int64_t squares_of(const cs_problem *problem)
     return squares;
 }
 
-static cs_status take_blocks(cs_shifted *s, cs_arena *arena, cs_error *error)
+static void take_blocks(cs_shifted *s, cs_arena *arena)
 {
     const cs_problem *problem = s->problem;
     int64_t at = 0;
     s->square = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
     s->root = cs_arena_take(arena, squares_of(problem), sizeof(double));
     s->rest = cs_arena_take(arena, problem->rows, sizeof(double));
-    if (!s->square || !s->root || !s->rest) return no_memory(problem, error);
+    if (cs_arena_failed(arena)) return;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++, at += group->rows * group->rows)
             s->square[group->first_block + k] = at;
     }
-    return CS_OK;
 }
 
 double *cs_shifted_root(cs_shifted *s, int64_t block) { return s->root + s->square[block]; }
@@ -59,8 +52,7 @@ static cs_status take_bodies(cs_shifted *s, cs_arena *arena, cs_error *error)
     for (int g = 0; g < problem->block_groups; g++)
         soft |= problem->block_group[g].compliance != NULL;
     if (soft) s->inner = cs_arena_take(arena, squares_of(problem), sizeof(double));
-    if (!s->scaled || !s->jacobian || !s->q || (soft && !s->inner))
-        return no_memory(problem, error);
+    if (cs_arena_failed(arena)) return CS_OK; /* which the caller asks */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -77,14 +69,14 @@ cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *a
                           cs_error *error)
 {
     cs_shifted *s = *shifted = cs_arena_take(arena, 1, sizeof *s);
-    if (!s) return no_memory(problem, error);
+    if (!s) return cs_no_memory(error, "a factor of A of %lld rows", (long long)problem->rows);
     s->problem = problem;
     int bodies =
         !problem->matrix && (space == CS_SPACE_BODIES ||
                              (space == CS_SPACE_AUTO && problem->velocities < problem->rows));
     s->nodes = bodies ? problem->bodies : problem->blocks;
-    cs_status status = take_blocks(s, arena, error);
-    if (status) return status;
+    cs_status status = CS_OK;
+    take_blocks(s, arena);
     if (bodies) {
         status = take_bodies(s, arena, error);
     } else if (problem->matrix) {
@@ -96,7 +88,8 @@ cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *a
     }
     if (status) return status;
     if (!cs_shifted_find_pattern(s, pulse, arena)) return CS_OK;
-    if (!cs_pulse_has_left_off(pulse)) return no_memory(problem, error);
+    if (!cs_pulse_has_left_off(pulse))
+        return cs_no_memory(error, "a factor of A of %lld rows", (long long)problem->rows);
     return cs_fail(error, CS_INTERRUPTED, "interrupted while laying out a factor of A");
 }
 

@@ -32,7 +32,7 @@ static int find_graph(const cs_shifted *s, cs_arena *scratch, cs_graph *graph)
     int64_t n = s->nodes, total = 0, at = 0;
     int64_t *start = cs_arena_take(scratch, n + 1, sizeof(int64_t));
     int64_t *next = cs_arena_take(scratch, n + 1, sizeof(int64_t));
-    if (!start || !next) return -1;
+    if (cs_arena_failed(scratch)) return -1;
     each_pair(s, next, NULL);
     for (int64_t i = 0; i < n; i++) {
         int64_t count = next[i];
@@ -62,7 +62,7 @@ static int find_lower(cs_shifted *s, const cs_graph *old, const int64_t *order, 
     s->start = cs_arena_take(arena, n + 1, sizeof(int64_t));
     s->column = cs_arena_take(arena, n + old->start[n] / 2, sizeof(int64_t));
     s->before = cs_arena_take(arena, n + old->start[n] / 2, sizeof(int64_t));
-    if (!s->start || !s->column || !s->before) return -1;
+    if (cs_arena_failed(arena)) return -1;
     for (int64_t p = 0; p < n; p++) {
         for (int64_t e = old->start[order[p]]; e < old->start[order[p] + 1]; e++)
             if (s->place[old->column[e]] < p) s->column[at++] = s->place[old->column[e]];
@@ -87,7 +87,7 @@ static int find_unknowns(cs_shifted *s, cs_pulse *pulse, cs_arena *arena)
     int64_t *column = cs_arena_take(arena, entries, sizeof(int64_t));
     s->value = cs_arena_take(arena, entries, sizeof(double));
     s->x = cs_arena_take(arena, n, sizeof(double));
-    if (!start || !column || !s->value || !s->x) return -1;
+    if (cs_arena_failed(arena)) return -1;
     for (int64_t p = 0; p < s->nodes; p++)
         for (int64_t i = s->first[p]; i < s->first[p + 1]; i++) {
             for (int64_t e = s->start[p]; e < s->start[p + 1]; e++)

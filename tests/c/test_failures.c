@@ -458,6 +458,50 @@ static void a_solver_survives_a_failed_solve(void)
     cs_problem_destroy(problem);
 }
 
+/* Groups whose copy failed are added again to the same problem. */
+static void a_problem_takes_a_group_again_after_a_failure(void)
+{
+    static double inverse_mass[6 * 100], jacobian[36 * 200], b[3 * 200], mu[200];
+    static int64_t pair[2 * 200];
+    cs_bodies bodies = {100, 6, 1, inverse_mass};
+    cs_blocks blocks = {.count = 200,
+                        .rows = 3,
+                        .dof = {6, 6},
+                        .jacobian = jacobian,
+                        .bodies = pair,
+                        .b = b,
+                        .set = "disc",
+                        .parameters = mu,
+                        .compliance = b};
+    int64_t live = cs_memory_live();
+    cs_problem *problem = NULL;
+    cs_error error = {0};
+    CHECK_STATUS(cs_problem_create(&problem, &error), CS_OK, &error);
+    int failures = 0;
+    for (int successes = 0, pending = 0; !pending; successes++) {
+        int64_t before = cs_memory_live();
+        cs_memory_fail_after(successes);
+        cs_status status = cs_problem_add_bodies(problem, &bodies, &error);
+        pending = failure_is_pending(successes);
+        CHECK_STATUS(status, pending ? CS_OK : CS_NO_MEMORY, &error);
+        if (!pending) CHECK(cs_memory_live() == before);
+        failures += !pending;
+    }
+    for (int successes = 0, pending = 0; !pending; successes++) {
+        int64_t before = cs_memory_live();
+        cs_memory_fail_after(successes);
+        cs_status status = cs_problem_add_blocks(problem, &blocks, &error);
+        pending = failure_is_pending(successes);
+        CHECK_STATUS(status, pending ? CS_OK : CS_NO_MEMORY, &error);
+        if (!pending) CHECK(cs_memory_live() == before);
+        failures += !pending;
+    }
+    CHECK(failures >= 5);
+    CHECK(cs_problem_blocks(problem) == 200 && cs_problem_velocities(problem) == 600);
+    cs_problem_destroy(problem);
+    CHECK(cs_memory_live() == live);
+}
+
 /* Beyond 4096 rows the history grows in the middle of a solve. */
 static void a_long_history_may_fail_to_grow(void)
 {
@@ -507,6 +551,7 @@ int main(void)
     fail_for_each_engine();
     fail_pivoting();
     a_solver_survives_a_failed_solve();
+    a_problem_takes_a_group_again_after_a_failure();
     a_long_history_may_fail_to_grow();
     return test_result();
 }

@@ -1,5 +1,7 @@
 /* The counted allocator and the arena over it. */
 #include "core/memory.h"
+
+#include "core/error.h"
 #include "testing.h"
 
 #include <string.h>
@@ -44,15 +46,19 @@ static void impossible_requests_are_refused(void)
     CHECK(cs_allocate(INT64_MAX, 16) == NULL);
     CHECK(cs_allocate(half / 4 + 2, 8) == NULL); /* the product wraps around to a small number */
     CHECK(cs_allocate(INT64_MAX - 4096, 1) == NULL);
-    CHECK(cs_arena_take(&arena, -1, 8) == NULL);
-    CHECK(cs_arena_take(&arena, INT64_MAX, 8) == NULL);
-    CHECK(cs_arena_take(&arena, half / 4 + 2, 8) == NULL);
-    CHECK(cs_arena_take(&arena, half, 1) == NULL);
-    CHECK(cs_arena_take(&arena, half - 64, 1) == NULL);
-    CHECK(cs_memory_live() == start);
-    CHECK(arena.bytes == 0);
-    CHECK(cs_arena_take(&arena, 1, 8) != NULL); /* the arena still works */
-    cs_arena_clear(&arena);
+    const struct {
+        int64_t count;
+        size_t size;
+    } refused[] = {{-1, 8}, {INT64_MAX, 8}, {half / 4 + 2, 8}, {half, 1}, {half - 64, 1}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        CHECK(cs_arena_take(&arena, refused[i].count, refused[i].size) == NULL);
+        CHECK(cs_arena_failed(&arena));
+        CHECK(cs_memory_live() == start);
+        CHECK(arena.bytes == 0);
+        cs_arena_clear(&arena);
+        CHECK(cs_arena_take(&arena, 1, 8) != NULL); /* works again */
+        cs_arena_clear(&arena);
+    }
     CHECK(cs_memory_live() == start);
 }
 
@@ -116,16 +122,89 @@ static void arena_requests_of_nothing_are_valid_pointers(void)
     cs_arena_clear(&arena);
 }
 
-static void failed_arena_request_keeps_the_others(void)
+static void failed_arena_serves_nothing_and_keeps_the_others(void)
 {
     int64_t start = cs_memory_live();
     cs_arena arena = {0};
     double *kept = cs_arena_take(&arena, 4, sizeof(double));
     kept[3] = 7;
+    CHECK(!cs_arena_failed(&arena));
     cs_memory_fail_after(0);
     CHECK(cs_arena_take(&arena, 100000, 1) == NULL);
+    CHECK(cs_arena_failed(&arena));
+    CHECK(cs_arena_take(&arena, 1, 1) == NULL); /* though its block has room */
+    CHECK(cs_arena_take_unset(&arena, 100000, 1) == NULL);
     CHECK(kept[3] == 7 && cs_memory_live() == start + 1);
+    cs_arena_clear(&arena);
+    CHECK(!cs_arena_failed(&arena) && cs_memory_live() == start);
     CHECK(cs_arena_take(&arena, 100000, 1) != NULL);
+    cs_arena_clear(&arena);
+    CHECK(cs_memory_live() == start);
+}
+
+static void status_names_what_memory_was_for(void)
+{
+    cs_arena arena = {0};
+    cs_error error = {.message = "untouched"};
+    CHECK(cs_arena_status(&arena, &error, "A") == CS_OK);
+    CHECK(error.status == CS_OK && strcmp(error.message, "untouched") == 0);
+    cs_arena_take(&arena, -1, 1);
+    CHECK(cs_arena_status(&arena, &error, "A of %d rows", 12) == CS_NO_MEMORY);
+    CHECK(error.status == CS_NO_MEMORY);
+    CHECK(strcmp(error.message, "out of memory for A of 12 rows") == 0);
+    CHECK(cs_arena_status(&arena, NULL, "A") == CS_NO_MEMORY);
+    CHECK(cs_no_memory(&error, "%s", "the order") == CS_NO_MEMORY);
+    CHECK(strcmp(error.message, "out of memory for the order") == 0);
+    CHECK(cs_no_memory(NULL, "the order") == CS_NO_MEMORY);
+    char longer[sizeof error.message];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    cs_no_memory(&error, "%s", longer);
+    CHECK(strlen(error.message) == sizeof error.message - 1);
+}
+
+/* Blocks of its own and shared ones, taken and given back until the arena is as it was. */
+static void rewinding_gives_back_what_came_later(void)
+{
+    int64_t start = cs_memory_live();
+    cs_arena arena = {0};
+    cs_arena_mark empty = cs_arena_position(&arena);
+    unsigned char *kept = cs_arena_take(&arena, 100, 1);
+    memset(kept, 0xab, 100);
+    cs_arena_mark mark = cs_arena_position(&arena);
+    size_t bytes = arena.bytes;
+    for (int round = 0; round < 3; round++) {
+        unsigned char *small = cs_arena_take(&arena, 500, 1);
+        CHECK(is_aligned(small) && is_zero(small, 500)); /* in each round anew */
+        memset(small, 0xff, 500);
+        memset(cs_arena_take(&arena, 100000, 1), 0xff, 100000);
+        memset(cs_arena_take_unset(&arena, 10, 1), 0xff, 10);
+        cs_arena_mark inner = cs_arena_position(&arena);
+        CHECK(cs_arena_take(&arena, 50000, 1) != NULL);
+        CHECK(cs_memory_live() == start + 4);
+        cs_arena_rewind(&arena, inner);
+        CHECK(cs_memory_live() == start + 3);
+        cs_arena_rewind(&arena, mark);
+        CHECK(arena.bytes == bytes && cs_memory_live() == start + 1);
+        CHECK(kept[0] == 0xab && kept[99] == 0xab);
+    }
+    CHECK(cs_arena_take(&arena, 1, 1) == kept + 128);
+    cs_arena_rewind(&arena, empty);
+    CHECK(arena.bytes == 0 && arena.last == NULL && cs_memory_live() == start);
+}
+
+static void rewinding_forgets_a_failure_since(void)
+{
+    int64_t start = cs_memory_live();
+    cs_arena arena = {0};
+    cs_arena_take(&arena, 1, 1);
+    cs_arena_mark before = cs_arena_position(&arena);
+    cs_arena_take(&arena, -1, 1);
+    cs_arena_mark after = cs_arena_position(&arena);
+    cs_arena_rewind(&arena, after);
+    CHECK(cs_arena_failed(&arena)); /* it had failed by then */
+    cs_arena_rewind(&arena, before);
+    CHECK(!cs_arena_failed(&arena) && cs_arena_take(&arena, 1, 1) != NULL);
     cs_arena_clear(&arena);
     CHECK(cs_memory_live() == start);
 }
@@ -137,6 +216,9 @@ int main(void)
     injected_failure_hits_once();
     arena_requests_do_not_overlap();
     arena_requests_of_nothing_are_valid_pointers();
-    failed_arena_request_keeps_the_others();
+    failed_arena_serves_nothing_and_keeps_the_others();
+    status_names_what_memory_was_for();
+    rewinding_gives_back_what_came_later();
+    rewinding_forgets_a_failure_since();
     return test_result();
 }

@@ -178,8 +178,8 @@ static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *err
     double *start = cs_arena_take(&scratch, rows, sizeof(double));
     cs_status status = CS_OK;
     if (start) cs_lanczos_start(solver->problem, solver->rho, start);
-    if (!s.x || !s.y || !start || cs_lanczos(rows, multiply, &s, start, &solver->spectrum))
-        status = cs_fail(error, CS_NO_MEMORY, "out of memory for the eigenvalues of A");
+    if (cs_arena_failed(&scratch) || cs_lanczos(rows, multiply, &s, start, &solver->spectrum))
+        status = cs_no_memory(error, "the eigenvalues of A");
     cs_arena_clear(&scratch);
     return status;
 }

@@ -238,8 +238,7 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     cs_chain *chain = solver->own;
     chain->best = cs_arena_take(&solver->arena, solver->problem->rows, sizeof(double));
     chain->start = cs_arena_take(&solver->arena, solver->problem->rows, sizeof(double));
-    if (!chain->best || !chain->start)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for a chain of methods");
+    if (cs_arena_failed(&solver->arena)) return cs_no_memory(error, "a chain of methods");
     chain->newton_step = NAN;
 
     /* Sweeps' averaging is of impulses, that of the direct method of friction bounds. */

@@ -3,11 +3,6 @@
 #include "core/error.h"
 #include "linalg/ordering.h"
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for aggregates of bodies");
-}
-
 static int64_t *take(cs_arena *arena, int64_t count)
 {
     return cs_arena_take(arena, count, sizeof(int64_t));
@@ -78,7 +73,7 @@ static cs_status grow_all(const cs_problem *problem, int64_t size, cs_arena *are
     int64_t *order = order_bodies(problem, &a->adjacency, &scratch);
     a->of_body = take(arena, n);
     a->body = (cs_lists){take(arena, n + 1), take(arena, n)};
-    int complete = order && a->of_body && a->body.start && a->body.item;
+    int complete = order && !cs_arena_failed(arena);
     for (int64_t body = 0; complete && body < n; body++) a->of_body[body] = -1;
     for (int64_t i = 0; complete && i < n; i++) {
         int64_t seed = order[i];
@@ -88,7 +83,7 @@ static cs_status grow_all(const cs_problem *problem, int64_t size, cs_arena *are
         a->body.start[++a->count] = filled;
     }
     cs_arena_clear(&scratch);
-    return complete ? CS_OK : no_memory(error);
+    return complete ? CS_OK : cs_no_memory(error, "aggregates of bodies");
 }
 
 /* ---- contacts -------------------------------------------------------------------------------- */
@@ -157,12 +152,12 @@ static cs_status find_faces(const cs_problem *problem, cs_arena *arena, cs_aggre
     cs_arena scratch = {0};
     cs_lists sorted = {take(&scratch, a->count + 2), take(&scratch, problem->blocks)};
     int64_t *known = take(&scratch, 2 * a->count), *touched = take(&scratch, a->count);
-    int complete = sorted.start && sorted.item && known && touched;
+    int complete = !cs_arena_failed(&scratch);
     if (complete) sort_by_lower(problem, a, &sorted);
     int64_t most = complete ? sorted.start[a->count] : 0;
     a->side = take(arena, 2 * most);
     a->between = take(arena, most);
-    complete = complete && a->side && a->between;
+    complete = complete && !cs_arena_failed(arena);
     for (int64_t i = 0; i < most && complete; i++) {
         int64_t k = sorted.item[i], end[2];
         ends_of(a, k, end);
@@ -172,13 +167,13 @@ static cs_status find_faces(const cs_problem *problem, cs_arena *arena, cs_aggre
         a->between[number] += cs_block_group_of(problem, k)->rows;
     }
     cs_arena_clear(&scratch);
-    return complete ? CS_OK : no_memory(error);
+    return complete ? CS_OK : cs_no_memory(error, "aggregates of bodies");
 }
 
 static int list_touching(cs_arena *arena, cs_aggregates *a)
 {
     a->touching = (cs_lists){take(arena, a->count + 2), take(arena, 2 * a->faces)};
-    if (!a->touching.start || !a->touching.item) return -1;
+    if (cs_arena_failed(arena)) return -1;
     for (int64_t i = 0; i < 2 * a->faces; i++) a->touching.start[a->side[i] + 2]++;
     for (int64_t i = 0; i < a->count; i++) a->touching.start[i + 2] += a->touching.start[i + 1];
     for (int64_t i = 0; i < 2 * a->faces; i++)
@@ -196,9 +191,9 @@ cs_status cs_aggregates_find(const cs_problem *problem, int64_t size, cs_arena *
     a->face = take(arena, problem->blocks);
     a->place = take(arena, problem->blocks);
     a->rows = take(arena, a->count);
-    if (!a->inner || !a->face || !a->place || !a->rows) return no_memory(error);
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "aggregates of bodies");
     place_inner(problem, a);
     status = find_faces(problem, arena, a, error);
     if (status) return status;
-    return list_touching(arena, a) ? no_memory(error) : CS_OK;
+    return list_touching(arena, a) ? cs_no_memory(error, "aggregates of bodies") : CS_OK;
 }

@@ -7,20 +7,14 @@
 /* Sizes of aggregates that are tried. */
 enum { SMALLEST = 2, LARGEST = 32 };
 
-static cs_status no_memory(const cs_problem *problem, cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for a coarse problem of %lld bodies",
-                   (long long)problem->bodies);
-}
-
 /* ---- structure ------------------------------------------------------------------------------------ */
 
-static int list_rows(cs_coarse *c, cs_arena *arena)
+static void list_rows(cs_coarse *c, cs_arena *arena)
 {
     const cs_problem *problem = c->problem;
     c->first_row = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
     c->rows = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
-    if (!c->first_row || !c->rows) return -1;
+    if (cs_arena_failed(arena)) return;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t i = 0; i < group->count; i++) {
@@ -28,22 +22,20 @@ static int list_rows(cs_coarse *c, cs_arena *arena)
             c->rows[group->first_block + i] = group->rows;
         }
     }
-    return 0;
 }
 
 /* list <- the blocks by what they belong to, -1: to nothing. */
-static int list_blocks(const cs_problem *problem, const int64_t *owner, int64_t owners,
-                       cs_arena *arena, cs_lists *list)
+static void list_blocks(const cs_problem *problem, const int64_t *owner, int64_t owners,
+                        cs_arena *arena, cs_lists *list)
 {
     list->start = cs_arena_take(arena, owners + 2, sizeof(int64_t));
     list->item = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
-    if (!list->start || !list->item) return -1;
+    if (cs_arena_failed(arena)) return;
     for (int64_t k = 0; k < problem->blocks; k++)
         if (owner[k] >= 0) list->start[owner[k] + 2]++;
     for (int64_t i = 0; i < owners; i++) list->start[i + 2] += list->start[i + 1];
     for (int64_t k = 0; k < problem->blocks; k++)
         if (owner[k] >= 0) list->item[list->start[owner[k] + 1]++] = k;
-    return 0;
 }
 
 /* How many patterns each face has room for: as many as it has rows, or a body freedoms. */
@@ -53,7 +45,7 @@ static int find_widths(cs_coarse *c, cs_arena *arena)
     c->width = cs_arena_take(arena, faces, sizeof(int64_t));
     c->unknown = cs_arena_take(arena, faces, sizeof(int64_t));
     c->part = cs_arena_take(arena, c->all.count, sizeof *c->part);
-    if (!c->width || !c->unknown || !c->part) return -1;
+    if (cs_arena_failed(arena)) return -1;
     for (int64_t f = 0; f < faces; f++) {
         int64_t first = c->contact.item[c->contact.start[f]];
         int64_t dof = cs_block_group_of(c->problem, first)->dof[cs_lower_side(c, first)];
@@ -79,7 +71,7 @@ static int find_graph(const cs_coarse *c, cs_arena *scratch, cs_graph *graph)
     }
     int64_t *start = cs_arena_take(scratch, faces + 1, sizeof(int64_t));
     int64_t *column = cs_arena_take(scratch, total, sizeof(int64_t)), at = 0;
-    if (!start || !column) return -1;
+    if (cs_arena_failed(scratch)) return -1;
     for (int64_t f = 0; f < faces; f++) {
         for (int s = 0; s < 2; s++) {
             int64_t a = c->all.side[2 * f + s];
@@ -149,12 +141,13 @@ static cs_status find_structure(cs_coarse *c, const cs_problem *problem, int64_t
     *c = (cs_coarse){.problem = problem};
     cs_status status = cs_aggregates_find(problem, size, arena, &c->all, error);
     if (status) return status;
-    int lost = list_rows(c, arena) ||
-               list_blocks(problem, c->all.face, c->all.faces, arena, &c->contact) ||
-               list_blocks(problem, c->all.inner, c->all.count, arena, &c->within) ||
-               find_widths(c, arena) || lay_out(c, &scratch, arena);
+    list_rows(c, arena);
+    list_blocks(problem, c->all.face, c->all.faces, arena, &c->contact);
+    list_blocks(problem, c->all.inner, c->all.count, arena, &c->within);
+    int lost = find_widths(c, arena) || lay_out(c, &scratch, arena);
     cs_arena_clear(&scratch);
-    if (lost) return no_memory(problem, error);
+    if (lost)
+        return cs_no_memory(error, "a coarse problem of %lld bodies", (long long)problem->bodies);
     count_work(c);
     return CS_OK;
 }
@@ -203,13 +196,13 @@ static int take_faces(cs_coarse *c, cs_arena *arena)
     int64_t total = 0;
     c->pattern_at = cs_arena_take(arena, c->all.faces, sizeof(int64_t));
     c->changed = cs_arena_take(arena, c->all.faces, 1);
-    if (!c->pattern_at || !c->changed) return -1;
+    if (cs_arena_failed(arena)) return -1;
     for (int64_t f = 0; f < c->all.faces; f++) {
         c->pattern_at[f] = total;
         total += c->all.between[f] * CS_FACE_WIDTH;
     }
     c->pattern = cs_arena_take(arena, total, sizeof(double));
-    return c->pattern ? 0 : -1;
+    return cs_arena_failed(arena) ? -1 : 0;
 }
 
 /* A multiple of 8: each array then begins on a cache line of its own, as the first does. */
@@ -248,7 +241,7 @@ static int take_parts(cs_coarse *c, cs_arena *arena)
     int64_t most = 0, columns = 0, used = 0, counted = 0;
     c->zeros = cs_arena_take(arena, CS_MOST_INNER, sizeof(int64_t));
     c->scratch = cs_arena_take(arena, CS_MOST_INNER, sizeof(double));
-    if (!c->zeros || !c->scratch) return -1;
+    if (cs_arena_failed(arena)) return -1;
     for (int64_t a = 0; a < c->all.count; a++) {
         int64_t n = c->part[a].inner, m = c->part[a].columns;
         carve(c, &c->part[a], NULL, &used, NULL, &counted);
@@ -259,7 +252,7 @@ static int take_parts(cs_coarse *c, cs_arena *arena)
     int64_t *numbers = cs_arena_take(arena, counted, sizeof(int64_t));
     c->right = cs_arena_take(arena, most, sizeof(double));
     c->effect = cs_arena_take(arena, columns * CS_MAX_DOF, sizeof(double));
-    if (!room || !numbers || !c->right || !c->effect) return -1;
+    if (cs_arena_failed(arena)) return -1;
     used = counted = 0;
     for (int64_t a = 0; a < c->all.count; a++) {
         carve(c, &c->part[a], room, &used, numbers, &counted);
@@ -277,7 +270,7 @@ static int take_arrays(cs_coarse *c, cs_arena *arena)
     c->loose = cs_arena_take(arena, c->problem->rows, 1);
     c->x = cs_arena_take(arena, c->unknowns, sizeof(double));
     c->y = cs_arena_take(arena, CS_MOST_INNER, sizeof(double));
-    return c->loose && c->x && c->y ? 0 : -1;
+    return cs_arena_failed(arena) ? -1 : 0;
 }
 
 cs_status cs_coarse_take(const cs_problem *problem, int64_t size, double most_work, cs_arena *arena,
@@ -286,10 +279,12 @@ cs_status cs_coarse_take(const cs_problem *problem, int64_t size, double most_wo
     *coarse = NULL;
     cs_status status = size ? CS_OK : choose_size(problem, &size, error);
     cs_coarse *c = cs_arena_take(arena, 1, sizeof *c);
-    if (!c) return no_memory(problem, error);
+    if (!c)
+        return cs_no_memory(error, "a coarse problem of %lld bodies", (long long)problem->bodies);
     if (!status) status = find_structure(c, problem, size, arena, error);
     if (status || c->all_factors > most_work) return status;
-    if (take_arrays(c, arena)) return no_memory(problem, error);
+    if (take_arrays(c, arena))
+        return cs_no_memory(error, "a coarse problem of %lld bodies", (long long)problem->bodies);
     *coarse = c;
     return CS_OK;
 }

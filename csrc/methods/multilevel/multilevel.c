@@ -94,12 +94,9 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     cs_multilevel *m = solver->own;
     (void)budget;
     double **array[] = {&m->impulses, &m->xi, &m->z, &m->image};
-    int complete = (m->loose = cs_arena_take(arena, problem->rows, 1)) != NULL;
-    for (int i = 0; i < 4; i++) {
-        *array[i] = cs_arena_take(arena, problem->rows, sizeof(double));
-        complete = complete && *array[i];
-    }
-    if (!complete) return cs_fail(error, CS_NO_MEMORY, "out of memory for corrections");
+    m->loose = cs_arena_take(arena, problem->rows, 1);
+    for (int i = 0; i < 4; i++) *array[i] = cs_arena_take(arena, problem->rows, sizeof(double));
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "corrections");
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         m->sweep += (double)group->count * (2 * (double)cs_jacobian_size(group) + VISIT);

@@ -154,12 +154,8 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
                         &newton->lambda, &newton->another, &newton->phi,  &newton->move};
     int arrays = (int)(sizeof array / sizeof *array) - (kind_of(solver)->impulses ? 0 : 4);
     newton->shift = cs_arena_take(arena, solver->problem->blocks, sizeof(double));
-    int complete = newton->shift != NULL;
-    for (int i = 0; i < arrays; i++) {
-        *array[i] = cs_arena_take(arena, rows, sizeof(double));
-        complete = complete && *array[i];
-    }
-    if (!complete) return cs_fail(error, CS_NO_MEMORY, "out of memory for Newton's method");
+    for (int i = 0; i < arrays; i++) *array[i] = cs_arena_take(arena, rows, sizeof(double));
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "Newton's method");
     choose_factors(solver, newton->r);
     return cs_newton_system_build(&newton->system, solver->problem, newton->r,
                                   solver->setting[FACTOR_BYTES], budget->pulse, arena, error);

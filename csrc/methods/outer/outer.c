@@ -43,11 +43,6 @@ static cs_options options_inside(const cs_solver *solver)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for a convex problem");
-}
-
 /* The problem with other sets. */
 static void copy_problem(const cs_problem *problem, cs_outer *outer)
 {
@@ -107,7 +102,7 @@ static cs_status take_renewal(cs_solver *solver, cs_outer *outer, cs_error *erro
     }
     if (solver->setting[CS_WEIGHT] > 0) return CS_OK;
     outer->renewal = cs_renewal_take(count, &solver->arena);
-    if (!outer->renewal) return no_memory(error);
+    if (!outer->renewal) return cs_no_memory(error, "a convex problem");
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         if (outer->problem->block_group[g].set == group->set) continue;
@@ -140,19 +135,17 @@ static cs_status take(cs_solver *solver, const cs_frozen *frozen, cs_error *erro
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->arena;
     cs_outer *outer = solver->own;
+    cs_problem *convex = cs_arena_take(arena, 1, sizeof *convex);
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "a convex problem");
     outer->frozen = frozen;
-    outer->problem = cs_arena_take(arena, 1, sizeof *outer->problem);
-    if (!outer->problem) return no_memory(error);
+    outer->problem = convex;
     copy_problem(problem, outer);
     double **array[] = {&outer->b,   &outer->lambda, &outer->xi,
                         &outer->now, &outer->image,  &outer->scale};
     outer->parameters = cs_arena_take(arena, outer->problem->parameters, sizeof(double));
-    int complete = outer->parameters != NULL;
-    for (int i = 0; i < (int)(sizeof array / sizeof *array); i++) {
+    for (int i = 0; i < (int)(sizeof array / sizeof *array); i++)
         *array[i] = cs_arena_take(arena, problem->rows, sizeof(double));
-        complete = complete && *array[i];
-    }
-    if (!complete) return no_memory(error);
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "a convex problem");
     set_parameters(outer, problem);
     return take_renewal(solver, outer, error);
 }

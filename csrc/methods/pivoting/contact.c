@@ -105,9 +105,8 @@ static cs_status expand(const cs_problem *problem, const cs_block_matrix *blocks
     int64_t *start = cs_arena_take(arena, problem->rows + 1, sizeof(int64_t));
     int64_t *column = cs_arena_take(arena, entries, sizeof(int64_t));
     double *value = cs_arena_take(arena, entries, sizeof(double));
-    if (!start || !column || !value)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for A of %lld rows",
-                       (long long)problem->rows);
+    if (cs_arena_failed(arena))
+        return cs_no_memory(error, "A of %lld rows", (long long)problem->rows);
     for (int64_t k = 0; k < blocks->blocks; k++) {
         int rows = cs_block_group_of(problem, k)->rows;
         double work = CS_ENTRY_WORK * (double)(blocks->first[k + 1] - blocks->first[k]);
@@ -155,13 +154,12 @@ cs_status cs_pivoting_take(cs_solver *solver, cs_error *error)
     p->fixed = cs_arena_take(arena, rows, sizeof(double));
     p->index_set = cs_arena_take(arena, rows, 1);
     p->previous = cs_arena_take(arena, rows, sizeof(double));
-    if (!p->lo || !p->hi || !p->normal || !p->fixed || !p->index_set || !p->previous)
-        goto no_memory;
+    if (cs_arena_failed(arena)) goto no_memory;
     for (int g = 0; g < solver->problem->block_groups; g++)
         p->coupled |= cs_has_intervals(&solver->problem->block_group[g]);
     return CS_OK;
 no_memory:
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for pivoting on %lld rows", (long long)rows);
+    return cs_no_memory(error, "pivoting on %lld rows", (long long)rows);
 }
 
 /* What renews the bounds of friction, where averaging was not given. */
@@ -175,8 +173,7 @@ static cs_status prepare_renewal(cs_solver *solver, cs_error *error)
     cs_pivoting *p = solver->own;
     cs_renewal *renewal = p->renewal = cs_renewal_take(count, &solver->arena);
     if (!renewal)
-        return cs_fail(error, CS_NO_MEMORY,
-                       "out of memory for the friction bounds of %lld contacts", (long long)count);
+        return cs_no_memory(error, "the friction bounds of %lld contacts", (long long)count);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; cs_has_intervals(group) && k < group->count; k++)
@@ -208,8 +205,7 @@ static cs_status prepare_cone(cs_solver *solver, const cs_csr *matrix, cs_error 
     p->coupled = 0;
     p->cone =
         cs_cone_take(solver->problem, matrix, solver->options.pivoting.directions, &solver->arena);
-    if (!p->cone)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for a friction cone's unknowns");
+    if (!p->cone) return cs_no_memory(error, "a friction cone's unknowns");
     return check_bytes(p->cone, &solver->options.pivoting, error);
 }
 

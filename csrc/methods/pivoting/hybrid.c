@@ -50,12 +50,12 @@ cs_status cs_hybrid_prepare(cs_solver *solver, cs_budget *budget, cs_error *erro
     double **vectors[] = {&hybrid->x,     &hybrid->xi,     &hybrid->change,
                           &hybrid->image, &hybrid->before, &hybrid->along};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        if (!(*vectors[i] = cs_arena_take(arena, rows, sizeof(double)))) goto no_memory;
-    if (!hybrid->value) goto no_memory;
+        *vectors[i] = cs_arena_take(arena, rows, sizeof(double));
+    if (cs_arena_failed(arena)) goto no_memory;
     cs_hybrid_load(solver);
     return cs_hybrid_factor(solver, budget->pulse, error);
 no_memory:
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for %lld rows", (long long)rows);
+    return cs_no_memory(error, "%lld rows", (long long)rows);
 }
 
 static int has_friction(const cs_block_group *group)
@@ -71,8 +71,7 @@ cs_status cs_hybrid_settle(cs_solver *solver, cs_error *error)
         if (has_friction(&problem->block_group[g])) count += problem->block_group[g].count;
     cs_renewal *renewal = cs_renewal_take(count, &solver->arena);
     if (!renewal)
-        return cs_fail(error, CS_NO_MEMORY,
-                       "out of memory for the friction bounds of %lld contacts", (long long)count);
+        return cs_no_memory(error, "the friction bounds of %lld contacts", (long long)count);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; has_friction(group) && k < group->count; k++)

@@ -73,7 +73,7 @@ cs_cone *cs_cone_take(const cs_problem *problem, const cs_csr *matrix, int direc
     int64_t *parent = cs_arena_take(&scratch, blocks, sizeof(int64_t));
     int64_t *block_of = cs_arena_take(&scratch, rows + blocks, sizeof(int64_t));
     int ready = 0;
-    if (!cone || !parent || !block_of) goto out;
+    if (cs_arena_failed(arena) || cs_arena_failed(&scratch)) goto out;
     *cone = (cs_cone){.problem = problem, .matrix = *matrix, .directions = directions};
     cone->diagonal = cs_arena_take(arena, rows, sizeof(double));
     cone->first = cs_arena_take(arena, blocks + 1, sizeof(int64_t));
@@ -81,7 +81,7 @@ cs_cone *cs_cone_take(const cs_problem *problem, const cs_csr *matrix, int direc
     cone->place = cs_arena_take(arena, rows, sizeof(int64_t));
     cone->count = cs_arena_take(arena, rows, sizeof(int64_t));
     cone->ray = cs_arena_take(arena, rows, sizeof(double));
-    ready = cone->diagonal && cone->first && cone->block && cone->place && cone->count && cone->ray;
+    ready = !cs_arena_failed(arena);
     if (ready) find_islands(cone, parent, block_of);
 out:
     cs_arena_clear(&scratch);
@@ -344,7 +344,7 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
     for (int64_t k = 0; k < blocks; k++) most += most_unknowns_of(solve, cone, block[k]);
     t.z = cs_arena_take(arena, most, sizeof *t.z);
     t.free = cs_arena_take(arena, most, 1);
-    if (!t.z || !t.free) goto no_memory;
+    if (cs_arena_failed(arena)) goto no_memory;
     for (int64_t k = 0; k < blocks; k++) add_block(&t, block[k]);
     t.lemke.free = t.free;
     t.lemke.pulse = &solve->pulse;
@@ -381,8 +381,8 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
     return told(solve, error);
 no_memory:
     if (cs_pulse_has_left_off(&solve->pulse)) return told(solve, error);
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for a dictionary of %lld unknowns",
-                   (long long)(t.size ? t.size : most));
+    return cs_no_memory(error, "a dictionary of %lld unknowns",
+                        (long long)(t.size ? t.size : most));
 }
 
 cs_status cs_cone_run(cs_cone *cone, cs_cone_solve *solve, cs_error *error)

@@ -18,16 +18,15 @@ cs_renewal *cs_renewal_take(int64_t count, cs_arena *arena)
     cs_renewal *own = cs_arena_take(arena, 1, sizeof *own);
     if (!own) return NULL;
     double **vectors[] = {&own->step, &own->image, &own->step_before, &own->image_before};
-    int taken = 1;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        taken &= (*vectors[i] = cs_arena_take(arena, count, sizeof(double))) != NULL;
+        *vectors[i] = cs_arena_take(arena, count, sizeof(double));
     for (int j = 0; j < CS_RENEWAL_DEPTH; j++) {
-        taken &= (own->step_change[j] = cs_arena_take(arena, count, sizeof(double))) != NULL;
-        taken &= (own->image_change[j] = cs_arena_take(arena, count, sizeof(double))) != NULL;
+        own->step_change[j] = cs_arena_take(arena, count, sizeof(double));
+        own->image_change[j] = cs_arena_take(arena, count, sizeof(double));
     }
     own->row = cs_arena_take(arena, count, sizeof(int64_t));
     own->count = count;
-    return taken && own->row ? own : NULL;
+    return cs_arena_failed(arena) ? NULL : own;
 }
 
 static void forget(cs_renewal *own) { own->seen = own->begun = 0; }

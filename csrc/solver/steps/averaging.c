@@ -37,7 +37,7 @@ cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_erro
     cs_status status = CS_OK;
     int64_t *seen = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
     if (!seen) {
-        status = cs_fail(error, CS_NO_MEMORY, "out of memory for counting adjacent contacts");
+        status = cs_no_memory(error, "counting adjacent contacts");
         goto out;
     }
     if (!problem->matrix) status = cs_adjacency_build(problem, &scratch, 0, &adjacency, error);

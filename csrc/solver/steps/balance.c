@@ -36,8 +36,7 @@ cs_status cs_balance_take(cs_solver *solver, cs_error *error)
     balance->factor = cs_arena_take(&solver->arena, rows, sizeof(double));
     balance->before = cs_arena_take(&solver->arena, rows, sizeof(double));
     balance->change = cs_arena_take(&solver->arena, rows, sizeof(double));
-    if (balance->factor && balance->before && balance->change) return CS_OK;
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for balancing r-factors");
+    return cs_arena_status(&solver->arena, error, "balancing r-factors");
 }
 
 void cs_balance_forget(cs_solver *solver)

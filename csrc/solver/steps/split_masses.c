@@ -8,8 +8,7 @@ cs_status cs_count_touching(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     solver->touching = cs_arena_take(&solver->arena, problem->bodies, sizeof(double));
-    if (!solver->touching)
-        return cs_fail(error, CS_NO_MEMORY, "out of memory for counting contacts of bodies");
+    if (!solver->touching) return cs_no_memory(error, "counting contacts of bodies");
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {

@@ -42,11 +42,6 @@ static void multiply(void *context, const double *x, double *y)
     apply_root(s, 1, s->y, y);
 }
 
-static cs_status no_memory(cs_error *error)
-{
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for the eigenvalues of R A");
-}
-
 static cs_status find_roots(scaled *s, const cs_local *local, cs_arena *scratch, cs_error *error)
 {
     const cs_problem *problem = s->solver->problem;
@@ -55,7 +50,7 @@ static cs_status find_roots(scaled *s, const cs_local *local, cs_arena *scratch,
         int64_t size = group->rows * group->rows;
         if (local[g] != CS_EXACT) continue;
         s->root[g] = cs_arena_take(scratch, group->count * size, sizeof(double));
-        if (!s->root[g]) return no_memory(error);
+        if (!s->root[g]) return cs_no_memory(error, "the eigenvalues of R A");
         for (int64_t k = 0; k < group->count; k++)
             cs_semidefinite_cholesky(group->rows, s->solver->step[g] + k * size,
                                      s->root[g] + k * size);
@@ -92,12 +87,11 @@ cs_status cs_bound_steps(cs_solver *solver, const cs_local *local, cs_error *err
         .y = cs_arena_take(&scratch, problem->rows, sizeof(double)),
     };
     double *start = cs_arena_take(&scratch, problem->rows, sizeof(double));
-    cs_status status = CS_OK;
-    if (!s.part.zero || !s.part.velocity || !s.x || !s.y || !start) status = no_memory(error);
+    cs_status status = cs_arena_status(&scratch, error, "the eigenvalues of R A");
     if (!status) status = find_roots(&s, local, &scratch, error);
     if (!status) cs_lanczos_start(problem, solver->rho, start);
     if (!status && cs_lanczos(problem->rows, multiply, &s, start, &spectrum))
-        status = no_memory(error);
+        status = cs_no_memory(error, "the eigenvalues of R A");
     /* `relaxation` is to mean the same as in other methods. */
     solver->step_bound = (spectrum.largest + spectrum.largest_error) / solver->options.relaxation;
     if (!status && solver->step_bound > 1) scale(solver, local, 1 / solver->step_bound);

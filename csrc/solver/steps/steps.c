@@ -352,8 +352,7 @@ cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
         if (local[g] != CS_PROJECTED) {
             int64_t entries = group->count * group->rows * group->rows;
             solver->step[g] = cs_arena_take(&solver->arena, entries, sizeof(double));
-            if (!solver->step[g])
-                return cs_fail(error, CS_NO_MEMORY, "out of memory for local solves");
+            if (!solver->step[g]) return cs_no_memory(error, "local solves");
         }
         cs_status status = choose_group(solver, g, local[g], error);
         if (status) return status;
