@@ -25,7 +25,7 @@ static int64_t owner_of(const board *b, int64_t block)
     const cs_graph *graph = b->graph;
     const int64_t *label = b->parts->label;
     if (graph->column) return label[block];
-    const int64_t *body = graph->adjacency.body + 2 * block;
+    const int64_t *body = cs_adjacency_bodies(&graph->adjacency, block);
     int hub0 = cs_graph_degree(graph, body[0]) > HUB, hub1 = cs_graph_degree(graph, body[1]) > HUB;
     if (hub0 != hub1) return label[body[hub1]];
     return label[body[0]] < label[body[1]] ? label[body[0]] : label[body[1]];

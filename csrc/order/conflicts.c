@@ -10,8 +10,8 @@ int cs_conflicts_of(const cs_conflicts *c, int64_t block, cs_conflict_list list[
         return 1;
     }
     int lists = 0;
-    const int64_t *body = c->adjacency.body + 2 * block;
-    for (int side = 0; side < 2; side++) {
+    const int64_t *body = cs_adjacency_bodies(&c->adjacency, block);
+    for (int side = 0; side < CS_PARTNERS; side++) {
         if (body[side] < 0 || (side && body[1] == body[0])) continue;
         int64_t first = c->adjacency.start[body[side]];
         list[lists++] = (cs_conflict_list){

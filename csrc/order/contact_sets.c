@@ -22,8 +22,9 @@ typedef struct sets {
 static int64_t body_of(const cs_problem *problem, int64_t block, int higher)
 {
     const cs_block_group *group = cs_block_group_of(problem, block);
-    const int64_t *body = group->bodies + 2 * (block - group->first_block);
-    return 1 + body[body[1] > body[0] ? higher : !higher];
+    int64_t index = block - group->first_block;
+    int64_t first = cs_partner_body(group, index, 0), second = cs_partner_body(group, index, 1);
+    return 1 + (higher == (second > first) ? second : first);
 }
 
 /* Sorts blocks by their lower or higher body, equal ones as they are. `next` is scratch. */

@@ -24,13 +24,13 @@ cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph 
 static inline int64_t cs_graph_other(const cs_graph *graph, int64_t edge)
 {
     if (graph->column) return graph->column[edge];
-    return graph->adjacency.body[graph->adjacency.entry[edge] ^ 1];
+    return cs_adjacency_other(&graph->adjacency, graph->adjacency.entry[edge]);
 }
 
 /* The block behind an edge: for a given A the other vertex, else the contact itself. */
 static inline int64_t cs_graph_block(const cs_graph *graph, int64_t edge)
 {
-    return graph->column ? graph->column[edge] : graph->adjacency.entry[edge] / 2;
+    return graph->column ? graph->column[edge] : cs_entry_block(graph->adjacency.entry[edge]);
 }
 
 /* The vertices of a block, none twice: its moving bodies, or itself. Returns how many. */
@@ -40,7 +40,7 @@ static inline int cs_graph_ends(const cs_graph *graph, int64_t block, int64_t *e
         end[0] = block;
         return 1;
     }
-    const int64_t *body = graph->adjacency.body + 2 * block;
+    const int64_t *body = cs_adjacency_bodies(&graph->adjacency, block);
     int count = 0;
     if (body[0] >= 0) end[count++] = body[0];
     if (body[1] >= 0 && body[1] != body[0]) end[count++] = body[1];

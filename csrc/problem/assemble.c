@@ -27,10 +27,10 @@ static int64_t neighbours(assembly *a, int64_t block, int64_t mark)
     a->seen[block] = mark;
     a->neighbour[count++] = block; /* the diagonal block is always there */
     for (int side = 0; side < 2; side++) {
-        int64_t body = a->adjacency.body[2 * block + side];
+        int64_t body = cs_adjacency_body(&a->adjacency, block, side);
         if (body < 0) continue;
         for (int64_t e = a->adjacency.start[body]; e < a->adjacency.start[body + 1]; e++) {
-            int64_t other = a->adjacency.entry[e] / 2;
+            int64_t other = cs_entry_block(a->adjacency.entry[e]);
             if (a->seen[other] == mark) continue;
             a->seen[other] = mark;
             a->neighbour[count++] = other;
@@ -46,10 +46,10 @@ static void add_shared(const assembly *a, int64_t k, int64_t l, const cs_block_g
 {
     const double *x = a->scaled + a->place[k];
     for (int s = 0; s < 2; x += row->rows * row->dof[s], s++) {
-        int64_t body = a->adjacency.body[2 * k + s];
+        int64_t body = cs_adjacency_body(&a->adjacency, k, s);
         const double *y = a->scaled + a->place[l];
         for (int t = 0; t < 2; y += column->rows * column->dof[t], t++) {
-            if (body < 0 || a->adjacency.body[2 * l + t] != body) continue;
+            if (body < 0 || cs_adjacency_body(&a->adjacency, l, t) != body) continue;
             int dof = row->dof[s];
             for (int i = 0; i < row->rows; i++)
                 for (int j = 0; j < column->rows; j++) {

@@ -8,7 +8,7 @@ static int64_t count_on_body(const cs_adjacency *adjacency, int64_t body, int64_
 {
     int64_t count = 0;
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        int64_t other = adjacency->entry[e] / 2;
+        int64_t other = cs_entry_block(adjacency->entry[e]);
         count += seen[other] != block + 1; /* a pair of bodies shares it twice: n_ab */
         seen[other] = block + 1;
     }
@@ -25,8 +25,8 @@ int64_t cs_count_blocks_up_to(const cs_problem *problem, int fixed_as_body, int6
     if (!seen || cs_adjacency_build(problem, &arena, fixed_as_body, &adjacency, NULL)) goto out;
     count = 0;
     for (int64_t block = 0; block < problem->blocks && count <= limit; block++)
-        for (int side = 0; side < 2; side++) {
-            int64_t body = adjacency.body[2 * block + side];
+        for (int side = 0; side < CS_PARTNERS; side++) {
+            int64_t body = cs_adjacency_body(&adjacency, block, side);
             if (body >= 0) count += count_on_body(&adjacency, body, block, seen);
         }
 out:
@@ -47,19 +47,21 @@ static void count_rows_of_body(const cs_adjacency *adjacency, int64_t body, int6
 {
     int64_t first = adjacency->start[body], end = adjacency->start[body + 1], blocks = 0;
     for (int64_t e = first; e < end; e++) {
-        int64_t partner = adjacency->body[adjacency->entry[e] ^ 1];
-        blocks += partner != body || !(adjacency->entry[e] & 1); /* a body with itself: once */
+        int64_t partner = cs_adjacency_other(adjacency, adjacency->entry[e]);
+        blocks += partner != body ||
+                  !(cs_entry_partner(adjacency->entry[e])); /* a body with itself: once */
         if (partner >= 0 && partner != body) shared[partner]++;
     }
     for (int64_t e = first; e < end; e++) {
-        int64_t partner = adjacency->body[adjacency->entry[e] ^ 1];
-        int64_t *row = &count[adjacency->entry[e] / 2], second = adjacency->entry[e] & 1;
+        int64_t partner = cs_adjacency_other(adjacency, adjacency->entry[e]);
+        int64_t *row = &count[cs_entry_block(adjacency->entry[e])],
+                second = cs_entry_partner(adjacency->entry[e]);
         if (partner != body) *row += blocks;
         else if (!second) *row = blocks;
         if (partner >= 0 && partner != body && !second) *row -= shared[partner];
     }
     for (int64_t e = first; e < end; e++) {
-        int64_t partner = adjacency->body[adjacency->entry[e] ^ 1];
+        int64_t partner = cs_adjacency_other(adjacency, adjacency->entry[e]);
         if (partner >= 0) shared[partner] = 0;
     }
 }

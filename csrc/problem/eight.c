@@ -44,12 +44,13 @@ void cs_eight_find(const cs_problem *problem, const cs_block_group *group,
     eight->root = owner->root;
     eight->twofold = 0;
     for (int l = 0; l < CS_EIGHT; l++) {
-        const int64_t *body = group->bodies + 2 * index[l];
         eight->place[l] = (int32_t)(index[l] * size);
-        eight->twofold |= body[0] == body[1];
+        eight->twofold |=
+            cs_partner_body(group, index[l], 0) == cs_partner_body(group, index[l], 1);
         for (int side = 0; side < 2; side++) {
-            int moves = group->velocity[2 * index[l] + side] >= 0;
-            eight->body[side][l] = moves ? (int32_t)(body[side] * root) : 0;
+            int moves = cs_partner_moves(group, index[l], side);
+            eight->body[side][l] =
+                moves ? (int32_t)(cs_partner_body(group, index[l], side) * root) : 0;
             eight->moving[side][l] = moves;
         }
     }

@@ -13,7 +13,7 @@
 #include "core/set.h"
 #include "problem/block_matrix.h"
 
-enum { CS_MAX_GROUPS = 64, CS_MAX_DOF = 64 };
+enum { CS_MAX_GROUPS = 64, CS_MAX_DOF = 64, CS_PARTNERS = 2 };
 
 typedef struct cs_body_group {
     int64_t count;
@@ -78,6 +78,46 @@ int64_t cs_block_row(const cs_problem *problem, int64_t block);
 static inline int64_t cs_jacobian_size(const cs_block_group *group)
 {
     return (int64_t)group->rows * (group->dof[0] + group->dof[1]);
+}
+
+/* ---- the partners of a block: the bodies that it acts on. Only of groups with Jacobians. ------ */
+
+/* How many a block of the group has; the fixed world counts. */
+static inline int cs_block_partners(const cs_block_group *group)
+{
+    (void)group;
+    return CS_PARTNERS;
+}
+
+/* The body's number, -1 for the fixed world. */
+static inline int64_t cs_partner_body(const cs_block_group *group, int64_t index, int partner)
+{
+    return group->bodies[CS_PARTNERS * index + partner];
+}
+
+/* Where its velocity begins among those of all bodies, -1 for an immovable one. */
+static inline int64_t cs_partner_velocity(const cs_block_group *group, int64_t index, int partner)
+{
+    return group->velocity[CS_PARTNERS * index + partner];
+}
+
+/* Whether it does: not of the fixed world, nor of a body with M^-1 = 0. */
+static inline int cs_partner_moves(const cs_block_group *group, int64_t index, int partner)
+{
+    return cs_partner_velocity(group, index, partner) >= 0;
+}
+
+/* Where its part, (m, d), begins among the numbers of J_k, or of G_k = J_k L. */
+static inline int64_t cs_partner_offset(const cs_block_group *group, int partner)
+{
+    return partner ? (int64_t)group->rows * group->dof[0] : 0;
+}
+
+/* Its part of J. */
+static inline const double *cs_partner_jacobian(const cs_block_group *group, int64_t index,
+                                                int partner)
+{
+    return group->jacobian + index * cs_jacobian_size(group) + cs_partner_offset(group, partner);
 }
 
 /* velocity <- M^-1 J^T lambda, with the Jacobian and inverse mass as given. S1 eq. 3.18 */

@@ -113,10 +113,9 @@ typedef struct contact {
 static contact contact_of(const cs_block_group *blocks, int64_t index)
 {
     contact c = {.rows = blocks->rows, .dof = blocks->dof[0], .sign = {-1, 1}};
-    const double *jacobian = blocks->jacobian + index * cs_jacobian_size(blocks);
-    for (int side = 0; side < 2; side++)
-        if (blocks->velocity[2 * index + side] >= 0)
-            c.side[side] = jacobian + side * c.rows * c.dof;
+    for (int side = 0; side < cs_block_partners(blocks); side++)
+        if (cs_partner_moves(blocks, index, side))
+            c.side[side] = cs_partner_jacobian(blocks, index, side);
     return c;
 }
 

@@ -111,13 +111,14 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
         for (int g = 0; g < problem->block_groups; g++) {
             const cs_block_group *blocks = &problem->block_group[g];
             if (!is_gathered(&packed->group[g])) continue;
-            for (int64_t i = 0; i < 2 * blocks->count; i++) {
-                int64_t at = 2 * packed->schedule->visit[g][i / 2] + i % 2;
-                int64_t body = blocks->bodies[at];
-                if (blocks->velocity[at] < 0) continue;
-                if (filling) packed->gather[next[body]++] = (cs_gather){i / 2, g, (int)(i % 2)};
-                else next[body + 1]++;
-            }
+            for (int64_t v = 0; v < blocks->count; v++)
+                for (int side = 0; side < cs_block_partners(blocks); side++) {
+                    int64_t index = packed->schedule->visit[g][v];
+                    int64_t body = cs_partner_body(blocks, index, side);
+                    if (!cs_partner_moves(blocks, index, side)) continue;
+                    if (filling) packed->gather[next[body]++] = (cs_gather){v, g, side};
+                    else next[body + 1]++;
+                }
         }
         for (int64_t body = 0; body < problem->bodies && !filling; body++)
             next[body + 1] += next[body];
@@ -174,10 +175,10 @@ CS_INLINE void place_visit(placing *p, int g, int64_t visit, int64_t part)
     cs_packed_group *group = &p->packed->group[g];
     int concurrent = p->stage->kind == CS_CONCURRENT;
     int sums = p->stage->kind == CS_SIMULTANEOUS && p->packed->way == CS_ACCUMULATE;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < cs_block_partners(blocks); side++) {
         int64_t spare = p->packed->first_spare + part * CS_MAX_DOF, at = spare;
-        int64_t body = blocks->bodies[2 * index + side];
-        if (blocks->velocity[2 * index + side] >= 0) at = p->packed->body_place[body];
+        int64_t body = cs_partner_body(blocks, index, side);
+        if (cs_partner_moves(blocks, index, side)) at = p->packed->body_place[body];
         int64_t own = at;
         if (at != spare && (concurrent || sums)) own = local_copy(p, at, blocks->dof[side]);
         if (!p->fill) continue;

@@ -72,13 +72,13 @@ static int conflicts(laying *l, int64_t index)
 {
     const cs_block_group *blocks = &l->packed->problem->block_group[l->group];
     int64_t batch = l->slots / l->lanes + 1;
-    for (int side = 0; side < 2; side++)
-        if (blocks->velocity[2 * index + side] >= 0 &&
-            l->touched[blocks->bodies[2 * index + side]] == batch)
+    for (int side = 0; side < cs_block_partners(blocks); side++)
+        if (cs_partner_moves(blocks, index, side) &&
+            l->touched[cs_partner_body(blocks, index, side)] == batch)
             return 1;
-    for (int side = 0; side < 2; side++)
-        if (blocks->velocity[2 * index + side] >= 0)
-            l->touched[blocks->bodies[2 * index + side]] = batch;
+    for (int side = 0; side < cs_block_partners(blocks); side++)
+        if (cs_partner_moves(blocks, index, side))
+            l->touched[cs_partner_body(blocks, index, side)] = batch;
     return 0;
 }
 

@@ -79,9 +79,9 @@ static void add_contact(cs_newton_system *system, const cs_newton_view *v)
     const double *symmetric = system->symmetric + v->square;
     const cs_block_group *group = v->group;
     int rows = v->rows;
-    double *scaled[2] = {v->scaled, v->scaled + rows * group->dof[0]};
+    double *scaled[2] = {v->scaled, v->scaled + cs_partner_offset(group, 1)};
     double both[CS_MAX_ROWS * 2 * CS_MAX_DOF];
-    double *product[2] = {both, both + rows * group->dof[0]};
+    double *product[2] = {both, both + cs_partner_offset(group, 1)};
     int nothing = 1;
     for (int i = 0; i < rows * rows; i++) nothing &= symmetric[i] == 0;
     if (nothing) return;

@@ -41,9 +41,10 @@ static void take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
     for (int fills = 0; fills < 2; fills++) {
         for (int g = 0; g < problem->block_groups; g++)
             for (int64_t k = 0; k < problem->block_group[g].count; k++) {
-                const int64_t *velocity = problem->block_group[g].velocity + 2 * k;
-                if (velocity[0] < 0 || velocity[1] < 0) continue;
-                int64_t a = n->of[velocity[0]], b = n->of[velocity[1]];
+                const cs_block_group *group = &problem->block_group[g];
+                if (!cs_partner_moves(group, k, 0) || !cs_partner_moves(group, k, 1)) continue;
+                int64_t a = n->of[cs_partner_velocity(group, k, 0)];
+                int64_t b = n->of[cs_partner_velocity(group, k, 1)];
                 if (fills) {
                     n->column[n->start[a + 1]++] = b;
                     n->column[n->start[b + 1]++] = a;
@@ -117,8 +118,8 @@ static int place_blocks(cs_newton_system *system, const nodes *n, cs_pulse *puls
             }
             cs_scaled_jacobian(problem, group, k,
                                system->scaled + system->first[g] + k * cs_jacobian_size(group));
-            for (int side = 0; side < 2; side++) {
-                int64_t velocity = group->velocity[2 * k + side];
+            for (int side = 0; side < cs_block_partners(group); side++) {
+                int64_t velocity = cs_partner_velocity(group, k, side);
                 system->place[2 * block + side] = velocity < 0 ? -1 : n->place[n->of[velocity]];
             }
         }

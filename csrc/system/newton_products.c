@@ -18,9 +18,9 @@ CS_INLINE void add_transposed(int rows, int dof, const double *scaled, const dou
 /* y <- y + G_k^T x */
 CS_INLINE void to_bodies(const cs_newton_view *v, const double *x, double *y)
 {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < cs_block_partners(v->group); side++) {
         int dof = v->group->dof[side];
-        const double *scaled = v->scaled + side * v->rows * v->group->dof[0];
+        const double *scaled = v->scaled + cs_partner_offset(v->group, side);
         double *own = y + v->place[side];
         if (v->place[side] < 0) continue;
         if (v->rows == 3 && dof == 6) add_transposed(3, 6, scaled, x, own);
@@ -47,9 +47,9 @@ CS_INLINE void add_product_of_side(int rows, int dof, const double *scaled, cons
 /* x <- x + factor G_k y */
 CS_INLINE void from_bodies(const cs_newton_view *v, const double *y, double factor, double *x)
 {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < cs_block_partners(v->group); side++) {
         int dof = v->group->dof[side];
-        const double *scaled = v->scaled + side * v->rows * v->group->dof[0];
+        const double *scaled = v->scaled + cs_partner_offset(v->group, side);
         const double *own = y + v->place[side];
         if (v->place[side] < 0) continue;
         if (v->rows == 3 && dof == 6) add_product_of_side(3, 6, scaled, own, factor, x);

@@ -135,11 +135,12 @@ static void multiply(cs_shifted *s, double *rows, int back)
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             int64_t block = group->first_block + k, row = group->first_row + k * group->rows;
-            const double *G = s->jacobian + s->scaled[block];
+            const double *scaled = s->jacobian + s->scaled[block];
             for (int r = 0; r < group->rows && back; r++) rows[row + r] = 0;
-            for (int side = 0; side < 2; G += group->rows * group->dof[side], side++) {
+            for (int side = 0; side < cs_block_partners(group); side++) {
                 int64_t body = s->partner[2 * block + side];
                 if (body < 0) continue;
+                const double *G = scaled + cs_partner_offset(group, side);
                 double *x = s->x + s->first[s->place[body]];
                 for (int r = 0; r < group->rows; r++)
                     for (int i = 0; i < group->dof[side]; i++) {

@@ -74,8 +74,8 @@ static void add_product(cs_shifted *s, const cs_block_group *group, int64_t k, i
     int64_t block = group->first_block + k;
     int64_t p = s->place[s->partner[2 * block + side]], q = s->place[s->partner[2 * block + other]];
     const double *G = s->jacobian + s->scaled[block];
-    const double *x = G + side * group->rows * group->dof[0];
-    const double *y = G + other * group->rows * group->dof[0];
+    const double *x = G + cs_partner_offset(group, side);
+    const double *y = G + cs_partner_offset(group, other);
     int64_t width = cs_shifted_width(s, p);
     double *to = entry(s, p, q);
     int rows = group->rows, dof = group->dof[other];

@@ -20,7 +20,7 @@ static int64_t *order_bodies(const cs_problem *problem, const cs_adjacency *adja
     if (!start || !column || !order || !work) return NULL;
     for (int64_t body = 0; body < n; body++) {
         for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-            int64_t other = adjacency->body[adjacency->entry[e] ^ 1];
+            int64_t other = cs_adjacency_other(adjacency, adjacency->entry[e]);
             if (other >= 0 && other != body) column[at++] = other;
         }
         start[body + 1] = at;
@@ -36,9 +36,9 @@ static int64_t rows_gained(const cs_problem *problem, const cs_aggregates *a, in
 {
     int64_t rows = 0;
     for (int64_t e = a->adjacency.start[body]; e < a->adjacency.start[body + 1]; e++) {
-        int64_t entry = a->adjacency.entry[e], other = a->adjacency.body[entry ^ 1];
+        int64_t entry = a->adjacency.entry[e], other = cs_adjacency_other(&a->adjacency, entry);
         if (other < 0 || other == body || a->of_body[other] == number)
-            rows += cs_block_group_of(problem, entry / 2)->rows;
+            rows += cs_block_group_of(problem, cs_entry_block(entry))->rows;
     }
     return rows;
 }
@@ -54,7 +54,7 @@ static int64_t grow(const cs_problem *problem, cs_aggregates *a, int64_t seed, i
     for (int64_t m = 0; m < members; m++)
         for (int64_t e = a->adjacency.start[member[m]];
              e < a->adjacency.start[member[m] + 1] && members < size; e++) {
-            int64_t other = a->adjacency.body[a->adjacency.entry[e] ^ 1];
+            int64_t other = cs_adjacency_other(&a->adjacency, a->adjacency.entry[e]);
             if (other < 0 || a->of_body[other] >= 0) continue;
             int64_t gained = rows_gained(problem, a, other, number);
             if (rows + gained > CS_MOST_INNER) continue;
@@ -92,7 +92,7 @@ static cs_status grow_all(const cs_problem *problem, int64_t size, cs_arena *are
 static void ends_of(const cs_aggregates *a, int64_t block, int64_t end[2])
 {
     for (int s = 0; s < 2; s++) {
-        int64_t body = a->adjacency.body[2 * block + s];
+        int64_t body = cs_adjacency_body(&a->adjacency, block, s);
         end[s] = body < 0 ? -1 : a->of_body[body];
     }
     if (end[0] <= end[1]) return;

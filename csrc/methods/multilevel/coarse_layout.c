@@ -120,7 +120,7 @@ static void count_work(cs_coarse *c)
             int64_t body = c->all.body.item[i];
             double rows = 0, dof = cs_body_group_of(c->problem, body)->dof;
             for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++)
-                rows += (double)c->rows[adjacency->entry[e] / 2];
+                rows += (double)c->rows[cs_entry_block(adjacency->entry[e])];
             part->work += dof * (rows * (rows / 2 + m) + m * m);
         }
         c->all_factors += part->work;

@@ -61,9 +61,7 @@ void cs_find_patterns(cs_coarse *c, int64_t face)
         int64_t k = c->contact.item[e];
         const cs_block_group *group = cs_block_group_of(c->problem, k);
         int side = cs_lower_side(c, k), dof = group->dof[side];
-        const double *jacobian = group->jacobian +
-                                 (k - group->first_block) * cs_jacobian_size(group) +
-                                 (side ? group->rows * group->dof[0] : 0);
+        const double *jacobian = cs_partner_jacobian(group, k - group->first_block, side);
         for (int i = 0; i < group->rows; i++, row++)
             for (int j = 0; j < CS_FACE_WIDTH; j++) {
                 int counts = c->loose[c->first_row[k] + i] && j < dof;
@@ -78,9 +76,9 @@ void cs_find_patterns(cs_coarse *c, int64_t face)
 /* G_k of one side, (rows, dof). */
 static const double *scaled_side(const cs_coarse *c, int64_t entry)
 {
-    int64_t block = entry / 2;
+    int64_t block = cs_entry_block(entry);
     const cs_block_group *group = cs_block_group_of(c->problem, block);
-    return c->scaled + c->scaled_at[block] + (entry % 2 ? group->rows * group->dof[0] : 0);
+    return c->scaled + c->scaled_at[block] + cs_partner_offset(group, cs_entry_partner(entry));
 }
 
 /* Where the patterns of a face begin among an aggregate's columns. */
@@ -98,7 +96,7 @@ static int find_effect(cs_coarse *c, int64_t aggregate, int64_t body, int dof)
     const cs_adjacency *adjacency = &c->all.adjacency;
     int found = 0;
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        int64_t k = adjacency->entry[e] / 2, face = c->all.face[k];
+        int64_t k = cs_entry_block(adjacency->entry[e]), face = c->all.face[k];
         if (face < 0) continue;
         if (!found++)
             memset(c->effect, 0, sizeof(double) * (size_t)(c->part[aggregate].columns * dof));
@@ -117,10 +115,10 @@ static int find_effect(cs_coarse *c, int64_t aggregate, int64_t body, int dof)
 static void add_inner(cs_coarse *c, cs_part *part, int64_t body, int64_t entry, int dof)
 {
     const cs_adjacency *adjacency = &c->all.adjacency;
-    int64_t k = entry / 2;
+    int64_t k = cs_entry_block(entry);
     const double *g = scaled_side(c, entry);
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        int64_t other = adjacency->entry[e], l = other / 2;
+        int64_t other = adjacency->entry[e], l = cs_entry_block(other);
         if (c->all.inner[l] < 0 || c->all.place[l] > c->all.place[k]) continue;
         const double *h = scaled_side(c, other);
         for (int64_t i = 0; i < c->rows[k]; i++)
@@ -138,7 +136,7 @@ static void add_inner(cs_coarse *c, cs_part *part, int64_t body, int64_t entry, 
 /* A_iI W += G_k (G_b^T W) */
 static void add_right(const cs_coarse *c, cs_part *part, int64_t entry, int dof)
 {
-    int64_t k = entry / 2;
+    int64_t k = cs_entry_block(entry);
     const double *g = scaled_side(c, entry);
     for (int64_t j = 0; j < part->columns; j++)
         for (int64_t i = 0; i < c->rows[k]; i++)
@@ -154,7 +152,7 @@ static void add_body(cs_coarse *c, int64_t aggregate, int64_t body)
     int dof = cs_body_group_of(c->problem, body)->dof;
     int on_face = find_effect(c, aggregate, body, dof);
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        if (c->all.inner[adjacency->entry[e] / 2] < 0) continue;
+        if (c->all.inner[cs_entry_block(adjacency->entry[e])] < 0) continue;
         add_inner(c, part, body, adjacency->entry[e], dof);
         if (on_face) add_right(c, part, adjacency->entry[e], dof);
     }

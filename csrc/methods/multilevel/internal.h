@@ -49,7 +49,7 @@ struct cs_coarse {
 /* The side of a block that lies in the lower aggregate of its face. */
 static inline int cs_lower_side(const cs_coarse *c, int64_t block)
 {
-    int64_t body = c->all.adjacency.body[2 * block];
+    int64_t body = cs_adjacency_body(&c->all.adjacency, block, 0);
     return c->all.of_body[body] != c->all.side[2 * c->all.face[block]];
 }
 

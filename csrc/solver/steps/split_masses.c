@@ -11,11 +11,14 @@ cs_status cs_count_touching(cs_solver *solver, cs_error *error)
     if (!solver->touching) return cs_no_memory(error, "counting contacts of bodies");
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t k = 0; k < group->count; k++) {
-            const int64_t *bodies = group->bodies + 2 * k;
-            if (bodies[0] >= 0) solver->touching[bodies[0]]++;
-            if (bodies[1] >= 0 && bodies[1] != bodies[0]) solver->touching[bodies[1]]++;
-        }
+        for (int64_t k = 0; k < group->count; k++)
+            for (int s = 0; s < cs_block_partners(group); s++) {
+                int64_t body = cs_partner_body(group, k, s);
+                int again = 0; /* a body that touches itself has one contact there */
+                for (int other = 0; other < s; other++)
+                    again |= cs_partner_body(group, k, other) == body;
+                if (body >= 0 && !again) solver->touching[body]++;
+            }
     }
     return CS_OK;
 }
@@ -25,18 +28,17 @@ void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int
 {
     int rows = group->rows;
     double scaled[CS_MAX_ROWS * 2 * CS_MAX_DOF];
-    const double *side = scaled;
     cs_scaled_jacobian(solver->problem, group, index, scaled);
     memset(diagonal, 0, sizeof(double) * (size_t)(rows * rows));
-    for (int s = 0; s < 2; s++) {
-        int64_t body = group->bodies[2 * index + s];
+    for (int s = 0; s < cs_block_partners(group); s++) {
+        const double *side = scaled + cs_partner_offset(group, s);
+        int64_t body = cs_partner_body(group, index, s);
         double count = body >= 0 ? solver->touching[body] : 0;
         int dof = group->dof[s];
         for (int i = 0; i < rows; i++)
             for (int j = 0; j < rows; j++)
                 for (int c = 0; c < dof; c++)
                     diagonal[i * rows + j] += count * side[i * dof + c] * side[j * dof + c];
-        side += rows * dof;
     }
     if (group->compliance)
         for (int i = 0; i < rows; i++)
