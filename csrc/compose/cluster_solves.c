@@ -16,8 +16,7 @@ static void copy_rows(const cs_problem *problem, const cs_cluster *cluster, doub
 {
     for (int64_t i = 0; i < cluster->blocks; i++) {
         const cs_block_group *group = cs_block_group_of(problem, cluster->block[i]);
-        double *there =
-            whole + group->first_row + (cluster->block[i] - group->first_block) * group->rows;
+        double *there = whole + cs_group_row(group, cluster->block[i] - group->first_block);
         size_t bytes = sizeof(double) * (size_t)group->rows;
         memcpy(gathers ? part : there, gathers ? there : part, bytes);
         part += group->rows;

@@ -43,7 +43,7 @@ typedef struct row_of_island {
 static row_of_island row_at(const proving *p, const cs_block_group *group, int64_t k, int i)
 {
     const cs_state *state = p->data->state;
-    int64_t block = group->first_block + k, row = group->first_row + k * group->rows + i;
+    int64_t block = group->first_block + k, row = cs_group_row(group, k) + i;
     double rho = state->rho[row], scale = state->scale[block];
     double tolerance = fmax(cs_tolerance_of(state, block, rho), LEAST_RTOL * rho * scale);
     return (row_of_island){row, p->data->island[block], rho, tolerance};
@@ -54,7 +54,7 @@ static row_of_island row_at(const proving *p, const cs_block_group *group, int64
 /* d <- its projection on the recession cone of the block's set: the prox of a point far away. */
 static void project_block(const proving *p, const cs_block_group *group, int64_t k, int friction)
 {
-    double z[CS_MAX_ROWS], *d = p->direction + group->first_row + k * group->rows;
+    double z[CS_MAX_ROWS], *d = p->direction + cs_group_row(group, k);
     for (int i = 0; i < group->rows; i++) z[i] = FAR_AWAY * d[i];
     group->set->prox_f64(group->rows, z, cs_state_parameters(p->data->state, group, k), NULL);
     for (int i = 0; i < group->rows; i++) {
@@ -75,8 +75,7 @@ static void project(proving *p, int friction)
             project_block(p, group, k, friction);
             double *largest = &p->sum[p->data->island[group->first_block + k]].largest;
             for (int i = 0; i < group->rows; i++)
-                *largest =
-                    fmax(*largest, fabs(p->direction[group->first_row + k * group->rows + i]));
+                *largest = fmax(*largest, fabs(p->direction[cs_group_row(group, k) + i]));
         }
     }
     for (int g = 0; g < problem->block_groups; g++) {
@@ -84,7 +83,7 @@ static void project(proving *p, int friction)
         for (int64_t k = 0; k < group->count; k++) {
             double largest = p->sum[p->data->island[group->first_block + k]].largest;
             int usable = largest > 0 && isfinite(largest);
-            double *d = p->direction + group->first_row + k * group->rows;
+            double *d = p->direction + cs_group_row(group, k);
             for (int i = 0; i < group->rows; i++) d[i] = usable ? d[i] / largest : 0;
         }
     }
@@ -146,7 +145,7 @@ static int is_solved(const proving *p, const cs_block_group *group, int64_t k,
     const cs_state *state = p->data->state;
     if (state->scale[group->first_block + k] != 0) return 0;
     int unmoved = 0;
-    for (int64_t i = 0, row = group->first_row + k * group->rows; i < group->rows; i++, row++)
+    for (int64_t i = 0, row = cs_group_row(group, k); i < group->rows; i++, row++)
         unmoved |= state->rho[row] == 0 && p->direction[row] != 0;
     return !unmoved || sum->seen > 0;
 }
@@ -169,7 +168,7 @@ static int judge(proving *p, cs_proof proof, cs_certificate *certificate)
             certificate->bound = fmin(certificate->bound, sum->bound);
             if (proof > certificate->proof) certificate->proof = proof;
             size_t bytes = sizeof(double) * (size_t)group->rows;
-            int64_t row = group->first_row + k * group->rows;
+            int64_t row = cs_group_row(group, k);
             memcpy(certificate->direction + row, p->direction + row, bytes);
         }
     }

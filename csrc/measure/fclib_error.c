@@ -60,8 +60,8 @@ static void project_cone(const cs_block_group *group, sections *s, double *x)
 static double block_square(const cs_state *state, const cs_block_group *group, int64_t index)
 {
     int rows = group->rows;
-    const double *r = state->lambda + group->first_row + index * rows;
-    const double *u = state->xi + group->first_row + index * rows;
+    const double *r = state->lambda + cs_group_row(group, index);
+    const double *u = state->xi + cs_group_row(group, index);
     sections s = {.count = group->coupled_set[rows - 1]};
     for (int i = 0; i < s.count; i++) s.c[i] = cs_friction_of(state, group, index, i + 1);
     double step[CS_MAX_ROWS] = {0}, square = 0;

@@ -6,7 +6,7 @@
 double cs_block_infeasibility(const cs_state *state, const cs_block_group *group, int64_t index)
 {
     double z[CS_MAX_ROWS], square[CS_MAX_ROWS] = {0}, largest = 0;
-    const double *lambda = state->lambda + group->first_row + index * group->rows;
+    const double *lambda = state->lambda + cs_group_row(group, index);
     for (int i = 0; i < group->rows; i++) z[i] = lambda[i];
     group->set->prox_f64(group->rows, z, cs_state_parameters(state, group, index), NULL);
     for (int i = 0; i < group->rows; i++) {
@@ -20,14 +20,14 @@ double cs_block_infeasibility(const cs_state *state, const cs_block_group *group
 /* max(0, -xi_n) */
 static double block_penetration(const cs_state *state, const cs_block_group *group, int64_t index)
 {
-    return fmax(0, -state->xi[group->first_row + index * group->rows]);
+    return fmax(0, -state->xi[cs_group_row(group, index)]);
 }
 
 /* |lambda_n xi_n|; over all rows of a second-order cone, whose normal row is not by itself. */
 static double block_complementarity(const cs_state *state, const cs_block_group *group,
                                     int64_t index)
 {
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     double product = 0;
     for (int i = 0; i < group->rows; i++)
         if (group->coupled_set[i] == 0) product += state->lambda[row + i] * state->xi[row + i];
@@ -51,7 +51,7 @@ static double dissipation(const cs_state *state, const cs_block_group *group, in
 static double block_dissipation_gap(const cs_state *state, const cs_block_group *group,
                                     int64_t index)
 {
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     const double *lambda = state->lambda + row, *xi = state->xi + row;
     double work[CS_MAX_ROWS] = {0}, square[CS_MAX_ROWS] = {0}, largest = 0;
     for (int i = 1; i < group->rows; i++) {

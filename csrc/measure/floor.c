@@ -13,7 +13,7 @@
 static int block_floors(const cs_state *state, const cs_block_group *group, int64_t index,
                         const double *magnitude, double *floors)
 {
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     int count = 0;
     for (int i = 0; i < group->rows; i++) {
         int s = group->coupled_set[i];

@@ -60,7 +60,7 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
                           double tolerance, const cs_inspection *inspection)
 {
     cs_set_defect sets[CS_MAX_ROWS];
-    int64_t block = group->first_block + index, row = group->first_row + index * group->rows;
+    int64_t block = group->first_block + index, row = cs_group_row(group, index);
     int count = cs_block_defects(state, group, index, sets);
     double z[CS_MAX_ROWS];
     cs_natural_map map = CS_NO_DEFECT;
@@ -111,7 +111,7 @@ static cs_status look_at_problem(const cs_problem *problem, workspace *w, cs_err
         for (int64_t k = 0; k < group->count; k++) {
             double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
             cs_diagonal_block(problem, group, k, diagonal);
-            cs_set_scales(group, diagonal, w->rho + group->first_row + k * group->rows);
+            cs_set_scales(group, diagonal, w->rho + cs_group_row(group, k));
         }
     }
     cs_find_couplings(problem, w->rho, w->response);

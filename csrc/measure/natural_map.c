@@ -13,7 +13,7 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
                      cs_set_defect *sets)
 {
     int rows = group->rows, count = 0;
-    int64_t row = group->first_row + index * rows;
+    int64_t row = cs_group_row(group, index);
     const double *lambda = state->lambda + row, *xi = state->xi + row, *rho = state->rho + row;
     double step[CS_MAX_ROWS], z[CS_MAX_ROWS];
     for (int i = 0; i < rows; i++) step[i] = z[i] = lambda[i] - rho[i] * xi[i];

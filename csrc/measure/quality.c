@@ -8,8 +8,8 @@ static double evaluate(cs_state *state)
         const cs_block_group *group = &state->problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             double z[CS_MAX_ROWS];
-            const double *lambda = state->lambda + group->first_row + k * group->rows;
-            const double *xi = state->xi + group->first_row + k * group->rows;
+            const double *lambda = state->lambda + cs_group_row(group, k);
+            const double *xi = state->xi + cs_group_row(group, k);
             for (int i = 0; i < group->rows; i++) z[i] = lambda[i] - state->quality_r * xi[i];
             group->set->prox_f64(group->rows, z, cs_state_parameters(state, group, k), NULL);
             for (int i = 0; i < group->rows; i++) sum += (z[i] - lambda[i]) * (z[i] - lambda[i]);

@@ -68,7 +68,7 @@ int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupli
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
-            int64_t row = group->first_row + k * group->rows;
+            int64_t row = cs_group_row(group, k);
             int64_t found = take_couplings(group, row, coupling, rho);
             if (first < 0) first = found;
         }
@@ -103,7 +103,7 @@ void cs_find_responses(const cs_problem *problem, const double *rho, double *res
         const cs_block_group *group = &problem->block_group[g];
         int soft = group->compliance || group->included;
         for (int64_t k = 0; soft && k < group->count; k++)
-            block_responses(problem, group, k, response + group->first_row + k * group->rows);
+            block_responses(problem, group, k, response + cs_group_row(group, k));
     }
 }
 
@@ -117,7 +117,7 @@ static int project_zero(const cs_scale_data *data, double *lambda, double *xi, d
         const cs_block_group *group = &problem->block_group[g];
         const double *parameters = data->parameters + group->first_parameter;
         for (int64_t k = 0; k < group->count; k++)
-            group->set->prox_f64(group->rows, lambda + group->first_row + k * group->rows,
+            group->set->prox_f64(group->rows, lambda + cs_group_row(group, k),
                                  parameters + k * group->parameters, NULL);
     }
     for (int64_t i = 0; i < problem->rows; i++) moved |= lambda[i] != 0;
@@ -143,7 +143,7 @@ static double speed_of_block(const cs_state *state, const cs_block_group *group,
 {
     cs_set_defect sets[CS_MAX_ROWS];
     double speed = 0;
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     cs_block_defects(state, group, index, sets);
     for (int i = 0; i < group->rows; i++) {
         if (moved && is_rounding(state, group, row, i, data->magnitude)) continue;

@@ -12,7 +12,7 @@ static void add_impulses(const cs_block_group *group, const double *lambda, doub
         for (int side = 0; side < 2; side++) {
             int dof = group->dof[side];
             int64_t at = group->velocity[2 * k + side];
-            const double *impulse = lambda + group->first_row + k * group->rows;
+            const double *impulse = lambda + cs_group_row(group, k);
             for (int i = 0; i < group->rows && at >= 0; i++)
                 for (int c = 0; c < dof; c++)
                     velocity[at + c] += fabs(jacobian[i * dof + c] * impulse[i]);
@@ -43,7 +43,7 @@ static void add_velocities(const cs_block_group *group, const double *velocity,
     const double *jacobian = group->jacobian;
     int rows = group->rows;
     for (int64_t k = 0; k < group->count; k++) {
-        double *sum = magnitude + group->first_row + k * rows;
+        double *sum = magnitude + cs_group_row(group, k);
         for (int side = 0; side < 2; side++) {
             int dof = group->dof[side];
             int64_t at = group->velocity[2 * k + side];
@@ -53,8 +53,7 @@ static void add_velocities(const cs_block_group *group, const double *velocity,
             jacobian += rows * dof;
         }
         for (int i = 0; i < rows && group->compliance; i++)
-            sum[i] +=
-                group->compliance[k * rows + i] * fabs(lambda[group->first_row + k * rows + i]);
+            sum[i] += group->compliance[k * rows + i] * fabs(lambda[cs_group_row(group, k) + i]);
     }
 }
 

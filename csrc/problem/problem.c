@@ -60,7 +60,7 @@ int64_t cs_block_row(const cs_problem *problem, int64_t block)
 {
     if (block == problem->blocks) return problem->rows;
     const cs_block_group *group = cs_block_group_of(problem, block);
-    return group->first_row + (block - group->first_block) * group->rows;
+    return cs_group_row(group, block - group->first_block);
 }
 
 /* velocity += J_k^T lambda_k, one side */
@@ -90,7 +90,7 @@ static void add_impulses(const cs_block_group *group, const double *lambda, doub
         for (int side = 0; side < 2; side++) {
             int dof = group->dof[side];
             int64_t at = group->velocity[2 * k + side];
-            const double *impulse = lambda + group->first_row + k * rows;
+            const double *impulse = lambda + cs_group_row(group, k);
             if (at >= 0 && spatial) add_transposed(3, 6, jacobian, impulse, velocity + at);
             else if (at >= 0) add_transposed(rows, dof, jacobian, impulse, velocity + at);
             jacobian += rows * dof;
@@ -105,7 +105,7 @@ static void add_velocities(const cs_block_group *group, const double *velocity, 
         for (int side = 0; side < 2; side++) {
             int dof = group->dof[side];
             int64_t at = group->velocity[2 * k + side];
-            double *sum = xi + group->first_row + k * rows;
+            double *sum = xi + cs_group_row(group, k);
             if (at >= 0 && spatial) add_product(3, 6, jacobian, velocity + at, sum);
             else if (at >= 0) add_product(rows, dof, jacobian, velocity + at, sum);
             jacobian += rows * dof;
@@ -150,12 +150,12 @@ static void multiply_matrix(const cs_problem *problem, const double *lambda, dou
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             int64_t block = group->first_block + k;
-            double *row = xi + group->first_row + k * group->rows;
+            double *row = xi + cs_group_row(group, k);
             const double *value = matrix->value + matrix->first[block];
             for (int64_t e = matrix->start[block]; e < matrix->start[block + 1]; e++) {
                 const cs_block_group *other = cs_block_group_of(problem, matrix->column[e]);
-                const double *part = lambda + other->first_row +
-                                     (matrix->column[e] - other->first_block) * other->rows;
+                const double *part =
+                    lambda + cs_group_row(other, matrix->column[e] - other->first_block);
                 for (int i = 0; i < group->rows; i++)
                     for (int j = 0; j < other->rows; j++) row[i] += *value++ * part[j];
             }

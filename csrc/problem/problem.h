@@ -74,6 +74,12 @@ const cs_block_group *cs_block_group_of(const cs_problem *problem, int64_t block
 /* First row of a block in lambda. */
 int64_t cs_block_row(const cs_problem *problem, int64_t block);
 
+/* First row in lambda of block `index` of a group. */
+static inline int64_t cs_group_row(const cs_block_group *group, int64_t index)
+{
+    return group->first_row + index * group->rows;
+}
+
 /* Doubles in one block of a group's Jacobian. */
 static inline int64_t cs_jacobian_size(const cs_block_group *group)
 {

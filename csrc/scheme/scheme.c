@@ -70,7 +70,7 @@ void cs_describe_groups(cs_packed *packed)
 int64_t cs_visited_row(const cs_packed *packed, int group, int64_t visit)
 {
     const cs_block_group *blocks = &packed->problem->block_group[group];
-    return blocks->first_row + packed->schedule->visit[group][visit] * blocks->rows;
+    return cs_group_row(blocks, packed->schedule->visit[group][visit]);
 }
 
 static cs_status pack_group(cs_packed *packed, int g, cs_local local, int weighted, cs_arena *arena,

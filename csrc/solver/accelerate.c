@@ -253,7 +253,7 @@ void cs_project(const cs_solver *solver, double *z)
         const cs_block_group *group = &problem->block_group[g];
         const double *parameter = solver->parameters + group->first_parameter;
         for (int64_t k = 0; k < group->count; k++)
-            group->set->prox_f64(group->rows, z + group->first_row + k * group->rows,
+            group->set->prox_f64(group->rows, z + cs_group_row(group, k),
                                  parameter + k * group->parameters, NULL);
     }
 }

@@ -50,7 +50,7 @@ cs_status cs_check_diagonals(const cs_solver *solver, cs_error *error)
         for (int64_t k = 0; k < group->count; k++) {
             double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
             cs_diagonal_block(problem, group, k, diagonal);
-            cs_set_scales(group, diagonal, rho + group->first_row + k * group->rows);
+            cs_set_scales(group, diagonal, rho + cs_group_row(group, k));
         }
     }
     int64_t row = cs_find_couplings(problem, rho, coupling), block = 0;
@@ -133,7 +133,7 @@ static int has_dead(const cs_block_group *group, const double *rho)
 static int drive_dead(const cs_solver *solver, const cs_block_group *group, int64_t index,
                       double *z)
 {
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     const double *rho = solver->rho + row, *b = solver->b + row;
     double largest = 0, least = 0;
     for (int i = 0; i < group->rows; i++) {
@@ -158,7 +158,7 @@ static int drive_dead(const cs_solver *solver, const cs_block_group *group, int6
 /* Dead rows of one block: where b drives them unless that is for ever, then where they are in the set. */
 static void settle_dead(cs_solver *solver, const cs_block_group *group, int64_t index)
 {
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     double z[CS_MAX_ROWS], *lambda = solver->lambda + row;
     const double *parameters =
         solver->parameters + group->first_parameter + index * group->parameters;
@@ -174,7 +174,7 @@ static void settle_dead(cs_solver *solver, const cs_block_group *group, int64_t 
 static void settle_resting(cs_solver *solver, const cs_block_group *group, int64_t index)
 {
     double z[CS_MAX_ROWS] = {0};
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     int moves = 0;
     group->set->prox_f64(group->rows, z,
                          solver->parameters + group->first_parameter + index * group->parameters,
@@ -191,7 +191,7 @@ void cs_settle(cs_solver *solver)
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             if (solver->scale[group->first_block + k] == 0) settle_resting(solver, group, k);
-            if (has_dead(group, solver->rho + group->first_row + k * group->rows))
+            if (has_dead(group, solver->rho + cs_group_row(group, k)))
                 settle_dead(solver, group, k);
         }
     }
@@ -225,7 +225,7 @@ static double growth(const cs_solver *solver, const double *x, const double *y)
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             double scale = solver->scale[group->first_block + k];
-            int64_t row = group->first_row + k * group->rows;
+            int64_t row = cs_group_row(group, k);
             for (int i = 0; i < group->rows; i++, row++) {
                 double unit = solver->rho[row] * scale, change = fabs(x[row] - (y ? y[row] : 0));
                 if (unit > 0 && change > largest * unit) largest = change / unit;
@@ -322,7 +322,7 @@ static int has_unsatisfied_dead(const cs_solver *solver)
     for (int g = 0; g < problem->block_groups && solver->settles; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++)
-            if (has_dead(group, solver->rho + group->first_row + k * group->rows) &&
+            if (has_dead(group, solver->rho + cs_group_row(group, k)) &&
                 drive_dead(solver, group, k, z))
                 return 1;
     }

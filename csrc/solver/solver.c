@@ -217,7 +217,7 @@ static cs_status take_own(cs_solver *solver, cs_error *error)
 {
     solver->own = solver->method->own ? cs_allocate(1, solver->method->own) : NULL;
     if (solver->own || !solver->method->own) return CS_OK;
-    return cs_fail(error, CS_NO_MEMORY, "out of memory for method '%s'", solver->method->name);
+    return cs_no_memory(error, "method '%s'", solver->method->name);
 }
 
 static void release_own(cs_solver *solver, int again)
@@ -334,11 +334,13 @@ static cs_status check_finite(const cs_problem *problem, const char *name, const
 {
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t i = 0; i < group->count * group->rows; i++)
-            if (!isfinite(values[group->first_row + i]))
+        for (int64_t k = 0; k < group->count; k++)
+            for (int i = 0; i < group->rows; i++) {
+                double value = values[cs_group_row(group, k) + i];
+                if (isfinite(value)) continue;
                 return cs_fail(error, CS_INVALID, "%s[%lld, %d] is %g: every entry must be finite",
-                               name, (long long)(group->first_block + i / group->rows),
-                               (int)(i % group->rows), values[group->first_row + i]);
+                               name, (long long)(group->first_block + k), i, value);
+            }
     }
     return CS_OK;
 }

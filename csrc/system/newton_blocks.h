@@ -26,7 +26,7 @@ CS_INLINE cs_newton_view cs_newton_view_of(const cs_newton_system *system, int g
         .group = group,
         .rows = rows,
         .block = group->first_block + index,
-        .row = group->first_row + index * rows,
+        .row = cs_group_row(group, index),
         .square = system->square[g] + index * rows * rows,
         .compliance = group->compliance ? group->compliance + index * rows : NULL,
     };

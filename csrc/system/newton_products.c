@@ -86,7 +86,7 @@ static void multiply_given(const cs_problem *problem, const double *x, double *y
         for (int64_t k = 0; k < group->count; k++) {
             int64_t block = group->first_block + k;
             const double *value = matrix->value + matrix->first[block];
-            double *sum = y + group->first_row + k * group->rows;
+            double *sum = y + cs_group_row(group, k);
             memset(sum, 0, sizeof(double) * (size_t)group->rows);
             for (int64_t e = matrix->start[block]; e < matrix->start[block + 1]; e++) {
                 const double *part = x + cs_block_row(problem, matrix->column[e]);

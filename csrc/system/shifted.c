@@ -134,7 +134,7 @@ static void multiply(cs_shifted *s, double *rows, int back)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
-            int64_t block = group->first_block + k, row = group->first_row + k * group->rows;
+            int64_t block = group->first_block + k, row = cs_group_row(group, k);
             const double *scaled = s->jacobian + s->scaled[block];
             for (int r = 0; r < group->rows && back; r++) rows[row + r] = 0;
             for (int side = 0; side < cs_block_partners(group); side++) {

@@ -107,7 +107,7 @@ static void evaluate(cs_solver *solver, const double *z, const double *y, double
         if (!is_cone(solver, group)) continue;
         const double *mu = solver->parameters + group->first_parameter;
         for (int64_t k = 0; k < group->count; k++) {
-            int64_t row = group->first_row + k * group->rows;
+            int64_t row = cs_group_row(group, k);
             const double *v = (y ? y : xi) + row;
             xi[row] += mu[k] * (group->rows == 2 ? fabs(v[1]) : hypot(v[1], v[2]));
         }
@@ -123,7 +123,7 @@ static void project(const cs_solver *solver, double *z)
         const cs_set *set = is_cone(solver, group) ? cone : group->set;
         const double *parameter = solver->parameters + group->first_parameter;
         for (int64_t k = 0; k < group->count; k++)
-            set->prox_f64(group->rows, z + group->first_row + k * group->rows,
+            set->prox_f64(group->rows, z + cs_group_row(group, k),
                           parameter + k * group->parameters, NULL);
     }
 }
@@ -135,7 +135,7 @@ static void find_scales(const cs_solver *solver, double *d)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
-            int64_t row = group->first_row + k * group->rows;
+            int64_t row = cs_group_row(group, k);
             double largest = 0;
             for (int i = 0; i < group->rows; i++)
                 if (solver->rho[row + i] > 0) largest = fmax(largest, 1 / solver->rho[row + i]);

@@ -11,7 +11,7 @@ cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k
         .group = group,
         .parameters = solver->parameters + group->first_parameter + k * group->parameters,
         .block = group->first_block + k,
-        .row = group->first_row + k * group->rows,
+        .row = cs_group_row(group, k),
         .rows = group->rows,
     };
     if (cs_has_discs(group) || cs_has_cones(group)) v.mu = v.parameters[0];

@@ -18,7 +18,7 @@ static void list_rows(cs_coarse *c, cs_arena *arena)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t i = 0; i < group->count; i++) {
-            c->first_row[group->first_block + i] = group->first_row + i * group->rows;
+            c->first_row[group->first_block + i] = cs_group_row(group, i);
             c->rows[group->first_block + i] = group->rows;
         }
     }

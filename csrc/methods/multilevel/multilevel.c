@@ -149,7 +149,7 @@ static void hold(cs_solver *solver)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
-            int64_t row = group->first_row + k * group->rows;
+            int64_t row = cs_group_row(group, k);
             int changed[CS_MAX_ROWS] = {0};
             for (int i = 0; i < group->rows; i++) {
                 double change = fabs(m->image[row + i] - m->z[row + i]);

@@ -30,7 +30,7 @@ typedef struct view {
 static view view_of(const cs_newton_run *s, int g, int64_t k)
 {
     const cs_block_group *group = &s->run.solver->problem->block_group[g];
-    int64_t row = group->first_row + k * group->rows;
+    int64_t row = cs_group_row(group, k);
     view v = {
         .group = group,
         .parameters = cs_state_parameters(&s->run.state, group, k),

@@ -18,7 +18,7 @@ static void take_shift(cs_newton_run *s)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
-            const double *v = s->newton->xi + group->first_row + k * group->rows;
+            const double *v = s->newton->xi + cs_group_row(group, k);
             double square = 0, *shift = &s->newton->shift[group->first_block + k];
             *shift = 0;
             if (!cs_slope_is_shifted(group, s->kind->shifted)) continue;
@@ -40,7 +40,7 @@ static double evaluate(cs_newton_run *s, const double *xi)
         const cs_block_group *group = &problem->block_group[g];
         int rows = group->rows, cone = cs_slope_is_shifted(group, shifted);
         for (int64_t k = 0; k < group->count; k++) {
-            int64_t row = group->first_row + k * rows;
+            int64_t row = cs_group_row(group, k);
             double *slope = system->slope + system->square[g] + k * rows * rows;
             double z[CS_MAX_ROWS];
             for (int i = 0; i < rows; i++) {
@@ -93,7 +93,7 @@ static int damp(cs_newton_run *s)
         const cs_block_group *group = &problem->block_group[g];
         int rows = group->rows;
         for (int64_t k = 0; k < group->count; k++) {
-            const double *r = newton->r + group->first_row + k * rows;
+            const double *r = newton->r + cs_group_row(group, k);
             double *slope = newton->system.slope + newton->system.square[g] + k * rows * rows;
             double sum[CS_MAX_ROWS * CS_MAX_ROWS], inverse[CS_MAX_ROWS * CS_MAX_ROWS];
             double damped[CS_MAX_ROWS * CS_MAX_ROWS];

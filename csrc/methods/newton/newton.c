@@ -135,7 +135,7 @@ static void choose_factors(const cs_solver *solver, double *r)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count && cs_slope_is_shifted(group, shifted); k++) {
-            double *own = r + group->first_row + k * group->rows, least = own[0];
+            double *own = r + cs_group_row(group, k), least = own[0];
             for (int i = 1; i < group->rows; i++) least = fmin(least, own[i]);
             for (int i = 0; i < group->rows; i++) own[i] = least;
         }

@@ -72,7 +72,7 @@ static void write_problem(cs_outer *outer, const cs_problem *problem, const doub
         const cs_block_group *group = &problem->block_group[g];
         const cs_block_group *convex = &outer->problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
-            int64_t row = group->first_row + k * group->rows;
+            int64_t row = cs_group_row(group, k);
             const double *own = parameters + group->first_parameter + k * group->parameters;
             double *inside = outer->parameters + convex->first_parameter + k * convex->parameters;
             if (convex->set != group->set)
@@ -107,7 +107,7 @@ static cs_status take_renewal(cs_solver *solver, cs_outer *outer, cs_error *erro
         const cs_block_group *group = &problem->block_group[g];
         if (outer->problem->block_group[g].set == group->set) continue;
         for (int64_t k = 0; k < group->count; k++)
-            outer->renewal->row[--count] = group->first_row + k * group->rows;
+            outer->renewal->row[--count] = cs_group_row(group, k);
     }
     return CS_OK;
 }
@@ -213,7 +213,7 @@ static void find_image(const cs_solver *solver)
         if (outer->problem->block_group[g].set == group->set) continue;
         const double *parameters = solver->parameters + group->first_parameter;
         for (int64_t k = 0; k < group->count; k++) {
-            int64_t row = group->first_row + k * group->rows;
+            int64_t row = cs_group_row(group, k);
             outer->image[row] = outer->frozen->renew(group, parameters + k * group->parameters,
                                                      solver->lambda + row, solver->xi + row);
         }

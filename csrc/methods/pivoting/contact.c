@@ -177,7 +177,7 @@ static cs_status prepare_renewal(cs_solver *solver, cs_error *error)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; cs_has_intervals(group) && k < group->count; k++)
-            renewal->row[--count] = group->first_row + k * group->rows;
+            renewal->row[--count] = cs_group_row(group, k);
     }
     return CS_OK;
 }

@@ -23,7 +23,7 @@ static void bound_block(cs_pivoting_run *it, const cs_block_group *group, int64_
 {
     cs_pivoting *p = it->pivoting;
     const double *parameters = cs_state_parameters(&it->run.state, group, index);
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     int box = group->set->bounds, friction = cs_has_intervals(group);
     for (int i = 0; i < group->rows; i++) {
         double *lo = &p->lo[row + i], *hi = &p->hi[row + i];

@@ -75,7 +75,7 @@ cs_status cs_hybrid_settle(cs_solver *solver, cs_error *error)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; has_friction(group) && k < group->count; k++)
-            renewal->row[--count] = group->first_row + k * group->rows;
+            renewal->row[--count] = cs_group_row(group, k);
     }
     cs_hybrid_of(solver)->renewal = renewal;
     return CS_OK;
@@ -129,7 +129,7 @@ static double product(const cs_csr *A, int64_t row, const double *x)
 static void project(const cs_pivoting_run *run, const cs_block_group *group, int64_t index,
                     double *z, int own_normal)
 {
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     const double *normal = own_normal || !group->set->contact ? NULL : run->pivoting->normal + row;
     group->set->prox_f64(group->rows, z, cs_state_parameters(&run->run.state, group, index),
                          normal);
@@ -142,7 +142,7 @@ static void project_all(const cs_pivoting_run *run, double *x, int own_normal)
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             double z[CS_MAX_ROWS];
-            int64_t row = group->first_row + k * group->rows;
+            int64_t row = cs_group_row(group, k);
             memcpy(z, x + row, sizeof(double) * (size_t)group->rows);
             project(run, group, k, z, own_normal);
             for (int i = 0; i < group->rows; i++)
@@ -179,7 +179,7 @@ static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64
 {
     cs_pivoting *p = run->pivoting;
     const double *parameters = cs_state_parameters(&run->run.state, group, index);
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     int box = group->set->bounds;
     for (int i = 0; i < group->rows; i++) {
         double x = p->hybrid->x[row + i], lo = 0, hi = 0;
@@ -259,7 +259,7 @@ static void visit(cs_pivoting_run *run, int g, int64_t k, int friction_only)
     cs_hybrid *hybrid = run->pivoting->hybrid;
     const cs_block_group *group = &solver->problem->block_group[g];
     int rows = group->rows;
-    int64_t row = group->first_row + k * rows;
+    int64_t row = cs_group_row(group, k);
     const double *step = solver->step[g] ? solver->step[g] + k * rows * rows : NULL;
     double xi[CS_MAX_ROWS], z[CS_MAX_ROWS];
     for (int i = 0; i < rows; i++)
@@ -280,7 +280,7 @@ enum { SWEEP_WORK = 10 };
 
 static double visit_work(const cs_pivoting_run *run, const cs_block_group *group, int64_t k)
 {
-    const int64_t *start = run->pivoting->hybrid->matrix.start + group->first_row + k * group->rows;
+    const int64_t *start = run->pivoting->hybrid->matrix.start + cs_group_row(group, k);
     return prox_work(group) + CS_ENTRY_WORK * (double)(start[group->rows] - start[0]);
 }
 

@@ -178,7 +178,7 @@ static void add_friction(translation *t, const cs_block_group *group, const doub
 static void add_block(translation *t, int64_t block)
 {
     const cs_block_group *group = cs_block_group_of(t->cone->problem, block);
-    int64_t index = block - group->first_block, row = group->first_row + index * group->rows;
+    int64_t index = block - group->first_block, row = cs_group_row(group, index);
     const double *parameters =
         t->solve->parameters + group->first_parameter + index * group->parameters;
     int box = group->set->bounds, contact = !box && !group->set->bilateral;
@@ -289,7 +289,7 @@ static void project(const translation *t, const int64_t *block, int64_t blocks)
     for (int64_t k = 0; k < blocks; k++) {
         const cs_block_group *group = cs_block_group_of(t->cone->problem, block[k]);
         int64_t index = block[k] - group->first_block;
-        int64_t row = group->first_row + index * group->rows;
+        int64_t row = cs_group_row(group, index);
         if (!group->set->contact || t->solve->rho[row] == 0) continue;
         group->set->prox_f64(
             group->rows, t->solve->lambda + row,

@@ -53,7 +53,7 @@ static void bound_disc(cs_pivoting_run *run, int64_t row, double radius)
 static void bound_friction(cs_pivoting_run *run, const cs_block_group *group, int64_t index)
 {
     cs_pivoting *p = run->pivoting;
-    int64_t row = group->first_row + index * group->rows;
+    int64_t row = cs_group_row(group, index);
     for (int i = 1; i < group->rows; i++) {
         int s = group->coupled_set[i], first = group->coupled_set[i - 1] != s;
         int last = i + 1 == group->rows || group->coupled_set[i + 1] != s;

@@ -24,8 +24,8 @@ static void apply_root(const scaled *s, int transposed, const double *from, doub
         const cs_block_group *group = &problem->block_group[g];
         int m = group->rows;
         for (int64_t k = 0; k < group->count && s->root[g]; k++) {
-            const double *root = s->root[g] + k * m * m, *x = from + group->first_row + k * m;
-            double *y = to + group->first_row + k * m;
+            const double *root = s->root[g] + k * m * m, *x = from + cs_group_row(group, k);
+            double *y = to + cs_group_row(group, k);
             for (int i = 0; i < m; i++) {
                 y[i] = 0;
                 for (int j = 0; j < m; j++) y[i] += root[transposed ? j * m + i : i * m + j] * x[j];

@@ -113,7 +113,7 @@ static cs_status check_diagonal(const cs_solver *solver, const cs_block_group *g
         double entry = diagonal[i * rows + i];
         if (largest[group->coupled_set[i]] != i || entry == 0) continue;
         if (is_invertible(solver->packed.dtype, entry)) continue;
-        long long row = (long long)(group->first_row + index * rows + i);
+        long long row = (long long)(cs_group_row(group, index) + i);
         return cs_fail(error, CS_INVALID, "A[%lld, %lld] of contact %lld is %s, too %s for %s%s",
                        row, row, (long long)(group->first_block + index), cs_number(entry).text,
                        entry < 1 ? "small" : "large", narrow ? "float32" : "float64",
@@ -138,8 +138,8 @@ static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
     const cs_options *options = &solver->options;
     const cs_block_group *group = &solver->problem->block_group[c->g];
     int rows = group->rows;
-    double *rho = solver->rho + group->first_row + k * rows;
-    double *r = solver->r + group->first_row + k * rows;
+    double *rho = solver->rho + cs_group_row(group, k);
+    double *r = solver->r + cs_group_row(group, k);
     double *step = solver->step[c->g] ? solver->step[c->g] + k * rows * rows : NULL;
     cs_status status = check_diagonal(solver, group, k, diagonal, &c->error);
     if (status) return status;
@@ -204,8 +204,8 @@ static void choose_eight(choosing *c, int64_t k, const double *diagonal)
     _Alignas(64) double rho[CS_MAX_ROWS * CS_EIGHT], over[CS_EIGHT];
     scales_of_eight(group, diagonal, rho);
     cs_eight_widest()->overshoots(rows, diagonal, rho, over);
-    double *to_rho = solver->rho + group->first_row + k * rows;
-    double *to_r = solver->r + group->first_row + k * rows;
+    double *to_rho = solver->rho + cs_group_row(group, k);
+    double *to_r = solver->r + cs_group_row(group, k);
     for (int l = 0; l < CS_EIGHT; l++) {
         double scale = over[l] > 1 ? over[l] : 1;
         for (int i = 0; i < rows; i++) {
@@ -334,8 +334,7 @@ static void relax_singular(cs_solver *solver, int g)
         cs_diagonal_block(solver->problem, group, k, diagonal);
         if (cs_invert(rows, diagonal, inverse) == 0) continue;
         double *step = solver->step[g] + k * size;
-        for (int i = 0; i < rows; i++)
-            step[i * rows + i] = solver->r[group->first_row + k * rows + i];
+        for (int i = 0; i < rows; i++) step[i * rows + i] = solver->r[cs_group_row(group, k) + i];
     }
 }
 
