@@ -5,7 +5,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,25 @@ def told_over_seeds(row: Mapping[str, Any]) -> str:
     quartiles = f"{low / size:.3g}–{most}"
     count = f"{float(row['iterations']):,.0f}"
     return f"{count}, {middle / size:.3g} {unit} ({quartiles}){share}"
+
+
+def crossed(
+    corner: str,
+    down: Iterable[str],
+    across: Mapping[str, str],
+    cells: Mapping[tuple[str, str], Mapping[str, Any]],
+    told: Callable[[Mapping[str, Any]], str] = told_over_seeds,
+) -> Iterator[str]:
+    """Yield the lines of a Markdown table of `cells`, which have the keys (row, column).
+
+    `across` are the columns and their headings. Rows without a cell are left out.
+    """
+    yield f"| {corner} | {' | '.join(across.values())} |"
+    yield "| --- " * (len(across) + 1) + "|"
+    for label in down:
+        found = [cells.get((label, name)) for name in across]
+        if any(found):
+            yield f"| {label} | {' | '.join(told(one) if one else '' for one in found)} |"
 
 
 def versions() -> dict[str, str]:

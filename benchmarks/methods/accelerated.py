@@ -29,7 +29,7 @@ import numpy as np
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import SEEDS, judge, over_seeds, stored, told_over_seeds, write_csv
+from common import SEEDS, crossed, judge, over_seeds, stored, told_over_seeds, write_csv
 from common import hard_problems as hard
 
 PROBLEMS: dict[str, tuple[Callable[[int], cs.Problem], float]] = {
@@ -110,17 +110,13 @@ def table(rows: list[dict[str, str]]) -> Iterator[str]:
     cells = {(row["method"], row["problem"]): row for row in rows}
     across = [name for name in PROBLEMS if any(name == problem for _, problem in cells)]
     first = {row["problem"]: row for row in rows}
-    heads = [
-        f"{name}, {int(first[name]['contacts']):,} contacts, {short(first[name]['tolerance'])}"
-        for name in across
-    ]
-    lines = [["method", *heads], ["---"] * (len(across) + 1)]
-    for label in METHODS:
-        found = [cells.get((label, name)) for name in across]
-        if any(found):
-            lines.append([label, *(told_over_seeds(one) if one else "" for one in found)])
-    lines.append(["goal", *(f"{1e3 * GOALS[name]:.3g} ms" for name in across)])
-    yield from (f"| {' | '.join(line)} |" for line in lines)
+    heads = {
+        name: f"{name}, {int(one['contacts']):,} contacts, {short(one['tolerance'])}"
+        for name, one in ((name, first[name]) for name in across)
+    }
+    yield from crossed("method", METHODS, heads, cells)
+    goals = [f"{1e3 * GOALS[name]:.3g} ms" for name in across]
+    yield f"| goal | {' | '.join(goals)} |"
 
 
 def goal_table(rows: list[dict[str, str]]) -> Iterator[str]:

@@ -22,7 +22,7 @@ import numpy as np
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import SEEDS, judge, over_seeds, stored, told_over_seeds, write_csv
+from common import SEEDS, crossed, judge, over_seeds, stored, told_over_seeds, write_csv
 from common import hard_problems as hard
 
 ABSOLUTE, SCALED = {"rtol": 0.0, "atol": 1e-6}, {"rtol": 1e-6, "atol": 0.0}
@@ -103,13 +103,7 @@ def row(
 def table(rows: list[dict[str, str]]) -> Iterator[str]:
     """Yield the lines of a Markdown table: scenes down, methods across."""
     cells = {(row["scene"], row["method"]): row for row in rows}
-    yield f"| scene | {' | '.join(METHODS)} |"
-    yield "| --- " * (len(METHODS) + 1) + "|"
-    for scene in SCENES:
-        found = [cells.get((scene, label)) for label in METHODS]
-        told = [told_over_seeds(one) if one else "" for one in found]
-        if any(found):
-            yield f"| {scene} | {' | '.join(told)} |"
+    yield from crossed("scene", SCENES, {label: label for label in METHODS}, cells)
 
 
 def main() -> None:

@@ -14,11 +14,15 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+<<<<<<< HEAD:benchmarks/methods/outer.py
+=======
+from common import SEEDS, crossed, judge, over_seeds, stored, told_over_seeds, write_csv
+>>>>>>> 95ff5f5 (Tables of benchmarks with rows and columns of cells are printed by one function):benchmarks/outer.py
 
 import contactsolve as cs
 
@@ -110,15 +114,11 @@ def reached(problem: cs.Problem, result: cs.Result) -> float:
 def table(rows: list[dict[str, str]]) -> Iterator[str]:
     """Yield the lines of a Markdown table: methods down, problems across."""
     cells = {(row["method"], row["problem"]): row for row in rows}
-    labels = list(dict.fromkeys(row["method"] for row in rows))
-    yield f"| method | {' | '.join(PROBLEMS)} |"
-    yield "| --- " * (len(PROBLEMS) + 1) + "|"
-    for label in labels:
-        found = [cells.get((label, name)) for name in PROBLEMS]
-        yield f"| {label} | {' | '.join(told(one) if one else '' for one in found)} |"
+    labels = dict.fromkeys(row["method"] for row in rows)
+    yield from crossed("method", labels, {name: name for name in PROBLEMS}, cells, told)
 
 
-def told(row: dict[str, str]) -> str:
+def told(row: Mapping[str, Any]) -> str:
     """Return a cell, the inner iterations of outer fixed points in it."""
     text, inner = told_over_seeds(row), row["inner_iterations"]
     count, comma, rest = text.partition(", ")
