@@ -65,13 +65,12 @@ class Facts:
         problem = self._problem
         if problem._matrix is not None or problem._operator is not None or not problem._bodies:
             return 1.0, -1, -1
-        firsts = []
-        for g, shape in enumerate(problem._bodies):
-            values = problem._core.inverse_mass(g).reshape(shape)
-            firsts.append(values[:, 0, 0] if values.ndim == 3 else values[:, 0])
+        firsts = [
+            values[:, 0, 0] if values.ndim == 3 else values[:, 0]
+            for values in problem._inverse_masses()
+        ]
         inverse = np.concatenate([*firsts, [0.0]])  # the last is the fixed world
-        groups = [problem._core.bodies(g) for g in range(len(problem._groups))]
-        pairs = np.concatenate([np.zeros((0, 2), np.int64), *groups])
+        pairs = problem._body_pairs()
         pairs = pairs[(inverse[pairs] > 0).all(axis=1)]
         if not len(pairs):
             return 1.0, -1, -1
@@ -96,8 +95,7 @@ class Facts:
         if problem._operator is not None:
             return rows, int(problem._operator.J.shape[1])
         moving = 0
-        for g, shape in enumerate(problem._bodies):
-            values = problem._core.inverse_mass(g).reshape(shape)
+        for values in problem._inverse_masses():
             moving += int(np.count_nonzero(values.any(axis=-1) if values.ndim == 3 else values))
         return rows, moving
 

@@ -147,13 +147,10 @@ def _checked(labels: Any, used: np.ndarray) -> np.ndarray:
 
 def _moving_pairs(problem: Problem) -> np.ndarray:
     """Return the bodies of each contact, ``(K, 2)``, -1 where they cannot move."""
-    core = problem._core
-    pairs = [core.bodies(g) for g in range(len(problem._groups))]
+    bodies = problem._body_pairs()
     moving = [
-        core.inverse_mass(g).reshape(shape).any(axis=tuple(range(1, len(shape))))
-        for g, shape in enumerate(problem._bodies)
+        inverse.any(axis=tuple(range(1, inverse.ndim))) for inverse in problem._inverse_masses()
     ]
-    bodies = np.concatenate([np.zeros((0, 2), np.int64), *pairs])
     moves = np.concatenate([np.zeros(0, bool), *moving, [False]])  # the last is the fixed world
     return np.where(moves[bodies], bodies, -1)
 

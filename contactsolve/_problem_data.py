@@ -58,6 +58,15 @@ class ProblemData:
         """One value per group, or the value of the only one."""
         return values if self.grouped else values[0]
 
+    def _inverse_masses(self) -> list[np.ndarray]:
+        """Copies of those of each group of bodies, ``(n, d)`` or ``(n, d, d)``."""
+        return [self._core.inverse_mass(g).reshape(shape) for g, shape in enumerate(self._bodies)]
+
+    def _body_pairs(self) -> np.ndarray:
+        """The bodies of all contacts, ``(K, 2)``, in the order of the groups."""
+        groups = [self._core.bodies(g) for g in range(len(self._groups))]
+        return np.concatenate([np.zeros((0, 2), np.int64), *groups])
+
     @property
     def rows(self) -> Any:
         """m; a list for grouped problems."""
@@ -96,8 +105,7 @@ class ProblemData:
             return self._operator.Minv
         if self._matrix is not None:
             return None
-        groups = enumerate(self._bodies)
-        return self._each([read_only(self._core.inverse_mass(g).reshape(s)) for g, s in groups])
+        return self._each([read_only(inverse) for inverse in self._inverse_masses()])
 
     @property
     def mass_matrix(self) -> Any:

@@ -434,8 +434,7 @@ class Problem(ProblemData):
             (self._jacobian(g), core.bodies(g), core.b(g), x.set, core.compliance(g))
             for g, x in enumerate(self._groups)
         ]
-        inverses = [core.inverse_mass(g).reshape(s) for g, s in enumerate(self._bodies)]
-        return kept, None, (inverses, groups)
+        return kept, None, (self._inverse_masses(), groups)
 
     def __setstate__(self, state: tuple) -> None:
         (self.name, self.state, self.grouped, self.updates), given, values = state

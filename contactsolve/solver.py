@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -71,12 +72,6 @@ class Options(TypedDict, total=False):
 
 
 _OPTIONS = tuple(Options.__annotations__)
-# What `solve` takes beside them.
-_OF_SOLVE = (
-    *("Minv", "b", "mu", "bodies", "mass", "rows", "sets", "lo", "hi", "compliance", "strict"),
-    *("initial", "callback", "progress", "method"),
-)
-
 
 # Those that only some methods have, in the order of the bits CS_FIGURE_* of the library.
 _FIGURES = ("restarts", "corrections", "inner_iterations")
@@ -707,6 +702,12 @@ def solve(
     return solver.solve(initial=initial, callback=callback, progress=progress)
 
 
+# What `solve` takes beside the options of `Solver`.
+_OF_SOLVE = tuple(
+    parameter.name
+    for parameter in inspect.signature(solve).parameters.values()
+    if parameter.kind is not parameter.VAR_KEYWORD
+)
 _OF_MEASURES = ("rtol", "atol", "stop", "dtype", "record", "record_every", "quality_r")
 
 
