@@ -105,6 +105,16 @@ static cs_status claim_block(const cs_graph *graph, claims *c, const cs_plan *pl
     return status;
 }
 
+/* Whether what a stage visits must not meet: its contacts, or those of different parts. */
+static int is_apart(cs_stage_kind kind) { return kind == CS_INDEPENDENT || kind == CS_DISJOINT; }
+
+static int has_stages_apart(const cs_plan *plan)
+{
+    for (int64_t s = 0; s < plan->stages; s++)
+        if (is_apart(plan->kind[s])) return 1;
+    return 0;
+}
+
 static cs_status check_apart(const cs_problem *problem, cs_arena *scratch, const cs_plan *plan,
                              cs_error *error)
 {
@@ -117,7 +127,7 @@ static cs_status check_apart(const cs_problem *problem, cs_arena *scratch, const
     for (int64_t s = 0, part = 0; !status && s < plan->stages; s++) {
         cs_stage_kind kind = plan->kind[s];
         c.first = part + 1;
-        if (kind != CS_INDEPENDENT && kind != CS_DISJOINT) continue;
+        if (!is_apart(kind)) continue;
         for (int64_t i = plan->start[s]; !status && i < plan->start[s + 1]; i++) {
             part += kind == CS_INDEPENDENT || plan->cut[i];
             status = claim_block(&graph, &c, plan, s, part, plan->block[i], error);
@@ -138,7 +148,8 @@ static cs_status plan_given(const cs_problem *problem, const cs_order_options *o
         return CS_OK;
     }
     status = take_stages(options->begins, problem->blocks, plan, error);
-    return status ? status : check_apart(problem, scratch, plan, error);
+    if (status || !has_stages_apart(plan)) return status;
+    return check_apart(problem, scratch, plan, error);
 }
 
 const cs_order cs_order_given = {
