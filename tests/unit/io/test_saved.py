@@ -598,14 +598,18 @@ def sound(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("case", BROKEN)
-def test_wrong_contents_are_named(path, sound, case):
-    change, message = BROKEN[case]
-    shutil.copy(sound / "state.hdf5", path)
+def is_refused(load, source, path, change, message):
+    """Copies a file to `path` and changes it: loading it then names the path, and what is wrong."""
+    shutil.copy(source, path)
     with h5py.File(path, "r+") as file:
         change(file)
     with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: .*{message}"):
-        cs.load_result(path)
+        load(path)
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_wrong_contents_are_named(path, sound, case):
+    is_refused(cs.load_result, sound / "state.hdf5", path, *BROKEN[case])
 
 
 BROKEN_MATRICES = {
@@ -622,12 +626,7 @@ BROKEN_MATRICES = {
 
 @pytest.mark.parametrize("case", BROKEN_MATRICES)
 def test_wrong_matrices_are_named(path, sound, case):
-    change, message = BROKEN_MATRICES[case]
-    shutil.copy(sound / "sparse.hdf5", path)
-    with h5py.File(path, "r+") as file:
-        change(file)
-    with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: .*{message}"):
-        cs.load_problem(path)
+    is_refused(cs.load_problem, sound / "sparse.hdf5", path, *BROKEN_MATRICES[case])
 
 
 # Runs in a process of its own, which a crash would end.
