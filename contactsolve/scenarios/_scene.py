@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from contactsolve.problem import Problem
 
@@ -45,6 +45,11 @@ class SceneArrays(NamedTuple):
     Minv: NDArray[np.float64]
     b: NDArray[np.float64]
     bodies: NDArray[np.int64]
+
+    def problem(self, name: str, mu: ArrayLike) -> Problem:
+        """The problem of these arrays, with friction where contacts have tangents."""
+        friction = mu if self.J.shape[2] > 1 else None
+        return Problem(self.J, self.Minv, self.b, friction, bodies=self.bodies, name=name)
 
 
 def gravity_bias(

@@ -123,8 +123,7 @@ def ball_grid(
     name = f"ball_grid {size[_X]}x{size[_Y]}x{size[_Z]}"
     if layout != "cubic":
         name += f" {layout}"
-    friction = mu if rows > 1 else None
-    return Problem(arrays.J, arrays.Minv, arrays.b, friction, bodies=arrays.bodies, name=name)
+    return arrays.problem(name, mu)
 
 
 def ball_grid_arrays(

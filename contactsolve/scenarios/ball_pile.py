@@ -108,9 +108,7 @@ def ball_pile(
         rows=rows,
         rng=rng,
     )
-    name = f"ball_pile {size[_X]}x{size[_Y]}x{size[_Z]}"
-    friction = mu if rows > 1 else None
-    return Problem(arrays.J, arrays.Minv, arrays.b, friction, bodies=arrays.bodies, name=name)
+    return arrays.problem(f"ball_pile {size[_X]}x{size[_Y]}x{size[_Z]}", mu)
 
 
 def ball_pile_arrays(

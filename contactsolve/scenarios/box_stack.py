@@ -77,8 +77,7 @@ def box_stack(
         gravity=gravity,
         time_step=time_step,
     )
-    name = f"box_stack {count}"
-    return Problem(arrays.J, arrays.Minv, arrays.b, mu, bodies=arrays.bodies, name=name)
+    return arrays.problem(f"box_stack {count}", mu)
 
 
 def box_stack_arrays(

@@ -87,8 +87,7 @@ def disc_pyramid(
         gravity=gravity,
         time_step=time_step,
     )
-    name = f"disc_pyramid {layers}"
-    return Problem(arrays.J, arrays.Minv, arrays.b, mu, bodies=arrays.bodies, name=name)
+    return arrays.problem(f"disc_pyramid {layers}", mu)
 
 
 def disc_pyramid_arrays(

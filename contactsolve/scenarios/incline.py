@@ -95,7 +95,7 @@ def incline(
     friction = np.zeros(len(arrays.bodies))
     friction[: 4 * count] = np.repeat(np.broadcast_to(coefficients, (count,)), 4)
     name = f"incline {count} at {angle:g} degrees"
-    return Problem(arrays.J, arrays.Minv, arrays.b, friction, bodies=arrays.bodies, name=name)
+    return arrays.problem(name, friction)
 
 
 def incline_arrays(

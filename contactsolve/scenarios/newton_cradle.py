@@ -84,9 +84,7 @@ def newton_cradle(
         radius=radius,
         rows=rows,
     )
-    name = f"newton_cradle {count}"
-    friction = mu if rows > 1 else None
-    return Problem(arrays.J, arrays.Minv, arrays.b, friction, bodies=arrays.bodies, name=name)
+    return arrays.problem(f"newton_cradle {count}", mu)
 
 
 def newton_cradle_arrays(

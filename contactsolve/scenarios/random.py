@@ -102,9 +102,7 @@ def random(
         velocity=velocity,
         rng=rng,
     )
-    name = f"random {contacts} of {rows} rows"
-    friction = mu if rows > 1 else None
-    return Problem(arrays.J, arrays.Minv, arrays.b, friction, bodies=arrays.bodies, name=name)
+    return arrays.problem(f"random {contacts} of {rows} rows", mu)
 
 
 def random_arrays(
