@@ -20,24 +20,17 @@ void cs_set_scales(const cs_block_group *group, const double *diagonal, double *
 }
 
 /* coupling (rows) <- the largest |A| in each row and column */
+static void take_entry(void *context, int64_t row, int64_t column, double entry)
+{
+    double *coupling = context;
+    coupling[row] = fmax(coupling[row], fabs(entry));
+    coupling[column] = fmax(coupling[column], fabs(entry));
+}
+
 static void largest_couplings(const cs_problem *problem, double *coupling)
 {
-    const cs_block_matrix *matrix = problem->matrix;
     for (int64_t i = 0; i < problem->rows; i++) coupling[i] = 0;
-    for (int64_t k = 0; k < problem->blocks; k++) {
-        int rows = cs_block_group_of(problem, k)->rows;
-        const double *value = matrix->value + matrix->first[k];
-        double *own = coupling + cs_block_row(problem, k);
-        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
-            int columns = cs_block_group_of(problem, matrix->column[e])->rows;
-            double *other = coupling + cs_block_row(problem, matrix->column[e]);
-            for (int i = 0; i < rows; i++)
-                for (int j = 0; j < columns; j++, value++) {
-                    own[i] = fmax(own[i], fabs(*value));
-                    other[j] = fmax(other[j], fabs(*value));
-                }
-        }
-    }
+    cs_each_entry(problem, take_entry, coupling);
 }
 
 /* rho of the sets of one block that have none, from couplings; returns the first row of those or -1. */

@@ -57,31 +57,18 @@ static void add_velocities(const cs_block_group *group, const double *velocity,
     }
 }
 
-/* One product with a given A: its rows, or those of A^T, as they are or with absolute values. */
+/* y += A x for a given A: its rows, or those of A^T, as they are or with absolute values. */
 typedef struct product {
     int transposed, absolute;
+    const double *x;
+    double *y;
 } product;
 
-/* y += A x, as the product says */
-static void add_given(const cs_problem *problem, const double *x, product how, double *y)
+static void add_entry(void *context, int64_t row, int64_t column, double entry)
 {
-    const cs_block_matrix *matrix = problem->matrix;
-    for (int64_t k = 0; k < problem->blocks; k++) {
-        int rows = cs_block_group_of(problem, k)->rows;
-        int64_t row = cs_block_row(problem, k);
-        const double *value = matrix->value + matrix->first[k];
-        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
-            int columns = cs_block_group_of(problem, matrix->column[e])->rows;
-            int64_t column = cs_block_row(problem, matrix->column[e]);
-            for (int i = 0; i < rows; i++)
-                for (int j = 0; j < columns; j++, value++) {
-                    int64_t from = how.transposed ? row + i : column + j;
-                    int64_t to = how.transposed ? column + j : row + i;
-                    double term = *value * x[from];
-                    y[to] += how.absolute ? fabs(term) : term;
-                }
-        }
-    }
+    const product *p = context;
+    double term = entry * p->x[p->transposed ? row : column];
+    p->y[p->transposed ? column : row] += p->absolute ? fabs(term) : term;
 }
 
 /* magnitude += |J| |M^-1| |J^T| |lambda| + Sigma |lambda| */
@@ -102,7 +89,7 @@ void cs_magnitude(const cs_problem *problem, const double *lambda, const double 
                   double *velocity, double *magnitude)
 {
     for (int64_t i = 0; i < problem->rows; i++) magnitude[i] = fabs(b[i]);
-    if (problem->matrix) add_given(problem, lambda, (product){.absolute = 1}, magnitude);
+    if (problem->matrix) cs_each_entry(problem, add_entry, &(product){0, 1, lambda, magnitude});
     else add_magnitudes(problem, lambda, velocity, magnitude);
 }
 
@@ -110,13 +97,13 @@ void cs_magnitude_transposed(const cs_problem *problem, const double *x, double 
                              double *magnitude)
 {
     memset(magnitude, 0, sizeof(double) * (size_t)problem->rows);
-    if (problem->matrix) add_given(problem, x, (product){1, 1}, magnitude);
+    if (problem->matrix) cs_each_entry(problem, add_entry, &(product){1, 1, x, magnitude});
     else add_magnitudes(problem, x, velocity, magnitude);
 }
 
 void cs_multiply_transposed(const cs_problem *problem, const double *x, double *velocity, double *y)
 {
     memset(y, 0, sizeof(double) * (size_t)problem->rows);
-    if (problem->matrix) add_given(problem, x, (product){.transposed = 1}, y);
+    if (problem->matrix) cs_each_entry(problem, add_entry, &(product){1, 0, x, y});
     else cs_add_products(problem, x, velocity, y); /* which is symmetric */
 }

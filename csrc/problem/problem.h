@@ -9,6 +9,7 @@
 #define CS_PROBLEM_H
 
 #include "contactsolve.h"
+#include "core/compiler.h"
 #include "core/memory.h"
 #include "core/set.h"
 #include "problem/block_matrix.h"
@@ -155,6 +156,25 @@ void cs_magnitude_transposed(const cs_problem *problem, const double *x, double 
 /* y (rows) <- A^T x, with the data as given. `velocity` (velocities) is scratch. */
 void cs_multiply_transposed(const cs_problem *problem, const double *x, double *velocity,
                             double *y);
+
+/* Calls `visit` with every entry of a given A, one row of blocks after another. Inlined where `visit` is a
+ * constant. */
+typedef void (*cs_visit_entry)(void *context, int64_t row, int64_t column, double entry);
+CS_INLINE void cs_each_entry(const cs_problem *problem, cs_visit_entry visit, void *context)
+{
+    const cs_block_matrix *matrix = problem->matrix;
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        int rows = cs_block_group_of(problem, k)->rows;
+        int64_t row = cs_block_row(problem, k);
+        const double *value = matrix->value + matrix->first[k];
+        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
+            int columns = cs_block_group_of(problem, matrix->column[e])->rows;
+            int64_t column = cs_block_row(problem, matrix->column[e]);
+            for (int i = 0; i < rows; i++)
+                for (int j = 0; j < columns; j++) visit(context, row + i, column + j, *value++);
+        }
+    }
+}
 
 /* The diagonal block A_kk (m, m). */
 void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, int64_t index,

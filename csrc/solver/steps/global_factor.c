@@ -16,24 +16,17 @@
 #define SMALLEST_FOUND 0.1 /* relative error at which alpha_min is believed */
 #define SINGULAR_FACTOR 1.9
 
+typedef struct symmetric_product {
+    const double *x;
+    double *y;
+} symmetric_product;
+
 /* y += 1/2 (A + A^T) x for a given A, which may be slightly unsymmetric. */
-static void add_symmetric_product(const cs_problem *problem, const double *x, double *y)
+static void add_entry(void *context, int64_t row, int64_t column, double entry)
 {
-    const cs_block_matrix *matrix = problem->matrix;
-    for (int64_t k = 0; k < problem->blocks; k++) {
-        int rows = cs_block_group_of(problem, k)->rows;
-        int64_t row = cs_block_row(problem, k);
-        const double *value = matrix->value + matrix->first[k];
-        for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
-            int columns = cs_block_group_of(problem, matrix->column[e])->rows;
-            int64_t column = cs_block_row(problem, matrix->column[e]);
-            for (int i = 0; i < rows; i++)
-                for (int j = 0; j < columns; j++, value++) {
-                    y[row + i] += 0.5 * *value * x[column + j];
-                    y[column + j] += 0.5 * *value * x[row + i];
-                }
-        }
-    }
+    const symmetric_product *p = context;
+    p->y[row] += 0.5 * entry * p->x[column];
+    p->y[column] += 0.5 * entry * p->x[row];
 }
 
 void cs_multiply_symmetric(void *context, const double *x, double *y)
@@ -44,7 +37,7 @@ void cs_multiply_symmetric(void *context, const double *x, double *y)
         return;
     }
     memset(y, 0, sizeof(double) * (size_t)p->problem->rows);
-    add_symmetric_product(p->problem, x, y);
+    cs_each_entry(p->problem, add_entry, &(symmetric_product){x, y});
 }
 
 void cs_lanczos_start(const cs_problem *problem, const double *rho, double *start)
