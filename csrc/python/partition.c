@@ -1,6 +1,30 @@
 /* _core.partition_labels and _core.islands: which part each body, which island each block is in. */
 #include "python/core.h"
 
+/* Fills labels of a problem. */
+typedef cs_status (*labeller)(const cs_problem *problem, const cs_order_options *options,
+                              int64_t *labels, cs_error *error);
+
+/* A new array of labels, or NULL with an error set. */
+static PyObject *labels_of(PyObject *owner, int64_t count, labeller label,
+                           const cs_order_options *options)
+{
+    problem_object *object = (problem_object *)owner;
+    npy_intp length = (npy_intp)count;
+    PyObject *labels = PyArray_SimpleNew(1, &length, NPY_INT64);
+    if (!labels) return NULL;
+    if (problem_begin(object) < 0) goto fail;
+    cs_error error = {0};
+    cs_status status =
+        label(object->problem, options, PyArray_DATA((PyArrayObject *)labels), &error);
+    problem_end(object);
+    if (!status) return labels;
+    raise_error(&error);
+fail:
+    Py_DECREF(labels);
+    return NULL;
+}
+
 PyObject *core_partition_labels(PyObject *module, PyObject *args)
 {
     core_state *state = PyModule_GetState(module);
@@ -11,40 +35,22 @@ PyObject *core_partition_labels(PyObject *module, PyObject *args)
                           &options.parts))
         return NULL;
     options.labelling = (cs_labelling)labelling;
-    const cs_problem *problem = ((problem_object *)owner)->problem;
-    npy_intp length = (npy_intp)cs_problem_vertices(problem);
-    PyObject *labels = PyArray_SimpleNew(1, &length, NPY_INT64);
-    if (!labels) return NULL;
-    if (problem_begin((problem_object *)owner) < 0) goto fail;
-    cs_error error = {0};
-    cs_status status =
-        cs_partition_labels(problem, &options, PyArray_DATA((PyArrayObject *)labels), &error);
-    problem_end((problem_object *)owner);
-    if (!status) return labels;
-    raise_error(&error);
-fail:
-    Py_DECREF(labels);
-    return NULL;
+    int64_t count = cs_problem_vertices(((problem_object *)owner)->problem);
+    return labels_of(owner, count, cs_partition_labels, &options);
+}
+
+static cs_status label_islands(const cs_problem *problem, const cs_order_options *options,
+                               int64_t *labels, cs_error *error)
+{
+    (void)options;
+    int64_t count = 0;
+    return cs_problem_islands(problem, labels, &count, error);
 }
 
 PyObject *core_islands(PyObject *module, PyObject *args)
 {
     core_state *state = PyModule_GetState(module);
     PyObject *owner;
-    int64_t count = 0;
     if (!PyArg_ParseTuple(args, "O!:islands", state->problem_type, &owner)) return NULL;
-    const cs_problem *problem = ((problem_object *)owner)->problem;
-    npy_intp length = (npy_intp)problem->blocks;
-    PyObject *labels = PyArray_SimpleNew(1, &length, NPY_INT64);
-    if (!labels) return NULL;
-    if (problem_begin((problem_object *)owner) < 0) goto fail;
-    cs_error error = {0};
-    cs_status status =
-        cs_problem_islands(problem, PyArray_DATA((PyArrayObject *)labels), &count, &error);
-    problem_end((problem_object *)owner);
-    if (!status) return labels;
-    raise_error(&error);
-fail:
-    Py_DECREF(labels);
-    return NULL;
+    return labels_of(owner, ((problem_object *)owner)->problem->blocks, label_islands, NULL);
 }
