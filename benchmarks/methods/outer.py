@@ -19,15 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-<<<<<<< HEAD:benchmarks/methods/outer.py
-=======
-from common import SEEDS, crossed, judge, over_seeds, stored, told_over_seeds, write_csv
->>>>>>> 95ff5f5 (Tables of benchmarks with rows and columns of cells are printed by one function):benchmarks/outer.py
 
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import ROOT, SEEDS, judge, over_seeds, stored, told_over_seeds, write_csv
+from common import ROOT, SEEDS, crossed, judge, over_seeds, stored, told_over_seeds, write_csv
 from common import hard_problems as hard
 
 FILES = ROOT / "tests" / "reference" / "fclib"
