@@ -10,9 +10,9 @@ variables that change the build:
 ``CONTACTSOLVE_STRICT=1``   more warnings, each of them an error
 ``CONTACTSOLVE_SANITIZE=1`` AddressSanitizer and UndefinedBehaviorSanitizer, assertions on
 ``CONTACTSOLVE_COVERAGE=1`` counts executed lines, for gcov
-``CONTACTSOLVE_OPTIMIZE=1`` one level of optimisation in place of three: half the time to build,
-                            slower solves
-``CFLAGS=-g``               information for debuggers, which doubles the time to build
+``CONTACTSOLVE_OPTIMIZE``   ``0``: no optimisation, with symbols and assertions for a debugger;
+                            ``1``: one level in place of three and no symbols: half the time to
+                            build, slower solves
 ==========================  ====================================================================
 """
 
@@ -71,9 +71,8 @@ SANITIZE_COMPILE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-w
 # optimisation vectors take minutes.
 COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
 COVERAGE_COMPILE = ["-Og", "-g"]
-QUICK_COMPILE = ["-O1"]
-# Python's own flags ask for information for debuggers: as much work for the compiler as the code.
-NO_DEBUGGING = ["-g0"]
+# Per level of CONTACTSOLVE_OPTIMIZE; unset keeps COMPILE as it is.
+OPTIMIZE_COMPILE = {"": [], "0": ["-O0", "-g3", "-UNDEBUG"], "1": ["-O1", "-g0"]}
 
 OPENMP_PROBE = """\
 #include <omp.h>
@@ -124,11 +123,11 @@ def wants_pthreads() -> bool:
     return choice == "pthread"
 
 
-def wants_quick_build() -> bool:
+def optimize_flags() -> list[str]:
     choice = os.environ.get("CONTACTSOLVE_OPTIMIZE", "")
-    if choice not in ("", "1"):
-        raise PlatformError(f"CONTACTSOLVE_OPTIMIZE={choice}: only 1 is known")
-    return choice == "1"
+    if choice not in OPTIMIZE_COMPILE:
+        raise PlatformError(f"CONTACTSOLVE_OPTIMIZE={choice}: only 0 and 1 are known")
+    return OPTIMIZE_COMPILE[choice]
 
 
 def wants_debugging() -> bool:
@@ -150,10 +149,7 @@ def flags(compiler) -> tuple[list[str], list[str]]:
         link_flags += OPENMP
     else:
         compile_flags += SERIAL
-    if not wants_debugging():
-        compile_flags += NO_DEBUGGING
-    if wants_quick_build():
-        compile_flags += QUICK_COMPILE
+    compile_flags += optimize_flags()
     if is_on("CONTACTSOLVE_STRICT"):
         compile_flags += STRICT
     if is_on("CONTACTSOLVE_SANITIZE"):
