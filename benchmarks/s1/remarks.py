@@ -11,7 +11,7 @@ from protocol import pages
 _SECONDS = """
 S1's seconds are those of one core of an AMD64 server of 2010, with blocks of 4 rows (normal, two
 tangents, spin) and a binary search in each column product; ours have 3 rows where the method does
-not say 4, and are packed in the order of the visits. They stand there for scale.
+not say 4, and are packed in the order of the visits. They are shown for scale.
 """
 
 _TEXTS = {
@@ -19,38 +19,38 @@ _TEXTS = {
 S1's table has the naive scheme's 8K multiplications and 4K additions the wrong way round: its text
 (section 3.3) counts 4 and 8 a contact, and so do we.
 
-S1's 100 additions of the factorized scheme leave out the block addition that its text names;
-counted out they are 104 for its 4 rows, and 78 for our 3.
+S1's 100 additions of the factorized scheme leave out the block addition that its text names; with
+it they are 104 for its 4 rows, and 78 for our 3.
 
 With 3 rows the factorized scheme has fewer multiplications from N = 8K on, with S1's 4 rows from
 6K.
 
-Our N is smaller than S1's where there is a ground: contacts that only share a body of zero inverse
-mass have a zero block in A, which S1 stores and ours does not.
+Our N is smaller than S1's in scenes with a ground: contacts that share only a body of zero inverse
+mass have a zero block in A, which S1 stores and we do not.
 """,
     "tables_3_2_and_3_4": """
 S1's piles are random and its test for approach is not printed: ours is tuned to its counts.
 
-Balls of our piles touch along their row only, so that a contact has two neighbours at most and two
-colours do; in S1's pile some have three, and there are three colours.
+Balls of our piles touch only along their row, so that a contact has at most two neighbours and two
+colours suffice; in S1's pile some contacts have three neighbours, and there are three colours.
 
-Two contacts with the ground are coupled by nothing: a ground of zero inverse mass gives zero
-blocks, which S1 counts and stores, and which ours never stores (column 'blocks, ground fixed').
+Two contacts with the ground are not coupled: a ground of zero inverse mass gives zero blocks, which
+S1 counts and stores, and which we never store (column 'blocks, ground fixed').
 
 S1 offers the cannonball layout and prints no figures for it.
 """,
     "table_3_3": """
 Gauss-Seidel agrees to the printed digits, and so does Jacobi on the small grid, where S1 prints γ
-of the iterate before the last (row 'before the last'). S1's fourth row, spin, has nothing to do in
-a grid at rest: γ is the same with it (rows '4 rows') and each sweep dearer.
+of the iterate before the last (row 'before the last'). S1's fourth row, spin, has no effect in a
+grid at rest: γ is the same with it (rows '4 rows') and each sweep costs more.
 
 On the larger grids our Jacobi needs fewer sweeps than S1's because S1 halved R late: with r = 2.5
 from sweep 60 and 57 on, its own 66 and 65 sweeps give the γ and residual that it prints (rows 'R
 halved').
 
-On the cannonball grid, which is no part of S1's table, a ball has up to twelve contacts and r = 5
-is too much for Jacobi, whose five halvings do not save it; below stand the r-factors of our own,
-run to the same γ. With local ones Jacobi's status is '{medium cannonball grid/jacobi, local
+On the cannonball grid, which is not in S1's table, a ball has up to twelve contacts and r = 5
+is too large for Jacobi, even after five halvings; the rows below have our own r-factors, run to the
+same γ. With local ones Jacobi's status is '{medium cannonball grid/jacobi, local
 r/status}' on the medium one after {medium cannonball grid/jacobi, local r/sweeps} sweeps.
 
 In S1 both methods take about the same time, because its Gauss-Seidel updates w by a binary search
@@ -58,20 +58,21 @@ in each column product (section 3.8.1). Here Jacobi takes {large ball grid/jacob
 large grid and Gauss-Seidel {large ball grid/gauss_seidel/median_s}.
 """,
     "table_3_5": """
-S1's pile is one random draw, and neither its velocities nor its r are printed: with r = 5, as in
-Table 3.3, and up to 2 m/s along each axis Gauss-Seidel's γ and residual come out in S1's range.
+S1's pile is one random draw, and S1 prints neither its velocities nor its r: with r = 5, as in
+Table 3.3, and up to 2 m/s along each axis Gauss-Seidel's γ and residual are in S1's range.
 
 Our Jacobi needs twice the sweeps of S1's: at r = 5 the tangential impulses of two contacts that
 stick on one ball grow by a factor of 1.125 a sweep, and after the halving of R that follows the
-normal impulses are the slow ones. S1's 63 and 65 sweeps are nearly what the normal rows take by
-themselves, {small ball pile/jacobi, normals alone/sweeps} and {large ball pile/jacobi, normals
-alone/sweeps} (rows 'normals alone'); how S1's tangents kept still is not to be seen from its text.
+normal impulses converge slowly. S1's 63 and 65 sweeps are nearly those that the normal rows take
+alone, {small ball pile/jacobi, normals alone/sweeps} and {large ball pile/jacobi, normals
+alone/sweeps} (rows 'normals alone'); its text does not tell why its tangential impulses did not
+grow.
 
-Local r-factors, one for each coupled set, get to the same γ in fewer sweeps (last rows).
+Local r-factors, one for each coupled set, reach the same γ in fewer sweeps (last rows).
 """,
     "jacobi": """
-S1 had 8 cores and we time on 2 at most, so that its speed-ups over one core cannot come out; 4 and
-8 threads run to compare impulses bit by bit, and no time is claimed for them.
+S1 had 8 cores and we measure on at most 2, so that its speed-ups over one core cannot be
+reproduced; 4 and 8 threads run only to compare impulses bit by bit.
 
 The sequential Jacobi that we compare with is our factorized scheme on one thread. S1's was slow on
 the piles, because it allocated w anew in each sweep, which is why its other schemes win by so
@@ -91,21 +92,21 @@ S1's T of the large grid has 587 MB in f64, more than half of it zero blocks bet
 the ground, which ours leaves out.
 """,
     "naive": """
-S1's figures come out: with eight ranges to the printed digits, and with one, where S1 prints 246
-and 7921 here and 247 and 7920 in Table 3.3, as {small ball grid/1/quality} and {large ball
-grid/1/quality}.
+S1's figures are reproduced: with eight ranges to the printed digits, and with one range, for which
+S1 prints 246 and 7921 here and 247 and 7920 in Table 3.3, as {small ball grid/1/quality} and
+{large ball grid/1/quality}.
 
 On the small grid each of eight ranges is one layer of balls, no ball sees another one's newest
 impulses, and naive Gauss-Seidel is Jacobi.
 
-On a pile γ does not change, as S1 says, unless a range ends between two contacts of one ball: these
-are then Jacobi's, which r = 5 does not solve (Table 3.5).
+On a pile γ does not change, as S1 says, unless a range ends between two contacts of one ball:
+Jacobi's method then solves these, for which r = 5 is too large (Table 3.5).
 """,
     "colored": """
 The relaxed greedy colours take {medium ball grid/relaxed greedy/sweeps} sweeps and the balanced
 ones {medium ball grid/balanced/sweeps} on the medium grid, where S1 prints 57 and 50 (in its
-section 7.4: 49). On our pile, a random draw with two colours for S1's three, they take {large ball
-pile/relaxed greedy/sweeps} and {large ball pile/balanced/sweeps}, and S1's take 51 and 50.
+section 7.4: 49). On our pile, a random draw with two colours, S1's having three, they take {large
+ball pile/relaxed greedy/sweeps} and {large ball pile/balanced/sweeps}, and S1's take 51 and 50.
 
 S1's relaxed T scheme took 65 sweeps, and S1 blames the Jacobi iterations in its unsafe colour. Here
 an unsafe colour that is iterated by Jacobi's method takes {medium ball grid/relaxed greedy/sweeps}
@@ -161,16 +162,16 @@ sweep {late} on R halved once takes no more sweeps than R as it is. Near 65 it c
 {near, R halved once}. Several at once do, late as they are: two from sweep {near, R halved twice},
 five from {near, R halved five times}. S1 does not tell whether R was halved there.
 
-S1's own explanation, taken at its word, does not: an unsafe colour of which no contact sees
-anything of the sweep that it is in takes {medium ball grid/unsafe colour sees the sweep
+S1's own explanation does not either: an unsafe colour in which no contact sees any impulse of the
+present sweep takes {medium ball grid/unsafe colour sees the sweep
 before//sweeps} sweeps on the grid. On the pile γ is still {large ball pile/unsafe colour sees the
-sweep before//quality} when it is given up after 200 sweeps, where S1's scheme takes 51.
+sweep before//quality} when it is given up after 200 sweeps; S1's scheme takes 51.
 """,
     "running_text": """
 S1's seconds and ratios are those of up to 8 cores of 2010, ours of the threads that the table
 names.
 
-Set-up is here from arrays to a solver that can begin, in S1 from generated contacts on.
+Here set-up begins with arrays and ends with a solver; in S1 it begins with generated contacts.
 
 S1's worker takes longer than sequential Jacobi, which makes w anew in each sweep. Ours, which adds
 its changes to w as S1's does, takes {one worker, a sweep/ratio} times as long a sweep on this
@@ -191,12 +192,12 @@ figures.
 All methods solve the same problem: friction bounded by ±μλ_n along each tangent, as engines have
 it, and γ with that set.
 
-Times compare within one language only: sequential impulses are plain Python, compiled by Numba
-where it is installed.
+Times can be compared within one language only: sequential impulses are plain Python, compiled by
+Numba if it is installed.
 
 On boxes and bricks steps with R = 1/A_ii, on rows or on blocks, need fewer sweeps than our local
 r-factors, which are scaled down by the largest eigenvalue of each contact's own block so that they
-do not diverge elsewhere.
+do not diverge on other scenes.
 """,
 }
 

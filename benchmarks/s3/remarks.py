@@ -22,30 +22,30 @@ S3's vehicle with 1e19 is singular in double precision; ours stops at what 1e-8 
 Offshore is worse conditioned than S3's: the ship floats on a joint whose compliance must be far
 below 1/5,500 t to carry it.
 
-A frame is solved when the friction bounds agree with the normal impulses that give them. Where the
-bounds of the last solve alone lead nowhere, they go half of the way or a tenth of it (column 'with
-averaging'); S3 does not tell how it renews them.
+A frame is solved when the friction bounds agree with the normal impulses that give them. If the
+bounds of the last solve alone do not converge, they are averaged with a weight of a half or a tenth
+(column 'with averaging'); S3 does not tell how it renews them.
 
 Forwarder and forklift are solved with the vehicle's parts in one problem; S3 solved hydraulics and
 cables of the forwarder apart.
 """,
     "figure_2_3": """
-An open contact counts three tight rows, its friction being bounded by zero: that is what ours have
-most of, where a crate rests on some points of the forks and claws hold a log by some of their
-fingers.
+An open contact counts as three tight rows, because its friction is bounded by zero. Most of our
+tight rows are of this kind: a crate rests on some points of the forks, and claws hold a log by
+some of their fingers.
 
-S3 finds up to 5 % on its forklift, in the turn; ours, which turns all the time, has
+S3 finds up to 5 % on its forklift, while it turns; ours, which turns all the time, has
 {forklift/tight_median} in the median and up to {forklift/tight_max}.
 
 The crane has no tight row until it slews, and one from then on: hook and pipe touch, and stick.
 
-The chain of our winch is in motion from the first step on and slides on its whole length, so that
-no frame is below 15 %; S3's winch is the scene on which downdating loses, too.
+The chain of our winch is in motion from the first step on and slides over its whole length, so that
+no frame is below 15 %. On S3's winch downdating is slower, too.
 """,
     "figure_2_4": """
-Downdating pays below about a tenth of tight rows, at every size, where S3 finds 15 %: our full
-factor is made in panels with vectors, and so gains more on removals, which are bound by memory,
-than a plain one would.
+Downdating pays below about a tenth of tight rows, at every size; S3 finds 15 %. Our full factor is
+made in panels with vectors, and is faster, compared with removals, which are bound by memory, than
+a plain factor.
 
 S3's speed-up is nearly the same at all sizes. With 1 % of tight rows ours grows from
 {50/0.01/speedup_downdate} at 50 rows to {400/0.01/speedup_downdate} at 400, and is
@@ -59,43 +59,43 @@ Matrices are full and random, as S3's; on the scenes themselves sparsity counts 
 """,
     "figure_2_5": """
 S3 shows the patterns without numbers. 'As made' is the order of our scenes, one kind of joint after
-the other and contacts last, for which nobody would factor; the lines off the diagonal are links
+the other and contacts last, in which a factor would fill; the lines off the diagonal are links
 that are neighbours.
 
 RCM gives the narrow bands that S3 shows; what it cannot narrow is a body with many joints: chassis,
 ship, frame.
 
-Minimum degree leaves fewer entries in the factor of all mechanisms, if only a little on chains
-and the forwarder. On the log tower nothing helps, and the stack of boxes is a band already.
+Minimum degree leaves fewer entries in the factor of all mechanisms, though only slightly on chains
+and the forwarder. On the log tower no order helps, and the stack of boxes is a band already.
 """,
     "table_2_3": """
 Frames without tight rows are left out, as S3 does. S3's times are those of one core of an i7-5820K
-with Eigen, ours of our own engines; speed-ups compare, times stand there for scale.
+with Eigen, ours of our own engines; speed-ups can be compared, times are shown for scale.
 
-Where few rows are tight, on the crane, offshore and the forklift, downdating gains more than S3
-says, on the vehicle and the forwarder about as much. Where a quarter is, on the winch, it loses by
-more, because our full factor, made in panels, is faster per operation than removals are.
+If few rows are tight, as on the crane, offshore and the forklift, downdating gains more than S3
+says, on the vehicle and the forwarder about as much. If a quarter is tight, as on the winch, it
+loses more, because our full factor, made in panels, is faster per operation than removals are.
 
-The skyline wins over downdating in full where the envelope is narrow, on the crane, the chains and
-the piles. It loses on the vehicle, offshore, the forklift and the forwarder, where some rows are
-wide: removals in it go column by column.
+The skyline is faster than downdating a full factor if the envelope is narrow: on the crane, the
+chains and the piles. It is slower on the vehicle, offshore, the forklift and the forwarder, in
+which some rows are wide, because removals in it go column by column.
 
-Neither is what one should take. Fastest are an envelope that is factored anew at every pivot, or
+Neither is the best choice. The fastest are an envelope that is factored anew at every pivot, and
 Schur complements of the tight rows, which S3 does not try; the faster one beats the full
 factor by {fastest} times. On the crane the skyline, {crane/s_skyline}, is as fast as the latter,
-{crane/s_schur}. Sparsity is worth more than what a removal saves.
+{crane/s_schur}. Sparsity saves more than removals do.
 
-`auto` counts operations, island by island, and is at the envelope or near it. Schur complements
-would take {schur saves} less on the crane, the vehicle, the forklift and the log tower, where few
-rows are tight.
+`auto` counts operations, island by island, and takes the time of the envelope or slightly more.
+Schur complements would take {schur saves} less on the crane, the vehicle, the forklift and the log
+tower, in which few rows are tight.
 
-S3's proposal to fall back to a full factor above 15 % would help where it loses, and not where the
-envelope is narrow.
+S3's proposal to fall back to a full factor above 15 % would help on scenes on which downdating is
+slower, but not if the envelope is narrow.
 """,
     "table_2_4": """
-S3 does not say what it takes the error of. Ours is the largest difference of an impulse from that
-of a factor made anew, over the largest impulse, without iterative refinement; with it, which is the
-rule, no engine leaves more than the column 'worst residual' of Table 2.2 says.
+S3 does not say which quantity its error is of. Ours is the largest difference of an impulse from
+that of a factor made anew, over the largest impulse, without iterative refinement. With
+refinement, the default, no engine leaves more than the column 'worst residual' of Table 2.2.
 
 In the skyline ours is above S3's in the mean, by {forklift/skyline/over_mean} times on the
 forklift, {vehicle/skyline/over_mean} on the vehicle, {winch/skyline/over_mean} on the winch and
@@ -120,13 +120,13 @@ error from {forklift/1e-08/impulses} to {forklift/1e-06/impulses}. Over the cond
 Vehicle: our error falls with the condition number, too, from {vehicle/1e-08/impulses} to
 {vehicle/1e-06/impulses}, but S3's is the greater one and its error the smaller one. S3's
 {vehicle/1e-08/s3_median} is nearer to the error of our factor's largest entry,
-{vehicle/1e-08/entries}. Whether S3 measured the factor, or its 1e+19 is of few frames, cannot be
-seen from its text.
+{vehicle/1e-08/entries}. Its text does not tell whether S3 measured the factor, or whether its
+1e+19 is of few frames.
 
-Winch: ours is larger than S3's by every measure tried, and why is not found. It is not the
+Winch: ours is larger than S3's by every measure tried, and the cause is not known. It is not the
 condition number, which is below S3's, nor the number of removals: after a tenth of them the largest
 entry of L is not better, {winch/2e-07/entries_fewer} against {winch/2e-07/entries}. The Frobenius
-norm of L comes nearest, {winch/2e-07/norm}.
+norm of L is the closest, {winch/2e-07/norm}.
 
 Crane: in one order ours is {crane/1e-08/impulses}, below S3's {crane/1e-08/s3_median}; two orders
 alone differ by {crane/1e-08/two_orders}.
@@ -135,32 +135,32 @@ S3's own errors over its condition numbers are 1e-20 to 6e-20 in four scenes, th
 winch apart.
 """,
     "figure_2_7": """
-Peaks are frames in which the number of rows out of place does not fall for a while and block
-pivoting goes on by single ones, or in which contacts come; S3 names the hook that meets the pipe as
-such a moment. Engines differ in pivots there by rounding.
+Peaks are frames in which the number of infeasible rows does not fall for a while, so that block
+pivoting switches to single pivots, or in which contacts appear; S3 names the hook that meets the
+pipe as such a moment. In these frames engines differ in pivots by rounding.
 
 'A pivot' is the time of all frames over all solves of free rows, one more than pivots in a frame.
 
 The forklift takes {forklift/auto/pivots} pivots a frame, in the median: four tyres, two forks and
-closed loops of rams share loads in so many ways that rows come and go for long.
+closed loops of rams share loads in so many ways that rows change for many pivots.
 """,
     "table_3_1": """
 S3's negative result holds: with every scene the mean frame takes longer with the cache than
-without. S3's was several times slower and ran out of memory on the log tower; ours lies within the
+without. S3's was several times slower and ran out of memory on the log tower; ours is stored in the
 skyline, keeps only the columns that a removal changes, is bounded, and loses less.
 
 S3's cache is for one frame, in which {found} of the removals are found again. Kept for
 all solves of a frame's outer loop, whose matrix is the same, it finds {found in the loop}, more in
-{found more}: where an index set stays, the next solve makes no pivot and needs no cache.
+{found more}: if an index set stays, the next solve makes no pivot and needs no cache.
 
-Entries differ from S3's as our contacts do. S3's forklift has 162 rows here and 300 in its Table
-2.2.
+Entries differ from S3's because our contacts do. S3's forklift has 162 rows here and 300 in its
+Table 2.2.
 
-Every eighth step, with an empty cache at first, by the least of three times.
+Every eighth step is measured, with an empty cache at first; the shortest of three times counts.
 """,
     "figure_4_1": """
 S3's finding holds: RCM leaves one long path with few branches, on which nothing can be kept while
-another branch changes; minimum degree gives a lower tree with many.
+another branch changes; minimum degree gives a lower tree with many branches.
 
 The stack of boxes is a path in any order, and the log tower nearly so.
 """,
