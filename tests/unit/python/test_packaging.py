@@ -1,6 +1,8 @@
 """The installed package: version, files, extras, what an import costs, machine code."""
 
 import importlib.metadata
+import importlib.util
+import os
 import platform
 import re
 import shutil
@@ -68,6 +70,37 @@ def test_command_is_installed(tmp_path):
     (command,) = importlib.metadata.entry_points(group="console_scripts", name="contactsolve")
     assert command.value == "contactsolve.cli:main"
     assert callable(command.load())
+
+
+@pytest.fixture
+def setup(monkeypatch):
+    """The module setup.py; its builds are serial, so that it asks no compiler."""
+    specification = importlib.util.spec_from_file_location("setup_of_package", ROOT / "setup.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    for name in [name for name in os.environ if name.startswith("CONTACTSOLVE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("CONTACTSOLVE_OPENMP", "0")
+    return module
+
+
+@pytest.mark.parametrize(
+    ("choice", "level", "symbols", "asserts"),
+    [("", "-O3", None, False), ("0", "-O0", "-g3", True), ("1", "-O1", "-g0", False)],
+)
+def test_levels_of_optimisation(setup, monkeypatch, choice, level, symbols, asserts):
+    monkeypatch.setenv("CONTACTSOLVE_OPTIMIZE", choice)
+    compile_flags, _ = setup.flags(None)
+    # The last of several flags counts.
+    assert [flag for flag in compile_flags if flag.startswith("-O")][-1] == level
+    assert next((flag for flag in compile_flags if flag.startswith("-g")), None) == symbols
+    assert ("-UNDEBUG" in compile_flags) == asserts
+
+
+def test_unknown_levels_of_optimisation_are_refused(setup, monkeypatch):
+    monkeypatch.setenv("CONTACTSOLVE_OPTIMIZE", "2")
+    with pytest.raises(setup.PlatformError, match="only 0 and 1 are known"):
+        setup.flags(None)
 
 
 def disassembly(library):
