@@ -11,8 +11,9 @@ variables that change the build:
 ``CONTACTSOLVE_SANITIZE=1`` AddressSanitizer and UndefinedBehaviorSanitizer, assertions on
 ``CONTACTSOLVE_COVERAGE=1`` counts executed lines, for gcov
 ``CONTACTSOLVE_OPTIMIZE``   ``0``: no optimisation, with symbols and assertions for a debugger;
-                            ``1``: one level in place of three and no symbols: half the time to
-                            build, slower solves
+                            ``1``: one level in place of three: half the time to build,
+                            slower solves
+``CFLAGS=-g``               information for debuggers, which doubles the time to build
 ==========================  ====================================================================
 """
 
@@ -72,7 +73,9 @@ SANITIZE_COMPILE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-w
 COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
 COVERAGE_COMPILE = ["-Og", "-g"]
 # Per level of CONTACTSOLVE_OPTIMIZE; unset keeps COMPILE as it is.
-OPTIMIZE_COMPILE = {"": [], "0": ["-O0", "-g3", "-UNDEBUG"], "1": ["-O1", "-g0"]}
+OPTIMIZE_COMPILE = {"": [], "0": ["-O0", "-g3", "-UNDEBUG"], "1": ["-O1"]}
+# Python's own flags ask for information for debuggers: as much work for the compiler as the code.
+NO_DEBUGGING = ["-g0"]
 
 OPENMP_PROBE = """\
 #include <omp.h>
@@ -149,6 +152,8 @@ def flags(compiler) -> tuple[list[str], list[str]]:
         link_flags += OPENMP
     else:
         compile_flags += SERIAL
+    if not wants_debugging():
+        compile_flags += NO_DEBUGGING
     compile_flags += optimize_flags()
     if is_on("CONTACTSOLVE_STRICT"):
         compile_flags += STRICT

@@ -10,7 +10,7 @@ import pytest
 import contactsolve as cs
 from problems_of_classes import associated, coulomb, frictionless, moving_stack
 
-PAGE = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "methods.md").read_text(encoding="utf-8")
 TABLE = re.search(r"^## Which method for which problem\n(.*?)^## ", PAGE, re.M | re.S)[1]
 
 

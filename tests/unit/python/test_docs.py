@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 DESIGN = sorted((ROOT / "docs" / "design").glob("*.md"))
@@ -141,7 +141,7 @@ def section(title):
 
 def test_breakpoints_of_the_debugger_exist():
     stops = re.findall(r"^break (\w+)", section("One solve in a debugger"), re.MULTILINE)
-    assert {"cs_sweep", "cs_run_check"} < set(stops)
+    assert {"cs_sweep", "cs_run_evaluate"} < set(stops)
     plain = {stop.removesuffix("_f64") for stop in stops}
     assert plain <= words((".c", ".h", ".inc"), "csrc")
 
