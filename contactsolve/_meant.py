@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _core
 
-__all__ = ["refuse_unknown", "with_suggestion"]
+__all__ = ["nearest", "refuse_unknown", "with_suggestion"]
 
 # Names by which other libraries and textbooks know methods and options.
 _ELSEWHERE = {
@@ -52,7 +52,7 @@ def with_suggestion(error: Exception) -> Exception:
     found = _UNKNOWN.match(str(error))
     if not isinstance(error, ValueError) or found is None:
         return error
-    near = _nearest(found["word"], found["known"].split(", "))
+    near = nearest(found["word"], found["known"].split(", "))
     return ValueError(f"{error}; did you mean {near!r}?") if near else error
 
 
@@ -61,16 +61,18 @@ def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) 
     unknown = [name for name in given if name not in known]
     if not unknown:
         return
-    name, near = unknown[0], _nearest(unknown[0], known)
-    own = _owners(name)
-    if own:
-        hint = f": it is an option of methods, as contactsolve.methods.{own[0]}({name}=...)"
-    else:
-        hint = f": did you mean {near!r}?" if near else ""
+    name, near = unknown[0], nearest(unknown[0], known)
+    owners = {"methods": _owners(_core.methods(), name), "orders": _owners(_core.orders(), name)}
+    hints = [
+        f": it is an option of {kind}, as contactsolve.{kind}.{own[0]}({name}=...)"
+        for kind, own in owners.items()
+        if own
+    ]
+    hint = hints[0] if hints else f": did you mean {near!r}?" if near else ""
     raise TypeError(f"{caller} has no option {name!r}{hint}")
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
     """The known name that is most like one; empty where none is."""
     listed = list(known)
     plain = name.lower().replace("-", "_").replace(" ", "_")
@@ -79,10 +81,8 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return next(iter(difflib.get_close_matches(plain, listed, 1, 0.7)), "")
 
 
-def _owners(name: str) -> list[str]:
-    """The methods that have an option of their own of this name."""
+def _owners(described: list[dict[str, Any]], name: str) -> list[str]:
+    """Those of a list that have an option of their own of this name."""
     return [
-        method["name"]
-        for method in _core.methods()
-        if any(option[0] == name for option in method["options"])
+        one["name"] for one in described if any(option["name"] == name for option in one["options"])
     ]

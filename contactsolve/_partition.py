@@ -12,13 +12,17 @@ from ._arrays import index, index_array
 from ._optional import optional
 from .problem import Problem
 
-LABELLINGS = ("auto", "slices", "natural")  # in the order of cs_labelling of the library
-STRATEGIES = (*LABELLINGS, "metis", "metis_volume", "metis_neighbours")
 _METIS_OPTIONS: dict[str, dict[str, int]] = {
     "metis": {},
     "metis_volume": {"objtype": 1},  # METIS_OBJTYPE_VOL
     "metis_neighbours": {"minconn": 1},
 }
+_DECLARED = next(told["options"] for told in _core.orders() if told["name"] == "partition")
+# Those of the C library, and what needs pymetis.
+STRATEGIES = (
+    *next(option["words"] for option in _DECLARED if option["name"] == "strategy"),
+    *_METIS_OPTIONS,
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def labels(problem: Problem, strategy: str = "auto", parts: int = 8) -> np.ndarr
         raise ValueError(f"strategy: {strategy!r} is unknown; known: {', '.join(STRATEGIES)}")
     if strategy in _METIS_OPTIONS:
         return _metis_labels(problem, strategy, parts)
-    found = _core.partition_labels(problem._core, LABELLINGS.index(strategy), parts)
+    found = _core.partition_labels(problem._core, strategy, parts)
     # With more parts than bodies some have none: those that have are numbered on.
     return np.unique(found, return_inverse=True)[1].astype(np.int64, copy=False)
 

@@ -192,8 +192,7 @@ def schedule_of(
             problem._core,
             method,
             order.name,
-            order.options(problem, seed, parts),
-            0 if threads is None else threads,
+            order.options(problem, seed, parts) | {"threads": 0 if threads is None else threads},
         )
     except (TypeError, ValueError, OverflowError) as error:
         options = {"order": given, "parts": parts, "method": method, "threads": threads}

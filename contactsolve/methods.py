@@ -17,16 +17,13 @@ module, which is made from what the C library says of the method:
 
 from __future__ import annotations
 
-import inspect
 import keyword
-import math
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._options import count, flag, number, word
+from ._own import Option, arguments, document, options_of, same, signature_of, taken
 
 __all__ = [
     "Choice",
@@ -39,60 +36,6 @@ __all__ = [
     "summaries",
     "sweeping",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One of a method's own options.
-
-    Attributes
-    ----------
-    name, summary
-        What it is called and what it does.
-    kind
-        ``"number"``, ``"count"`` (a whole number), ``"flag"`` or ``"word"``.
-    default
-        Its value where none is given; None where the method then chooses.
-    least, most
-        The range of a number or a count.
-    above
-        `least` itself is too small.
-    words
-        The words that it may be.
-    """
-
-    name: str
-    kind: str
-    default: Any
-    least: float
-    most: float
-    above: bool
-    words: tuple[str, ...]
-    summary: str
-
-    @property
-    def range(self) -> str:
-        """What it may be, in words."""
-        if self.kind == "word":
-            return "{" + ", ".join(repr(text) for text in self.words) + "}"
-        if self.kind == "flag":
-            return "bool"
-        kind = "int" if self.kind == "count" else "float"
-        low = f"above {self.least:g}" if self.above else f"at least {self.least:g}"
-        high = "" if self.most >= 2e9 else f", at most {self.most:g}"
-        return f"{kind}{' or None' if self.default is None else ''}, {low}{high}"
-
-    def take(self, value: Any) -> float | str | None:
-        """Return what the C library takes, which checks ranges; None for what is left open."""
-        if value is None and self.default is None:
-            return None
-        if self.kind == "word":
-            return word(self.name, value)
-        if self.kind == "flag":
-            return float(flag(self.name, value))
-        if self.kind == "count":
-            return float(count(self.name, value, int(self.least)))
-        return number(self.name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +83,10 @@ class Choice:
     name: str
     settings: tuple[tuple[str, Any], ...] = field(default=())
 
-    def options(self) -> tuple[tuple[str, float | str], ...]:
-        """What the C library takes: names with numbers or words."""
+    def options(self) -> dict[str, float | str]:
+        """What the C library takes: numbers or words by name."""
         own = _DESCRIPTIONS[self.name].options if self.name in _DESCRIPTIONS else {}
-        taken = ((name, own[name].take(value)) for name, value in self.settings)
-        return tuple((name, value) for name, value in taken if value is not None)
+        return taken(own, dict(self.settings))
 
     def __str__(self) -> str:
         own = [f"{name}={value}" for name, value in self.settings]
@@ -196,22 +138,8 @@ def classes() -> dict[str, str]:
 # ---- from what the C library says ---------------------------------------------------------------
 
 
-def _option(told: tuple[Any, ...]) -> Option:
-    name, kind, usual, least, most, above, optional, words, summary = told
-    default: Any = usual
-    if optional:
-        default = None
-    elif kind == "word":
-        default = words[int(usual)]
-    elif kind == "flag":
-        default = bool(usual)
-    elif kind == "count":
-        default = int(usual)
-    return Option(name, kind, default, least, most, bool(above), words, summary)
-
-
 def _description(told: dict[str, Any]) -> Description:
-    options = {option.name: option for option in map(_option, told.pop("options"))}
+    options = options_of(told.pop("options"))
     about, paper = told.pop("about") or "", told.pop("paper") or ""
     direct = bool(told.pop("direct"))
     return Description(about=about, paper=paper, options=options, direct=direct, **told)
@@ -222,56 +150,34 @@ _DESCRIPTIONS = {told["name"]: _description(told) for told in _core.methods()}
 
 def _document(method: Description) -> str:
     """Return a docstring in the manner of numpydoc."""
-    parts = [method.summary[0].upper() + method.summary[1:] + "."]
-    if method.about:
-        parts.append(textwrap.fill(method.about, 96))
-    if method.options:
-        lines = ["Parameters", "----------"]
-        for option in method.options.values():
-            default = "" if option.default is None else f", default {option.default!r}"
-            text = option.summary[0].upper() + option.summary[1:]
-            lines += [f"{option.name} : {option.range}{default}", f"    {text}."]
-        parts.append("\n".join(lines))
-    parts.append("\n".join(["Returns", "-------", "Choice", "    For a solver's `method`."]))
     notes = [f"Needs: {'; '.join(needs()[word] for word in method.needs) or 'nothing'}."]
     if method.solves:
         notes.append(f"For: {'; '.join(classes()[word] for word in method.solves)}.")
-    parts.append("\n".join(["Notes", "-----", *notes]))
+    sections = {"Notes": "\n".join(notes)}
     if method.paper:
-        parts.append("\n".join(["References", "----------", method.paper]))
-    return "\n\n".join(parts)
+        sections["References"] = method.paper
+    returns = "Choice\n    For a solver's `method`."
+    return document(method.summary, method.about, method.options, returns, sections)
 
 
 def _maker(method: Description) -> Callable[..., Choice]:
     """Return the function of a method's name: its own options in, a `Choice` out."""
-    parameters = [
-        inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default)
-        for option in method.options.values()
-    ]
-    signature = inspect.Signature(parameters, return_annotation=Choice)
 
     def make(**options: Any) -> Choice:
-        for name in options:
-            if name not in method.options:
-                known = ", ".join(method.options) or "none"
-                raise TypeError(f"{name} is no option of method='{method.name}'; known: {known}")
-        given = ((name, options[name]) for name in method.options if name in options)
-        own = tuple((name, v) for name, v in given if not _same(v, method.options[name].default))
+        given = arguments(f"method='{method.name}'", method.options, (), options)
+        own = tuple(
+            (name, given[name])
+            for name, option in method.options.items()
+            if name in given and not same(given[name], option.default)
+        )
         choice = Choice(method.name, own)
         _core.check_method(method.name, choice.options())
         return choice
 
     make.__name__ = make.__qualname__ = method.name
     make.__doc__ = _document(method)
-    make.__signature__ = signature  # type: ignore[attr-defined]
+    make.__signature__ = signature_of(method.options, Choice)  # type: ignore[attr-defined]
     return make
-
-
-def _same(value: Any, default: Any) -> bool:
-    """Whether an option has its default, which then need not be told."""
-    if isinstance(value, float) and math.isnan(value):
-        return False
-    return type(value) is type(default) and value == default
 
 
 for _name, _method in _DESCRIPTIONS.items():

@@ -14,16 +14,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import keyword
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, ParamSpec, overload
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ParamSpec, overload
 
 import numpy as np
 
 from . import _core
 from ._arrays import index, index_array
 from ._options import permutation_of
-from ._partition import LABELLINGS, STRATEGIES, PartitionQuality, labels, partition_quality
+from ._own import Option, arguments, document, options_of, same, signature_of, taken
+from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
 from ._schedule import Schedule, schedule_of
 from ._stages import listed_stages
 from .problem import Problem
@@ -32,122 +34,104 @@ __all__ = [
     "Order",
     "PartitionQuality",
     "Schedule",
-    "cache",
-    "colored",
-    "contact_sets",
     "describe",
     "extreme",
     "given",
     "labels",
     "names",
+    "options",
     "partition",
     "partition_quality",
-    "random",
-    "ranges",
     "relaxed",
     "subtasks",
 ]
 
 P = ParamSpec("P")
 
-_BORDERS = ("colored", "sequential", "checkerboard")
-_BODIES = ("natural", "breadth_first", "auto")
+_LISTED = {told["name"]: told for told in _core.orders()}
+_OPTIONS = {name: options_of(told["options"]) for name, told in _LISTED.items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Order:
-    """An order with its options; made by the functions of this module."""
+    """An order with its options; made by the functions of this module.
+
+    Attributes
+    ----------
+    name
+        What the C library calls it.
+    settings
+        Its own options by name, those with their defaults apart.
+    permutation, begins
+        Of ``"given"``: the contacts as they are visited, and what begins at each visit.
+    labels
+        Of ``"partition"``: labels of one's own, or how METIS makes them; None for none of these.
+    subtasks, weighted_subtasks
+        How finely stages are cut: 0 for as usual, -1 for a task for each contact.
+    text
+        The call that made it.
+    """
 
     name: str
+    settings: dict[str, Any] = field(default_factory=dict)
     permutation: np.ndarray | None = None
     begins: np.ndarray | None = None
-    fixed_as_body: bool = False
-    balanced: bool = False
-    colors: int = 0
-    multiple_of_parts: bool = False
-    unsafe_below: int = 0
-    unsafe_simultaneous: bool = True
-    unsafe_first: bool = False
-    unsafe_groups: bool = False
-    labels: str | np.ndarray = "auto"
-    border: int = 0
-    chunk: int = 0
-    bodies: int = 0
-    no_domains: bool = False
-    sets_simultaneous: bool = False
-    sets_colored: bool = False
-    weighted: bool = False
+    labels: str | np.ndarray | None = None
     subtasks: int = 0
     weighted_subtasks: bool = False
-    parallel: bool = False
     text: str = ""
 
-    def options(self, problem: Problem, seed: int, parts: int) -> tuple[Any, ...]:
-        """Return the options for a problem as the C library takes them."""
-        permutation = self.permutation
-        return (
-            None if permutation is None else permutation_of(permutation, problem.contacts),
-            self.begins,
-            seed,
-            parts,
-            self.fixed_as_body,
-            self.balanced,
-            self.colors,
-            self.multiple_of_parts,
-            self.unsafe_below,
-            self.unsafe_simultaneous,
-            self.unsafe_first,
-            self.unsafe_groups,
-            self._labels(problem, parts),
-            self._labelling(),
-            self.border,
-            self.chunk,
-            self.bodies,
-            self.no_domains,
-            self.sets_simultaneous,
-            self.sets_colored,
-            self.weighted,
-            self.subtasks,
-            self.weighted_subtasks,
-            self.parallel,
-        )
-
-    def _labelling(self) -> int:
-        """Return the number of a labelling that the C library makes itself."""
-        named = isinstance(self.labels, str) and self.labels in LABELLINGS
-        return LABELLINGS.index(str(self.labels)) if named else 0
-
-    def _labels(self, problem: Problem, parts: int) -> np.ndarray | None:
-        """Return labels that the C library does not make itself."""
-        if not isinstance(self.labels, str):
-            return self.labels
-        return None if self.labels in LABELLINGS else labels(problem, self.labels, parts)
+    def options(self, problem: Problem, seed: int, parts: int) -> dict[str, Any]:
+        """Return the options for a problem as the C library takes them, by name."""
+        visits, label = self.permutation, self.labels
+        return {
+            "permutation": None if visits is None else permutation_of(visits, problem.contacts),
+            "begins": self.begins,
+            "labels": labels(problem, label, parts) if isinstance(label, str) else label,
+            "seed": seed,
+            "parts": parts,
+            "subtasks": self.subtasks,
+            "weighted_subtasks": self.weighted_subtasks,
+            "settings": taken(_OPTIONS.get(self.name, {}), self.settings),
+        }
 
     def __repr__(self) -> str:
         """The call that made it."""
         return self.text or f"Order({self.name!r})"
 
 
+def _made(name: str, given: dict[str, Any], **others: Any) -> Order:
+    """Return an order with options of its own, which the C library checks."""
+    order = Order(name, given, **others)
+    _core.check_order(name, taken(_OPTIONS[name], given))
+    return order
+
+
 def _telling(make: Callable[P, Order]) -> Callable[P, Order]:
     """Let orders made by a function tell their call, defaults apart."""
     signature = inspect.signature(make)
-    parameters = signature.parameters
 
     @functools.wraps(make)
     def made(*args: P.args, **keywords: P.kwargs) -> Order:
         order = make(*args, **keywords)
-        given = signature.bind(*args, **keywords).arguments
-        words: list[str] = []
-        for name, value in given.items():
-            default = parameters[name].default
-            if isinstance(default, type(value)) and value == default:
-                continue
-            shown = _short(value)
-            positional = parameters[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-            words.append(shown if positional and not words else f"{name}={shown}")
-        return replace(order, text=f"{make.__name__}({', '.join(words)})")
+        return replace(order, text=_call(make.__name__, signature, args, keywords))
 
     return made
+
+
+def _call(
+    name: str, signature: inspect.Signature, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> str:
+    """A call as text, without what has its default."""
+    words: list[str] = []
+    for argument, value in signature.bind(*args, **keywords).arguments.items():
+        parameter = signature.parameters[argument]
+        if isinstance(parameter.default, type(value)) and value == parameter.default:
+            continue
+        shown = _short(value)
+        by_place = parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        words.append(shown if by_place and not words else f"{argument}={shown}")
+    return f"{name}({', '.join(words)})"
 
 
 def _short(value: Any) -> str:
@@ -155,12 +139,6 @@ def _short(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"<array {value.shape}>"
     return f"<list of {len(value)}>" if isinstance(value, (list, tuple)) else repr(value)
-
-
-@_telling
-def random() -> Order:
-    """One random order, the same in every sweep; the solver's option `rng` seeds it."""
-    return Order("random")
 
 
 @_telling
@@ -197,24 +175,6 @@ def given(permutation: Any = None, *, stages: Any = None, kind: Any = "sequentia
         return Order("given", permutation=index_array("order", permutation))
     contacts, begins = listed_stages(stages, kind)
     return Order("given", permutation=contacts, begins=begins)
-
-
-@_telling
-def ranges(*, weighted: bool = False) -> Order:
-    """S1's naive parallel Gauss-Seidel (section 7.1).
-
-    The contacts are cut into contiguous ranges (the solver's option `parts`), which are swept at
-    once, each seeing the others as before the sweep.
-
-    Parameters
-    ----------
-    weighted
-        Ranges of about equal numbers of blocks of A, not of contacts: what a visit costs with the
-        scheme ``"matrix"``. Contacts are added until N/p blocks are reached (S1 section 3.7.3), so
-        that no range has more than that and the blocks of one contact. Where one contact has more
-        than a range's share, there are fewer ranges.
-    """
-    return Order("ranges", weighted=bool(weighted))
 
 
 @_telling
@@ -257,209 +217,105 @@ def extreme(order: Any = "natural") -> Order:
     return replace(chosen(order), subtasks=-1, weighted_subtasks=False)
 
 
-@_telling
-def colored(
-    strategy: str = "greedy",
-    *,
-    colors: int | str = "degree",
-    multiple_of_parts: bool = False,
-    fixed_as_body: bool = False,
-    parallel: bool = False,
-) -> Order:
-    """Colour by colour, no two contacts of one sharing a moving body (S1 section 4.3).
+def _with_options(name: str) -> Callable[[Callable[P, Order]], Callable[P, Order]]:
+    """Show an order's own options in the place of ``**options`` in a function's signature."""
 
-    Parameters
-    ----------
-    strategy
-        ``"greedy"``, the lowest free colour, or ``"balanced"``, the least used free one.
-    colors
-        How many a balanced colouring aims at: ``"degree"``, the highest number of contacts that
-        one is in conflict with (S1 eq. 4.1), ``"tentative"``, as many as a greedy one finds, or a
-        number.
-    multiple_of_parts
-        Round that number up to a multiple of the solver's `parts`.
-    fixed_as_body
-        Let contacts with one immovable body of the problem conflict, as S1's ground does. The fixed
-        world, −1, never does.
-    parallel
-        Find the colours in parallel, for large problems: the solver's `parts` contiguous ranges of
-        contacts are coloured at once, each knowing its own colours and the others' of the last
-        round; contacts in conflict with an earlier range are coloured anew, in at most `parts`
-        rounds (S1 section 4.3). The colours depend on `parts`, never on threads.
-    """
-    return Order(
-        "colored", **_coloring(strategy, colors, multiple_of_parts, fixed_as_body, parallel)
-    )
+    def show(make: Callable[P, Order]) -> Callable[P, Order]:
+        own = inspect.signature(make).parameters
+        first = [one for one in own.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        rest = signature_of(_OPTIONS[name], Order).parameters
+        shown = [*first, *(one for one in rest.values() if one.name not in own)]
+        signature = inspect.Signature(shown, return_annotation=Order)
+        make.__signature__ = signature  # type: ignore[attr-defined]
+        return make
+
+    return show
 
 
 @_telling
-def relaxed(
-    unsafe_below: int,
-    strategy: str = "greedy",
-    *,
-    unsafe: str = "simultaneous",
-    first: bool = False,
-    colors: int | str = "degree",
-    multiple_of_parts: bool = False,
-    fixed_as_body: bool = False,
-    parallel: bool = False,
-    weighted: bool = False,
-) -> Order:
+@_with_options("colored")
+def relaxed(unsafe_below: int, strategy: str = "greedy", **options: Any) -> Order:
     """Coloured, with small colours merged into one unsafe stage (S1 sections 4.3.1, 7.2.2).
 
     Parameters
     ----------
     unsafe_below
         Colours with fewer contacts are merged; S1 takes a multiple n p of the processors.
-    unsafe
-        How the unsafe stage runs: ``"simultaneous"``, its contacts blind to each other as in Jacobi
-        (S1 section 7.2.3); ``"ranges"``, cut into the solver's `parts`, blind to each other
-        (section 7.2.2); or ``"groups"``, contacts that depend on each other in the same part
-        (section 7.4): whole connected components over moving bodies, packed into `parts` parts of
-        about equal size, which is Gauss-Seidel again.
-    first
-        Run it first; by default it is last, where S1 found it to converge faster (section 7.4).
-    strategy, colors, multiple_of_parts, fixed_as_body, parallel
-        As for `colored`.
-    weighted
-        With ``unsafe="ranges"``: cut as for `ranges`.
+    strategy, **options
+        As for `colored`, which this is with `unsafe_below`: how the unsafe stage runs is its option
+        `unsafe`, whether it is the first stage its option `first`.
     """
-    _known("unsafe", unsafe, ("simultaneous", "ranges", "groups"))
-    if index("unsafe_below", unsafe_below) < 0:
-        raise ValueError(f"unsafe_below is {unsafe_below}: a number of contacts is 0 or more")
-    return Order(
-        "colored",
-        unsafe_below=int(unsafe_below),
-        unsafe_simultaneous=unsafe == "simultaneous",
-        unsafe_first=bool(first),
-        unsafe_groups=unsafe == "groups",
-        weighted=bool(weighted),
-        **_coloring(strategy, colors, multiple_of_parts, fixed_as_body, parallel),
-    )
+    given = {"unsafe_below": unsafe_below, "strategy": strategy, **options}
+    given = arguments("order='colored'", _OPTIONS["colored"], (), given)
+    return _made("colored", _besides_defaults("colored", given, "unsafe_below"))
+
+
+_METIS = (
+    '; "metis", the fewest contacts between parts (S1 Definition 4.4), "metis_volume", the fewest '
+    'bodies with contacts in other parts, "metis_neighbours", few contacts and few neighbours of a '
+    "part (all three need pymetis: pip install 'contactsolve[partition]'); or labels of one's own, "
+    "(bodies,), parts numbered from 0. Immovable bodies belong to no part. Where A was given, "
+    "contacts are labelled, (K,), and a contact coupled to one of a lower label lies on the border"
+)
+_SEE_ALSO = "labels : The labels of a strategy.\npartition_quality : What a cut is worth."
+
+
+def _documented_partition(make: Callable[P, Order]) -> Callable[P, Order]:
+    """Tell the options of the C library, and the strategies that are Python's alone."""
+    own = dict(_OPTIONS["partition"])
+    one = own["strategy"]
+    own["strategy"] = replace(one, words=STRATEGIES, summary=one.summary + _METIS)
+    told, returns = _LISTED["partition"], "Order\n    For a solver's `order`."
+    make.__doc__ = document(told["summary"], told["about"], own, returns, {"See Also": _SEE_ALSO})
+    return make
 
 
 @_telling
-def partition(strategy: Any = "auto", *, border: str = "colored") -> Order:
-    """Parts of the scene at once, then the contacts between them (S1 sections 4.2, 8.2).
-
-    The contacts whose moving bodies all belong to one part are its interior; all interiors are
-    swept at once, each in turn inside. No two share a moving body, so that the sweep is exactly
-    Gauss-Seidel: the interiors, then the border. The solver's option `parts` is the number of
-    parts, and results depend on it.
-
-    Parameters
-    ----------
-    strategy
-        ``"slices"``, breadth-first levels of bodies, so that a part touches at most two others (S1
-        Fig. 4.3 (b)); ``"natural"``, contiguous ranges of body numbers; ``"auto"``, the one of
-        these two that leaves fewer contacts between parts; ``"metis"``, the fewest
-        contacts between parts (S1 Definition 4.4), ``"metis_volume"``, the fewest bodies with
-        contacts in other parts, ``"metis_neighbours"``, few contacts and few neighbours of a part
-        (all three need pymetis: ``pip install 'contactsolve[partition]'``); or labels of one's own,
-        ``(bodies,)``, parts numbered from 0. Immovable bodies belong to no part. Where A was given,
-        contacts are labelled, ``(K,)``, and a contact coupled to one of a lower label lies on the
-        border.
-    border
-        How the contacts between parts follow: ``"colored"``, ``"sequential"``, or
-        ``"checkerboard"``: each goes to one of its two parts, the lower one or that of a body with
-        very many contacts, and parts whose shares do not meet are swept at once, colour by colour.
-
-    See Also
-    --------
-    labels : The labels of a strategy.
-    partition_quality : What a cut is worth.
-    """
-    if isinstance(strategy, str):
-        _known("strategy", strategy, STRATEGIES)
-    else:
-        strategy = index_array("labels", strategy)
-        if strategy.ndim != 1:
-            raise ValueError(f"labels has shape {strategy.shape}: one for each body is needed")
-    _known("border", border, _BORDERS)
-    return Order("partition", labels=strategy, border=_BORDERS.index(border))
+@_documented_partition
+def partition(strategy: Any = "auto", *, border: str = "colored") -> Order:  # noqa: D103
+    given = _besides_defaults("partition", {"border": border})
+    if not isinstance(strategy, str):
+        own = index_array("labels", strategy)
+        if own.ndim != 1:
+            raise ValueError(f"labels has shape {own.shape}: one for each body is needed")
+        return _made("partition", given, labels=own)
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy: {strategy!r} is unknown; known: {', '.join(STRATEGIES)}")
+    if strategy not in _OPTIONS["partition"]["strategy"].words:
+        return _made("partition", given, labels=strategy)
+    return _made("partition", given | _besides_defaults("partition", {"strategy": strategy}))
 
 
-@_telling
-def cache(*, bodies: str = "auto", chunk: int = 1024, domains: bool = True) -> Order:
-    """Order contacts for speed: as their bodies lie in memory, coloured in small chunks.
-
-    Parameters
-    ----------
-    bodies
-        The bodies' order: ``"natural"``; ``"breadth_first"`` (Cuthill and McKee); or ``"auto"``,
-        breadth-first where numbers say nothing of who touches whom: where cutting the numbers into
-        8 ranges leaves most contacts between ranges, and breadth-first fewer. Contacts follow the
-        later of their bodies.
-    chunk
-        Contacts that are coloured at a time.
-    domains
-        Cut the bodies into as many contiguous domains as the solver's option `parts` says, about
-        equal in contacts, and sweep the insides of all domains at once, chunk by chunk; then the
-        contacts between them, as ``partition(border="checkerboard")`` does, or coloured where these
-        are most of all contacts. Otherwise each colour of each chunk is a stage of its own
-        for all threads, and results do not depend on `parts`.
-    """
-    _known("bodies", bodies, _BODIES)
-    if index("chunk", chunk) < 1:
-        raise ValueError(f"chunk is {chunk}: at least 1 is needed")
-    return Order(
-        "cache",
-        bodies=_BODIES.index(bodies),
-        chunk=int(chunk),
-        no_domains=not domains,
-    )
-
-
-@_telling
-def contact_sets(inside: str = "sequential", *, colored: bool = False) -> Order:
-    """Visit the contacts between one pair of bodies together (S1 section 8.3).
-
-    The fixed world is a body here, and the order of the pair makes no difference. Where A was given
-    nothing tells the bodies, and each contact is a set.
-
-    Parameters
-    ----------
-    inside
-        ``"sequential"``, or ``"simultaneous"``: contacts of a set do not see each other, so that a
-        box at rest on the ground is held by equal impulses (S1 Fig. 3.1); between sets it is still
-        Gauss-Seidel.
-    colored
-        Visit sets that share no moving body at once, colour by colour: fewer colours than contacts
-        have by themselves. Otherwise sets follow each other by their first contacts.
-    """
-    _known("inside", inside, ("sequential", "simultaneous"))
-    return Order(
-        "contact_sets",
-        sets_simultaneous=inside == "simultaneous",
-        sets_colored=bool(colored),
-    )
-
-
-def _known(name: str, value: Any, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}: {value!r} is unknown; known: {', '.join(known)}")
-
-
-def _coloring(
-    strategy: str, colors: int | str, multiple: bool, fixed: bool, parallel: bool
-) -> dict[str, Any]:
-    _known("strategy", strategy, ("greedy", "balanced"))
-    aims = {"degree": 0, "tentative": -1}
-    if isinstance(colors, str):
-        if colors not in aims:
-            raise ValueError(f"colors: {colors!r} is unknown; known: degree, tentative, a number")
-        count = aims[colors]
-    else:
-        count = index("colors", colors)
-        if count < 1:
-            raise ValueError(f"colors is {colors}: at least 1 is needed")
+def _besides_defaults(order: str, given: dict[str, Any], *kept: str) -> dict[str, Any]:
+    """The options that have not their defaults, and those that are kept all the same."""
+    declared = _OPTIONS[order]
     return {
-        "balanced": strategy == "balanced",
-        "colors": count,
-        "multiple_of_parts": bool(multiple),
-        "fixed_as_body": bool(fixed),
-        "parallel": bool(parallel),
+        name: value
+        for name, value in given.items()
+        if name in kept or not same(value, declared[name].default)
     }
+
+
+def _maker(name: str, summary: str, about: str) -> Callable[..., Order]:
+    """Return the function of an order's name: its own options in, an `Order` out."""
+    declared = _OPTIONS[name]
+    signature = signature_of(declared, Order, by_place=True)
+
+    def make(*positional: Any, **options: Any) -> Order:
+        given = arguments(f"order='{name}'", declared, positional, options)
+        order = _made(name, _besides_defaults(name, given, *_refined(declared, given)))
+        return replace(order, text=_call(name, signature, positional, options))
+
+    make.__name__ = make.__qualname__ = name
+    make.__module__ = __name__
+    make.__doc__ = document(summary, about, declared, "Order\n    For a solver's `order`.", {})
+    make.__signature__ = signature  # type: ignore[attr-defined]
+    return make
+
+
+def _refined(declared: dict[str, Option], given: dict[str, Any]) -> set[str]:
+    """Given options that other given ones refine: they are told even with their defaults."""
+    return {declared[name].of for name in given} & given.keys()
 
 
 def chosen(order: Any) -> Order:
@@ -475,7 +331,12 @@ def chosen(order: Any) -> Order:
 
 def names() -> list[str]:
     """Return the names of all orders."""
-    return [name for name, _ in _core.orders()]
+    return list(_LISTED)
+
+
+def options() -> dict[str, dict[str, Option]]:
+    """Return each order's own options by name: what they are, their defaults and ranges."""
+    return {name: dict(own) for name, own in _OPTIONS.items()}
 
 
 # Orders of orders, or with arguments that have no default: made by these functions alone.
@@ -530,7 +391,8 @@ def describe(
     Schedule(colored, 160 contacts, 6 independent stages of 8 to 40, 6 colors)
     """
     if problem is None:
-        return {**dict(_core.orders()), **{one.__name__: _line(one) for one in _MADE}}
+        listed = {name: told["summary"] for name, told in _LISTED.items()}
+        return {**listed, **{one.__name__: _line(one) for one in _MADE}}
     return schedule_of(problem, chosen(order), order, parts, rng, method, threads)
 
 
@@ -538,6 +400,17 @@ def _line(function: Callable[..., Order]) -> str:
     """The first line of a function's text, as the library writes such lines."""
     line = str(function.__doc__).partition("\n")[0].rstrip(".")
     return line[0].lower() + line[1:]
+
+
+for _name, _told in _LISTED.items():
+    if _name not in globals() and not keyword.iskeyword(_name):
+        globals()[_name] = _maker(_name, _told["summary"], _told["about"] or "")
+        __all__ += [_name]
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Order]:
+        """Stand for the functions that are made from the C library's list."""
 
 
 def __dir__() -> list[str]:

@@ -125,25 +125,30 @@ CS_PUBLIC int cs_instructions_run(int i);
 /* Whether row 0 of the set's blocks is a normal impulse. */
 CS_PUBLIC int cs_set_is_contact(const char *set);
 
-/* ---- methods --------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
-/* What a method's own option takes. */
+/* What an option takes. */
 typedef enum cs_option_kind { CS_NUMBER, CS_COUNT, CS_FLAG, CS_WORD } cs_option_kind;
 
 CS_PUBLIC const char *cs_option_kind_name(int i);
 
-/* One of a method's own options. */
-typedef struct cs_method_option {
+/* An option of a method's or an order's own. */
+typedef struct cs_option {
     const char *name, *summary;
     cs_option_kind kind;
-    double usual;             /* its default; of a word, its place among `words` */
-    double least, most;       /* of a number or a count */
-    int above;                /* `least` itself is too small */
-    int optional;             /* may be left open; `usual` says so and need not be in the range */
-    const char *const *words; /* those known, NULL behind them */
-} cs_method_option;
+    double usual;       /* its default; of a word, its place among `words` */
+    double least, most; /* of a number or a count */
+    int above;          /* `least` itself is too small */
+    int optional;       /* may be left open; `usual` says so and need not be in the range */
+    /* Those known, NULL behind them. A number or a count may have words, too: the i-th stands for -i. */
+    const char *const *words;
+    /* Another option of the same table, NULL for none: this one is refused as having no effect unless
+     * that one is `of_value`, or not a number: is given at all. */
+    const char *of;
+    double of_value;
+} cs_option;
 
-enum { CS_MAX_METHOD_OPTIONS = 16 };
+enum { CS_MAX_OWN_OPTIONS = 16 }; /* of one method or order */
 
 /* A value for one of them. */
 typedef struct cs_setting {
@@ -151,6 +156,12 @@ typedef struct cs_setting {
     double number;    /* a number, a count, 0 or 1 of a flag */
     const char *word; /* a word, else NULL */
 } cs_setting;
+
+/* ---- methods --------------------------------------------------------------------------------- */
+
+typedef cs_option cs_method_option;
+
+enum { CS_MAX_METHOD_OPTIONS = CS_MAX_OWN_OPTIONS };
 
 /* What a method asks of a problem before it starts, and the classes of problems that it is for:
  * there it reaches its tolerance, given time. */
@@ -211,13 +222,6 @@ CS_PUBLIC void cs_support_release(int handle);
 
 enum { CS_MAX_COLUMNS = 32 }; /* measures that one history can record */
 
-/* How a partition visits the contacts between its parts. */
-typedef enum cs_border {
-    CS_BORDER_COLORED,
-    CS_BORDER_SEQUENTIAL,
-    CS_BORDER_CHECKERBOARD
-} cs_border;
-
 /* What methods that pivot take. */
 typedef struct cs_mlcp_options {
     const char *rule, *engine; /* cs_rule_name; cs_engine_name or "auto": by counted operations */
@@ -262,55 +266,40 @@ typedef struct cs_correction_counts {
     int64_t kept;  /* and not undone */
 } cs_correction_counts;
 
-/* How the order "cache" lines bodies up. */
-typedef enum cs_body_order {
-    CS_BODIES_NATURAL,       /* by their numbers */
-    CS_BODIES_BREADTH_FIRST, /* by breadth-first levels */
-    CS_BODIES_AS_FITS,       /* by levels where numbers say nothing of who touches whom */
-} cs_body_order;
-
-/* How the order "partition" labels bodies, or the blocks of a given A. */
-typedef enum cs_labelling {
-    CS_LABELS_AS_FIT, /* the one of the two that leaves fewer blocks between parts */
-    CS_LABELS_SLICES, /* slices of breadth-first levels, each touching two others at most */
-    CS_LABELS_RANGES, /* contiguous ranges of numbers */
-} cs_labelling;
-
 /* What begins at a visit of the order "given": CS_STAGE_BEGINS + i begins a stage of the i-th kind,
  * cs_stage_kind_name. */
 enum { CS_NOTHING_BEGINS, CS_PART_BEGINS, CS_STAGE_BEGINS };
 
-/* What the orders take; each reads what concerns it. */
+/* What orders take. */
 typedef struct cs_order_options {
     uint64_t seed;              /* random */
     const int64_t *permutation; /* given: the blocks (K) as they are to be visited */
     const int64_t *begins;      /* given: what begins at each visit (K); NULL: one stage, in turn */
-    int parts;                  /* into which concurrent and disjoint stages are cut */
-    int fixed_as_body;          /* colored: immovable bodies of the problem conflict, as in S1 */
-    int balanced;               /* colored: the least used free colour, not the lowest */
-    int64_t colors;        /* balanced: how many; 0: the highest edge degree, -1: as greedy finds */
-    int multiple_of_parts; /* balanced: round the number of colours up */
-    int64_t unsafe_below;  /* colored: colours of fewer blocks are merged into an unsafe stage, */
-    int unsafe_simultaneous; /* whose blocks do not see each other (else: parts at once) */
-    int unsafe_first;        /* and which comes first, not last */
-    int unsafe_groups; /* or is cut into parts that share no moving body, each sequential inside */
     const int64_t
-        *labels; /* partition: the part of each body, or of each block (K) where A is given;
-                            * NULL: `parts` of them, by */
-    cs_labelling labelling;
-    cs_border border;      /* partition */
-    int64_t chunk;         /* cache: contacts that are coloured at a time; 0: 1024 */
-    cs_body_order bodies;  /* cache */
-    int no_domains;        /* cache: chunk after chunk on all threads, not each part its own */
-    int sets_simultaneous; /* contact_sets: the blocks of a set do not see each other */
-    int sets_colored;      /* contact_sets: sets that share no moving body at once, in colours */
-    int weighted_parts;    /* concurrent parts have about equal numbers of blocks of A */
+        *labels;      /* partition: the part of each body, or of each block (K) where A is given;
+                            * NULL: `parts` of them, by its option `strategy` */
+    int parts;        /* into which concurrent and disjoint stages are cut */
     int64_t subtasks; /* that a part's share of a simultaneous or independent stage is cut into; 0:
                        * tasks of 512 blocks, -1: of one */
     int weighted_subtasks; /* which have about equal numbers of blocks of A */
-    int parallel;          /* colored: `parts` ranges are coloured at once, in rounds */
-    int threads;           /* for that; 0: as many as pay. No result depends on it */
+    int threads;           /* for finding the order; 0: as many as pay. No result depends on it */
+    const cs_setting *settings; /* of the order's own options; others keep their defaults */
+    int setting_count;
 } cs_order_options;
+
+typedef struct cs_order_info {
+    const char *name, *summary;
+    const char *about; /* a paragraph; may be NULL */
+    const cs_option *option;
+    int options;
+} cs_order_info;
+
+/* Describes the i-th order; 0 past the end. */
+CS_PUBLIC int cs_order_describe(int i, cs_order_info *info);
+
+/* Whether an order takes these values of its own options. */
+CS_PUBLIC cs_status cs_order_check(const char *order, const cs_setting *settings, int count,
+                                   cs_error *error);
 
 typedef struct cs_options {
     const char *method, *scheme, *order; /* cs_*_name, or "auto" */

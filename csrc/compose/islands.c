@@ -18,13 +18,9 @@ enum {
 /* Whether an order visits the blocks of an island the same way whatever stands beside it. */
 static int keeps_to_islands(const cs_solver *solver)
 {
-    const cs_order_options *options = &solver->options.order_options;
-    const char *name = solver->order->name;
+    const cs_order *order = solver->order;
     if (solver->method->without_sweeps || cs_is_flat(solver->method, solver->setting)) return 1;
-    if (strcmp(name, "natural") == 0 || strcmp(name, "reverse") == 0) return 1;
-    if (strcmp(name, "auto") == 0) return 1; /* each cluster has the one that suits it */
-    return strcmp(name, "colored") == 0 && !options->balanced && !options->unsafe_below &&
-           !options->parallel && !options->fixed_as_body;
+    return order->by_islands && order->by_islands(&solver->options.order_options);
 }
 
 /* Whether the measures of the whole follow from those of its islands. */

@@ -98,12 +98,6 @@ const char *cs_class_name(int i, const char **summary)
     return name_in(classes, CLASSES, i, summary);
 }
 
-const char *cs_option_kind_name(int i)
-{
-    static const char *const kinds[] = {"number", "count", "flag", "word"};
-    return i >= 0 && i < 4 ? kinds[i] : NULL;
-}
-
 cs_status cs_unknown_name(const char *option, const char *given, int with_auto,
                           const char *(*list)(int, const char **), cs_error *error)
 {

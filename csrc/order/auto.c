@@ -84,10 +84,11 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
 {
     if (!gains(problem)) return stay(problem, "neither vectors nor threads gain", plan, error);
     cs_graph graph;
-    cs_order_options own = {.parts = options->parts, .bodies = CS_BODIES_AS_FITS};
+    cs_order_options own = {.parts = options->parts};
+    cs_cache_options how = cs_cache_options_default();
     if (problem->blocks < CS_WORTH_THREADS) own.parts = 1;
     cs_status status = cs_graph_build(problem, scratch, &graph, error);
-    if (!status) status = cs_plan_cache(&graph, &own, scratch, plan, error);
+    if (!status) status = cs_plan_cache(&graph, &own, &how, scratch, plan, error);
     if (status) return status;
     int64_t *met = cs_arena_take(scratch, graph.vertices, sizeof(int64_t));
     if (!met) return cs_no_memory(error, "the order");
@@ -102,5 +103,6 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
 const cs_order cs_order_auto = {
     .name = "auto",
     .summary = "\"cache\", or \"natural\" where that gains nothing",
+    .by_islands = cs_order_is_by_islands, /* each cluster has the one that suits it */
     .plan = plan_auto,
 };

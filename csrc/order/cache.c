@@ -103,40 +103,76 @@ static cs_status plan_chunks(const cs_graph *graph, const int64_t *sequence, int
     return CS_OK;
 }
 
-cs_status cs_plan_cache(const cs_graph *graph, const cs_order_options *options, cs_arena *scratch,
-                        cs_plan *plan, cs_error *error)
+cs_cache_options cs_cache_options_default(void)
+{
+    return (cs_cache_options){.bodies = CS_BODIES_AS_FITS, .chunk = CHUNK, .domains = 1};
+}
+
+cs_status cs_plan_cache(const cs_graph *graph, const cs_order_options *options,
+                        const cs_cache_options *how, cs_arena *scratch, cs_plan *plan,
+                        cs_error *error)
 {
     cs_levels levels;
-    int64_t *sequence, chunk = options->chunk ? options->chunk : CHUNK;
+    int64_t *sequence, chunk = how->chunk;
     int64_t blocks = graph->problem->blocks;
-    if (chunk < 0)
-        return cs_fail(error, CS_INVALID, "chunk is %lld: at least 1 is needed", (long long)chunk);
     if (chunk > blocks) chunk = blocks + 1;
     cs_parts parts = {.count = cs_parts_wanted(graph, options)};
     parts.label = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     if (!parts.label) return cs_no_memory(error, "the order");
-    cs_status status = order_vertices(graph, options->bodies, parts.label, scratch, &levels, error);
+    cs_status status = order_vertices(graph, how->bodies, parts.label, scratch, &levels, error);
     if (!status) status = sort_blocks(graph, &levels, scratch, &sequence, error);
     if (status) return status;
-    if (options->no_domains) return plan_chunks(graph, sequence, chunk, scratch, plan, error);
+    if (!how->domains) return plan_chunks(graph, sequence, chunk, scratch, plan, error);
     cs_parts_cut(graph, levels.vertex, NULL, levels.count, &parts);
     return cs_plan_parts(graph, &parts, sequence, chunk, CS_BORDER_CHECKERBOARD, scratch, plan,
                          error);
 }
 
+enum { BODIES, IN_CHUNK, DOMAINS, OPTIONS };
+
+/* As cs_body_order counts them. */
+static const char *const lines_of_bodies[] = {"natural", "breadth_first", "auto", NULL};
+
+static const cs_option options_of_cache[OPTIONS] = {
+    [BODIES] = {.name = "bodies",
+                .summary =
+                    "the bodies' order: \"natural\"; \"breadth_first\" (Cuthill and McKee); or "
+                    "\"auto\", breadth-first where numbers say nothing of who touches whom: "
+                    "where cutting the numbers into 8 ranges leaves most contacts between "
+                    "ranges, and breadth-first fewer. Contacts follow the later of their "
+                    "bodies",
+                .kind = CS_WORD,
+                .words = lines_of_bodies,
+                .usual = CS_BODIES_AS_FITS},
+    [IN_CHUNK] = CS_COUNT_OPTION("chunk", CHUNK, 1, "contacts that are coloured at a time"),
+    [DOMAINS] = CS_FLAG_OPTION(
+        "domains", 1,
+        "cut the bodies into as many contiguous domains as the solver's option parts says, about "
+        "equal in contacts, and sweep the insides of all domains at once, chunk by chunk; then the "
+        "contacts between them, as the order partition with border=\"checkerboard\" does, or "
+        "coloured "
+        "where these are most of all contacts. Otherwise each colour of each chunk is a stage of "
+        "its "
+        "own for all threads, and results do not depend on parts"),
+};
+
 static cs_status plan_cache(const cs_problem *problem, const cs_order_options *options,
                             cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     cs_graph graph;
-    int bodies = (int)options->bodies;
-    if (bodies < CS_BODIES_NATURAL || bodies > CS_BODIES_AS_FITS)
-        return cs_fail(error, CS_INVALID, "bodies is %d: a cs_body_order is needed", bodies);
+    cs_cache_options how = {
+        .bodies = (cs_body_order)cs_order_value(options, BODIES),
+        .chunk = (int64_t)cs_order_value(options, IN_CHUNK),
+        .domains = cs_order_value(options, DOMAINS) != 0,
+    };
     cs_status status = cs_graph_build(problem, scratch, &graph, error);
-    return status ? status : cs_plan_cache(&graph, options, scratch, plan, error);
+    return status ? status : cs_plan_cache(&graph, options, &how, scratch, plan, error);
 }
 
 const cs_order cs_order_cache = {
     .name = "cache",
     .summary = "for speed: contacts as their bodies lie in memory, coloured in small chunks",
+    .option = options_of_cache,
+    .options = OPTIONS,
     .plan = plan_cache,
 };

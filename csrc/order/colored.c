@@ -4,12 +4,96 @@
 #include "order/coloring.h"
 #include "order/components.h"
 
-/* Adds the colours below, or not below, `unsafe_below`; the small ones as one stage. */
+#include <math.h>
+
+enum {
+    STRATEGY,
+    COLORS,
+    MULTIPLE_OF_PARTS,
+    FIXED_AS_BODY,
+    PARALLEL,
+    UNSAFE_BELOW,
+    UNSAFE,
+    FIRST,
+    WEIGHTED,
+    OPTIONS
+};
+
+enum { GREEDY, BALANCED };
+enum { SIMULTANEOUS, RANGES, GROUPS };
+static const char *const strategies[] = {"greedy", "balanced", NULL};
+static const char *const aims[] = {"degree", "tentative", NULL};
+static const char *const unsafe_stages[] = {"simultaneous", "ranges", "groups", NULL};
+
+static const cs_option options_of_colored[OPTIONS] = {
+    [STRATEGY] = CS_WORD_OPTION(
+        "strategy", strategies,
+        "\"greedy\", the lowest free colour, or \"balanced\", the least used free one"),
+    [COLORS] = {.name = "colors",
+                .summary =
+                    "how many a balanced colouring aims at: \"degree\", the highest number of "
+                    "contacts that one is in conflict with (S1 eq. 4.1), \"tentative\", as "
+                    "many as a greedy one finds, or a number",
+                .kind = CS_COUNT,
+                .words = aims,
+                .least = 1,
+                .most = 2e9,
+                .of = "strategy",
+                .of_value = BALANCED},
+    [MULTIPLE_OF_PARTS] = {.name = "multiple_of_parts",
+                           .summary = "round that number up to a multiple of the solver's parts",
+                           .kind = CS_FLAG,
+                           .most = 1,
+                           .of = "strategy",
+                           .of_value = BALANCED},
+    [FIXED_AS_BODY] = CS_FLAG_OPTION(
+        "fixed_as_body", 0,
+        "let contacts with one immovable body of the problem conflict, as S1's ground does. The "
+        "fixed world, -1, never does"),
+    [PARALLEL] = CS_FLAG_OPTION(
+        "parallel", 0,
+        "find the colours in parallel, for large problems: the solver's parts contiguous ranges of "
+        "contacts are coloured at once, each knowing its own colours and the others' of the last "
+        "round; contacts in conflict with an earlier range are coloured anew, in at most parts "
+        "rounds (S1 section 4.3). The colours depend on parts, never on threads"),
+    [UNSAFE_BELOW] = CS_COUNT_OPTION("unsafe_below", 0, 0,
+                                     "colours with fewer contacts are merged into one unsafe stage "
+                                     "(S1 section 4.3.1); S1 takes a "
+                                     "multiple n p of the processors"),
+    [UNSAFE] = {.name = "unsafe",
+                .summary =
+                    "how the unsafe stage runs: \"simultaneous\", its contacts blind to each "
+                    "other as in Jacobi (S1 section 7.2.3); \"ranges\", cut into the solver's "
+                    "parts, blind to each other (section 7.2.2); or \"groups\", contacts that "
+                    "depend on each other in the same part (section 7.4): whole connected "
+                    "components over moving bodies, packed into parts of about equal size, "
+                    "which is Gauss-Seidel again",
+                .kind = CS_WORD,
+                .words = unsafe_stages,
+                .of = "unsafe_below",
+                .of_value = NAN},
+    [FIRST] = {.name = "first",
+               .summary = "run the unsafe stage first; by default it is last, where S1 found it to "
+                          "converge faster (section 7.4)",
+               .kind = CS_FLAG,
+               .most = 1,
+               .of = "unsafe_below",
+               .of_value = NAN},
+    [WEIGHTED] = {.name = "weighted",
+                  .summary = "ranges of about equal numbers of blocks of A, as of the order ranges",
+                  .kind = CS_FLAG,
+                  .most = 1,
+                  .of = "unsafe",
+                  .of_value = RANGES},
+};
+
+/* Adds the colours that are not below `unsafe_below`. */
 static int64_t add_safe(const cs_order_options *options, const cs_coloring *coloring,
                         const int64_t *sorted, const int64_t *start, cs_plan *plan, int64_t at)
 {
+    int64_t unsafe_below = (int64_t)cs_order_value(options, UNSAFE_BELOW);
     for (int64_t c = 0; c < coloring->colors; c++) {
-        if (coloring->size[c] < options->unsafe_below) continue;
+        if (coloring->size[c] < unsafe_below) continue;
         at = cs_plan_color(coloring, c, sorted, start, plan, at);
         cs_plan_close(plan, CS_INDEPENDENT, at);
     }
@@ -22,8 +106,9 @@ static cs_status close_unsafe(const cs_problem *problem, const cs_order_options 
                               int64_t first, int64_t end, cs_arena *scratch, cs_plan *plan,
                               cs_error *error)
 {
-    cs_stage_kind kind = options->unsafe_simultaneous ? CS_SIMULTANEOUS : CS_CONCURRENT;
-    if (options->unsafe_groups && first < end) {
+    int unsafe = (int)cs_order_value(options, UNSAFE);
+    cs_stage_kind kind = unsafe == SIMULTANEOUS ? CS_SIMULTANEOUS : CS_CONCURRENT;
+    if (unsafe == GROUPS && first < end) {
         cs_graph graph;
         cs_status status = cs_graph_build(problem, scratch, &graph, error);
         if (!status)
@@ -33,7 +118,8 @@ static cs_status close_unsafe(const cs_problem *problem, const cs_order_options 
     }
     cs_plan_close(plan, kind, end);
     if (kind != CS_CONCURRENT) return CS_OK;
-    return cs_plan_cut_parts(problem, options, scratch, plan, first, end, error);
+    int weighted = cs_order_value(options, WEIGHTED) != 0;
+    return cs_plan_cut_parts(problem, options->parts, weighted, scratch, plan, first, end, error);
 }
 
 static cs_status add_unsafe(const cs_problem *problem, const cs_order_options *options,
@@ -41,34 +127,60 @@ static cs_status add_unsafe(const cs_problem *problem, const cs_order_options *o
                             const int64_t *start, cs_arena *scratch, cs_plan *plan, int64_t *at,
                             cs_error *error)
 {
-    int64_t first = *at;
+    int64_t first = *at, unsafe_below = (int64_t)cs_order_value(options, UNSAFE_BELOW);
     for (int64_t c = 0; c < coloring->colors; c++)
-        if (coloring->size[c] < options->unsafe_below)
+        if (coloring->size[c] < unsafe_below)
             *at = cs_plan_color(coloring, c, sorted, start, plan, *at);
     return close_unsafe(problem, options, first, *at, scratch, plan, error);
+}
+
+static cs_coloring_options coloring_of(const cs_order_options *options)
+{
+    return (cs_coloring_options){
+        .fixed_as_body = cs_order_value(options, FIXED_AS_BODY) != 0,
+        .balanced = cs_order_value(options, STRATEGY) == BALANCED,
+        .colors = (int64_t)cs_order_value(options, COLORS),
+        .multiple_of_parts = cs_order_value(options, MULTIPLE_OF_PARTS) != 0,
+        .parallel = cs_order_value(options, PARALLEL) != 0,
+        .parts = options->parts,
+        .threads = options->threads,
+    };
+}
+
+/* The lowest free colour of a block depends on its island alone. */
+static int is_by_islands(const cs_order_options *options)
+{
+    cs_coloring_options how = coloring_of(options);
+    return !how.balanced && !how.parallel && !how.fixed_as_body &&
+           cs_order_value(options, UNSAFE_BELOW) == 0;
 }
 
 static cs_status plan_colored(const cs_problem *problem, const cs_order_options *options,
                               cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     cs_coloring coloring;
+    cs_coloring_options how = coloring_of(options);
+    int first = cs_order_value(options, FIRST) != 0;
     int64_t *sorted, *start, at = 0;
-    cs_status status = cs_color(problem, options, scratch, &coloring, error);
+    cs_status status = cs_color(problem, &how, scratch, &coloring, error);
     if (status) return status;
     if (cs_sort_colors(problem, &coloring, scratch, &sorted, &start))
         return cs_no_memory(error, "the colours");
     for (int64_t c = 0; c < coloring.colors; c++) cs_plan_add_to_color(plan, c, coloring.size[c]);
     plan->rounds = coloring.rounds;
-    if (options->unsafe_first)
+    if (first)
         status = add_unsafe(problem, options, &coloring, sorted, start, scratch, plan, &at, error);
     if (status) return status;
     at = add_safe(options, &coloring, sorted, start, plan, at);
-    if (options->unsafe_first) return CS_OK;
+    if (first) return CS_OK;
     return add_unsafe(problem, options, &coloring, sorted, start, scratch, plan, &at, error);
 }
 
 const cs_order cs_order_colored = {
     .name = "colored",
     .summary = "colour by colour, no two contacts of one sharing a moving body (S1 section 4.3)",
+    .option = options_of_colored,
+    .options = OPTIONS,
+    .by_islands = is_by_islands,
     .plan = plan_colored,
 };

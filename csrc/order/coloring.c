@@ -350,7 +350,7 @@ enum {
     CROWDED = 4, /* threads to a processor, at most */
 };
 
-static void choose_threads(painter *p, const cs_order_options *options)
+static void choose_threads(painter *p, const cs_coloring_options *options)
 {
     int64_t threads = options->threads ? options->threads : cs_threads_available();
     if (threads > (int64_t)CROWDED * cs_processors()) threads = (int64_t)CROWDED * cs_processors();
@@ -394,7 +394,7 @@ static cs_status taken(const painter *p, cs_error *error)
                            (long long)p->conflict.problem->blocks);
 }
 
-static cs_status set_up(painter *p, const cs_order_options *options, int64_t degree,
+static cs_status set_up(painter *p, const cs_coloring_options *options, int64_t degree,
                         cs_error *error)
 {
     int64_t blocks = p->conflict.problem->blocks;
@@ -417,7 +417,7 @@ static cs_status set_up(painter *p, const cs_order_options *options, int64_t deg
 }
 
 /* How many colours a balanced colouring aims at (S1 section 4.3); -1 without memory. */
-static int64_t aim_of(painter *p, const cs_order_options *options, int64_t degree)
+static int64_t aim_of(painter *p, const cs_coloring_options *options, int64_t degree)
 {
     int64_t colors = degree > 0 ? degree : 1, blocks = p->conflict.problem->blocks;
     if (options->colors > 0) colors = options->colors < blocks ? options->colors : blocks;
@@ -433,7 +433,7 @@ static int64_t aim_of(painter *p, const cs_order_options *options, int64_t degre
     return colors;
 }
 
-static cs_status aim_evenly(painter *p, const cs_order_options *options, int64_t degree,
+static cs_status aim_evenly(painter *p, const cs_coloring_options *options, int64_t degree,
                             cs_error *error)
 {
     int64_t aim = aim_of(p, options, degree);
@@ -461,7 +461,7 @@ static void close_gaps(painter *p)
         coloring->color[block] = number[coloring->color[block]];
 }
 
-cs_status cs_color(const cs_problem *problem, const cs_order_options *options, cs_arena *scratch,
+cs_status cs_color(const cs_problem *problem, const cs_coloring_options *options, cs_arena *scratch,
                    cs_coloring *coloring, cs_error *error)
 {
     painter p = {.coloring = coloring, .scratch = scratch};

@@ -12,10 +12,20 @@ typedef struct cs_coloring {
     int64_t rounds; /* that it took; without `parallel`, one */
 } cs_coloring;
 
+/* How blocks are coloured. */
+typedef struct cs_coloring_options {
+    int fixed_as_body;     /* immovable bodies of the problem conflict, as in S1 */
+    int balanced;          /* the least used free colour, not the lowest */
+    int64_t colors;        /* balanced: how many; 0: the highest edge degree, -1: as greedy finds */
+    int multiple_of_parts; /* balanced: that number is rounded up */
+    int parallel;          /* `parts` ranges are coloured at once, in rounds */
+    int parts, threads;    /* as of cs_order_options */
+} cs_coloring_options;
+
 /* Colours by `options`: greedy (the lowest free colour), or balanced (the least used free one), each
  * through the blocks in their own order; with `parallel`, in `parts` ranges at once. The result
  * depends on no number of threads. */
-cs_status cs_color(const cs_problem *problem, const cs_order_options *options, cs_arena *scratch,
+cs_status cs_color(const cs_problem *problem, const cs_coloring_options *options, cs_arena *scratch,
                    cs_coloring *coloring, cs_error *error);
 
 /* Puts the blocks of a colour behind `at` visits of the plan; returns the visits then. */

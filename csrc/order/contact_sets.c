@@ -146,26 +146,51 @@ static cs_status plan_colors(const cs_graph *graph, const sets *s, int simultane
     return CS_OK;
 }
 
+enum { INSIDE, COLORED, OPTIONS };
+
+enum { SEQUENTIAL, SIMULTANEOUS };
+static const char *const insides[] = {"sequential", "simultaneous", NULL};
+
+static const cs_option options_of_sets[OPTIONS] = {
+    [INSIDE] = CS_WORD_OPTION(
+        "inside", insides,
+        "\"sequential\", or \"simultaneous\": contacts of a set do not see each other, so that a "
+        "box "
+        "at rest on the ground is held by equal impulses (S1 Fig. 3.1); between sets it is still "
+        "Gauss-Seidel"),
+    [COLORED] = CS_FLAG_OPTION(
+        "colored", 0,
+        "visit sets that share no moving body at once, colour by colour: fewer colours than "
+        "contacts "
+        "have by themselves. Otherwise sets follow each other by their first contacts"),
+};
+
 static cs_status plan_sets(const cs_problem *problem, const cs_order_options *options,
                            cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     cs_graph graph;
     sets s;
-    int simultaneous = options->sets_simultaneous;
+    int simultaneous = cs_order_value(options, INSIDE) == SIMULTANEOUS;
+    int colored = cs_order_value(options, COLORED) != 0;
     cs_status status = find_sets(problem, scratch, &s, error);
-    if (!status && !options->sets_colored && !simultaneous) {
+    if (!status && !colored && !simultaneous) {
         memcpy(plan->block, s.block, sizeof(int64_t) * (size_t)problem->blocks);
         cs_plan_close(plan, CS_SEQUENTIAL, problem->blocks);
         return CS_OK;
     }
     if (!status) status = cs_graph_build(problem, scratch, &graph, error);
     if (status) return status;
-    if (options->sets_colored) return plan_colors(&graph, &s, simultaneous, scratch, plan, error);
+    if (colored) return plan_colors(&graph, &s, simultaneous, scratch, plan, error);
     return plan_stages(&graph, &s, scratch, plan, error);
 }
 
 const cs_order cs_order_contact_sets = {
     .name = "contact_sets",
     .summary = "the contacts between two bodies as one (S1 section 8.3)",
+    .about =
+        "The fixed world is a body here, and the order of the pair makes no difference. Where A "
+        "was given nothing tells the bodies, and each contact is a set.",
+    .option = options_of_sets,
+    .options = OPTIONS,
     .plan = plan_sets,
 };

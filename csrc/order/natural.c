@@ -12,5 +12,6 @@ static cs_status plan_natural(const cs_problem *problem, const cs_order_options 
 const cs_order cs_order_natural = {
     .name = "natural",
     .summary = "as the contacts were given",
+    .by_islands = cs_order_is_by_islands,
     .plan = plan_natural,
 };

@@ -3,26 +3,57 @@
 #include "core/error.h"
 #include "order/parts.h"
 
+enum { STRATEGY, BORDER, OPTIONS };
+
+/* As cs_labelling and cs_border count them. */
+static const char *const strategies[] = {"auto", "slices", "natural", NULL};
+static const char *const borders[] = {"colored", "sequential", "checkerboard", NULL};
+
+static const cs_option options_of_partition[OPTIONS] = {
+    [STRATEGY] = CS_WORD_OPTION(
+        "strategy", strategies,
+        "\"slices\", breadth-first levels of bodies, so that a part touches at most two others (S1 "
+        "Fig. 4.3 (b)); \"natural\", contiguous ranges of body numbers; \"auto\", the one of these "
+        "two that leaves fewer contacts between parts"),
+    [BORDER] = CS_WORD_OPTION(
+        "border", borders,
+        "how the contacts between parts follow: \"colored\", \"sequential\", or \"checkerboard\": "
+        "each goes to one of its two parts, the lower one or that of a body with very many "
+        "contacts, "
+        "and parts whose shares do not meet are swept at once, colour by colour"),
+};
+
+static cs_labelling labelling_of(const cs_order_options *options)
+{
+    return (cs_labelling)cs_order_value(options, STRATEGY);
+}
+
 static cs_status plan_partition(const cs_problem *problem, const cs_order_options *options,
                                 cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     cs_graph graph;
     cs_parts parts;
-    int border = (int)options->border;
-    if (border < CS_BORDER_COLORED || border > CS_BORDER_CHECKERBOARD)
-        return cs_fail(error, CS_INVALID, "border is %d: a cs_border is needed", border);
+    cs_border border = (cs_border)cs_order_value(options, BORDER);
     cs_status status = cs_graph_build(problem, scratch, &graph, error);
-    if (!status) status = cs_parts_label(&graph, options, scratch, &parts, error);
+    if (!status)
+        status = cs_parts_label(&graph, options, labelling_of(options), scratch, &parts, error);
     if (status) return status;
     int64_t *sequence = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
     if (!sequence) return cs_no_memory(error, "the order");
     for (int64_t i = 0; i < problem->blocks; i++) sequence[i] = i;
-    return cs_plan_parts(&graph, &parts, sequence, 0, options->border, scratch, plan, error);
+    return cs_plan_parts(&graph, &parts, sequence, 0, border, scratch, plan, error);
 }
 
 const cs_order cs_order_partition = {
     .name = "partition",
     .summary = "the insides of parts at once, then what lies between them (S1 section 4.2)",
+    .about =
+        "The contacts whose moving bodies all belong to one part are its interior; all interiors "
+        "are swept at once, each in turn inside. No two share a moving body, so that the sweep "
+        "is exactly Gauss-Seidel: the interiors, then the border. The solver's option parts is "
+        "the number of parts, and results depend on it.",
+    .option = options_of_partition,
+    .options = OPTIONS,
     .plan = plan_partition,
 };
 
@@ -36,8 +67,12 @@ cs_status cs_partition_labels(const cs_problem *problem, const cs_order_options 
         return cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
     if (options->parts < 1)
         return cs_fail(error, CS_INVALID, "parts is %d: it must be at least 1", options->parts);
-    cs_status status = cs_graph_build(problem, &scratch, &graph, error);
-    if (!status) status = cs_parts_label(&graph, options, &scratch, &parts, error);
+    cs_setting own[CS_MAX_OWN_OPTIONS];
+    cs_order_options settled = *options;
+    cs_status status = cs_order_settle(&cs_order_partition, &settled, own, error);
+    if (!status) status = cs_graph_build(problem, &scratch, &graph, error);
+    if (!status)
+        status = cs_parts_label(&graph, &settled, labelling_of(&settled), &scratch, &parts, error);
     for (int64_t v = 0; !status && v < graph.vertices; v++) labels[v] = parts.label[v];
     cs_arena_clear(&scratch);
     return status;

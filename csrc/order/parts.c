@@ -79,20 +79,20 @@ static cs_status label_as_fits(const cs_graph *graph, cs_arena *scratch, cs_part
     return status;
 }
 
-cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options, cs_arena *scratch,
-                         cs_parts *parts, cs_error *error)
+cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options,
+                         cs_labelling labelling, cs_arena *scratch, cs_parts *parts,
+                         cs_error *error)
 {
     *parts = (cs_parts){.count = cs_parts_wanted(graph, options)};
     parts->label = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     if (!parts->label) return cs_no_memory(error, "the parts of a sweep");
     if (options->labels) return take_given(graph, options->labels, parts, error);
-    switch (options->labelling) {
-    case CS_LABELS_AS_FIT: return label_as_fits(graph, scratch, parts, error);
+    switch (labelling) {
     case CS_LABELS_SLICES: return label_slices(graph, scratch, parts, error);
     case CS_LABELS_RANGES: return label_ranges(graph, scratch, parts, error);
+    case CS_LABELS_AS_FIT: break;
     }
-    return cs_fail(error, CS_INVALID, "labelling is %d: a cs_labelling is needed",
-                   (int)options->labelling);
+    return label_as_fits(graph, scratch, parts, error);
 }
 
 /* ---- interiors and border -------------------------------------------------------------------- */

@@ -11,6 +11,20 @@
 
 #include "order/graph.h"
 
+/* How the blocks between parts are visited. */
+typedef enum cs_border {
+    CS_BORDER_COLORED,
+    CS_BORDER_SEQUENTIAL,
+    CS_BORDER_CHECKERBOARD
+} cs_border;
+
+/* How vertices are labelled. */
+typedef enum cs_labelling {
+    CS_LABELS_AS_FIT, /* the one of the two that leaves fewer blocks between parts */
+    CS_LABELS_SLICES, /* slices of breadth-first levels, each touching two others at most */
+    CS_LABELS_RANGES, /* contiguous ranges of numbers */
+} cs_labelling;
+
 typedef struct cs_parts {
     int64_t count;
     int64_t *label; /* (vertices): 0 to count - 1 */
@@ -24,9 +38,10 @@ int64_t cs_parts_wanted(const cs_graph *graph, const cs_order_options *options);
 void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *start, int64_t runs,
                   cs_parts *parts);
 
-/* Labels as the options say: given, slices, ranges of numbers, or the better of these two. */
-cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options, cs_arena *scratch,
-                         cs_parts *parts, cs_error *error);
+/* options->parts labels by `labelling`, unless the options give them. */
+cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options,
+                         cs_labelling labelling, cs_arena *scratch, cs_parts *parts,
+                         cs_error *error);
 
 /* How many blocks lie on the border of the parts. */
 int64_t cs_parts_border(const cs_graph *graph, const cs_parts *parts);

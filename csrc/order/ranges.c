@@ -2,16 +2,37 @@
  * the others' values of the last sweep. */
 #include "order/schedule.h"
 
+enum { WEIGHTED, OPTIONS };
+
+static const cs_option options_of_ranges[OPTIONS] = {
+    [WEIGHTED] = CS_FLAG_OPTION(
+        "weighted", 0,
+        "ranges of about equal numbers of blocks of A, not of contacts: what a visit costs with "
+        "the "
+        "scheme \"matrix\". Contacts are added until N/p blocks are reached (S1 section 3.7.3), so "
+        "that no range has more than that and the blocks of one contact. Where one contact has "
+        "more "
+        "than a range's share, there are fewer ranges"),
+};
+
 static cs_status plan_ranges(const cs_problem *problem, const cs_order_options *options,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     for (int64_t i = 0; i < problem->blocks; i++) plan->block[i] = i;
     cs_plan_close(plan, CS_CONCURRENT, problem->blocks);
-    return cs_plan_cut_parts(problem, options, scratch, plan, 0, problem->blocks, error);
+    int weighted = cs_order_value(options, WEIGHTED) != 0;
+    return cs_plan_cut_parts(problem, options->parts, weighted, scratch, plan, 0, problem->blocks,
+                             error);
 }
 
 const cs_order cs_order_ranges = {
     .name = "ranges",
     .summary = "contiguous ranges at once, blind to each other within a sweep (S1 section 7.1)",
+    .about =
+        "S1's naive parallel Gauss-Seidel: the contacts are cut into contiguous ranges, as many "
+        "as the solver's option parts says, which are swept at once, each seeing the others as "
+        "before the sweep.",
+    .option = options_of_ranges,
+    .options = OPTIONS,
     .plan = plan_ranges,
 };

@@ -12,5 +12,6 @@ static cs_status plan_reverse(const cs_problem *problem, const cs_order_options 
 const cs_order cs_order_reverse = {
     .name = "reverse",
     .summary = "from the last contact to the first",
+    .by_islands = cs_order_is_by_islands,
     .plan = plan_reverse,
 };

@@ -29,6 +29,45 @@ const char *cs_order_name(int i, const char **summary)
     return orders[i]->name;
 }
 
+int cs_order_describe(int i, cs_order_info *info)
+{
+    if (i < 0 || i >= ORDERS) return 0;
+    *info = (cs_order_info){
+        .name = orders[i]->name,
+        .summary = orders[i]->summary,
+        .about = orders[i]->about,
+        .option = orders[i]->option,
+        .options = orders[i]->options,
+    };
+    return 1;
+}
+
+cs_status cs_order_settle(const cs_order *order, cs_order_options *options, cs_setting *own,
+                          cs_error *error)
+{
+    double value[CS_MAX_OWN_OPTIONS];
+    cs_option_table table = {"order", order->name, order->option, order->options};
+    cs_status status =
+        cs_option_read(&table, options->settings, options->setting_count, value, error);
+    if (status) return status;
+    for (int i = 0; i < order->options; i++) {
+        const cs_option *option = &order->option[i];
+        const char *word = option->kind == CS_WORD ? option->words[(int)value[i]] : NULL;
+        if (option->kind != CS_WORD && option->words && value[i] <= 0)
+            word = option->words[-(int)value[i]];
+        own[i] = (cs_setting){.name = option->name, .number = value[i], .word = word};
+    }
+    options->settings = own;
+    options->setting_count = order->options;
+    return CS_OK;
+}
+
+int cs_order_is_by_islands(const cs_order_options *options)
+{
+    (void)options;
+    return 1;
+}
+
 const char *cs_stage_kind_name(int i)
 {
     static const char *const names[] = {
@@ -101,7 +140,10 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
         (*plan)->why = "the contacts of a sweep do not see each other";
     }
     (*plan)->order = order->name;
-    cs_status status = order->plan(problem, options, scratch, *plan, error);
+    cs_setting own[CS_MAX_OWN_OPTIONS];
+    cs_order_options settled = *options;
+    cs_status status = cs_order_settle(order, &settled, own, error);
+    if (!status) status = order->plan(problem, &settled, scratch, *plan, error);
     if (status) return status;
     if (flat) cs_plan_flatten(*plan, problem->blocks);
     return cs_plan_divide(problem, options, scratch, *plan, error);

@@ -13,6 +13,7 @@
 #ifndef CS_SCHEDULE_H
 #define CS_SCHEDULE_H
 
+#include "core/option.h"
 #include "problem/problem.h"
 
 typedef enum cs_stage_kind {
@@ -84,6 +85,12 @@ typedef struct cs_plan {
 
 typedef struct cs_order {
     const char *name, *summary;
+    const char *about; /* a paragraph; may be NULL */
+    /* Its own options; `plan` and `by_islands` find their values with cs_order_value. */
+    const cs_option *option;
+    int options;
+    /* Whether it visits the blocks of an island the same way whatever stands beside it. NULL: no. */
+    int (*by_islands)(const cs_order_options *options);
     /* Fills the plan, whose arrays have room for one stage a block. `scratch` is the order's. */
     cs_status (*plan)(const cs_problem *problem, const cs_order_options *options, cs_arena *scratch,
                       cs_plan *plan, cs_error *error);
@@ -98,6 +105,20 @@ enum { CS_WORTH_THREADS = 4096 };
 
 /* The order of that name, or NULL. */
 const cs_order *cs_order_find(const char *name);
+
+/* Replaces options->settings by one setting for each of the order's options, in the order of its
+ * table; `own` (CS_MAX_OWN_OPTIONS) holds them, and lasts as long as they are used. */
+cs_status cs_order_settle(const cs_order *order, cs_order_options *options, cs_setting *own,
+                          cs_error *error);
+
+/* The value of the i-th option of the order that settled them; of a word its place in the list. */
+static inline double cs_order_value(const cs_order_options *options, int i)
+{
+    return options->settings[i].number;
+}
+
+/* by_islands of orders that always do. */
+int cs_order_is_by_islands(const cs_order_options *options);
 
 /* A plan with room for every block, or NULL. */
 cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena);
@@ -123,8 +144,9 @@ void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts);
 void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t parts,
                           const int64_t *weight);
 
-/* Cuts the visits from `first` to `end` into options->parts parts, weighted if so asked. */
-cs_status cs_plan_cut_parts(const cs_problem *problem, const cs_order_options *options,
+/* Cuts the visits from `first` to `end` into `parts` parts: of about equal numbers of blocks of A if
+ * `weighted`, else of contacts. */
+cs_status cs_plan_cut_parts(const cs_problem *problem, int64_t parts, int weighted,
                             cs_arena *scratch, cs_plan *plan, int64_t first, int64_t end,
                             cs_error *error);
 

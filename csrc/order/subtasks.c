@@ -39,15 +39,15 @@ static cs_status row_blocks(const cs_problem *problem, cs_arena *scratch, int64_
     return cs_no_memory(error, "the blocks of A in %lld rows", (long long)problem->blocks);
 }
 
-cs_status cs_plan_cut_parts(const cs_problem *problem, const cs_order_options *options,
+cs_status cs_plan_cut_parts(const cs_problem *problem, int64_t parts, int weighted,
                             cs_arena *scratch, cs_plan *plan, int64_t first, int64_t end,
                             cs_error *error)
 {
     int64_t *weight = NULL;
     cs_status status = CS_OK;
-    if (options->weighted_parts) status = row_blocks(problem, scratch, &weight, error);
-    if (!weight) cs_plan_cut(plan, first, end, options->parts);
-    else if (!status) cs_plan_cut_weighted(plan, first, end, options->parts, weight);
+    if (weighted) status = row_blocks(problem, scratch, &weight, error);
+    if (!weight) cs_plan_cut(plan, first, end, parts);
+    else if (!status) cs_plan_cut_weighted(plan, first, end, parts, weight);
     return status;
 }
 

@@ -47,23 +47,27 @@ PyArrayObject *int64_array(PyObject *value, const char *name);
 /* The arrays that an order's options point into; NULL where there is none. */
 typedef struct order_lists {
     PyArrayObject *permutation, *begins, *labels;
+    cs_setting setting[CS_MAX_OWN_OPTIONS];
 } order_lists;
 
-/* What an order takes: the tuple of contactsolve.orders.Order.options. -1 with an error set; the lists
- * are to be cleared either way. */
-int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_options *options,
+/* What an order takes: the dict of contactsolve.orders.Order.options, by the names of
+ * cs_order_options. -1 with an error set; the lists are to be cleared either way. */
+int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order_options *options,
                        order_lists *lists);
 void order_lists_clear(order_lists *lists);
 
-/* The values of a method's own options from ((name, number or word), ...), borrowed from it: at most
- * CS_MAX_METHOD_OPTIONS. Returns how many; -1 with an error set. */
-int read_settings(PyObject *tuple, cs_setting *settings);
+/* The values of own options from {name: number or word}, borrowed from it: at most
+ * CS_MAX_OWN_OPTIONS. Returns how many; -1 with an error set. */
+int read_settings(PyObject *dictionary, cs_setting *settings);
 
-/* methods() -> a list of what each method is; check_method(name, settings) -> None, or an error. */
+/* methods(), orders() -> a list of what each is, with its options; check_method(name, settings),
+ * check_order(name, settings) -> None, or an error. */
 PyObject *core_methods(PyObject *module, PyObject *unused);
+PyObject *core_orders(PyObject *module, PyObject *unused);
 PyObject *core_check_method(PyObject *module, PyObject *args);
+PyObject *core_check_order(PyObject *module, PyObject *args);
 
-/* ordering(problem, method, order, order_options, threads) -> a dict of what an order
+/* ordering(problem, method, order, order_options) -> a dict of what an order
  * makes of a problem; stage_kinds() -> the names of the kinds of stages */
 PyObject *core_ordering(PyObject *module, PyObject *args);
 PyObject *core_stage_kinds(PyObject *module, PyObject *unused);
@@ -72,7 +76,7 @@ PyObject *core_stage_kinds(PyObject *module, PyObject *unused);
  * scaled natural map, infeasibility (blocks each)) */
 PyObject *core_inspect(PyObject *module, PyObject *args);
 
-/* partition_labels(problem, labelling, parts) -> labels (bodies, or blocks of a given A) */
+/* partition_labels(problem, strategy, parts) -> labels (bodies, or blocks of a given A) */
 PyObject *core_partition_labels(PyObject *module, PyObject *args);
 
 /* islands(problem) -> labels (blocks), -1 for what nothing moves */

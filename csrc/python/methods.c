@@ -1,21 +1,18 @@
-/* Methods and their own options for Python. */
-#include "python/core.h"
+/* Methods and orders, with their own options, for Python. */
+#include "python/fields.h"
 
-/* ((name, number or word), ...) */
-int read_settings(PyObject *tuple, cs_setting *settings)
+int read_settings(PyObject *dictionary, cs_setting *settings)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
-    if (count > CS_MAX_METHOD_OPTIONS) {
-        PyErr_Format(PyExc_ValueError,
-                     "%zd options of a method's own are given; at most %d are taken", count,
-                     CS_MAX_METHOD_OPTIONS);
+    PyObject *name, *value;
+    Py_ssize_t at = 0, count = PyDict_GET_SIZE(dictionary);
+    if (count > CS_MAX_OWN_OPTIONS) {
+        PyErr_Format(PyExc_ValueError, "%zd options are given; at most %d are taken", count,
+                     CS_MAX_OWN_OPTIONS);
         return -1;
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *value;
-        settings[i] = (cs_setting){0};
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(tuple, i), "sO:setting", &settings[i].name, &value))
-            return -1;
+    for (int i = 0; PyDict_Next(dictionary, &at, &name, &value); i++) {
+        settings[i] = (cs_setting){.name = PyUnicode_AsUTF8(name)};
+        if (!settings[i].name) return -1;
         if (PyUnicode_Check(value)) settings[i].word = PyUnicode_AsUTF8(value);
         else settings[i].number = PyFloat_AsDouble(value);
         if (PyErr_Occurred()) return -1;
@@ -23,19 +20,32 @@ int read_settings(PyObject *tuple, cs_setting *settings)
     return (int)count;
 }
 
+/* Whether one of a kind takes options of its own. */
+static PyObject *check(PyObject *args, const char *format,
+                       cs_status (*takes)(const char *, const cs_setting *, int, cs_error *))
+{
+    const char *name;
+    PyObject *dictionary;
+    cs_setting settings[CS_MAX_OWN_OPTIONS];
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, format, &name, &PyDict_Type, &dictionary)) return NULL;
+    int count = read_settings(dictionary, settings);
+    if (count < 0) return NULL;
+    if (!takes(name, settings, count, &error)) return Py_NewRef(Py_None);
+    raise_error(&error);
+    return NULL;
+}
+
 PyObject *core_check_method(PyObject *module, PyObject *args)
 {
     (void)module;
-    const char *name;
-    PyObject *tuple;
-    cs_setting settings[CS_MAX_METHOD_OPTIONS];
-    cs_error error = {0};
-    if (!PyArg_ParseTuple(args, "sO!:check_method", &name, &PyTuple_Type, &tuple)) return NULL;
-    int count = read_settings(tuple, settings);
-    if (count < 0) return NULL;
-    if (!cs_method_check(name, settings, count, &error)) return Py_NewRef(Py_None);
-    raise_error(&error);
-    return NULL;
+    return check(args, "sO!:check_method", cs_method_check);
+}
+
+PyObject *core_check_order(PyObject *module, PyObject *args)
+{
+    (void)module;
+    return check(args, "sO!:check_order", cs_order_check);
 }
 
 static PyObject *tuple_of(PyObject *list)
@@ -62,34 +72,52 @@ static PyObject *names_of_bits(unsigned bits, const char *(*list)(int, const cha
     return tuple_of(names);
 }
 
-/* (name, kind, default, least, most, above, optional, words, summary) */
-static PyObject *option_of(const cs_method_option *option)
+static const field option_fields[] = {
+    FIELD(cs_option, name, TEXT),    FIELD(cs_option, summary, TEXT),
+    FIELD(cs_option, usual, DOUBLE), FIELD(cs_option, least, DOUBLE),
+    FIELD(cs_option, most, DOUBLE),  FIELD(cs_option, above, FLAG),
+    FIELD(cs_option, of, TEXT),      FIELD(cs_option, optional, FLAG),
+};
+enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
+
+static PyObject *option_of(const cs_option *option)
 {
-    PyObject *words = PyList_New(0);
+    PyObject *dictionary = PyDict_New(), *words = PyList_New(0);
     for (int i = 0; words && option->words && option->words[i]; i++)
         append(&words, PyUnicode_FromString(option->words[i]));
-    if (!(words = tuple_of(words))) return NULL;
-    return Py_BuildValue("(ssdddiiNs)", option->name, cs_option_kind_name(option->kind),
-                         option->usual, option->least, option->most, option->above,
-                         option->optional, words, option->summary);
+    words = tuple_of(words);
+    int failed = !dictionary || !words;
+    if (!failed) failed = write_fields(dictionary, option_fields, OPTION_FIELDS, option);
+    if (!failed) failed = PyDict_SetItemString(dictionary, "words", words);
+    if (!failed)
+        failed =
+            add_item(dictionary, "kind", PyUnicode_FromString(cs_option_kind_name(option->kind)));
+    Py_XDECREF(words);
+    if (failed) Py_CLEAR(dictionary);
+    return dictionary;
 }
 
-static PyObject *method_of(const cs_method_info *info)
+static PyObject *options_of(const cs_option *option, int count)
 {
     PyObject *options = PyList_New(0);
-    for (int i = 0; options && i < info->options; i++)
-        append(&options, option_of(&info->option[i]));
-    if (!(options = tuple_of(options))) return NULL;
-    PyObject *needs = names_of_bits(info->needs, cs_need_name);
-    PyObject *solves = names_of_bits(info->solves, cs_class_name);
-    if (needs && solves)
-        return Py_BuildValue("{s:s,s:s,s:z,s:z,s:N,s:N,s:i,s:N}", "name", info->name, "summary",
-                             info->summary, "about", info->about, "paper", info->paper, "needs",
-                             needs, "solves", solves, "direct", info->direct, "options", options);
-    Py_DECREF(options);
-    Py_XDECREF(needs);
-    Py_XDECREF(solves);
-    return NULL;
+    for (int i = 0; options && i < count; i++) append(&options, option_of(&option[i]));
+    return options;
+}
+
+/* "N" takes the new lists over, and fails where one is NULL. */
+static PyObject *method_of(const cs_method_info *info)
+{
+    return Py_BuildValue("{s:s,s:s,s:z,s:z,s:N,s:N,s:i,s:N}", "name", info->name, "summary",
+                         info->summary, "about", info->about, "paper", info->paper, "needs",
+                         names_of_bits(info->needs, cs_need_name), "solves",
+                         names_of_bits(info->solves, cs_class_name), "direct", info->direct,
+                         "options", options_of(info->option, info->options));
+}
+
+static PyObject *order_of(const cs_order_info *info)
+{
+    return Py_BuildValue("{s:s,s:s,s:z,s:N}", "name", info->name, "summary", info->summary, "about",
+                         info->about, "options", options_of(info->option, info->options));
 }
 
 PyObject *core_methods(PyObject *module, PyObject *unused)
@@ -98,5 +126,14 @@ PyObject *core_methods(PyObject *module, PyObject *unused)
     PyObject *list = PyList_New(0);
     cs_method_info info;
     for (int i = 0; list && cs_method_describe(i, &info); i++) append(&list, method_of(&info));
+    return list;
+}
+
+PyObject *core_orders(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    cs_order_info info;
+    for (int i = 0; list && cs_order_describe(i, &info); i++) append(&list, order_of(&info));
     return list;
 }

@@ -36,12 +36,6 @@ static PyObject *core_schemes_list(PyObject *m, PyObject *unused)
     return list_names(cs_scheme_name);
 }
 
-static PyObject *core_orders_list(PyObject *m, PyObject *unused)
-{
-    (void)m, (void)unused;
-    return list_names(cs_order_name);
-}
-
 static PyObject *core_measures_list(PyObject *m, PyObject *unused)
 {
     (void)m, (void)unused;
@@ -177,7 +171,9 @@ static PyMethodDef core_functions[] = {
     {"needs", core_needs_list, METH_NOARGS, "needs()\n--\n\n[(name, summary), ...]"},
     {"classes", core_classes_list, METH_NOARGS, "classes()\n--\n\n[(name, summary), ...]"},
     {"schemes", core_schemes_list, METH_NOARGS, "schemes()\n--\n\n[(name, summary), ...]"},
-    {"orders", core_orders_list, METH_NOARGS, "orders()\n--\n\n[(name, summary), ...]"},
+    {"orders", core_orders, METH_NOARGS, "orders()\n--\n\nA list of what each order is."},
+    {"check_order", core_check_order, METH_VARARGS,
+     "check_order(name, settings)\n--\n\nWhether an order takes these options of its own."},
     {"measures", core_measures_list, METH_NOARGS, "measures()\n--\n\n[(name, summary), ...]"},
     {"sets", core_sets_list, METH_NOARGS, "sets()\n--\n\n[(name, summary), ...]"},
     {"rules", core_rules_list, METH_NOARGS, "rules()\n--\n\n[(name, summary), ...]"},
@@ -192,11 +188,11 @@ static PyMethodDef core_functions[] = {
     {"islands", core_islands, METH_VARARGS,
      "islands(problem)\n--\n\nThe island of each block; -1 where nothing moves."},
     {"partition_labels", core_partition_labels, METH_VARARGS,
-     "partition_labels(problem, labelling, parts)\n--\n\nThe part of each body."},
+     "partition_labels(problem, strategy, parts)\n--\n\nThe part of each body."},
     {"ordering", core_ordering, METH_VARARGS,
-     "ordering(problem, method, order, order_options, threads)\n--\n\nWhat an order "
-     "makes of "
-     "a problem, as a dict."},
+     "ordering(problem, method, order, order_options)\n--\n\nWhat an order makes of a problem, as "
+     "a "
+     "dict."},
     {"stage_kinds", core_stage_kinds, METH_NOARGS,
      "stage_kinds()\n--\n\nNames of the kinds of stages, by number."},
     {"project", core_project, METH_VARARGS,

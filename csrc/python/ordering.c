@@ -1,6 +1,6 @@
 /* _core.ordering: what an order makes of a problem, without a solver. */
 #include "problem/problem.h"
-#include "python/core.h"
+#include "python/fields.h"
 
 #include <string.h>
 
@@ -33,30 +33,33 @@ static int read_lists(PyObject *permutation, PyObject *begins, PyObject *labels,
     return read_list(labels, "labels", vertices, of, &lists->labels, &options->labels);
 }
 
-int read_order_options(PyObject *tuple, const cs_problem *problem, cs_order_options *options,
+static const field order_fields[] = {
+    FIELD(cs_order_options, seed, UINT64),    FIELD(cs_order_options, parts, INT),
+    FIELD(cs_order_options, subtasks, INT64), FIELD(cs_order_options, weighted_subtasks, FLAG),
+    FIELD(cs_order_options, threads, INT),
+};
+enum { ORDER_FIELDS = sizeof order_fields / sizeof *order_fields };
+
+int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order_options *options,
                        order_lists *lists)
 {
-    unsigned long long seed;
-    long long colors, unsafe_below, chunk, subtasks;
-    int labelling, border, bodies;
-    PyObject *permutation, *begins, *labels;
-    if (!PyArg_ParseTuple(
-            tuple, "OOKippLpLpppOiiLippppLpp:order_options", &permutation, &begins, &seed,
-            &options->parts, &options->fixed_as_body, &options->balanced, &colors,
-            &options->multiple_of_parts, &unsafe_below, &options->unsafe_simultaneous,
-            &options->unsafe_first, &options->unsafe_groups, &labels, &labelling, &border, &chunk,
-            &bodies, &options->no_domains, &options->sets_simultaneous, &options->sets_colored,
-            &options->weighted_parts, &subtasks, &options->weighted_subtasks, &options->parallel))
+    /* What is no plain number. */
+    enum { PERMUTATION, BEGINS, LABELS, SETTINGS, OTHERS };
+    static const char *const names[] = {"permutation", "begins", "labels", "settings"};
+    PyObject *value[OTHERS];
+    int others;
+    if (read_fields(dictionary, order_fields, ORDER_FIELDS, options, &others) < 0) return -1;
+    for (int i = 0; i < OTHERS; i++) value[i] = PyDict_GetItemString(dictionary, names[i]);
+    if (others != OTHERS || !value[0] || !value[1] || !value[2] || !value[3] ||
+        !PyDict_Check(value[SETTINGS])) {
+        PyErr_SetString(PyExc_TypeError, "the options of an order are incomplete, or more than "
+                                         "there are");
         return -1;
-    options->seed = seed;
-    options->colors = colors;
-    options->unsafe_below = unsafe_below;
-    options->border = (cs_border)border;
-    options->chunk = chunk;
-    options->bodies = (cs_body_order)bodies;
-    options->subtasks = subtasks;
-    options->labelling = (cs_labelling)labelling;
-    return read_lists(permutation, begins, labels, problem, options, lists);
+    }
+    options->settings = lists->setting;
+    options->setting_count = read_settings(value[SETTINGS], lists->setting);
+    if (options->setting_count < 0) return -1;
+    return read_lists(value[PERMUTATION], value[BEGINS], value[LABELS], problem, options, lists);
 }
 
 void order_lists_clear(order_lists *lists)
@@ -117,19 +120,16 @@ static PyObject *describe(problem_object *owner, const char *method, const char 
 PyObject *core_ordering(PyObject *module, PyObject *args)
 {
     core_state *state = PyModule_GetState(module);
-    PyObject *owner, *tuple, *dictionary = NULL;
+    PyObject *owner, *given, *dictionary = NULL;
     order_lists lists = {0};
     const char *method, *order;
     cs_order_options options = {0};
-    int threads;
-    if (!PyArg_ParseTuple(args, "O!ssO!i:ordering", state->problem_type, &owner, &method, &order,
-                          &PyTuple_Type, &tuple, &threads))
+    if (!PyArg_ParseTuple(args, "O!ssO!:ordering", state->problem_type, &owner, &method, &order,
+                          &PyDict_Type, &given))
         return NULL;
     const cs_problem *problem = ((problem_object *)owner)->problem;
-    if (read_order_options(tuple, problem, &options, &lists) == 0) {
-        options.threads = threads;
+    if (read_order_options(given, problem, &options, &lists) == 0)
         dictionary = describe((problem_object *)owner, method, order, &options);
-    }
     order_lists_clear(&lists);
     return dictionary;
 }

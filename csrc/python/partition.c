@@ -30,11 +30,12 @@ PyObject *core_partition_labels(PyObject *module, PyObject *args)
     core_state *state = PyModule_GetState(module);
     PyObject *owner;
     cs_order_options options = {0};
-    int labelling;
-    if (!PyArg_ParseTuple(args, "O!ii:partition_labels", state->problem_type, &owner, &labelling,
-                          &options.parts))
+    cs_setting strategy = {.name = "strategy"};
+    if (!PyArg_ParseTuple(args, "O!si:partition_labels", state->problem_type, &owner,
+                          &strategy.word, &options.parts))
         return NULL;
-    options.labelling = (cs_labelling)labelling;
+    options.settings = &strategy;
+    options.setting_count = 1;
     int64_t count = cs_problem_vertices(((problem_object *)owner)->problem);
     return labels_of(owner, count, cs_partition_labels, &options);
 }

@@ -157,10 +157,9 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
             &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
             &options.rollback_growth, &options.dtype, &options.stop, &options.rtol, &options.atol,
             &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
-            &options.quality_r, &options.threads, &PyTuple_Type, &order_options,
-            &options.velocities, &options.instructions, &options.general, &options.islands,
-            &PyTuple_Type, &settings, &options.max_seconds, &options.time_checks, &measure_every,
-            &setup_seconds))
+            &options.quality_r, &options.threads, &PyDict_Type, &order_options, &options.velocities,
+            &options.instructions, &options.general, &options.islands, &PyDict_Type, &settings,
+            &options.max_seconds, &options.time_checks, &measure_every, &setup_seconds))
         return NULL;
     options.check_every = check_every;
     options.max_iterations = max_iterations;

@@ -2,6 +2,7 @@
 #ifndef CS_METHOD_H
 #define CS_METHOD_H
 
+#include "core/option.h"
 #include "linalg/lanczos.h"
 #include "measure/certificate.h"
 #include "solver/budget.h"
@@ -11,22 +12,6 @@
 #include <float.h>
 
 #define CS_BIT(i) (1u << (i))
-
-/* How the own options of a method are declared: a table of these, numbered by an enum whose members
- * read their values with cs_setting of below. */
-#define CS_NUMBER_OPTION(text, value, low, high, line)                                  \
-    {                                                                                   \
-        .name = text, .summary = line, .kind = CS_NUMBER, .usual = value, .least = low, \
-        .most = high                                                                    \
-    }
-#define CS_COUNT_OPTION(text, value, low, line)                                                    \
-    {                                                                                              \
-        .name = text, .summary = line, .kind = CS_COUNT, .usual = value, .least = low, .most = 2e9 \
-    }
-#define CS_WORD_OPTION(text, list, line)                              \
-    {                                                                 \
-        .name = text, .summary = line, .kind = CS_WORD, .words = list \
-    }
 
 /* A method: what is iterated. */
 typedef struct cs_method {

@@ -42,7 +42,7 @@ cs_options cs_options_default(void)
         .record = record,
         .records = 2,
         .quality_r = 100,
-        .order_options = {.parts = 8, .unsafe_simultaneous = 1},
+        .order_options = {.parts = 8},
         .pivoting = cs_mlcp_options_default(),
     };
 }
@@ -75,8 +75,18 @@ cs_status cs_choose_order(const char *name, const cs_order_options *options, con
     if (is_auto(name) && options->permutation) name = "given";
     *order = is_auto(name) ? &cs_order_auto : cs_order_find(name);
     if (!*order) return cs_unknown_name("order", name, 1, cs_order_name, error);
-    cs_status status = at_least("parts", options->parts, 1, error);
+    cs_setting own[CS_MAX_OWN_OPTIONS];
+    cs_order_options settled = *options;
+    cs_status status = cs_order_settle(*order, &settled, own, error);
+    if (!status) status = at_least("parts", options->parts, 1, error);
     return status ? status : at_least("threads", options->threads, 0, error);
+}
+
+cs_status cs_order_check(const char *name, const cs_setting *settings, int count, cs_error *error)
+{
+    const cs_order *order;
+    cs_order_options options = {.parts = 1, .settings = settings, .setting_count = count};
+    return cs_choose_order(name, &options, &order, error);
 }
 
 /* Replaces the caller's word by ours of the same letters, which lives as long as the library.

@@ -5,84 +5,15 @@
 #include "solver/method.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static cs_status unknown_option(const cs_method *method, const char *name, cs_error *error)
-{
-    char known[320] = "";
-    size_t used = 0;
-    for (int i = 0; i < method->options && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                                 method->option[i].name);
-    if (!method->options)
-        return cs_fail(error, CS_UNKNOWN_NAME, "%s: method='%s' has no options of its own",
-                       cs_word(name).text, method->name);
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s is no option of method='%s'; known: %s",
-                   cs_word(name).text, method->name, known);
-}
-
-static cs_status read_word(const cs_method_option *option, const cs_setting *setting, double *value,
-                           cs_error *error)
-{
-    char known[200] = "";
-    size_t used = 0;
-    for (int i = 0; option->words[i]; i++) {
-        *value = i;
-        if (setting->word && strcmp(option->words[i], setting->word) == 0) return CS_OK;
-        if (used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                                     option->words[i]);
-    }
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option->name,
-                   setting->word ? cs_word(setting->word).text : cs_number(setting->number).text,
-                   known);
-}
-
-static cs_status read_number(const cs_method_option *option, const cs_setting *setting,
-                             double *value, cs_error *error)
-{
-    double number = *value = setting->number;
-    double least = option->kind == CS_FLAG ? 0 : option->least;
-    double most = option->kind == CS_FLAG ? 1 : option->most;
-    if (setting->word)
-        return cs_fail(error, CS_INVALID, "%s is '%s': a number is needed", option->name,
-                       cs_word(setting->word).text);
-    if (option->kind != CS_NUMBER && number != floor(number))
-        return cs_fail(error, CS_INVALID, "%s is %s: an integer is needed", option->name,
-                       cs_number(number).text);
-    if (!isfinite(number))
-        return cs_fail(error, CS_INVALID, "%s is %s: a finite number is needed", option->name,
-                       cs_number(number).text);
-    if (option->above && !(number > least))
-        return cs_fail(error, CS_INVALID, "%s is %s: it must be above %s", option->name,
-                       cs_number(number).text, cs_number(least).text);
-    if (!(number >= least))
-        return cs_fail(error, CS_INVALID, "%s is %s: it must be at least %s", option->name,
-                       cs_number(number).text, cs_number(least).text);
-    if (!(number <= most))
-        return cs_fail(error, CS_INVALID, "%s is %s: it must be at most %s", option->name,
-                       cs_number(number).text, cs_number(most).text);
-    return CS_OK;
-}
-
 cs_status cs_read_settings(const cs_method *method, const cs_setting *settings, int count,
                            double *values, cs_error *error)
 {
-    for (int i = 0; i < method->options; i++) values[i] = method->option[i].usual;
-    for (int s = 0; s < count; s++) {
-        int i = 0;
-        while (i < method->options && strcmp(method->option[i].name, settings[s].name) != 0) i++;
-        if (i == method->options) return unknown_option(method, settings[s].name, error);
-        const cs_method_option *option = &method->option[i];
-        cs_status status = option->kind == CS_WORD
-                               ? read_word(option, &settings[s], &values[i], error)
-                               : read_number(option, &settings[s], &values[i], error);
-        if (status) return status;
-    }
-    return CS_OK;
+    cs_option_table table = {"method", method->name, method->option, method->options};
+    return cs_option_read(&table, settings, count, values, error);
 }
 
 cs_status cs_method_check(const char *name, const cs_setting *settings, int count, cs_error *error)

@@ -186,8 +186,11 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
     cs_order_options *order = &solver->options.order_options;
     cs_status status = keep_list(solver, &order->permutation, problem->blocks, error);
     if (!status) status = keep_list(solver, &order->begins, problem->blocks, error);
+    if (!status) status = keep_list(solver, &order->labels, cs_problem_vertices(problem), error);
     if (status) return status;
-    return keep_list(solver, &order->labels, cs_problem_vertices(problem), error);
+    cs_setting *own = cs_arena_take(&solver->given, CS_MAX_OWN_OPTIONS, sizeof *own);
+    if (!own) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    return cs_order_settle(solver->order, order, own, error);
 }
 
 /* Whether this solver itself sweeps over contacts, which are packed for that. */

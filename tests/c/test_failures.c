@@ -364,6 +364,16 @@ static void fail_for_each_order(action act)
     static const char *const names[] = {"colored",      "partition", "partition",
                                         "partition",    "cache",     "contact_sets",
                                         "contact_sets", "cache",     "given"};
+    static const cs_setting own[9][2] = {
+        {{"unsafe_below", 100000, NULL}, {"unsafe", 0, "groups"}},
+        {{"strategy", 0, "slices"}, {"border", 0, "sequential"}},
+        {{"border", 0, "checkerboard"}},
+        {{"strategy", 0, "auto"}, {"border", 0, "colored"}},
+        {{"bodies", 0, "breadth_first"}},
+        {{"inside", 0, "simultaneous"}},
+        {{"colored", 1, NULL}},
+        {{"bodies", 0, "breadth_first"}, {"domains", 0, NULL}},
+    };
     for (int64_t k = 0; k < CHAIN; k++) {
         visits[k] = k;
         begins[k] = CS_STAGE_BEGINS + 2; /* independent */
@@ -376,15 +386,11 @@ static void fail_for_each_order(action act)
             .permutation = i == 8 ? visits : NULL,
             .begins = i == 8 ? begins : NULL,
             .parts = 3,
-            .unsafe_below = 100000,
-            .unsafe_groups = 1,
             .labels = i == 2 ? labels : NULL,
-            .labelling = (cs_labelling)(i % 3),
-            .border = (cs_border)(i % 3),
-            .bodies = (cs_body_order)(i % 3),
-            .no_domains = i == 7,
-            .sets_simultaneous = i == 5,
-            .sets_colored = i == 6,
+            .settings = own[i],
+            .setting_count = own[i][1].name   ? 2
+                             : own[i][0].name ? 1
+                                              : 0,
         };
         fail_everywhere(act, &options);
     }
@@ -395,13 +401,23 @@ static void fail_for_each_cut(action act)
 {
     static const struct {
         const char *method, *order;
+        cs_setting own[3];
+        int settings;
         cs_order_options options;
     } cases[] = {
-        {"gauss_seidel", "colored", {.parts = 3, .parallel = 1}},
-        {"gauss_seidel", "colored", {.parts = 3, .parallel = 1, .balanced = 1, .colors = -1}},
-        {"gauss_seidel", "colored", {.parts = 3, .unsafe_below = 1 << 20, .weighted_parts = 1}},
-        {"gauss_seidel", "ranges", {.parts = 4, .weighted_parts = 1}},
-        {"jacobi", "natural", {.parts = 4, .subtasks = 5, .weighted_subtasks = 1}},
+        {"gauss_seidel", "colored", {{"parallel", 1, NULL}}, 1, {.parts = 3}},
+        {"gauss_seidel",
+         "colored",
+         {{"parallel", 1, NULL}, {"strategy", 0, "balanced"}, {"colors", 0, "tentative"}},
+         3,
+         {.parts = 3}},
+        {"gauss_seidel",
+         "colored",
+         {{"unsafe_below", 1 << 20, NULL}, {"unsafe", 0, "ranges"}, {"weighted", 1, NULL}},
+         3,
+         {.parts = 3}},
+        {"gauss_seidel", "ranges", {{"weighted", 1, NULL}}, 1, {.parts = 4}},
+        {"jacobi", "natural", {{0}}, 0, {.parts = 4, .subtasks = 5, .weighted_subtasks = 1}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cs_options options = cs_options_default();
@@ -409,6 +425,8 @@ static void fail_for_each_cut(action act)
         options.method = cases[i].method;
         options.order = cases[i].order;
         options.order_options = cases[i].options;
+        options.order_options.settings = cases[i].own;
+        options.order_options.setting_count = cases[i].settings;
         options.threads = 1; /* so that the same allocation fails each time */
         fail_everywhere(act, &options);
     }

@@ -206,9 +206,10 @@ static cs_schedule lay(const cs_problem *problem, const char *order,
 {
     cs_schedule schedule = {0};
     cs_error error;
-    cs_plan *plan = cs_plan_new(problem, arena);
+    cs_plan *plan;
     v.count = 0;
-    cs_status status = cs_order_find(order)->plan(problem, options, arena, plan, &error);
+    cs_status status =
+        cs_plan_make(problem, cs_order_find(order), 0, options, arena, &plan, &error);
     CHECK_STATUS(status, CS_OK, &error);
     if (status) return schedule;
     CHECK_STATUS(cs_schedule_lay(problem, plan, arena, &schedule, &error), CS_OK, &error);
@@ -230,35 +231,46 @@ static const int part_counts[] = {1, 2, 3, 8, 1000000000};
 
 static void check_options(const cs_problem *problem, int parts, const int64_t *labels)
 {
+    static const char *const borders[] = {"colored", "sequential", "checkerboard"};
+    static const char *const strategies[] = {"auto", "slices", "natural"};
+    static const char *const bodies[] = {"natural", "breadth_first", "auto"};
     cs_order_options plain = {.parts = parts}, options;
     static const char *const simple[] = {"natural", "reverse", "random", "ranges", "colored"};
     for (int i = 0; i < 5; i++) check_order(problem, simple[i], plain);
     for (int i = 0; i < 9; i++) {
         options = plain;
-        options.border = (cs_border)(i % 3);
-        options.labelling = (cs_labelling)(i / 3 % 3);
+        cs_setting own[] = {{.name = "border", .word = borders[i % 3]},
+                            {.name = "strategy", .word = strategies[i / 3]}};
+        options.settings = own;
+        options.setting_count = 2;
         options.labels = i / 3 == 2 ? labels : NULL;
         check_order(problem, "partition", options);
     }
     for (int i = 0; i < 8; i++) {
         options = plain;
-        options.chunk = i & 1 ? 20 : 0;
-        options.bodies = (cs_body_order)(i % 3);
-        options.no_domains = i & 4;
+        cs_setting own[] = {{.name = "bodies", .word = bodies[i % 3]},
+                            {.name = "domains", .number = !(i & 4)},
+                            {.name = "chunk", .number = 20}};
+        options.settings = own;
+        options.setting_count = i & 1 ? 3 : 2;
         check_order(problem, "cache", options);
     }
     for (int i = 0; i < 4; i++) {
         options = plain;
-        options.sets_simultaneous = i & 1;
-        options.sets_colored = i & 2;
+        cs_setting own[] = {{.name = "inside", .word = i & 1 ? "simultaneous" : "sequential"},
+                            {.name = "colored", .number = (i & 2) / 2}};
+        options.settings = own;
+        options.setting_count = 2;
         check_order(problem, "contact_sets", options);
     }
     for (int i = 0; i < 2; i++) {
         options = plain;
-        options.unsafe_groups = 1;
-        options.unsafe_below = i ? 5 : MOST_BLOCKS;
-        options.unsafe_first = i;
-        options.fixed_as_body = 1;
+        cs_setting own[] = {{.name = "unsafe", .word = "groups"},
+                            {.name = "unsafe_below", .number = i ? 5 : MOST_BLOCKS},
+                            {.name = "first", .number = i},
+                            {.name = "fixed_as_body", .number = 1}};
+        options.settings = own;
+        options.setting_count = 4;
         check_order(problem, "colored", options);
     }
 }
@@ -314,7 +326,8 @@ static void slices_touch_their_neighbours(void)
     cs_problem *problem = problem_of_graph();
     cs_error error;
     int64_t labels[MOST_BODIES], least = MOST_BLOCKS, size[8] = {0};
-    cs_order_options options = {.parts = 8, .labelling = CS_LABELS_SLICES};
+    cs_setting own = {.name = "strategy", .word = "slices"};
+    cs_order_options options = {.parts = 8, .settings = &own, .setting_count = 1};
     CHECK_STATUS(cs_partition_labels(problem, &options, labels, &error), CS_OK, &error);
     for (int64_t k = 0; k < g.blocks; k++) {
         const int64_t *pair = g.pair + 2 * k;
@@ -340,10 +353,12 @@ static void breadth_first_unscrambles(void)
     for (int64_t i = 0; i < 210; i++) add(i * 17 % 211, (i + 1) * 17 % 211);
     cs_problem *problem = problem_of_graph();
     cs_arena arena = {0};
-    cs_order_options options = {.parts = 1, .chunk = 1, .bodies = CS_BODIES_BREADTH_FIRST};
+    cs_setting own[] = {{.name = "chunk", .number = 1},
+                        {.name = "bodies", .word = "breadth_first"}};
+    cs_order_options options = {.parts = 1, .settings = own, .setting_count = 2};
     lay(problem, "cache", &options, &arena);
     for (int64_t i = 1; i < v.count; i++) CHECK(llabs(v.block[i] - v.block[i - 1]) == 1);
-    options.bodies = CS_BODIES_NATURAL;
+    own[1].word = "natural";
     lay(problem, "cache", &options, &arena);
     for (int64_t i = 1; i < v.count; i++) {
         const int64_t *a = g.pair + 2 * v.block[i - 1], *b = g.pair + 2 * v.block[i];
@@ -373,12 +388,15 @@ static void sets_stay_together(void)
     CHECK(v.block[0] == 0 && v.block[90] == 90);
 
     /* simultaneous: 2-5 shares body 2 with 2-3, the other pairs share nothing that moves */
-    options.sets_simultaneous = 1;
+    cs_setting inside = {.name = "inside", .word = "simultaneous"};
+    options.settings = &inside;
+    options.setting_count = 1;
     schedule = lay(problem, "contact_sets", &options, &arena);
     CHECK(schedule.stages == 2 && schedule.stage[1].blocks == 9);
 
     /* coloured: a set is never cut, and pieces hold no more than they should */
-    options = (cs_order_options){.parts = 8, .sets_colored = 1};
+    cs_setting colored = {.name = "colored", .number = 1};
+    options.settings = &colored;
     schedule = lay(problem, "contact_sets", &options, &arena);
     CHECK(schedule.stages == 2 && schedule.colors == 2);
     CHECK(schedule.stage[0].kind == CS_DISJOINT);
@@ -394,7 +412,8 @@ static void pieces_hold_whole_sets(void)
         for (int j = 0; j < 3; j++) add(-1, i);
     cs_problem *problem = problem_of_graph();
     cs_arena arena = {0};
-    cs_order_options options = {.parts = 8, .sets_colored = 1};
+    cs_setting colored = {.name = "colored", .number = 1};
+    cs_order_options options = {.parts = 8, .settings = &colored, .setting_count = 1};
     cs_schedule schedule = lay(problem, "contact_sets", &options, &arena);
     CHECK(schedule.stages == 1 && schedule.parts == 2);
     CHECK(v.part[CS_CHUNK / 3 * 3 - 1] == 0 && v.part[CS_CHUNK / 3 * 3] == 1);
@@ -413,7 +432,9 @@ static void groups_are_even(void)
     g.blocks = 300;
     cs_problem *problem = problem_of_graph();
     cs_arena arena = {0};
-    cs_order_options options = {.parts = 4, .unsafe_groups = 1, .unsafe_below = MOST_BLOCKS};
+    cs_setting own[] = {{.name = "unsafe", .word = "groups"},
+                        {.name = "unsafe_below", .number = MOST_BLOCKS}};
+    cs_order_options options = {.parts = 4, .settings = own, .setting_count = 2};
     cs_schedule schedule = lay(problem, "colored", &options, &arena);
     CHECK(schedule.stages == 1 && schedule.stage[0].parts == 4);
     for (int64_t i = 0; i < v.count; i++) load[v.part[i]]++;
@@ -446,26 +467,59 @@ static void palettes_color_greedily(void)
     cs_problem_destroy(problem);
 }
 
+/* The message of a plan that must fail. */
+static void refuse(const cs_problem *problem, const char *order, const cs_order_options *options,
+                   const char *message)
+{
+    cs_arena arena = {0};
+    cs_plan *plan;
+    cs_error error = {0};
+    CHECK(cs_plan_make(problem, cs_order_find(order), 0, options, &arena, &plan, &error) != CS_OK);
+    CHECK(!strcmp(error.message, message));
+    if (strcmp(error.message, message)) fprintf(stderr, "    '%s'\n", error.message);
+    cs_arena_clear(&arena);
+}
+
 /* Wrong labels, borders and chunks are named; those of immovable bodies do not matter. */
 static void labels_are_checked(void)
 {
     make_pairs();
     cs_problem *problem = problem_of_graph();
     cs_arena arena = {0};
-    cs_error error;
     int64_t labels[6] = {0, 0, 1, 2, 6, -5};
-    cs_order_options options = {.parts = 8, .labels = labels};
-    cs_plan *plan = cs_plan_new(problem, &arena);
-    const cs_order *order = cs_order_find("partition");
-    CHECK(order->plan(problem, &options, &arena, plan, &error) == CS_INVALID);
-    CHECK(!strcmp(error.message, "labels[4] is 6: parts are numbered from 0 to 5 at most"));
+    cs_setting own = {.name = "border", .word = "none"};
+    cs_order_options options = {.parts = 8, .labels = labels, .settings = &own};
+    refuse(problem, "partition", &options,
+           "labels[4] is 6: parts are numbered from 0 to 5 at most");
     labels[4] = 5;
-    CHECK_STATUS(order->plan(problem, &options, &arena, plan, &error), CS_OK, &error);
-    options.border = (cs_border)3;
-    CHECK(order->plan(problem, &options, &arena, plan, &error) == CS_INVALID);
-    CHECK(!strcmp(error.message, "border is 3: a cs_border is needed"));
-    options.chunk = -1;
-    CHECK(cs_order_find("cache")->plan(problem, &options, &arena, plan, &error) == CS_INVALID);
+    lay(problem, "partition", &options, &arena);
+    options.setting_count = 1;
+    refuse(problem, "partition", &options,
+           "border: 'none' is unknown; known: colored, sequential, checkerboard");
+    own = (cs_setting){.name = "chunk", .number = 0};
+    refuse(problem, "cache", &options, "chunk is 0: it must be at least 1");
+    refuse(problem, "natural", &options, "chunk: order='natural' has no options of its own");
+    cs_arena_clear(&arena);
+    cs_problem_destroy(problem);
+}
+
+/* What refines another option is refused where that one is not as it must be. */
+static void options_without_effect_are_refused(void)
+{
+    make_pairs();
+    cs_problem *problem = problem_of_graph();
+    cs_arena arena = {0};
+    cs_setting own[] = {{.name = "colors", .number = 3}, {.name = "strategy", .word = "balanced"}};
+    cs_order_options options = {.parts = 8, .settings = own, .setting_count = 1};
+    refuse(problem, "colored", &options,
+           "colors is for strategy='balanced' of order='colored': it has no effect here");
+    options.setting_count = 2;
+    lay(problem, "colored", &options, &arena);
+    own[0] = (cs_setting){.name = "first", .number = 1};
+    refuse(problem, "colored", &options,
+           "first is for order='colored' with unsafe_below: it has no effect here");
+    own[1] = (cs_setting){.name = "unsafe_below", .number = 0};
+    lay(problem, "colored", &options, &arena);
     cs_arena_clear(&arena);
     cs_problem_destroy(problem);
 }
@@ -480,5 +534,6 @@ int main(void)
     groups_are_even();
     palettes_color_greedily();
     labels_are_checked();
+    options_without_effect_are_refused();
     return test_result();
 }

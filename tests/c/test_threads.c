@@ -10,17 +10,25 @@ enum { CHAIN = 600, STAR = 140, MOST_ROWS = 2 * CHAIN, SWEEPS = 2 };
 typedef struct variant {
     const char *order;
     cs_order_options options;
+    int settings;
+    cs_setting own[3];
 } variant;
 
 static const variant variants[] = {
-    {"colored", {.parts = 3, .balanced = 1}},
-    {"colored", {.parts = 5, .parallel = 1}},
-    {"colored", {.parts = 4, .parallel = 1, .balanced = 1, .colors = -1}},
-    {"colored", {.parts = 3, .unsafe_below = 1 << 20, .unsafe_simultaneous = 1}},
-    {"colored", {.parts = 3, .unsafe_below = 500, .unsafe_first = 1, .weighted_parts = 1}},
-    {"ranges", {.parts = 7, .weighted_parts = 1}},
-    {"colored", {.parts = 2, .subtasks = 3, .weighted_subtasks = 1}},
-    {"natural", {.parts = 4, .subtasks = -1}},
+    {"colored", {.parts = 3}, 1, {{"strategy", 0, "balanced"}}},
+    {"colored", {.parts = 5}, 1, {{"parallel", 1, NULL}}},
+    {"colored",
+     {.parts = 4},
+     3,
+     {{"parallel", 1, NULL}, {"strategy", 0, "balanced"}, {"colors", 0, "tentative"}}},
+    {"colored", {.parts = 3}, 1, {{"unsafe_below", 1 << 20, NULL}}},
+    {"colored",
+     {.parts = 3},
+     3,
+     {{"unsafe_below", 500, NULL}, {"first", 1, NULL}, {"unsafe", 0, "ranges"}}},
+    {"ranges", {.parts = 7}, 1, {{"weighted", 1, NULL}}},
+    {"colored", {.parts = 2, .subtasks = 3, .weighted_subtasks = 1}, 0, {{0}}},
+    {"natural", {.parts = 4, .subtasks = -1}, 0, {{0}}},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -115,6 +123,8 @@ static void compare_orders(const cs_problem *problem)
     for (int v = 0; v < VARIANTS; v++) {
         options.order = variants[v].order;
         options.order_options = variants[v].options;
+        options.order_options.settings = variants[v].own;
+        options.order_options.setting_count = variants[v].settings;
         compare_all(problem, options);
     }
 }

@@ -46,6 +46,7 @@ def test_every_recipe_is_one_file_and_one_line():
 
 
 USE = """
+import inspect
 import json
 import sys
 
@@ -67,15 +68,27 @@ pairs = [[-1, k // 2] for k in range(600)]
 loose = cs.Problem(J, np.ones((300, 3)), -np.ones((600, 1)), bodies=pairs)
 stack = cs.scenarios.box_stack(3)
 sweeps = {"rtol": None, "atol": None, "max_iterations": 3, "rollback": 0}
-odd = cs.solve(stack, method="gauss_seidel", order="odd_first", **sweeps)
+odd = cs.solve(stack, method="gauss_seidel", order="strided", **sweeps)
 permutation = [*range(1, 12, 2), *range(0, 12, 2)]
 listed = cs.solve(stack, method="gauss_seidel", order=permutation, **sweeps)
+thirds = cs.solve(stack, method="gauss_seidel", order=cs.orders.strided(stride=3), **sweeps)
+permutation = [*range(2, 12, 3), *range(1, 12, 3), *range(0, 12, 3)]
+listed_thirds = cs.solve(stack, method="gauss_seidel", order=permutation, **sweeps)
+
+
+def misused(call):
+    try:
+        call()
+    except (TypeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
 together = cs.solve(stack, method="together", record=("largest_impulse",), check_every=1, **sweeps)
 jacobi = cs.solve(stack, method="jacobi", **sweeps)
 print(json.dumps({
     "file": cs.__file__,
     "scenario": "falling_ball" in cs.scenarios.names(),
-    "order": "odd_first" in cs.orders.names(),
+    "order": "strided" in cs.orders.names() and "strided" in cs.orders.__all__,
     "set": "cable" in cs.sets.names(),
     "method": "together" in cs.methods.names(),
     "measure": "largest_impulse" in cs.measures.names(),
@@ -84,7 +97,24 @@ print(json.dumps({
         dtype: cs.solve(cable, dtype=dtype).impulses.tolist() for dtype in ("float64", "float32")
     },
     "refused": refused,
-    "odd_first": odd.impulses.tolist() == listed.impulses.tolist(),
+    "stride of 2": odd.impulses.tolist() == listed.impulses.tolist(),
+    "stride of 3": thirds.impulses.tolist() == listed_thirds.impulses.tolist(),
+    "order described": {
+        "line": cs.orders.describe()["strided"],
+        "option": repr(cs.orders.options()["strided"]["stride"]),
+        "signature": str(inspect.signature(cs.orders.strided)),
+        "text": cs.orders.strided.__doc__,
+        "call": repr(cs.orders.strided(stride=3)),
+        "visits": cs.orders.describe(stack, cs.orders.strided(stride=4)).visits.tolist(),
+    },
+    "order misused": [
+        misused(lambda: cs.orders.strided(stride=0)),
+        misused(lambda: cs.orders.strided(stride=1.5)),
+        misused(lambda: cs.orders.strided(strides=3)),
+        misused(lambda: cs.orders.colored(stride=3)),
+        misused(lambda: cs.solve(stack, stride=3)),
+        misused(lambda: cs.solve(stack, order="stride")),
+    ],
     "not_natural": odd.impulses.tolist()
     != cs.solve(stack, method="gauss_seidel", **sweeps).impulses.tolist(),
     "together": together.impulses.tolist() == jacobi.impulses.tolist(),
@@ -229,8 +259,33 @@ def test_newtons_method_refuses_a_set_without_a_slope(extended):
 
 @pytest.mark.slow
 def test_the_order_works(extended):
-    assert extended["odd_first"]
+    assert extended["stride of 2"]
+    assert extended["stride of 3"]
     assert extended["not_natural"]
+
+
+@pytest.mark.slow
+def test_the_orders_option_is_described(extended):
+    told = extended["order described"]
+    assert told["line"] == "contacts 1, 3, 5, ..., then 0, 2, 4, ...; or in longer strides"
+    assert "name='stride', kind='count', default=2, least=1.0" in told["option"]
+    assert told["signature"].startswith("(*, stride=2)")
+    assert "stride : int, at least 1, default 2\n    From one contact to the next" in told["text"]
+    assert told["call"] == "strided(stride=3)"
+    assert told["visits"] == [3, 7, 11, 2, 6, 10, 1, 5, 9, 0, 4, 8]
+
+
+@pytest.mark.slow
+def test_the_orders_option_is_checked(extended):
+    small, fraction, name, elsewhere, solver, order = extended["order misused"]
+    assert small.startswith("ValueError: stride is 0: it must be at least 1")
+    assert fraction == "TypeError: stride is 1.5: an integer is needed"
+    known = "TypeError: strides is no option of order='strided'; known: stride"
+    assert name == f"{known}; did you mean 'stride'?"
+    assert elsewhere.startswith("TypeError: stride is no option of order='colored'; known: strat")
+    hint = "it is an option of orders, as contactsolve.orders.strided(stride=...)"
+    assert solver == f"TypeError: solve has no option 'stride': {hint}"
+    assert order.endswith("; did you mean 'strided'?")
 
 
 @pytest.mark.slow

@@ -75,15 +75,15 @@ def test_options_of_others_are_refused():
         ("bpp", "steam is no option of method='bpp'; known: tolerance, "),
     ]:
         with pytest.raises(ValueError, match=message):
-            _core.check_method(name, (("steam", 1.0),))
+            _core.check_method(name, {"steam": 1.0})
     with pytest.raises(ValueError, match="tolerance is 'x': a number is needed"):
-        _core.check_method("bpp", (("tolerance", "x"),))
+        _core.check_method("bpp", {"tolerance": "x"})
     with pytest.raises(ValueError, match="engine: '3' is unknown"):
-        _core.check_method("bpp", (("engine", 3.0),))
+        _core.check_method("bpp", {"engine": 3.0})
     with pytest.raises(ValueError, match=r"refinements is 1.5: an integer is needed"):
-        _core.check_method("bpp", (("refinements", 1.5),))
-    with pytest.raises(ValueError, match="17 options of a method's own are given; at most 16"):
-        _core.check_method("bpp", (("tolerance", 1.0),) * 17)
+        _core.check_method("bpp", {"refinements": 1.5})
+    with pytest.raises(ValueError, match="17 options are given; at most 16"):
+        _core.check_method("bpp", {f"option{i}": 1.0 for i in range(17)})
 
 
 def test_choices_are_values():

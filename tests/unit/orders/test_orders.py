@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 
 import numpy as np
@@ -221,8 +222,16 @@ def test_a_hub_is_coloured_like_any_body():
     ("make", "message"),
     [
         (lambda: orders.colored("even"), "strategy: 'even' is unknown; known: greedy, balanced"),
-        (lambda: orders.colored(colors=0), "colors is 0: at least 1 is needed"),
-        (lambda: orders.colored(colors="few"), "colors: 'few' is unknown; known: degree"),
+        (lambda: orders.colored("balanced", colors=0), "colors is 0: it must be at least 1"),
+        (
+            lambda: orders.colored("balanced", colors="few"),
+            "colors: 'few' is unknown; known: degree, tentative, or a number",
+        ),
+        (lambda: orders.colored(colors=3), "colors is for strategy='balanced'"),
+        (lambda: orders.colored(multiple_of_parts=True), "multiple_of_parts is for strategy='bal"),
+        (lambda: orders.colored(first=True), "first is for order='colored' with unsafe_below"),
+        (lambda: orders.colored(unsafe="groups"), "unsafe is for order='colored' with unsafe_be"),
+        (lambda: orders.relaxed(3, weighted=True), "weighted is for unsafe='ranges'"),
         (lambda: orders.relaxed(5, unsafe="never"), "unsafe: 'never' is unknown"),
         (lambda: orders.relaxed(-1), "unsafe_below is -1"),
     ],
@@ -282,6 +291,35 @@ def test_orders_tell_the_call_that_made_them():
     for text, order in made.items():
         assert repr(order) == text
     assert orders.colored.__doc__.startswith("Colour by colour")
+
+
+@pytest.mark.parametrize("name", sorted(orders.options()))
+def test_options_are_those_of_the_library(name):
+    """Signature, text and checks of each function come from one table."""
+    if name == "given":
+        return
+    make, declared = getattr(orders, name), orders.options()[name]
+    parameters = inspect.signature(make).parameters
+    assert list(parameters) == list(declared)
+    for option in declared.values():
+        assert parameters[option.name].default == option.default
+        assert f"{option.name} : {'' if name == 'partition' else option.range}" in make.__doc__
+        assert option.summary[1:20] in make.__doc__
+        assert repr(make(**{option.name: option.default})) == f"{name}()"
+        wrong = {"flag": 1, "word": "steam", "count": option.least - 1, "number": "x"}
+        with pytest.raises((TypeError, ValueError), match=f"^{option.name}(:| is) "):
+            make(**{option.name: wrong[option.kind]})
+    with pytest.raises(TypeError, match="steam"):
+        make(steam=1)
+
+
+def test_options_by_name_alone_are_refused_by_their_place():
+    with pytest.raises(TypeError, match="order='ranges' takes its options by name; known: w"):
+        orders.ranges(True)
+    with pytest.raises(TypeError, match="order='colored' is given strategy twice"):
+        orders.colored("balanced", strategy="greedy")
+    with pytest.raises(TypeError, match=r"no option of order='cache'.*; did you mean 'chunk'"):
+        orders.cache(chunks=3)
 
 
 # ---- stages of one's own ------------------------------------------------------------------------

@@ -313,7 +313,9 @@ def test_breadth_first_undoes_scrambled_numbers():
     problem = cs.Problem(J, np.ones((count, 3)), -np.ones((count - 1, 1)), bodies=bodies)
     solver = cs.Solver(problem, order=orders.cache(bodies="breadth_first"), parts=4)
     assert (solver.info["stages"], solver.info["colors"]) == (2, 1)
-    scrambled = cs.Solver(problem, order="cache", parts=4)
+    scrambled = cs.Solver(problem, order=orders.cache(bodies="natural"), parts=4)
+    named = cs.Solver(problem, order="cache", parts=4)
+    assert named.info["colors"] == 1  # as cache() by default
     assert scrambled.info["colors"] > 1
 
 
@@ -472,7 +474,7 @@ def test_groups_of_different_shapes():
         (lambda: orders.partition([[0, 1]]), ValueError, r"labels has shape \(1, 2\)"),
         (lambda: orders.partition([0.5]), TypeError, "labels has dtype float64"),
         (lambda: orders.cache(bodies="random"), ValueError, "bodies: 'random' is unknown"),
-        (lambda: orders.cache(chunk=0), ValueError, "chunk is 0: at least 1 is needed"),
+        (lambda: orders.cache(chunk=0), ValueError, "chunk is 0: it must be at least 1"),
         (lambda: orders.cache(chunk=1.5), TypeError, "chunk is 1.5: an integer is needed"),
         (lambda: orders.contact_sets("none"), ValueError, "inside: 'none' is unknown"),
         (

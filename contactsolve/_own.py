@@ -1,0 +1,187 @@
+"""Options of methods' and orders' own: what the C library's tables say, and how they are taken.
+
+Functions that make a method or an order have signature, checks and text from here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ._meant import nearest
+from ._options import count, flag, number, word
+
+__all__ = ["Option", "arguments", "document", "options_of", "same", "signature_of", "taken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of a method's or an order's own options.
+
+    Attributes
+    ----------
+    name, summary
+        What it is called and what it does.
+    kind
+        ``"number"``, ``"count"`` (a whole number), ``"flag"`` or ``"word"``.
+    default
+        Its value where none is given; None where the method then chooses.
+    least, most
+        The range of a number or a count.
+    above
+        `least` itself is too small.
+    words
+        The words that it may be; of a number or a count those that it may be instead.
+    of
+        The option without which it has no effect; empty for none.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    least: float
+    most: float
+    above: bool
+    words: tuple[str, ...]
+    summary: str
+    of: str = ""
+
+    @property
+    def range(self) -> str:
+        """What it may be, in words."""
+        words = "{" + ", ".join(repr(text) for text in self.words) + "}"
+        if self.kind == "word":
+            return words
+        if self.kind == "flag":
+            return "bool"
+        kind = "int" if self.kind == "count" else "float"
+        low = f"above {self.least:g}" if self.above else f"at least {self.least:g}"
+        high = "" if self.most >= 2e9 else f", at most {self.most:g}"
+        before = f"{words} or " if self.words else ""
+        return f"{before}{kind}{' or None' if self.default is None else ''}, {low}{high}"
+
+    def take(self, value: Any) -> float | str | None:
+        """Return what the C library takes, which checks ranges; None for what is left open."""
+        if value is None and self.default is None:
+            return None
+        if self.kind == "word" or (self.words and isinstance(value, str)):
+            return word(self.name, value)
+        if self.kind == "flag":
+            return float(flag(self.name, value))
+        if self.kind == "count":
+            return float(count(self.name, value, int(self.least)))
+        return number(self.name, value)
+
+
+def options_of(told: list[dict[str, Any]]) -> dict[str, Option]:
+    """Return options by name from what the C library says of them."""
+    return {option.name: option for option in map(_option, told)}
+
+
+def _option(told: dict[str, Any]) -> Option:
+    usual, kind, words = told.pop("usual"), told["kind"], told["words"]
+    default: Any = usual
+    if told.pop("optional"):
+        default = None
+    elif kind == "word":
+        default = words[int(usual)]
+    elif words and usual <= 0:
+        default = words[-int(usual)]
+    elif kind == "flag":
+        default = bool(usual)
+    elif kind == "count":
+        default = int(usual)
+    told["of"] = told["of"] or ""
+    return Option(default=default, **told)
+
+
+def arguments(
+    owner: str, options: Mapping[str, Option], positional: tuple[Any, ...], given: dict[str, Any]
+) -> dict[str, Any]:
+    """Return options by name, of which the first may be given by its place where it is a word.
+
+    Raises `TypeError` for others than `owner` has, as ``order='colored'``.
+    """
+    named = dict(given)
+    if positional:
+        first = next(iter(options.values()), None)
+        if len(positional) > 1 or first is None or first.kind != "word":
+            raise TypeError(f"{owner} takes its options by name; known: {_known(options)}")
+        if first.name in named:
+            raise TypeError(f"{owner} is given {first.name} twice")
+        named[first.name] = positional[0]
+    for name in named:
+        if name not in options:
+            near = nearest(name, options)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise TypeError(f"{name} is no option of {owner}; known: {_known(options)}{hint}")
+    return named
+
+
+def _known(options: Mapping[str, Option]) -> str:
+    return ", ".join(options) or "none"
+
+
+def taken(options: Mapping[str, Option], given: Mapping[str, Any]) -> dict[str, float | str]:
+    """Return what the C library takes: numbers or words by name, without those left open."""
+    values = {name: options[name].take(value) for name, value in given.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def same(value: Any, default: Any) -> bool:
+    """Whether an option has its default, which then need not be told."""
+    if isinstance(value, float) and math.isnan(value):
+        return False
+    return type(value) is type(default) and value == default
+
+
+def signature_of(
+    options: Mapping[str, Option], result: type, *, by_place: bool = False
+) -> inspect.Signature:
+    """Return the signature of a function that takes these options; `by_place` as of `arguments`."""
+    named, placed = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters: list[inspect.Parameter] = []
+    for option in options.values():
+        first = by_place and not parameters and option.kind == "word"
+        kind = placed if first else named
+        parameters.append(inspect.Parameter(option.name, kind, default=option.default))
+    return inspect.Signature(parameters, return_annotation=result)
+
+
+def document(
+    summary: str,
+    about: str,
+    options: Mapping[str, Option],
+    returns: str,
+    sections: Mapping[str, str],
+) -> str:
+    """Return a docstring in the manner of numpydoc; `returns` is a type and a line on it."""
+    parts = [f"{_capital(summary)}."]
+    if about:
+        parts.append(textwrap.fill(about, 96))
+    if options:
+        lines = ["Parameters", "----------"]
+        for option in options.values():
+            default = "" if option.default is None else f", default {option.default!r}"
+            lines.append(f"{option.name} : {option.range}{default}")
+            told = textwrap.fill(
+                f"{_capital(option.summary)}.",
+                96,
+                initial_indent="    ",
+                subsequent_indent="    ",
+                break_on_hyphens=False,
+            )
+            lines.append(told)
+        parts.append("\n".join(lines))
+    parts.append("\n".join(["Returns", "-------", returns]))
+    for title, text in sections.items():
+        parts.append("\n".join([title, "-" * len(title), text]))
+    return "\n\n".join(parts)
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

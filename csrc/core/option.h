@@ -1,0 +1,43 @@
+/* Options that are declared once: tables of name, kind, default, range and one line each. What reads
+ * values, checks them, describes them or suggests names goes by the table. */
+#ifndef CS_OPTION_H
+#define CS_OPTION_H
+
+#include "contactsolve.h"
+
+/* A table is numbered by an enum whose members find the values that were read. */
+#define CS_NUMBER_OPTION(text, value, low, high, line)                                  \
+    {                                                                                   \
+        .name = text, .summary = line, .kind = CS_NUMBER, .usual = value, .least = low, \
+        .most = high                                                                    \
+    }
+#define CS_COUNT_OPTION(text, value, low, line)                                                    \
+    {                                                                                              \
+        .name = text, .summary = line, .kind = CS_COUNT, .usual = value, .least = low, .most = 2e9 \
+    }
+#define CS_FLAG_OPTION(text, value, line)                                         \
+    {                                                                             \
+        .name = text, .summary = line, .kind = CS_FLAG, .usual = value, .most = 1 \
+    }
+#define CS_WORD_OPTION(text, list, line)                              \
+    {                                                                 \
+        .name = text, .summary = line, .kind = CS_WORD, .words = list \
+    }
+
+/* The options of one method, order or scheme, which messages call kind='name'. */
+typedef struct cs_option_table {
+    const char *kind, *name;
+    const cs_option *option;
+    int options;
+} cs_option_table;
+
+/* values[i] <- the i-th option of the table, its default where `settings` have no other. Fails for
+ * names and words that are unknown, values out of range, and options without effect. */
+cs_status cs_option_read(const cs_option_table *table, const cs_setting *settings, int count,
+                         double *values, cs_error *error);
+
+/* The value of one option alone, as cs_option_read finds it. */
+cs_status cs_option_value(const cs_option *option, const cs_setting *setting, double *value,
+                          cs_error *error);
+
+#endif
