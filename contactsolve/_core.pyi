@@ -9,9 +9,9 @@ import numpy as np
 class Problem:
     def __new__(
         cls,
-        bodies: tuple[tuple[int, int, bool, np.ndarray], ...],
-        blocks: tuple[tuple[Any, ...], ...],
-        matrix: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+        bodies: tuple[dict[str, Any], ...],
+        blocks: tuple[dict[str, Any], ...],
+        matrix: dict[str, np.ndarray] | None,
         /,
     ) -> Problem: ...
     @property
@@ -31,37 +31,11 @@ class Solver:
     def __new__(
         cls,
         problem: Problem,
-        method: str,
-        scheme: str,
-        order: str,
-        local: str,
-        r_factor: str | None,
-        r_value: float,
-        bound: str,
-        relaxation: float,
-        averaging: float,
-        averaging_adjacent: bool,
-        rollback: int,
-        rollback_growth: float,
-        dtype: str,
-        stop: str,
-        rtol: float,
-        atol: float,
-        check_every: int,
-        max_iterations: int,
-        record: tuple[str, ...],
-        record_every: int,
-        quality_r: float,
-        threads: int,
-        order_options: dict[str, Any],
-        velocities: str,
-        instructions: str,
-        general: bool,
-        islands: bool,
+        options: dict[str, Any],
         settings: dict[str, float | str],
-        max_seconds: float,
-        time_checks: bool,
-        measure_every: int,
+        order: dict[str, Any],
+        velocities: str,
+        record: tuple[str, ...],
         max_setup_seconds: float,
     ) -> Solver: ...
     def solve(
@@ -73,9 +47,43 @@ class Solver:
         callback: Callable[[int, np.ndarray, np.ndarray], object] | None,
         progress: Callable[[int, np.ndarray], object] | None,
         /,
-    ) -> tuple[Any, ...]: ...
+    ) -> Answer: ...
     def ray(self) -> np.ndarray | None: ...
     def describe(self) -> dict[str, Any]: ...
+
+@final
+class Answer:
+    impulses: np.ndarray
+    residual_velocities: np.ndarray
+    velocity_change: np.ndarray
+    history: np.ndarray
+    certificate: np.ndarray | None
+    status: str
+    pivoting: str | None
+    iterations: int
+    best_iteration: int
+    rollbacks: int
+    block_products: int
+    unfinished_blocks: int
+    pivots: int
+    single_pivots: int
+    factorizations: int
+    restarts: int
+    inner_iterations: int
+    seconds: float
+    natural_map: float
+    natural_map_scaled: float
+    floor: float
+    floor_block: int
+    certified: float
+    worst_block: int
+    worst_row: int
+    worst_velocity: float
+    cache: dict[str, int]
+    reuse: dict[str, int]
+    corrections: dict[str, int]
+    band: tuple[float, float, float]
+    links: tuple[dict[str, Any], ...]
 
 @final
 class Support:
@@ -89,26 +97,15 @@ class Mlcp:
         data: np.ndarray,
         indices: np.ndarray,
         indptr: np.ndarray,
-        method: str,
-        engine: str,
-        tolerance: float,
-        block_steps: int,
-        stall_steps: int,
-        max_pivots: int,
-        refinements: int,
-        condition: bool,
-        cache_bytes: int,
-        interior: bool,
-        reuse: int,
-        islands: bool,
-        threads: int,
+        options: dict[str, Any],
     ) -> Mlcp: ...
     def update(self, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, /) -> None: ...
     def solve(
         self, b: np.ndarray, lo: np.ndarray, hi: np.ndarray, initial: np.ndarray | None, /
-    ) -> tuple[Any, ...]: ...
+    ) -> dict[str, Any]: ...
     def describe(self) -> dict[str, Any]: ...
 
+def options() -> list[dict[str, Any]]: ...
 def methods() -> list[dict[str, Any]]: ...
 def orders() -> list[dict[str, Any]]: ...
 def check_method(name: str, settings: dict[str, float | str], /) -> None: ...
@@ -138,7 +135,7 @@ def inspect(
     parameters: np.ndarray | None,
     tolerance: float,
     /,
-) -> tuple[np.ndarray, ...]: ...
+) -> dict[str, np.ndarray]: ...
 def islands(problem: Problem, /) -> np.ndarray: ...
 def partition_labels(problem: Problem, strategy: str, parts: int, /) -> np.ndarray: ...
 def ordering(

@@ -8,47 +8,36 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._arrays import index_array
 from ._meant import with_suggestion
 
-KINDS = {
-    "method": "str",
-    "scheme": "word",
-    "order": "word",
-    "local": "str",
-    "relaxation": "float",
-    "averaging": "float",
-    "r_factor": "float",
-    "rollback": "short",
-    "rollback_growth": "float",
-    "bound": "str",
-    "rtol": "float",
-    "atol": "float",
-    "stop": "str",
-    "check_every": "int",
-    "max_iterations": "int",
-    "max_seconds": "float",
-    "max_setup_seconds": "float",
-    "record_every": "int",
-    "measure_every": "int",
-    "quality_r": "float",
-    "threads": "short",
-    "parts": "short",
-    "precision": "str",
-    "instructions": "str",
+# What the library's table says of the options that every solver has.
+_TABLE: dict[str, dict[str, Any]] = {told["name"]: told for told in _core.options()}
+_OWN_OBJECTS = ("scheme", "order")  # names, or objects that tell of wrong ones themselves
+
+
+def _kind(told: dict[str, Any]) -> str:
+    """Which type of value an option takes: what `_WANTED` tells of it."""
+    if told["name"] in _OWN_OBJECTS:
+        return "word"
+    if told["kind"] == "count":
+        return "short" if told["most"] < 2**31 else "int"
+    return {"word": "str", "number": "float", "flag": "flag"}[told["kind"]]
+
+
+COMMON = tuple(_TABLE)
+KINDS = {name: _kind(told) for name, told in _TABLE.items()} | {"max_setup_seconds": "float"}
+COUNTS = tuple(name for name, told in _TABLE.items() if told["kind"] == "count")
+_WANTED = {
+    "str": "a name",
+    "float": "a number",
+    "int": "an integer",
+    "short": "an integer",
+    "flag": "True or False",
 }
-_WANTED = {"str": "a name", "float": "a number", "int": "an integer", "short": "an integer"}
-_OPTIONAL = {
-    "averaging",
-    "rollback_growth",
-    "rtol",
-    "atol",
-    "threads",
-    "max_seconds",
-    "measure_every",
-    "max_setup_seconds",
-}
-_NAMED = {"averaging", "r_factor"}
+_OPTIONAL = {name for name, told in _TABLE.items() if told["optional"]} | {"max_setup_seconds"}
+_NAMED = {name for name, told in _TABLE.items() if told["kind"] != "word" and told["words"]}
 
 
 def explain(given: dict[str, Any], error: Exception) -> Exception:
@@ -56,13 +45,13 @@ def explain(given: dict[str, Any], error: Exception) -> Exception:
     for name, value in given.items():
         kind = KINDS[name]
         if isinstance(value, str) and not _is_c_text(value):
-            return ValueError(f"{'dtype' if name == 'precision' else name}: {value!r} is no name")
+            return ValueError(f"{name}: {value!r} is no name")
         if kind == "word":
             continue
         if (value is None and name in _OPTIONAL) or (name in _NAMED and isinstance(value, str)):
             continue
         try:
-            right = isinstance(value, str) if kind == "str" else _is_number(value, kind)
+            right = _is(value, kind)
         except OverflowError:
             return ValueError(f"{name} is {value}: that is too large")
         if not right:
@@ -70,7 +59,11 @@ def explain(given: dict[str, Any], error: Exception) -> Exception:
     return with_suggestion(error)
 
 
-def _is_number(value: Any, kind: str) -> bool:
+def _is(value: Any, kind: str) -> bool:
+    if kind == "str":
+        return isinstance(value, str)
+    if kind == "flag":
+        return isinstance(value, (bool, np.bool_))
     if isinstance(value, (str, bytes)):
         return False
     try:
@@ -93,12 +86,36 @@ def _is_c_text(value: str) -> bool:
         return False
 
 
+def for_library(given: dict[str, Any]) -> dict[str, Any]:
+    """Return options as the C library takes them: numbers and words by name.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Values of another type, and those that the library would take for an option left open.
+    """
+    taken = {
+        **given,
+        "rtol": tolerance("rtol", given["rtol"]),
+        "atol": tolerance("atol", given["atol"]),
+        "averaging": math.nan if given["averaging"] is None else given["averaging"],
+        "rollback_growth": 0.0 if given["rollback_growth"] is None else given["rollback_growth"],
+        "max_seconds": most_seconds("max_seconds", given["max_seconds"]),
+        "time_checks": flag("time_checks", given["time_checks"]),
+        "threads": 0 if given["threads"] is None else given["threads"],
+        "measure_every": cadence("measure_every", given["measure_every"]),
+    }
+    for name in COUNTS:
+        operator.index(taken[name])
+    return taken
+
+
 def tolerance(name: str, value: Any) -> Any:
     """Return the number that the C library takes; NaN is its word for None."""
     if value is None:
         return math.nan
     if isinstance(value, (float, np.floating)) and value != value:
-        raise ValueError(f"{name} is nan: a tolerance is 0 or more")
+        raise ValueError(f"{name} is nan: it must be at least 0")
     return value
 
 

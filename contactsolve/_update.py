@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from . import _core
 from ._arrays import real_array
 from ._layout import Layout
@@ -45,7 +43,7 @@ def updated_group(
 
 def updated_bodies(
     core: _core.Problem, shapes: tuple[tuple[int, ...], ...], inverses: list[Any]
-) -> tuple[tuple[int, int, bool, np.ndarray], ...]:
+) -> tuple[dict[str, Any], ...]:
     """Return the groups of bodies as the C library takes them."""
     bodies = []
     for g, shape in enumerate(shapes):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import contactsolve as cs
+from contactsolve import _core
 from contactsolve._cli_output import (
     STANDARD_OUTPUT,
     Picture,
@@ -29,6 +30,7 @@ from contactsolve._cli_output import (
     table_json,
     written_files,
 )
+from contactsolve._own import Option, options_of
 from contactsolve._scenario_options import add_scenarios, chosen_parameters, listing
 from contactsolve.compare import QualityOf
 from contactsolve.io.fclib import kind_to_write
@@ -139,31 +141,11 @@ def _solver_options(chosen: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(chosen, name) for name in _OPTIONS if hasattr(chosen, name)}
 
 
-def _number_or_none(text: str) -> float | None:
-    return None if text == "none" else _number(text)
-
-
-def _number_none_or_auto(text: str) -> float | str | None:
-    return text if text == "auto" else _number_or_none(text)
-
-
-def _number_or_word(text: str) -> float | str:
-    return text if text.isidentifier() and text not in ("nan", "inf") else _number(text)
-
-
-def _averaging(text: str) -> float | str | None:
-    return None if text == "none" else _number_or_word(text)
-
-
 def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-
-
-def _integer_or_none(text: str) -> int | None:
-    return None if text == "none" else _integer(text)
 
 
 def _integer(text: str) -> int:
@@ -173,34 +155,54 @@ def _integer(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
 
 
+_DEFAULTS = inspect.signature(cs.Solver).parameters
+# What is Python's alone: words beside those of the library's table.
+_BESIDES = {
+    "rtol": "auto: 1e-6, in float32 1e-4",
+    "max_seconds": "auto: 10 where nothing else limits",
+    "max_iterations": "none: 1000, of auto as many as it takes",
+}
+_FEW = 6  # words that a line of help lists; `contactsolve methods` lists longer ones
+
+
+def _read_by(option: Option) -> Callable[[str], Any]:
+    """How an option of the library's table is read from a word of the command line."""
+    if option.kind == "word":
+        return str
+    default = _DEFAULTS[option.name].default
+    convert = _integer if option.kind == "count" else _number
+    takes_none = None in (default, option.default)
+
+    def read(text: str) -> Any:
+        if text == "none" and takes_none:
+            return None
+        if option.words and text.isidentifier() and text not in ("nan", "inf"):
+            return text
+        return text if text == default == "auto" else convert(text)
+
+    return read
+
+
+def _help_of(option: Option) -> str:
+    """One line on an option, with the words that it takes."""
+    listed = option.words if len(option.words) <= _FEW else ()
+    parts = [option.summary]
+    if listed and option.summary.count(listed[0]) == 0:
+        parts.append(", ".join(listed) + ("" if option.kind == "word" else ", or a number"))
+    text = ": ".join(parts)
+    told = _BESIDES.get(option.name, "").startswith("none")
+    if not told and None in (option.default, _DEFAULTS[option.name].default):
+        text += ", or none"
+    return f"{text}; {_BESIDES[option.name]}" if option.name in _BESIDES else text
+
+
 # The options of `Solver` that a word or a number can express. What a value may be is checked, and
 # what it is by default is said, by the solver alone.
 _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "method": (str, "what is iterated"),
-    "scheme": (str, "how the residual velocity is had"),
-    "order": (str, "the contacts' order in a sweep"),
-    "rng": (_integer, "seed of --order random"),
-    "local": (str, "how a block is solved: auto, projected, exact, block"),
-    "relaxation": (_number, "factor on R"),
-    "averaging": (_averaging, "weight of the new impulses, adjacent, or none"),
-    "r_factor": (_number_or_word, "R: local, block, global, balanced or a number"),
-    "rollback": (_integer, "how often R may be halved"),
-    "rollback_growth": (_number, "growth of the residual that halves R"),
-    "bound": (str, "the normal impulse that bounds friction: current, previous"),
-    "rtol": (_number_none_or_auto, "relative tolerance, none, or auto: 1e-6, in float32 1e-4"),
-    "atol": (_number_or_none, "absolute tolerance, or none"),
-    "stop": (str, "the measure that decides"),
-    "quality_r": (_number, "R of the measure quality"),
-    "check_every": (_integer, "sweeps between two checks"),
-    "max_iterations": (_integer_or_none, "sweeps at most; none: 1000, of auto as many as it takes"),
-    "max_seconds": (
-        _number_none_or_auto,
-        "seconds at most, by the clock; auto: 10 where nothing else limits",
-    ),
-    "dtype": (str, "precision of the sweeps: float64, float32, mixed"),
-    "threads": (_integer, "threads of a method that uses them"),
-    "parts": (_integer, "into which orders such as ranges and partition cut"),
-}
+    name: (_read_by(option), _help_of(option))
+    for name, option in options_of(_core.options()).items()
+    if option.kind != "flag"
+} | {"rng": (_integer, "seed of --order random")}
 
 
 # ---- compare ------------------------------------------------------------------------------------
@@ -491,12 +493,11 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
-    defaults = inspect.signature(cs.Solver).parameters
     options = parser.add_argument_group("options of the solver")
     for name, (convert, text) in _OPTIONS.items():
         if name in without:
             continue
-        default = defaults[name].default
+        default = _DEFAULTS[name].default
         options.add_argument(
             f"--{name.replace('_', '-')}",
             dest=name,

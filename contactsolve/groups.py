@@ -57,18 +57,19 @@ class Bodies:
         self.inverse_mass = array
         self.count, self.dof = array.shape[:2]
 
-    def packed(self) -> tuple[int, int, bool, np.ndarray]:
-        """Return the bodies as the C library takes them."""
+    def packed(self) -> dict[str, Any]:
+        """Return the bodies as the C library takes them, by name."""
         return packed_bodies(self.inverse_mass)
 
     def __repr__(self) -> str:
         return f"Bodies({self.count} of {self.dof} degrees of freedom)"
 
 
-def packed_bodies(inverse_mass: np.ndarray) -> tuple[int, int, bool, np.ndarray]:
-    """Return bodies of ``(n, d, d)`` or ``(n, d)`` as the C library takes them."""
+def packed_bodies(inverse_mass: np.ndarray) -> dict[str, Any]:
+    """Return bodies of ``(n, d, d)`` or ``(n, d)`` as the C library takes them, by name."""
     count, dof = inverse_mass.shape[:2]
-    return count, dof, inverse_mass.ndim == 2, inverse_mass
+    diagonal = inverse_mass.ndim == 2
+    return {"count": count, "dof": dof, "diagonal": diagonal, "inverse_mass": inverse_mass}
 
 
 def inverted(mass: np.ndarray) -> np.ndarray:
@@ -143,15 +144,37 @@ class Group:
         if compliance is not None:
             self.compliance = spread("compliance", real_array("compliance", compliance), self.shape)
 
-    def packed(self) -> tuple[Any, ...]:
-        """Return the group as the C library takes it."""
-        parameters = self.set.parameters(*self.shape)
-        arrays = (self.J, self.bodies, self.b, self.set.name, parameters, self.compliance)
-        return (*self.shape, *self.dofs, *arrays)
+    def packed(self) -> dict[str, Any]:
+        """Return the group as the C library takes it, by name."""
+        return packed_blocks(
+            self.shape,
+            self.dofs,
+            self.set,
+            b=self.b,
+            jacobian=self.J,
+            bodies=self.bodies,
+            compliance=self.compliance,
+        )
 
     def __repr__(self) -> str:
         contacts, rows = self.shape
         return f"Group({contacts} blocks of {rows} rows, set {self.set.name})"
+
+
+def packed_blocks(
+    shape: tuple[int, ...], dofs: tuple[int, ...], feasible: Set, **arrays: Any
+) -> dict[str, Any]:
+    """Return blocks as the C library takes them, by name; what is not given is None."""
+    names = ("jacobian", "bodies", "b", "compliance")
+    return {
+        "count": shape[0],
+        "rows": shape[1],
+        "dof_first": dofs[0],
+        "dof_second": dofs[1],
+        "set": feasible.name,
+        "parameters": feasible.parameters(shape[0], shape[1]),
+        **{name: arrays.get(name) for name in names},
+    }
 
 
 def check_kinds(name: str, items: tuple[Any, ...], kind: type) -> None:

@@ -127,7 +127,7 @@ class Energy:
 
 def activity(result: Result) -> Any:
     """Return what each contact does, or each row of other blocks; see `Result.active`."""
-    codes, *_ = _inspect(result)
+    codes = _inspect(result)["activity"]
     groups = _by_group(result, _ACTIVITIES[codes])
     words = [group[:, 0] if contact else group for contact, group in groups]
     return words if result.problem.grouped else words[0]
@@ -147,23 +147,26 @@ def _by_group(result: Result, values: np.ndarray) -> list[tuple[bool, np.ndarray
 def check(result: Result, count: int) -> Check:
     """Return the `count` worst contacts; see `Result.check`."""
     count = index("count", count)
-    codes, natural_map, scaled, infeasibility, rows, velocities = _inspect(result)
+    found = _inspect(result)
+    natural_map, scaled, rows = (
+        found[name] for name in ("natural_map", "natural_map_scaled", "worst_row")
+    )
     # What is not a number is worst; where nothing is left by the stop rule, the impulse decides.
     order = np.where(np.isnan(scaled), np.inf, scaled)
     tied = np.where(scaled == 0, natural_map, 0.0)
     worst = np.lexsort((-tied, -order))[: max(0, count)]
     words, gaps = [], []
     xi = result.problem.join("residual_velocities", result.residual_velocities)
-    for contact, group in _by_group(result, _ACTIVITIES[codes]):
+    for contact, group in _by_group(result, _ACTIVITIES[found["activity"]]):
         words += [row[0] if contact else " ".join(row) for row in group]
     for contact, group in _by_group(result, xi):
         gaps.append(group[:, 0] if contact else np.full(len(group), np.nan))
     return Check(
         contact=worst,
         what=tuple(set_in_words(result.problem, k, int(rows[k])) for k in worst.tolist()),
-        velocity_defect=velocities[worst],
+        velocity_defect=found["worst_velocity"][worst],
         gap_velocity=np.concatenate(gaps)[worst] if gaps else np.zeros(0),
-        cone_violation=infeasibility[worst],
+        cone_violation=found["infeasibility"][worst],
         natural_map=natural_map[worst],
         natural_map_scaled=scaled[worst],
         activity=tuple(words[k] for k in worst),
@@ -186,7 +189,7 @@ def set_in_words(problem: Problem, contact: int, row: int) -> str:
     return ""
 
 
-def _inspect(result: Result) -> tuple[np.ndarray, ...]:
+def _inspect(result: Result) -> dict[str, np.ndarray]:
     reached = _STEPS_AWAY * result.natural_map_scaled
     tolerance = min(max(reached, _EXACT), _ROUGH) if np.isfinite(reached) else _ROUGH
     b = _b(result)

@@ -203,24 +203,22 @@ class MlcpSolver:
         threads: int | None = None,
     ) -> None:
         data, indices, indptr = _csr(A)
-        self._core = _core.Mlcp(
-            data,
-            indices,
-            indptr,
-            word("method", method),
-            word("engine", engine),
-            number("tolerance", tolerance),
-            count("block_steps", block_steps),
-            count("stall_steps", stall_steps),
-            0 if max_pivots is None else count("max_pivots", max_pivots, 1),
-            count("refinements", refinements),
-            flag("condition", condition),
-            count("cache_bytes", cache_bytes),
-            flag("interior", interior),
-            count("reuse", reuse),
-            apart(islands),
-            0 if threads is None else count("threads", threads, 1),
-        )
+        options = {
+            "method": word("method", method),
+            "engine": word("engine", engine),
+            "tolerance": number("tolerance", tolerance),
+            "block_steps": count("block_steps", block_steps),
+            "stall_steps": count("stall_steps", stall_steps),
+            "max_pivots": 0 if max_pivots is None else count("max_pivots", max_pivots, 1),
+            "refinements": count("refinements", refinements),
+            "condition": flag("condition", condition),
+            "cache_bytes": count("cache_bytes", cache_bytes),
+            "interior": flag("interior", interior),
+            "reuse": count("reuse", reuse),
+            "islands": apart(islands),
+            "threads": 0 if threads is None else count("threads", threads, 1),
+        }
+        self._core = _core.Mlcp(data, indices, indptr, options)
         self.rows = len(indptr) - 1
         self._tolerance, self._reuse = tolerance, reuse
         self._describe()
@@ -301,34 +299,21 @@ class MlcpSolver:
         )
         return self._result(answer)
 
-    def _result(self, answer: tuple[Any, ...]) -> MlcpResult:
-        x, w, index_set, table, status, *figures = answer
-        residual, scaled, complementarity, worst, pivots, single, factorizations, *rest = figures
-        refinements, interior_steps, condition, seconds, cache, reuse = rest
-        info = self.info
+    def _result(self, answer: dict[str, Any]) -> MlcpResult:
+        info, status = self.info, answer["status"]
+        cache, reuse = answer.pop("cache"), answer.pop("reuse")
         if info["engine"] == "cached":
             info["cache"] = cache
         if self._reuse:
             info["reuse"] = reuse
+        answer["history"] = History(_COLUMNS, answer["history"])
+        if math.isnan(answer["condition"]):
+            answer["condition"] = None
+        pivots, scaled, worst = (answer[n] for n in ("pivots", "residual_scaled", "worst_row"))
         return MlcpResult(
-            x=x,
-            w=w,
-            index_set=index_set,
-            residual=residual,
-            residual_scaled=scaled,
-            complementarity=complementarity,
-            worst_row=worst,
+            **answer,
             converged=status == "converged",
-            status=status,
             message=_message(status, pivots, scaled, worst, self._tolerance, info["asymmetry"]),
-            pivots=pivots,
-            single_pivots=single,
-            factorizations=factorizations,
-            refinements=refinements,
-            interior_steps=interior_steps,
-            condition=None if math.isnan(condition) else condition,
-            time=seconds,
-            history=History(_COLUMNS, table),
             info=info,
         )
 
@@ -467,7 +452,7 @@ def _pattern(A: Any) -> tuple[np.ndarray, np.ndarray]:
     data, indices, indptr = csr_of(A)
     n = len(indptr) - 1
     # For its checks.
-    _core.Mlcp(data, indices, indptr, "lemke", "auto", 1.0, 0, 0, 0, 0, False, 0, False, 0, True, 1)
+    _core.Mlcp(data, indices, indptr, {"method": "lemke", "threads": 1})
     row, kept = np.repeat(np.arange(n), np.diff(indptr)), data != 0
     row, column = row[kept], indices[kept]
     return _compressed(n, np.concatenate([row, column]), np.concatenate([column, row]))

@@ -21,6 +21,7 @@ from .groups import (
     check_kinds,
     given_jacobian,
     inverse_masses,
+    packed_blocks,
     packed_bodies,
     row_count,
     rows_per_contact,
@@ -270,9 +271,9 @@ class Problem(ProblemData):
         self._groups = tuple(
             Layout(*group.shape, group.dofs, group.set.copied()) for group in groups
         )
-        self._bodies = tuple(inverse.shape for _, _, _, inverse in bodies)
+        self._bodies = tuple(one["inverse_mass"].shape for one in bodies)
         self.contacts = sum(group.contacts for group in self._groups)
-        self.dof = sum(count * dof for count, dof, _, _ in bodies)
+        self.dof = sum(one["count"] * one["dof"] for one in bodies)
         self._core = _core.Problem(bodies, tuple(group.packed() for group in groups), None)
 
     def _from_matrices(
@@ -323,9 +324,9 @@ class Problem(ProblemData):
         self.contacts = layout.contacts
         self._matrix = (read_only(data), read_only(indices), read_only(indptr))
         self._sigma = sigma
-        block = (*layout.shape, 0, 0, None, None, b, feasible.name)
-        parameters = feasible.parameters(*layout.shape)
-        self._core = _core.Problem((), ((*block, parameters, sigma),), (indptr, indices, data))
+        block = packed_blocks(layout.shape, (0, 0), feasible, b=b, compliance=sigma)
+        matrix = {"indptr": indptr, "indices": indices, "data": data}
+        self._core = _core.Problem((), (block,), matrix)
 
     def refuse_immovable(self) -> None:
         """Raise ValueError where a contact is between immovable bodies, as ``strict=True`` does."""

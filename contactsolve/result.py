@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -110,11 +110,35 @@ def _html_table(columns: tuple[str, ...], rows: list[list[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+class _Later:
+    """Attributes that `_told` has methods for, found when they are first looked at."""
+
+    __slots__ = ("_told",)
+    _told: Any
+
+    if not TYPE_CHECKING:  # for type checkers the fields of `Result` are all there is
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                told = object.__getattribute__(self, "_told")
+                find = None if name.startswith("_") else getattr(told, name, None)
+            except AttributeError:
+                find = None
+            if find is None:
+                kind = type(self).__name__
+                raise AttributeError(
+                    f"{kind!r} object has no attribute {name!r}", obj=self, name=name
+                )
+            value = find()
+            object.__setattr__(self, name, value)
+            return value
+
+
 _NOT_PLAIN = ("problem", "_b", "_parameters", "_updates")
 
 
 @dataclass(eq=False, slots=True)
-class Result:
+class Result(_Later):
     """The answer of a solve.
 
     Attributes
@@ -175,6 +199,22 @@ class Result:
     # Updates of the problem made before the solve.
     _updates: int = field(default=0, repr=False)
     _parameters: np.ndarray | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    @classmethod
+    def of(cls, told: Any, problem: Problem, b: Any, parameters: Any) -> Self:
+        """Return the result of a solve, whose attributes `told` finds when they are looked at."""
+        result = cls.__new__(cls)
+        result._told = told
+        result.problem = problem
+        result._b, result._parameters, result._updates = b, parameters, problem.updates
+        return result
 
     @property
     def active(self) -> Any:

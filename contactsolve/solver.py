@@ -14,25 +14,24 @@ import numpy as np
 from . import _core, methods, schemes
 from ._activity import index_set_of, is_activity
 from ._advice import Facts, Given
+from ._answers import Told
 from ._meant import refuse_unknown
 from ._options import (
-    KINDS,
+    COMMON,
     apart,
-    cadence,
     dtype_name,
     explain,
     flag,
+    for_library,
     most_seconds,
     names_of,
     relative_tolerance,
     seed_of,
-    tolerance,
 )
-from ._told import ProgressBar, Worst, info_of, message_of
-from .inspection import set_in_words
+from ._told import ProgressBar, info_of
 from .orders import chosen
 from .problem import Problem
-from .result import History, Result, format_seconds
+from .result import Result, format_seconds
 from .sets import Set
 
 __all__ = ["Method", "Options", "Solver", "State", "solve"]
@@ -71,11 +70,11 @@ class Options(TypedDict, total=False):
     islands: str | bool
 
 
-_OPTIONS = tuple(Options.__annotations__)
-
-# Those that only some methods have, in the order of the bits CS_FIGURE_* of the library.
-_FIGURES = ("restarts", "corrections", "inner_iterations")
-
+# The library's own, and those that are Python's alone.
+_OPTIONS = (
+    *(name for name in COMMON if name != "method"),
+    *("max_setup_seconds", "record", "rng"),
+)
 
 # Where no limit is given, of method="auto", which goes from one method to the next.
 _AS_MANY_AS_IT_TAKES, _SECONDS_OF_AUTO = 2 * 10**9, 10.0
@@ -362,18 +361,10 @@ class Solver:
         visits, way = chosen(order), schemes.chosen(scheme)
         own = methods.chosen(method)
         method = own.name
-        word, number = (r_factor, 0.0) if isinstance(r_factor, str) else (None, r_factor)
-        adjacent = isinstance(averaging, str)
-        if adjacent and averaging != "adjacent":
-            raise ValueError(
-                f"averaging: {averaging!r} is unknown; known: adjacent, or a number from 0 to 1"
-            )
-        if not adjacent and averaging is not None and averaging != averaging:
+        if isinstance(averaging, float) and math.isnan(averaging):
             raise ValueError("averaging is nan: a weight is above 0, at most 1")
         if rollback_growth is not None and rollback_growth == 0:
             raise ValueError("rollback_growth is 0: it must be at least 1")
-        growth = 0.0 if rollback_growth is None else rollback_growth
-        weight = math.nan if averaging is None or isinstance(averaging, str) else averaging
         precision, recorded = dtype_name(dtype), names_of("record", record)
         endless = max_iterations is None and method == "auto" and (rtol, atol) != (None, None)
         if max_iterations is None:
@@ -382,44 +373,46 @@ class Solver:
             max_seconds = _SECONDS_OF_AUTO if endless else None
         rtol = relative_tolerance(rtol, precision)
         seed = seed_of(rng) if visits.name == "random" else 0
+        given: dict[str, Any] = {
+            "method": method,
+            "scheme": way.name,
+            "order": visits.name,
+            "local": local,
+            "relaxation": relaxation,
+            "averaging": averaging,
+            "r_factor": r_factor,
+            "rollback": rollback,
+            "rollback_growth": rollback_growth,
+            "bound": bound,
+            "rtol": rtol,
+            "atol": atol,
+            "stop": stop,
+            "check_every": check_every,
+            "max_iterations": max_iterations,
+            "max_seconds": max_seconds,
+            "time_checks": time_checks,
+            "dtype": precision,
+            "threads": threads,
+            "parts": parts,
+            "record_every": record_every,
+            "measure_every": measure_every,
+            "quality_r": quality_r,
+            "instructions": instructions,
+            "compressed": flag("compressed", compressed),
+            "islands": apart(islands),
+        }
         try:
             self._core = _core.Solver(
                 problem._core,
-                method,
-                way.name,
-                visits.name,
-                local,
-                word,
-                number,
-                bound,
-                relaxation,
-                weight,
-                adjacent,
-                rollback,
-                growth,
-                precision,
-                stop,
-                tolerance("rtol", rtol),
-                tolerance("atol", atol),
-                check_every,
-                max_iterations,
-                recorded,
-                record_every,
-                quality_r,
-                0 if threads is None else threads,
-                visits.options(problem, seed, parts),
-                way.velocities,
-                instructions,
-                not flag("compressed", compressed),
-                apart(islands),
-                own.options(),
-                most_seconds("max_seconds", max_seconds),
-                flag("time_checks", time_checks),
-                cadence("measure_every", measure_every),
-                most_seconds("max_setup_seconds", max_setup_seconds),
+                options=for_library(given),
+                settings=own.options(),
+                order=visits.options(problem, seed, parts),
+                velocities=way.velocities,
+                record=recorded,
+                max_setup_seconds=most_seconds("max_setup_seconds", max_setup_seconds),
             )
         except (TypeError, ValueError, OverflowError) as error:
-            given = {name: value for name, value in locals().items() if name in KINDS}
+            given["max_setup_seconds"] = max_setup_seconds
             raise explain(given, error) from None
         described = self._core.describe()
         self._asked = f"rtol={rtol}, atol={atol}"
@@ -501,7 +494,11 @@ class Solver:
         if self._updates != problem.updates:
             self._describe_again()
         started = initial is not None or index_set is not None
-        return self._result(answer, b, parameters, self._given._replace(started=started))
+        given = self._given._replace(started=started) if started else self._given
+        ray = self._core.ray() if answer.pivoting == "ray" else None
+        solver = (self._columns, self._figures, self._info, self._asked)
+        told = Told(answer, problem, solver, self._facts, given, ray)
+        return Result.of(told, problem, None if b is None else b.copy(), parameters)
 
     def _describe_again(self) -> None:
         """Tell of the problem's new values: which contacts are immovable, how long set-up took."""
@@ -519,102 +516,6 @@ class Solver:
             callback(State(iteration, split(impulses), measures))
 
         return notify
-
-    def _contacts_of(self, rows: np.ndarray) -> list[int]:
-        """Contacts with entries of at least a thousandth of the largest, the largest first."""
-        sizes = [np.full(group.contacts, group.rows) for group in self.problem._groups]
-        starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))[:-1]])
-        largest = np.maximum.reduceat(np.abs(rows), starts)
-        order = np.argsort(-largest, kind="stable")
-        return order[largest[order] >= 1e-3 * largest.max()].tolist()
-
-    def _tell_of_ray(self, info: dict[str, Any]) -> None:
-        ray = self._core.ray()
-        if ray is not None:
-            info["ray"] = self.problem.split(ray)
-            info["ray_contact"] = self._contacts_of(ray)[0]
-
-    def _result(
-        self,
-        answer: tuple,
-        b: np.ndarray | None,
-        parameters: np.ndarray | None,
-        given: Given,
-    ) -> Result:
-        impulses, xi, velocity, table, status, iterations, best, rollbacks, *figures = answer
-        *figures, restarts, corrections, inner, band, links, floor, proof = figures
-        seconds, natural_map, scaled, worst, unfinished, products, *pivots = figures
-        problem = self.problem
-        info = self._info.copy()
-        info["rollbacks"] = rollbacks
-        info["block_products"] = products
-        info["best_iteration"] = best
-        info["solve_seconds"] = seconds
-        own = {
-            "restarts": restarts,
-            "corrections": dict(zip(("tried", "kept"), corrections, strict=True)),
-            "inner_iterations": inner,
-        }
-        info |= {name: own[name] for bit, name in enumerate(_FIGURES) if self._figures >> bit & 1}
-        if status in ("stalled", "wandering"):
-            info["band"] = band
-        if links:
-            info["links"] = links
-        if status == "inaccurate":
-            info["floor"], info["floor_contact"] = floor
-        if proof[0] is not None:
-            info["certificate"] = problem.split(proof[0])
-            if status == "infeasible":
-                info["certified_impulse"] = proof[1]
-            info["certificate_contacts"] = self._contacts_of(proof[0])
-        if pivots[-1] is not None:
-            names = ("pivots", "single_pivots", "factorizations", "cache", "reuse", "pivoting")
-            info.update(zip(names, pivots, strict=True))
-            if info["engine"] != "cached":
-                del info["cache"]
-            if not any(info["reuse"].values()):
-                del info["reuse"]
-            if info["pivoting"] == "ray":
-                self._tell_of_ray(info)
-        if unfinished:
-            line = (
-                f"{unfinished} blocks were not solved to rounding in the last sweep: their inner "
-                f"steps came to an end first"
-            )
-            info["warnings"] = [*info["warnings"], line]
-        contact, row, off = worst
-        defect = Worst(contact, set_in_words(problem, contact, row), off)
-        message = message_of(
-            status,
-            iterations,
-            natural_map,
-            scaled,
-            defect,
-            info,
-            self._asked,
-            self._facts,
-            given,
-        )
-        return Result(
-            impulses=problem.split(impulses),
-            residual_velocities=problem.split(xi),
-            body_velocity_change=problem.velocity_change(velocity, impulses),
-            history=History(self._columns, table),
-            converged=status == "converged",
-            status=status,
-            message=message,
-            iterations=iterations,
-            time=seconds,
-            natural_map=natural_map,
-            natural_map_scaled=scaled,
-            worst_contact=contact,
-            worst=defect.text(),
-            info=info,
-            problem=problem,
-            _b=None if b is None else b.copy(),
-            _parameters=parameters,
-            _updates=problem.updates,
-        )
 
     def __repr__(self) -> str:
         info = self._info

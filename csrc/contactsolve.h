@@ -132,7 +132,7 @@ typedef enum cs_option_kind { CS_NUMBER, CS_COUNT, CS_FLAG, CS_WORD } cs_option_
 
 CS_PUBLIC const char *cs_option_kind_name(int i);
 
-/* An option of a method's or an order's own. */
+/* An option of every solver, or of a method's or an order's own. */
 typedef struct cs_option {
     const char *name, *summary;
     cs_option_kind kind;
@@ -344,6 +344,13 @@ typedef struct cs_options {
 } cs_options;
 
 CS_PUBLIC cs_options cs_options_default(void);
+
+/* Describes the i-th of the options that every solver has; 0 past the end. `words` is NULL where they
+ * are names of a list: cs_options_word has these, too, the k-th of the i-th option, NULL past the end. */
+CS_PUBLIC int cs_options_describe(int i, cs_option *option);
+CS_PUBLIC const char *cs_options_word(int i, int k);
+/* Sets one of them by its name. A word must last until a solver is made of the options. */
+CS_PUBLIC cs_status cs_options_set(cs_options *options, const cs_setting *setting, cs_error *error);
 
 /* The labels (cs_problem_vertices) that the order `partition` would use with these options: 0 for
  * what touches nothing that moves. */

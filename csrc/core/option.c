@@ -50,12 +50,12 @@ static cs_status read_number(const cs_option *option, double number, cs_error *e
     if (option->kind != CS_NUMBER && number != floor(number))
         return cs_fail(error, CS_INVALID, "%s is %s: an integer is needed", option->name,
                        cs_number(number).text);
+    if (option->above && !(number > least && isfinite(number)))
+        return cs_fail(error, CS_INVALID, "%s is %s: a finite number above %s is needed",
+                       option->name, cs_number(number).text, cs_number(least).text);
     if (!isfinite(number))
         return cs_fail(error, CS_INVALID, "%s is %s: a finite number is needed", option->name,
                        cs_number(number).text);
-    if (option->above && !(number > least))
-        return cs_fail(error, CS_INVALID, "%s is %s: it must be above %s", option->name,
-                       cs_number(number).text, cs_number(least).text);
     if (!(number >= least))
         return cs_fail(error, CS_INVALID, "%s is %s: it must be at least %s", option->name,
                        cs_number(number).text, cs_number(least).text);

@@ -129,6 +129,15 @@ void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts)
     }
 }
 
+/* Whether a plan has stages that may be cut into subtasks, or none at all. Those of one that is in
+ * disjoint parts may lack the others by chance. */
+static int can_be_divided(const cs_plan *plan)
+{
+    for (int64_t s = 0; s < plan->stages; s++)
+        if (plan->kind[s] != CS_SEQUENTIAL && plan->kind[s] != CS_CONCURRENT) return 1;
+    return plan->stages == 0;
+}
+
 cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int flat,
                        const cs_order_options *options, cs_arena *scratch, cs_plan **plan,
                        cs_error *error)
@@ -146,6 +155,14 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
     if (!status) status = order->plan(problem, &settled, scratch, *plan, error);
     if (status) return status;
     if (flat) cs_plan_flatten(*plan, problem->blocks);
+    /* What "auto" is depends on the problem: there is something to cut in one and not in the other. */
+    if (options->subtasks && order != &cs_order_auto && !can_be_divided(*plan))
+        return cs_fail(
+            error, CS_UNSUPPORTED,
+            "subtasks have no effect: order='%s' makes no simultaneous or independent "
+            "stages here that could be cut; use an order in colours, or a method such as "
+            "'jacobi'",
+            order->name);
     return cs_plan_divide(problem, options, scratch, *plan, error);
 }
 

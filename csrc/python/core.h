@@ -19,10 +19,10 @@
 #include "problem/problem.h"
 
 typedef struct core_state {
-    PyTypeObject *problem_type, *solver_type, *support_type, *mlcp_type;
+    PyTypeObject *problem_type, *solver_type, *support_type, *mlcp_type, *answer_type;
 } core_state;
 
-extern PyType_Spec problem_spec, solver_spec, support_spec, mlcp_spec;
+extern PyType_Spec problem_spec, solver_spec, support_spec, mlcp_spec, answer_spec;
 
 typedef struct problem_object {
     PyObject_HEAD
@@ -60,9 +60,11 @@ void order_lists_clear(order_lists *lists);
  * CS_MAX_OWN_OPTIONS. Returns how many; -1 with an error set. */
 int read_settings(PyObject *dictionary, cs_setting *settings);
 
-/* methods(), orders() -> a list of what each is, with its options; check_method(name, settings),
+/* options() -> a list of the options that every solver has. methods(), orders() -> a list of what each
+ * is, with its options; check_method(name, settings),
  * check_order(name, settings) -> None, or an error. */
 PyObject *core_methods(PyObject *module, PyObject *unused);
+PyObject *core_options(PyObject *module, PyObject *unused);
 PyObject *core_orders(PyObject *module, PyObject *unused);
 PyObject *core_check_method(PyObject *module, PyObject *args);
 PyObject *core_check_order(PyObject *module, PyObject *args);
@@ -72,8 +74,8 @@ PyObject *core_check_order(PyObject *module, PyObject *args);
 PyObject *core_ordering(PyObject *module, PyObject *args);
 PyObject *core_stage_kinds(PyObject *module, PyObject *unused);
 
-/* inspect(problem, impulses, xi, b, parameters, tolerance) -> (activity (rows), natural map,
- * scaled natural map, infeasibility (blocks each)) */
+/* inspect(problem, impulses, xi, b, parameters, tolerance) -> a dict of arrays by the names of
+ * cs_inspection */
 PyObject *core_inspect(PyObject *module, PyObject *args);
 
 /* partition_labels(problem, strategy, parts) -> labels (bodies, or blocks of a given A) */
@@ -92,6 +94,9 @@ PyObject *core_elimination_tree(PyObject *module, PyObject *args);
 /* What a cache of factors did, as a dict. */
 PyObject *cache_counts(const cs_cache_counts *counts);
 PyObject *reuse_counts(const cs_reuse_counts *counts);
+
+/* The letters of a name, borrowed from it; NULL with an error set, also where it has a zero inside. */
+const char *text_of(PyObject *value);
 
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */
 PyObject *new_doubles(const double *values, int64_t count);

@@ -1,6 +1,16 @@
 #include "python/fields.h"
 
 #include <limits.h>
+#include <string.h>
+
+const char *text_of(PyObject *value)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+    if (!text || strlen(text) == (size_t)size) return text;
+    PyErr_SetString(PyExc_ValueError, "embedded null character");
+    return NULL;
+}
 
 static int read_whole(PyObject *value, const char *name, long long least, long long most,
                       long long *number)
@@ -32,7 +42,7 @@ static int read_field(PyObject *value, const field *f, void *place)
         return PyErr_Occurred() ? -1 : 0;
     case FIELD_DOUBLE: *(double *)place = PyFloat_AsDouble(value); return PyErr_Occurred() ? -1 : 0;
     case FIELD_TEXT:
-        *(const char **)place = value == Py_None ? NULL : PyUnicode_AsUTF8(value);
+        *(const char **)place = value == Py_None ? NULL : text_of(value);
         return PyErr_Occurred() ? -1 : 0;
     }
     return -1;
@@ -91,4 +101,11 @@ int write_fields(PyObject *dictionary, const field *fields, int count, const voi
         if (add_item(dictionary, fields[i].name, value) < 0) return -1;
     }
     return 0;
+}
+
+PyObject *dictionary_of(const field *fields, int count, const void *source)
+{
+    PyObject *dictionary = PyDict_New();
+    if (dictionary && write_fields(dictionary, fields, count, source) < 0) Py_CLEAR(dictionary);
+    return dictionary;
 }

@@ -33,6 +33,9 @@ int read_fields(PyObject *dictionary, const field *fields, int count, void *targ
 /* Adds the members to a dictionary. -1 with an error set. */
 int write_fields(PyObject *dictionary, const field *fields, int count, const void *source);
 
+/* A new dictionary of the members. */
+PyObject *dictionary_of(const field *fields, int count, const void *source);
+
 /* Adds one item, a new reference that may be NULL and is let go of. -1 with an error set. */
 int add_item(PyObject *dictionary, const char *name, PyObject *value);
 

@@ -1,5 +1,5 @@
 /* _core.inspect: a state seen contact by contact. */
-#include "python/core.h"
+#include "python/fields.h"
 
 static PyObject *new_array(int64_t count, int type)
 {
@@ -19,20 +19,26 @@ static int wrong_length(PyArrayObject *array, const char *name, int64_t wanted)
 
 enum { ACTIVITY, MAP, SCALED, INFEASIBILITY, ROW, VELOCITY, ARRAYS };
 
-/* The arrays of an inspection, a new tuple. */
+/* The arrays of an inspection by name. */
 static PyObject *inspect(const cs_problem *problem, PyArrayObject *impulses, PyArrayObject *xi,
                          PyArrayObject *b, PyArrayObject *parameters, double tolerance)
 {
-    static const int types[ARRAYS] = {
-        [ACTIVITY] = NPY_UINT8,       [MAP] = NPY_DOUBLE, [SCALED] = NPY_DOUBLE,
-        [INFEASIBILITY] = NPY_DOUBLE, [ROW] = NPY_INT64,  [VELOCITY] = NPY_DOUBLE,
+    static const struct {
+        const char *name;
+        int type;
+    } arrays[ARRAYS] = {
+        [ACTIVITY] = {"activity", NPY_UINT8},
+        [MAP] = {"natural_map", NPY_DOUBLE},
+        [SCALED] = {"natural_map_scaled", NPY_DOUBLE},
+        [INFEASIBILITY] = {"infeasibility", NPY_DOUBLE},
+        [ROW] = {"worst_row", NPY_INT64},
+        [VELOCITY] = {"worst_velocity", NPY_DOUBLE},
     };
-    PyObject *array[ARRAYS], *answer = PyTuple_New(ARRAYS);
+    PyObject *array[ARRAYS], *answer = PyDict_New();
     if (!answer) return NULL;
     for (int i = 0; i < ARRAYS; i++) {
-        array[i] = new_array(i == ACTIVITY ? problem->rows : problem->blocks, types[i]);
-        if (!array[i]) goto fail;
-        PyTuple_SET_ITEM(answer, i, array[i]);
+        array[i] = new_array(i == ACTIVITY ? problem->rows : problem->blocks, arrays[i].type);
+        if (add_item(answer, arrays[i].name, array[i]) < 0) goto fail;
     }
     cs_inspection inspection = {
         .activity = data_of(array[ACTIVITY]),

@@ -11,9 +11,9 @@ int read_settings(PyObject *dictionary, cs_setting *settings)
         return -1;
     }
     for (int i = 0; PyDict_Next(dictionary, &at, &name, &value); i++) {
-        settings[i] = (cs_setting){.name = PyUnicode_AsUTF8(name)};
+        settings[i] = (cs_setting){.name = text_of(name)};
         if (!settings[i].name) return -1;
-        if (PyUnicode_Check(value)) settings[i].word = PyUnicode_AsUTF8(value);
+        if (PyUnicode_Check(value)) settings[i].word = text_of(value);
         else settings[i].number = PyFloat_AsDouble(value);
         if (PyErr_Occurred()) return -1;
     }
@@ -80,11 +80,10 @@ static const field option_fields[] = {
 };
 enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
 
-static PyObject *option_of(const cs_option *option)
+/* Takes over the list of words, which may be NULL. */
+static PyObject *option_with(const cs_option *option, PyObject *words)
 {
-    PyObject *dictionary = PyDict_New(), *words = PyList_New(0);
-    for (int i = 0; words && option->words && option->words[i]; i++)
-        append(&words, PyUnicode_FromString(option->words[i]));
+    PyObject *dictionary = PyDict_New();
     words = tuple_of(words);
     int failed = !dictionary || !words;
     if (!failed) failed = write_fields(dictionary, option_fields, OPTION_FIELDS, option);
@@ -95,6 +94,14 @@ static PyObject *option_of(const cs_option *option)
     Py_XDECREF(words);
     if (failed) Py_CLEAR(dictionary);
     return dictionary;
+}
+
+static PyObject *option_of(const cs_option *option)
+{
+    PyObject *words = PyList_New(0);
+    for (int i = 0; words && option->words && option->words[i]; i++)
+        append(&words, PyUnicode_FromString(option->words[i]));
+    return option_with(option, words);
 }
 
 static PyObject *options_of(const cs_option *option, int count)
@@ -126,6 +133,21 @@ PyObject *core_methods(PyObject *module, PyObject *unused)
     PyObject *list = PyList_New(0);
     cs_method_info info;
     for (int i = 0; list && cs_method_describe(i, &info); i++) append(&list, method_of(&info));
+    return list;
+}
+
+PyObject *core_options(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    cs_option option;
+    for (int i = 0; list && cs_options_describe(i, &option); i++) {
+        PyObject *words = PyList_New(0);
+        const char *word;
+        for (int k = 0; words && (word = cs_options_word(i, k)); k++)
+            append(&words, PyUnicode_FromString(word));
+        append(&list, option_with(&option, words));
+    }
     return list;
 }
 

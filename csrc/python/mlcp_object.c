@@ -2,7 +2,7 @@
  * for Ctrl-C. */
 #include "core/error.h"
 #include "linalg/ordering.h"
-#include "python/core.h"
+#include "python/fields.h"
 
 #include <string.h>
 
@@ -54,26 +54,32 @@ static int create(mlcp_object *self, const cs_csr *matrix, const cs_mlcp_options
     return status ? -1 : 0;
 }
 
+static const field option_fields[] = {
+    {"method", FIELD_TEXT, offsetof(cs_mlcp_options, rule)},
+    FIELD(cs_mlcp_options, engine, TEXT),
+    FIELD(cs_mlcp_options, tolerance, DOUBLE),
+    FIELD(cs_mlcp_options, block_steps, INT64),
+    FIELD(cs_mlcp_options, stall_steps, INT64),
+    FIELD(cs_mlcp_options, max_pivots, INT64),
+    FIELD(cs_mlcp_options, refinements, INT),
+    FIELD(cs_mlcp_options, condition, FLAG),
+    FIELD(cs_mlcp_options, cache_bytes, INT64),
+    FIELD(cs_mlcp_options, interior, FLAG),
+    FIELD(cs_mlcp_options, reuse, INT64),
+    FIELD(cs_mlcp_options, islands, FLAG),
+    FIELD(cs_mlcp_options, threads, INT),
+};
+enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
+
 static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"data",      "indices",     "indptr",      "method",     "engine",
-                            "tolerance", "block_steps", "stall_steps", "max_pivots", "refinements",
-                            "condition", "cache_bytes", "interior",    "reuse",      "islands",
-                            "threads",   NULL};
+    static char *names[] = {"data", "indices", "indptr", "options", NULL};
     cs_mlcp_options options = cs_mlcp_options_default();
-    PyObject *values[3];
-    long long block_steps, stall_steps, max_pivots, cache_bytes, reuse;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOssdLLLipLpLpi:Mlcp", names, &values[0],
-                                     &values[1], &values[2], &options.rule, &options.engine,
-                                     &options.tolerance, &block_steps, &stall_steps, &max_pivots,
-                                     &options.refinements, &options.condition, &cache_bytes,
-                                     &options.interior, &reuse, &options.islands, &options.threads))
+    PyObject *values[3], *given;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOO!:Mlcp", names, &values[0], &values[1],
+                                     &values[2], &PyDict_Type, &given))
         return NULL;
-    options.reuse = reuse;
-    options.block_steps = block_steps;
-    options.stall_steps = stall_steps;
-    options.max_pivots = max_pivots;
-    options.cache_bytes = cache_bytes;
+    if (read_fields(given, option_fields, OPTION_FIELDS, &options, NULL) < 0) return NULL;
     cs_csr matrix;
     mlcp_object *self = NULL;
     PyArrayObject *data = double_array(values[0], "A.data");
@@ -111,45 +117,50 @@ static PyArrayObject *rows_of(const mlcp_object *self, PyObject *value, const ch
     return NULL;
 }
 
-PyObject *cache_counts(const cs_cache_counts *counts)
-{
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "hits", (long long)counts->hits, "misses",
-                         (long long)counts->misses, "evictions", (long long)counts->evictions,
-                         "entries", (long long)counts->entries, "bytes", (long long)counts->bytes,
-                         "most_bytes", (long long)counts->most_bytes);
-}
+static const field result_fields[] = {
+    FIELD(cs_mlcp_result, residual, DOUBLE),
+    FIELD(cs_mlcp_result, residual_scaled, DOUBLE),
+    FIELD(cs_mlcp_result, complementarity, DOUBLE),
+    FIELD(cs_mlcp_result, worst_row, INT64),
+    FIELD(cs_mlcp_result, pivots, INT64),
+    FIELD(cs_mlcp_result, single_pivots, INT64),
+    FIELD(cs_mlcp_result, factorizations, INT64),
+    FIELD(cs_mlcp_result, refinements, INT64),
+    FIELD(cs_mlcp_result, interior_steps, INT64),
+    FIELD(cs_mlcp_result, condition, DOUBLE),
+    {"time", FIELD_DOUBLE, offsetof(cs_mlcp_result, seconds)},
+};
+enum { RESULT_FIELDS = sizeof result_fields / sizeof *result_fields };
 
-PyObject *reuse_counts(const cs_reuse_counts *counts)
-{
-    return Py_BuildValue("{s:L,s:L,s:L}", "solves", (long long)counts->solves, "steps",
-                         (long long)counts->steps, "failed", (long long)counts->failed);
-}
-
-/* (x, w, index set, history, status, residual, scaled residual, complementarity, worst row, pivots,
- * single pivots, factorizations, refinements, interior-point steps, condition, seconds, what a cache did,
- * what factors used again did) */
-static PyObject *answer(const cs_mlcp_result *result, PyObject *x, PyObject *w, PyObject *set)
+static PyObject *history_of(const cs_mlcp_result *result)
 {
     npy_intp shape[2] = {(npy_intp)result->history_rows, result->history_columns};
     PyObject *history = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-    if (!history) return NULL;
-    if (result->history_rows)
-        memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
-               sizeof(double) * (size_t)(result->history_rows * result->history_columns));
-    return Py_BuildValue(
-        "OOONsdddLLLLLLddNN", x, w, set, history, cs_mlcp_outcome_name(result->outcome),
-        result->residual, result->residual_scaled, result->complementarity,
-        (long long)result->worst_row, (long long)result->pivots, (long long)result->single_pivots,
-        (long long)result->factorizations, (long long)result->refinements,
-        (long long)result->interior_steps, result->condition, result->seconds,
-        cache_counts(&result->cache), reuse_counts(&result->reuse));
+    size_t size = sizeof(double) * (size_t)(result->history_rows * result->history_columns);
+    if (history && size) memcpy(PyArray_DATA((PyArrayObject *)history), result->history, size);
+    return history;
+}
+
+/* By the names of cs_mlcp_result. */
+static PyObject *answer(const cs_mlcp_result *result, PyObject *x, PyObject *w, PyObject *set)
+{
+    PyObject *told = dictionary_of(result_fields, RESULT_FIELDS, result);
+    if (told &&
+        (add_item(told, "x", Py_NewRef(x)) < 0 || add_item(told, "w", Py_NewRef(w)) < 0 ||
+         add_item(told, "index_set", Py_NewRef(set)) < 0 ||
+         add_item(told, "history", history_of(result)) < 0 ||
+         add_item(told, "cache", cache_counts(&result->cache)) < 0 ||
+         add_item(told, "reuse", reuse_counts(&result->reuse)) < 0 ||
+         add_item(told, "status", PyUnicode_FromString(cs_mlcp_outcome_name(result->outcome))) < 0))
+        Py_CLEAR(told);
+    return told;
 }
 
 static PyObject *run(mlcp_object *self, PyArrayObject *const *data, const signed char *initial)
 {
     npy_intp rows = (npy_intp)self->rows;
     PyObject *x = new_doubles(NULL, self->rows), *w = new_doubles(NULL, self->rows);
-    PyObject *set = PyArray_SimpleNew(1, &rows, NPY_INT8), *tuple = NULL;
+    PyObject *set = PyArray_SimpleNew(1, &rows, NPY_INT8), *told = NULL;
     if (!x || !w || !set) goto out;
     cs_mlcp_result result = {
         .x = PyArray_DATA((PyArrayObject *)x),
@@ -163,19 +174,19 @@ static PyObject *run(mlcp_object *self, PyArrayObject *const *data, const signed
                                      PyArray_DATA(data[2]), initial, &control, &result, &error);
     PyEval_RestoreThread(thread);
     if (status) raise_error(&error);
-    else tuple = answer(&result, x, w, set);
+    else told = answer(&result, x, w, set);
 out:
     Py_XDECREF(x);
     Py_XDECREF(w);
     Py_XDECREF(set);
-    return tuple;
+    return told;
 }
 
 static PyObject *mlcp_solve(mlcp_object *self, PyObject *const *args, Py_ssize_t count)
 {
     static const char *const names[] = {"b", "lo", "hi"};
     PyArrayObject *data[3] = {NULL, NULL, NULL}, *initial = NULL;
-    PyObject *tuple = NULL;
+    PyObject *told = NULL;
     if (count != 4) {
         PyErr_SetString(PyExc_TypeError, "solve takes b, lo, hi and initial");
         return NULL;
@@ -188,12 +199,12 @@ static PyObject *mlcp_solve(mlcp_object *self, PyObject *const *args, Py_ssize_t
                         "this solver is solving already in another thread: make one for each");
         goto out;
     }
-    tuple = run(self, data, initial ? PyArray_DATA(initial) : NULL);
+    told = run(self, data, initial ? PyArray_DATA(initial) : NULL);
     atomic_flag_clear(&self->busy);
 out:
     for (int i = 0; i < 3; i++) Py_XDECREF(data[i]);
     Py_XDECREF(initial);
-    return tuple;
+    return told;
 }
 
 /* A as data, indices and indptr, of as many rows. */
@@ -228,16 +239,25 @@ out:
     return done;
 }
 
+static const field info_fields[] = {
+    {"method", FIELD_TEXT, offsetof(cs_mlcp_info, rule)},
+    FIELD(cs_mlcp_info, engine, TEXT),
+    FIELD(cs_mlcp_info, kernel, TEXT),
+    FIELD(cs_mlcp_info, islands, INT64),
+    FIELD(cs_mlcp_info, largest_island, INT64),
+    FIELD(cs_mlcp_info, threads, INT),
+    FIELD(cs_mlcp_info, asymmetry, DOUBLE),
+    FIELD(cs_mlcp_info, bytes, INT64),
+    {"setup_seconds", FIELD_DOUBLE, offsetof(cs_mlcp_info, seconds)},
+};
+enum { INFO_FIELDS = sizeof info_fields / sizeof *info_fields };
+
 static PyObject *mlcp_describe(mlcp_object *self, PyObject *unused)
 {
     (void)unused;
     cs_mlcp_info info;
     cs_mlcp_describe(self->mlcp, &info);
-    return Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:i,s:d,s:L,s:d}", "method", info.rule, "engine",
-                         info.engine, "kernel", info.kernel, "islands", (long long)info.islands,
-                         "largest_island", (long long)info.largest_island, "threads", info.threads,
-                         "asymmetry", info.asymmetry, "bytes", (long long)info.bytes,
-                         "setup_seconds", info.seconds);
+    return dictionary_of(info_fields, INFO_FIELDS, &info);
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */

@@ -171,6 +171,8 @@ static PyMethodDef core_functions[] = {
     {"needs", core_needs_list, METH_NOARGS, "needs()\n--\n\n[(name, summary), ...]"},
     {"classes", core_classes_list, METH_NOARGS, "classes()\n--\n\n[(name, summary), ...]"},
     {"schemes", core_schemes_list, METH_NOARGS, "schemes()\n--\n\n[(name, summary), ...]"},
+    {"options", core_options, METH_NOARGS,
+     "options()\n--\n\nA list of the options that every solver has."},
     {"orders", core_orders, METH_NOARGS, "orders()\n--\n\nA list of what each order is."},
     {"check_order", core_check_order, METH_VARARGS,
      "check_order(name, settings)\n--\n\nWhether an order takes these options of its own."},
@@ -226,6 +228,7 @@ static int core_exec(PyObject *module)
     core_state *state = PyModule_GetState(module);
     import_array1(-1);
     if (add_type(module, &problem_spec, &state->problem_type) < 0) return -1;
+    if (add_type(module, &answer_spec, &state->answer_type) < 0) return -1;
     if (add_type(module, &mlcp_spec, &state->mlcp_type) < 0) return -1;
     if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
     return add_type(module, &support_spec, &state->support_type);
@@ -238,6 +241,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->solver_type);
     Py_VISIT(state->support_type);
     Py_VISIT(state->mlcp_type);
+    Py_VISIT(state->answer_type);
     return 0;
 }
 
@@ -248,6 +252,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->solver_type);
     Py_CLEAR(state->support_type);
     Py_CLEAR(state->mlcp_type);
+    Py_CLEAR(state->answer_type);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* _core.Problem: a cs_problem, filled once and never changed. contactsolve/problem.py decides on
  * shapes; values are checked in C. */
-#include "python/core.h"
+#include "python/fields.h"
 
 #include <string.h>
 
@@ -14,17 +14,33 @@ static int wrong_length(const char *name, int64_t found, int64_t wanted)
     return 1;
 }
 
-/* (count, dof, diagonal, inverse_mass) */
+/* What a dictionary holds under a name, borrowed; NULL with an error set. */
+static PyObject *item(PyObject *dictionary, const char *name)
+{
+    PyObject *value = PyDict_GetItemString(dictionary, name);
+    if (!value) PyErr_Format(PyExc_TypeError, "%s is missing", name);
+    return value;
+}
+
+static const field body_fields[] = {
+    FIELD(cs_bodies, count, INT64),
+    FIELD(cs_bodies, dof, INT),
+    FIELD(cs_bodies, diagonal, FLAG),
+};
+enum { BODY_FIELDS = sizeof body_fields / sizeof *body_fields };
+
+/* By the names of cs_bodies. */
 static int add_bodies(cs_problem *problem, PyObject *group)
 {
-    long long count;
-    int dof, diagonal, result = -1;
-    PyObject *value;
-    if (!PyArg_ParseTuple(group, "LipO:bodies", &count, &dof, &diagonal, &value)) return -1;
+    cs_bodies bodies = {0};
+    int others, result = -1;
+    PyObject *value = item(group, "inverse_mass");
+    if (!value || read_fields(group, body_fields, BODY_FIELDS, &bodies, &others) < 0) return -1;
     PyArrayObject *inverse = double_array(value, "Minv");
     if (!inverse) return -1;
-    if (wrong_length("Minv", length(inverse), count * dof * (diagonal ? 1 : dof))) goto out;
-    cs_bodies bodies = {count, dof, diagonal, PyArray_DATA(inverse)};
+    int64_t each = (int64_t)bodies.dof * (bodies.diagonal ? 1 : bodies.dof);
+    if (wrong_length("Minv", length(inverse), bodies.count * each)) goto out;
+    bodies.inverse_mass = PyArray_DATA(inverse);
     cs_error error = {0};
     if (cs_problem_add_bodies(problem, &bodies, &error)) raise_error(&error);
     else result = 0;
@@ -33,20 +49,35 @@ out:
     return result;
 }
 
-/* (count, rows, dof_i, dof_j, J or None, bodies or None, b, set, parameters, compliance or None), which is
- * added to A, and without J part of the given one */
+static const field block_fields[] = {
+    FIELD(cs_blocks, count, INT64),
+    FIELD(cs_blocks, rows, INT),
+    FIELD(cs_blocks, set, TEXT),
+    {"dof_first", FIELD_INT, offsetof(cs_blocks, dof)},
+    {"dof_second", FIELD_INT, offsetof(cs_blocks, dof) + sizeof(int)},
+};
+enum { BLOCK_FIELDS = sizeof block_fields / sizeof *block_fields };
+
+/* By the names of cs_blocks. The compliance is added to A, and without `jacobian` part of the given one.
+ * `jacobian`, `bodies` and `compliance` may be None. */
 static int add_blocks(cs_problem *problem, PyObject *group)
 {
-    long long count;
-    int rows, dof[2], result = -1;
-    const char *set;
-    PyObject *jacobian_value, *bodies_value, *b_value, *parameters_value, *compliance_value;
+    int others, result = -1;
+    cs_blocks given = {0};
     PyArrayObject *jacobian = NULL, *bodies = NULL, *b = NULL, *parameters = NULL;
     PyArrayObject *compliance = NULL;
-    if (!PyArg_ParseTuple(group, "LiiiOOOsOO:blocks", &count, &rows, &dof[0], &dof[1],
-                          &jacobian_value, &bodies_value, &b_value, &set, &parameters_value,
-                          &compliance_value))
+    PyObject *jacobian_value = item(group, "jacobian"), *bodies_value = item(group, "bodies");
+    PyObject *b_value = item(group, "b"), *parameters_value = item(group, "parameters");
+    PyObject *compliance_value = item(group, "compliance");
+    if (PyErr_Occurred()) return -1;
+    if (read_fields(group, block_fields, BLOCK_FIELDS, &given, &others) < 0) return -1;
+    if (!given.set) {
+        PyErr_SetString(PyExc_TypeError, "set is missing");
         return -1;
+    }
+    const char *set = given.set;
+    int rows = given.rows, *dof = given.dof;
+    int64_t count = given.count;
     int per_block = cs_set_parameters(set, rows);
     b = double_array(b_value, "b");
     parameters = double_array(parameters_value, "sets");
@@ -92,13 +123,12 @@ out:
     return result;
 }
 
-/* (indptr, indices, data) */
 static int set_matrix(cs_problem *problem, PyObject *matrix)
 {
     int result = -1;
-    PyObject *start_value, *column_value, *data_value;
-    if (!PyArg_ParseTuple(matrix, "OOO:matrix", &start_value, &column_value, &data_value))
-        return -1;
+    PyObject *start_value = item(matrix, "indptr"), *column_value = item(matrix, "indices");
+    PyObject *data_value = item(matrix, "data");
+    if (PyErr_Occurred()) return -1;
     PyArrayObject *start = int64_array(start_value, "A.indptr");
     PyArrayObject *column = start ? int64_array(column_value, "A.indices") : NULL;
     PyArrayObject *data = column ? double_array(data_value, "A.data") : NULL;
@@ -131,8 +161,8 @@ static int add_each(cs_problem *problem, PyObject *groups, int (*add)(cs_problem
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(groups); i++) {
         PyObject *group = PyTuple_GET_ITEM(groups, i);
-        if (!PyTuple_Check(group)) {
-            PyErr_SetString(PyExc_TypeError, "a group must be a tuple");
+        if (!PyDict_Check(group)) {
+            PyErr_SetString(PyExc_TypeError, "a group must be a dict");
             return -1;
         }
         if (add(problem, group) < 0) return -1;
@@ -159,6 +189,10 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     }
     if (add_each(self->problem, bodies, add_bodies) < 0) goto fail;
     if (add_each(self->problem, blocks, add_blocks) < 0) goto fail;
+    if (matrix != Py_None && !PyDict_Check(matrix)) {
+        PyErr_SetString(PyExc_TypeError, "a matrix must be a dict");
+        goto fail;
+    }
     if (matrix != Py_None && set_matrix(self->problem, matrix) < 0) goto fail;
     return (PyObject *)self;
 fail:

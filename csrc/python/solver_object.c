@@ -1,7 +1,7 @@
 /* _core.Solver: a cs_solver that runs with the GIL released, and takes it back between sweeps to
  * look for Ctrl-C, to call back and to show progress. */
 #include "core/clock.h"
-#include "python/core.h"
+#include "python/answer.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,6 +10,7 @@ typedef struct solver_object {
     PyObject_HEAD
     PyObject *problem; /* kept alive: the solver points into it */
     cs_solver *solver;
+    PyTypeObject *answer_type; /* the module's, which this type keeps alive */
     atomic_flag busy;
 } solver_object;
 
@@ -88,7 +89,7 @@ static int read_record(PyObject *record, const char **names)
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        names[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(record, i));
+        names[i] = text_of(PyTuple_GET_ITEM(record, i));
         if (!names[i]) return -1;
     }
     return 0;
@@ -106,90 +107,80 @@ static cs_status create(solver_object *self, const cs_options *options, double s
     return status;
 }
 
+/* {name: number or word}: the options that every solver has. */
+static int read_options(PyObject *dictionary, cs_options *options)
+{
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dictionary, &at, &name, &value)) {
+        cs_setting setting = {.name = text_of(name)};
+        cs_error error = {0};
+        if (!setting.name) return -1;
+        if (PyUnicode_Check(value)) setting.word = text_of(value);
+        else setting.number = PyFloat_AsDouble(value);
+        if (PyErr_Occurred()) return -1;
+        if (!cs_options_set(options, &setting, &error)) continue;
+        raise_error(&error);
+        return -1;
+    }
+    return 0;
+}
+
+/* What a solver is made of, beside its problem. */
+typedef struct recipe {
+    cs_options options;
+    const char *record[CS_MAX_COLUMNS];
+    cs_setting setting[CS_MAX_OWN_OPTIONS];
+    order_lists lists;
+} recipe;
+
+static int read_recipe(recipe *r, const cs_problem *problem, PyObject *options, PyObject *settings,
+                       PyObject *order, PyObject *record)
+{
+    r->options = cs_options_default();
+    if (read_options(options, &r->options) < 0 || read_record(record, r->record) < 0) return -1;
+    r->options.record = r->record;
+    r->options.records = (int)PyTuple_GET_SIZE(record);
+    r->options.settings = r->setting;
+    r->options.setting_count = read_settings(settings, r->setting);
+    if (r->options.setting_count < 0) return -1;
+    return read_order_options(order, problem, &r->options.order_options, &r->lists);
+}
+
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"problem",
-                            "method",
-                            "scheme",
-                            "order",
-                            "local",
-                            "r_factor",
-                            "r_value",
-                            "bound",
-                            "relaxation",
-                            "averaging",
-                            "averaging_adjacent",
-                            "rollback",
-                            "rollback_growth",
-                            "dtype",
-                            "stop",
-                            "rtol",
-                            "atol",
-                            "check_every",
-                            "max_iterations",
-                            "record",
-                            "record_every",
-                            "quality_r",
-                            "threads",
-                            "order_options",
-                            "velocities",
-                            "instructions",
-                            "general",
-                            "islands",
-                            "settings",
-                            "max_seconds",
-                            "time_checks",
-                            "measure_every",
-                            "max_setup_seconds",
-                            NULL};
+    static char *names[] = {"problem",    "options", "settings",          "order",
+                            "velocities", "record",  "max_setup_seconds", NULL};
     core_state *state = PyType_GetModuleState(type);
-    cs_options options = cs_options_default();
-    const char *record_names[CS_MAX_COLUMNS];
-    PyObject *problem, *record, *order_options, *settings;
-    cs_setting values[CS_MAX_METHOD_OPTIONS];
-    order_lists lists = {0};
-    long long check_every, max_iterations, record_every, measure_every;
+    PyObject *problem, *options, *settings, *order, *record;
+    const char *velocities;
     double setup_seconds;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!sssszdsddpidssddLLO!LdiO!ssppO!dpLd:Solver", names,
-            state->problem_type, &problem, &options.method, &options.scheme, &options.order,
-            &options.local, &options.r_factor, &options.r_value, &options.bound,
-            &options.relaxation, &options.averaging, &options.averaging_adjacent, &options.rollback,
-            &options.rollback_growth, &options.dtype, &options.stop, &options.rtol, &options.atol,
-            &check_every, &max_iterations, &PyTuple_Type, &record, &record_every,
-            &options.quality_r, &options.threads, &PyDict_Type, &order_options, &options.velocities,
-            &options.instructions, &options.general, &options.islands, &PyDict_Type, &settings,
-            &options.max_seconds, &options.time_checks, &measure_every, &setup_seconds))
+    recipe r = {.lists = {0}};
+    cs_error error = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!sO!d:Solver", names,
+                                     state->problem_type, &problem, &PyDict_Type, &options,
+                                     &PyDict_Type, &settings, &PyDict_Type, &order, &velocities,
+                                     &PyTuple_Type, &record, &setup_seconds))
         return NULL;
-    options.check_every = check_every;
-    options.max_iterations = max_iterations;
-    options.record_every = record_every;
-    options.measure_every = measure_every;
-    options.record = record_names;
-    options.records = (int)PyTuple_GET_SIZE(record);
-    if (read_record(record, record_names) < 0) return NULL;
-    options.settings = values;
-    options.setting_count = read_settings(settings, values);
-    if (options.setting_count < 0) return NULL;
     solver_object *self = (solver_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     atomic_flag_clear(&self->busy);
     self->problem = Py_NewRef(problem);
-    if (read_order_options(order_options, ((problem_object *)problem)->problem,
-                           &options.order_options, &lists) < 0)
-        goto fail;
-    cs_error error = {0};
-    if (problem_begin((problem_object *)problem) < 0) goto fail;
-    cs_status status = create(self, &options, setup_seconds, &error);
-    problem_end((problem_object *)problem);
+    self->answer_type = state->answer_type;
+    problem_object *owner = (problem_object *)problem;
+    if (read_recipe(&r, owner->problem, options, settings, order, record) < 0) goto fail;
+    r.options.velocities = velocities;
+    if (problem_begin(owner) < 0) goto fail;
+    cs_status status = create(self, &r.options, setup_seconds, &error);
+    problem_end(owner);
     if (status) {
         raise_error(&error);
         goto fail;
     }
-    order_lists_clear(&lists);
+    order_lists_clear(&r.lists);
     return (PyObject *)self;
 fail:
-    order_lists_clear(&lists);
+    order_lists_clear(&r.lists);
     Py_DECREF(self);
     return NULL;
 }
@@ -231,67 +222,6 @@ static int optional_set(PyObject *value, int64_t rows, PyArrayObject **array)
 
 static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA(array) : NULL; }
 
-/* The links of a chain: dicts. */
-static PyObject *links_of(const cs_result *result)
-{
-    PyObject *links = PyTuple_New(result->links);
-    for (int i = 0; links && i < result->links; i++) {
-        const cs_link *link = &result->link[i];
-        PyObject *told = Py_BuildValue(
-            "{s:s,s:L,s:L,s:d,s:d,s:s,s:s,s:L}", "method", link->method, "first",
-            (long long)link->first, "iterations", (long long)link->iterations, "seconds",
-            link->seconds, "reached", link->reached, "status", cs_outcome_name(link->outcome),
-            "why", link->why, "islands", (long long)link->islands);
-        if (!told) Py_CLEAR(links);
-        else PyTuple_SET_ITEM(links, i, told);
-    }
-    return links;
-}
-
-/* The direction that proves a problem to have no solution, or None. */
-static PyObject *certificate_of(const cs_result *result, npy_intp rows)
-{
-    if (!result->certificate) Py_RETURN_NONE;
-    PyObject *copy = PyArray_SimpleNew(1, &rows, NPY_DOUBLE);
-    if (copy && rows)
-        memcpy(PyArray_DATA((PyArrayObject *)copy), result->certificate,
-               sizeof(double) * (size_t)rows);
-    return copy;
-}
-
-/* (impulses, residual velocities, velocity change, history, outcome, iterations, best iteration,
- * rollbacks, seconds, natural map, scaled natural map, worst block, unfinished blocks, products of
- * blocks, pivots, single pivots, factorizations, what a cache did, what factors used again did, how the
- * last pivoting ended or None, restarts, corrections tried and kept, inner iterations, band, links,
- * (floor, its block), (certificate or None, what it is for)) */
-static PyObject *answer(const cs_result *result, PyObject *impulses, PyObject *xi,
-                        PyObject *velocity)
-{
-    npy_intp shape[2] = {(npy_intp)result->history_rows, result->columns};
-    PyObject *history = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-    if (!history) return NULL;
-    memcpy(PyArray_DATA((PyArrayObject *)history), result->history,
-           sizeof(double) * (size_t)(result->history_rows * result->columns));
-    PyObject *certificate = certificate_of(result, PyArray_SIZE((PyArrayObject *)impulses));
-    if (!certificate) {
-        Py_DECREF(history);
-        return NULL;
-    }
-    return Py_BuildValue("OOONsLLiddd(Lid)LLLLLNNzi(LL)L(ddd)N(dL)(Nd)", impulses, xi, velocity,
-                         history, cs_outcome_name(result->outcome), (long long)result->iterations,
-                         (long long)result->best_iteration, result->rollbacks, result->seconds,
-                         result->natural_map, result->natural_map_scaled,
-                         (long long)result->worst_block, result->worst_row, result->worst_velocity,
-                         (long long)result->unfinished_blocks, (long long)result->block_products,
-                         (long long)result->pivots, (long long)result->single_pivots,
-                         (long long)result->factorizations, cache_counts(&result->cache),
-                         reuse_counts(&result->reuse), result->pivoting, result->restarts,
-                         (long long)result->corrections.tried, (long long)result->corrections.kept,
-                         (long long)result->inner_iterations, result->band[0], result->band[1],
-                         result->band[2], links_of(result), result->floor,
-                         (long long)result->floor_block, certificate, result->certified);
-}
-
 /* What a solve begins with: impulses, or an index set. */
 typedef struct beginning {
     PyArrayObject *impulses, *index_set;
@@ -302,7 +232,7 @@ static PyObject *run(solver_object *self, const beginning *initial, const double
 {
     const cs_problem *problem = ((problem_object *)self->problem)->problem;
     PyObject *impulses = new_doubles(NULL, problem->rows), *xi = new_doubles(NULL, problem->rows);
-    PyObject *velocity = new_doubles(NULL, problem->velocities), *tuple = NULL;
+    PyObject *velocity = new_doubles(NULL, problem->velocities), *answer = NULL;
     if (!impulses || !xi || !velocity) goto out;
     cs_result result = {
         .impulses = PyArray_DATA((PyArrayObject *)impulses),
@@ -325,12 +255,12 @@ static PyObject *run(solver_object *self, const beginning *initial, const double
     PyEval_RestoreThread(context.talk.thread);
     if (status) raise_error(&error);
     else if (!PyErr_Occurred()) /* in a support function of the last sweeps */
-        tuple = answer(&result, impulses, xi, velocity);
+        answer = new_answer(self->answer_type, &result, impulses, xi, velocity);
 out:
     Py_XDECREF(impulses);
     Py_XDECREF(xi);
     Py_XDECREF(velocity);
-    return tuple;
+    return answer;
 }
 
 static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssize_t count)
@@ -343,7 +273,7 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
     const cs_problem *problem = ((problem_object *)self->problem)->problem;
     beginning initial = {NULL, NULL};
     PyArrayObject *b = NULL, *parameters = NULL;
-    PyObject *tuple = NULL;
+    PyObject *answer = NULL;
     if (optional_doubles(args[0], "initial", problem->rows, &initial.impulses) < 0) goto out;
     if (optional_set(args[1], problem->rows, &initial.index_set) < 0) goto out;
     if (optional_doubles(args[2], "b", problem->rows, &b) < 0) goto out;
@@ -354,7 +284,7 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
         goto out;
     }
     if (problem_begin((problem_object *)self->problem) == 0) {
-        tuple = run(self, &initial, data_of(b), data_of(parameters), args[4], args[5]);
+        answer = run(self, &initial, data_of(b), data_of(parameters), args[4], args[5]);
         problem_end((problem_object *)self->problem);
     }
     atomic_flag_clear(&self->busy);
@@ -363,7 +293,7 @@ out:
     Py_XDECREF(initial.index_set);
     Py_XDECREF(b);
     Py_XDECREF(parameters);
-    return tuple;
+    return answer;
 }
 
 static PyObject *column_names(const cs_solver_info *info)
@@ -377,27 +307,44 @@ static PyObject *column_names(const cs_solver_info *info)
     return names;
 }
 
+static const field info_fields[] = {
+    FIELD(cs_solver_info, method, TEXT),
+    FIELD(cs_solver_info, scheme, TEXT),
+    FIELD(cs_solver_info, order, TEXT),
+    FIELD(cs_solver_info, local, TEXT),
+    FIELD(cs_solver_info, dtype, TEXT),
+    FIELD(cs_solver_info, threads, INT),
+    FIELD(cs_solver_info, matrix_blocks, INT64),
+    FIELD(cs_solver_info, immovable_blocks, INT64),
+    FIELD(cs_solver_info, singular_blocks, INT64),
+    FIELD(cs_solver_info, bytes, INT64),
+    {"setup_seconds", FIELD_DOUBLE, offsetof(cs_solver_info, seconds)},
+    FIELD(cs_solver_info, r_value, DOUBLE),
+    FIELD(cs_solver_info, stop_is_ratio, FLAG),
+    FIELD(cs_solver_info, figures, INT),
+    FIELD(cs_solver_info, stages, INT64),
+    FIELD(cs_solver_info, colors, INT64),
+    FIELD(cs_solver_info, rounds, INT64),
+    FIELD(cs_solver_info, engine, TEXT),
+    FIELD(cs_solver_info, islands, INT64),
+    FIELD(cs_solver_info, why_order, TEXT),
+    FIELD(cs_solver_info, step_bound, DOUBLE),
+    FIELD(cs_solver_info, clusters, INT64),
+};
+enum { INFO_FIELDS = sizeof info_fields / sizeof *info_fields };
+
 static PyObject *solver_describe(solver_object *self, PyObject *unused)
 {
     (void)unused;
     cs_solver_info info;
     cs_solver_describe(self->solver, &info);
-    PyObject *columns = column_names(&info);
-    if (!columns) return NULL;
-    return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:s,s:i,s:N,s:L,s:L,s:L,s:L,s:d,s:d,s:(dd),s:i,s:I,s:L,s:L,s:L,s:s,s:z,s:"
-        "L,s:"
-        "z,s:d,s:L}",
-        "method", info.method, "scheme", info.scheme, "order", info.order, "local", info.local,
-        "dtype", info.dtype, "threads", info.threads, "columns", columns, "matrix_blocks",
-        (long long)info.matrix_blocks, "immovable_blocks", (long long)info.immovable_blocks,
-        "singular_blocks", (long long)info.singular_blocks, "bytes", (long long)info.bytes,
-        "setup_seconds", info.seconds, "r_value", info.r_value, "eigenvalues", info.eigenvalues[0],
-        info.eigenvalues[1], "stop_is_ratio", info.stop_is_ratio, "figures", info.figures, "stages",
-        (long long)info.stages, "colors", (long long)info.colors, "rounds", (long long)info.rounds,
-        "kernel", info.kernel, "engine", info.engine, "islands", (long long)info.islands,
-        "why_order", info.why_order, "step_bound", info.step_bound, "clusters",
-        (long long)info.clusters);
+    const double *ends = info.eigenvalues;
+    PyObject *told = dictionary_of(info_fields, INFO_FIELDS, &info);
+    if (told && (add_item(told, "columns", column_names(&info)) < 0 ||
+                 add_item(told, "kernel", PyUnicode_FromString(info.kernel)) < 0 ||
+                 add_item(told, "eigenvalues", Py_BuildValue("(dd)", ends[0], ends[1])) < 0))
+        Py_CLEAR(told);
+    return told;
 }
 
 static PyObject *solver_ray(solver_object *self, PyObject *unused)
@@ -422,7 +369,9 @@ static PyType_Slot solver_slots[] = {
     {Py_tp_new, (void *)solver_new},
     {Py_tp_dealloc, (void *)solver_dealloc},
     {Py_tp_methods, solver_methods},
-    {Py_tp_doc, "Solver(problem, ...)\n--\n\nA solver in C. See contactsolve.Solver."},
+    {Py_tp_doc,
+     "Solver(problem, options, settings, order, velocities, record, max_setup_seconds)\n--\n\n"
+     "A solver in C. See contactsolve.Solver."},
     {0, NULL},
 };
 

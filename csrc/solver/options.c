@@ -2,6 +2,7 @@
 #include "solver/options.h"
 
 #include "core/error.h"
+#include "solver/common.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,13 +50,6 @@ cs_options cs_options_default(void)
 
 static int is_auto(const char *name) { return strcmp(name, "auto") == 0; }
 
-static cs_status positive(const char *option, double value, cs_error *error)
-{
-    if (value > 0 && isfinite(value)) return CS_OK;
-    return cs_fail(error, CS_INVALID, "%s is %s: a finite number above 0 is needed", option,
-                   cs_number(value).text);
-}
-
 static cs_status at_least(const char *option, int64_t value, int64_t least, cs_error *error)
 {
     if (value >= least) return CS_OK;
@@ -89,10 +83,9 @@ cs_status cs_order_check(const char *name, const cs_setting *settings, int count
     return cs_choose_order(name, &options, &order, error);
 }
 
-/* Replaces the caller's word by ours of the same letters, which lives as long as the library.
- * `besides` ends the message. */
+/* Replaces the caller's word by ours of the same letters, which lives as long as the library. */
 static cs_status one_of(const char *option, const char **value, const char *const *known, int count,
-                        const char *besides, cs_error *error)
+                        cs_error *error)
 {
     for (int i = 0; i < count; i++)
         if (strcmp(*value, known[i]) == 0) {
@@ -103,34 +96,27 @@ static cs_status one_of(const char *option, const char **value, const char *cons
     size_t used = 0;
     for (int i = 0; i < count; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", known[i]);
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s%s", option,
-                   cs_word(*value).text, all, besides);
+    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option,
+                   cs_word(*value).text, all);
 }
 
-static cs_status check_numbers(const cs_options *options, cs_error *error)
+/* What is given although another option leaves it no effect. */
+static cs_status check_effects(const cs_options *options, cs_error *error)
 {
-    cs_status status = positive("relaxation", options->relaxation, error);
-    int averages = !isnan(options->averaging);
-    if (!status && averages) status = positive("averaging", options->averaging, error);
-    if (!status && averages && options->averaging > 1)
-        status = cs_fail(error, CS_INVALID,
-                         "averaging is %s: the weight of the new impulses is at most 1",
-                         cs_number(options->averaging).text);
-    if (!status && !options->r_factor) status = positive("r_factor", options->r_value, error);
-    if (!status) status = positive("quality_r", options->quality_r, error);
-    if (!status) status = at_least("rollback", options->rollback, 0, error);
-    if (!status && options->rollback_growth != 0 && !(options->rollback_growth >= 1))
-        status = cs_fail(error, CS_INVALID, "rollback_growth is %s: it must be at least 1",
-                         cs_number(options->rollback_growth).text);
-    if (!status) status = at_least("max_iterations", options->max_iterations, 0, error);
-    if (!status && !(options->max_seconds >= 0))
-        status = cs_fail(error, CS_INVALID, "max_seconds is %s: it must be at least 0",
-                         cs_number(options->max_seconds).text);
-    if (!status) status = at_least("check_every", options->check_every, 1, error);
-    if (!status) status = at_least("record_every", options->record_every, 1, error);
-    if (!status) status = at_least("measure_every", options->measure_every, 0, error);
-    if (!status) status = at_least("threads", options->threads, 0, error);
-    return status;
+    int factor = !options->r_factor || strcmp(options->r_factor, "local") != 0;
+    if (!cs_solves_blocks(options)) return CS_OK;
+    if (options->relaxation != 1)
+        return cs_fail(
+            error, CS_INVALID,
+            "relaxation is %s: it scales R, and local='%s' solves blocks without one; use "
+            "averaging",
+            cs_number(options->relaxation).text, options->local);
+    if (factor)
+        return cs_fail(error, CS_INVALID,
+                       "r_factor is %s: it chooses R, and local='%s' solves blocks without one",
+                       options->r_factor ? options->r_factor : cs_number(options->r_value).text,
+                       options->local);
+    return CS_OK;
 }
 
 /* As cs_velocities counts them. */
@@ -171,22 +157,8 @@ static cs_status check_outright(const cs_options *options, const cs_problem *pro
 
 static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
 {
-    static const char *const locals[] = {"auto",  "projected", "exact",
-                                         "block", "newton",    "quartic"};
-    static const char *const factors[] = {"local", "block", "global", "balanced"};
-    static const char *const bounds[] = {"current", "previous"};
-    static const char *const dtypes[] = {"float64", "float32", "mixed"};
-    cs_status status = one_of("velocities", &options->velocities, velocities, 4, "", error);
-    if (!status) status = one_of("local", &options->local, locals, 6, "", error);
-    if (!status && options->r_factor)
-        status = one_of("r_factor", &options->r_factor, factors, 4, ", or a number", error);
-    if (!status) status = one_of("bound", &options->bound, bounds, 2, "", error);
-    if (!status) status = one_of("dtype", &options->dtype, dtypes, 3, "", error);
-    if (!status && cs_solves_blocks(options) && options->relaxation != 1)
-        status = cs_fail(error, CS_INVALID,
-                         "relaxation is %s: it scales R, and local='%s' solves blocks without "
-                         "one; use averaging",
-                         cs_number(options->relaxation).text, options->local);
+    cs_status status = one_of("velocities", &options->velocities, velocities, 4, error);
+    if (!status) status = check_effects(options, error);
     if (!status) status = check_outright(options, problem, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
         if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
@@ -197,18 +169,13 @@ static cs_status check_words(cs_options *options, const cs_problem *problem, cs_
     return status;
 }
 
-static cs_status check_tolerances(cs_solver *solver, cs_error *error)
+static void read_tolerances(cs_solver *solver)
 {
     cs_options *options = &solver->options;
     solver->fixed_iterations = isnan(options->rtol) && isnan(options->atol);
-    if (solver->fixed_iterations) return CS_OK;
+    if (solver->fixed_iterations) return;
     if (isnan(options->rtol)) options->rtol = 0;
     if (isnan(options->atol)) options->atol = 0;
-    if (options->rtol < 0 || options->atol < 0)
-        return cs_fail(error, CS_INVALID, "%s is %s: a tolerance is 0 or more",
-                       options->rtol < 0 ? "rtol" : "atol",
-                       cs_number(options->rtol < 0 ? options->rtol : options->atol).text);
-    return CS_OK;
 }
 
 static cs_status find_measure(const char *option, const char *name, const cs_problem *problem,
@@ -341,9 +308,9 @@ static void let_go(cs_options *options)
 
 cs_status cs_options_check(cs_solver *solver, cs_error *error)
 {
-    cs_status status = check_numbers(&solver->options, error);
+    cs_status status = cs_options_check_each(&solver->options, error);
     if (!status) status = check_words(&solver->options, solver->problem, error);
-    if (!status) status = check_tolerances(solver, error);
+    read_tolerances(solver);
     if (!status) status = find_names(solver, error);
     if (!status) let_go(&solver->options);
     return status;

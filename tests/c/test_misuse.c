@@ -31,6 +31,41 @@ static void refuse(const cs_problem *problem, const cs_options *options, cs_stat
         refuse(problem, &options, wanted, beginning); \
     } while (0)
 
+/* Options that every solver has, by their names. */
+static void options_are_set_by_name(void)
+{
+    cs_options options = cs_options_default();
+    cs_option option;
+    cs_error error = {0};
+    for (int i = 0; cs_options_describe(i, &option); i++) {
+        cs_setting wrong = {.name = option.name, .number = option.least - 2};
+        cs_setting word = {.name = option.name, .word = "steam"};
+        int named = option.kind == CS_WORD;
+        CHECK(option.summary && (!named || cs_options_word(i, 0)));
+        if (named) CHECK(cs_options_set(&options, &wrong, &error) == CS_INVALID || option.words);
+        else CHECK(cs_options_set(&options, &wrong, &error) == CS_INVALID);
+        if (option.words || !named)
+            CHECK(cs_options_set(&options, &word, &error) ==
+                  (option.words ? CS_UNKNOWN_NAME : CS_INVALID));
+    }
+    static const cs_setting good[] = {
+        {"method", 0, "jacobi"}, {"r_factor", 0.25, NULL}, {"averaging", 0, "adjacent"},
+        {"parts", 3, NULL},      {"compressed", 0, NULL},  {"max_iterations", 1e300, NULL},
+        {"threads", 2, NULL},    {"check_every", 4, NULL}, {"rtol", 1e-3, NULL},
+    };
+    cs_status status = CS_OK;
+    for (int i = 0; i < 9; i++) {
+        status = cs_options_set(&options, &good[i], &error);
+        CHECK_STATUS(status, i == 5 ? CS_INVALID : CS_OK, &error);
+    }
+    CHECK(!strcmp(options.method, "jacobi") && !options.r_factor && options.r_value == 0.25);
+    CHECK(options.averaging_adjacent && options.order_options.parts == 3 && options.general);
+    CHECK(options.threads == 2 && options.check_every == 4 && options.rtol == 1e-3);
+    CHECK(options.max_iterations == 1000);
+    CHECK(cs_options_set(&options, &(cs_setting){.name = "steam"}, &error) == CS_UNKNOWN_NAME);
+    CHECK(!strcmp(error.message, "there is no option 'steam'"));
+}
+
 static void bad_stages_are_refused(const cs_problem *problem)
 {
     static int64_t in_turn[SCENE_BLOCKS];
@@ -230,6 +265,7 @@ int main(void)
     CHECK_STATUS(scene_create(&s, &problem, &error), CS_OK, &error);
     if (!problem) return test_result();
     bad_options_are_refused(problem);
+    options_are_set_by_name();
     bad_stages_are_refused(problem);
     a_matrix_out_of_order();
     options_are_copied(problem);

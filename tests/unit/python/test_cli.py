@@ -361,7 +361,7 @@ def test_whoever_reads_may_leave(tmp_path):
             "r_factor: 'big' is unknown; known: local, block",
         ),
         (["solve", EASY_FILE, "--r-factor", "nan"], "r_factor is nan: a finite number above 0"),
-        (["solve", EASY_FILE, "--rtol", "-1"], "rtol is -1: a tolerance is 0 or more"),
+        (["solve", EASY_FILE, "--rtol", "-1"], "rtol is -1: it must be at least 0"),
         (["solve", EASY_FILE, "--max-iterations", "-1"], "max_iterations is -1: it must be at"),
         (["solve", EASY_FILE, "--stop", "residual"], "stop='residual' is compared with atol"),
         (["solve", EASY_FILE, "--plot", "no/a.png"], "the folder of no/a.png does not exist"),
@@ -470,8 +470,8 @@ def test_defaults_in_the_help_are_the_solvers(capsys):
         main(["solve", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "sweeps at most; none: 1000, of auto as many as it takes (default: none)" in text
-    assert "by the clock; auto: 10 where nothing else limits (default: auto)" in text
-    assert "relative tolerance, none, or auto: 1e-6, in float32 1e-4 (default: auto)" in text
+    assert "by the clock, or none; auto: 10 where nothing else limits (default: auto)" in text
+    assert "relative tolerance, or none; auto: 1e-6, in float32 1e-4 (default: auto)" in text
 
 
 def test_limits_are_given_as_the_help_says(tmp_path):

@@ -1,0 +1,166 @@
+"""What one solve found, told when it is looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._advice import Facts, Given
+from ._told import Worst, message_of
+from .inspection import set_in_words
+from .problem import Problem
+from .result import History
+
+__all__ = ["Told"]
+
+# Figures that only some methods have, in the order of the bits CS_FIGURE_* of the library.
+_FIGURES = ("restarts", "corrections", "inner_iterations")
+_PIVOTS = ("pivots", "single_pivots", "factorizations", "cache", "reuse", "pivoting")
+_NO_ADVICE = ("converged", "stopped")
+
+
+class Told:
+    """The answer of the C library; a method for each attribute of a `Result`."""
+
+    __slots__ = (
+        *("_answer", "_asked", "_columns", "_facts", "_figures", "_given", "_info", "_kept"),
+        *("_problem", "_ray"),
+    )
+
+    def __init__(
+        self,
+        answer: _core.Answer,
+        problem: Problem,
+        solver: tuple[tuple[str, ...], int, dict[str, Any], str],
+        facts: Facts,
+        given: Given,
+        ray: np.ndarray | None,
+    ) -> None:
+        self._answer, self._problem, self._ray = answer, problem, ray
+        self._columns, self._figures, self._info, self._asked = solver
+        self._facts, self._given = facts, given
+        self._kept = self._message() if self._gives_advice() else ""
+
+    def impulses(self) -> Any:
+        return self._problem.split(self._answer.impulses)
+
+    def residual_velocities(self) -> Any:
+        return self._problem.split(self._answer.residual_velocities)
+
+    def body_velocity_change(self) -> Any:
+        answer = self._answer
+        return self._problem.velocity_change(answer.velocity_change, answer.impulses)
+
+    def history(self) -> History:
+        return History(self._columns, self._answer.history)
+
+    def status(self) -> str:
+        return self._answer.status
+
+    def converged(self) -> bool:
+        return self._answer.status == "converged"
+
+    def iterations(self) -> int:
+        return self._answer.iterations
+
+    def time(self) -> float:
+        return self._answer.seconds
+
+    def natural_map(self) -> float:
+        return self._answer.natural_map
+
+    def natural_map_scaled(self) -> float:
+        return self._answer.natural_map_scaled
+
+    def worst_contact(self) -> int:
+        return self._answer.worst_block
+
+    def worst(self) -> str:
+        return self._worst().text()
+
+    def _worst(self) -> Worst:
+        answer = self._answer
+        what = set_in_words(self._problem, answer.worst_block, answer.worst_row)
+        return Worst(answer.worst_block, what, answer.worst_velocity)
+
+    def message(self) -> str:
+        return self._kept or self._message()
+
+    def _gives_advice(self) -> bool:
+        """Whether the message tells what to try, which depends on the problem as it is now."""
+        status = self._answer.status
+        as_asked = status == "max_iterations" and self._asked == "rtol=None, atol=None"
+        return status not in _NO_ADVICE and not as_asked
+
+    def _message(self) -> str:
+        answer = self._answer
+        return message_of(
+            answer.status,
+            answer.iterations,
+            answer.natural_map,
+            answer.natural_map_scaled,
+            self._worst(),
+            self.info(),
+            self._asked,
+            self._facts,
+            self._given,
+        )
+
+    def info(self) -> dict[str, Any]:
+        answer, status = self._answer, self._answer.status
+        info = self._info.copy()
+        info["rollbacks"] = answer.rollbacks
+        info["block_products"] = answer.block_products
+        info["best_iteration"] = answer.best_iteration
+        info["solve_seconds"] = answer.seconds
+        for bit, name in enumerate(_FIGURES):
+            if self._figures >> bit & 1:
+                info[name] = getattr(answer, name)
+        if status in ("stalled", "wandering"):
+            info["band"] = answer.band
+        links = answer.links
+        if links:
+            info["links"] = links
+        if status == "inaccurate":
+            info["floor"], info["floor_contact"] = answer.floor, answer.floor_block
+        self._tell_proof(info)
+        self._tell_pivots(info)
+        if answer.unfinished_blocks:
+            line = (
+                f"{answer.unfinished_blocks} blocks were not solved to rounding in the last sweep: "
+                f"their inner steps came to an end first"
+            )
+            info["warnings"] = [*info["warnings"], line]
+        return info
+
+    def _tell_proof(self, info: dict[str, Any]) -> None:
+        answer = self._answer
+        if answer.certificate is None:
+            return
+        info["certificate"] = self._problem.split(answer.certificate)
+        if answer.status == "infeasible":
+            info["certified_impulse"] = answer.certified
+        info["certificate_contacts"] = self._contacts_of(answer.certificate)
+
+    def _tell_pivots(self, info: dict[str, Any]) -> None:
+        answer = self._answer
+        if answer.pivoting is None:
+            return
+        info.update((name, getattr(answer, name)) for name in _PIVOTS)
+        if info["engine"] != "cached":
+            del info["cache"]
+        if not any(info["reuse"].values()):
+            del info["reuse"]
+        if self._ray is not None:
+            info["ray"] = self._problem.split(self._ray)
+            info["ray_contact"] = self._contacts_of(self._ray)[0]
+
+    def _contacts_of(self, rows: np.ndarray) -> list[int]:
+        """Contacts with entries of at least a thousandth of the largest, the largest first."""
+        sizes = [np.full(group.contacts, group.rows) for group in self._problem._groups]
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))[:-1]])
+        largest = np.maximum.reduceat(np.abs(rows), starts)
+        order = np.argsort(-largest, kind="stable")
+        return order[largest[order] >= 1e-3 * largest.max()].tolist()

@@ -1,0 +1,225 @@
+/* _core.Answer: what a solve found, by the names of cs_result. Numbers become Python's, and dictionaries are
+ * built, when they are looked at. */
+#include "python/answer.h"
+
+#include <structmember.h>
+
+#include <string.h>
+
+typedef struct answer_object {
+    PyObject_HEAD
+    cs_result result;
+    cs_link *link; /* a copy: the solver's own lasts until its next solve */
+    PyObject *impulses, *residual_velocities, *velocity_change, *history, *certificate;
+} answer_object;
+
+static PyObject *history_of(const cs_result *result)
+{
+    npy_intp shape[2] = {(npy_intp)result->history_rows, result->columns};
+    PyObject *history = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    size_t size = sizeof(double) * (size_t)(result->history_rows * result->columns);
+    if (history && size) memcpy(PyArray_DATA((PyArrayObject *)history), result->history, size);
+    return history;
+}
+
+/* The direction that proves a problem to have no solution, or None. */
+static PyObject *certificate_of(const cs_result *result, PyObject *impulses)
+{
+    if (!result->certificate) Py_RETURN_NONE;
+    return new_doubles(result->certificate, (int64_t)PyArray_SIZE((PyArrayObject *)impulses));
+}
+
+PyObject *new_answer(PyTypeObject *type, const cs_result *result, PyObject *impulses, PyObject *xi,
+                     PyObject *velocity)
+{
+    answer_object *self = (answer_object *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    self->result = *result;
+    self->impulses = Py_NewRef(impulses);
+    self->residual_velocities = Py_NewRef(xi);
+    self->velocity_change = Py_NewRef(velocity);
+    self->history = history_of(result);
+    self->certificate = certificate_of(result, impulses);
+    if (!self->history || !self->certificate) goto fail;
+    if (result->links) {
+        self->link = PyMem_Malloc(sizeof(cs_link) * (size_t)result->links);
+        if (!self->link) {
+            PyErr_NoMemory();
+            goto fail;
+        }
+        memcpy(self->link, result->link, sizeof(cs_link) * (size_t)result->links);
+    }
+    return (PyObject *)self;
+fail:
+    Py_DECREF(self);
+    return NULL;
+}
+
+static void answer_dealloc(answer_object *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(self->impulses);
+    Py_XDECREF(self->residual_velocities);
+    Py_XDECREF(self->velocity_change);
+    Py_XDECREF(self->history);
+    Py_XDECREF(self->certificate);
+    PyMem_Free(self->link);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* ---- by name --------------------------------------------------------------------------------- */
+
+static const field cache_fields[] = {
+    FIELD(cs_cache_counts, hits, INT64),      FIELD(cs_cache_counts, misses, INT64),
+    FIELD(cs_cache_counts, evictions, INT64), FIELD(cs_cache_counts, entries, INT64),
+    FIELD(cs_cache_counts, bytes, INT64),     FIELD(cs_cache_counts, most_bytes, INT64),
+};
+static const field reuse_fields[] = {
+    FIELD(cs_reuse_counts, solves, INT64),
+    FIELD(cs_reuse_counts, steps, INT64),
+    FIELD(cs_reuse_counts, failed, INT64),
+};
+static const field correction_fields[] = {
+    FIELD(cs_correction_counts, tried, INT64),
+    FIELD(cs_correction_counts, kept, INT64),
+};
+static const field link_fields[] = {
+    FIELD(cs_link, method, TEXT),      FIELD(cs_link, first, INT64),
+    FIELD(cs_link, iterations, INT64), FIELD(cs_link, seconds, DOUBLE),
+    FIELD(cs_link, reached, DOUBLE),   FIELD(cs_link, why, TEXT),
+    FIELD(cs_link, islands, INT64),
+};
+#define COUNT(fields) ((int)(sizeof fields / sizeof *fields))
+
+PyObject *cache_counts(const cs_cache_counts *counts)
+{
+    return dictionary_of(cache_fields, COUNT(cache_fields), counts);
+}
+
+PyObject *reuse_counts(const cs_reuse_counts *counts)
+{
+    return dictionary_of(reuse_fields, COUNT(reuse_fields), counts);
+}
+
+static PyObject *get_status(answer_object *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(cs_outcome_name(self->result.outcome));
+}
+
+static PyObject *get_pivoting(answer_object *self, void *unused)
+{
+    (void)unused;
+    if (!self->result.pivoting) Py_RETURN_NONE;
+    return PyUnicode_FromString(self->result.pivoting);
+}
+
+static PyObject *get_cache(answer_object *self, void *unused)
+{
+    (void)unused;
+    return cache_counts(&self->result.cache);
+}
+
+static PyObject *get_reuse(answer_object *self, void *unused)
+{
+    (void)unused;
+    return reuse_counts(&self->result.reuse);
+}
+
+static PyObject *get_corrections(answer_object *self, void *unused)
+{
+    (void)unused;
+    return dictionary_of(correction_fields, COUNT(correction_fields), &self->result.corrections);
+}
+
+static PyObject *get_band(answer_object *self, void *unused)
+{
+    (void)unused;
+    const double *band = self->result.band;
+    return Py_BuildValue("(ddd)", band[0], band[1], band[2]);
+}
+
+static PyObject *link_of(const cs_link *link)
+{
+    PyObject *told = dictionary_of(link_fields, COUNT(link_fields), link);
+    PyObject *status = told ? PyUnicode_FromString(cs_outcome_name(link->outcome)) : NULL;
+    if (told && add_item(told, "status", status) < 0) Py_CLEAR(told);
+    return told;
+}
+
+/* The links of a chain: dicts. */
+static PyObject *get_links(answer_object *self, void *unused)
+{
+    (void)unused;
+    PyObject *links = PyTuple_New(self->result.links);
+    for (int i = 0; links && i < self->result.links; i++) {
+        PyObject *told = link_of(&self->link[i]);
+        if (!told) Py_CLEAR(links);
+        else PyTuple_SET_ITEM(links, i, told);
+    }
+    return links;
+}
+
+#define RESULT(member, type)                                                  \
+    {                                                                         \
+#member, type, offsetof(answer_object, result.member), READONLY, NULL \
+    }
+#define ARRAY(member)                                                         \
+    {                                                                         \
+#member, T_OBJECT_EX, offsetof(answer_object, member), READONLY, NULL \
+    }
+
+static PyMemberDef answer_members[] = {
+    ARRAY(impulses),
+    ARRAY(residual_velocities),
+    ARRAY(velocity_change),
+    ARRAY(history),
+    ARRAY(certificate),
+    RESULT(iterations, T_LONGLONG),
+    RESULT(best_iteration, T_LONGLONG),
+    RESULT(rollbacks, T_INT),
+    RESULT(block_products, T_LONGLONG),
+    RESULT(unfinished_blocks, T_LONGLONG),
+    RESULT(pivots, T_LONGLONG),
+    RESULT(single_pivots, T_LONGLONG),
+    RESULT(factorizations, T_LONGLONG),
+    RESULT(restarts, T_INT),
+    RESULT(inner_iterations, T_LONGLONG),
+    RESULT(seconds, T_DOUBLE),
+    RESULT(natural_map, T_DOUBLE),
+    RESULT(natural_map_scaled, T_DOUBLE),
+    RESULT(floor, T_DOUBLE),
+    RESULT(floor_block, T_LONGLONG),
+    RESULT(certified, T_DOUBLE),
+    RESULT(worst_block, T_LONGLONG),
+    RESULT(worst_row, T_INT),
+    RESULT(worst_velocity, T_DOUBLE),
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef answer_getters[] = {
+    {"status", (getter)get_status, NULL, NULL, NULL},
+    {"pivoting", (getter)get_pivoting, NULL, NULL, NULL},
+    {"cache", (getter)get_cache, NULL, NULL, NULL},
+    {"reuse", (getter)get_reuse, NULL, NULL, NULL},
+    {"corrections", (getter)get_corrections, NULL, NULL, NULL},
+    {"band", (getter)get_band, NULL, NULL, NULL},
+    {"links", (getter)get_links, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot answer_slots[] = {
+    {Py_tp_dealloc, (void *)answer_dealloc},
+    {Py_tp_members, answer_members},
+    {Py_tp_getset, answer_getters},
+    {Py_tp_doc, "What a solve found, by the names of cs_result."},
+    {0, NULL},
+};
+
+PyType_Spec answer_spec = {
+    .name = "contactsolve._core.Answer",
+    .basicsize = sizeof(answer_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = answer_slots,
+};
