@@ -145,12 +145,15 @@ CUTS = {
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("name", ["natural", "random", "colored", "relaxed", "ranges"])
-@pytest.mark.parametrize("method", ["jacobi", "gauss_seidel"])
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        *(("jacobi", name) for name in ("natural", "random", "colored", "relaxed", "ranges")),
+        *(("gauss_seidel", name) for name in ("colored", "relaxed")),  # others are not cut
+    ],
+)
 def test_cuts_do_not_change_a_bit(method, name, cut, scheme):
     order = orders.relaxed(8) if name == "relaxed" else name
-    if method == "gauss_seidel" and name in ("natural", "random", "ranges"):
-        pytest.skip("stages in turn are not cut")
     problem = problem_of(random_problem(generator("cuts"), 120, 40, 3, 6, "disc"))
     options = {"method": method, "scheme": scheme, "rng": 5, "max_iterations": 5, **EXACTLY}
     # How full batches of contacts are depends on the cuts, and which kernel visits them on that.
