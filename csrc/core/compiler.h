@@ -1,20 +1,37 @@
 /* The only place that knows about compilers.
  *
  * Kernels are written once and compiled for several precisions (core/both.h), block shapes
- * (CS_INLINE bodies called with constant sizes) and, later, instruction sets and the GPU. */
+ * (CS_INLINE bodies called with constant sizes), instruction sets (CS_BUILD) and GPUs: the bodies of
+ * the sets (prox/prox.h) and of a block's update (scheme/packed.h) are valid C and valid C++. */
 #ifndef CS_COMPILER_H
 #define CS_COMPILER_H
 
+/* What nvcc compiles for the host and for the device. */
 #if defined(__CUDACC__)
-#define CS_HD __host__ __device__ inline
+#define CS_DEVICE __host__ __device__
+#else
+#define CS_DEVICE
+#endif
+
+/* A body that is too long to be inlined. In C it is one function of the library. A file in C++ does not
+ * link with the library: it includes the body and has a function of its own. */
+#if defined(__cplusplus)
+#define CS_CALLED CS_DEVICE static inline
 #define CS_RESTRICT __restrict__
 #else
-#define CS_HD static inline
+#define CS_CALLED
 #define CS_RESTRICT restrict
 #endif
 
+/* Ends a kernel, or the process. */
+#if defined(__CUDA_ARCH__)
+#define CS_TRAP() __trap()
+#else
+#define CS_TRAP() __builtin_trap()
+#endif
+
 /* A body that must melt into its caller, so that sizes passed as constants unroll its loops. */
-#define CS_INLINE static inline __attribute__((always_inline))
+#define CS_INLINE CS_DEVICE static inline __attribute__((always_inline))
 /* Before a short loop whose bounds are known once it is inlined: its arrays become registers. */
 #if defined(__clang__)
 #define CS_UNROLL _Pragma("clang loop unroll(full)")
@@ -22,7 +39,7 @@
 #define CS_UNROLL _Pragma("GCC unroll 32")
 #endif
 /* A rare path that must stay out of its caller's loop. */
-#define CS_RARE static __attribute__((noinline, cold, unused))
+#define CS_RARE CS_DEVICE static __attribute__((noinline, cold, unused))
 #define CS_UNUSED __attribute__((unused))
 #define CS_PRINTF(text, first) __attribute__((format(printf, text, first)))
 

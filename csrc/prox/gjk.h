@@ -13,6 +13,8 @@
 #ifndef CS_GJK_H
 #define CS_GJK_H
 
+#include "core/compiler.h"
+
 typedef struct cs_oracle {
     /* Returns 0, or anything else to give up. */
     int (*support)(const void *context, int n, const double *direction, double *point);
@@ -22,10 +24,10 @@ typedef struct cs_oracle {
 
 /* y (n) <- the nearest point of S; a point inside is left as it is. `has_origin`: the origin is known
  * to be in S. Returns 0, or what a failed support function returned; y is zero then. */
-int cs_nearest_by_support(const cs_oracle *oracle, int has_origin, double *y);
+CS_CALLED int cs_nearest_by_support(const cs_oracle *oracle, int has_origin, double *y);
 
 /* The same for S times a scale >= 0, in the units of z (n), for S with the origin in it. */
-int cs_nearest_in_scaled(const cs_oracle *oracle, double scale, double *z);
+CS_CALLED int cs_nearest_in_scaled(const cs_oracle *oracle, double scale, double *z);
 
 /* G (n, n) <- how x, the nearest point to z of S times a scale, moves with z. With u the direction from
  * x to z, D their distance and W = ds/du, which differences of support points tell,
@@ -36,5 +38,9 @@ int cs_nearest_in_scaled(const cs_oracle *oracle, double scale, double *z);
  * support function fails. */
 void cs_slope_in_scaled(const cs_oracle *oracle, double scale, const double *z, const double *x,
                         double *G);
+
+#if defined(__cplusplus)
+#include "prox/gjk.inc"
+#endif
 
 #endif

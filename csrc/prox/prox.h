@@ -1,7 +1,8 @@
 /* Feasible sets and their proximal maps, prox_C(z) = argmin_{x in C} |x - z|^2  (S1 eq. 2.43).
  *
  * A set's file holds two parts: the body of its prox over `real`, compiled for both precisions and
- * melted into the kernels, and its description (a cs_set), compiled once in prox/sets.c. */
+ * melted into the kernels, those of a GPU too, and its description (a cs_set), compiled once in
+ * prox/sets.c. */
 #ifndef CS_PROX_H
 #define CS_PROX_H
 

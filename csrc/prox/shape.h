@@ -18,6 +18,7 @@
 #define CS_SHAPE_H
 
 #include "contactsolve.h"
+#include "core/compiler.h"
 
 enum cs_shape_code {
     CS_SHAPE_ELLIPSOID = 1,
@@ -31,12 +32,14 @@ enum cs_shape_code {
 };
 
 /* point (n) <- a point of the shape that reaches farthest in the direction (n). */
-void cs_shape_support_f32(int n, const float *shape, const double *direction, double *point);
-void cs_shape_support_f64(int n, const double *shape, const double *direction, double *point);
+CS_CALLED void cs_shape_support_f32(int n, const float *shape, const double *direction,
+                                    double *point);
+CS_CALLED void cs_shape_support_f64(int n, const double *shape, const double *direction,
+                                    double *point);
 
 /* z (n) <- the nearest point of the shape times `scale`; prox/gjk.h tells how near. */
-void cs_nearest_in_shape_f32(int n, const float *shape, double scale, double *z);
-void cs_nearest_in_shape_f64(int n, const double *shape, double scale, double *z);
+CS_CALLED void cs_nearest_in_shape_f32(int n, const float *shape, double scale, double *z);
+CS_CALLED void cs_nearest_in_shape_f64(int n, const double *shape, double scale, double *z);
 
 /* G (n, n) <- how p, that nearest point, moves with z. */
 void cs_slope_in_shape(int n, const double *shape, double scale, const double *z, const double *p,
@@ -44,5 +47,12 @@ void cs_slope_in_shape(int n, const double *shape, double scale, const double *z
 
 /* Fails unless `length` numbers are one shape in n dimensions, with the origin in it. */
 cs_status cs_shape_check(int n, const double *shape, int length, int64_t block, cs_error *error);
+
+#if defined(__cplusplus)
+#include "prox/gjk.h"
+#include <math.h>
+#define CS_TEMPLATE "prox/shape.inc"
+#include "core/both.h"
+#endif
 
 #endif

@@ -13,7 +13,8 @@
 #include "scheme/row_kernels.h"
 #include "scheme/rows.h"
 
-#define CS_TEMPLATE "scheme/halves.inc"
+#define CS_ROW_PRODUCTS CS_ROWS_IN_PIECES
+#define CS_TEMPLATE "scheme/rows.inc"
 #include "core/both.h"
 
 static void count_pieces(cs_packed *packed)

@@ -16,13 +16,6 @@
 
 enum { CS_ROW_SLACK = 4 }; /* numbers read behind the last block */
 
-/* What a visit multiplies. */
-typedef enum cs_row_products {
-    CS_ROWS_OF_A,      /* matrix */
-    CS_ROWS_OF_T,      /* iteration_matrix */
-    CS_ROWS_IN_PIECES, /* half_sweep, symmetric_half */
-} cs_row_products;
-
 /* One build of the kernels. */
 typedef struct cs_row_kernels {
     const char *name;

@@ -14,9 +14,6 @@
 
 #include "scheme/scheme.h"
 
-/* Numbers from one body's velocities to the next: whole pieces of 16 bytes in either precision. */
-static inline int cs_velocity_stride(int dof) { return (dof + 3) / 4 * 4; }
-
 /* One build of the kernels. */
 typedef struct cs_wide_kernels {
     const char *name;
