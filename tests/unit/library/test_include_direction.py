@@ -1,7 +1,8 @@
-"""Holds the direction of dependencies between the folders of ``csrc/``.
+"""Holds the direction of dependencies between the folders of ``csrc/``, and of ``cuda/`` on them.
 
 The rule is that of ``docs/architecture.md``: every ``#include`` points from a folder to one that
-stands below it, and nothing but ``csrc/python`` knows of Python.
+stands below it, and nothing but ``csrc/python`` knows of Python.  Kernels of a GPU stand on what
+they share with the host, whatever that stands on.
 """
 
 import re
@@ -12,6 +13,7 @@ import pytest
 from repository import ROOT
 
 CSRC = ROOT / "csrc"
+CUDA = ROOT / "cuda"
 
 # Folder → the folders directly below it.  What these stand on may be included as well.
 DIRECTLY_BELOW = {
@@ -25,7 +27,8 @@ DIRECTLY_BELOW = {
     "measure": ["scheme"],
     "mlcp": ["linalg"],
     "system": ["problem"],
-    "solver": ["sweep", "measure"],
+    "backend": ["sweep", "measure"],
+    "solver": ["backend"],
     "methods": ["solver", "mlcp", "system"],
     "compose": ["methods"],
     "sparse": ["linalg"],
@@ -36,6 +39,8 @@ DIRECTLY_BELOW = {
     "cloth": ["compose", "sparse", "bvh"],
     "python": ["dynamics", "cloth"],
 }
+# All that cuda/ may include.
+SHARED_WITH_DEVICES = {"core", "prox", "problem", "order", "scheme", "backend"}
 PUBLIC = "contactsolve.h"
 
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*")', re.DOTALL)
@@ -45,6 +50,8 @@ DEFINE = re.compile(r'^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+"([^"]+)"', re.MULTIL
 
 def may_include(folder):
     """All folders below `folder`, and itself."""
+    if folder == "cuda":
+        return {"cuda"} | SHARED_WITH_DEVICES
     below = {folder}
     for next_folder in DIRECTLY_BELOW[folder]:
         below |= may_include(next_folder)
@@ -55,12 +62,16 @@ def without_comments(text):
     return COMMENT_OR_STRING.sub(lambda match: match[1] or " ", text)
 
 
-def sources(root):
-    """Path below `root` → text without comments, of every file that the compiler may read."""
+def sources(csrc, cuda):
+    """Path → text without comments, of every file that a compiler may read.
+
+    Paths are as they are included: below `csrc`, or from `cuda` on.
+    """
     return {
         path.relative_to(root): without_comments(path.read_text(encoding="utf-8"))
-        for path in sorted(root.rglob("*"))
-        if path.suffix in {".c", ".h", ".inc", ".def"}
+        for root, folder in ((csrc, csrc), (cuda.parent, cuda))
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in {".c", ".h", ".inc", ".def", ".cu", ".cuh"}
     }
 
 
@@ -84,7 +95,7 @@ def violation(file, included, quoted, files):
     folder = file.parts[0] if len(file.parts) > 1 else "core"
     if Path(included) not in files:
         if quoted:
-            return f"{file} includes {included}, which is no path below csrc"
+            return f"{file} includes {included}, which is no path below csrc or from cuda on"
         if folder != "python" and re.match(r"(Python\.h|numpy/)", included):
             return f"{file} includes {included}: only csrc/python knows of Python"
         return None
@@ -96,10 +107,11 @@ def violation(file, included, quoted, files):
     return None
 
 
-def violations(root):
-    files = sources(root)
+def violations(csrc, cuda):
+    files = sources(csrc, cuda)
     folders = {file.parts[0] for file in files if len(file.parts) > 1}
-    problems = [f"no rule for folder {folder}" for folder in sorted(folders - set(DIRECTLY_BELOW))]
+    unknown = sorted(folders - {*DIRECTLY_BELOW, "cuda"})
+    problems = [f"no rule for folder {folder}" for folder in unknown]
     if not problems:
         found = (violation(*inclusion, files) for inclusion in inclusions(files))
         problems = [problem for problem in found if problem]
@@ -107,8 +119,10 @@ def violations(root):
 
 
 def test_every_include_of_the_library_points_down():
-    assert len(sources(CSRC)) > 10, "csrc was not found: the test would hold of nothing"
-    assert violations(CSRC) == []
+    files = sources(CSRC, CUDA)
+    assert len(files) > 10, "csrc was not found: the test would hold of nothing"
+    assert Path("cuda", "check_bodies.cu") in files
+    assert violations(CSRC, CUDA) == []
 
 
 PLANTED = {
@@ -123,12 +137,21 @@ PLANTED = {
     "dynamics/aside.c": ('#include "cloth/cloth.h"', "dynamics does not stand on cloth"),
     "solver/python.c": ("#include <Python.h>", "only csrc/python knows of Python"),
     "measure/numpy.c": ("#include <numpy/arrayobject.h>", "only csrc/python knows of Python"),
-    "scheme/sibling.c": ('#include "sibling.h"', "no path below csrc"),
-    "order/climb.c": ('#include "../solver/solver.h"', "no path below csrc"),
+    "scheme/sibling.c": ('#include "sibling.h"', "no path below csrc or from cuda on"),
+    "order/climb.c": ('#include "../solver/solver.h"', "no path below csrc or from cuda on"),
     "linalg/template.c": (
         '#define CS_TEMPLATE "order/order.h"\n#include "core/both.h"',
         "linalg does not stand on order",
     ),
+    "backend/up.h": ('#include "solver/solver.h"', "backend does not stand on solver"),
+    "cuda/up.cu": ('#include "solver/solver.h"', "cuda does not stand on solver"),
+    "cuda/below.cuh": ('#include "linalg/small.h"', "cuda does not stand on linalg"),
+    "cuda/aside.cu": ('#include "sweep/sweep.h"', "cuda does not stand on sweep"),
+    "cuda/template.cu": (
+        '#define CS_TEMPLATE "measure/measure.h"\n#include "core/both.h"',
+        "cuda does not stand on measure",
+    ),
+    "scheme/kernel.c": ('#include "cuda/kernel.cuh"', "scheme does not stand on cuda"),
     "contactsolve.h": ('#include "problem/problem.h"', "core does not stand on problem"),
     "gadgets/new.c": ("", "no rule for folder gadgets"),
 }
@@ -136,6 +159,9 @@ ALLOWED = {
     "python/module.c": '#include <Python.h>\n#include "contactsolve.h"\n#include "core/both.h"',
     "methods/sweeps/fixed_point.c": '#include "sweep/sweep.h"\n#include "prox/prox.h"',
     "cloth/cloth.c": '#include "solver/solver.h"\n#include <math.h>',
+    "solver/devices.c": '#include "backend/backend.h"',
+    "backend/cpu.c": '#include "sweep/sweep.h"',
+    "cuda/kernel.cu": '#include "cuda/kernel.cuh"\n#include "backend/backend.h"\n#include <math.h>',
     "scheme/comment.c": '/*\n#include "solver/solver.h"\n*/\n// #include "solver/solver.h"',
     "problem/template.c": '#define CS_TEMPLATE "linalg/small.h"\n#include "core/both.h"',
 }
@@ -143,14 +169,15 @@ ALLOWED = {
 
 @pytest.fixture
 def tree(tmp_path):
-    """A `csrc` with one header in each folder, and no violation."""
+    """A `csrc` and a `cuda` with one header in each folder, and no violation."""
     headers = ["linalg/small", "problem/problem", "order/order", "prox/prox", "sweep/sweep"]
     headers += ["measure/measure", "solver/solver", "methods/newton/newton", "compose/islands"]
-    headers += ["dynamics/step", "cloth/cloth"]
+    headers += ["dynamics/step", "cloth/cloth", "backend/backend"]
     for header in headers:
         write(tmp_path, f"{header}.h", "")
     write(tmp_path, "contactsolve.h", "#include <stdint.h>\n")
     write(tmp_path, "core/both.h", "#include CS_TEMPLATE\n")
+    write(tmp_path, "cuda/kernel.cuh", '#include "prox/prox.h"')
     return tmp_path
 
 
@@ -163,11 +190,11 @@ def write(root, path, text):
 def test_a_planted_violation_is_found(tree, path):
     text, message = PLANTED[path]
     write(tree, path, text)
-    (problem,) = violations(tree)
+    (problem,) = violations(tree, tree / "cuda")
     assert message in problem
 
 
 def test_allowed_includes_pass(tree):
     for path, text in ALLOWED.items():
         write(tree, path, text)
-    assert violations(tree) == []
+    assert violations(tree, tree / "cuda") == []

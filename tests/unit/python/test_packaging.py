@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from importlib import resources
 
 import pytest
@@ -39,6 +40,25 @@ def test_shipped_data_are_installed():
     installed = {path.name for path in resources.files("contactsolve").joinpath("data").iterdir()}
     assert shipped
     assert shipped <= installed
+
+
+def test_source_distribution_holds_all_sources(tmp_path):
+    folders = ["csrc", "cuda", "contactsolve", ".ci"]
+    files = ["setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"]
+    built = shutil.ignore_patterns("*.so", "__pycache__")
+    for folder in folders:
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=built)
+    for name in files:
+        shutil.copy(ROOT / name, tmp_path)
+    sources = {path for path in tmp_path.rglob("*") if path.is_file()}
+    expected = {path.relative_to(tmp_path).as_posix() for path in sources}
+    command = [sys.executable, "setup.py", "--quiet", "sdist", "--formats=tar"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("dist/*.tar")
+    with tarfile.open(archive) as contents:
+        packed = {name.partition("/")[2] for name in contents.getnames()}
+    assert "cuda/check_bodies.cu" in expected
+    assert expected - packed == set()
 
 
 def test_numpy_is_the_only_hard_requirement():
