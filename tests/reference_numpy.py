@@ -320,7 +320,9 @@ class ReferenceProblem:
             masses = whole
         else:
             J = self.jacobian[self.blocks[k]]
-            masses = np.diag(J @ self.inverse_mass @ J.T)
+            touched = np.flatnonzero(J.any(axis=0))
+            J, inverse_mass = J[:, touched], self.inverse_mass[np.ix_(touched, touched)]
+            masses = np.diag(J @ inverse_mass @ J.T)
         found = np.zeros(len(whole))
         for coupled in self.sets[k].coupled():
             if coupled:
