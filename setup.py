@@ -69,7 +69,7 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # Python's own flags turn assertions off and make signed overflow wrap; both would hide errors.
 SANITIZE_COMPILE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-wrapv"]
 # Threads count the same lines. Optimised no further than this, lines remain lines; without
-# optimisation vectors take minutes.
+# optimisation vectors take minutes. gcov needs nothing that -g adds.
 COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
 COVERAGE_COMPILE = ["-Og", "-g"]
 # Per level of CONTACTSOLVE_OPTIMIZE; unset keeps COMPILE as it is.
@@ -170,18 +170,15 @@ def is_kernel(source: str) -> bool:
     return source.endswith(".kernel.c")
 
 
-def builds_of(source: str) -> dict[str, list[str]]:
+def builds_of(source: str, sanitized: bool) -> dict[str, list[str]]:
     """Each build of one source file: folder for the object file → flags added."""
     if not is_kernel(source):
         return {"common": []}
-    return {
-        name: [
-            *extra,
-            *(UNCHECKED if name == "baseline" else UNCHECKED_AGAIN),
-            f"-DCS_KERNEL_BUILD={name}",
-        ]
-        for name, extra in KERNEL_BUILDS.items()
-    }
+    builds = {name: [*extra, f"-DCS_KERNEL_BUILD={name}"] for name, extra in KERNEL_BUILDS.items()}
+    if sanitized:  # Clang warns of these flags where nothing is sanitized
+        for name, added in builds.items():
+            added += UNCHECKED if name == "baseline" else UNCHECKED_AGAIN
+    return builds
 
 
 class BuildCore(build_ext):
@@ -198,7 +195,7 @@ class BuildCore(build_ext):
         units = [
             (source, build, compile_flags + extra)
             for source in ext.sources
-            for build, extra in builds_of(source).items()
+            for build, extra in builds_of(source, is_on("CONTACTSOLVE_SANITIZE")).items()
         ]
         units.sort(key=lambda unit: not is_kernel(unit[0]))
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:

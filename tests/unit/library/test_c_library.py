@@ -37,7 +37,8 @@ STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-unknown-pragmas"
 
 pytestmark = [
     pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="needs a C compiler"),
-    pytest.mark.xdist_group("c_library"),  # one process builds the library
+    pytest.mark.c_library,
+    pytest.mark.slow,
 ]
 
 
@@ -75,7 +76,7 @@ def builds_of(source):
     specification = importlib.util.spec_from_file_location("setup_of_library", ROOT / "setup.py")
     setup = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(setup)
-    return setup.builds_of(str(source)).items()
+    return setup.builds_of(str(source), sanitized=True).items()
 
 
 def static_library(flags, folder):

@@ -41,13 +41,14 @@ def builds_of(source, machine):
     specification = importlib.util.spec_from_file_location("setup_of_library", ROOT / "setup.py")
     setup = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(setup)
-    builds = setup.builds_of(str(source)).items()
+    builds = setup.builds_of(str(source), sanitized=False).items()
     return [(name, flags) for name, flags in builds if machine == "x86_64" or name in PORTABLE]
 
 
 PORTABLE = ("common", "baseline")
 
 
+@pytest.mark.machines
 @pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES)
 def test_batches_on_another_machine(machine, tmp_path):
