@@ -11,6 +11,8 @@ from contactsolve import _core
 from contactsolve.inspection import islands
 from interruption import ctrl_c_ends
 
+pytestmark = pytest.mark.threads
+
 
 def side_by_side(problems):
     """Problems of one kind as one, their contacts mixed."""

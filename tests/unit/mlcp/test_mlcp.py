@@ -13,6 +13,8 @@ from contactsolve import _core
 from interruption import ctrl_c_ends
 from reference_mlcp import EXACT_KINDS, KINDS, brute_force, natural_residual, random_mlcp
 
+pytestmark = pytest.mark.threads
+
 RULES, ENGINES = list(cs.mlcp.rules()), list(cs.mlcp.engines())
 WAYS = [("bpp", engine) for engine in ENGINES]
 WAYS += [(rule, "auto") for rule in RULES if rule != "bpp"]

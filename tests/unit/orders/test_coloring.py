@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import contactsolve as cs
 
+pytestmark = pytest.mark.threads
+
 orders = cs.orders
 quick = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 

@@ -12,6 +12,8 @@ import contactsolve as cs
 from agreement import EXACTLY, SCHEMES, generator, package_set
 from reference_numpy import ReferenceProblem, random_problem
 
+pytestmark = pytest.mark.threads
+
 orders = cs.orders
 
 MANY = {

@@ -32,6 +32,8 @@ from reference_orders import (
     run_stages,
 )
 
+pytestmark = pytest.mark.threads
+
 orders = cs.orders
 BORDERS = ("colored", "sequential", "checkerboard")
 SWEEPS = 3

@@ -9,6 +9,8 @@ import contactsolve as cs
 from agreement import EXACTLY, generator, package_set
 from reference_numpy import random_problem
 
+pytestmark = pytest.mark.threads
+
 orders = cs.orders
 
 

@@ -13,6 +13,8 @@ import contactsolve as cs
 from agreement import EXACTLY, SCHEMES, generator, package_set
 from reference_numpy import random_problem
 
+pytestmark = pytest.mark.threads
+
 orders = cs.orders
 quick = settings(deadline=None, max_examples=60)
 

@@ -16,7 +16,7 @@ def blocks(language):
 def test_commands():
     assert blocks("bash") == [
         'pip install ".[plot,io]" && contactsolve demo\n',
-        'pip install ".[test]" && pytest -n auto --dist loadgroup\n',
+        'pip install ".[test]" && pytest -n auto --dist loadfile -m "not slow"\n',
     ]
 
 

@@ -33,6 +33,8 @@ from reference_numpy import (
     slightly_unsymmetric,
 )
 
+pytestmark = pytest.mark.threads
+
 SET_ROWS = [
     *(("free", rows) for rows in range(1, 7)),
     *(("box", rows) for rows in range(1, 7)),
