@@ -119,6 +119,9 @@ class _Later:
     if not TYPE_CHECKING:  # for type checkers the fields of `Result` are all there is
 
         def __getattr__(self, name: str) -> Any:
+            own = getattr(type(self), name, None)
+            if isinstance(own, property) and own.fget:  # it has said what it lacks: again
+                return own.fget(self)
             try:
                 told = object.__getattribute__(self, "_told")
                 find = None if name.startswith("_") else getattr(told, name, None)

@@ -189,7 +189,7 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
     if (!status) status = keep_list(solver, &order->labels, cs_problem_vertices(problem), error);
     if (status) return status;
     cs_setting *own = cs_arena_take(&solver->given, CS_MAX_OWN_OPTIONS, sizeof *own);
-    if (!own) return cs_fail(error, CS_NO_MEMORY, "out of memory for the order");
+    if (!own) return cs_no_memory(error, "the order");
     return cs_order_settle(solver->order, order, own, error);
 }
 

@@ -17,7 +17,11 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 # What is looked for → the folders and files that may have it.
 KNOWN_TO = {
     r"(group|blocks)->bodies *(\[|\+)": ["problem/"],
-    r"(group|blocks)->velocity *(\[|\+)": ["problem/", "scheme/factorized"],  # a packed group's own
+    r"(group|blocks)->velocity *(\[|\+)": [
+        "problem/",
+        "scheme/factorized",
+        "scheme/contact_visits",
+    ],  # a packed group's own
     r"(group|blocks)->jacobian *(\[|\+)": ["problem/"],
     r"->first_row *\+": ["problem/", "solver/solver.c", "scheme/scheme.c"],  # whole groups at once
     r"entry *\^ *1": ["problem/"],
