@@ -207,5 +207,5 @@ const cs_composition cs_composition_islands = {
 cs_status cs_solver_create(cs_solver **result, const cs_problem *problem, const cs_options *options,
                            const cs_control *control, cs_error *error)
 {
-    return cs_solver_make(result, problem, options, &cs_composition_islands, control, error);
+    return cs_solver_make(result, problem, options, &cs_composition_islands, NULL, control, error);
 }

@@ -1,5 +1,6 @@
 #include "solver/accelerate.h"
 
+#include "backend/cpu.h"
 #include "core/error.h"
 #include "solver/judge.h"
 
@@ -17,40 +18,32 @@ int cs_one_point(const cs_solver *solver) { return (void)solver, 1; }
 int cs_two_points(const cs_solver *solver) { return (void)solver, 2; }
 int cs_three_points(const cs_solver *solver) { return (void)solver, 3; }
 
-static void refresh(cs_solver *solver)
-{
-    solver->scheme->refresh[solver->packed.dtype](&solver->packed);
-}
+static void refresh(cs_solver *solver) { cs_packing_refresh(&solver->packing); }
 
 /* What the sweeps keep beside lambda, after lambda was changed by others than a sweep. */
 static void agree(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
-    int every = solver->packed.dtype == CS_F64 ? REFRESH_F64 : REFRESH_F32;
+    int every = solver->packing.dtype == CS_F64 ? REFRESH_F64 : REFRESH_F32;
     const cs_budget *budget = steps->run.budget;
     int64_t before = budget->checkpoint ? budget->checkpoint->made : 0;
     int64_t made = steps->run.number - budget->made + before;
-    if (!solver->packed.velocity || made % every == 0) refresh(solver);
+    if (!solver->packing.keeps_velocities || made % every == 0) refresh(solver);
 }
 
 /* ---- the best iterate ------------------------------------------------------------------------ */
 
-static size_t impulse_bytes(const cs_solver *solver)
-{
-    return (size_t)solver->packed.impulses * cs_real_size(solver->packed.dtype);
-}
-
 static void keep_best(cs_run *run)
 {
-    cs_solver *solver = run->solver;
-    memcpy(solver->best, solver->packed.lambda, impulse_bytes(solver));
+    const cs_packing *packing = &run->solver->packing;
+    packing->backend->keep(packing->state);
 }
 
 static void restore_best(cs_run *run)
 {
-    cs_solver *solver = run->solver;
-    memcpy(solver->packed.lambda, solver->best, impulse_bytes(solver));
-    refresh(solver);
+    const cs_packing *packing = &run->solver->packing;
+    packing->backend->restore(packing->state);
+    refresh(run->solver);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -58,18 +51,10 @@ static void restore_best(cs_run *run)
 static void sweep(cs_steps_run *steps)
 {
     cs_run *run = &steps->run;
-    cs_solver *solver = run->solver;
-    if (solver->previous) cs_get_impulses(&solver->packed, solver->previous);
-    solver->packed.backwards = steps->half;
-    cs_sweep(&solver->packed, &run->stats);
-    if (solver->previous) {
-        cs_get_impulses(&solver->packed, solver->lambda);
-        cs_measure_change(&run->state, solver->previous, solver->lambda);
-    }
-    run->state.residual = run->stats.residual;
-    run->state.merit = run->stats.merit;
+    cs_sweep_call call = {.most = 1, .backwards = steps->half};
+    cs_run_sweep(run, &call);
     steps->change = steps->half ? steps->change + run->stats.merit : run->stats.merit;
-    steps->half = solver->symmetric && !steps->half;
+    steps->half = run->solver->symmetric && !steps->half;
 }
 
 static cs_step step(cs_steps_run *steps)
@@ -100,7 +85,7 @@ static int diverged(cs_steps_run *steps)
     if (steps->risen < RISEN_SWEEPS) return 0;
     steps->risen = 0;
     return run->stats.residual >
-           cs_rounding_noise(solver->packed.dtype) * cs_run_largest_impulse(run);
+           cs_rounding_noise(solver->packing.dtype) * cs_run_largest_impulse(run);
 }
 
 /* Back to the best iterate, with half of R and without momentum; 0 where that is hopeless. */
@@ -117,7 +102,7 @@ static int roll_back(cs_steps_run *steps)
     steps->rollbacks++;
     steps->scale *= ROLLBACK_FACTOR;
     solver->steps_scale = steps->scale;
-    cs_scale_steps(&solver->packed, ROLLBACK_FACTOR);
+    cs_packing_scale_steps(&solver->packing, ROLLBACK_FACTOR);
     solver->method->steps->begin(steps);
     return 1;
 }
@@ -177,9 +162,9 @@ static void resume(cs_steps_run *steps)
     cs_solver *solver = steps->run.solver;
     const cs_checkpoint *from = steps->run.budget->checkpoint;
     cs_point_copy(solver, cs_point_here(solver), from->here);
-    cs_get_impulses(&solver->packed, solver->lambda);
-    if (!solver->packed.velocity) refresh(solver);
-    if (from->scale != 1) cs_scale_steps(&solver->packed, from->scale);
+    cs_packing_get(&solver->packing, solver->lambda);
+    if (!solver->packing.keeps_velocities) refresh(solver);
+    if (from->scale != 1) cs_packing_scale_steps(&solver->packing, from->scale);
     solver->steps_scale = steps->scale = from->scale;
     steps->least = from->least;
     steps->change = from->change;
@@ -237,10 +222,9 @@ cs_status cs_prepare_steps(cs_solver *solver, cs_budget *budget, cs_error *error
 {
     (void)budget;
     int64_t rows = solver->problem->rows;
-    solver->packed.lambda = solver->lambda;
-    solver->packed.impulses = rows;
-    solver->best = cs_arena_take(&solver->arena, rows, sizeof(double));
-    cs_status status = cs_points_take(solver, error);
+    solver->packing.backend = &cs_backend_cpu;
+    cs_status status = cs_cpu_hold(&solver->packing, solver->lambda, rows, &solver->arena, error);
+    if (!status) status = cs_points_take(solver, error);
     if (status) return status;
     solver->points->zero = cs_arena_take(&solver->arena, rows, sizeof(double));
     return cs_arena_status(&solver->arena, error, "the workspace");

@@ -61,7 +61,7 @@ static void fetch(const cs_run *run)
 {
     cs_solver *solver = run->solver;
     if (run->iteration && run->iteration->unpacked) return;
-    cs_get_impulses(&solver->packed, solver->lambda);
+    cs_packing_get(&solver->packing, solver->lambda);
 }
 
 void cs_run_evaluate(cs_run *run)
@@ -69,6 +69,20 @@ void cs_run_evaluate(cs_run *run)
     fetch(run);
     cs_evaluate(run->solver, &run->state);
     run->known = 1;
+}
+
+void cs_run_sweep(cs_run *run, cs_sweep_call *call)
+{
+    cs_solver *solver = run->solver;
+    cs_packing *packing = &solver->packing;
+    if (solver->previous) cs_packing_get(packing, solver->previous);
+    run->status = cs_packing_sweep(packing, call, run->error);
+    run->stats = call->stats;
+    run->state.residual = run->stats.residual;
+    run->state.merit = run->stats.merit;
+    if (!solver->previous) return;
+    cs_packing_get(packing, solver->lambda);
+    cs_measure_change(&run->state, solver->previous, solver->lambda);
 }
 
 /* Whether the recorded measures need the state at all. */
@@ -409,7 +423,7 @@ static cs_status hand_out(cs_run *run, int restored, cs_result *result)
     if (run->late && result->outcome == CS_STOPPED) result->outcome = CS_MAX_SECONDS;
     if (run->proven && result->outcome == CS_STOPPED) result->outcome = CS_INFEASIBLE;
     status = cs_find_verdict(solver, run->budget, &run->state, result, run->error);
-    result->block_products = solver->packed.products;
+    result->block_products = solver->packing.products;
     result->unfinished_blocks = run->stats.unfinished;
     return status;
 }

@@ -90,6 +90,9 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result);
 /* Brings xi and the state in line with the packed impulses as they are now. */
 void cs_run_evaluate(cs_run *run);
 
+/* Sweeps, and what measures of the last one need of it. A failure is the run's status. */
+void cs_run_sweep(cs_run *run, cs_sweep_call *call);
+
 /* What a pulse asks within a step, its context being the run: `stopped` or `aborted`. */
 int cs_run_leaves_off(void *run);
 

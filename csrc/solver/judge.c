@@ -372,7 +372,7 @@ static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied
 
 static double rounding_unit(const cs_solver *solver)
 {
-    return solver->packed.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    return solver->packing.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
 cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state, cs_result *result,

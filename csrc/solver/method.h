@@ -2,12 +2,12 @@
 #ifndef CS_METHOD_H
 #define CS_METHOD_H
 
+#include "backend/backend.h"
 #include "core/option.h"
 #include "linalg/lanczos.h"
 #include "measure/certificate.h"
 #include "solver/budget.h"
 #include "solver/history.h"
-#include "sweep/sweep.h"
 
 #include <float.h>
 
@@ -85,10 +85,12 @@ cs_status cs_choose_order(const char *name, const cs_order_options *options, con
 
 /* What r_factor="balanced" keeps; without it all are NULL. */
 typedef struct cs_balance {
-    double *factor; /* (rows): of each row's coupled set, over the local one */
-    double *before; /* (rows): lambda after the last sweep */
-    double *change; /* (rows): how the last sweep changed it; zero when that is not known */
-    int changed;    /* a factor is not 1 */
+    double *factor;       /* (rows): of each row's coupled set, over the local one */
+    double *before;       /* (rows): lambda after the last sweep */
+    double *change;       /* (rows): how the last sweep changed it; zero when that is not known */
+    double *r;            /* (rows): R by these factors */
+    unsigned char *moved; /* (blocks): the last sweep changed a factor */
+    int changed;          /* a factor is not 1 */
 } cs_balance;
 
 /* A row at which A proved not to be positive definite. */
@@ -116,10 +118,11 @@ typedef struct cs_composition {
     void (*release)(void *parts);
 } cs_composition;
 
-/* cs_solver_create with a composition, or NULL. */
+/* cs_solver_create with a composition, or NULL; and with a backend for the sweeps, NULL being that of the
+ * processor. */
 cs_status cs_solver_make(cs_solver **solver, const cs_problem *problem, const cs_options *options,
-                         const cs_composition *composition, const cs_control *control,
-                         cs_error *error);
+                         const cs_composition *composition, const cs_backend *backend,
+                         const cs_control *control, cs_error *error);
 
 /* A solver with the options of `whole` for a part of its problem; `control` may be NULL. */
 cs_status cs_solver_make_part(cs_solver **part, const cs_solver *whole, const cs_problem *problem,
@@ -130,7 +133,7 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
                         const double *parameters, cs_budget *budget, cs_result *result,
                         cs_error *error);
 
-/* One problem packed for one method. */
+/* One problem prepared for one method. */
 struct cs_solver {
     cs_arena arena;
     const cs_problem *problem;
@@ -140,12 +143,13 @@ struct cs_solver {
     cs_options options;
     double setting[CS_MAX_METHOD_OPTIONS]; /* the method's own; of a word its place in the list */
     int symmetric;                         /* every second sweep goes backwards */
-    int instructions;                      /* asked for, see cs_packed */
+    int instructions;                      /* asked for, see cs_pack_request */
     const cs_order *order;
     const cs_measure *stop;
     int fixed_iterations; /* no tolerance: exactly max_iterations sweeps */
     cs_schedule schedule;
-    cs_packed packed;
+    const cs_backend *backend; /* of methods over sweeps */
+    cs_packing packing;
     cs_history history;
     /* R as computed, in the user's order; what is packed may be scaled by a rollback. */
     double *r;
@@ -164,7 +168,6 @@ struct cs_solver {
     double *b, *parameters; /* in force for this solve */
     double *lambda, *xi;    /* (rows), double precision, for the measures */
     double *velocity;       /* (velocities), scratch */
-    void *best;             /* (impulses), as packed */
     double *corrected[2]; /* (rows): b before and after a correction; NULL but in mixed precision */
     double *previous;     /* (rows): lambda before the last sweep; NULL unless a measure asks */
     struct cs_points *points; /* of methods in steps: what they keep (solver/points.h) */

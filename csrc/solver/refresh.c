@@ -14,14 +14,15 @@
 
 static double correct(cs_solver *solver)
 {
-    cs_packed *packed = &solver->packed;
+    cs_packing *packing = &solver->packing;
+    const cs_backend *backend = packing->backend;
     double *before = solver->corrected[0], *after = solver->corrected[1], largest = 0;
-    cs_get_data(packed, before);
-    cs_get_impulses(packed, solver->lambda);
+    backend->get_data(packing->state, before);
+    cs_packing_get(packing, solver->lambda);
     cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
-    cs_pack_data(packed, solver->xi, solver->parameters);
-    solver->scheme->subtract_products(packed);
-    cs_get_data(packed, after);
+    backend->put_data(packing->state, solver->xi, solver->parameters);
+    backend->subtract_products(packing->state);
+    backend->get_data(packing->state, after);
     for (int64_t i = 0; i < solver->problem->rows; i++)
         largest = fmax(largest, solver->r[i] * fabs(after[i] - before[i]));
     return largest;
@@ -29,14 +30,14 @@ static double correct(cs_solver *solver)
 
 double cs_refresh(cs_solver *solver)
 {
-    solver->scheme->refresh[solver->packed.dtype](&solver->packed);
-    return solver->packed.dtype == CS_MIXED ? correct(solver) : 0;
+    cs_packing_refresh(&solver->packing);
+    return solver->packing.dtype == CS_MIXED ? correct(solver) : 0;
 }
 
 cs_status cs_refresh_take(cs_solver *solver, cs_error *error)
 {
     int64_t rows = solver->problem->rows;
-    if (solver->packed.dtype != CS_MIXED) return CS_OK;
+    if (solver->packing.dtype != CS_MIXED) return CS_OK;
     for (int i = 0; i < 2; i++)
         solver->corrected[i] = cs_arena_take(&solver->arena, rows, sizeof(double));
     return cs_arena_status(&solver->arena, error, "mixed precision");

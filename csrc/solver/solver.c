@@ -1,4 +1,5 @@
 /* Making a solver from options, running it, describing it. */
+#include "backend/cpu.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/instructions.h"
@@ -87,47 +88,54 @@ static int choose_threads(const cs_solver *solver)
     return (int)(asked < most ? asked : most > 0 ? most : 1);
 }
 
-static cs_status pack_weights(cs_solver *solver, cs_error *error)
+/* scheme="auto": once, however often the problem's values change. */
+static cs_status choose_scheme(cs_solver *solver, const cs_pack_request *request, cs_error *error)
+{
+    cs_status status = solver->backend->choose(request, &solver->scheme, error);
+    return status ? status : cs_options_check_scheme(solver, error);
+}
+
+/* The backend's packing, and the impulses' first R. */
+static cs_status hand_over(cs_solver *solver, cs_pack_request *request, const cs_control *control,
+                           cs_error *error)
 {
     cs_arena scratch = {0};
-    double *weight = cs_arena_take(&scratch, solver->problem->blocks, sizeof(double));
-    cs_status status = weight ? cs_adjacent_weights(solver->problem, weight, error)
-                              : cs_no_memory(error, "averaging");
-    if (!status) cs_pack_weights(&solver->packed, weight);
+    cs_status status = CS_OK;
+    double *weight = NULL;
+    if (solver->options.averaging_adjacent) {
+        weight = cs_arena_take(&scratch, solver->problem->blocks, sizeof(double));
+        status = weight ? cs_adjacent_weights(solver->problem, weight, error)
+                        : cs_no_memory(error, "averaging");
+    }
+    request->scheme = solver->scheme;
+    request->weight = weight;
+    if (!status)
+        status = solver->backend->pack(request, &solver->arena, control, &solver->packing, error);
     cs_arena_clear(&scratch);
     return status;
-}
-
-/* Room for the best iterate, in the layout of the packed one. */
-static cs_status take_best(cs_solver *solver, cs_error *error)
-{
-    const cs_packed *packed = &solver->packed;
-    solver->best = cs_arena_take(&solver->arena, packed->impulses, cs_real_size(packed->dtype));
-    return cs_arena_status(&solver->arena, error, "the workspace");
-}
-
-/* scheme="auto": once, however often the problem's values change. */
-static cs_status choose_scheme(cs_solver *solver, const cs_local *local, cs_error *error)
-{
-    cs_status status = cs_scheme_choose(&solver->packed, local, &solver->scheme, error);
-    return status ? status : cs_options_check_scheme(solver, error);
 }
 
 static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     const cs_options *options = &solver->options;
     cs_local local[CS_MAX_GROUPS] = {0};
-    solver->packed = (cs_packed){
-        .problem = solver->problem,
-        .schedule = &solver->schedule,
+    solver->packing = (cs_packing){
+        .backend = solver->backend,
         .dtype = cs_dtype_of(options),
         .threads = choose_threads(solver),
+    };
+    cs_pack_request request = {
+        .problem = solver->problem,
+        .schedule = &solver->schedule,
+        .dtype = solver->packing.dtype,
+        .threads = solver->packing.threads,
         .paced = !options->threads,
         .bound_previous = strcmp(options->bound, "previous") == 0,
         .way = cs_velocities_of(options),
         .averaging = isnan(options->averaging) ? 1 : options->averaging,
         .instructions = solver->instructions,
         .general = options->general,
+        .local = local,
     };
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_balance_take(solver, error);
@@ -135,18 +143,10 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status) status = cs_judge_take(solver, error);
     if (!status) status = cs_bound_steps(solver, local, error);
-    if (!status && !solver->scheme) status = choose_scheme(solver, local, error);
-    solver->packed.scheme = solver->scheme;
-    if (!status)
-        status = cs_pack_common(&solver->packed, local, options->averaging_adjacent, &solver->arena,
-                                error);
-    if (!status) status = take_best(solver, error);
-    if (!status && options->averaging_adjacent) status = pack_weights(solver, error);
-    if (!status)
-        status = solver->scheme->pack(&solver->packed, &solver->arena, budget->control, error);
-    if (!status) status = cs_pack_phases(&solver->packed, &solver->arena, error);
+    if (!status && !solver->scheme) status = choose_scheme(solver, &request, error);
+    if (!status) status = hand_over(solver, &request, budget->control, error);
     if (!status) status = cs_points_take(solver, error);
-    if (!status) cs_pack_steps(&solver->packed, solver->r, solver->step);
+    if (!status) cs_packing_put_steps(&solver->packing, solver->r, solver->step);
     if (!status && solver->method->prepare) status = solver->method->prepare(solver, budget, error);
     solver->steps_scale = 1;
     return status;
@@ -157,10 +157,7 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
 static cs_status prepare_without_sweeps(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     cs_local local[CS_MAX_GROUPS] = {0};
-    solver->packed = (cs_packed){.problem = solver->problem,
-                                 .scheme = solver->scheme,
-                                 .dtype = cs_dtype_of(&solver->options),
-                                 .threads = 1};
+    solver->packing = (cs_packing){.dtype = cs_dtype_of(&solver->options), .threads = 1};
     solver->steps_scale = 1;
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
@@ -246,6 +243,7 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     solver->touching = NULL;
     release_own(solver, 1);
     release_parts(solver);
+    cs_packing_release(&solver->packing);
     cs_arena_clear(&solver->arena);
     cs_pulse pulse = {.leaves_off = aborts, .context = (void *)(uintptr_t)control};
     cs_budget budget = {.control = control, .pulse = &pulse};
@@ -262,8 +260,8 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
 }
 
 cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs_options *options,
-                         const cs_composition *composition, const cs_control *control,
-                         cs_error *error)
+                         const cs_composition *composition, const cs_backend *backend,
+                         const cs_control *control, cs_error *error)
 {
     *result = NULL;
     cs_solver *solver = cs_allocate(1, sizeof *solver);
@@ -271,6 +269,7 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
     solver->problem = problem;
     solver->options = *options;
     solver->composition = composition;
+    solver->backend = backend ? backend : &cs_backend_cpu;
     cs_status status = CS_OK;
     if (cs_problem_is_open(problem))
         status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
@@ -304,6 +303,7 @@ cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const 
         .order = whole->order,
         .stop = whole->stop,
         .fixed_iterations = whole->fixed_iterations,
+        .backend = whole->backend,
         .within = 1,
     };
     memcpy(solver->setting, whole->setting, sizeof solver->setting);
@@ -324,6 +324,7 @@ void cs_solver_destroy(cs_solver *solver)
     release_own(solver, 0);
     cs_release(solver->own);
     release_parts(solver);
+    cs_packing_release(&solver->packing);
     cs_arena_clear(&solver->arena);
     cs_arena_clear(&solver->given);
     cs_release(solver);
@@ -366,7 +367,8 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
         memcpy(solver->b + group->first_row, b ? b + group->first_row : group->b,
                sizeof(double) * (size_t)(group->count * group->rows));
     }
-    if (!status && sweeps(solver)) cs_pack_data(&solver->packed, solver->b, solver->parameters);
+    if (!status && sweeps(solver))
+        solver->backend->put_data(solver->packing.state, solver->b, solver->parameters);
     return status;
 }
 
@@ -399,12 +401,12 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);
     else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
     cs_settle(solver);
-    if (sweeps(solver)) cs_put_impulses(&solver->packed, solver->lambda);
+    if (sweeps(solver)) cs_packing_put(&solver->packing, solver->lambda);
     if (solver->steps_scale != 1 || solver->balance.changed)
-        cs_pack_steps(&solver->packed, solver->r, solver->step);
+        cs_packing_put_steps(&solver->packing, solver->r, solver->step);
     solver->steps_scale = 1;
     cs_balance_begin(solver);
-    solver->packed.products = 0;
+    solver->packing.products = 0;
     solver->history.rows = 0;
     solver->failure.row = -1;
     solver->unbounded = NULL;
@@ -467,10 +469,10 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .rounds = solver->schedule.rounds,
         .local = solver->options.local,
         .dtype = solver->options.dtype,
-        .threads = solver->packed.threads,
+        .threads = solver->packing.threads,
         .columns = solver->history.columns,
         .column = {"iteration", "time"},
-        .matrix_blocks = solver->packed.matrix_blocks,
+        .matrix_blocks = solver->packing.matrix_blocks,
         .islands = solver->island_count,
         .immovable_blocks = solver->immovable_blocks,
         .singular_blocks = solver->singular_blocks,
@@ -488,7 +490,10 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         info->eigenvalues[0] = solver->spectrum.smallest;
         info->eigenvalues[1] = solver->spectrum.largest;
     }
-    cs_packed_kernel(&solver->packed, info->kernel, sizeof info->kernel);
+    snprintf(info->kernel, sizeof info->kernel, "scalar");
+    if (solver->packing.state)
+        info->bytes += solver->packing.backend->describe(solver->packing.state, info->kernel,
+                                                         sizeof info->kernel);
     if (solver->parts) solver->composition->describe(solver->parts, info);
     else if (solver->method->describe) solver->method->describe(solver, info);
     for (int c = 2; c < info->columns; c++) info->column[c] = solver->history.measure[c - 2]->name;

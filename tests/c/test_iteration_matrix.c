@@ -2,6 +2,7 @@
  * the bits.
  *
  * One scene of several groups: rows of 1 to 3, free blocks with a full R_k. */
+#include "backend/cpu.h"
 #include "scene.h"
 #include "solver/method.h"
 
@@ -87,7 +88,7 @@ static void follows_R(const cs_problem *problem, const char *dtype, const char *
     options.max_iterations = 2;
     CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
     CHECK(cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error) == CS_OK);
-    cs_packed *packed = &solver->packed;
+    cs_packed *packed = cs_cpu_packed(&solver->packing);
     double tolerance = packed->dtype == CS_F64 ? 1e-13 : 1e-5;
     matches_definition(packed, tolerance);
     dump(packed, before);

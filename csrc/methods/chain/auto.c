@@ -164,7 +164,7 @@ static cs_status end_with_best(cs_chain_solve *s)
     int settled = result->outcome == CS_CONVERGED || result->outcome == CS_INACCURATE;
     if (!settled && s->best < cs_chain_judgement(s)) {
         memcpy(solver->lambda, s->chain->best, sizeof(double) * (size_t)solver->problem->rows);
-        cs_put_impulses(&solver->packed, solver->lambda);
+        cs_packing_put(&solver->packing, solver->lambda);
         cs_run run = cs_run_begin(solver, s->budget, NULL, s->error);
         cs_status status = cs_run_end_with(&run, result);
         if (status) return status;

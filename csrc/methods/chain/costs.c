@@ -33,7 +33,7 @@ int cs_chain_takes(const cs_solver *solver, const cs_method *method)
 /* Plain sweeps are all that there is to do. */
 int cs_chain_only_sweeps(const cs_solver *solver)
 {
-    return solver->fixed_iterations || solver->packed.dtype == CS_MIXED ||
+    return solver->fixed_iterations || solver->packing.dtype == CS_MIXED ||
            cs_is_balanced(&solver->options);
 }
 

@@ -67,7 +67,7 @@ static int begin_with(cs_chain_solve *s, const double *impulses)
     }
     if (!impulses) return rewrites;
     memcpy(solver->lambda, impulses, sizeof(double) * (size_t)solver->problem->rows);
-    cs_put_impulses(&solver->packed, solver->lambda);
+    cs_packing_put(&solver->packing, solver->lambda);
     return rewrites;
 }
 

@@ -84,7 +84,7 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations)
     int64_t before = s->budget->made;
     double best = s->best;
     if (s->ended) return CS_OK;
-    if (longer) cs_scale_steps(&solver->packed, CONJUGATE_RELAXATION);
+    if (longer) cs_packing_scale_steps(&solver->packing, CONJUGATE_RELAXATION);
     int yields = kind == CS_WITH_MOMENTUM && s->follows != CS_NO_ALTERNATIVE && !s->in_vain &&
                  solver->stop == cs_measure_find("natural_map");
     s->budget->patience = 1;
@@ -96,7 +96,8 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations)
     if (s->best < best) s->leader = kind;
     s->sweeps += (double)(s->budget->made - before);
     s->verdict = s->result->outcome;
-    if (longer || solver->steps_scale != 1) cs_pack_steps(&solver->packed, solver->r, solver->step);
+    if (longer || solver->steps_scale != 1)
+        cs_packing_put_steps(&solver->packing, solver->r, solver->step);
     solver->steps_scale = 1;
     return status;
 }

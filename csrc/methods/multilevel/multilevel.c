@@ -169,7 +169,7 @@ static double look(cs_solver *solver)
     cs_multilevel *m = solver->own;
     int64_t rows = solver->problem->rows;
     double norm = 0;
-    cs_get_impulses(&solver->packed, m->impulses);
+    cs_packing_get(&solver->packing, m->impulses);
     cs_residual_velocity(solver->problem, m->impulses, solver->b, solver->velocity, m->xi);
     for (int64_t i = 0; i < rows; i++) {
         m->z[i] = m->impulses[i] - solver->rho[i] * m->xi[i];
@@ -230,8 +230,8 @@ static void correct(cs_steps_run *steps)
             cs_fail(steps->run.error, CS_INTERRUPTED, "interrupted while factoring");
     if (is_finite(m->impulses, solver->problem->rows)) {
         steps->corrections.kept++;
-        cs_put_impulses(&solver->packed, m->impulses);
-        solver->scheme->refresh[solver->packed.dtype](&solver->packed);
+        cs_packing_put(&solver->packing, m->impulses);
+        cs_packing_refresh(&solver->packing);
     }
     forget_momentum(steps);
     /* Its jumps are no divergence. */

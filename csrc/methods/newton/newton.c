@@ -172,7 +172,7 @@ static void keep_best(cs_run *run)
 
 static void put(cs_newton_run *s, const double *impulses)
 {
-    cs_put_impulses(&s->run.solver->packed, impulses);
+    cs_packing_put(&s->run.solver->packing, impulses);
 }
 
 static void restore_best(cs_run *run)
@@ -196,20 +196,6 @@ static void note_change(cs_newton_run *s, const double *before, const double *no
 }
 
 /* ---- sweeps to begin with -------------------------------------------------------------------- */
-
-static void sweep(cs_newton_run *s)
-{
-    cs_run *run = &s->run;
-    cs_solver *solver = run->solver;
-    if (solver->previous) cs_get_impulses(&solver->packed, solver->previous);
-    solver->packed.backwards = 0;
-    cs_sweep(&solver->packed, &run->stats);
-    run->state.residual = run->stats.residual;
-    run->state.merit = run->stats.merit;
-    if (!solver->previous) return;
-    cs_get_impulses(&solver->packed, solver->lambda);
-    cs_measure_change(&run->state, solver->previous, solver->lambda);
-}
 
 static void extrapolate(cs_newton_run *s, cs_momentum *momentum)
 {
@@ -235,7 +221,7 @@ static void begin_with_sweeps(cs_newton_run *s)
     s->shortest = DBL_MAX;
     s->momentum = CS_NO_MOMENTUM;
     put(s, s->newton->best);
-    solver->scheme->refresh[solver->packed.dtype](&solver->packed);
+    cs_packing_refresh(&solver->packing);
     cs_point_copy(solver, cs_point_at(solver, 0), cs_point_here(solver));
 }
 
@@ -252,7 +238,9 @@ static void begin_with_steps(cs_newton_run *s)
 static cs_step sweep_once(cs_newton_run *s)
 {
     cs_run *run = &s->run;
-    sweep(s);
+    cs_sweep_call call = {.most = 1};
+    cs_run_sweep(run, &call);
+    if (run->status) return CS_DISCARDED;
     s->left--;
     if (!(run->stats.merit <= EXPLOSION * EXPLOSION * s->shortest)) {
         put(s, s->newton->best);
@@ -274,7 +262,7 @@ static void after_sweep(cs_newton_run *s)
     }
     if ((int)solver->setting[START_WITH] != NESTEROV) return;
     extrapolate(s, &s->momentum);
-    if (!solver->packed.velocity) solver->scheme->refresh[solver->packed.dtype](&solver->packed);
+    if (!solver->packing.keeps_velocities) cs_packing_refresh(&solver->packing);
 }
 
 /* ---- proximal steps -------------------------------------------------------------------------- */

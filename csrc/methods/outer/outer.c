@@ -165,13 +165,13 @@ cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, cs_budget
     cs_options options = options_inside(solver);
     /* The outer iterate is in double precision whatever the inner sweeps are. */
     solver->scheme = cs_scheme_find("matrix");
-    solver->packed.scheme = solver->scheme;
-    solver->packed.dtype = CS_F64;
+    solver->packing.dtype = CS_F64;
     cs_status status = cs_prepare_steps(solver, budget, error);
     if (!status) status = take(solver, frozen, error);
     if (status) return status;
     cs_outer *outer = solver->own;
-    status = cs_solver_make(&outer->inner, outer->problem, &options, NULL, budget->control, error);
+    status = cs_solver_make(&outer->inner, outer->problem, &options, NULL, solver->backend,
+                            budget->control, error);
     if (status) return tell_of_inner(solver, status, error);
     outer->inner->within = 1;
     return CS_OK;
@@ -339,7 +339,7 @@ static cs_step step(cs_steps_run *steps)
         solver->lambda[i] = outer->lambda[i];
     }
     outer->inner_iterations += result.iterations;
-    solver->packed.products += result.block_products;
+    solver->packing.products += result.block_products;
     steps->run.stopped |= result.outcome == CS_STOPPED;
     if (result.outcome != CS_INFEASIBLE) return CS_STEPPED;
     steps->run.status =

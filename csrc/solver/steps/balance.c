@@ -36,6 +36,8 @@ cs_status cs_balance_take(cs_solver *solver, cs_error *error)
     balance->factor = cs_arena_take(&solver->arena, rows, sizeof(double));
     balance->before = cs_arena_take(&solver->arena, rows, sizeof(double));
     balance->change = cs_arena_take(&solver->arena, rows, sizeof(double));
+    balance->r = cs_arena_take(&solver->arena, rows, sizeof(double));
+    balance->moved = cs_arena_take(&solver->arena, solver->problem->blocks, 1);
     return cs_arena_status(&solver->arena, error, "balancing r-factors");
 }
 
@@ -43,7 +45,7 @@ void cs_balance_forget(cs_solver *solver)
 {
     cs_balance *balance = &solver->balance;
     if (!balance->factor) return;
-    cs_get_impulses(&solver->packed, balance->before);
+    cs_packing_get(&solver->packing, balance->before);
     memset(balance->change, 0, sizeof(double) * (size_t)solver->problem->rows);
 }
 
@@ -64,7 +66,7 @@ typedef struct pair {
 } pair;
 
 /* What the factor of coupled set `s` is multiplied by. */
-static double correction(const cs_packed_group *group, int s, const pair *residuals)
+static double correction(const cs_block_group *group, int s, const pair *residuals)
 {
     double square = 0, product = 0, largest = 0;
     for (int i = 0; i < group->rows; i++) {
@@ -81,10 +83,12 @@ static double correction(const cs_packed_group *group, int s, const pair *residu
 }
 
 /* The factors of one block after a sweep; returns whether one of them is another than before. */
-static int balance_block(const cs_packed_group *group, const pair *residuals, double *factor)
+static int balance_block(const cs_block_group *group, const pair *residuals, double *factor)
 {
-    int changed = 0;
-    for (int s = 0; s < group->sets; s++) {
+    int changed = 0, last = 0;
+    for (int i = 0; i < group->rows; i++)
+        if (group->coupled_set[i] > last) last = group->coupled_set[i];
+    for (int s = 0; s <= last; s++) {
         double multiple = correction(group, s, residuals);
         for (int i = 0; i < group->rows; i++) {
             if (group->coupled_set[i] != s) continue;
@@ -99,30 +103,33 @@ static int balance_block(const cs_packed_group *group, const pair *residuals, do
 static void balance_group(cs_solver *solver, int g)
 {
     cs_balance *balance = &solver->balance;
-    const cs_packed_group *group = &solver->packed.group[g];
-    if (group->step || group->diagonal) return; /* has no factors */
-    double noise = cs_rounding_noise(solver->packed.dtype);
-    for (int64_t visit = 0; visit < group->count; visit++) {
-        int64_t row = cs_visited_row(&solver->packed, g, visit);
+    const cs_block_group *group = &solver->problem->block_group[g];
+    unsigned char *moved = balance->moved + group->first_block;
+    if (solver->step[g]) return; /* has no factors */
+    double noise = cs_rounding_noise(solver->packing.dtype);
+    for (int64_t k = 0; k < group->count; k++) {
+        int64_t row = group->first_row + k * group->rows;
         double *before = balance->before + row, *factor = balance->factor + row;
-        double *change = balance->change + row;
-        double latest[CS_MAX_ROWS], r[CS_MAX_ROWS];
+        double *change = balance->change + row, *r = balance->r + row;
+        double latest[CS_MAX_ROWS];
         for (int i = 0; i < group->rows; i++) latest[i] = solver->lambda[row + i] - before[i];
         pair residuals = {change, latest, solver->lambda + row, noise};
-        int changed = balance_block(group, &residuals, factor);
+        moved[k] = (unsigned char)balance_block(group, &residuals, factor);
         for (int i = 0; i < group->rows; i++) {
             before[i] = solver->lambda[row + i];
             change[i] = latest[i];
             r[i] = solver->r[row + i] * solver->steps_scale * factor[i];
         }
-        if (changed) cs_set_steps(&solver->packed, g, visit, r);
-        balance->changed |= changed;
+        balance->changed |= moved[k];
     }
 }
 
 void cs_balance_steps(cs_solver *solver)
 {
-    if (!solver->balance.factor) return;
-    cs_get_impulses(&solver->packed, solver->lambda);
+    cs_balance *balance = &solver->balance;
+    cs_packing *packing = &solver->packing;
+    if (!balance->factor) return;
+    cs_packing_get(packing, solver->lambda);
     for (int g = 0; g < solver->problem->block_groups; g++) balance_group(solver, g);
+    packing->backend->replace_steps(packing->state, balance->r, balance->moved);
 }

@@ -101,7 +101,7 @@ static int is_invertible(cs_dtype dtype, double value)
 static cs_status check_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
                                 const double *diagonal, cs_error *error)
 {
-    int rows = group->rows, narrow = cs_stored(solver->packed.dtype) == CS_F32,
+    int rows = group->rows, narrow = cs_stored(solver->packing.dtype) == CS_F32,
         largest[CS_MAX_ROWS];
     for (int i = rows - 1; i >= 0; i--) largest[group->coupled_set[i]] = i;
     for (int i = 0; i < rows; i++) {
@@ -112,7 +112,7 @@ static cs_status check_diagonal(const cs_solver *solver, const cs_block_group *g
     for (int i = 0; i < rows; i++) {
         double entry = diagonal[i * rows + i];
         if (largest[group->coupled_set[i]] != i || entry == 0) continue;
-        if (is_invertible(solver->packed.dtype, entry)) continue;
+        if (is_invertible(solver->packing.dtype, entry)) continue;
         long long row = (long long)(cs_group_row(group, index) + i);
         return cs_fail(error, CS_INVALID, "A[%lld, %lld] of contact %lld is %s, too %s for %s%s",
                        row, row, (long long)(group->first_block + index), cs_number(entry).text,
@@ -283,7 +283,7 @@ static cs_status choose_group(cs_solver *solver, int g, cs_local local, cs_error
 {
     choosing piece[CS_MOST_PIECES];
     int64_t count = solver->problem->block_group[g].count;
-    int pieces = cs_pieces(solver->packed.threads, count);
+    int pieces = cs_pieces(solver->packing.threads, count);
     for (int p = 0; p < pieces; p++)
         piece[p] = (choosing){.solver = solver,
                               .g = g,

@@ -125,6 +125,15 @@ def test_every_include_of_the_library_points_down():
     assert violations(CSRC, CUDA) == []
 
 
+def test_only_backends_know_what_is_packed():
+    """Methods hold a packing and call its backend (``csrc/backend/backend.h``)."""
+    knowing = {"scheme", "sweep", "measure", "backend"}
+    words = re.compile(r"\bcs_packed\b|\bcs_packed_group\b|\bcs_sweep\(|\"(?:sweep/|backend/cpu_)")
+    naming = {str(file) for file, text in sources(CSRC).items() if words.search(text)}
+    assert "backend/cpu.c" in naming
+    assert {file for file in naming if Path(file).parts[0] not in knowing} == set()
+
+
 PLANTED = {
     "prox/up.c": ('#include "problem/problem.h"', "prox does not stand on problem"),
     "problem/up.c": ('#include "order/order.h"', "problem does not stand on order"),
@@ -136,6 +145,7 @@ PLANTED = {
     "compose/up.c": ("#include <dynamics/step.h>", "compose does not stand on dynamics"),
     "dynamics/aside.c": ('#include "cloth/cloth.h"', "dynamics does not stand on cloth"),
     "solver/python.c": ("#include <Python.h>", "only csrc/python knows of Python"),
+    "backend/up.c": ('#include "solver/solver.h"', "backend does not stand on solver"),
     "measure/numpy.c": ("#include <numpy/arrayobject.h>", "only csrc/python knows of Python"),
     "scheme/sibling.c": ('#include "sibling.h"', "no path below csrc or from cuda on"),
     "order/climb.c": ('#include "../solver/solver.h"', "no path below csrc or from cuda on"),

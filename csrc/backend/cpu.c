@@ -1,0 +1,211 @@
+#include "backend/cpu.h"
+
+#include "backend/cpu_internal.h"
+#include "core/error.h"
+#include "sweep/sweep.h"
+
+#include <string.h>
+
+static cs_status no_memory(cs_error *error) { return cs_no_memory(error, "the workspace"); }
+
+static size_t impulse_bytes(const cs_packed *packed)
+{
+    return (size_t)packed->impulses * cs_real_size(packed->dtype);
+}
+
+/* ---- packing --------------------------------------------------------------------------------- */
+
+static void describe_request(cs_packed *packed, const cs_pack_request *request)
+{
+    *packed = (cs_packed){
+        .problem = request->problem,
+        .schedule = request->schedule,
+        .scheme = request->scheme,
+        .dtype = request->dtype,
+        .threads = request->threads,
+        .paced = request->paced,
+        .bound_previous = request->bound_previous,
+        .way = request->way,
+        .averaging = request->averaging,
+        .instructions = request->instructions,
+        .general = request->general,
+    };
+}
+
+static cs_status choose(const cs_pack_request *request, const cs_scheme **scheme, cs_error *error)
+{
+    cs_packed packed;
+    describe_request(&packed, request);
+    return cs_scheme_choose(&packed, request->local, scheme, error);
+}
+
+static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_control *control,
+                      cs_packing *packing, cs_error *error)
+{
+    const cs_scheme *scheme = request->scheme;
+    cs_cpu *cpu = packing->state = cs_arena_take(arena, 1, sizeof *cpu);
+    if (!cpu) return no_memory(error);
+    cs_packed *packed = &cpu->packed;
+    describe_request(packed, request);
+    cs_status status =
+        cs_pack_common(packed, request->local, request->weight != NULL, arena, error);
+    if (status) return status;
+    cpu->best = cs_arena_take(arena, packed->impulses, cs_real_size(packed->dtype));
+    if (!cpu->best) return no_memory(error);
+    if (request->weight) cs_pack_weights(packed, request->weight);
+    status = scheme->pack(packed, arena, control, error);
+    if (!status) status = cs_pack_phases(packed, arena, error);
+    packing->keeps_velocities = packed->velocity != NULL;
+    packing->matrix_blocks = packed->matrix_blocks;
+    return status;
+}
+
+cs_packed *cs_cpu_packed(const cs_packing *packing) { return &((cs_cpu *)packing->state)->packed; }
+
+static int64_t describe(const void *state, char *kernel, size_t size)
+{
+    cs_packed_kernel(&((const cs_cpu *)state)->packed, kernel, size);
+    return 0;
+}
+
+/* ---- in and out ------------------------------------------------------------------------------ */
+
+static void put(void *state, const double *impulses)
+{
+    cs_put_impulses(&((cs_cpu *)state)->packed, impulses);
+}
+
+static void get(const void *state, double *impulses)
+{
+    cs_get_impulses(&((const cs_cpu *)state)->packed, impulses);
+}
+
+static void put_data(void *state, const double *b, const double *parameters)
+{
+    cs_pack_data(&((cs_cpu *)state)->packed, b, parameters);
+}
+
+static void get_data(const void *state, double *b)
+{
+    cs_get_data(&((const cs_cpu *)state)->packed, b);
+}
+
+static void put_steps(void *state, const double *r, double *const *step)
+{
+    cs_pack_steps(&((cs_cpu *)state)->packed, r, step);
+}
+
+static void scale_steps(void *state, double factor)
+{
+    cs_scale_steps(&((cs_cpu *)state)->packed, factor);
+}
+
+static void replace_steps(void *state, const double *r, const unsigned char *changed)
+{
+    cs_packed *packed = &((cs_cpu *)state)->packed;
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        const unsigned char *own = changed + packed->problem->block_group[g].first_block;
+        for (int64_t v = 0; v < packed->group[g].count; v++)
+            if (own[packed->schedule->visit[g][v]])
+                cs_set_steps(packed, g, v, r + cs_visited_row(packed, g, v));
+    }
+}
+
+/* ---- sweeps ---------------------------------------------------------------------------------- */
+
+static void refresh(void *state)
+{
+    cs_packed *packed = &((cs_cpu *)state)->packed;
+    packed->scheme->refresh[packed->dtype](packed);
+}
+
+static void subtract_products(void *state)
+{
+    cs_packed *packed = &((cs_cpu *)state)->packed;
+    packed->scheme->subtract_products(packed);
+}
+
+static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
+{
+    (void)error;
+    cs_cpu *cpu = state;
+    cs_packed *packed = &cpu->packed;
+    cs_watch *watch = call->watch;
+    int64_t before = packed->products;
+    call->alarm = 0;
+    for (call->made = 0; call->made < call->most && !call->alarm;) {
+        if (watch && watch->best_is_current) {
+            packed->kept = cpu->best;
+            watch->best_backwards = call->backwards;
+        }
+        packed->backwards = call->backwards;
+        cs_sweep(packed, &call->stats);
+        call->backwards = call->alternates && !call->backwards;
+        call->made++;
+        if (!watch) continue;
+        watch->number++;
+        call->alarm = cs_watch_alarms(watch, &call->stats);
+        if (!call->alarm) cs_watch_follow(watch, &call->stats);
+    }
+    call->products = packed->products - before;
+    return CS_OK;
+}
+
+static void keep(void *state)
+{
+    cs_cpu *cpu = state;
+    memcpy(cpu->best, cpu->packed.lambda, impulse_bytes(&cpu->packed));
+}
+
+static void restore(void *state)
+{
+    cs_cpu *cpu = state;
+    memcpy(cpu->packed.lambda, cpu->best, impulse_bytes(&cpu->packed));
+}
+
+const cs_backend cs_backend_cpu = {
+    .name = "cpu",
+    .choose = choose,
+    .pack = pack,
+    .describe = describe,
+    .put = put,
+    .get = get,
+    .put_data = put_data,
+    .get_data = get_data,
+    .put_steps = put_steps,
+    .scale_steps = scale_steps,
+    .replace_steps = replace_steps,
+    .refresh = refresh,
+    .subtract_products = subtract_products,
+    .sweep = sweep,
+    .keep = keep,
+    .restore = restore,
+    .take_point = cs_cpu_take_point,
+    .here = cs_cpu_here,
+    .copy = cs_cpu_copy,
+    .combine = cs_cpu_combine,
+    .extrapolate = cs_cpu_extrapolate,
+    .conjugate = cs_cpu_conjugate,
+    .dot = cs_cpu_dot,
+    .distance = cs_cpu_distance,
+};
+
+/* ---- methods without sweeps ------------------------------------------------------------------ */
+
+/* The same without impulses to keep or to restore, which are in the user's order already. */
+cs_status cs_cpu_hold(cs_packing *packing, double *impulses, int64_t rows, cs_arena *arena,
+                      cs_error *error)
+{
+    cs_cpu *cpu = packing->state = cs_arena_take(arena, 1, sizeof *cpu);
+    if (!cpu) return no_memory(error);
+    cpu->best = cs_arena_take(arena, rows, sizeof(double));
+    if (!cpu->best) return no_memory(error);
+    static const cs_problem nothing;
+    cpu->packed = (cs_packed){.problem = &nothing,
+                              .scheme = cs_scheme_find("matrix"),
+                              .dtype = CS_F64,
+                              .threads = 1,
+                              .impulses = rows,
+                              .lambda = impulses};
+    return CS_OK;
+}

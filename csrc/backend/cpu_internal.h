@@ -1,0 +1,22 @@
+/* What the files of the CPU's backend share. */
+#ifndef CS_CPU_INTERNAL_H
+#define CS_CPU_INTERNAL_H
+
+#include "backend/cpu.h"
+
+typedef struct cs_cpu {
+    cs_packed packed;
+    void *best;        /* (impulses), as packed; NULL for methods without sweeps that keep none */
+    double *chunk_sum; /* scratch of sums over points; NULL until there is one */
+} cs_cpu;
+
+cs_status cs_cpu_take_point(void *state, cs_arena *arena, cs_point *point, cs_error *error);
+cs_point cs_cpu_here(const void *state);
+void cs_cpu_copy(void *state, cs_point to, cs_point from);
+void cs_cpu_combine(void *state, cs_point to, double a, cs_point p, double b, cs_point q);
+void cs_cpu_extrapolate(void *state, cs_point x, double beta, cs_point before);
+void cs_cpu_conjugate(void *state, cs_point x, double beta, cs_point p, cs_point start);
+double cs_cpu_dot(void *state, cs_point p, cs_point q);
+double cs_cpu_distance(void *state, cs_point p, cs_point q);
+
+#endif

@@ -1,0 +1,152 @@
+/* Points of the CPU's backend. Elements are worked on in chunks of fixed size, on the threads of the solve, and
+ * sums over chunks are added in their order: the same bits from any number of threads. */
+#include "backend/cpu_internal.h"
+
+#include "core/error.h"
+#include "core/parallel.h"
+
+#include <string.h>
+
+enum { SUM_LANES = 8, CHUNK = 4096, WORTH_THREADS = 1 << 16 };
+
+#define CS_TEMPLATE "backend/points.inc"
+#include "core/both.h"
+
+typedef enum action { COMBINE, EXTRAPOLATE, CONJUGATE, DOT, DISTANCE } action;
+
+/* One pass over two or three arrays of `count` numbers. */
+typedef struct pass {
+    action what;
+    int narrow, threads;
+    int64_t count;
+    double a, b;
+    void *to, *p, *q;
+    double *sum; /* of each chunk */
+} pass;
+
+static void *at(const pass *job, void *array, int64_t i)
+{
+    return job->narrow ? (void *)((float *)array + i) : (void *)((double *)array + i);
+}
+
+static void do_chunk(const pass *job, int64_t chunk)
+{
+    int64_t first = chunk * CHUNK, left = job->count - first;
+    int64_t count = left < CHUNK ? left : CHUNK;
+    void *to = job->to ? at(job, job->to, first) : NULL;
+    void *p = at(job, job->p, first), *q = job->q ? at(job, job->q, first) : NULL;
+    switch (job->what) {
+    case COMBINE:
+        if (job->narrow) combine_f32(count, to, (float)job->a, p, (float)job->b, q);
+        else combine_f64(count, to, job->a, p, job->b, q);
+        break;
+    case EXTRAPOLATE:
+        if (job->narrow) extrapolate_f32(count, to, (float)job->a, p);
+        else extrapolate_f64(count, to, job->a, p);
+        break;
+    case CONJUGATE:
+        if (job->narrow) conjugate_f32(count, to, (float)job->a, p, q);
+        else conjugate_f64(count, to, job->a, p, q);
+        break;
+    case DOT:
+    case DISTANCE:
+        job->sum[chunk] = job->narrow ? product_f32(count, p, q, job->what == DISTANCE)
+                                      : product_f64(count, p, q, job->what == DISTANCE);
+    }
+}
+
+static int64_t chunks_of(int64_t count) { return (count + CHUNK - 1) / CHUNK; }
+
+static void do_share(void *context, int thread)
+{
+    const pass *job = context;
+    for (int64_t c = thread; c < chunks_of(job->count); c += job->threads) do_chunk(job, c);
+}
+
+static void run(pass *job)
+{
+    if (job->count < WORTH_THREADS) job->threads = 1;
+    if (job->threads > 1) cs_parallel(job->threads, do_share, job);
+    else do_share(job, 0);
+}
+
+static int is_narrow(const cs_cpu *cpu) { return cpu->packed.dtype == CS_F32; }
+static size_t size_of(const cs_cpu *cpu) { return cs_real_size(cpu->packed.dtype); }
+
+/* Of u, without the spare velocities and the parts' copies. */
+static int64_t velocities_of(const cs_cpu *cpu)
+{
+    return cpu->packed.velocity ? cpu->packed.first_spare : 0;
+}
+
+/* Runs over the impulses, and over the velocities where `all`. */
+static void run_over(const cs_cpu *cpu, action what, int all, cs_point to, double a, cs_point p,
+                     double b, cs_point q)
+{
+    pass job = {what, is_narrow(cpu), cpu->packed.threads, cpu->packed.impulses, a,
+                b,    to.impulses,    p.impulses,          q.impulses,           cpu->chunk_sum};
+    run(&job);
+    job.count = velocities_of(cpu);
+    job.threads = cpu->packed.threads;
+    job.to = to.velocities;
+    job.p = p.velocities;
+    job.q = q.velocities;
+    if (all && job.count) run(&job);
+}
+
+static cs_status no_memory(cs_error *error) { return cs_no_memory(error, "earlier iterates"); }
+
+cs_status cs_cpu_take_point(void *state, cs_arena *arena, cs_point *point, cs_error *error)
+{
+    cs_cpu *cpu = state;
+    if (!cpu->chunk_sum)
+        cpu->chunk_sum = cs_arena_take(arena, chunks_of(cpu->packed.impulses), sizeof(double));
+    if (!cpu->chunk_sum) return no_memory(error);
+    point->impulses = cs_arena_take(arena, cpu->packed.impulses, size_of(cpu));
+    point->velocities = cs_arena_take(arena, velocities_of(cpu), size_of(cpu));
+    return point->impulses && point->velocities ? CS_OK : no_memory(error);
+}
+
+cs_point cs_cpu_here(const void *state)
+{
+    const cs_packed *packed = &((const cs_cpu *)state)->packed;
+    return (cs_point){packed->lambda, packed->velocity};
+}
+
+void cs_cpu_copy(void *state, cs_point to, cs_point from)
+{
+    const cs_cpu *cpu = state;
+    memcpy(to.impulses, from.impulses, (size_t)cpu->packed.impulses * size_of(cpu));
+    if (velocities_of(cpu))
+        memcpy(to.velocities, from.velocities, (size_t)velocities_of(cpu) * size_of(cpu));
+}
+
+void cs_cpu_combine(void *state, cs_point to, double a, cs_point p, double b, cs_point q)
+{
+    run_over(state, COMBINE, 1, to, a, p, b, q);
+}
+
+void cs_cpu_extrapolate(void *state, cs_point x, double beta, cs_point before)
+{
+    run_over(state, EXTRAPOLATE, 1, x, beta, before, 0, (cs_point){0});
+}
+
+void cs_cpu_conjugate(void *state, cs_point x, double beta, cs_point p, cs_point start)
+{
+    run_over(state, CONJUGATE, 1, x, beta, p, 0, start);
+}
+
+static double sum_over(const cs_cpu *cpu, action what, cs_point p, cs_point q)
+{
+    double sum = 0;
+    run_over(cpu, what, 0, (cs_point){0}, 0, p, 0, q);
+    for (int64_t c = 0; c < chunks_of(cpu->packed.impulses); c++) sum += cpu->chunk_sum[c];
+    return sum;
+}
+
+double cs_cpu_dot(void *state, cs_point p, cs_point q) { return sum_over(state, DOT, p, q); }
+
+double cs_cpu_distance(void *state, cs_point p, cs_point q)
+{
+    return sum_over(state, DISTANCE, p, q);
+}
