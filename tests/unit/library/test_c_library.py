@@ -104,11 +104,17 @@ def library(flags, tmp_path_factory):
 
 @pytest.fixture
 def build(library, flags, tmp_path):
-    """A function that compiles one C program against the library."""
+    """A function that compiles one C program against the library.
+
+    Of a header that it includes, a file of the same name belongs to the program, too.
+    """
 
     def build_program(source):
         program = tmp_path / source.stem
-        run([*COMPILER, *flags, f"-I{PROGRAMS}", source, library, "-lm", "-o", program])
+        headers = re.findall(r'#include "(\w+)\.h"', source.read_text(encoding="utf-8"))
+        others = [PROGRAMS / f"{name}.c" for name in headers]
+        sources = [source, *(path for path in others if path.exists())]
+        run([*COMPILER, *flags, f"-I{PROGRAMS}", *sources, library, "-lm", "-o", program])
         return program
 
     return build_program

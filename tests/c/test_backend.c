@@ -1,0 +1,221 @@
+/* A second backend under every method that sweeps: the bits of the processor's scalar kernels, and nothing of its
+ * own packing behind the methods' back. */
+#include "plain_backend.h"
+#include "scene.h"
+#include "solver/method.h"
+
+#include <stdlib.h>
+
+typedef struct solve_case {
+    const char *method;
+    cs_setting setting[2];
+    int settings;
+    double relaxation;      /* 0: 1 */
+    const char *r_factor;   /* NULL: the usual one */
+    int previous, adjacent; /* options bound and averaging */
+    double averaging;       /* 0: none */
+    double growth;          /* of residuals, at which sweeps roll back; 0: the usual one */
+    int needs_jacobian;
+    int64_t sweeps; /* at most; 0: 60 */
+} solve_case;
+
+static const solve_case cases[] = {
+    {.method = "gauss_seidel"},
+    {.method = "gauss_seidel", .previous = 1, .averaging = 0.7},
+    {.method = "gauss_seidel", .adjacent = 1},
+    {.method = "gauss_seidel", .relaxation = 1.9, .growth = 1},
+    {.method = "gauss_seidel", .r_factor = "balanced"},
+    {.method = "symmetric_gauss_seidel"},
+    {.method = "symmetric_gauss_seidel", .relaxation = 1.9, .growth = 1},
+    {.method = "jacobi"},
+    {.method = "jacobi", .relaxation = 3, .growth = 1},
+    {.method = "mass_splitting", .needs_jacobian = 1},
+    {.method = "nesterov"},
+    {.method = "nesterov", .setting = {{"over", 0, "jacobi"}}, .settings = 1, .sweeps = 300},
+    {.method = "nesterov", .relaxation = 3, .growth = 1},
+    {.method = "momentum", .setting = {{"beta", 0.8, NULL}}, .settings = 1},
+    {.method = "nncg"},
+    {.method = "nncg", .setting = {{"formula", 0, "polak_ribiere"}}, .settings = 1},
+    {.method = "nncg",
+     .setting = {{"over", 0, "symmetric_gauss_seidel"}},
+     .settings = 1,
+     .sweeps = 61},
+    {.method = "anderson"},
+    {.method = "chebyshev"},
+    {.method = "multilevel", .needs_jacobian = 1},
+    {.method = "newton", .setting = {{"start", 20, NULL}}, .settings = 1},
+    {.method = "newton",
+     .setting = {{"start", 7, NULL}, {"start_with", 0, "gauss_seidel"}},
+     .settings = 2},
+    {.method = "auto", .sweeps = 400},
+};
+enum { CASES = sizeof cases / sizeof *cases, MOST_ROWS = 4096 };
+
+/* ---- one solve ------------------------------------------------------------------------------- */
+
+typedef struct answer {
+    cs_status status;
+    cs_error error;
+    cs_result result;
+    char kernel[64];
+    double impulses[MOST_ROWS], velocities[MOST_ROWS];
+    double *history; /* without times */
+} answer;
+
+static cs_options options_of(const solve_case *what, const char *scheme, const char *order)
+{
+    static const char *const record[] = {"residual", "merit", "natural_map"};
+    cs_options options = cs_options_default();
+    options.method = what->method;
+    options.scheme = scheme;
+    options.order = order;
+    options.instructions = "scalar";
+    options.rtol = 1e-10;
+    options.relaxation = what->relaxation > 0 ? what->relaxation : 1;
+    if (what->r_factor) options.r_factor = what->r_factor;
+    if (what->previous) options.bound = "previous";
+    if (what->averaging > 0) options.averaging = what->averaging;
+    options.averaging_adjacent = what->adjacent;
+    options.rollback_growth = what->growth;
+    options.max_iterations = what->sweeps ? what->sweeps : 60;
+    options.record = record;
+    options.records = 3;
+    options.settings = what->setting;
+    options.setting_count = what->settings;
+    return options;
+}
+
+/* The history, whose times are nobody's business. */
+static void keep_history(answer *a)
+{
+    int64_t count = a->result.history_rows * a->result.columns;
+    a->history = malloc(sizeof(double) * (size_t)(count + 1));
+    if (!a->history) abort();
+    memcpy(a->history, a->result.history, sizeof(double) * (size_t)count);
+    for (int64_t row = 0; row < a->result.history_rows; row++)
+        a->history[row * a->result.columns + 1] = 0;
+    a->result.history = NULL;
+}
+
+/* Solves twice, the second time from the first answer with half of b, so that a packing is used again. */
+static void solve(const cs_problem *problem, const cs_options *options, const cs_backend *backend,
+                  answer *a)
+{
+    static double b[MOST_ROWS];
+    cs_solver *solver = NULL;
+    memset(a, 0, sizeof *a);
+    a->status = cs_solver_make(&solver, problem, options, NULL, backend, NULL, &a->error);
+    a->result = (cs_result){.impulses = a->impulses, .residual_velocities = a->velocities};
+    if (!a->status)
+        a->status = cs_solver_solve(solver, NULL, NULL, NULL, NULL, &a->result, &a->error);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t i = 0; i < group->count * group->rows; i++)
+            b[group->first_row + i] = group->b[i] / 2;
+    }
+    int rollbacks = a->result.rollbacks;
+    if (!a->status)
+        a->status = cs_solver_solve(solver, a->impulses, b, NULL, NULL, &a->result, &a->error);
+    a->result.rollbacks += rollbacks;
+    if (!a->status) keep_history(a);
+    cs_solver_info info;
+    if (solver) {
+        cs_solver_describe(solver, &info);
+        snprintf(a->kernel, sizeof a->kernel, "%s", info.kernel);
+    }
+    cs_solver_destroy(solver);
+}
+
+static int same(const double *a, const double *b, int64_t count)
+{
+    return memcmp(a, b, sizeof(double) * (size_t)count) == 0;
+}
+
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+static answer by_cpu, by_plain;
+static int rollbacks, restarts, corrections, links;
+static int64_t compared;
+
+static void compare(const cs_problem *problem, const solve_case *what, const char *scheme,
+                    const char *order)
+{
+    cs_options options = options_of(what, scheme, order);
+    int64_t before = plain_sweeps;
+    solve(problem, &options, NULL, &by_cpu);
+    CHECK(plain_sweeps == before);
+    solve(problem, &options, &plain_backend, &by_plain);
+    CHECK_STATUS(by_cpu.status, CS_OK, &by_cpu.error);
+    CHECK_STATUS(by_plain.status, CS_OK, &by_plain.error);
+    CHECK(plain_live == 0);
+    if (by_cpu.status || by_plain.status) return;
+    CHECK(plain_sweeps > before);
+    CHECK(strcmp(by_cpu.kernel, "scalar") == 0 && strcmp(by_plain.kernel, "plain") == 0);
+    const cs_result *a = &by_cpu.result, *b = &by_plain.result;
+    int agree = a->outcome == b->outcome && a->iterations == b->iterations &&
+                a->best_iteration == b->best_iteration && a->rollbacks == b->rollbacks &&
+                a->restarts == b->restarts && a->corrections.tried == b->corrections.tried &&
+                a->corrections.kept == b->corrections.kept && a->links == b->links &&
+                a->block_products == b->block_products && a->history_rows == b->history_rows &&
+                a->columns == b->columns;
+    agree = agree && same(by_cpu.impulses, by_plain.impulses, problem->rows) &&
+            same(by_cpu.velocities, by_plain.velocities, problem->rows) &&
+            same(by_cpu.history, by_plain.history, a->history_rows * a->columns);
+    CHECK(agree);
+    if (!agree) fprintf(stderr, "    %s, %s, %s\n", what->method, scheme, order);
+    rollbacks += a->rollbacks;
+    restarts += a->restarts;
+    corrections += (int)a->corrections.tried;
+    links += a->links > 1;
+    compared++;
+    free(by_cpu.history);
+    free(by_plain.history);
+}
+
+static void compare_all(const cs_problem *problem)
+{
+    static const char *const schemes[] = {"factorized", "matrix"};
+    static const char *const orders[] = {"natural", "colored"};
+    for (int c = 0; c < CASES; c++)
+        for (int s = 0; s < 2; s++)
+            for (int o = 0; o < 2; o++) {
+                if (problem->matrix && (s == 0 || cases[c].needs_jacobian)) continue;
+                compare(problem, &cases[c], schemes[s], orders[o]);
+            }
+}
+
+/* What a backend does not offer reaches the caller as its error, and nothing stays behind. */
+static void refusals_are_handed_on(const cs_problem *problem)
+{
+    solve_case what = {.method = "gauss_seidel"};
+    cs_options options = options_of(&what, "factorized", "natural");
+    options.dtype = "float32";
+    solve(problem, &options, &plain_backend, &by_plain);
+    CHECK(by_plain.status == CS_UNSUPPORTED);
+    CHECK(strcmp(by_plain.error.message,
+                 "the plain backend has no other precisions than float64") == 0);
+    CHECK(plain_live == 0);
+}
+
+int main(void)
+{
+    static scene s;
+    cs_problem *problem = NULL;
+    cs_error error;
+    scene_make(&s);
+    CHECK_STATUS(scene_create(&s, &problem, &error), CS_OK, &error);
+    if (problem) compare_all(problem);
+    if (problem) refusals_are_handed_on(problem);
+    cs_problem_destroy(problem);
+    problem = NULL;
+
+    /* More contacts than one part of a stage, and more rows than one chunk of eight sums. */
+    CHECK_STATUS(chain_create(1100, &problem, &error), CS_OK, &error);
+    if (problem) compare_all(problem);
+    cs_problem_destroy(problem);
+
+    /* What the cases are to show has happened. */
+    CHECK(compared == 2 * 4 * CASES);
+    CHECK(rollbacks > 0 && restarts > 0 && corrections > 0 && links > 0);
+    return test_result();
+}
