@@ -26,6 +26,7 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .number = budget->made,
         .seconds = budget->spent,
         .last_poll = cs_clock(),
+        .at_once = 1,
         .state = cs_state_of(solver),
         .error = error,
         .best = INFINITY,
@@ -317,14 +318,47 @@ static int is_overtaken(cs_run *run, cs_result *result)
 
 /* ---- the loop ------------------------------------------------------------------------------------ */
 
+/* After so many sweeps in one call, for the next one; at most twice as many, since pace changes. */
+static int64_t next_at_once(int64_t made, double seconds)
+{
+    double most = 2 * (double)made, fit = most;
+    if (seconds > 0) fit = POLL_SECONDS / 2 * (double)made / seconds;
+    return fit < 1 ? 1 : (int64_t)fmin(fit, most);
+}
+
+/* Sweeps from number k to the next multiple of `every`, both included. */
+static int64_t sweeps_up_to(int64_t k, int64_t every) { return (every - k % every) % every + 1; }
+
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+
+int64_t cs_run_sweeps_at_once(const cs_run *run)
+{
+    const cs_solver *solver = run->solver;
+    const cs_options *options = &solver->options;
+    const cs_control *control = run->control;
+    int64_t k = run->number;
+    if ((control && control->every_iteration) || solver->previous) return 1;
+    if (solver->method->each || run->iteration->needs_state) return 1;
+    if (!solver->fixed_iterations && solver->stop->of_sweep) return 1;
+    int64_t most = lesser(options->max_iterations - k + 1, sweeps_up_to(k, options->record_every));
+    if (!solver->fixed_iterations) most = lesser(most, sweeps_up_to(k, options->check_every));
+    if (most == 1) return 1;
+    int64_t ray = cs_next_ray(solver);
+    if (ray - k < most) most = ray > k ? ray - k + 1 : 1;
+    int polls = (control && control->poll) || run->budget->deadline < INFINITY;
+    return polls ? lesser(most, run->at_once) : most;
+}
+
 /* One step on its clock, and the judgement of the iterate that it leads to. */
 static cs_step advance(cs_run *run, cs_status *status)
 {
     double start = cs_clock();
-    run->number++;
+    int64_t before = run->number++;
     run->to_judge = 0;
     cs_step step = run->iteration->step(run);
-    run->seconds += cs_clock() - start;
+    double seconds = cs_clock() - start;
+    run->seconds += seconds;
+    run->at_once = next_at_once(run->number - before, seconds);
     *status = run->status;
     if (*status || step == CS_DISCARDED) return step;
     *status = judge(run, run->error);

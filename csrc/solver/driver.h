@@ -52,6 +52,7 @@ typedef struct cs_run {
     int late;    /* stopped by max_seconds */
     int proven;  /* stopped by a proof that there is no solution */
     double last_poll;
+    int64_t at_once;    /* sweeps that fit between two polls, by how long the last ones took */
     cs_float_mode mode; /* the caller's */
     cs_status status;   /* of a step that failed; the solve then ends with it */
     cs_error *error;
@@ -89,6 +90,10 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result);
 
 /* Brings xi and the state in line with the packed impulses as they are now. */
 void cs_run_evaluate(cs_run *run);
+
+/* How many sweeps may be one call, from the one at hand on: up to the next one that is judged, recorded or
+ * shown, and no more than fit between two polls. What they compute does not depend on it. */
+int64_t cs_run_sweeps_at_once(const cs_run *run);
 
 /* Sweeps, and what measures of the last one need of it. A failure is the run's status. */
 void cs_run_sweep(cs_run *run, cs_sweep_call *call);

@@ -235,6 +235,11 @@ static double growth(const cs_solver *solver, const double *x, const double *y)
     return largest;
 }
 
+int64_t cs_next_ray(const cs_solver *solver)
+{
+    return judges_by_velocity(solver) ? solver->ray.next : INT64_MAX;
+}
+
 int cs_ray_is_due(const cs_solver *solver, int64_t number)
 {
     return number >= solver->ray.next && judges_by_velocity(solver);

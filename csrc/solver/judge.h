@@ -32,7 +32,8 @@ void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, dou
 void cs_evaluate(cs_solver *solver, cs_state *state);
 
 /* After iteration `number`, whose impulses are solver->lambda: whether their growth proves that there is
- * no solution. Looks at few iterations; `due` tells of one. */
+ * no solution. Looks at few iterations; `due` tells of one, and `next` which comes next. */
+int64_t cs_next_ray(const cs_solver *solver);
 int cs_ray_is_due(const cs_solver *solver, int64_t number);
 cs_status cs_watch_rays(cs_solver *solver, int64_t number, int *proven, cs_error *error);
 

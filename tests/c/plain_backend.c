@@ -14,7 +14,7 @@
 enum { LANES = 8, LUMP = 4096 };
 
 int plain_live;
-int64_t plain_sweeps;
+int64_t plain_sweeps, plain_calls;
 
 typedef struct plain_points {
     struct plain_points *next;
@@ -396,6 +396,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     (void)error;
     plain *p = state;
     cs_watch *watch = call->watch;
+    plain_calls++;
     call->alarm = 0;
     for (call->made = 0; call->made < call->most && !call->alarm; call->made++) {
         if (watch && watch->best_is_current) {

@@ -6,8 +6,8 @@
 
 extern const cs_backend plain_backend;
 
-/* Packings that have been made and not released, and sweeps made, of all plain backends. */
+/* Packings that have been made and not released, sweeps made, and calls for them, of all plain backends. */
 extern int plain_live;
-extern int64_t plain_sweeps;
+extern int64_t plain_sweeps, plain_calls;
 
 #endif

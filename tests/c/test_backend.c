@@ -184,6 +184,59 @@ static void compare_all(const cs_problem *problem)
             }
 }
 
+/* Sweeps between which nothing is looked at are one call, and what they compute is the same. */
+static void sweeps_are_one_call(const cs_problem *problem, const cs_backend *backend,
+                                const solve_case *what, double rtol)
+{
+    enum { SWEEPS = 1000, EVERY = 250 };
+    cs_options options = options_of(what, "factorized", "natural");
+    options.rtol = rtol;
+    options.atol = isnan(rtol) ? NAN : 0;
+    options.max_iterations = SWEEPS;
+    options.check_every = EVERY;
+    solve(problem, &options, backend, &by_cpu);
+    int64_t calls = plain_calls, sweeps = plain_sweeps;
+    options.record_every = EVERY;
+    solve(problem, &options, backend, &by_plain);
+    calls = plain_calls - calls;
+    sweeps = plain_sweeps - sweeps;
+    CHECK_STATUS(by_cpu.status, CS_OK, &by_cpu.error);
+    CHECK_STATUS(by_plain.status, CS_OK, &by_plain.error);
+    if (by_cpu.status || by_plain.status) return;
+    const cs_result *a = &by_cpu.result, *b = &by_plain.result;
+    CHECK(a->history_rows > b->history_rows && b->history_rows <= SWEEPS / EVERY + 2);
+    CHECK(a->outcome == b->outcome && a->iterations == b->iterations &&
+          a->best_iteration == b->best_iteration && a->rollbacks == b->rollbacks &&
+          a->block_products == b->block_products);
+    CHECK(same(by_cpu.impulses, by_plain.impulses, problem->rows));
+    CHECK(same(by_cpu.velocities, by_plain.velocities, problem->rows));
+    int64_t last = (a->history_rows - 1) * a->columns, end = (b->history_rows - 1) * b->columns;
+    CHECK(same(by_cpu.history + last, by_plain.history + end, a->columns));
+    rollbacks += a->rollbacks;
+
+    /* Of two solves. A call also ends where residuals alarm, and where growth for ever is looked for. */
+    if (backend) CHECK(sweeps > SWEEPS / 2 && calls < 60 + 2 * a->rollbacks);
+    else CHECK(calls == 0);
+    free(by_cpu.history);
+    free(by_plain.history);
+}
+
+static void calls_do_not_change_bits(const cs_problem *problem)
+{
+    static const solve_case some[] = {
+        {.method = "gauss_seidel", .growth = 3},
+        {.method = "symmetric_gauss_seidel", .relaxation = 1.5, .growth = 1},
+        {.method = "jacobi", .relaxation = 3, .growth = 1},
+    };
+    rollbacks = 0;
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        for (int tolerant = 0; tolerant < 2; tolerant++) {
+            sweeps_are_one_call(problem, NULL, &some[i], tolerant ? 1e-13 : NAN);
+            sweeps_are_one_call(problem, &plain_backend, &some[i], tolerant ? 1e-13 : NAN);
+        }
+    CHECK(rollbacks > 0);
+}
+
 /* What a backend does not offer reaches the caller as its error, and nothing stays behind. */
 static void refusals_are_handed_on(const cs_problem *problem)
 {
@@ -217,5 +270,11 @@ int main(void)
     /* What the cases are to show has happened. */
     CHECK(compared == 2 * 4 * CASES);
     CHECK(rollbacks > 0 && restarts > 0 && corrections > 0 && links > 0);
+
+    problem = NULL;
+    CHECK_STATUS(chain_create(300, &problem, &error), CS_OK, &error);
+    if (problem) calls_do_not_change_bits(problem);
+    cs_problem_destroy(problem);
+    CHECK(plain_live == 0);
     return test_result();
 }

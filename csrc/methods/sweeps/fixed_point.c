@@ -76,17 +76,28 @@ static int diverged(const iteration *it)
                cs_rounding_noise(run->solver->packing.dtype) * cs_run_largest_impulse(run);
 }
 
-/* One sweep and what follows at once from it. */
+/* How many sweeps the backend may make by itself: up to the next one that something follows from here. */
+static int64_t sweeps_at_once(const cs_run *run)
+{
+    const cs_solver *solver = run->solver;
+    if (solver->packing.dtype == CS_MIXED || solver->balance.factor) return 1;
+    int64_t most = cs_run_sweeps_at_once(run);
+    int64_t refreshed = REFRESH_EVERY - (run->number - 1) % REFRESH_EVERY;
+    return solver->packing.dtype == CS_F32 && most > refreshed ? refreshed : most;
+}
+
+/* Sweeps, as a rule one, and what follows at once from the last of them. */
 static cs_step advance(cs_run *run)
 {
     iteration *it = (iteration *)run;
-    cs_sweep_call call = {.most = 1,
+    cs_sweep_call call = {.most = sweeps_at_once(run),
                           .backwards = it->backwards,
                           .alternates = run->solver->symmetric,
                           .watch = &it->watch};
     it->watch.number = run->number - 1;
     cs_run_sweep(run, &call);
     it->backwards = call.backwards;
+    run->number += call.made - 1;
     if (run->status) return CS_DISCARDED;
     if (call.alarm && diverged(it)) return roll_back(it) ? CS_TAKEN_BACK : CS_DIVERGED;
 
