@@ -15,26 +15,25 @@ static size_t impulse_bytes(const cs_packed *packed)
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
+/* `packed` is zero: it is large enough that another pass over it would be a part of a small set-up. */
 static void describe_request(cs_packed *packed, const cs_pack_request *request)
 {
-    *packed = (cs_packed){
-        .problem = request->problem,
-        .schedule = request->schedule,
-        .scheme = request->scheme,
-        .dtype = request->dtype,
-        .threads = request->threads,
-        .paced = request->paced,
-        .bound_previous = request->bound_previous,
-        .way = request->way,
-        .averaging = request->averaging,
-        .instructions = request->instructions,
-        .general = request->general,
-    };
+    packed->problem = request->problem;
+    packed->schedule = request->schedule;
+    packed->scheme = request->scheme;
+    packed->dtype = request->dtype;
+    packed->threads = request->threads;
+    packed->paced = request->paced;
+    packed->bound_previous = request->bound_previous;
+    packed->way = request->way;
+    packed->averaging = request->averaging;
+    packed->instructions = request->instructions;
+    packed->general = request->general;
 }
 
 static cs_status choose(const cs_pack_request *request, const cs_scheme **scheme, cs_error *error)
 {
-    cs_packed packed;
+    cs_packed packed = {0};
     describe_request(&packed, request);
     return cs_scheme_choose(&packed, request->local, scheme, error);
 }
@@ -201,11 +200,12 @@ cs_status cs_cpu_hold(cs_packing *packing, double *impulses, int64_t rows, cs_ar
     cpu->best = cs_arena_take(arena, rows, sizeof(double));
     if (!cpu->best) return no_memory(error);
     static const cs_problem nothing;
-    cpu->packed = (cs_packed){.problem = &nothing,
-                              .scheme = cs_scheme_find("matrix"),
-                              .dtype = CS_F64,
-                              .threads = 1,
-                              .impulses = rows,
-                              .lambda = impulses};
+    cs_packed *packed = &cpu->packed;
+    packed->problem = &nothing;
+    packed->scheme = cs_scheme_find("matrix");
+    packed->dtype = CS_F64;
+    packed->threads = 1;
+    packed->impulses = rows;
+    packed->lambda = impulses;
     return CS_OK;
 }

@@ -337,6 +337,7 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     const cs_options *options = &solver->options;
     const cs_control *control = run->control;
     int64_t k = run->number;
+    if (options->record_every == 1) return 1;
     if ((control && control->every_iteration) || solver->previous) return 1;
     if (solver->method->each || run->iteration->needs_state) return 1;
     if (!solver->fixed_iterations && solver->stop->of_sweep) return 1;
@@ -358,7 +359,8 @@ static cs_step advance(cs_run *run, cs_status *status)
     cs_step step = run->iteration->step(run);
     double seconds = cs_clock() - start;
     run->seconds += seconds;
-    run->at_once = next_at_once(run->number - before, seconds);
+    if (run->solver->options.record_every > 1)
+        run->at_once = next_at_once(run->number - before, seconds);
     *status = run->status;
     if (*status || step == CS_DISCARDED) return step;
     *status = judge(run, run->error);
