@@ -71,7 +71,7 @@ typedef struct cs_sweep_call {
     int backwards;   /* the next sweep goes from the end; told anew after each */
     int alternates;  /* every second sweep goes the other way */
     cs_watch *watch; /* the best iterate is kept by it; NULL: nothing is kept */
-    /* Said by the backend. */
+    /* Said by the backend, unless it fails. */
     int64_t made;         /* sweeps; fewer than `most` where an alarm ended them */
     int alarm;            /* the last one may have diverged: the watch has not followed it */
     int64_t products;     /* of blocks with impulses */
@@ -140,7 +140,6 @@ struct cs_backend {
 static inline int cs_watch_alarms(const cs_watch *watch, const cs_sweep_stats *stats)
 {
     if (!isfinite(stats->merit)) return 1;
-    if (!isfinite(watch->growth)) return 0;
     return stats->residual / watch->scale > watch->best * watch->growth * watch->margin;
 }
 
@@ -185,7 +184,7 @@ static inline void cs_packing_refresh(cs_packing *packing)
 static inline cs_status cs_packing_sweep(cs_packing *packing, cs_sweep_call *call, cs_error *error)
 {
     cs_status status = packing->backend->sweep(packing->state, call, error);
-    packing->products += call->products;
+    if (!status) packing->products += call->products;
     return status;
 }
 

@@ -78,6 +78,7 @@ void cs_run_sweep(cs_run *run, cs_sweep_call *call)
     cs_packing *packing = &solver->packing;
     if (solver->previous) cs_packing_get(packing, solver->previous);
     run->status = cs_packing_sweep(packing, call, run->error);
+    if (run->status) return;
     run->stats = call->stats;
     run->state.residual = run->stats.residual;
     run->state.merit = run->stats.merit;
@@ -337,7 +338,6 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     const cs_options *options = &solver->options;
     const cs_control *control = run->control;
     int64_t k = run->number;
-    if (options->record_every == 1) return 1;
     if ((control && control->every_iteration) || solver->previous) return 1;
     if (solver->method->each || run->iteration->needs_state) return 1;
     if (!solver->fixed_iterations && solver->stop->of_sweep) return 1;

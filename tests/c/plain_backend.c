@@ -190,7 +190,7 @@ static void get_data(const void *state, double *b)
     memcpy(b, p->b, sizeof(double) * (size_t)p->problem->rows);
 }
 
-/* The matrices of a group are taken when they first come: whether a group has any does not change. */
+/* There is no way to fail but to end the program: memory for copies of matrices is not a solve's to ask for. */
 static void put_steps(void *state, const double *r, double *const *step)
 {
     plain *p = state;

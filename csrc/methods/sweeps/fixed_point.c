@@ -80,6 +80,8 @@ static int diverged(const iteration *it)
 static int64_t sweeps_at_once(const cs_run *run)
 {
     const cs_solver *solver = run->solver;
+    if (solver->options.record_every == 1)
+        return 1; /* the usual case, for which this costs nothing */
     if (solver->packing.dtype == CS_MIXED || solver->balance.factor) return 1;
     int64_t most = cs_run_sweeps_at_once(run);
     int64_t refreshed = REFRESH_EVERY - (run->number - 1) % REFRESH_EVERY;
@@ -90,15 +92,16 @@ static int64_t sweeps_at_once(const cs_run *run)
 static cs_step advance(cs_run *run)
 {
     iteration *it = (iteration *)run;
-    cs_sweep_call call = {.most = sweeps_at_once(run),
-                          .backwards = it->backwards,
-                          .alternates = run->solver->symmetric,
-                          .watch = &it->watch};
+    cs_sweep_call call; /* what the backend says needs no value before */
+    call.most = sweeps_at_once(run);
+    call.backwards = it->backwards;
+    call.alternates = run->solver->symmetric;
+    call.watch = &it->watch;
     it->watch.number = run->number - 1;
     cs_run_sweep(run, &call);
+    if (run->status) return CS_DISCARDED;
     it->backwards = call.backwards;
     run->number += call.made - 1;
-    if (run->status) return CS_DISCARDED;
     if (call.alarm && diverged(it)) return roll_back(it) ? CS_TAKEN_BACK : CS_DIVERGED;
 
     /* A sweep that is kept may change the factors R. */
