@@ -108,7 +108,7 @@ static void balance_group(cs_solver *solver, int g)
     if (solver->step[g]) return; /* has no factors */
     double noise = cs_rounding_noise(solver->packing.dtype);
     for (int64_t k = 0; k < group->count; k++) {
-        int64_t row = group->first_row + k * group->rows;
+        int64_t row = cs_group_row(group, k);
         double *before = balance->before + row, *factor = balance->factor + row;
         double *change = balance->change + row, *r = balance->r + row;
         double latest[CS_MAX_ROWS];

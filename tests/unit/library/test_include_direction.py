@@ -127,9 +127,9 @@ def test_every_include_of_the_library_points_down():
 
 def test_only_backends_know_what_is_packed():
     """Methods hold a packing and call its backend (``csrc/backend/backend.h``)."""
-    knowing = {"scheme", "sweep", "measure", "backend"}
+    knowing = {"scheme", "sweep", "measure", "backend", "cuda"}
     words = re.compile(r"\bcs_packed\b|\bcs_packed_group\b|\bcs_sweep\(|\"(?:sweep/|backend/cpu_)")
-    naming = {str(file) for file, text in sources(CSRC).items() if words.search(text)}
+    naming = {str(file) for file, text in sources(CSRC, CUDA).items() if words.search(text)}
     assert "backend/cpu.c" in naming
     assert {file for file in naming if Path(file).parts[0] not in knowing} == set()
 
