@@ -103,6 +103,7 @@ def for_library(given: dict[str, Any]) -> dict[str, Any]:
         "max_seconds": most_seconds("max_seconds", given["max_seconds"]),
         "time_checks": flag("time_checks", given["time_checks"]),
         "threads": 0 if given["threads"] is None else given["threads"],
+        "patience": cadence("patience", given["patience"]),
         "measure_every": cadence("measure_every", given["measure_every"]),
     }
     for name in COUNTS:

@@ -62,6 +62,7 @@ class Options(TypedDict, total=False):
     parts: int
     record: Iterable[str]
     record_every: int
+    patience: int | None
     measure_every: int | None
     quality_r: float
     rng: Any
@@ -262,6 +263,10 @@ class Solver:
         multiplies it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
+    patience
+        Iterations without halving the scaled natural map after which a solve ends as ``"stalled"``
+        or ``"wandering"``; None: never, or as the method's own option of that name says, which this
+        one sets.
     measure_every
         How often measures that cost about a sweep are evaluated for these rows; None: where the
         stop rule is looked at, too (`check_every`). Iterates and times do not depend on it.
@@ -341,6 +346,7 @@ class Solver:
         parts: int = 8,
         record: Iterable[str] = ("residual", "natural_map"),
         record_every: int = 1,
+        patience: int | None = None,
         measure_every: int | None = None,
         quality_r: float = 100.0,
         rng: Any = None,
@@ -395,6 +401,7 @@ class Solver:
             "threads": threads,
             "parts": parts,
             "record_every": record_every,
+            "patience": patience,
             "measure_every": measure_every,
             "quality_r": quality_r,
             "instructions": instructions,

@@ -324,6 +324,7 @@ typedef struct cs_options {
     const char *stop;  /* a measure's name; met at atol, or at 1 where it holds tolerances */
     double rtol, atol; /* both NaN: exactly max_iterations sweeps */
     int64_t check_every, max_iterations, record_every;
+    int64_t patience; /* iterations without halving the natural map that end a solve; 0: never */
     int64_t measure_every; /* of recorded measures that cost about a sweep; 0: check_every */
     int time_checks;       /* seconds include those of judging an iterate for `stop` */
     double max_seconds;    /* of one solve, heard within long iterations, too; INFINITY: no limit */

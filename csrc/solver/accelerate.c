@@ -203,7 +203,6 @@ cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result,
     steps.run.stagnation = &solver->points->stagnation;
     steps.run.patience = solver->setting[CS_PATIENCE];
     budget->overtaken = 0;
-    for (int i = 0; i < 3; i++) result->band[i] = NAN;
     if (budget->checkpoint && budget->checkpoint->made) resume(&steps);
     else begin(&steps);
     keep_best(&steps.run);

@@ -213,6 +213,18 @@ static const common table[] = {
      AT(record_every),
      NULL,
      NULL},
+    {{.name = "patience",
+      .kind = CS_COUNT,
+      .summary = "iterations without halving the natural map after which a solve ends as stalled "
+                 "or wandering; None: never, or as the method has it",
+      .least = 1,
+      .most = 2e9,
+      .optional = 1},
+     0,
+     INT64,
+     AT(patience),
+     NULL,
+     NULL},
     {{.name = "measure_every",
       .kind = CS_COUNT,
       .summary = "iterations between two evaluations of recorded measures that cost about a sweep; "

@@ -33,6 +33,9 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .best_impulse = INFINITY,
         .best_number = -1,
     };
+    if (solver->stagnation) cs_stagnation_begin(solver->stagnation);
+    run.stagnation = solver->stagnation;
+    run.patience = (double)solver->options.patience;
     if (flushes) run.mode = cs_flush_denormals();
     return run;
 }

@@ -170,9 +170,10 @@ struct cs_solver {
     double *velocity;       /* (velocities), scratch */
     double *corrected[2]; /* (rows): b before and after a correction; NULL but in mixed precision */
     double *previous;     /* (rows): lambda before the last sweep; NULL unless a measure asks */
-    struct cs_points *points; /* of methods in steps: what they keep (solver/points.h) */
-    cs_spectrum spectrum;     /* of A, for the global factor */
-    double *touching;         /* (bodies): blocks that touch each; NULL but for split masses */
+    struct cs_stagnation *stagnation; /* of the common patience; NULL where none was asked for */
+    struct cs_points *points;         /* of methods in steps: what they keep (solver/points.h) */
+    cs_spectrum spectrum;             /* of A, for the global factor */
+    double *touching;  /* (bodies): blocks that touch each; NULL but for split masses */
     double step_bound; /* lambda_max(R A) before cs_bound_steps; not a number where not asked */
     cs_balance balance;
     int64_t immovable_blocks, singular_blocks;

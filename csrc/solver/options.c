@@ -245,6 +245,21 @@ cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
     return CS_OK;
 }
 
+/* The common patience is the method's own, where it has one that was not given. */
+static void adopt_patience(cs_solver *solver)
+{
+    cs_options *options = &solver->options;
+    int own = -1;
+    for (int i = 0; i < solver->method->options; i++)
+        if (strcmp(solver->method->option[i].name, "patience") == 0) own = i;
+    if (own < 0) return;
+    int given = options->patience == 0;
+    for (int s = 0; s < options->setting_count; s++)
+        given |= strcmp(options->settings[s].name, "patience") == 0;
+    if (!given) solver->setting[own] = (double)options->patience;
+    options->patience = 0;
+}
+
 static cs_status find_names(cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
@@ -253,6 +268,7 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     if (!status)
         status = cs_read_settings(solver->method, options->settings, options->setting_count,
                                   solver->setting, error);
+    if (!status) adopt_patience(solver);
     if (!status) status = cs_check_needs(solver->method, options, problem, error);
     solver->options.settings = NULL; /* the caller's, who may let go of them */
     if (status) return status;

@@ -7,6 +7,7 @@
 #include "solver/judge.h"
 #include "solver/options.h"
 #include "solver/points.h"
+#include "solver/stagnation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +67,9 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
+    solver->stagnation = NULL;
+    if (solver->options.patience > 0)
+        solver->stagnation = cs_arena_take(arena, 1, sizeof *solver->stagnation);
     int keeps = needs_previous(solver);
     solver->previous = keeps ? cs_arena_take(arena, problem->rows, sizeof(double)) : NULL;
     return cs_arena_status(arena, error, "the workspace");
@@ -411,6 +415,7 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     solver->failure.row = -1;
     solver->unbounded = NULL;
     result->links = 0;
+    for (int i = 0; i < 3; i++) result->band[i] = NAN;
     if (budget->deadline == INFINITY) budget->deadline = cs_clock() + solver->options.max_seconds;
 
     int64_t expected = solver->options.max_iterations / solver->options.record_every;

@@ -183,6 +183,7 @@ _BAD_OPTIONS: dict[str, tuple] = {
     "parts": (0, -1, 1.5, "x", 2**40),
     "record": ("residual", ("none",), 3, (1,)),
     "record_every": (0, -1, "x"),
+    "patience": (0, -1, 1.5, "x", 2**70),
     "measure_every": (0, -1, 1.5, "x", 2**70),
     "max_setup_seconds": (-1.0, np.nan, "x"),
     "time_checks": ("x", 3, None),

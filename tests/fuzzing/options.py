@@ -124,6 +124,7 @@ def solver_options(rng: Rng, problem: Problem, method: str) -> dict[str, Any]:
         "islands": lambda: False,
         "record": lambda: tuple(pick(rng, _STOPS) for _ in range(int(rng.integers(0, 4)))),
         "record_every": lambda: int(pick(rng, (1, 2, 10))),
+        "patience": lambda: int(pick(rng, (1, 20, 300))),
         "measure_every": lambda: int(pick(rng, (1, 3, 50))),
         "time_checks": lambda: False,
         "quality_r": lambda: power(rng, -3, 3),

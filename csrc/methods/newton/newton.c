@@ -383,7 +383,6 @@ static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result
         .linear = solver->setting[LINEAR],
         .sweeps = (int64_t)solver->setting[START],
     };
-    for (int i = 0; i < 3; i++) result->band[i] = NAN;
     s.run.stagnation = &solver->points->stagnation;
     s.run.patience = solver->setting[PATIENCE];
     s.run.to_judge = 1;

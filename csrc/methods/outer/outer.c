@@ -38,6 +38,7 @@ static cs_options options_inside(const cs_solver *solver)
     options.records = 0;
     options.record_every = NEVER;
     options.islands = 0;
+    options.patience = 0;
     return options;
 }
 
