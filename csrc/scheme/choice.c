@@ -53,7 +53,7 @@ static double factorized_cost(const cs_packed *packed, int64_t *moved)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_packed_group *group = &packed->group[g];
         double slots = (double)group->slots, batches = slots / group->lanes;
-        int width = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
+        int width = cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
         if (group->lanes == 1) cost += slots * (VISIT + 2 * MULTIPLY * width);
         else cost += batches * (BATCH + VECTOR * 2 * width);
         if (simultaneous) cost += slots * 2 * (group->lanes == 1 ? SIDE : WIDE_SIDE);

@@ -252,7 +252,7 @@ int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
     contact c = contact_of(blocks, index);
     int side = c.side[1] ? 1 : 0, hand;
     if (!contact_fits(&c, tolerance_of(packed), &hand)) return 0;
-    if (hand && hand != packed->group[g].hand) return 0;
+    if (hand && hand != packed->group[g].factors.hand) return 0;
     if (c.dof == 3) {
         compress_planar(packed, blocks, index, &c, numbers);
         return 1;
@@ -266,6 +266,6 @@ int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
 
 int cs_compress_by_eight(const cs_packed *packed, int g, const cs_eight *eight, double *numbers)
 {
-    return (*builds[cs_instructions_widest()])(eight, tolerance_of(packed), packed->group[g].hand,
-                                               numbers);
+    return (*builds[cs_instructions_widest()])(eight, tolerance_of(packed),
+                                               packed->group[g].factors.hand, numbers);
 }

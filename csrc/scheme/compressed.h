@@ -13,7 +13,7 @@
 #include "problem/eight.h"
 #include "scheme/scheme.h"
 
-/* Numbers of a visit in cs_packed_group.scaled. */
+/* Numbers of a visit in cs_packed_factors.scaled. */
 static inline int cs_form_width(cs_form form, int rows, int dof_sum)
 {
     return form == CS_GENERAL ? rows * dof_sum : form == CS_PLANAR ? 6 : 12;

@@ -53,12 +53,13 @@ static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_erro
 {
     cs_packed_group *group = &packed->group[g];
     for (;;) {
-        int64_t size = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
-        group->scaled = cs_take_visits(cs_stored(packed->dtype), group, size, arena);
-        if (!group->scaled) return cs_no_memory(error, "the factors of A");
+        int64_t size =
+            cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
+        group->factors.scaled = cs_take_visits(cs_stored(packed->dtype), group, size, arena);
+        if (!group->factors.scaled) return cs_no_memory(error, "the factors of A");
         if (cs_fill_factors(packed, g)) return CS_OK;
-        group->form = CS_GENERAL;
-        group->hand = 1;
+        group->factors.form = CS_GENERAL;
+        group->factors.hand = 1;
     }
 }
 
@@ -72,27 +73,28 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     cs_status status = pack_factors(packed, g, arena, error);
     if (status) return status;
     if (group->lanes > 1)
-        group->place = cs_arena_take_unset(arena, 2 * group->slots, sizeof(int32_t));
-    else group->velocity = cs_arena_take_unset(arena, 2 * group->count, sizeof(int64_t));
+        group->factors.place = cs_arena_take_unset(arena, 2 * group->slots, sizeof(int32_t));
+    else group->factors.velocity = cs_arena_take_unset(arena, 2 * group->count, sizeof(int64_t));
     if (packed->way == CS_ACCUMULATE)
-        group->sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
-    if (blocks->compliance) group->compliance = cs_take_visits(real, group, group->rows, arena);
+        group->factors.sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
+    if (blocks->compliance)
+        group->factors.compliance = cs_take_visits(real, group, group->rows, arena);
     if (group->lanes > 1 && packed->schedule->stage[0].kind == CS_SIMULTANEOUS) {
         int64_t sides = 2 * group->slots;
-        group->contribution =
+        group->factors.contribution =
             cs_arena_take(arena, sides * cs_velocity_stride(group->dof[0]), bytes);
     }
     status = cs_arena_status(arena, error, "the factors of A");
     if (status) return status;
-    for (int64_t v = 0; v < group->count && group->compliance; v++)
-        cs_put_visit(real, group, group->compliance, v,
+    for (int64_t v = 0; v < group->count && group->factors.compliance; v++)
+        cs_put_visit(real, group, group->factors.compliance, v,
                      blocks->compliance + packed->schedule->visit[g][v] * group->rows, group->rows);
     return CS_OK;
 }
 
 static int is_gathered(const cs_packed_group *group)
 {
-    return group->lanes == 1 || group->contribution;
+    return group->lanes == 1 || group->factors.contribution;
 }
 
 /* The contacts of each body, ordered by group and visit, but for groups in batches that add to u
@@ -157,11 +159,11 @@ static int64_t local_copy(placing *p, int64_t place, int dof)
 static void put_place(cs_packed_group *group, int64_t visit, int side, int64_t at, int64_t spare)
 {
     if (group->lanes == 1) {
-        group->velocity[2 * visit + side] = at;
+        group->factors.velocity[2 * visit + side] = at;
         return;
     }
     int lane = (int)cs_lane_of(group, group->slot[visit]);
-    int32_t *place = group->place + 2 * (group->slot[visit] - lane) + side * group->lanes;
+    int32_t *place = group->factors.place + 2 * (group->slot[visit] - lane) + side * group->lanes;
     for (int l = 0; l < group->lanes && lane == 0; l++)
         place[l] = (int32_t)(spare + l % (CS_MAX_DOF / 8) * 8);
     if (at != spare) place[lane] = (int32_t)at;
@@ -183,7 +185,7 @@ CS_INLINE void place_visit(placing *p, int g, int64_t visit, int64_t part)
         if (at != spare && (concurrent || sums)) own = local_copy(p, at, blocks->dof[side]);
         if (!p->fill) continue;
         put_place(group, visit, side, concurrent ? own : at, spare);
-        if (sums) group->sum[2 * visit + side] = own;
+        if (sums) group->factors.sum[2 * visit + side] = own;
     }
 }
 

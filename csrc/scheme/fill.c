@@ -21,10 +21,11 @@ static void put_eight(const cs_packed *packed, const cs_packed_group *group, int
         int64_t first = cs_packed_place(group, visit + l, width, 0);
         if (cs_stored(packed->dtype) == CS_F64)
             for (int64_t i = 0; i < width; i++)
-                ((double *)group->scaled)[first + i * lanes] = numbers[i * CS_EIGHT + l];
+                ((double *)group->factors.scaled)[first + i * lanes] = numbers[i * CS_EIGHT + l];
         else
             for (int64_t i = 0; i < width; i++)
-                ((float *)group->scaled)[first + i * lanes] = (float)numbers[i * CS_EIGHT + l];
+                ((float *)group->factors.scaled)[first + i * lanes] =
+                    (float)numbers[i * CS_EIGHT + l];
     }
 }
 
@@ -34,12 +35,12 @@ static void put_row(const cs_packed *packed, const cs_packed_group *group, int64
 {
     int64_t first = cs_packed_place(group, visit, width, 0), lanes = group->lanes;
     if (cs_stored(packed->dtype) == CS_F64) {
-        double *to = (double *)group->scaled + first;
+        double *to = (double *)group->factors.scaled + first;
         for (int64_t i = 0; i < width; i++)
             memcpy(to + i * lanes, numbers + i * CS_EIGHT, CS_EIGHT * sizeof(double));
         return;
     }
-    float *to = (float *)group->scaled + first;
+    float *to = (float *)group->factors.scaled + first;
     for (int64_t i = 0; i < width; i++)
         for (int l = 0; l < CS_EIGHT; l++) to[i * lanes + l] = (float)numbers[i * CS_EIGHT + l];
 }
@@ -58,10 +59,11 @@ static int fill_one(const filling *f, int64_t visit)
     const cs_block_group *blocks = &packed->problem->block_group[f->g];
     int64_t index = packed->schedule->visit[f->g][visit];
     double numbers[2 * CS_MAX_ROWS * CS_MAX_DOF];
-    int width = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
-    if (group->form == CS_GENERAL) cs_scaled_jacobian(packed->problem, blocks, index, numbers);
+    int width = cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
+    if (group->factors.form == CS_GENERAL)
+        cs_scaled_jacobian(packed->problem, blocks, index, numbers);
     else if (!cs_compress(packed, f->g, index, numbers)) return 0;
-    cs_put_visit(cs_stored(packed->dtype), group, group->scaled, visit, numbers, width);
+    cs_put_visit(cs_stored(packed->dtype), group, group->factors.scaled, visit, numbers, width);
     return 1;
 }
 
@@ -70,15 +72,15 @@ static int fill_eight(const filling *f, int64_t visit)
     const cs_packed *packed = f->packed;
     const cs_packed_group *group = &packed->group[f->g];
     const cs_block_group *blocks = &packed->problem->block_group[f->g];
-    int width = cs_form_width(group->form, group->rows, group->dof[0] + group->dof[1]);
+    int width = cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
     _Alignas(64) double numbers[CS_EIGHT_MOST * CS_EIGHT];
     cs_eight eight;
     cs_eight_find(packed->problem, blocks, packed->schedule->visit[f->g] + visit, &eight);
-    if (group->form == CS_GENERAL && eight.twofold) {
+    if (group->factors.form == CS_GENERAL && eight.twofold) {
         for (int l = 0; l < CS_EIGHT; l++) fill_one(f, visit + l); /* every block has this form */
         return 1;
     }
-    if (group->form == CS_GENERAL) cs_eight_widest()->scaled(&eight, numbers);
+    if (group->factors.form == CS_GENERAL) cs_eight_widest()->scaled(&eight, numbers);
     else if (!cs_compress_by_eight(packed, f->g, &eight, numbers)) return 0;
     if (lie_side_by_side(group, visit)) put_row(packed, group, visit, numbers, width);
     else put_eight(packed, group, visit, numbers, width);
@@ -91,8 +93,8 @@ static void fill(void *context, int thread)
     const cs_block_group *blocks = &f->packed->problem->block_group[f->g];
     int64_t visit = f->first;
     /* In the plane a form keeps numbers of G beside the frame. */
-    int eights =
-        cs_eight_fits(f->packed->problem, blocks) && f->packed->group[f->g].form != CS_PLANAR;
+    int eights = cs_eight_fits(f->packed->problem, blocks) &&
+                 f->packed->group[f->g].factors.form != CS_PLANAR;
     f->fits = 1;
     for (; eights && visit + CS_EIGHT <= f->end && f->fits; visit += CS_EIGHT)
         f->fits = fill_eight(f, visit);

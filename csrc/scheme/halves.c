@@ -22,9 +22,12 @@ static void count_pieces(cs_packed *packed)
     for (int g = 0; g < packed->problem->block_groups; g++) {
         const cs_packed_group *group = &packed->group[g];
         for (int64_t v = 0; v < group->count; v++) {
-            packed->piece_blocks[CS_BEFORE] += group->piece[v].neither - group->start[v];
-            packed->piece_blocks[CS_NEITHER] += group->piece[v].after - group->piece[v].neither;
-            packed->piece_blocks[CS_AFTER] += group->start[v + 1] - group->piece[v].after;
+            packed->piece_blocks[CS_BEFORE] +=
+                group->matrix.piece[v].neither - group->matrix.start[v];
+            packed->piece_blocks[CS_NEITHER] +=
+                group->matrix.piece[v].after - group->matrix.piece[v].neither;
+            packed->piece_blocks[CS_AFTER] +=
+                group->matrix.start[v + 1] - group->matrix.piece[v].after;
         }
     }
 }
@@ -41,9 +44,9 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
     if (!status) status = cs_pack_rows(packed, &layout, arena, error);
     for (int g = 0; g < packed->problem->block_groups && !status; g++) {
         cs_packed_group *group = &packed->group[g];
-        group->kept =
+        group->matrix.kept =
             cs_arena_take(arena, 2 * group->count * group->rows, cs_real_size(packed->dtype));
-        if (!group->kept) status = cs_no_memory(error, "the products of a sweep");
+        if (!group->matrix.kept) status = cs_no_memory(error, "the products of a sweep");
     }
     if (!status) count_pieces(packed);
     cs_arena_clear(&scratch);

@@ -23,8 +23,9 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
     if (!status) status = cs_pack_rows(packed, &layout, arena, error);
     for (int g = 0; g < packed->problem->block_groups && !status; g++) {
         cs_packed_group *group = &packed->group[g];
-        group->c = cs_arena_take(arena, group->count * group->rows, cs_real_size(packed->dtype));
-        if (!group->c) status = cs_no_memory(error, "the iteration matrix");
+        group->matrix.c =
+            cs_arena_take(arena, group->count * group->rows, cs_real_size(packed->dtype));
+        if (!group->matrix.c) status = cs_no_memory(error, "the iteration matrix");
     }
     cs_arena_clear(&scratch);
     return status;

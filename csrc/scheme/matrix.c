@@ -11,7 +11,8 @@
 static int may_share(const cs_packed *packed)
 {
     int scalar = 0;
-    for (int g = 0; g < packed->problem->block_groups; g++) scalar |= !packed->group[g].in_vectors;
+    for (int g = 0; g < packed->problem->block_groups; g++)
+        scalar |= !packed->group[g].matrix.in_vectors;
     return scalar && packed->dtype == CS_F64 && packed->schedule->natural;
 }
 

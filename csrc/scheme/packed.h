@@ -28,8 +28,8 @@ enum { CS_BEFORE, CS_NEITHER, CS_AFTER, CS_PIECES };
 
 /* Where the pieces of one row begin. */
 typedef struct cs_row_pieces {
-    int64_t neither, after; /* in cs_packed_group.column */
-    int64_t first_neither;  /* in cs_packed_group.value */
+    int64_t neither, after; /* in cs_packed_rows.column */
+    int64_t first_neither;  /* in cs_packed_rows.value */
 } cs_row_pieces;
 
 /* What is kept of the factors G of a group's blocks; scheme/compressed.h tells of all but G. */
@@ -42,6 +42,36 @@ typedef enum cs_form {
 
 /* Arrays of numbers are void * here: float or double, as cs_packed.dtype says; those marked (stored)
  * are float where it is CS_MIXED. `count` in their lengths is `slots` for groups in batches. */
+
+/* What `factorized` reads of a group: G_k, and where the partners' velocities are (the spare ones
+ * where immovable). */
+typedef struct cs_packed_factors {
+    cs_form form;      /* CS_GENERAL but for groups in batches */
+    int hand;          /* of compressed frames: 1 where the last axis is n x t, else -1 */
+    void *scaled;      /* (count, m d_0 + m d_1) (stored), or the numbers of a compressed contact */
+    void *compliance;  /* (count, m): diagonal of Sigma; or NULL */
+    int64_t *velocity; /* (count, 2) */
+    int32_t *place;    /* the same in batches: (slots / lanes, 2, lanes) */
+    void *contribution; /* (slots, 2, stride of d): G^T lambda of each side, in batches whose visits
+                         * share bodies; or NULL */
+    int64_t *sum;       /* (count, 2): where the part sums what it changes there; or NULL */
+} cs_packed_factors;
+
+/* What schemes over rows read of one: its rows of blocks, of A or of T. */
+typedef struct cs_packed_rows {
+    int64_t *start;        /* (count + 1) into column */
+    int64_t *first;        /* (count + 1) into value */
+    int64_t *column;       /* first row of the column's block in lambda */
+    int in_vectors;        /* visited by scheme/row_kernels.h: blocks column by column, */
+    int32_t *short_column; /* and this in place of `column` */
+    unsigned char *width;  /* its rows; NULL where every block of the problem has m */
+    void *value;           /* (stored) */
+    void *c;               /* iteration_matrix: (count, m): -R_k b_k */
+    cs_row_pieces *piece;  /* halves: (count); NULL where rows are not split */
+    void *kept;            /* halves: (count, 2, m): products with what comes before and after */
+} cs_packed_rows;
+
+/* What every scheme reads of a group, and the scheme's own part, the other one being zero. */
 typedef struct cs_packed_group {
     int64_t count;
     int lanes;             /* visits made at once */
@@ -64,28 +94,9 @@ typedef struct cs_packed_group {
         *outright;    /* its set, and how such a problem is solved (scheme/local/local.h); NULL */
     cs_local_way way; /* where projected steps have to do */
     void *weight;     /* (count): omega of each block; NULL where all have cs_packed.averaging */
-    void *compliance; /* (count, m): diagonal of Sigma, factorized only; or NULL */
     int sets, coupled_set[CS_MAX_ROWS];
-    /* factorized: G_k and where the partners' velocities are (the spare ones where immovable) */
-    cs_form form;      /* CS_GENERAL but for groups in batches */
-    int hand;          /* of compressed frames: 1 where the last axis is n x t, else -1 */
-    void *scaled;      /* (count, m d_0 + m d_1) (stored), or the numbers of a compressed contact */
-    int64_t *velocity; /* (count, 2) */
-    int32_t *place;    /* the same in batches: (slots / lanes, 2, lanes) */
-    void *contribution; /* (slots, 2, stride of d): G^T lambda of each side, in batches whose visits
-                         * share bodies; or NULL */
-    int64_t *sum;       /* (count, 2): where the part sums what it changes there; or NULL */
-    /* rows of blocks, of A or of T */
-    int64_t *start;        /* (count + 1) into column */
-    int64_t *first;        /* (count + 1) into value */
-    int64_t *column;       /* first row of the column's block in lambda */
-    int in_vectors;        /* visited by scheme/row_kernels.h: blocks column by column, */
-    int32_t *short_column; /* and this in place of `column` */
-    unsigned char *width;  /* its rows; NULL where every block of the problem has m */
-    void *value;           /* (stored) */
-    void *c;               /* iteration_matrix: (count, m): -R_k b_k */
-    cs_row_pieces *piece;  /* halves: (count); NULL where rows are not split */
-    void *kept;            /* halves: (count, 2, m): products with what comes before and after */
+    cs_packed_factors factors;
+    cs_packed_rows matrix;
 } cs_packed_group;
 
 /* Where a body's velocity comes from: one side of one visited block. */

@@ -31,7 +31,7 @@ cs_status cs_rows_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
     const cs_row_kernels *kernels = builds[asked >= 0 ? asked : (int)cs_instructions_widest()];
     for (int g = 0; g < packed->problem->block_groups; g++) {
         if (cs_solves_block(local[g])) continue;
-        packed->group[g].in_vectors = 1;
+        packed->group[g].matrix.in_vectors = 1;
         packed->row_kernels = kernels;
     }
     return CS_OK;
@@ -40,7 +40,7 @@ cs_status cs_rows_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
 void cs_rows_kernel(const cs_packed *packed, char *text, size_t size)
 {
     int groups = packed->problem->block_groups, wide = 0;
-    for (int g = 0; g < groups; g++) wide += packed->group[g].in_vectors;
+    for (int g = 0; g < groups; g++) wide += packed->group[g].matrix.in_vectors;
     int used = snprintf(text, size, "wide rows, %s", packed->row_kernels->name);
     if (wide < groups && used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, " in %d of %d groups", wide, groups);

@@ -95,16 +95,18 @@ static cs_status take_group(cs_packed *packed, int g, const cs_layout *layout, c
     int64_t begin = blocks->first_block, end = begin + blocks->count;
     int64_t columns = matrix->start[end] - matrix->start[begin];
     int64_t values = matrix->first[end] - matrix->first[begin];
-    int share = layout->share && !group->in_vectors;
-    group->start = cs_arena_take(arena, group->count + 1, sizeof(int64_t));
-    group->first = cs_arena_take(arena, group->count + 1, sizeof(int64_t));
-    if (group->in_vectors) group->short_column = cs_arena_take(arena, columns, sizeof(int32_t));
-    else group->column = cs_arena_take(arena, columns, sizeof(int64_t));
-    group->value = share
-                       ? matrix->value + matrix->first[begin]
-                       : cs_arena_take(arena, values + CS_ROW_SLACK, cs_stored_size(packed->dtype));
-    if (!cs_uniform_rows(packed->problem)) group->width = cs_arena_take(arena, columns, 1);
-    if (layout->split) group->piece = cs_arena_take(arena, group->count, sizeof *group->piece);
+    int share = layout->share && !group->matrix.in_vectors;
+    group->matrix.start = cs_arena_take(arena, group->count + 1, sizeof(int64_t));
+    group->matrix.first = cs_arena_take(arena, group->count + 1, sizeof(int64_t));
+    if (group->matrix.in_vectors)
+        group->matrix.short_column = cs_arena_take(arena, columns, sizeof(int32_t));
+    else group->matrix.column = cs_arena_take(arena, columns, sizeof(int64_t));
+    group->matrix.value =
+        share ? matrix->value + matrix->first[begin]
+              : cs_arena_take(arena, values + CS_ROW_SLACK, cs_stored_size(packed->dtype));
+    if (!cs_uniform_rows(packed->problem)) group->matrix.width = cs_arena_take(arena, columns, 1);
+    if (layout->split)
+        group->matrix.piece = cs_arena_take(arena, group->count, sizeof *group->matrix.piece);
     return cs_arena_status(arena, error, "A in the order of the sweep");
 }
 
@@ -116,8 +118,8 @@ static void put_columns(const cs_packed *packed, cs_packed_group *group, int64_t
     double column[CS_MAX_ROWS * CS_MAX_ROWS];
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < rows; j++) column[j * rows + i] = value[i * rows + j];
-    group->short_column[at] = (int32_t)first_row;
-    cs_convert(cs_stored(packed->dtype), group->value, to, column, rows * rows);
+    group->matrix.short_column[at] = (int32_t)first_row;
+    cs_convert(cs_stored(packed->dtype), group->matrix.value, to, column, rows * rows);
 }
 
 /* Columns and values of one visited row of blocks; of one piece alone where it is split. */
@@ -126,18 +128,18 @@ static void pack_piece(const cs_packed *packed, const cs_layout *layout, int pie
 {
     const cs_block_matrix *matrix = layout->matrix;
     const double *value = matrix->value + matrix->first[block];
-    int64_t *at = &group->start[visit + 1], *to = &group->first[visit + 1];
+    int64_t *at = &group->matrix.start[visit + 1], *to = &group->matrix.first[visit + 1];
     for (int64_t e = matrix->start[block]; e < matrix->start[block + 1]; e++) {
         int64_t other = matrix->column[e];
         int width = cs_block_group_of(packed->problem, other)->rows, size = group->rows * width;
         if (!layout->split || cs_piece_of(layout->places, block, other) == piece) {
             int64_t hidden = is_hidden(layout->places, block, other) ? packed->problem->rows : 0;
             int64_t first = cs_block_row(packed->problem, other) + hidden;
-            if (group->width) group->width[*at] = (unsigned char)width;
-            if (group->in_vectors) put_columns(packed, group, *at, *to, first, value);
-            else group->column[*at] = first;
-            if (!layout->share && !group->in_vectors)
-                cs_convert(cs_stored(packed->dtype), group->value, *to, value, size);
+            if (group->matrix.width) group->matrix.width[*at] = (unsigned char)width;
+            if (group->matrix.in_vectors) put_columns(packed, group, *at, *to, first, value);
+            else group->matrix.column[*at] = first;
+            if (!layout->share && !group->matrix.in_vectors)
+                cs_convert(cs_stored(packed->dtype), group->matrix.value, *to, value, size);
             ++*at;
             *to += size;
         }
@@ -148,15 +150,15 @@ static void pack_piece(const cs_packed *packed, const cs_layout *layout, int pie
 static void pack_row(const cs_packed *packed, const cs_layout *layout, cs_packed_group *group,
                      int64_t visit, int64_t block)
 {
-    group->start[visit + 1] = group->start[visit];
-    group->first[visit + 1] = group->first[visit];
+    group->matrix.start[visit + 1] = group->matrix.start[visit];
+    group->matrix.first[visit + 1] = group->matrix.first[visit];
     pack_piece(packed, layout, CS_BEFORE, group, visit, block);
     if (!layout->split) return;
-    cs_row_pieces *pieces = &group->piece[visit];
-    pieces->neither = group->start[visit + 1];
-    pieces->first_neither = group->first[visit + 1];
+    cs_row_pieces *pieces = &group->matrix.piece[visit];
+    pieces->neither = group->matrix.start[visit + 1];
+    pieces->first_neither = group->matrix.first[visit + 1];
     pack_piece(packed, layout, CS_NEITHER, group, visit, block);
-    pieces->after = group->start[visit + 1];
+    pieces->after = group->matrix.start[visit + 1];
     pack_piece(packed, layout, CS_AFTER, group, visit, block);
 }
 

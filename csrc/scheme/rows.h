@@ -47,8 +47,8 @@ typedef struct cs_layout {
 /* Where the values of a visited row begin. */
 static inline int64_t cs_first_value(const cs_packed_group *group, int64_t visit)
 {
-    if (!group->in_vectors) return group->first[visit];
-    return group->start[visit] * group->rows * group->rows;
+    if (!group->matrix.in_vectors) return group->matrix.first[visit];
+    return group->matrix.start[visit] * group->rows * group->rows;
 }
 
 /* Lays out the rows of all groups. */

@@ -160,8 +160,8 @@ static cs_status lay_out_group(cs_packed *packed, int g, int64_t *touched, cs_ar
     group->keeps = 1;
     group->slot = l.slot;
     group->used = l.used;
-    group->hand = 1;
-    if (!packed->general) cs_choose_form(packed, g, &group->form, &group->hand);
+    group->factors.hand = 1;
+    if (!packed->general) cs_choose_form(packed, g, &group->factors.form, &group->factors.hand);
     return CS_OK;
 }
 
@@ -231,7 +231,7 @@ static void copy_roots(const cs_packed *packed)
 cs_status cs_wide_pack_roots(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     for (int g = 0; g < packed->problem->block_groups; g++) {
-        cs_form form = packed->group[g].form;
+        cs_form form = packed->group[g].factors.form;
         if (form == CS_GENERAL) continue;
         if (form == CS_SOLIDS && !packed->inertia) {
             packed->inertia = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
@@ -251,7 +251,7 @@ void cs_packed_kernel(const cs_packed *packed, char *text, size_t size)
     char some[48] = "";
     for (int g = 0; g < groups; g++) {
         wide += packed->group[g].lanes > 1;
-        compressed += packed->group[g].form != CS_GENERAL;
+        compressed += packed->group[g].factors.form != CS_GENERAL;
     }
     if (packed->row_kernels) {
         cs_rows_kernel(packed, text, size);

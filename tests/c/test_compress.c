@@ -91,7 +91,7 @@ static int compare(int rows, int hand, cs_dtype dtype)
     int fit = 1;
     packed.problem = problem;
     packed.dtype = dtype;
-    packed.group[0].hand = hand;
+    packed.group[0].factors.hand = hand;
     for (int l = 0; l < CS_EIGHT; l++) fit &= cs_compress(&packed, 0, l, own[l]);
     cs_eight_find(problem, &problem->block_group[0], index, &eight);
     double tolerance = 16 * (dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON);

@@ -28,15 +28,15 @@ static double dense_row(const cs_packed *packed, int g, int64_t visit, int i, do
 {
     const cs_packed_group *group = &packed->group[g];
     memset(row, 0, sizeof(double) * SCENE_ROWS);
-    int64_t at = group->first[visit];
-    for (int64_t e = group->start[visit]; e < group->start[visit + 1]; e++) {
-        int width = group->width ? group->width[e] : group->rows;
+    int64_t at = group->matrix.first[visit];
+    for (int64_t e = group->matrix.start[visit]; e < group->matrix.start[visit + 1]; e++) {
+        int width = group->matrix.width ? group->matrix.width[e] : group->rows;
         for (int j = 0; j < width; j++)
-            row[group->column[e] % SCENE_ROWS + j] =
-                entry(packed, group->value, at + i * width + j);
+            row[group->matrix.column[e] % SCENE_ROWS + j] =
+                entry(packed, group->matrix.value, at + i * width + j);
         at += group->rows * width;
     }
-    return entry(packed, group->c, visit * group->rows + i);
+    return entry(packed, group->matrix.c, visit * group->rows + i);
 }
 
 static void matches_definition(const cs_packed *packed, double tolerance)
