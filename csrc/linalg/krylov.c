@@ -74,7 +74,7 @@ double cs_gmres(const cs_operator *A, const double *r, double most, double *basi
         double rest = extend(A, &h, k, basis, d);
         rotate(&h, k);
         residual = fabs(h.right[++k]);
-        if (!(rest > 0) || cs_pulse_beat(A->pulse, A->work)) break;
+        if (!(rest > 0) || cs_is_cancelled(A->cancellation, A->work)) break;
     }
     combine(&h, k, A->count, basis, d);
     A->precondition(A->context, d);

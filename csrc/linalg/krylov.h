@@ -6,7 +6,7 @@
 #ifndef CS_KRYLOV_H
 #define CS_KRYLOV_H
 
-#include "core/pulse.h"
+#include "core/cancellation.h"
 
 #include <stdint.h>
 
@@ -20,11 +20,11 @@ typedef struct cs_operator {
     void (*precondition)(void *context, double *r);              /* r <- M r */
     /* x.y in the norm in which residuals are measured. */
     double (*dot)(void *context, const double *x, const double *y);
-    double work;     /* multiplications of a step, told to the pulse */
-    cs_pulse *pulse; /* NULL: nobody asks */
+    double work;                   /* multiplications of a step, told to the cancellation */
+    cs_cancellation *cancellation; /* NULL: nobody asks */
 } cs_operator;
 
-/* d <- A^-1 r to |r - A d| <= most, or as far as CS_KRYLOV steps lead, or the pulse lets. `basis`
+/* d <- A^-1 r to |r - A d| <= most, or as far as CS_KRYLOV steps lead, or the cancellation lets. `basis`
  * (CS_KRYLOV + 1, count) is scratch. Returns |r - A d| as the recurrence has it; `made` steps.
  * Saad and Schultz 1986; preconditioned from the right */
 double cs_gmres(const cs_operator *A, const double *r, double most, double *basis, double *d,

@@ -260,7 +260,7 @@ static int eliminate(quotient *q, int64_t pivot, int64_t **pool)
     return 0;
 }
 
-int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_pulse *pulse)
+int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_cancellation *cancellation)
 {
     cs_arena arena = {0};
     quotient q = {0};
@@ -274,7 +274,7 @@ int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_pulse *pulse)
         order[k] = best;
         failed = eliminate(&q, best, &pool);
         double touched = (double)(q.member_count[best] * q.member_count[best]);
-        failed = failed || cs_pulse_beat(pulse, (double)graph->count + touched);
+        failed = failed || cs_is_cancelled(cancellation, (double)graph->count + touched);
     }
     cs_release(pool);
     cs_arena_clear(&arena);

@@ -6,7 +6,7 @@
 #define CS_ORDERING_H
 
 #include "core/memory.h"
-#include "core/pulse.h"
+#include "core/cancellation.h"
 
 typedef struct cs_graph {
     int64_t count;
@@ -22,9 +22,9 @@ int64_t cs_components(const cs_graph *graph, int64_t *part, int64_t *stack);
 void cs_reverse_cuthill_mckee(const cs_graph *graph, int64_t *order, int64_t *scratch);
 
 /* Approximate minimum degree: always the node next that touches fewest others, as far as a bound
- * tells, its neighbours joined; the first of equals. Non-zero without memory, or where the pulse (may be
+ * tells, its neighbours joined; the first of equals. Non-zero without memory, or where the cancellation (may be
  * NULL) says to leave off. */
-int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_pulse *pulse);
+int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_cancellation *cancellation);
 
 /* Row by row, the first column of the lower triangle in this order; `place` (count) gets the inverse
  * of the order. */

@@ -78,16 +78,16 @@ static double work_of(const cs_panels *panels, int64_t p)
     return CS_PANEL * width * width / 2;
 }
 
-void cs_panels_factor(cs_panels *panels, cs_pulse *pulse, cs_breakdown *breakdown)
+void cs_panels_factor(cs_panels *panels, cs_cancellation *cancellation, cs_breakdown *breakdown)
 {
     *breakdown = (cs_breakdown){.row = -1};
     for (int64_t from = 0, to = 0; from < panels->count; from = to) {
         double work = 0;
-        while (to < panels->count && work < CS_PULSE_WORK) work += work_of(panels, to++);
+        while (to < panels->count && work < CS_CANCELLATION_WORK) work += work_of(panels, to++);
         builds[cs_instructions_widest()]->factor(panels, from, to, breakdown);
         if (breakdown->row >= 0) return;
-        if (!cs_pulse_beat(pulse, work) || to == panels->count) continue;
-        *breakdown = (cs_breakdown){.row = to * CS_PANEL, .left_off = 1};
+        if (!cs_is_cancelled(cancellation, work) || to == panels->count) continue;
+        *breakdown = (cs_breakdown){.row = to * CS_PANEL, .cancelled = 1};
         return;
     }
 }

@@ -17,7 +17,7 @@
 #define CS_PANEL_H
 
 #include "core/memory.h"
-#include "core/pulse.h"
+#include "core/cancellation.h"
 
 enum { CS_PANEL = 8 };
 
@@ -35,7 +35,7 @@ typedef struct cs_panels {
 typedef struct cs_breakdown {
     int64_t row;  /* -1: nowhere */
     double pivot; /* what elimination left of the diagonal entry */
-    int left_off;
+    int cancelled;
 } cs_breakdown;
 
 /* Pivots up to this part of the diagonal entry, times the rows, count as zero. */
@@ -67,8 +67,8 @@ static inline double *cs_panels_entry(const cs_panels *panels, int64_t i, int64_
     return panels->value + panels->start[p] + (j - panels->first[p]) * CS_PANEL + i % CS_PANEL;
 }
 
-/* L with L L^T = A in place of the lower triangle of A. `pulse` may be NULL. */
-void cs_panels_factor(cs_panels *panels, cs_pulse *pulse, cs_breakdown *breakdown);
+/* L with L L^T = A in place of the lower triangle of A. `cancellation` may be NULL. */
+void cs_panels_factor(cs_panels *panels, cs_cancellation *cancellation, cs_breakdown *breakdown);
 
 /* x <- (L L^T)^-1 x (rows) */
 void cs_panels_solve(const cs_panels *panels, double *x);

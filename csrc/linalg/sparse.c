@@ -23,7 +23,7 @@ static int64_t reach(cs_sparse_factor *factor, int64_t i)
 /* What a step through a tree or a list costs, in multiplications. */
 enum { STEP_WORK = 4 };
 
-int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_pulse *pulse,
+int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_cancellation *cancellation,
                    cs_arena *arena)
 {
     int64_t n = graph->count;
@@ -41,7 +41,7 @@ int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_pulse *pu
     for (int64_t i = 0; i < n; i++) {
         int64_t from = reach(factor, i), entries = graph->start[i + 1] - graph->start[i];
         for (int64_t p = from; p < n; p++) factor->start[factor->path[p] + 1]++;
-        if (cs_pulse_beat(pulse, STEP_WORK * (double)(n - from + entries))) return -1;
+        if (cs_is_cancelled(cancellation, STEP_WORK * (double)(n - from + entries))) return -1;
     }
     for (int64_t i = 0; i < n; i++) factor->start[i + 1] += factor->start[i];
     factor->row = cs_arena_take_unset(arena, factor->start[n], sizeof(int64_t));
@@ -93,7 +93,7 @@ static void begin(cs_sparse_factor *factor)
 }
 
 void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
-                         cs_pulse *pulse, cs_breakdown *breakdown)
+                         cs_cancellation *cancellation, cs_breakdown *breakdown)
 {
     const cs_graph *graph = &factor->graph;
     double unit = CS_PIVOT_FLOOR * (double)graph->count;
@@ -105,8 +105,8 @@ void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const si
         double pivot = factor_row(factor, value, out, i);
         if (!(pivot > unit * diagonal_entry(graph, value, i)))
             *breakdown = (cs_breakdown){.row = i, .pivot = pivot};
-        else if (cs_pulse_beat(pulse, factor->products - before))
-            *breakdown = (cs_breakdown){.row = i, .left_off = 1};
+        else if (cs_is_cancelled(cancellation, factor->products - before))
+            *breakdown = (cs_breakdown){.row = i, .cancelled = 1};
         else factor->diagonal[i] = sqrt(pivot);
     }
 }

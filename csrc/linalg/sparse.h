@@ -22,14 +22,14 @@ typedef struct cs_sparse_factor {
 } cs_sparse_factor;
 
 /* Finds the pattern; the graph, in its order, must outlive the factor. Non-zero: no memory,
- * or the pulse (may be NULL) says to leave off. */
-int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_pulse *pulse,
+ * or the cancellation (may be NULL) says to leave off. */
+int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_cancellation *cancellation,
                    cs_arena *arena);
 
-/* The factor of the rows with out[i] == 0 (NULL: of all); `value` beside the graph's columns. `pulse`
+/* The factor of the rows with out[i] == 0 (NULL: of all); `value` beside the graph's columns. `cancellation`
  * may be NULL. */
 void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
-                         cs_pulse *pulse, cs_breakdown *breakdown);
+                         cs_cancellation *cancellation, cs_breakdown *breakdown);
 
 /* x <- (L L^T)^-1 x on the rows that are in; the others must be zero and stay. */
 void cs_sparse_solve(const cs_sparse_factor *factor, const signed char *out, double *x);

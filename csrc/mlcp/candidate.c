@@ -52,7 +52,7 @@ cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
     s->is_factored = run->breakdown.row < 0;
     for (int64_t i = 0; i < s->rows; i++) s->factored[i] = s->state[i] != CS_INDEX_FREE;
     if (s->is_factored) return CS_OK;
-    if (run->breakdown.left_off) return cs_pivot_interrupted(run, error);
+    if (run->breakdown.cancelled) return cs_pivot_interrupted(run, error);
     int64_t row = run->breakdown.row;
     double entry = s->diagonal[row], cure = cure_of(s, run->breakdown.pivot);
     *run->failure = (cs_pivot_failure){s->user[row], run->breakdown.pivot, entry, cure};
@@ -193,7 +193,7 @@ cs_status cs_pivot_poll(cs_pivot_run *run, cs_error *error)
     return cs_pivot_interrupted(run, error);
 }
 
-int cs_pivot_leaves_off(void *run)
+int cs_pivot_is_cancelled(void *run)
 {
     cs_error unread;
     cs_pivot_poll(run, &unread);

@@ -101,9 +101,9 @@ static void factor_cached(cs_island *s, cs_breakdown *breakdown)
     data->cache.counts.hits += found;
     data->cache.counts.misses += count - found;
     compose(s, found);
-    int64_t left_off = extend(s, found, count);
-    data->count = left_off < 0 ? count : -1;
-    if (left_off >= 0) *breakdown = (cs_breakdown){.row = left_off, .left_off = 1};
+    int64_t cancelled = extend(s, found, count);
+    data->count = cancelled < 0 ? count : -1;
+    if (cancelled >= 0) *breakdown = (cs_breakdown){.row = cancelled, .cancelled = 1};
     if (count) memcpy(data->key, s->list, sizeof(int64_t) * (size_t)count);
 }
 

@@ -37,9 +37,9 @@ static void load_column(cs_island *s, int64_t i, const signed char *out, double 
         if (!out[s->column[e]]) column[s->column[e]] = s->value[e];
 }
 
-static int leave_off(int64_t row, cs_breakdown *breakdown)
+static int cancel_at(int64_t row, cs_breakdown *breakdown)
 {
-    *breakdown = (cs_breakdown){.row = row, .left_off = 1};
+    *breakdown = (cs_breakdown){.row = row, .cancelled = 1};
     return -1;
 }
 
@@ -49,12 +49,12 @@ static int follow(cs_island *s, cs_breakdown *breakdown)
     skyline_data *data = s->factor;
     for (int64_t i = 0; i < s->rows; i++) { /* out first: the less there is, the better */
         if (s->state[i] == CS_INDEX_FREE || s->factored[i]) continue;
-        if (remove_row(s, i)) return leave_off(i, breakdown);
+        if (remove_row(s, i)) return cancel_at(i, breakdown);
         s->factored[i] = 1;
     }
     for (int64_t i = 0; i < s->rows; i++) {
         if (s->state[i] != CS_INDEX_FREE || !s->factored[i]) continue;
-        if (cs_pulse_beat(s->pulse, change_work(s))) return leave_off(i, breakdown);
+        if (cs_is_cancelled(s->cancellation, change_work(s))) return cancel_at(i, breakdown);
         s->factored[i] = 0;
         load_column(s, i, s->factored, data->scratch);
         if (cs_skyline_add(&data->skyline, i, data->scratch, LEAST_PIVOT)) return -1;
@@ -71,7 +71,7 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
     *breakdown = (cs_breakdown){.row = -1};
     int follows = s->is_factored && (double)changes * change_work(s) < anew(s);
     if (follows && follow(s, breakdown) == 0) return;
-    if (!breakdown->left_off) factor_skyline(s, s->state, &data->skyline, breakdown);
+    if (!breakdown->cancelled) factor_skyline(s, s->state, &data->skyline, breakdown);
 }
 
 static double work(const cs_island *s, double changed, double tight)

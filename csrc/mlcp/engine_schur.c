@@ -39,7 +39,7 @@ static void factor_whole(cs_island *s, cs_breakdown *breakdown)
     for (int64_t i = 0; i < s->rows; i++)
         for (int64_t e = s->start[i]; e < s->start[i + 1] && s->column[e] <= i; e++)
             *cs_panels_entry(&data->whole, i, s->column[e]) = s->value[e];
-    cs_panels_factor(&data->whole, s->pulse, breakdown);
+    cs_panels_factor(&data->whole, s->cancellation, breakdown);
     data->have_whole = breakdown->row < 0;
 }
 
@@ -67,14 +67,15 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
     cs_panels_shape(&data->tight, data->count, data->zeros);
     for (int64_t b = 0; b < data->count; b++) {
         const double *column = inverse_column(s, s->list[b]);
-        if (cs_pulse_beat(s->pulse, (double)(data->whole.start[data->whole.count] + s->rows))) {
-            *breakdown = (cs_breakdown){.row = s->list[b], .left_off = 1};
+        if (cs_is_cancelled(s->cancellation,
+                            (double)(data->whole.start[data->whole.count] + s->rows))) {
+            *breakdown = (cs_breakdown){.row = s->list[b], .cancelled = 1};
             return;
         }
         for (int64_t a = b; a < data->count; a++)
             *cs_panels_entry(&data->tight, a, b) = column[s->list[a]];
     }
-    cs_panels_factor(&data->tight, s->pulse, breakdown);
+    cs_panels_factor(&data->tight, s->cancellation, breakdown);
     if (breakdown->row >= 0) breakdown->row = s->list[breakdown->row];
 }
 

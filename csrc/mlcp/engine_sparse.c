@@ -7,12 +7,12 @@ static int take(cs_island *s, cs_arena *arena)
 {
     cs_sparse_factor *data = s->factor = cs_arena_take(arena, 1, sizeof *data);
     cs_graph graph = {s->rows, s->start, s->column};
-    return data ? cs_sparse_take(data, &graph, s->pulse, arena) : -1;
+    return data ? cs_sparse_take(data, &graph, s->cancellation, arena) : -1;
 }
 
 static void factor(cs_island *s, cs_breakdown *breakdown)
 {
-    cs_sparse_factorize(s->factor, s->value, s->state, s->pulse, breakdown);
+    cs_sparse_factorize(s->factor, s->value, s->state, s->cancellation, breakdown);
 }
 
 static void solve(cs_island *s, double *r) { cs_sparse_solve(s->factor, s->state, r); }

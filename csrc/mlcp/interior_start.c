@@ -224,7 +224,7 @@ cs_status cs_pivot_interior(cs_pivot_run *run, int resume, cs_error *error)
     for (int k = 0; k < MOST_STEPS && mean > 0 && isfinite(mean) && !run->stopped; k++) {
         mean = advance(&p, run, mean);
         if (!isfinite(mean)) {
-            if (run->breakdown.left_off) status = cs_pivot_interrupted(run, error);
+            if (run->breakdown.cancelled) status = cs_pivot_interrupted(run, error);
             break;
         }
         int64_t changed = foresee(&p);

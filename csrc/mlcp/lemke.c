@@ -30,7 +30,7 @@ int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena)
     if (cs_arena_failed(arena)) return -1;
     for (int64_t i = 0; i < rows; i++) {
         memset(lemke->matrix + i * rows, 0, sizeof(double) * (size_t)rows);
-        if (cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)rows)) return -1;
+        if (cs_is_cancelled(lemke->cancellation, WRITE_WORK * (double)rows)) return -1;
     }
     return 0;
 }
@@ -56,7 +56,7 @@ static void exchange(cs_lemke *lemke, int64_t row, int64_t column)
     lemke->basic[row] = lemke->other[column];
     lemke->other[column] = leaving;
     lemke->pivots++;
-    lemke->left_off |= cs_pulse_beat(lemke->pulse, (double)(lemke->rows * width));
+    lemke->cancelled |= cs_is_cancelled(lemke->cancellation, (double)(lemke->rows * width));
 }
 
 static int is_free(const cs_lemke *lemke, int64_t variable)
@@ -68,7 +68,7 @@ static int is_free(const cs_lemke *lemke, int64_t variable)
 static void enter_free_rows(cs_lemke *lemke)
 {
     int64_t n = lemke->rows;
-    while (!lemke->left_off) {
+    while (!lemke->cancelled) {
         int64_t best = -1;
         for (int64_t i = 0; i < n; i++) {
             if (!is_free(lemke, i) || lemke->basic[i] >= n) continue;
@@ -189,7 +189,7 @@ static void write_first(cs_lemke *lemke)
         own[n + 1] = lemke->q[i];
         lemke->basic[i] = i;
         lemke->other[i] = n + i;
-        lemke->left_off |= cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)n);
+        lemke->cancelled |= cs_is_cancelled(lemke->cancellation, WRITE_WORK * (double)n);
     }
     lemke->other[n] = 2 * n;
 }
@@ -215,7 +215,7 @@ static int take_basis(cs_lemke *lemke)
     int64_t pivots = lemke->pivots;
     int complete = 1;
     write_first(lemke);
-    for (int64_t j = 0; j <= lemke->rows && !lemke->left_off; j++) {
+    for (int64_t j = 0; j <= lemke->rows && !lemke->cancelled; j++) {
         if (!lemke->wanted[lemke->other[j]]) continue;
         int64_t row = best_row(lemke, j);
         if (row >= 0) exchange(lemke, row, j);
@@ -239,7 +239,7 @@ void cs_lemke_begin(cs_lemke *lemke, int attempt)
     lemke->attempt = attempt;
     lemke->pivots = lemke->age = 0;
     lemke->left = -1;
-    lemke->left_off = 0;
+    lemke->cancelled = 0;
     lemke->size = 0;
     for (int64_t i = 0; i < lemke->rows; i++) lemke->size = fmax(lemke->size, fabs(lemke->q[i]));
     lemke->lost = 0;
@@ -257,20 +257,20 @@ void cs_lemke_begin(cs_lemke *lemke, int attempt)
 static int is_rebuilt(cs_lemke *lemke, cs_lemke_end *end)
 {
     int complete = rebuild(lemke);
-    *end = lemke->left_off ? CS_LEMKE_LEFT_OFF : CS_LEMKE_LOST;
-    return complete && !lemke->left_off;
+    *end = lemke->cancelled ? CS_LEMKE_CANCELLED : CS_LEMKE_LOST;
+    return complete && !lemke->cancelled;
 }
 
 int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end)
 {
     int64_t n = lemke->rows, row, column = n;
     *end = CS_LEMKE_LOST;
-    if (lemke->lost && !lemke->left_off) return 1;
+    if (lemke->lost && !lemke->cancelled) return 1;
 
     /* A dictionary that has gathered errors is written anew. */
-    *end = CS_LEMKE_LEFT_OFF;
+    *end = CS_LEMKE_CANCELLED;
     int old = lemke->age++ == CS_LEMKE_REBUILD + n / CS_LEMKE_REBUILD_ROWS;
-    if (lemke->left_off || (old && !is_rebuilt(lemke, end))) return 1;
+    if (lemke->cancelled || (old && !is_rebuilt(lemke, end))) return 1;
 
     /* z0 enters first; then the partner of what left. */
     if (lemke->left < 0) {
@@ -307,13 +307,13 @@ void cs_lemke_ray(cs_lemke *lemke)
 }
 
 /* Gauss elimination with row exchanges: work (count, count + 1) <- its solution in the last column.
- * -1 where it is singular or the pulse says so. */
-static int eliminate(int64_t count, double *work, cs_pulse *pulse)
+ * -1 where it is singular or the cancellation says so. */
+static int eliminate(int64_t count, double *work, cs_cancellation *cancellation)
 {
     int64_t width = count + 1;
     for (int64_t k = 0; k < count; k++) {
         int64_t best = k;
-        if (cs_pulse_beat(pulse, (double)((count - k) * (count - k)))) return -1;
+        if (cs_is_cancelled(cancellation, (double)((count - k) * (count - k)))) return -1;
         for (int64_t i = k + 1; i < count; i++)
             if (fabs(work[i * width + k]) > fabs(work[best * width + k])) best = i;
         if (!(fabs(work[best * width + k]) > 0)) return -1;
@@ -357,9 +357,9 @@ void cs_lemke_solve(cs_lemke *lemke, int64_t count)
     enum { SOLVES = 2 }; /* the second is a refinement */
     for (int64_t i = 0; i < lemke->rows; i++) lemke->z[i] = 0;
     for (int k = 0; k < SOLVES; k++) {
-        if (cs_pulse_beat(lemke->pulse, WRITE_WORK * (double)count * (double)count)) break;
+        if (cs_is_cancelled(lemke->cancellation, WRITE_WORK * (double)count * (double)count)) break;
         load_system(lemke, count);
-        if (eliminate(count, lemke->work, lemke->pulse)) break;
+        if (eliminate(count, lemke->work, lemke->cancellation)) break;
         for (int64_t a = 0; a < count; a++)
             lemke->z[lemke->list[a]] += lemke->work[a * (count + 1) + count];
     }

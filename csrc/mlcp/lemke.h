@@ -10,7 +10,7 @@
 #define CS_LEMKE_H
 
 #include "core/memory.h"
-#include "core/pulse.h"
+#include "core/cancellation.h"
 
 /* Pivots after which the dictionary is written anew, and one more for every so many rows. */
 enum { CS_LEMKE_REBUILD = 64, CS_LEMKE_REBUILD_ROWS = 8 };
@@ -19,7 +19,7 @@ typedef enum cs_lemke_end {
     CS_LEMKE_SOLVED,
     CS_LEMKE_RAY,
     CS_LEMKE_MAX_PIVOTS,
-    CS_LEMKE_LEFT_OFF,
+    CS_LEMKE_CANCELLED,
     CS_LEMKE_LOST, /* the basis is singular to rounding: another attempt may do better */
 } cs_lemke_end;
 
@@ -42,10 +42,10 @@ typedef struct cs_lemke {
     int64_t ray;            /* the column in which a ray was met */
     int64_t left;           /* the variable that left last; -1 before the first pivot */
     int attempt;
-    int lost;            /* the basis to begin with is singular */
-    int64_t pivots, age; /* so far; since the dictionary was written */
-    cs_pulse *pulse;     /* may be NULL */
-    int left_off;        /* since the beginning: the dictionary may be half-done */
+    int lost;                      /* the basis to begin with is singular */
+    int64_t pivots, age;           /* so far; since the dictionary was written */
+    cs_cancellation *cancellation; /* may be NULL */
+    int cancelled;                 /* since the beginning: the dictionary may be half-done */
 } cs_lemke;
 
 /* What it takes for problems of so many rows. */
@@ -55,14 +55,14 @@ static inline double cs_lemke_bytes(int64_t rows)
     return sizeof(double) * n * (3 * n + 3);
 }
 
-/* Room for problems of so many rows, the matrix zero. Non-zero: no memory, or `pulse` says to leave off. */
+/* Room for problems of so many rows, the matrix zero. Non-zero: no memory, or `cancellation` says to leave off. */
 int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena);
 
 /* Begins: `matrix` and `q` hold the problem. Each `attempt` covers q in its own way: errors that lead
  * one astray leave another alone. */
 void cs_lemke_begin(cs_lemke *lemke, int attempt);
 
-/* One pivot; returns whether the end has come, and what it is. Beats `pulse`, and so does what writes
+/* One pivot; returns whether the end has come, and what it is. Beats `cancellation`, and so does what writes
  * or solves anew. */
 int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end);
 
@@ -70,7 +70,7 @@ int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end);
 void cs_lemke_ray(cs_lemke *lemke);
 
 /* z <- the solution of M_aa z_a = -q_a on the first `count` rows of the list, zero elsewhere; all zero
- * where M_aa is singular or the pulse says so. */
+ * where M_aa is singular or the cancellation says so. */
 void cs_lemke_solve(cs_lemke *lemke, int64_t count);
 
 /* z from the basis at hand: M_aa z_a = -q_a solved anew, since dictionaries gather errors. */

@@ -83,7 +83,8 @@ static int merge(cs_mlcp *mlcp, int64_t *place)
                 put(mlcp, &kept, 0, j, mlcp->value[e], mlcp->skew[e]);
             place[j] = -1;
         }
-        if (cs_pulse_beat(mlcp->pulse, 2 * CS_ENTRY_WORK * (double)(end - from))) return -1;
+        if (cs_is_cancelled(mlcp->cancellation, 2 * CS_ENTRY_WORK * (double)(end - from)))
+            return -1;
         from = end;
         mlcp->start[i + 1] = kept;
     }
@@ -114,7 +115,7 @@ cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     for (int64_t i = 0; i < matrix->rows; i++) put(mlcp, next, i, i, 0, 0);
     for (int64_t i = 0; i < matrix->rows; i++) {
         double entries = (double)(matrix->start[i + 1] - matrix->start[i]);
-        if (cs_pulse_beat(mlcp->pulse, 2 * CS_ENTRY_WORK * entries)) {
+        if (cs_is_cancelled(mlcp->cancellation, 2 * CS_ENTRY_WORK * entries)) {
             status = cs_mlcp_unmade(mlcp, "A", error);
             goto out;
         }
@@ -176,7 +177,8 @@ static cs_graph local_graph(cutting *c, const cs_island *s)
 /* Puts the order wanted in c->order; -1 without memory, or left off. */
 static int find_order(cutting *c, const cs_graph *graph, cs_fill_order wanted)
 {
-    if (wanted == CS_FILL_MINIMUM_DEGREE) return cs_minimum_degree(graph, c->order, c->mlcp->pulse);
+    if (wanted == CS_FILL_MINIMUM_DEGREE)
+        return cs_minimum_degree(graph, c->order, c->mlcp->cancellation);
     if (wanted == CS_FILL_RCM) cs_reverse_cuthill_mckee(graph, c->order, c->work);
     else
         for (int64_t i = 0; i < graph->count; i++) c->order[i] = i;
@@ -204,7 +206,7 @@ static int lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int64
         }
         s->diagonal[i] = mlcp->diagonal[user];
         double entries = (double)(mlcp->start[user + 1] - mlcp->start[user]);
-        if (cs_pulse_beat(mlcp->pulse, CS_ENTRY_WORK * entries)) return -1;
+        if (cs_is_cancelled(mlcp->cancellation, CS_ENTRY_WORK * entries)) return -1;
     }
     return 0;
 }
@@ -242,9 +244,9 @@ static int lay_island(cutting *c, cs_island *s, const cs_graph *graph, const int
     if (lay_rows(c, s, graph, given)) return -1;
     for (int64_t i = 0; i < s->rows; i++) s->user[i] = given[c->order[i]];
     if (c->mlcp->rule->no_factors) return 0;
-    s->pulse = c->mlcp->pulse;
+    s->cancellation = c->mlcp->cancellation;
     int failed = s->engine->take(s, &c->mlcp->arena);
-    s->pulse = NULL;
+    s->cancellation = NULL;
     return failed;
 }
 
@@ -256,7 +258,7 @@ static int lay_cheapest(cutting *c, cs_island *s, const cs_graph *graph, const i
     const cs_engine *incremental = cs_engine_find("incremental");
     s->engine = envelope;
     double entries = (double)graph->start[graph->count];
-    if (cs_pulse_beat(c->mlcp->pulse, CS_ENTRY_WORK * entries)) return -1;
+    if (cs_is_cancelled(c->mlcp->cancellation, CS_ENTRY_WORK * entries)) return -1;
     if (find_order(c, graph, CS_FILL_RCM)) return -1;
     cs_envelope(graph, c->order, c->place, s->first);
     double least = cost(envelope, s, 1);

@@ -164,7 +164,7 @@ static cs_status prepare(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
 
 cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error)
 {
-    if (cs_pulse_has_left_off(mlcp->pulse))
+    if (cs_was_cancelled(mlcp->cancellation))
         return cs_fail(error, CS_INTERRUPTED, "interrupted while A of %lld rows is laid out",
                        (long long)mlcp->rows);
     return cs_no_memory(error, "%s of %lld rows", what, (long long)mlcp->rows);
@@ -177,7 +177,7 @@ cs_status cs_mlcp_create(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_o
 }
 
 cs_status cs_mlcp_make(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_options *options,
-                       cs_pulse *pulse, cs_error *error)
+                       cs_cancellation *cancellation, cs_error *error)
 {
     *result = NULL;
     cs_status status = check_options(options, error);
@@ -190,9 +190,9 @@ cs_status cs_mlcp_make(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_opt
         mlcp->options.engine = cs_engine_find(options->engine)->name;
     else mlcp->options.engine = "auto";
     mlcp->options.rule = mlcp->rule->name;
-    mlcp->pulse = pulse;
+    mlcp->cancellation = cancellation;
     status = prepare(mlcp, matrix, error);
-    mlcp->pulse = NULL;
+    mlcp->cancellation = NULL;
     if (status) cs_mlcp_destroy(mlcp);
     else *result = mlcp;
     return status;

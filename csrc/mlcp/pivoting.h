@@ -82,7 +82,7 @@ typedef struct cs_island {
     signed char *next;
     int64_t *list; /* scratch */
     signed char *before;
-    cs_pulse *pulse; /* asks whether to leave off; NULL: nobody wants to know */
+    cs_cancellation *cancellation; /* asks whether to leave off; NULL: nobody wants to know */
     cs_interior interior;
     cs_pivot_end end;
 } cs_island;
@@ -107,9 +107,9 @@ typedef enum cs_fill_order { CS_FILL_NATURAL, CS_FILL_RCM, CS_FILL_MINIMUM_DEGRE
 struct cs_engine {
     const char *name, *summary;
     cs_fill_order order;
-    /* Takes what the island's factors need. Non-zero: no memory, or s->pulse says to leave off. */
+    /* Takes what the island's factors need. Non-zero: no memory, or s->cancellation says to leave off. */
     int (*take)(cs_island *s, cs_arena *arena);
-    /* Factors A_FF for s->state; a breakdown names a row of the island. Beats s->pulse. */
+    /* Factors A_FF for s->state; a breakdown names a row of the island. Beats s->cancellation. */
     void (*factor)(cs_island *s, cs_breakdown *breakdown);
     /* r <- A_FF^-1 r. Rows that are tight hold zero, before and after. */
     void (*solve)(cs_island *s, double *r);
@@ -211,8 +211,8 @@ signed char cs_pivot_wanted(const cs_pivot_run *run, int64_t i);
 /* Asks now and then whether to go on: CS_INTERRUPTED, or run->stopped. */
 cs_status cs_pivot_poll(cs_pivot_run *run, cs_error *error);
 
-/* The same out of a pulse, whose context is the run. */
-int cs_pivot_leaves_off(void *run);
+/* The same out of a cancellation, whose context is the run. */
+int cs_pivot_is_cancelled(void *run);
 
 /* CS_INTERRUPTED: something left off half-done. What is at hand is the answer, unless run->aborted. */
 cs_status cs_pivot_interrupted(const cs_pivot_run *run, cs_error *error);
@@ -277,18 +277,18 @@ struct cs_mlcp {
     int threads;
     cs_pivot_worker *worker; /* (threads) */
     cs_pivot_log log;
-    double *x, *w;            /* (rows), in the user's order */
-    double *origin, *speed;   /* (rows), (islands): scratch of the verdict */
-    double seconds;           /* of setting up */
-    cs_pivot_failure failure; /* of the last solve */
-    cs_pulse *pulse;          /* while it is made; may be NULL */
+    double *x, *w;                 /* (rows), in the user's order */
+    double *origin, *speed;        /* (rows), (islands): scratch of the verdict */
+    double seconds;                /* of setting up */
+    cs_pivot_failure failure;      /* of the last solve */
+    cs_cancellation *cancellation; /* while it is made; may be NULL */
 };
 
-/* cs_mlcp_create, CS_INTERRUPTED where the pulse (may be NULL) says to leave off. */
+/* cs_mlcp_create, CS_INTERRUPTED where the cancellation (may be NULL) says to leave off. */
 cs_status cs_mlcp_make(cs_mlcp **mlcp, const cs_csr *matrix, const cs_mlcp_options *options,
-                       cs_pulse *pulse, cs_error *error);
+                       cs_cancellation *cancellation, cs_error *error);
 
-/* The failure of a part of it: no memory for `what`, unless the pulse has said to leave off. */
+/* The failure of a part of it: no memory for `what`, unless the cancellation has said to leave off. */
 cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error);
 
 /* What an entry of the matrix costs to read or to put somewhere, in multiplications. */

@@ -146,7 +146,7 @@ static cs_status pivot(cs_pivot_run *run, cs_lemke *lemke, int attempt, cs_lemke
     for (;;) {
         int ended = cs_lemke_pivot(lemke, end);
         int limited = !ended && run->steps >= run->max_steps;
-        if (*end == CS_LEMKE_LEFT_OFF) return cs_pivot_interrupted(run, error);
+        if (*end == CS_LEMKE_CANCELLED) return cs_pivot_interrupted(run, error);
         cs_status status = cs_pivot_step(run, !ended, !ended, error);
         if (status) return status;
         if (limited) *end = CS_LEMKE_MAX_PIVOTS;
@@ -195,9 +195,9 @@ static cs_status lemke(cs_pivot_run *run, cs_error *error)
     cs_arena arena = {0};
     translation t = {0};
     cs_status status;
-    t.lemke.pulse = s->pulse;
+    t.lemke.cancellation = s->cancellation;
     if (take_translation(&t, s, &arena))
-        status = cs_pulse_has_left_off(s->pulse)
+        status = cs_was_cancelled(s->cancellation)
                      ? cs_pivot_interrupted(run, error)
                      : cs_no_memory(error, "the dictionary of %lld rows", (long long)s->rows);
     else {

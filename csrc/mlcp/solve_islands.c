@@ -90,16 +90,17 @@ static void solve_island(void *context, int64_t p, int thread)
     };
     if (!run.max_steps) run.max_steps = 100 + 20 * s->rows;
     if (run.max_steps < 0) run.max_steps = 0; /* a solver's `brief` */
-    cs_pulse pulse = {.leaves_off = cs_pivot_leaves_off, .context = &run};
-    s->pulse = &pulse;
+    cs_cancellation cancellation = {.is_cancelled = cs_pivot_is_cancelled, .context = &run};
+    s->cancellation = &cancellation;
     load(s, all);
     end->status = mlcp->rule->solve(&run, &error);
-    s->pulse = NULL;
+    s->cancellation = NULL;
     if (end->status == CS_INTERRUPTED && !run.aborted) { /* told to stop, not to fail */
         end->status = CS_OK;
         run.outcome = CS_MLCP_STOPPED;
     }
-    if (!end->status && run.aborted) /* by the last pulse, when there was nothing left to end */
+    if (!end->status &&
+        run.aborted) /* by the last cancellation, when there was nothing left to end */
         end->status = cs_pivot_interrupted(&run, &error);
     if (!end->status) unload(s, mlcp->x, all->index_set);
     else note_failure(worker, p, end->status, &error);

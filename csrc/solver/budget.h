@@ -3,13 +3,13 @@
 #ifndef CS_BUDGET_H
 #define CS_BUDGET_H
 
-#include "core/pulse.h"
+#include "core/cancellation.h"
 
 struct cs_checkpoint;
 
 typedef struct cs_budget {
-    const cs_control *control; /* the caller's; may be NULL */
-    cs_pulse *pulse;           /* asked while something is built; NULL: nobody wants to know */
+    const cs_control *control;     /* the caller's; may be NULL */
+    cs_cancellation *cancellation; /* asked while something is built; NULL: nobody wants to know */
     double deadline; /* cs_clock at which a solve ends; infinite: that of the solver's options */
     const signed char
         *index_set; /* (rows), the caller's: what a direct method begins with; or NULL */
@@ -23,7 +23,8 @@ typedef struct cs_budget {
     double patience; /* least sweeps without a halving over all sweeps before the last one */
     int pivots; /* maximum pivots of the first direct solve, which ends the link; 0: any number */
     /* Estimates the cost of the alternative method, in sweeps. NULL: there is no alternative. */
-    cs_status (*alternative)(void *context, cs_pulse *pulse, double *sweeps, cs_error *error);
+    cs_status (*alternative)(void *context, cs_cancellation *cancellation, double *sweeps,
+                             cs_error *error);
     void *alternative_context;
     int overtaken; /* out: the link has ended because another is expected to be faster */
     struct cs_checkpoint *checkpoint; /* where sweeps go on, and are left; NULL: they begin */

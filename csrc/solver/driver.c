@@ -223,7 +223,7 @@ static cs_status poll(cs_run *run, cs_error *error)
     return status;
 }
 
-int cs_run_leaves_off(void *context)
+int cs_run_is_cancelled(void *context)
 {
     cs_run *run = context;
     const cs_control *control = run->control;
@@ -293,10 +293,10 @@ static double iterations_left(cs_run *run)
 static int ask_alternative(cs_run *run)
 {
     const cs_budget *budget = run->budget;
-    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = run};
+    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = run};
     double start = cs_clock();
-    run->status =
-        budget->alternative(budget->alternative_context, &pulse, &run->alternative, run->error);
+    run->status = budget->alternative(budget->alternative_context, &cancellation, &run->alternative,
+                                      run->error);
     run->seconds += cs_clock() - start;
     if (run->status != CS_INTERRUPTED || !run->stopped) return !run->status;
     run->status = CS_OK;

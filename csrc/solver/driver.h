@@ -98,8 +98,8 @@ int64_t cs_run_sweeps_at_once(const cs_run *run);
 /* Sweeps, and what measures of the last one need of it. A failure is the run's status. */
 void cs_run_sweep(cs_run *run, cs_sweep_call *call);
 
-/* What a pulse asks within a step, its context being the run: `stopped` or `aborted`. */
-int cs_run_leaves_off(void *run);
+/* What a cancellation asks within a step, its context being the run: `stopped` or `aborted`. */
+int cs_run_is_cancelled(void *run);
 
 /* Whether part of a step was cancelled because the solve is to stop, not to fail: then it ends with what
  * is at hand, and no error. */

@@ -249,8 +249,8 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     release_parts(solver);
     cs_packing_release(&solver->packing);
     cs_arena_clear(&solver->arena);
-    cs_pulse pulse = {.leaves_off = aborts, .context = (void *)(uintptr_t)control};
-    cs_budget budget = {.control = control, .pulse = &pulse};
+    cs_cancellation cancellation = {.is_cancelled = aborts, .context = (void *)(uintptr_t)control};
+    cs_budget budget = {.control = control, .cancellation = &cancellation};
     cs_status status = find_islands(solver, error);
     if (!status) status = cs_check_diagonals(solver, error);
     if (!status && solver->composition) status = solver->composition->cut(solver, control, error);

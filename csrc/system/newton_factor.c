@@ -226,7 +226,7 @@ static int factor(cs_newton_system *system)
     system->factors++;
     if (system->exact) return cs_profile_factor(&system->profile);
     cs_breakdown breakdown;
-    cs_panels_factor(&system->panels, system->pulse, &breakdown);
+    cs_panels_factor(&system->panels, system->cancellation, &breakdown);
     return breakdown.row >= 0;
 }
 

@@ -102,7 +102,7 @@ double cs_newton_solve(cs_newton_system *system, const double *r, double most, d
         .precondition = precondition_by_factor,
         .dot = weighed_dot,
         .work = 2.0 * (double)system->panels.start[system->panels.count],
-        .pulse = system->pulse,
+        .cancellation = system->cancellation,
     };
     double residual = cs_gmres(&matrix, r, most, system->basis, d, &made);
     system->krylov_steps += made;

@@ -14,7 +14,7 @@ typedef struct nodes {
 
 static const char factor[] = "the factor of Newton's method";
 
-static cs_status left_off(cs_error *error)
+static cs_status cancelled(cs_error *error)
 {
     return cs_fail(error, CS_INTERRUPTED, "interrupted while laying out a factor");
 }
@@ -103,15 +103,15 @@ static void lay_out(cs_newton_system *system, cs_arena *arena, nodes *n, int64_t
     for (int64_t i = 0; i < n->count; i++) n->place[i] = begin[n->place[i]];
 }
 
-/* Non-zero: the pulse says to leave off. */
-static int place_blocks(cs_newton_system *system, const nodes *n, cs_pulse *pulse)
+/* Non-zero: the cancellation says to leave off. */
+static int place_blocks(cs_newton_system *system, const nodes *n, cs_cancellation *cancellation)
 {
     const cs_problem *problem = system->problem;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             int64_t block = group->first_block + k;
-            if (cs_pulse_beat(pulse, PLACE_WORK)) return -1;
+            if (cs_is_cancelled(cancellation, PLACE_WORK)) return -1;
             if (!n->of) {
                 system->place[block] = n->place[block];
                 continue;
@@ -164,29 +164,29 @@ static int eliminates(const cs_problem *problem, const cs_profile *profile, cons
 }
 
 /* The nodes of H and their order, each stage in turn. */
-static cs_status take_order(cs_newton_system *system, cs_pulse *pulse, cs_arena *scratch, nodes *n,
-                            int64_t **first, cs_error *error)
+static cs_status take_order(cs_newton_system *system, cs_cancellation *cancellation,
+                            cs_arena *scratch, nodes *n, int64_t **first, cs_error *error)
 {
     const cs_problem *problem = system->problem;
     if (problem->matrix) take_blocks(problem, scratch, n);
     else take_bodies(problem, scratch, n);
     if (cs_arena_failed(scratch)) return cs_no_memory(error, factor);
     double size = (double)n->count + (double)n->start[n->count];
-    if (cs_pulse_beat(pulse, ORDER_WORK * size)) return left_off(error);
+    if (cs_is_cancelled(cancellation, ORDER_WORK * size)) return cancelled(error);
     lay_out(system, scratch, n, first);
     if (cs_arena_failed(scratch)) return cs_no_memory(error, factor);
-    return cs_pulse_beat(pulse, ORDER_WORK * size) ? left_off(error) : CS_OK;
+    return cs_is_cancelled(cancellation, ORDER_WORK * size) ? cancelled(error) : CS_OK;
 }
 
-cs_status cs_newton_size_of(const cs_problem *problem, cs_pulse *pulse, cs_newton_size *size,
-                            cs_error *error)
+cs_status cs_newton_size_of(const cs_problem *problem, cs_cancellation *cancellation,
+                            cs_newton_size *size, cs_error *error)
 {
     cs_newton_system system = {.problem = problem};
     cs_arena scratch = {0};
     nodes n = {0};
     int64_t *first = NULL;
     *size = (cs_newton_size){0};
-    cs_status status = take_order(&system, pulse, &scratch, &n, &first, error);
+    cs_status status = take_order(&system, cancellation, &scratch, &n, &first, error);
     if (!status) {
         cs_profile_shape(&system.profile, system.size, first, &scratch);
         status = cs_arena_status(&scratch, error, factor);
@@ -203,14 +203,14 @@ cs_status cs_newton_size_of(const cs_problem *problem, cs_pulse *pulse, cs_newto
 }
 
 cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *problem,
-                                 const double *scale, double bytes, cs_pulse *pulse,
+                                 const double *scale, double bytes, cs_cancellation *cancellation,
                                  cs_arena *arena, cs_error *error)
 {
     *system = (cs_newton_system){.problem = problem, .scale = scale};
     cs_arena scratch = {0};
     nodes n = {0};
     int64_t *first = NULL;
-    cs_status status = take_order(system, pulse, &scratch, &n, &first, error);
+    cs_status status = take_order(system, cancellation, &scratch, &n, &first, error);
     double needed = status ? 0 : 8.0 * (double)cs_panels_size(system->size, first);
     if (needed > bytes)
         status = cs_fail(error, CS_UNSUPPORTED,
@@ -227,7 +227,7 @@ cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *pro
     }
     if (!status) {
         cs_panels_shape(&system->panels, system->size, first);
-        if (place_blocks(system, &n, pulse)) status = left_off(error);
+        if (place_blocks(system, &n, cancellation)) status = cancelled(error);
     }
     cs_arena_clear(&scratch);
     return status;

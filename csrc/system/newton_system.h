@@ -46,14 +46,14 @@ typedef struct cs_newton_system {
     double *work, *right;          /* (rows) */
     double *basis;                 /* (CS_KRYLOV + 1, rows) */
     int krylov;                    /* (I + A T) is not I + A S */
-    cs_pulse *pulse;               /* of factors; NULL: nobody asks */
+    cs_cancellation *cancellation; /* of factors; NULL: nobody asks */
     int64_t factors, krylov_steps; /* made so far */
 } cs_newton_system;
 
-/* Refuses where the factor takes more than `bytes`. CS_INTERRUPTED: the pulse, which may be NULL, says
+/* Refuses where the factor takes more than `bytes`. CS_INTERRUPTED: the cancellation, which may be NULL, says
  * to leave off. */
 cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *problem,
-                                 const double *scale, double bytes, cs_pulse *pulse,
+                                 const double *scale, double bytes, cs_cancellation *cancellation,
                                  cs_arena *arena, cs_error *error);
 
 /* What one step costs before anything is built, by the envelope of H: multiplications of a factor, entries
@@ -63,13 +63,13 @@ typedef struct cs_newton_size {
     double elimination; /* multiplications of L U; 0 where the system is too large for that */
 } cs_newton_size;
 
-cs_status cs_newton_size_of(const cs_problem *problem, cs_pulse *pulse, cs_newton_size *size,
-                            cs_error *error);
+cs_status cs_newton_size_of(const cs_problem *problem, cs_cancellation *cancellation,
+                            cs_newton_size *size, cs_error *error);
 
 /* y <- A x */
 void cs_newton_multiply(cs_newton_system *system, const double *x, double *y);
 
-/* Factors for the S at hand. Non-zero where that breaks down, or the pulse says so. */
+/* Factors for the S at hand. Non-zero where that breaks down, or the cancellation says so. */
 int cs_newton_factor(cs_newton_system *system);
 
 /* d <- (I + A S)^-1 r to |residual| <= most, weighed by sqrt(rho), or as far as CS_KRYLOV steps lead.

@@ -65,8 +65,8 @@ static cs_status take_bodies(cs_shifted *s, cs_arena *arena, cs_error *error)
 }
 
 cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *arena,
-                          const cs_control *control, cs_pulse *pulse, cs_shifted **shifted,
-                          cs_error *error)
+                          const cs_control *control, cs_cancellation *cancellation,
+                          cs_shifted **shifted, cs_error *error)
 {
     cs_shifted *s = *shifted = cs_arena_take(arena, 1, sizeof *s);
     if (!s) return cs_no_memory(error, "a factor of A of %lld rows", (long long)problem->rows);
@@ -87,8 +87,8 @@ cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *a
         s->matrix = matrix;
     }
     if (status) return status;
-    if (!cs_shifted_find_pattern(s, pulse, arena)) return CS_OK;
-    if (!cs_pulse_has_left_off(pulse))
+    if (!cs_shifted_find_pattern(s, cancellation, arena)) return CS_OK;
+    if (!cs_was_cancelled(cancellation))
         return cs_no_memory(error, "a factor of A of %lld rows", (long long)problem->rows);
     return cs_fail(error, CS_INTERRUPTED, "interrupted while laying out a factor of A");
 }

@@ -11,7 +11,7 @@
 #ifndef CS_SHIFTED_H
 #define CS_SHIFTED_H
 
-#include "core/pulse.h"
+#include "core/cancellation.h"
 #include "problem/problem.h"
 
 typedef enum cs_space { CS_SPACE_AUTO, CS_SPACE_CONSTRAINTS, CS_SPACE_BODIES } cs_space;
@@ -19,18 +19,20 @@ typedef enum cs_space { CS_SPACE_AUTO, CS_SPACE_CONSTRAINTS, CS_SPACE_BODIES } c
 typedef struct cs_shifted cs_shifted;
 
 /* Room and pattern. CS_SPACE_AUTO takes the space of fewer unknowns; a given A has no body space. Asks
- * `control` and beats `pulse`, which may be NULL: CS_INTERRUPTED. */
+ * `control` and beats `cancellation`, which may be NULL: CS_INTERRUPTED. */
 cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *arena,
-                          const cs_control *control, cs_pulse *pulse, cs_shifted **shifted,
-                          cs_error *error);
+                          const cs_control *control, cs_cancellation *cancellation,
+                          cs_shifted **shifted, cs_error *error);
 
-/* Factors for P (rows). CS_INTERRUPTED: the pulse (may be NULL) says to leave off. */
-cs_status cs_shifted_factor(cs_shifted *shifted, const double *p, cs_pulse *pulse, cs_error *error);
+/* Factors for P (rows). CS_INTERRUPTED: the cancellation (may be NULL) says to leave off. */
+cs_status cs_shifted_factor(cs_shifted *shifted, const double *p, cs_cancellation *cancellation,
+                            cs_error *error);
 
 /* The same in other unknowns: factors I + L^T A L, which is never singular, L of blocks (m, m) that the
  * caller writes; blocks may be zero. Then x <- (I + L^T A L)^-1 x (rows). */
 double *cs_shifted_root(cs_shifted *shifted, int64_t block);
-cs_status cs_shifted_factor_roots(cs_shifted *shifted, cs_pulse *pulse, cs_error *error);
+cs_status cs_shifted_factor_roots(cs_shifted *shifted, cs_cancellation *cancellation,
+                                  cs_error *error);
 void cs_shifted_solve_roots(cs_shifted *shifted, double *x);
 
 /* y_k <- L_k x_k, or L_k^T x_k, for all blocks; they may be one. */

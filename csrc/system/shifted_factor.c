@@ -147,7 +147,8 @@ static int fill_from_bodies(cs_shifted *s)
     return 0;
 }
 
-cs_status cs_shifted_factor(cs_shifted *s, const double *p, cs_pulse *pulse, cs_error *error)
+cs_status cs_shifted_factor(cs_shifted *s, const double *p, cs_cancellation *cancellation,
+                            cs_error *error)
 {
     for (int64_t k = 0; k < s->problem->blocks; k++) {
         int rows = cs_block_group_of(s->problem, k)->rows;
@@ -156,10 +157,10 @@ cs_status cs_shifted_factor(cs_shifted *s, const double *p, cs_pulse *pulse, cs_
         memset(root, 0, sizeof(double) * (size_t)(rows * rows));
         for (int i = 0; i < rows; i++) root[i * rows + i] = 1 / sqrt(shift[i]);
     }
-    return cs_shifted_factor_roots(s, pulse, error);
+    return cs_shifted_factor_roots(s, cancellation, error);
 }
 
-cs_status cs_shifted_factor_roots(cs_shifted *s, cs_pulse *pulse, cs_error *error)
+cs_status cs_shifted_factor_roots(cs_shifted *s, cs_cancellation *cancellation, cs_error *error)
 {
     int64_t n = s->graph.count;
     cs_breakdown breakdown;
@@ -167,9 +168,9 @@ cs_status cs_shifted_factor_roots(cs_shifted *s, cs_pulse *pulse, cs_error *erro
     if (s->matrix) fill_from_matrix(s);
     else if (fill_from_bodies(s))
         return cs_fail(error, CS_UNSUPPORTED, "A + P is singular within a block");
-    cs_sparse_factorize(&s->factor, s->value, NULL, pulse, &breakdown);
+    cs_sparse_factorize(&s->factor, s->value, NULL, cancellation, &breakdown);
     if (breakdown.row < 0) return CS_OK;
-    if (breakdown.left_off) return cs_fail(error, CS_INTERRUPTED, "interrupted while factoring A");
+    if (breakdown.cancelled) return cs_fail(error, CS_INTERRUPTED, "interrupted while factoring A");
     return cs_fail(error, CS_UNSUPPORTED,
                    "A + P is not positive definite: elimination leaves %s of unknown %lld; is A "
                    "itself indefinite?",

@@ -35,7 +35,7 @@ static inline int64_t cs_shifted_width(const cs_shifted *s, int64_t p)
 }
 
 /* The order of the nodes, the lower triangle, and room for its entries. Non-zero: no memory, or
- * the pulse (may be NULL) says to leave off. */
-int cs_shifted_find_pattern(cs_shifted *shifted, cs_pulse *pulse, cs_arena *arena);
+ * the cancellation (may be NULL) says to leave off. */
+int cs_shifted_find_pattern(cs_shifted *shifted, cs_cancellation *cancellation, cs_arena *arena);
 
 #endif

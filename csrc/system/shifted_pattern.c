@@ -78,7 +78,7 @@ static int find_lower(cs_shifted *s, const cs_graph *old, const int64_t *order, 
     return 0;
 }
 
-static int find_unknowns(cs_shifted *s, cs_pulse *pulse, cs_arena *arena)
+static int find_unknowns(cs_shifted *s, cs_cancellation *cancellation, cs_arena *arena)
 {
     int64_t n = s->first[s->nodes], entries = 0, row = 0, at = 0;
     for (int64_t p = 0; p < s->nodes; p++)
@@ -96,10 +96,10 @@ static int find_unknowns(cs_shifted *s, cs_pulse *pulse, cs_arena *arena)
             start[++row] = at;
         }
     s->graph = (cs_graph){n, start, column};
-    return cs_sparse_take(&s->factor, &s->graph, pulse, arena);
+    return cs_sparse_take(&s->factor, &s->graph, cancellation, arena);
 }
 
-int cs_shifted_find_pattern(cs_shifted *s, cs_pulse *pulse, cs_arena *arena)
+int cs_shifted_find_pattern(cs_shifted *s, cs_cancellation *cancellation, cs_arena *arena)
 {
     cs_arena scratch = {0};
     cs_graph graph;
@@ -107,12 +107,12 @@ int cs_shifted_find_pattern(cs_shifted *s, cs_pulse *pulse, cs_arena *arena)
     s->place = cs_arena_take(arena, s->nodes, sizeof(int64_t));
     s->first = cs_arena_take(arena, s->nodes + 1, sizeof(int64_t));
     int failed = !order || !s->place || !s->first || find_graph(s, &scratch, &graph);
-    if (!failed) failed = cs_minimum_degree(&graph, order, pulse);
+    if (!failed) failed = cs_minimum_degree(&graph, order, cancellation);
     for (int64_t p = 0; p < s->nodes && !failed; p++) {
         s->place[order[p]] = p;
         s->first[p + 1] = s->first[p] + node_size(s, order[p]);
     }
-    failed = failed || find_lower(s, &graph, order, arena) || find_unknowns(s, pulse, arena);
+    failed = failed || find_lower(s, &graph, order, arena) || find_unknowns(s, cancellation, arena);
     cs_arena_clear(&scratch);
     return failed;
 }

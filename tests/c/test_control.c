@@ -272,35 +272,35 @@ static void factor_island(cs_island *s, int64_t tight, cs_breakdown *breakdown)
 static int disturbed(cs_island *s, int k, int *asked, double *x)
 {
     enum { MANY = 70, FEW = 25 };
-    int left_off = 0;
+    int cancelled = 0;
     *asked = 0;
     for (int few = 0; few < 2; few++) {
         int count = k;
-        cs_pulse pulse = {.leaves_off = count_down, .context = &count};
+        cs_cancellation cancellation = {.is_cancelled = count_down, .context = &count};
         cs_breakdown breakdown;
-        s->pulse = &pulse;
+        s->cancellation = &cancellation;
         factor_island(s, few ? FEW : MANY, &breakdown);
-        s->pulse = NULL;
+        s->cancellation = NULL;
         if (k - count > *asked) *asked = k - count;
-        CHECK(!breakdown.left_off || (k && count == 0 && breakdown.row >= 0));
-        left_off += breakdown.left_off;
-        if (breakdown.left_off) factor_island(s, few ? FEW : MANY, &breakdown);
+        CHECK(!breakdown.cancelled || (k && count == 0 && breakdown.row >= 0));
+        cancelled += breakdown.cancelled;
+        if (breakdown.cancelled) factor_island(s, few ? FEW : MANY, &breakdown);
         CHECK(breakdown.row < 0);
     }
     for (int64_t i = 0; i < s->rows; i++) x[i] = s->state[i] ? 0 : sin((double)i);
     s->engine->solve(s, x);
-    return left_off;
+    return cancelled;
 }
 
 /* Whatever an engine was doing when it left off, it then factors as if nothing had happened. */
-static void engines_leave_off(void)
+static void engines_are_cancelled(void)
 {
     enum { WIDTH = 520 };
     cs_arena arena = {0};
     cs_csr matrix = full_matrix(WIDTH, &arena);
     for (int e = 0; cs_engine_name(e, NULL); e++) {
         double expected[WIDTH], x[WIDTH];
-        int most = 0, asked, left_off = 0;
+        int most = 0, asked, cancelled = 0;
         for (int k = 0; k <= most; k++) {
             cs_mlcp *mlcp = NULL;
             cs_error error = {0};
@@ -308,12 +308,12 @@ static void engines_leave_off(void)
             options.engine = cs_engine_name(e, NULL);
             CHECK_STATUS(cs_mlcp_create(&mlcp, &matrix, &options, &error), CS_OK, &error);
             if (!mlcp) break;
-            left_off += disturbed(&mlcp->island[0], k, &asked, k ? x : expected);
+            cancelled += disturbed(&mlcp->island[0], k, &asked, k ? x : expected);
             if (k == 0) most = asked;
             else CHECK_ALL_NEAR(WIDTH, x, expected, 1e-15);
             cs_mlcp_destroy(mlcp);
         }
-        CHECK(left_off > 0);
+        CHECK(cancelled > 0);
     }
     cs_arena_clear(&arena);
 }
@@ -531,7 +531,7 @@ int main(void)
     aborted_set_up();
     an_interruption_comes_before_failures();
     an_interruption_comes_before_islands_that_fail();
-    engines_leave_off();
+    engines_are_cancelled();
     one_step_is_asked("bpp", "sparse", 1000);
     one_step_is_asked("lemke", "auto", 500);
     last_answers_count();

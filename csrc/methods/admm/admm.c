@@ -233,7 +233,8 @@ static void change_penalty(cs_steps_run *steps)
 }
 
 /* Brings P and the factor in line with p. */
-static cs_status factor(cs_solver *solver, double penalty, cs_pulse *pulse, cs_error *error)
+static cs_status factor(cs_solver *solver, double penalty, cs_cancellation *cancellation,
+                        cs_error *error)
 {
     double *p = cs_point_at(solver, P).impulses, *factored = cs_point_at(solver, FACTORED).impulses;
     const double *d = cs_point_at(solver, D).impulses;
@@ -246,7 +247,7 @@ static cs_status factor(cs_solver *solver, double penalty, cs_pulse *pulse, cs_e
         factored[i] = shift;
     }
     if (same) return CS_OK;
-    cs_status status = cs_shifted_factor(factor_of(solver), factored, pulse, error);
+    cs_status status = cs_shifted_factor(factor_of(solver), factored, cancellation, error);
     if (status) factored[0] = 0;
     return status;
 }
@@ -285,9 +286,9 @@ static cs_step step(cs_steps_run *steps)
     double *z = solver->lambda, *y = numbers(steps, Y), *before = numbers(steps, BEFORE);
     const double *x = numbers(steps, X), *p = numbers(steps, P);
     double alpha = solver->setting[OVER];
-    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
+    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &steps->run};
     int64_t rows = solver->problem->rows;
-    cs_status status = factor(solver, own->penalty, &pulse, steps->run.error);
+    cs_status status = factor(solver, own->penalty, &cancellation, steps->run.error);
     *stats = (cs_sweep_stats){0};
     if (cs_run_is_stopping(&steps->run, status)) return CS_STEPPED;
     steps->run.status = status;
@@ -323,11 +324,11 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     admm scalars = {0};
     find_scales(solver, d);
     status = cs_shifted_take(solver->problem, (cs_space)solver->setting[SPACE], &solver->arena,
-                             budget->control, budget->pulse, &own->shifted, error);
+                             budget->control, budget->cancellation, &own->shifted, error);
     if (!status && solver->setting[RULE] == SPECTRAL) status = find_spectral(solver, d, error);
     if (status) return status;
     begin_penalty(solver, &scalars);
-    return factor(solver, scalars.penalty, budget->pulse, error);
+    return factor(solver, scalars.penalty, budget->cancellation, error);
 }
 
 static const cs_steps steps = {.points = points,

@@ -96,13 +96,14 @@ int cs_chain_has_direct(const cs_chain *chain);
 int cs_chain_is_brief(const cs_chain_solve *s);
 
 /* What one step of Newton's method costs, in sweeps, into the chain. */
-cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_pulse *pulse);
+cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_cancellation *cancellation);
 
 /* What a solution by it is expected to cost, in sweeps. */
 double cs_chain_newton_cost(const cs_chain_solve *s);
 
 /* The same, asked by sweeps: the `alternative` of their budget. */
-cs_status cs_chain_alternative(void *chain_solve, cs_pulse *pulse, double *sweeps, cs_error *error);
+cs_status cs_chain_alternative(void *chain_solve, cs_cancellation *cancellation, double *sweeps,
+                               cs_error *error);
 
 /* ---- links (links.c) ----------------------------------------------------------------------------- */
 

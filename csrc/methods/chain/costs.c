@@ -78,14 +78,14 @@ int cs_chain_is_brief(const cs_chain_solve *s)
 }
 
 /* What one step of Newton's method costs, in sweeps. */
-cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_pulse *pulse)
+cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_cancellation *cancellation)
 {
     cs_chain *chain = s->chain;
     const cs_problem *problem = s->solver->problem;
     cs_newton_size size;
     if (!isnan(chain->newton_step)) return CS_OK;
     int known = !cs_chain_takes(s->solver, &cs_method_newton);
-    cs_status status = known ? CS_OK : cs_newton_size_of(problem, pulse, &size, s->error);
+    cs_status status = known ? CS_OK : cs_newton_size_of(problem, cancellation, &size, s->error);
     if (status) return status;
     chain->newton_step = INFINITY;
     if (known || 8 * size.entries > s->setting[CS_CHAIN_FACTOR_BYTES]) return CS_OK;
@@ -105,12 +105,13 @@ double cs_chain_newton_cost(const cs_chain_solve *s)
 }
 
 /* The same, asked by sweeps. */
-cs_status cs_chain_alternative(void *context, cs_pulse *pulse, double *sweeps, cs_error *error)
+cs_status cs_chain_alternative(void *context, cs_cancellation *cancellation, double *sweeps,
+                               cs_error *error)
 {
     cs_chain_solve *s = context;
     *sweeps = CS_FIRST_SWEEPS / CS_LATE_SHARE;
     if (s->follows == CS_DIRECT_FOLLOWS) return CS_OK;
-    cs_status status = cs_chain_weigh_newton(s, pulse);
+    cs_status status = cs_chain_weigh_newton(s, cancellation);
     (void)error; /* that of the solve */
     *sweeps = s->chain->newton_step > CS_CHEAP_STEP ? INFINITY : cs_chain_newton_cost(s);
     return status;

@@ -16,17 +16,17 @@ enum {
 
 /* Whether it pays, and what it works in, which is built once. */
 static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int count,
-                                cs_pulse *pulse)
+                                cs_cancellation *cancellation)
 {
     cs_solver *solver = s->solver;
-    cs_status status = cs_chain_weigh_newton(s, pulse);
+    cs_status status = cs_chain_weigh_newton(s, cancellation);
     if (status) return status;
     s->far = s->best > CS_CLOSE * s->start && s->chain->newton_step > CS_CHEAP_STEP;
     double worth = s->far ? FAR_WORTH : STEPS_WORTH;
     if (!s->sooner && cs_chain_newton_cost(s) > worth * s->sweeps) return CS_OK;
     s->newton_is_due = isfinite(s->chain->newton_step);
     if (!s->newton_is_due || s->chain->built) return CS_OK;
-    cs_budget building = {.control = s->budget->control, .pulse = pulse};
+    cs_budget building = {.control = s->budget->control, .cancellation = cancellation};
     status = cs_chain_become(s, &cs_method_newton, own, count, s->most);
     if (!status) status = cs_method_newton.prepare(solver, &building, s->error);
     s->chain->built = !status;
@@ -38,9 +38,9 @@ static cs_status prepare_newton(cs_chain_solve *s, const cs_setting *own, int co
 {
     double start = cs_clock();
     cs_run run = cs_run_begin(s->solver, s->budget, NULL, s->error);
-    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &run};
+    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &run};
     s->newton_is_due = 0;
-    cs_status status = lay_out_newton(s, own, count, &pulse);
+    cs_status status = lay_out_newton(s, own, count, &cancellation);
     cs_restore_denormals(run.mode);
     s->budget->spent += cs_clock() - start;
     if (status != CS_INTERRUPTED || !run.stopped) return status;

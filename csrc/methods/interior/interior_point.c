@@ -345,8 +345,8 @@ static int factor(cs_steps_run *steps)
             cs_interior_block v = cs_interior_block_of(solver, g, k);
             if (fill_block(solver, &v)) return 0;
         }
-    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
-    cs_status status = cs_shifted_factor_roots(factor_of(solver), &pulse, steps->run.error);
+    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &steps->run};
+    cs_status status = cs_shifted_factor_roots(factor_of(solver), &cancellation, steps->run.error);
     if (cs_run_is_stopping(&steps->run, status)) return 0;
     int lost = status == CS_UNSUPPORTED && steps->run.number > 1;
     if (!lost) steps->run.status = status;
@@ -422,7 +422,7 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     if (status) return status;
     state *own = solver->own;
     return cs_shifted_take(problem, (cs_space)solver->setting[SPACE], &solver->arena,
-                           budget->control, budget->pulse, &own->shifted, error);
+                           budget->control, budget->cancellation, &own->shifted, error);
 }
 
 static const cs_steps steps = {

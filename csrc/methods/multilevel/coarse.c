@@ -55,7 +55,7 @@ void cs_coarse_forget(cs_coarse *c)
 }
 
 int cs_coarse_factor(cs_coarse *c, const signed char *loose, const double *rho, double shift,
-                     cs_pulse *pulse)
+                     cs_cancellation *cancellation)
 {
     if (shift != c->shift || rho != c->rho) cs_coarse_forget(c);
     c->shift = shift;
@@ -67,15 +67,15 @@ int cs_coarse_factor(cs_coarse *c, const signed char *loose, const double *rho, 
         if (!part->stale) continue;
         cs_condense(c, a);
         c->spent += part->work;
-        if (cs_pulse_beat(pulse, part->work)) return -1;
+        if (cs_is_cancelled(cancellation, part->work)) return -1;
     }
     cs_panels_clear(&c->panels);
     for (int64_t a = 0; a < c->all.count; a++) add_part(c, a);
     cs_raise_diagonal(&c->panels);
     cs_breakdown breakdown;
-    cs_panels_factor(&c->panels, pulse, &breakdown);
+    cs_panels_factor(&c->panels, cancellation, &breakdown);
     c->spent += c->coarse_factor;
-    if (breakdown.left_off) return -1;
+    if (breakdown.cancelled) return -1;
     c->solvable = breakdown.row < 0;
     for (int64_t a = 0; a < c->all.count; a++) c->solvable &= c->part[a].solvable;
     c->factored = 1;

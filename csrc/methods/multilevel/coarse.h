@@ -15,7 +15,7 @@
 #ifndef CS_COARSE_H
 #define CS_COARSE_H
 
-#include "core/pulse.h"
+#include "core/cancellation.h"
 #include "problem/problem.h"
 
 typedef struct cs_coarse cs_coarse;
@@ -29,10 +29,10 @@ cs_status cs_coarse_take(const cs_problem *problem, int64_t size, double most_wo
 void cs_coarse_forget(cs_coarse *coarse);
 
 /* Factors of A + shift diag(rho)^-1 for the rows with loose[i] != 0, where these or the shift are others
- * than the last time; rho (rows) is positive on loose rows. Non-zero: the pulse (may be NULL) told it to
- * leave off. */
+ * than the last time; rho (rows) is positive on loose rows. Non-zero: cancelled
+ * (`cancellation` may be NULL). */
 int cs_coarse_factor(cs_coarse *coarse, const signed char *loose, const double *rho, double shift,
-                     cs_pulse *pulse);
+                     cs_cancellation *cancellation);
 
 /* delta <- the correction for xi (rows); zero on rows that are not loose, and on all where a factor
  * failed. */

@@ -190,12 +190,12 @@ static int is_loose(const cs_solver *solver)
 enum { ROUND_WORK = 500 };
 
 /* One round, from the impulses and what is loose there. Non-zero: it was left off. */
-static int correct_once(cs_solver *solver, double shift, cs_pulse *pulse)
+static int correct_once(cs_solver *solver, double shift, cs_cancellation *cancellation)
 {
     cs_multilevel *m = solver->own;
     int64_t rows = solver->problem->rows;
-    if (cs_pulse_beat(pulse, ROUND_WORK * (double)rows)) return -1;
-    if (cs_coarse_factor(m->coarse, m->loose, solver->rho, shift, pulse)) return -1;
+    if (cs_is_cancelled(cancellation, ROUND_WORK * (double)rows)) return -1;
+    if (cs_coarse_factor(m->coarse, m->loose, solver->rho, shift, cancellation)) return -1;
     cs_coarse_correct(m->coarse, m->xi, m->z);
     for (int64_t i = 0; i < rows; i++) m->z[i] += m->impulses[i];
     hold(solver);
@@ -216,14 +216,14 @@ static void correct(cs_steps_run *steps)
     cs_solver *solver = steps->run.solver;
     cs_multilevel *m = solver->own;
     multilevel *own = steps->scalars;
-    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &steps->run};
+    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &steps->run};
     double spent = cs_coarse_spent(m->coarse);
     steps->corrections.tried++;
     for (int64_t round = 0; round < (int64_t)solver->setting[ROUNDS]; round++) {
         if (!is_loose(solver)) break;
         if (round)
             cs_residual_velocity(solver->problem, m->impulses, solver->b, solver->velocity, m->xi);
-        if (correct_once(solver, own->shift, &pulse)) break;
+        if (correct_once(solver, own->shift, &cancellation)) break;
     }
     if (steps->run.aborted)
         steps->run.status =

@@ -158,7 +158,8 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     if (cs_arena_failed(arena)) return cs_no_memory(error, "Newton's method");
     choose_factors(solver, newton->r);
     return cs_newton_system_build(&newton->system, solver->problem, newton->r,
-                                  solver->setting[FACTOR_BYTES], budget->pulse, arena, error);
+                                  solver->setting[FACTOR_BYTES], budget->cancellation, arena,
+                                  error);
 }
 
 /* ---- the best iterate ------------------------------------------------------------------------ */
@@ -387,10 +388,10 @@ static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result
     s.run.patience = solver->setting[PATIENCE];
     s.run.to_judge = 1;
     cs_stagnation_begin(s.run.stagnation);
-    cs_pulse pulse = {.leaves_off = cs_run_leaves_off, .context = &s.run};
-    s.newton->system.pulse = &pulse;
+    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &s.run};
+    s.newton->system.cancellation = &cancellation;
     cs_status status = cs_run_iterate(&s.run, result);
-    s.newton->system.pulse = NULL;
+    s.newton->system.cancellation = NULL;
     status = cs_run_end(&s.run, status, result);
     result->rollbacks = 0;
     result->restarts = s.restarts;

@@ -99,7 +99,7 @@ cs_status cs_pivoting_check(const cs_options *options, const char *name, const c
 
 /* A by scalar rows, from rows of blocks. */
 static cs_status expand(const cs_problem *problem, const cs_block_matrix *blocks, cs_arena *arena,
-                        cs_pulse *pulse, cs_csr *matrix, cs_error *error)
+                        cs_cancellation *cancellation, cs_csr *matrix, cs_error *error)
 {
     int64_t entries = blocks->first[blocks->blocks], at = 0, row = 0;
     int64_t *start = cs_arena_take(arena, problem->rows + 1, sizeof(int64_t));
@@ -110,7 +110,7 @@ static cs_status expand(const cs_problem *problem, const cs_block_matrix *blocks
     for (int64_t k = 0; k < blocks->blocks; k++) {
         int rows = cs_block_group_of(problem, k)->rows;
         double work = CS_ENTRY_WORK * (double)(blocks->first[k + 1] - blocks->first[k]);
-        if (cs_pulse_beat(pulse, work))
+        if (cs_is_cancelled(cancellation, work))
             return cs_fail(error, CS_INTERRUPTED, "interrupted while laying A out");
         for (int i = 0; i < rows; i++) {
             const double *block = blocks->value + blocks->first[k];
@@ -138,7 +138,7 @@ cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_
     cs_block_matrix *blocks = problem->matrix;
     cs_status status = CS_OK;
     if (!blocks) status = cs_assemble(problem, &scratch, budget->control, &blocks, error);
-    if (!status) status = expand(problem, blocks, arena, budget->pulse, matrix, error);
+    if (!status) status = expand(problem, blocks, arena, budget->cancellation, matrix, error);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -249,7 +249,7 @@ cs_status cs_pivoting_prepare(cs_solver *solver, cs_budget *budget, cs_error *er
     if (!status && !cone) status = prepare_renewal(solver, error);
     if (!status && !cone) status = adopt_kept(solver, &matrix, error);
     if (!status && !cone && !p->mlcp)
-        status = cs_mlcp_make(&p->mlcp, &matrix, &options, budget->pulse, error);
+        status = cs_mlcp_make(&p->mlcp, &matrix, &options, budget->cancellation, error);
     cs_arena_clear(&scratch);
     return status;
 }

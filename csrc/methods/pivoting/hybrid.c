@@ -53,7 +53,7 @@ cs_status cs_hybrid_prepare(cs_solver *solver, cs_budget *budget, cs_error *erro
         *vectors[i] = cs_arena_take(arena, rows, sizeof(double));
     if (cs_arena_failed(arena)) goto no_memory;
     cs_hybrid_load(solver);
-    return cs_hybrid_factor(solver, budget->pulse, error);
+    return cs_hybrid_factor(solver, budget->cancellation, error);
 no_memory:
     return cs_no_memory(error, "%lld rows", (long long)rows);
 }
@@ -101,7 +101,7 @@ void cs_hybrid_load(cs_solver *solver)
     }
 }
 
-cs_status cs_hybrid_factor(cs_solver *solver, cs_pulse *pulse, cs_error *error)
+cs_status cs_hybrid_factor(cs_solver *solver, cs_cancellation *cancellation, cs_error *error)
 {
     cs_pivoting *p = solver->own;
     cs_csr matrix = p->hybrid->matrix;
@@ -109,7 +109,7 @@ cs_status cs_hybrid_factor(cs_solver *solver, cs_pulse *pulse, cs_error *error)
     options.rule = "bpp";
     matrix.value = p->hybrid->value;
     cs_mlcp *made;
-    cs_status status = cs_mlcp_make(&made, &matrix, &options, pulse, error);
+    cs_status status = cs_mlcp_make(&made, &matrix, &options, cancellation, error);
     if (status) return status;
     cs_mlcp_destroy(p->mlcp);
     p->mlcp = made;
@@ -163,7 +163,7 @@ void cs_hybrid_begin(cs_pivoting_run *run)
         if (hybrid->renewal) cs_renewal_begin(hybrid->renewal);
         memset(run->pivoting->index_set, CS_INDEX_FREE, (size_t)rows);
     }
-    hybrid->pulse = (cs_pulse){.leaves_off = cs_run_leaves_off, .context = run};
+    hybrid->cancellation = (cs_cancellation){.is_cancelled = cs_run_is_cancelled, .context = run};
     project_all(run, hybrid->x, 0);
     cs_hybrid_evaluate(run);
 }
@@ -249,7 +249,8 @@ cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *erro
     }
     /* The blocks are projected once here, and once more where the step ends (cs_hybrid_go_on). */
     double work = STEP_WORK + 2 * all_prox_work(run->run.solver->problem);
-    cs_pulse_beat(&hybrid->pulse, work + CS_ENTRY_WORK * (double)hybrid->matrix.start[rows]);
+    cs_is_cancelled(&hybrid->cancellation,
+                    work + CS_ENTRY_WORK * (double)hybrid->matrix.start[rows]);
     return CS_OK;
 }
 
@@ -287,14 +288,14 @@ static double visit_work(const cs_pivoting_run *run, const cs_block_group *group
 void cs_hybrid_sweep(cs_pivoting_run *run, int64_t sweeps, int friction_only)
 {
     const cs_problem *problem = run->run.solver->problem;
-    cs_pulse *pulse = &run->pivoting->hybrid->pulse;
-    for (int64_t s = 0; s < sweeps && !cs_pulse_beat(pulse, SWEEP_WORK); s++)
+    cs_cancellation *cancellation = &run->pivoting->hybrid->cancellation;
+    for (int64_t s = 0; s < sweeps && !cs_is_cancelled(cancellation, SWEEP_WORK); s++)
         for (int g = 0; g < problem->block_groups; g++) {
             const cs_block_group *group = &problem->block_group[g];
             if (friction_only && !has_friction(group)) continue;
             for (int64_t k = 0; k < group->count; k++) {
                 visit(run, g, k, friction_only);
-                if (cs_pulse_beat(pulse, visit_work(run, group, k))) return;
+                if (cs_is_cancelled(cancellation, visit_work(run, group, k))) return;
             }
         }
 }

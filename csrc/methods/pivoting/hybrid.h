@@ -24,7 +24,7 @@ typedef struct cs_hybrid {
     double weight;          /* of new normal impulses */
     double best;            /* smallest scaled natural map */
     int64_t patience;
-    cs_pulse pulse; /* of the step at hand */
+    cs_cancellation cancellation; /* of the step at hand */
 } cs_hybrid;
 
 static inline cs_hybrid *cs_hybrid_of(const cs_solver *solver)
@@ -44,7 +44,7 @@ cs_status cs_hybrid_check(const cs_options *options, const char *name, const cs_
 cs_status cs_hybrid_prepare(cs_solver *solver, cs_budget *budget, cs_error *error);
 
 /* A new cs_mlcp from hybrid->value; the old one stays where that fails. */
-cs_status cs_hybrid_factor(cs_solver *solver, cs_pulse *pulse, cs_error *error);
+cs_status cs_hybrid_factor(cs_solver *solver, cs_cancellation *cancellation, cs_error *error);
 
 /* hybrid->value <- A, the diagonal with its share. */
 void cs_hybrid_load(cs_solver *solver);
@@ -52,7 +52,7 @@ void cs_hybrid_load(cs_solver *solver);
 /* Where entry (row, column) of hybrid->value is. */
 double *cs_hybrid_entry(cs_hybrid *hybrid, int64_t row, int64_t column);
 
-/* hybrid->x and ->xi at the beginning of a step, and its pulse. */
+/* hybrid->x and ->xi at the beginning of a step, and its cancellation. */
 void cs_hybrid_begin(cs_pivoting_run *run);
 
 /* hybrid->xi at hybrid->x. */

@@ -298,7 +298,7 @@ static void project(const translation *t, const int64_t *block, int64_t blocks)
 }
 
 /* Asks the caller now and then: whether to stop, or to fail. */
-static int leaves_off(void *context)
+static int is_cancelled(void *context)
 {
     cs_cone_solve *solve = context;
     const cs_control *control = solve->control;
@@ -328,7 +328,7 @@ static cs_status pivot(translation *t, int attempt, cs_lemke_end *end, cs_error 
     while (!cs_lemke_pivot(&t->lemke, end)) {
         solve->pivots++;
         if (t->lemke.pivots >= limit) *end = CS_LEMKE_MAX_PIVOTS;
-        else if (!leaves_off(solve)) continue;
+        else if (!is_cancelled(solve)) continue;
         break;
     }
     return told(solve, error);
@@ -347,14 +347,15 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
     if (cs_arena_failed(arena)) goto no_memory;
     for (int64_t k = 0; k < blocks; k++) add_block(&t, block[k]);
     t.lemke.free = t.free;
-    t.lemke.pulse = &solve->pulse;
+    t.lemke.cancellation = &solve->cancellation;
     if (cs_lemke_take(&t.lemke, t.size, arena)) goto no_memory;
     for (int64_t k = 0; k < blocks; k++)
         for (int64_t i = cs_block_row(cone->problem, block[k]);
              i < cs_block_row(cone->problem, block[k] + 1); i++) {
             load_row(&t, i);
             double written = (double)(cone->count[i] * t.size);
-            if (cs_pulse_beat(&solve->pulse, LOAD_WORK * written)) return told(solve, error);
+            if (cs_is_cancelled(&solve->cancellation, LOAD_WORK * written))
+                return told(solve, error);
         }
     load_multipliers(&t);
     /* A is positive semidefinite, friction copositive: rays are errors, or there is no solution. */
@@ -380,7 +381,7 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
     if (end == CS_LEMKE_LOST) solve->outcome = CS_MLCP_INACCURATE;
     return told(solve, error);
 no_memory:
-    if (cs_pulse_has_left_off(&solve->pulse)) return told(solve, error);
+    if (cs_was_cancelled(&solve->cancellation)) return told(solve, error);
     return cs_no_memory(error, "a dictionary of %lld unknowns",
                         (long long)(t.size ? t.size : most));
 }
@@ -388,7 +389,7 @@ no_memory:
 cs_status cs_cone_run(cs_cone *cone, cs_cone_solve *solve, cs_error *error)
 {
     cs_status status = CS_OK;
-    solve->pulse = (cs_pulse){.leaves_off = leaves_off, .context = solve};
+    solve->cancellation = (cs_cancellation){.is_cancelled = is_cancelled, .context = solve};
     solve->last_poll = cs_clock();
     solve->aborted = 0;
     solve->outcome = CS_MLCP_CONVERGED;

@@ -11,7 +11,7 @@
 #ifndef CS_CONE_H
 #define CS_CONE_H
 
-#include "core/pulse.h"
+#include "core/cancellation.h"
 #include "problem/problem.h"
 
 typedef struct cs_cone {
@@ -34,7 +34,7 @@ typedef struct cs_cone_solve {
     double *lambda;     /* (rows) */
     int64_t pivots;
     cs_mlcp_outcome outcome;
-    cs_pulse pulse; /* while it runs: of this solve, asking its control */
+    cs_cancellation cancellation; /* while it runs: of this solve, asking its control */
     double last_poll;
     int aborted;
 } cs_cone_solve;

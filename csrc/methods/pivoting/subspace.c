@@ -76,7 +76,7 @@ static cs_status free_friction(cs_pivoting_run *run, cs_error *error)
         if (!group->set->frictional) continue;
         for (int64_t k = 0; k < group->count; k++) bound_friction(run, group, k);
     }
-    return cs_hybrid_factor(run->run.solver, &run->pivoting->hybrid->pulse, error);
+    return cs_hybrid_factor(run->run.solver, &run->pivoting->hybrid->cancellation, error);
 }
 
 static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
