@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/share.h"
-#include "problem/part.h"
+#include "problem/subproblem.h"
 
 #include <string.h>
 
@@ -125,8 +125,8 @@ static cs_status make_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
 {
     cs_control control = cs_islands_control(all, thread);
     cs_error *error = &cluster->error;
-    cs_status status = cs_problem_part(all->solver->problem, cluster->block, cluster->blocks,
-                                       &cluster->problem, error);
+    cs_status status = cs_subproblem(all->solver->problem, cluster->block, cluster->blocks,
+                                     &cluster->problem, error);
     if (!status)
         status =
             cs_solver_make_part(&cluster->solver, all->solver, cluster->problem, &control, error);

@@ -10,7 +10,7 @@
  * threads nor on the machine's vectors. */
 #include "core/error.h"
 #include "order/cache.h"
-#include "order/lanes.h"
+#include "order/vectorizable.h"
 
 enum { LANES = 4 }; /* of the narrowest vectors that gain, in double precision */
 

@@ -9,7 +9,7 @@
 #include "order/cache.h"
 
 #include "core/error.h"
-#include "order/palette.h"
+#include "order/greedy_palette.h"
 #include "order/parts.h"
 
 #include <string.h>
@@ -87,16 +87,16 @@ static cs_status sort_blocks(const cs_graph *graph, const cs_levels *levels, cs_
 static cs_status plan_chunks(const cs_graph *graph, const int64_t *sequence, int64_t chunk,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    cs_palette palette;
+    cs_greedy_palette palette;
     int64_t blocks = graph->problem->blocks;
-    cs_status status = cs_palette_new(graph, scratch, &palette, error);
+    cs_status status = cs_greedy_palette_new(graph, scratch, &palette, error);
     if (status) return status;
     memcpy(plan->block, sequence, sizeof(int64_t) * (size_t)blocks);
     for (int64_t at = 0; at < blocks; at += chunk) {
         int64_t count = blocks - at < chunk ? blocks - at : chunk;
-        int64_t colors = cs_palette_sort(&palette, plan->block + at, count);
+        int64_t colors = cs_greedy_palette_sort(&palette, plan->block + at, count);
         for (int64_t c = 0; c < colors; c++) {
-            cs_plan_add_to_color(plan, c, cs_palette_size(&palette, c));
+            cs_plan_add_to_color(plan, c, cs_greedy_palette_size(&palette, c));
             cs_plan_close(plan, CS_INDEPENDENT, at + palette.end[c]);
         }
     }

@@ -7,7 +7,7 @@
  *                           colours than one a contact (section 4)
  */
 #include "core/error.h"
-#include "order/palette.h"
+#include "order/greedy_palette.h"
 
 #include <string.h>
 
@@ -126,13 +126,13 @@ static cs_status plan_stages(const cs_graph *graph, const sets *s, cs_arena *scr
 static cs_status plan_colors(const cs_graph *graph, const sets *s, int simultaneous,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    cs_palette palette;
+    cs_greedy_palette palette;
     int64_t *first = cs_arena_take(scratch, s->count, sizeof(int64_t)), at = 0, set = 0;
-    cs_status status = first ? cs_palette_new(graph, scratch, &palette, error)
+    cs_status status = first ? cs_greedy_palette_new(graph, scratch, &palette, error)
                              : cs_no_memory(error, "the contact sets");
     if (status) return status;
     for (int64_t i = 0; i < s->count; i++) first[i] = s->block[s->start[i]];
-    int64_t colors = cs_palette_sort(&palette, first, s->count);
+    int64_t colors = cs_greedy_palette_sort(&palette, first, s->count);
     for (int64_t c = 0; c < colors; c++) {
         int64_t part = -1, begin = at; /* part: where the one at hand begins */
         for (; set < palette.end[c]; set++) {

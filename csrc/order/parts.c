@@ -1,7 +1,7 @@
 #include "order/parts.h"
 
 #include "core/error.h"
-#include "order/palette.h"
+#include "order/greedy_palette.h"
 
 #include <string.h>
 
@@ -133,23 +133,23 @@ static void share_out(const cs_graph *graph, const cs_parts *parts, const int64_
 }
 
 /* The border in colours, each an independent stage. */
-static void plan_colors(cs_palette *palette, int64_t first, int64_t end, cs_plan *plan)
+static void plan_colors(cs_greedy_palette *palette, int64_t first, int64_t end, cs_plan *plan)
 {
-    int64_t colors = cs_palette_sort(palette, plan->block + first, end - first);
+    int64_t colors = cs_greedy_palette_sort(palette, plan->block + first, end - first);
     for (int64_t c = 0; c < colors; c++) {
-        cs_plan_add_to_color(plan, c, cs_palette_size(palette, c));
+        cs_plan_add_to_color(plan, c, cs_greedy_palette_size(palette, c));
         cs_plan_close(plan, CS_INDEPENDENT, first + palette->end[c]);
     }
 }
 
 /* Sorts a chunk by groups, and the contacts of each group by colour: a vector's lanes take contacts of
  * one group. `scratch` has the room of the chunk. */
-static void sort_chunk(cs_palette *palette, int64_t *block, int64_t count, int64_t *scratch)
+static void sort_chunk(cs_greedy_palette *palette, int64_t *block, int64_t count, int64_t *scratch)
 {
     const cs_problem *problem = palette->graph->problem;
     int64_t start[CS_MAX_GROUPS + 1] = {0}, next[CS_MAX_GROUPS];
     if (problem->block_groups == 1) {
-        cs_palette_sort(palette, block, count);
+        cs_greedy_palette_sort(palette, block, count);
         return;
     }
     for (int64_t i = 0; i < count; i++) start[cs_group_number(problem, block[i]) + 1]++;
@@ -159,11 +159,11 @@ static void sort_chunk(cs_palette *palette, int64_t *block, int64_t count, int64
     memcpy(block, scratch, sizeof *block * (size_t)count);
     for (int g = 0; g < problem->block_groups; g++)
         if (start[g] < start[g + 1])
-            cs_palette_sort(palette, block + start[g], start[g + 1] - start[g]);
+            cs_greedy_palette_sort(palette, block + start[g], start[g + 1] - start[g]);
 }
 
 /* Sorts the visits of each part up to `end`, `chunk` of them at a time. `scratch` (chunk). */
-static void sort_chunks(cs_palette *palette, int64_t end, int64_t chunk, int64_t *scratch,
+static void sort_chunks(cs_greedy_palette *palette, int64_t end, int64_t chunk, int64_t *scratch,
                         cs_plan *plan)
 {
     for (int64_t at = 0, next; at < end; at = next) {
@@ -181,10 +181,10 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     if (!start) return cs_no_memory(error, "the parts of a sweep");
     share_out(graph, parts, sequence, start, plan->block);
     int64_t first = start[parts->count]; /* of the border */
-    cs_palette palette = {0};
+    cs_greedy_palette palette = {0};
     cs_status status = CS_OK;
     if (chunk || border == CS_BORDER_COLORED)
-        status = cs_palette_new(graph, scratch, &palette, error);
+        status = cs_greedy_palette_new(graph, scratch, &palette, error);
     if (status) return status;
     for (int64_t p = 0; p < parts->count; p++)
         if (start[p] < start[p + 1]) plan->cut[start[p]] = 1;

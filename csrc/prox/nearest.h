@@ -1,6 +1,6 @@
 /* Nearest points of plane sets, in double precision whatever the solve's.
  *
- * The bodies of the prox (prox/all.inc) melt into the kernels; what is longer than a few lines is
+ * The bodies of the prox (prox/dispatch.inc) melt into the kernels; what is longer than a few lines is
  * called, and lives here. */
 #ifndef CS_NEAREST_H
 #define CS_NEAREST_H

@@ -8,7 +8,7 @@
 
 #include "core/compiler.h"
 #include "core/set.h"
-#include "prox/function.h"
+#include "prox/support_callback.h"
 #include "prox/nearest.h"
 #include "prox/shape.h"
 
@@ -23,7 +23,7 @@ typedef enum cs_set_kind {
 #undef CS_SET
 } cs_set_kind;
 
-#define CS_TEMPLATE "prox/all.inc"
+#define CS_TEMPLATE "prox/dispatch.inc"
 #include "core/both.h"
 
 /* The set of that name, or NULL. */

@@ -37,7 +37,7 @@ CS_INLINE mask_f64 near(const vec_f64 *a, const vec_f64 *b, vec_f64 bound)
     return where;
 }
 
-CS_INLINE void load_side(const cs_eight *e, int number, int first, int rows, side *s)
+CS_INLINE void load_side(const cs_block_lanes *e, int number, int first, int rows, side *s)
 {
     vec_f64 jacobian[MOST_ROWS * 6], sign = all_f64(number ? 1 : -1);
     const double *base = e->jacobian + number * rows * 6;
@@ -100,7 +100,7 @@ CS_INLINE int fails(mask_f64 fits, mask_f64 moves)
     return any_f64(less_f64(zero, bad));
 }
 
-CS_INLINE int compress(const cs_eight *e, int first, int rows, double tolerance, int hand,
+CS_INLINE int compress(const cs_block_lanes *e, int first, int rows, double tolerance, int hand,
                        double *numbers)
 {
     side s[2];
@@ -111,13 +111,14 @@ CS_INLINE int compress(const cs_eight *e, int first, int rows, double tolerance,
         frame[i / 3][i % 3] =
             choose_f64(s[1].moves, s[1].number[i / 3][i % 3], s[0].number[i / 3][i % 3]);
     for (int i = 0; i < 6; i++)
-        store_f64(numbers + i * CS_EIGHT + first, choose_f64(moves, frame[i / 3][i % 3], zero));
+        store_f64(numbers + i * CS_BLOCK_LANES + first,
+                  choose_f64(moves, frame[i / 3][i % 3], zero));
     int failed = fails(frame_fits(frame, all_f64(hand), bound), moves);
     for (int k = 0; k < 2; k++) {
         find_arm(&s[k], arm[k]);
         failed |= fails(side_fits(&s[k], rows, frame, arm[k], bound), s[k].moves);
         for (int i = 0; i < 3; i++)
-            store_f64(numbers + (6 + 3 * k + i) * CS_EIGHT + first,
+            store_f64(numbers + (6 + 3 * k + i) * CS_BLOCK_LANES + first,
                       choose_f64(s[k].moves, arm[k][i], zero));
     }
     return !failed;
@@ -125,10 +126,11 @@ CS_INLINE int compress(const cs_eight *e, int first, int rows, double tolerance,
 
 extern const cs_compress_kernel CS_BUILD(cs_compress_eight);
 
-static int CS_BUILD(compress_eight)(const cs_eight *e, double tolerance, int hand, double *numbers)
+static int CS_BUILD(compress_eight)(const cs_block_lanes *e, double tolerance, int hand,
+                                    double *numbers)
 {
     int fits = 1;
-    for (int first = 0; first < CS_EIGHT && fits; first += CS_LANES)
+    for (int first = 0; first < CS_BLOCK_LANES && fits; first += CS_LANES)
         fits = e->rows == 3 ? compress(e, first, 3, tolerance, hand, numbers)
                             : compress(e, first, 4, tolerance, hand, numbers);
     return fits;

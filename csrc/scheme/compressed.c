@@ -264,7 +264,8 @@ int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
     return 1;
 }
 
-int cs_compress_by_eight(const cs_packed *packed, int g, const cs_eight *eight, double *numbers)
+int cs_compress_by_eight(const cs_packed *packed, int g, const cs_block_lanes *eight,
+                         double *numbers)
 {
     return (*builds[cs_instructions_widest()])(eight, tolerance_of(packed),
                                                packed->group[g].factors.hand, numbers);

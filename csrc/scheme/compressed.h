@@ -10,7 +10,7 @@
 #ifndef CS_COMPRESSED_H
 #define CS_COMPRESSED_H
 
-#include "problem/eight.h"
+#include "problem/block_lanes.h"
 #include "scheme/scheme.h"
 
 /* Numbers of a visit in cs_packed_factors.scaled. */
@@ -27,12 +27,13 @@ void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *hand);
  * and the hand of its group. */
 int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers);
 
-/* The same for eight blocks in space, with their numbers as in problem/eight.h; by the widest
+/* The same for eight blocks in space, with their numbers as in problem/block_lanes.h; by the widest
  * vectors that this machine runs, with the same bits. */
-int cs_compress_by_eight(const cs_packed *packed, int g, const cs_eight *eight, double *numbers);
+int cs_compress_by_eight(const cs_packed *packed, int g, const cs_block_lanes *eight,
+                         double *numbers);
 
 /* One build of it. */
-typedef int (*cs_compress_kernel)(const cs_eight *eight, double tolerance, int hand,
+typedef int (*cs_compress_kernel)(const cs_block_lanes *eight, double tolerance, int hand,
                                   double *numbers);
 
 /* Writes a body's part of L: sqrt(m^-1), then, of the root of I^-1, one number (CS_SPHERES,

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/instructions.h"
-#include "order/lanes.h"
+#include "order/vectorizable.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -19,8 +19,9 @@ static const cs_compress_kernel *const builds[] = {
 
 enum { BODIES = 5, MOST = 4 * 12 };
 
-static double mass[BODIES * 6], jacobian[CS_EIGHT * MOST], b[CS_EIGHT * 4], friction[CS_EIGHT * 2];
-static int64_t bodies[2 * CS_EIGHT];
+static double mass[BODIES * 6], jacobian[CS_BLOCK_LANES * MOST], b[CS_BLOCK_LANES * 4],
+    friction[CS_BLOCK_LANES * 2];
+static int64_t bodies[2 * CS_BLOCK_LANES];
 static uint64_t state = 11;
 
 static void cross(const double *a, const double *c, double *product)
@@ -62,13 +63,13 @@ static cs_problem *make(int rows)
 {
     cs_problem *problem = NULL;
     for (int i = 0; i < BODIES * 6; i++) mass[i] = i < 6 ? 0 : 1;
-    for (int k = 0; k < CS_EIGHT; k++) {
+    for (int k = 0; k < CS_BLOCK_LANES; k++) {
         bodies[2 * k] = k % (BODIES + 1) - 1;
         bodies[2 * k + 1] = k == 1 ? -1 : (k + 2) % BODIES; /* 0 and -1: nothing moves */
     }
     CHECK(cs_problem_create(&problem, NULL) == CS_OK);
     CHECK(cs_problem_add_bodies(problem, &(cs_bodies){BODIES, 6, 1, mass}, NULL) == CS_OK);
-    cs_blocks blocks = {.count = CS_EIGHT,
+    cs_blocks blocks = {.count = CS_BLOCK_LANES,
                         .rows = rows,
                         .dof = {6, 6},
                         .jacobian = jacobian,
@@ -85,22 +86,23 @@ static int compare(int rows, int hand, cs_dtype dtype)
 {
     cs_problem *problem = make(rows);
     static cs_packed packed;
-    double own[CS_EIGHT][12];
-    cs_eight eight;
-    int64_t index[CS_EIGHT] = {0, 1, 2, 3, 4, 5, 6, 7};
+    double own[CS_BLOCK_LANES][12];
+    cs_block_lanes eight;
+    int64_t index[CS_BLOCK_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
     int fit = 1;
     packed.problem = problem;
     packed.dtype = dtype;
     packed.group[0].factors.hand = hand;
-    for (int l = 0; l < CS_EIGHT; l++) fit &= cs_compress(&packed, 0, l, own[l]);
-    cs_eight_find(problem, &problem->block_group[0], index, &eight);
+    for (int l = 0; l < CS_BLOCK_LANES; l++) fit &= cs_compress(&packed, 0, l, own[l]);
+    cs_block_lanes_find(problem, &problem->block_group[0], index, &eight);
     double tolerance = 16 * (dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
     for (int i = 0; i < CS_INSTRUCTION_SETS; i++) {
-        _Alignas(64) double numbers[12 * CS_EIGHT];
+        _Alignas(64) double numbers[12 * CS_BLOCK_LANES];
         if (!cs_instructions_run(i)) continue;
         CHECK((*builds[i])(&eight, tolerance, hand, numbers) == fit);
-        for (int n = 0; n < 12 * CS_EIGHT && fit; n++)
-            CHECK(memcmp(&numbers[n], &own[n % CS_EIGHT][n / CS_EIGHT], sizeof *numbers) == 0);
+        for (int n = 0; n < 12 * CS_BLOCK_LANES && fit; n++)
+            CHECK(memcmp(&numbers[n], &own[n % CS_BLOCK_LANES][n / CS_BLOCK_LANES],
+                         sizeof *numbers) == 0);
     }
     cs_problem_destroy(problem);
     return fit;
@@ -110,11 +112,12 @@ static void check_shape(int rows)
 {
     for (int hand = -1; hand < 2; hand += 2)
         for (int round = 0; round < 20; round++) {
-            for (int k = 0; k < CS_EIGHT; k++) fill_contact(rows, hand, jacobian + k * rows * 12);
+            for (int k = 0; k < CS_BLOCK_LANES; k++)
+                fill_contact(rows, hand, jacobian + k * rows * 12);
             CHECK(compare(rows, hand, CS_F64));
             CHECK(!compare(rows, -hand, CS_F64));
             /* Any number of J matters, but those of sides that cannot move. */
-            int at = (int)(fabs(test_random(&state)) * CS_EIGHT * rows * 12);
+            int at = (int)(fabs(test_random(&state)) * CS_BLOCK_LANES * rows * 12);
             int side = at / (rows * 6) % 2, contact = at / (rows * 12);
             jacobian[at] += 1e-8;
             CHECK(compare(rows, hand, CS_F64) == (bodies[2 * contact + side] < 1));

@@ -1,7 +1,7 @@
 /* Every order, on graphs of all kinds: each block is visited once, and what runs at once shares no
  * moving body (for a given A: no two blocks are coupled). */
 #include "order/components.h"
-#include "order/palette.h"
+#include "order/greedy_palette.h"
 #include "order/parts.h"
 #include "testing.h"
 
@@ -452,17 +452,17 @@ static void palettes_color_greedily(void)
     cs_problem *problem = problem_of_graph();
     cs_arena arena = {0};
     cs_graph graph;
-    cs_palette palette;
+    cs_greedy_palette palette;
     cs_error error;
     int64_t block[MOST_BLOCKS];
     for (int64_t i = 0; i < g.blocks; i++) block[i] = i;
     CHECK_STATUS(cs_graph_build(problem, &arena, &graph, &error), CS_OK, &error);
-    CHECK_STATUS(cs_palette_new(&graph, &arena, &palette, &error), CS_OK, &error);
+    CHECK_STATUS(cs_greedy_palette_new(&graph, &arena, &palette, &error), CS_OK, &error);
     for (int round = 0; round < 2; round++) {
-        CHECK(cs_palette_color(&palette, block, g.blocks) == 201); /* 99 twice */
+        CHECK(cs_greedy_palette_color(&palette, block, g.blocks) == 201); /* 99 twice */
         CHECK(palette.end[200] == g.blocks);
     }
-    CHECK(cs_palette_color(&palette, block + 3, 1) == 1);
+    CHECK(cs_greedy_palette_color(&palette, block + 3, 1) == 1);
     cs_arena_clear(&arena);
     cs_problem_destroy(problem);
 }

@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "linalg/small.h"
-#include "problem/eight.h"
+#include "problem/block_lanes.h"
 #include "solver/method.h"
 
 #include <math.h>
@@ -162,7 +162,7 @@ static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
     return CS_OK;
 }
 
-/* ---- eight blocks at once (problem/eight.h) -------------------------------------------------- */
+/* ---- eight blocks at once (problem/block_lanes.h) -------------------------------------------- */
 
 /* Within these, a number and one over it are far from the ends of either precision. */
 #define PLAIN_LEAST 1e-30
@@ -172,8 +172,8 @@ static int are_plain(int rows, const double *diagonal)
 {
     int plain = 1;
     for (int i = 0; i < rows; i++)
-        for (int l = 0; l < CS_EIGHT; l++) {
-            double entry = diagonal[(i * rows + i) * CS_EIGHT + l];
+        for (int l = 0; l < CS_BLOCK_LANES; l++) {
+            double entry = diagonal[(i * rows + i) * CS_BLOCK_LANES + l];
             plain &= entry >= PLAIN_LEAST && entry <= PLAIN_MOST;
         }
     return plain;
@@ -183,16 +183,16 @@ static int are_plain(int rows, const double *diagonal)
 static void scales_of_eight(const cs_block_group *group, const double *diagonal, double *rho)
 {
     int rows = group->rows;
-    double largest[CS_MAX_ROWS][CS_EIGHT] = {{0}};
+    double largest[CS_MAX_ROWS][CS_BLOCK_LANES] = {{0}};
     for (int i = 0; i < rows; i++) {
         double *most = largest[group->coupled_set[i]];
-        const double *entry = diagonal + (i * rows + i) * CS_EIGHT;
-        for (int l = 0; l < CS_EIGHT; l++) most[l] = entry[l] > most[l] ? entry[l] : most[l];
+        const double *entry = diagonal + (i * rows + i) * CS_BLOCK_LANES;
+        for (int l = 0; l < CS_BLOCK_LANES; l++) most[l] = entry[l] > most[l] ? entry[l] : most[l];
     }
     for (int s = 0; s <= group->coupled_set[rows - 1]; s++)
-        for (int l = 0; l < CS_EIGHT; l++) largest[s][l] = 1 / largest[s][l];
+        for (int l = 0; l < CS_BLOCK_LANES; l++) largest[s][l] = 1 / largest[s][l];
     for (int i = 0; i < rows; i++)
-        memcpy(rho + i * CS_EIGHT, largest[group->coupled_set[i]], sizeof *largest);
+        memcpy(rho + i * CS_BLOCK_LANES, largest[group->coupled_set[i]], sizeof *largest);
 }
 
 /* What choose_block does, for local factors of blocks whose diagonals are plain. */
@@ -201,15 +201,15 @@ static void choose_eight(choosing *c, int64_t k, const double *diagonal)
     const cs_solver *solver = c->solver;
     const cs_block_group *group = &solver->problem->block_group[c->g];
     int rows = group->rows;
-    _Alignas(64) double rho[CS_MAX_ROWS * CS_EIGHT], over[CS_EIGHT];
+    _Alignas(64) double rho[CS_MAX_ROWS * CS_BLOCK_LANES], over[CS_BLOCK_LANES];
     scales_of_eight(group, diagonal, rho);
-    cs_eight_widest()->overshoots(rows, diagonal, rho, over);
+    cs_block_lanes_widest()->overshoots(rows, diagonal, rho, over);
     double *to_rho = solver->rho + cs_group_row(group, k);
     double *to_r = solver->r + cs_group_row(group, k);
-    for (int l = 0; l < CS_EIGHT; l++) {
+    for (int l = 0; l < CS_BLOCK_LANES; l++) {
         double scale = over[l] > 1 ? over[l] : 1;
         for (int i = 0; i < rows; i++) {
-            double own = rho[i * CS_EIGHT + l];
+            double own = rho[i * CS_BLOCK_LANES + l];
             to_rho[l * rows + i] = own;
             to_r[l * rows + i] = own / scale * solver->options.relaxation;
         }
@@ -229,23 +229,23 @@ static cs_status choose_by_eight(choosing *c, int64_t k)
     const cs_problem *problem = c->solver->problem;
     const cs_block_group *group = &problem->block_group[c->g];
     int size = group->rows * group->rows;
-    cs_eight eight;
-    _Alignas(64) double diagonal[CS_MAX_ROWS * CS_MAX_ROWS * CS_EIGHT];
+    cs_block_lanes eight;
+    _Alignas(64) double diagonal[CS_MAX_ROWS * CS_MAX_ROWS * CS_BLOCK_LANES];
     double own[CS_MAX_ROWS * CS_MAX_ROWS];
-    int64_t index[CS_EIGHT];
-    for (int l = 0; l < CS_EIGHT; l++) index[l] = k + l;
-    cs_eight_find(problem, group, index, &eight);
-    cs_eight_widest()->diagonals(&eight, diagonal);
-    for (int l = 0; l < CS_EIGHT && group->compliance; l++)
+    int64_t index[CS_BLOCK_LANES];
+    for (int l = 0; l < CS_BLOCK_LANES; l++) index[l] = k + l;
+    cs_block_lanes_find(problem, group, index, &eight);
+    cs_block_lanes_widest()->diagonals(&eight, diagonal);
+    for (int l = 0; l < CS_BLOCK_LANES && group->compliance; l++)
         for (int i = 0; i < group->rows; i++)
-            diagonal[i * (group->rows + 1) * CS_EIGHT + l] +=
+            diagonal[i * (group->rows + 1) * CS_BLOCK_LANES + l] +=
                 group->compliance[(k + l) * group->rows + i];
     if (!eight.twofold && are_local(c) && are_plain(group->rows, diagonal)) {
         choose_eight(c, k, diagonal);
         return CS_OK;
     }
-    for (int l = 0; l < CS_EIGHT; l++) {
-        for (int i = 0; i < size; i++) own[i] = diagonal[i * CS_EIGHT + l];
+    for (int l = 0; l < CS_BLOCK_LANES; l++) {
+        for (int i = 0; i < size; i++) own[i] = diagonal[i * CS_BLOCK_LANES + l];
         if (eight.twofold) cs_diagonal_block(problem, group, k + l, own);
         cs_status status = choose_block(c, k + l, own);
         if (status) return status;
@@ -259,8 +259,9 @@ static cs_status choose_piece(choosing *c)
     const cs_block_group *group = &problem->block_group[c->g];
     int64_t k = c->first;
     cs_status status = CS_OK;
-    if (cs_eight_fits(problem, group))
-        for (; k + CS_EIGHT <= c->end && !status; k += CS_EIGHT) status = choose_by_eight(c, k);
+    if (cs_block_lanes_fit(problem, group))
+        for (; k + CS_BLOCK_LANES <= c->end && !status; k += CS_BLOCK_LANES)
+            status = choose_by_eight(c, k);
     for (; k < c->end && !status; k++) {
         double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
         cs_diagonal_block(problem, group, k, diagonal);

@@ -1,4 +1,4 @@
-#include "prox/function.h"
+#include "prox/support_callback.h"
 
 #include "prox/gjk.h"
 

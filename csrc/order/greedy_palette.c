@@ -1,4 +1,4 @@
-#include "order/palette.h"
+#include "order/greedy_palette.h"
 
 #include "core/error.h"
 
@@ -6,11 +6,11 @@
 
 enum { BITS = 64 };
 
-cs_status cs_palette_new(const cs_graph *graph, cs_arena *scratch, cs_palette *palette,
-                         cs_error *error)
+cs_status cs_greedy_palette_new(const cs_graph *graph, cs_arena *scratch,
+                                cs_greedy_palette *palette, cs_error *error)
 {
     int64_t vertices = graph->vertices, blocks = graph->problem->blocks;
-    *palette = (cs_palette){.graph = graph};
+    *palette = (cs_greedy_palette){.graph = graph};
     palette->seen = cs_arena_take(scratch, vertices, sizeof(int64_t));
     palette->color = cs_arena_take(scratch, blocks, sizeof(int64_t));
     palette->end = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
@@ -26,7 +26,7 @@ cs_status cs_palette_new(const cs_graph *graph, cs_arena *scratch, cs_palette *p
 }
 
 /* The lowest colour that neither body of a block has taken, taken. */
-static int64_t color_of_bodies(cs_palette *p, int64_t block)
+static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
 {
     int64_t end[2], color = BITS;
     int ends = cs_graph_ends(p->graph, block, end);
@@ -50,7 +50,7 @@ static int64_t color_of_bodies(cs_palette *p, int64_t block)
 }
 
 /* The same for a row of a given A. */
-static int64_t color_of_row(cs_palette *p, int64_t block)
+static int64_t color_of_row(cs_greedy_palette *p, int64_t block)
 {
     const cs_graph *graph = p->graph;
     int64_t color = 0;
@@ -64,7 +64,7 @@ static int64_t color_of_row(cs_palette *p, int64_t block)
     return color;
 }
 
-int64_t cs_palette_color(cs_palette *p, const int64_t *block, int64_t count)
+int64_t cs_greedy_palette_color(cs_greedy_palette *p, const int64_t *block, int64_t count)
 {
     int64_t colors = 0;
     p->round++;
@@ -78,9 +78,9 @@ int64_t cs_palette_color(cs_palette *p, const int64_t *block, int64_t count)
     return colors;
 }
 
-int64_t cs_palette_sort(cs_palette *p, int64_t *block, int64_t count)
+int64_t cs_greedy_palette_sort(cs_greedy_palette *p, int64_t *block, int64_t count)
 {
-    int64_t colors = cs_palette_color(p, block, count);
+    int64_t colors = cs_greedy_palette_color(p, block, count);
     for (int64_t i = count - 1; i >= 0; i--) p->sorted[--p->end[p->color[i]]] = block[i];
     for (int64_t c = 0; c < colors; c++) p->end[c] = c + 1 < colors ? p->end[c + 1] : count;
     memcpy(block, p->sorted, sizeof(int64_t) * (size_t)count);

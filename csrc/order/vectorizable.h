@@ -1,6 +1,6 @@
 /* Contacts in the lanes of a vector: which of them there are kernels for. */
-#ifndef CS_LANES_H
-#define CS_LANES_H
+#ifndef CS_VECTORIZABLE_H
+#define CS_VECTORIZABLE_H
 
 #include "prox/prox.h"
 

@@ -1,17 +1,18 @@
 /* Eight blocks at once against one after another: the same bits from every build that runs here. */
 #include "core/instructions.h"
 #include "linalg/small.h"
-#include "problem/eight.h"
+#include "problem/block_lanes.h"
 #include "testing.h"
 
 #include <string.h>
 
-#define CS_INSTRUCTIONS(name, summary) extern const cs_eight_kernels cs_eight_kernels_##name;
+#define CS_INSTRUCTIONS(name, summary) \
+    extern const cs_block_lanes_kernels cs_block_lanes_kernels_##name;
 #include "core/instructions.def"
 #undef CS_INSTRUCTIONS
 
-static const cs_eight_kernels *const builds[] = {
-#define CS_INSTRUCTIONS(name, summary) &cs_eight_kernels_##name,
+static const cs_block_lanes_kernels *const builds[] = {
+#define CS_INSTRUCTIONS(name, summary) &cs_block_lanes_kernels_##name,
 #include "core/instructions.def"
 #undef CS_INSTRUCTIONS
 };
@@ -36,7 +37,7 @@ static void fill_masses(int dof, int diagonal)
     }
 }
 
-/* Blocks with zero entries of both signs, bodies that cannot move and, in the last eight, one that
+/* Blocks with zero entries of both signs, bodies that cannot move and, in the last lanes, one that
  * is joined to itself. */
 static cs_problem *make(int rows, int dof, int diagonal, const char *set)
 {
@@ -64,59 +65,61 @@ static cs_problem *make(int rows, int dof, int diagonal, const char *set)
 
 static int same(double a, double c) { return memcmp(&a, &c, sizeof a) == 0; }
 
-static void same_factors(const cs_eight_kernels *kernels, const cs_problem *problem,
-                         const int64_t *index, const cs_eight *eight)
+static void same_factors(const cs_block_lanes_kernels *kernels, const cs_problem *problem,
+                         const int64_t *index, const cs_block_lanes *lanes)
 {
-    _Alignas(64) double scaled[LARGEST * CS_EIGHT], diagonal[16 * CS_EIGHT];
+    _Alignas(64) double scaled[LARGEST * CS_BLOCK_LANES], diagonal[16 * CS_BLOCK_LANES];
     const cs_block_group *group = &problem->block_group[0];
-    kernels->scaled(eight, scaled);
-    kernels->diagonals(eight, diagonal);
-    for (int l = 0; l < CS_EIGHT; l++) {
+    kernels->scaled(lanes, scaled);
+    kernels->diagonals(lanes, diagonal);
+    for (int l = 0; l < CS_BLOCK_LANES; l++) {
         double own[LARGEST], square[16];
         if (bodies[2 * index[l]] == bodies[2 * index[l] + 1]) continue;
         cs_scaled_jacobian(problem, group, index[l], own);
         cs_diagonal_block(problem, group, index[l], square);
         for (int i = 0; i < cs_jacobian_size(group); i++)
-            CHECK(same(scaled[i * CS_EIGHT + l], own[i]));
+            CHECK(same(scaled[i * CS_BLOCK_LANES + l], own[i]));
         for (int i = 0; i < group->rows * group->rows; i++)
-            CHECK(same(diagonal[i * CS_EIGHT + l], square[i]));
+            CHECK(same(diagonal[i * CS_BLOCK_LANES + l], square[i]));
     }
 }
 
-static void same_eigenvalues(const cs_eight_kernels *kernels, int rows)
+static void same_eigenvalues(const cs_block_lanes_kernels *kernels, int rows)
 {
-    _Alignas(64) double diagonal[16 * CS_EIGHT], r[4 * CS_EIGHT], found[CS_EIGHT];
-    for (int i = 0; i < rows * CS_EIGHT; i++) r[i] = fabs(test_random(&state));
-    for (int i = 0; i < rows * rows * CS_EIGHT; i++) diagonal[i] = test_random(&state);
+    _Alignas(64) double diagonal[16 * CS_BLOCK_LANES], r[4 * CS_BLOCK_LANES], found[CS_BLOCK_LANES];
+    for (int i = 0; i < rows * CS_BLOCK_LANES; i++) r[i] = fabs(test_random(&state));
+    for (int i = 0; i < rows * rows * CS_BLOCK_LANES; i++) diagonal[i] = test_random(&state);
     for (int i = 0; i < rows * rows; i++) {
-        diagonal[i * CS_EIGHT] = i % (rows + 1) ? 0 : i + 1; /* no rotation in the first lane, */
-        diagonal[i * CS_EIGHT + 1] = 1;                      /* equal entries in the second */
-        diagonal[i * CS_EIGHT + 2] = i % (rows + 1) ? -1 : 1;
+        diagonal[i * CS_BLOCK_LANES] =
+            i % (rows + 1) ? 0 : i + 1;       /* no rotation in the first lane, */
+        diagonal[i * CS_BLOCK_LANES + 1] = 1; /* equal entries in the second */
+        diagonal[i * CS_BLOCK_LANES + 2] = i % (rows + 1) ? -1 : 1;
     }
     for (int l = 1; l < 3; l++)
-        for (int i = 0; i < rows; i++) r[i * CS_EIGHT + l] = 1;
+        for (int i = 0; i < rows; i++) r[i * CS_BLOCK_LANES + l] = 1;
     kernels->overshoots(rows, diagonal, r, found);
-    for (int l = 0; l < CS_EIGHT; l++) {
+    for (int l = 0; l < CS_BLOCK_LANES; l++) {
         double own[16];
         for (int i = 0; i < rows * rows; i++)
-            own[i] = sqrt(r[i / rows * CS_EIGHT + l]) * sqrt(r[i % rows * CS_EIGHT + l]) *
-                     diagonal[i * CS_EIGHT + l];
+            own[i] = sqrt(r[i / rows * CS_BLOCK_LANES + l]) *
+                     sqrt(r[i % rows * CS_BLOCK_LANES + l]) * diagonal[i * CS_BLOCK_LANES + l];
         CHECK(same(found[l], cs_largest_eigenvalue(rows, own)));
     }
 }
 
-static void check_build(const cs_eight_kernels *kernels, int rows, int dof, const char *set)
+static void check_build(const cs_block_lanes_kernels *kernels, int rows, int dof, const char *set)
 {
     for (int diagonal = 0; diagonal < 2; diagonal++) {
         cs_problem *problem = make(rows, dof, diagonal, set);
-        CHECK(cs_eight_fits(problem, &problem->block_group[0]));
-        for (int first = 0; first < BLOCKS; first += CS_EIGHT) {
-            int64_t index[CS_EIGHT];
-            cs_eight eight;
-            for (int l = 0; l < CS_EIGHT; l++) index[l] = first + (l * 3 + 5) % CS_EIGHT;
-            cs_eight_find(problem, &problem->block_group[0], index, &eight);
-            CHECK(eight.twofold == (first + CS_EIGHT == BLOCKS));
-            same_factors(kernels, problem, index, &eight);
+        CHECK(cs_block_lanes_fit(problem, &problem->block_group[0]));
+        for (int first = 0; first < BLOCKS; first += CS_BLOCK_LANES) {
+            int64_t index[CS_BLOCK_LANES];
+            cs_block_lanes lanes;
+            for (int l = 0; l < CS_BLOCK_LANES; l++)
+                index[l] = first + (l * 3 + 5) % CS_BLOCK_LANES;
+            cs_block_lanes_find(problem, &problem->block_group[0], index, &lanes);
+            CHECK(lanes.twofold == (first + CS_BLOCK_LANES == BLOCKS));
+            same_factors(kernels, problem, index, &lanes);
         }
         cs_problem_destroy(problem);
     }

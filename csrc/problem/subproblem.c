@@ -1,4 +1,4 @@
-#include "problem/part.h"
+#include "problem/subproblem.h"
 
 #include "core/error.h"
 
@@ -153,8 +153,8 @@ static cs_status cut_matrix(cutting *c, cs_error *error)
     return CS_OK;
 }
 
-cs_status cs_problem_part(const cs_problem *problem, const int64_t *block, int64_t count,
-                          cs_problem **part, cs_error *error)
+cs_status cs_subproblem(const cs_problem *problem, const int64_t *block, int64_t count,
+                        cs_problem **part, cs_error *error)
 {
     cutting c = {.problem = problem, .block = block, .count = count};
     cs_status status = cs_problem_create(&c.part, error);

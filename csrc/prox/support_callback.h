@@ -1,6 +1,6 @@
 /* Support functions of the caller's, by the handle that stands among a block's parameters. */
-#ifndef CS_FUNCTION_H
-#define CS_FUNCTION_H
+#ifndef CS_SUPPORT_CALLBACK_H
+#define CS_SUPPORT_CALLBACK_H
 
 #include "contactsolve.h"
 

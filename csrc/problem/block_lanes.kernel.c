@@ -1,6 +1,6 @@
-/* The kernels of problem/eight.h for one instruction set. Nothing is fused: see there. */
+/* The kernels of problem/block_lanes.h for one instruction set. Nothing is fused: see there. */
 #include "core/simd.h"
-#include "problem/eight.h"
+#include "problem/block_lanes.h"
 
 #include <float.h>
 #include <math.h>
@@ -22,8 +22,8 @@ CS_INLINE void load_numbers(const double *base, const int32_t *place, int count,
 }
 
 /* G of one side, for the lanes from `first` on; zero where the body cannot move. */
-CS_INLINE void scale_side(const cs_eight *e, int side, int first, int rows, int dof, int diagonal,
-                          vec_f64 *scaled)
+CS_INLINE void scale_side(const cs_block_lanes *e, int side, int first, int rows, int dof,
+                          int diagonal, vec_f64 *scaled)
 {
     vec_f64 jacobian[CS_MAX_ROWS * 6], root[36], zero = all_f64(0);
     mask_f64 moves = less_f64(zero, load_f64(e->moving[side] + first));
@@ -49,20 +49,20 @@ CS_INLINE void add_squares(int rows, int dof, const vec_f64 *x, vec_f64 *sum)
                 sum[i * rows + j] = sum[i * rows + j] + x[i * dof + c] * x[j * dof + c];
 }
 
-CS_INLINE void scale(const cs_eight *e, int rows, int dof, int diagonal, double *scaled)
+CS_INLINE void scale(const cs_block_lanes *e, int rows, int dof, int diagonal, double *scaled)
 {
-    for (int first = 0; first < CS_EIGHT; first += CS_LANES)
+    for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES)
         for (int side = 0; side < 2; side++) {
             vec_f64 own[CS_MAX_ROWS * 6];
             scale_side(e, side, first, rows, dof, diagonal, own);
             for (int i = 0; i < rows * dof; i++)
-                store_f64(scaled + (side * rows * dof + i) * CS_EIGHT + first, own[i]);
+                store_f64(scaled + (side * rows * dof + i) * CS_BLOCK_LANES + first, own[i]);
         }
 }
 
-CS_INLINE void square(const cs_eight *e, int rows, int dof, int diagonal, double *result)
+CS_INLINE void square(const cs_block_lanes *e, int rows, int dof, int diagonal, double *result)
 {
-    for (int first = 0; first < CS_EIGHT; first += CS_LANES) {
+    for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES) {
         vec_f64 sum[CS_MAX_ROWS * CS_MAX_ROWS];
         for (int i = 0; i < rows * rows; i++) sum[i] = all_f64(0);
         for (int side = 0; side < 2; side++) {
@@ -72,12 +72,12 @@ CS_INLINE void square(const cs_eight *e, int rows, int dof, int diagonal, double
         }
         for (int i = 0; i < rows; i++)
             for (int j = 0; j < rows; j++)
-                store_f64(result + (i * rows + j) * CS_EIGHT + first,
+                store_f64(result + (i * rows + j) * CS_BLOCK_LANES + first,
                           sum[i < j ? j * rows + i : i * rows + j]);
     }
 }
 
-/* Calls `body` with constants for the shapes of cs_eight_fits. */
+/* Calls `body` with constants for the shapes of cs_block_lanes_fit. */
 #define BY_SHAPE(body, e, result)                                           \
     do {                                                                    \
         if ((e)->dof == 3 && (e)->diagonal) body(e, 2, 3, 1, result);       \
@@ -88,12 +88,12 @@ CS_INLINE void square(const cs_eight *e, int rows, int dof, int diagonal, double
         else body(e, 4, 6, 0, result);                                      \
     } while (0)
 
-static void CS_BUILD(eight_scaled)(const cs_eight *e, double *scaled)
+static void CS_BUILD(lanes_scaled)(const cs_block_lanes *e, double *scaled)
 {
     BY_SHAPE(scale, e, scaled);
 }
 
-static void CS_BUILD(eight_diagonals)(const cs_eight *e, double *diagonal)
+static void CS_BUILD(lanes_diagonals)(const cs_block_lanes *e, double *diagonal)
 {
     BY_SHAPE(square, e, diagonal);
 }
@@ -137,10 +137,10 @@ CS_INLINE vec_f64 load_scaled(int n, const double *diagonal, const double *r,
                               vec_f64 (*s)[CS_MAX_ROWS])
 {
     vec_f64 root[CS_MAX_ROWS], a[CS_MAX_ROWS][CS_MAX_ROWS], most = all_f64(0);
-    for (int i = 0; i < n; i++) root[i] = root_f64(load_f64(r + i * CS_EIGHT));
+    for (int i = 0; i < n; i++) root[i] = root_f64(load_f64(r + i * CS_BLOCK_LANES));
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
-            a[i][j] = root[i] * root[j] * load_f64(diagonal + (i * n + j) * CS_EIGHT);
+            a[i][j] = root[i] * root[j] * load_f64(diagonal + (i * n + j) * CS_BLOCK_LANES);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             s[i][j] = all_f64(0.5) * (a[i][j] + a[j][i]);
@@ -151,7 +151,7 @@ CS_INLINE vec_f64 load_scaled(int n, const double *diagonal, const double *r,
 
 CS_INLINE void find_overshoots(int n, const double *diagonal, const double *r, double *result)
 {
-    for (int first = 0; first < CS_EIGHT; first += CS_LANES) {
+    for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES) {
         vec_f64 s[CS_MAX_ROWS][CS_MAX_ROWS];
         vec_f64 bound = all_f64(DBL_EPSILON) * load_scaled(n, diagonal + first, r + first, s);
         for (int sweep = 0; sweep < SWEEPS; sweep++) {
@@ -166,7 +166,7 @@ CS_INLINE void find_overshoots(int n, const double *diagonal, const double *r, d
     }
 }
 
-static void CS_BUILD(eight_overshoots)(int rows, const double *diagonal, const double *r,
+static void CS_BUILD(lanes_overshoots)(int rows, const double *diagonal, const double *r,
                                        double *result)
 {
     if (rows == 2) find_overshoots(2, diagonal, r, result);
@@ -174,9 +174,9 @@ static void CS_BUILD(eight_overshoots)(int rows, const double *diagonal, const d
     else find_overshoots(4, diagonal, r, result);
 }
 
-extern const cs_eight_kernels CS_BUILD(cs_eight_kernels);
-const cs_eight_kernels CS_BUILD(cs_eight_kernels) = {
-    .scaled = CS_BUILD(eight_scaled),
-    .diagonals = CS_BUILD(eight_diagonals),
-    .overshoots = CS_BUILD(eight_overshoots),
+extern const cs_block_lanes_kernels CS_BUILD(cs_block_lanes_kernels);
+const cs_block_lanes_kernels CS_BUILD(cs_block_lanes_kernels) = {
+    .scaled = CS_BUILD(lanes_scaled),
+    .diagonals = CS_BUILD(lanes_diagonals),
+    .overshoots = CS_BUILD(lanes_overshoots),
 };
