@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import index_array
-from ._meant import with_suggestion
+from ._suggestions import with_suggestion
 
 # What the library's table says of the options that every solver has.
 _TABLE: dict[str, dict[str, Any]] = {told["name"]: told for told in _core.options()}

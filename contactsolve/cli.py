@@ -30,8 +30,8 @@ from contactsolve._cli_output import (
     table_json,
     written_files,
 )
-from contactsolve._own import Option, options_of
 from contactsolve._scenario_options import add_scenarios, chosen_parameters, listing
+from contactsolve._specific_options import Option, options_of
 from contactsolve.compare import QualityOf
 from contactsolve.io.fclib import kind_to_write
 from contactsolve.io.saved import is_saved

@@ -20,7 +20,7 @@ import numpy as np
 
 from ._csv import Target, with_units, write_csv
 from ._optional import optional
-from ._told import RunBar
+from ._report import RunBar
 from .problem import Problem
 from .result import Result
 from .solver import Method, Options, Solver

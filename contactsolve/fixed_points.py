@@ -133,7 +133,7 @@ def solve(
         rows.append(_row(number, time.perf_counter() - begun, last))
         if last.natural_map_scaled < best.natural_map_scaled:
             best = last
-    return _told(last if last.converged else best, law, number, np.array(rows))
+    return _law_result(last if last.converged else best, law, number, np.array(rows))
 
 
 _COLUMNS = ("iteration", "time", "natural_map", "natural_map_scaled")
@@ -143,7 +143,7 @@ def _row(number: int, seconds: float, judged: Result) -> tuple[float, float, flo
     return float(number), seconds, judged.natural_map, judged.natural_map_scaled
 
 
-def _told(best: Result, law: str, number: int, rows: np.ndarray) -> Result:
+def _law_result(best: Result, law: str, number: int, rows: np.ndarray) -> Result:
     """The result with what the outer iteration did."""
     at = int(np.argmin(np.abs(rows[:, 3] - best.natural_map_scaled)))
     reached = f"natural map {best.natural_map:.2e} N s (scaled {best.natural_map_scaled:.1e})"

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._own import Option, arguments, document, options_of, same, signature_of, taken
+from ._specific_options import Option, arguments, document, options_of, same, signature_of, taken
 
 __all__ = [
     "Choice",

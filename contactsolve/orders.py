@@ -24,9 +24,9 @@ import numpy as np
 from . import _core
 from ._arrays import index, index_array
 from ._options import permutation_of
-from ._own import Option, arguments, document, options_of, same, signature_of, taken
 from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
 from ._schedule import Schedule, schedule_of
+from ._specific_options import Option, arguments, document, options_of, same, signature_of, taken
 from ._stages import listed_stages
 from .problem import Problem
 
@@ -402,9 +402,9 @@ def _line(function: Callable[..., Order]) -> str:
     return line[0].lower() + line[1:]
 
 
-for _name, _told in _LISTED.items():
+for _name, _description in _LISTED.items():
     if _name not in globals() and not keyword.iskeyword(_name):
-        globals()[_name] = _maker(_name, _told["summary"], _told["about"] or "")
+        globals()[_name] = _maker(_name, _description["summary"], _description["about"] or "")
         __all__ += [_name]
 
 if TYPE_CHECKING:

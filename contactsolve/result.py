@@ -110,11 +110,11 @@ def _html_table(columns: tuple[str, ...], rows: list[list[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-class _Later:
-    """Attributes that `_told` has methods for, found when they are first looked at."""
+class _Lazy:
+    """Attributes that `_found` has methods for, found when they are first looked at."""
 
-    __slots__ = ("_told",)
-    _told: Any
+    __slots__ = ("_found",)
+    _found: Any
 
     if not TYPE_CHECKING:  # for type checkers the fields of `Result` are all there is
 
@@ -123,8 +123,8 @@ class _Later:
             if isinstance(own, property) and own.fget:  # it has said what it lacks: again
                 return own.fget(self)
             try:
-                told = object.__getattribute__(self, "_told")
-                find = None if name.startswith("_") else getattr(told, name, None)
+                values = object.__getattribute__(self, "_found")
+                find = None if name.startswith("_") else getattr(values, name, None)
             except AttributeError:
                 find = None
             if find is None:
@@ -141,7 +141,7 @@ _NOT_PLAIN = ("problem", "_b", "_parameters", "_updates")
 
 
 @dataclass(eq=False, slots=True)
-class Result(_Later):
+class Result(_Lazy):
     """The answer of a solve.
 
     Attributes
@@ -211,10 +211,10 @@ class Result(_Later):
             setattr(self, name, value)
 
     @classmethod
-    def of(cls, told: Any, problem: Problem, b: Any, parameters: Any) -> Self:
-        """Return the result of a solve, whose attributes `told` finds when they are looked at."""
+    def of(cls, values: Any, problem: Problem, b: Any, parameters: Any) -> Self:
+        """Return the result of a solve, whose attributes `values` finds when they are looked at."""
         result = cls.__new__(cls)
-        result._told = told
+        result._found = values
         result.problem = problem
         result._b, result._parameters, result._updates = b, parameters, problem.updates
         return result

@@ -14,8 +14,6 @@ import numpy as np
 from . import _core, methods, schemes
 from ._activity import index_set_of, is_activity
 from ._advice import Facts, Given
-from ._answers import Told
-from ._meant import refuse_unknown
 from ._options import (
     COMMON,
     apart,
@@ -28,7 +26,9 @@ from ._options import (
     relative_tolerance,
     seed_of,
 )
-from ._told import ProgressBar, info_of
+from ._report import ProgressBar, info_of
+from ._result_values import ResultValues
+from ._suggestions import refuse_unknown
 from .orders import chosen
 from .problem import Problem
 from .result import Result, format_seconds
@@ -431,7 +431,7 @@ class Solver:
             self._asked = f"{stop} <= {atol}"
         self._columns: tuple[str, ...] = described.pop("columns")
         self._figures: int = described.pop("figures")
-        self._told = (tuple(described), method, way.name)
+        self._described = (tuple(described), method, way.name)
         self._info = info_of(described, problem, method, way.name)
         self._updates = problem.updates
 
@@ -504,12 +504,12 @@ class Solver:
         given = self._given._replace(started=started) if started else self._given
         ray = self._core.ray() if answer.pivoting == "ray" else None
         solver = (self._columns, self._figures, self._info, self._asked)
-        told = Told(answer, problem, solver, self._facts, given, ray)
-        return Result.of(told, problem, None if b is None else b.copy(), parameters)
+        values = ResultValues(answer, problem, solver, self._facts, given, ray)
+        return Result.of(values, problem, None if b is None else b.copy(), parameters)
 
     def _describe_again(self) -> None:
         """Tell of the problem's new values: which contacts are immovable, how long set-up took."""
-        described, (names, method, scheme) = self._core.describe(), self._told
+        described, (names, method, scheme) = self._core.describe(), self._described
         self._info = info_of({n: described[n] for n in names}, self.problem, method, scheme)
         self._updates = self.problem.updates
         self._facts = Facts(self.problem)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contactsolve.io._hdf5 import Hdf5Reader
-from contactsolve.io._plain import from_json, to_json
+from contactsolve.io._json import from_json, to_json
 from contactsolve.io._problems import read_flag, read_numbers, write_arrays, write_text, write_texts
 from contactsolve.problem import Problem
 from contactsolve.result import History, Result

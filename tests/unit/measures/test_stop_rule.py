@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
-from contactsolve import _advice, _told
+from contactsolve import _advice, _report
 from reference_numpy import ReferenceProblem, natural_maps, random_impulses, random_problem
 
 GRAVITY = 9.81 * 0.01  # what a body gains in a step [m/s]
@@ -253,11 +253,11 @@ def test_a_floor_above_all_tolerances_gives_no_advice_on_these():
     )
     assert result.status == "inaccurate"
     assert re.search(r"Try dtype='float64', or rtol=1e-\d$", result.message)
-    info, worst = {**result.info, "floor": 27.0}, _told.Worst(0, "normal", 0.0)
+    info, worst = {**result.info, "floor": 27.0}, _report.Worst(0, "normal", 0.0)
     facts = _advice.Facts(stack)
     given = _advice.Given("auto", "current", "local", None, started=False)
     asked = "rtol=1e-06, atol=0.0"
-    told = _told.message_of("inaccurate", 1, 0.0, 0.0, worst, info, asked, facts, given)
+    told = _report.message_of("inaccurate", 1, 0.0, 0.0, worst, info, asked, facts, given)
     assert told.endswith("Try dtype='float64'")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import _core, cli
-from contactsolve._own import options_of
+from contactsolve._specific_options import options_of
 from contactsolve.solver import Options
 
 TABLE = options_of(_core.options())

@@ -8,12 +8,12 @@ import numpy as np
 
 from . import _core
 from ._advice import Facts, Given
-from ._told import Worst, message_of
+from ._report import Worst, message_of
 from .inspection import set_in_words
 from .problem import Problem
 from .result import History
 
-__all__ = ["Told"]
+__all__ = ["ResultValues"]
 
 # Figures that only some methods have, in the order of the bits CS_FIGURE_* of the library.
 _FIGURES = ("restarts", "corrections", "inner_iterations")
@@ -21,7 +21,7 @@ _PIVOTS = ("pivots", "single_pivots", "factorizations", "cache", "reuse", "pivot
 _NO_ADVICE = ("converged", "stopped")
 
 
-class Told:
+class ResultValues:
     """The answer of the C library; a method for each attribute of a `Result`."""
 
     __slots__ = (

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ._meant import nearest
 from ._options import count, flag, number, word
+from ._suggestions import nearest
 
 __all__ = ["Option", "arguments", "document", "options_of", "same", "signature_of", "taken"]
 
