@@ -1,4 +1,4 @@
-/* Monotonic seconds. */
+/* A monotonic clock, in seconds. Only differences of two readings have a meaning. */
 #ifndef CS_CLOCK_H
 #define CS_CLOCK_H
 

@@ -6,7 +6,7 @@
 #ifndef CS_COMPILER_H
 #define CS_COMPILER_H
 
-/* What nvcc compiles for the host and for the device. */
+/* Marks functions that nvcc compiles for the host and for the device. */
 #if defined(__CUDACC__)
 #define CS_DEVICE __host__ __device__
 #else
@@ -23,14 +23,14 @@
 #define CS_RESTRICT restrict
 #endif
 
-/* Ends a kernel, or the process. */
+/* Aborts the kernel on a device, the process on a host. */
 #if defined(__CUDA_ARCH__)
 #define CS_TRAP() __trap()
 #else
 #define CS_TRAP() __builtin_trap()
 #endif
 
-/* A body that must melt into its caller, so that sizes passed as constants unroll its loops. */
+/* A body that the compiler must inline: loops over sizes that are constants in the caller unroll. */
 #define CS_INLINE CS_DEVICE static inline __attribute__((always_inline))
 /* Before a short loop whose bounds are known once it is inlined: its arrays become registers. */
 #if defined(__clang__)
@@ -47,8 +47,8 @@
 #define CS_CAT(a, b) CS_CAT_(a, b)
 #define CS_TEXT_(name) #name
 #define CS_TEXT(name) CS_TEXT_(name)
-/* In a file that is compiled once per instruction set: the name with that of the set behind it.
- * All functions of such a file that are not inlined have it: tests look for them in the library. */
+/* In a file that is compiled once per instruction set: the name with the set's name appended. All
+ * functions of such a file that are not inlined need it; tests search the library for them. */
 #define CS_BUILD(name) CS_CAT(CS_CAT(name, _), CS_KERNEL_BUILD)
 
 #endif

@@ -1,7 +1,7 @@
 /* Impulses that decay to zero pass through denormal numbers, where each operation traps into
- * microcode: sweeps were measured 40-60 % slower. A solve flushes them to zero and gives the
- * caller's mode back. The mode belongs to a thread: every worker sets its own. What is called in
- * between and not ours, keeps denormals. */
+ * microcode: this slows sweeps down by 40 to 60 %. A solve flushes denormals to zero and restores the
+ * caller's mode at its end. The mode belongs to a thread: every worker sets its own. While the
+ * library calls back into the caller's code, it keeps denormals. */
 #ifndef CS_DENORMALS_H
 #define CS_DENORMALS_H
 

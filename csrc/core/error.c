@@ -18,7 +18,7 @@ const char *cs_status_text(cs_status status)
     return "unknown status";
 }
 
-/* Where a text of at most `length` bytes may be cut: never inside a character of UTF-8. */
+/* The largest length, at most `length`, at which a text may be cut: never inside a UTF-8 character. */
 static size_t cut(const char *text, size_t length)
 {
     while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) length--;
@@ -30,7 +30,7 @@ cs_text cs_number(double value)
     cs_text number;
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(number.text, sizeof number.text, "%.*g", digits, value);
-        if (!isfinite(value) || strtod(number.text, NULL) == value) break;
+        if (!isfinite(value) || strtod(number.text, NULL) == value) break; /* reads back exactly */
     }
     return number;
 }
@@ -50,13 +50,14 @@ cs_text cs_word(const char *word)
     return shown;
 }
 
-/* Writes a sentence behind the first `used` bytes of the message. */
+/* Appends a sentence after the first `used` bytes of the message. */
 static void write_message(cs_error *error, size_t used, const char *format, va_list arguments)
 {
     size_t room = sizeof error->message - used;
     int length = vsnprintf(error->message + used, room, format, arguments);
     if (length < (int)room) return;
-    /* The last character may have lost its end: it goes, unless it is of one byte. */
+
+    /* The text was truncated: remove a multi-byte character at its end, which may be incomplete. */
     size_t end = sizeof error->message - 1;
     while (end > 0 && ((unsigned char)error->message[end - 1] & 0xC0) == 0x80) end--;
     if (end > 0 && (unsigned char)error->message[end - 1] >= 0xC0) error->message[end - 1] = 0;

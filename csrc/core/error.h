@@ -1,4 +1,4 @@
-/* How a failure travels: a status code, and a sentence that names the argument, the index and the
+/* Reporting failures: a status code, and a sentence that names the argument, the index and the
  * value. Every function that can fail returns a cs_status and takes a cs_error last; callers write
  *
  *     status = ...;
@@ -27,7 +27,7 @@ typedef struct cs_text {
 /* The shortest digits that name this number and no other: "0.1", "1.0000001", "inf". */
 cs_text cs_number(double value);
 
-/* A caller's word, shortened where it is longer than any name of ours. */
+/* A caller's word for a message, cut to 40 bytes if it is longer. */
 cs_text cs_word(const char *word);
 
 #endif

@@ -58,6 +58,8 @@ cs_status cs_instructions_find(const char *name, int *instructions, cs_error *er
 {
     const char *source = "instructions", *given = getenv("CONTACTSOLVE_INSTRUCTIONS");
     char known[120];
+
+    /* The environment variable replaces "auto" only: an explicit choice wins. */
     *instructions = CS_INSTRUCTIONS_AUTO;
     if (strcmp(name, "auto") == 0 && given && *given) {
         source = "CONTACTSOLVE_INSTRUCTIONS";
@@ -66,6 +68,8 @@ cs_status cs_instructions_find(const char *name, int *instructions, cs_error *er
     if (strcmp(name, "auto") == 0) return CS_OK;
     *instructions = CS_INSTRUCTIONS_SCALAR;
     if (strcmp(name, "scalar") == 0) return CS_OK;
+
+    /* A known name is not enough: the processor must support it. */
     for (int i = 0; i < CS_INSTRUCTION_SETS; i++) {
         if (strcmp(name, names[i]) != 0) continue;
         *instructions = i;
@@ -74,6 +78,7 @@ cs_status cs_instructions_find(const char *name, int *instructions, cs_error *er
         return cs_fail(error, CS_UNSUPPORTED, "%s: this machine does not run '%s', only %s", source,
                        name, known);
     }
+
     list_names(0, known, sizeof known);
     return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: auto, %s", source,
                    cs_word(name).text, known);

@@ -11,15 +11,15 @@ typedef enum cs_instructions {
     CS_INSTRUCTION_SETS
 } cs_instructions;
 
-/* What a caller may ask for instead of one of them. */
+/* What a caller may choose instead of an instruction set. */
 enum { CS_INSTRUCTIONS_SCALAR = -1, CS_INSTRUCTIONS_AUTO = -2 };
 
 /* The widest that this machine runs. */
 cs_instructions cs_instructions_widest(void);
 
-/* Reads a name: an instruction set, "scalar", or "auto", which is what the environment variable
- * CONTACTSOLVE_INSTRUCTIONS names if it is set. Fails on other names and on what this machine cannot
- * run. */
+/* Reads a name: an instruction set, "scalar" or "auto". The environment variable
+ * CONTACTSOLVE_INSTRUCTIONS, if it is set, replaces "auto". Fails on unknown names and on instruction
+ * sets that this machine cannot run. */
 cs_status cs_instructions_find(const char *name, int *instructions, cs_error *error);
 
 #endif

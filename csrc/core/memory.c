@@ -15,15 +15,15 @@
 
 enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21 };
 
-/* Large memory in pages of 2 MB where the system gives them: sweeps then find their addresses in
- * the processor's tables, and set-up meets a page fault for 2 MB, not for 4 kB. */
+/* Asks for pages of 2 MB for large blocks: sweeps then miss the TLB less often, and set-up has one page
+ * fault for 2 MB instead of one for 4 kB. */
 static void *allocate(size_t bytes)
 {
 #if defined(MADV_HUGEPAGE)
     if (bytes >= HUGE_PAGE) {
         size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
         void *memory = aligned_alloc(HUGE_PAGE, whole);
-        if (memory) madvise(memory, whole, MADV_HUGEPAGE); /* no more than a wish */
+        if (memory) madvise(memory, whole, MADV_HUGEPAGE); /* a hint: failure is harmless */
         return memory;
     }
 #endif
@@ -83,7 +83,7 @@ static cs_arena_block *new_block(cs_arena *arena, size_t capacity, int zeroed)
     return block;
 }
 
-/* A block that is not zeroed is filled by the one request that it is made for. */
+/* A block that is not zeroed serves only the one request that it was allocated for. */
 static void *serve(cs_arena *arena, int64_t count, size_t size, int zeroed)
 {
     if (count < 0 || (uint64_t)count > (SIZE_MAX / 2) / (size ? size : 1)) return NULL;

@@ -1,9 +1,9 @@
-/* Memory: one counted allocator and arenas over it.
+/* Memory: one counted allocator, and arenas on top of it.
  *
- * A problem and a solver each own an arena. Everything that they keep is taken from it and given
- * back in one call, so no error path can leak a part. Blocks are aligned to 64 bytes (a cache line,
- * the widest vector). The counter of live blocks and the injected failure exist for the tests that
- * hold this.
+ * A problem and a solver each own an arena. They take all their memory from it and release it in one
+ * call, so that no error path can leak a part. Blocks are aligned to 64 bytes (a cache line, the widest
+ * vector). Tests of leaks and of failed allocations use the counter of live blocks and the injected
+ * failure.
  *
  * An arena that could not serve a request has failed: every later request returns NULL as well, until
  * the arena is cleared or rewound. A function that sets something up takes all of its arrays and asks
@@ -22,22 +22,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `count` zeroed elements of `size` bytes, or NULL when memory (or size_t) does not reach. */
+/* `count` zeroed elements of `size` bytes, or NULL if memory (or the range of size_t) is too small. */
 void *cs_allocate(int64_t count, size_t size);
 void cs_release(void *memory);
 
 typedef struct cs_arena {
     struct cs_arena_block *last; /* chain of blocks, newest first */
     size_t bytes;                /* handed out so far */
-    int failed;                  /* a request was not served, and none is from there on */
+    int failed;                  /* a request failed, and all later ones fail, too */
 } cs_arena;
 
 /* Zeroed memory that lives as long as the arena; a count of zero still yields a valid pointer. NULL
- * when memory (or size_t) does not reach, and from an arena that has failed. */
+ * if memory (or the range of size_t) is too small, and from an arena that has failed. */
 void *cs_arena_take(cs_arena *arena, int64_t count, size_t size);
 
-/* The same for arrays that are written from end to end before they are read: what is in them is not
- * set, which saves a pass over large ones. */
+/* The same without initialisation, for arrays that the caller writes completely before it reads them:
+ * saves a pass over large arrays. */
 void *cs_arena_take_unset(cs_arena *arena, int64_t count, size_t size);
 
 /* Whether a request was not served. */
@@ -48,7 +48,7 @@ static inline int cs_arena_failed(const cs_arena *arena) { return arena->failed;
 cs_status cs_arena_status(const cs_arena *arena, cs_error *error, const char *what, ...)
     CS_PRINTF(3, 4);
 
-/* Gives everything back. The arena is as new. */
+/* Releases everything. The arena is empty and usable again. */
 void cs_arena_clear(cs_arena *arena);
 
 /* What an arena holds at some time. */
@@ -60,7 +60,8 @@ typedef struct cs_arena_mark {
 
 cs_arena_mark cs_arena_position(const cs_arena *arena);
 
-/* Gives back all that was taken since, and forgets a failure since. Marks are used newest first. */
+/* Releases all that was taken after the mark, and forgets a failure after it. Rewind to the newest mark
+ * first. */
 void cs_arena_rewind(cs_arena *arena, cs_arena_mark mark);
 
 #endif

@@ -26,7 +26,7 @@ static cs_status unknown_option(const cs_option_table *table, const char *name, 
                    cs_word(name).text, table->kind, table->name, known);
 }
 
-/* The place of a word among those of an option, or -1 with the error set. */
+/* The index of a word in the option's list, or -1 with the error set. */
 static int place_of(const cs_option *option, const cs_setting *setting, cs_error *error)
 {
     char known[200] = "";
@@ -85,18 +85,21 @@ static int find(const cs_option_table *table, const char *name)
     return -1;
 }
 
-/* Refuses option i where the one that it refines is not as it asks for. */
+/* Refuses option i if it refines another option whose value makes it meaningless. */
 static cs_status check_effect(const cs_option_table *table, int i, const cs_setting *settings,
                               int count, const double *values, cs_error *error)
 {
     const cs_option *option = &table->option[i];
     int of = option->of ? find(table, option->of) : -1, given = 0;
     if (of < 0 || values[i] == option->usual) return CS_OK;
+
+    /* Without a required value (of_value is NAN), it is enough that the caller gave the other one. */
     const char *word = table->option[of].kind == CS_WORD && !isnan(option->of_value)
                            ? table->option[of].words[(int)option->of_value]
                            : NULL;
     for (int s = 0; s < count; s++) given |= strcmp(settings[s].name, option->of) == 0;
     if (isnan(option->of_value) ? given : values[of] == option->of_value) return CS_OK;
+
     if (word)
         return cs_fail(error, CS_UNSUPPORTED, "%s is for %s='%s' of %s='%s': it has no effect here",
                        option->name, option->of, word, table->kind, table->name);
@@ -108,12 +111,16 @@ cs_status cs_option_read(const cs_option_table *table, const cs_setting *setting
                          double *values, cs_error *error)
 {
     cs_status status = CS_OK;
+
+    /* Defaults first, then the caller's settings over them. */
     for (int i = 0; i < table->options; i++) values[i] = table->option[i].usual;
     for (int s = 0; s < count && !status; s++) {
         int i = find(table, settings[s].name);
         if (i < 0) return unknown_option(table, settings[s].name, error);
         status = cs_option_value(&table->option[i], &settings[s], &values[i], error);
     }
+
+    /* Whether an option has an effect depends on all values: check it last. */
     for (int i = 0; i < table->options && !status; i++)
         status = check_effect(table, i, settings, count, values, error);
     return status;

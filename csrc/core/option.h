@@ -1,11 +1,11 @@
-/* Options that are declared once: tables of name, kind, default, range and one line each. What reads
- * values, checks them, describes them or suggests names goes by the table. */
+/* Options in tables: name, kind, default, range and a one-line description of each. The same table
+ * serves to read values, to check them, to document them and to suggest names. */
 #ifndef CS_OPTION_H
 #define CS_OPTION_H
 
 #include "contactsolve.h"
 
-/* A table is numbered by an enum whose members find the values that were read. */
+/* An enum beside each table gives its options names: values[NAME] is the value of that option. */
 #define CS_NUMBER_OPTION(text, value, low, high, line)                                  \
     {                                                                                   \
         .name = text, .summary = line, .kind = CS_NUMBER, .usual = value, .least = low, \
@@ -31,8 +31,8 @@ typedef struct cs_option_table {
     int options;
 } cs_option_table;
 
-/* values[i] <- the i-th option of the table, its default where `settings` have no other. Fails for
- * names and words that are unknown, values out of range, and options without effect. */
+/* values[i] <- the i-th option of the table: from `settings`, or its default. Fails for unknown names
+ * and words, values out of range, and options that have no effect. */
 cs_status cs_option_read(const cs_option_table *table, const cs_setting *settings, int count,
                          double *values, cs_error *error);
 

@@ -1,41 +1,45 @@
-/* Whether sweeps are to be shared among threads, found while they run.
+/* Decides, from measured times, whether the next sweep runs on one thread or on several.
  *
- * Where other processes want the processors, a thread that shares the work may be off its core, and
- * the others wait for it: milliseconds, where a sweep takes a few hundred microseconds. What a sweep
- * costs on one thread is known from a few. When a shared one took longer, those that follow stay on
- * one thread until the loss is a small share of their time; then it is tried again.
+ * If other processes use the processors, the system may suspend one of the threads that share a sweep,
+ * and the others wait for it: for milliseconds, while a sweep takes a few hundred microseconds. The
+ * first sweeps run on one thread and measure the cost of one. If a later shared sweep takes longer,
+ * the following sweeps run on one thread until the loss is a small part of their time. Then a shared
+ * sweep is tried again.
  *
- *     alone alone | shared shared shared, late | alone ... alone | shared ...
- *                                          loss   8 times the loss, and up to 64 times where
- *                                                 one try after another fails
+ *     alone alone | shared shared shared, slow | alone ... alone | shared ...
+ *                                          loss   8 times the loss; up to 64 times after
+ *                                                 several slow trials in a row
  *
- * Time comes from outside, so that a made-up one can be used. */
+ * The caller measures the time, so that tests can supply their own. */
 #ifndef CS_PACE_H
 #define CS_PACE_H
 
 typedef struct cs_pace {
-    int sweeps;   /* on one thread so far, as many as it takes to know */
-    double alone; /* seconds of such a sweep, at best; may rise, should the machine slow down */
-    double pause; /* seconds of sweeps on one thread that are still to come */
-    int failures; /* tries in a row that were late */
+    int sweeps;   /* on one thread so far, counted up to CS_PACE_FIRST */
+    double alone; /* least seconds of such a sweep; may rise slowly if the machine slows down */
+    double pause; /* seconds for which sweeps remain on one thread */
+    int failures; /* shared sweeps in a row that were too slow */
 } cs_pace;
 
-/* The first sweep finds nothing in the caches. */
+/* Sweeps on one thread before the first shared one. Two: the first one runs with cold caches. */
 enum { CS_PACE_FIRST = 2 };
 
-/* A loss is paid off by so many times its length; doubled for each failure, up to three times. */
+/* The pause is PATIENCE times the loss, doubled for each earlier failure, at most DOUBLED times. */
 enum { CS_PACE_PATIENCE = 8, CS_PACE_DOUBLED = 3 };
+
+/* Largest growth of `alone` from one sweep to the next. */
 #define CS_PACE_RISE 1.1
 
-/* Whether the next sweep is to be shared. */
+/* Whether several threads shall share the next sweep. */
 static inline int cs_pace_shares(const cs_pace *pace)
 {
     return pace->sweeps >= CS_PACE_FIRST && pace->pause <= 0;
 }
 
-/* What the last sweep took. */
+/* Learns from the seconds of the last sweep. */
 static inline void cs_pace_learn(cs_pace *pace, int shared, double seconds)
 {
+    /* A shared sweep: pause if it was slower than one thread, forget earlier failures otherwise. */
     if (shared) {
         double loss = seconds - pace->alone;
         if (loss > 0) pace->pause = (CS_PACE_PATIENCE << pace->failures) * loss;
@@ -43,6 +47,8 @@ static inline void cs_pace_learn(cs_pace *pace, int shared, double seconds)
         else if (pace->failures < CS_PACE_DOUBLED) pace->failures++;
         return;
     }
+
+    /* A sweep on one thread: update its least time, and count it against the pause. */
     double most = pace->sweeps < CS_PACE_FIRST ? seconds : CS_PACE_RISE * pace->alone;
     pace->alone = seconds < most ? seconds : most;
     pace->pause -= seconds;

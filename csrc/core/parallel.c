@@ -24,14 +24,19 @@ static void *make_call(void *argument)
 void cs_parallel(int threads, void (*work)(void *context, int thread), void *context)
 {
     call other[MOST_THREADS];
-    int started = 1; /* the caller is thread 0 */
+
+    /* The caller is thread 0; start the others, as many as the system allows. */
+    int started = 1;
     for (; started < threads && started < MOST_THREADS; started++) {
         call *c = &other[started];
         *c = (call){.work = work, .context = context, .number = started};
         if (pthread_create(&c->thread, NULL, make_call, c)) break;
     }
+
+    /* The caller does its own share, and that of threads that could not start. */
     work(context, 0);
     for (int t = started; t < threads; t++) work(context, t);
+
     for (int t = 1; t < started; t++) pthread_join(other[t].thread, NULL);
 }
 

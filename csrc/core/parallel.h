@@ -1,11 +1,11 @@
-/* The seam to threads: nothing else names OpenMP or POSIX threads. Which of them is behind it is chosen
- * when the library is built: OpenMP, POSIX threads (CS_PTHREADS), or neither, when everything runs on
- * one thread, with the same results, because work is cut into pieces by size and never by the number
- * of threads.
+/* The only interface to threads: no other file calls OpenMP or POSIX threads. The build chooses between
+ * OpenMP, POSIX threads (CS_PTHREADS) and none. Without threads, everything runs on one thread and
+ * gives the same results, because the size of the work, not the number of threads, decides how it is
+ * cut into pieces.
  *
- * With POSIX threads, threads are made for every call and end with it. That costs more than OpenMP,
- * whose threads wait for the next call; but ThreadSanitizer understands it, and no child process has
- * to do without them. */
+ * The version with POSIX threads creates the threads in every call and joins them at its end. It costs
+ * more than OpenMP, whose threads wait for the next call; but ThreadSanitizer understands it, and a
+ * child process after fork() can use it. */
 #ifndef CS_PARALLEL_H
 #define CS_PARALLEL_H
 
@@ -15,12 +15,12 @@
 #include <omp.h>
 #endif
 
-/* Calls work(context, t) for every t below `threads`, at once where threads are to be had and one
- * after another where they are not; returns when all calls have. */
+/* Calls work(context, t) for every t below `threads`: concurrently if threads are available, one after
+ * another otherwise. Returns after all calls have returned. */
 void cs_parallel(int threads, void (*work)(void *context, int thread), void *context);
 
-/* Pieces, at most CS_MOST_PIECES, into which short work on `count` things is cut for so many threads:
- * where a piece would be hardly worth a thread there are fewer. */
+/* Number of pieces, at most CS_MOST_PIECES, into which short work on `count` items is cut for this many
+ * threads. There are fewer if a piece would have fewer than CS_WORTH_A_PIECE items. */
 enum { CS_MOST_PIECES = 64, CS_WORTH_A_PIECE = 2048 };
 static inline int cs_pieces(int threads, int64_t count)
 {
@@ -32,20 +32,21 @@ static inline int cs_pieces(int threads, int64_t count)
 /* How many threads a parallel call may use here. */
 int cs_threads_available(void);
 
-/* How many processors there are to run them. */
+/* How many processors the machine has. */
 int cs_processors(void);
 
-/* What is behind all this: "openmp", "pthread" or "serial". */
+/* The kind of threads that the build chose: "openmp", "pthread" or "serial". */
 const char *cs_threads_kind(void);
 
-/* GCC has the call since version 9, long before it claims all of OpenMP 5.0. */
+/* GCC has omp_pause_resource_all since version 9, before it declares support of OpenMP 5.0. */
 #if defined(_OPENMP) && (_OPENMP >= 201811 || (!defined(__clang__) && __GNUC__ >= 9))
 #define CS_CAN_RELEASE_THREADS 1
 #else
 #define CS_CAN_RELEASE_THREADS 0
 #endif
 
-/* Lets go of the worker threads: a child process would wait for them in vain. */
+/* Ends the worker threads before a fork(): a child process does not inherit them and would wait for
+ * them forever. */
 static inline void cs_threads_release(void)
 {
 #if CS_CAN_RELEASE_THREADS

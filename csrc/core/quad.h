@@ -1,9 +1,9 @@
-/* Four numbers side by side, for vectors within one block: a column of a block times a number.
+/* Vectors of four numbers for products within one block: a column of a block times a number.
  *
  *     sum[0..3] += column[0..3] factor          blocks column by column: no sum across lanes
  *
- * A column of fewer than four numbers is read with what is behind it, and the lanes that it does
- * not fill are never looked at: behind the last column four numbers more must be readable.
+ * A load of a column with fewer than four numbers also reads what follows it in memory; nothing uses
+ * those lanes. Four numbers must therefore be readable beyond the last column.
  *
  *                     AVX2 + FMA and more     otherwise
  *     f64             one vector              two vectors of 16 bytes
@@ -41,7 +41,7 @@ typedef struct T(quad) {
     T(quad_piece) piece[CS_QUAD_PIECES];
 } T(quad);
 
-/* The same where it lies in memory, aligned to its numbers alone. */
+/* The same type in memory, aligned as a single number. */
 typedef T(quad_piece) T(quad_numbers) __attribute__((aligned(sizeof(real))));
 
 /* Four numbers of a column, those of the p-th piece. */
@@ -57,7 +57,7 @@ CS_INLINE T(quad_piece) T(quad_read)(const stored *column, int p)
 #endif
 }
 
-/* sum += column factor, rounded once where the machine can. */
+/* sum += column factor; fused if the instruction set has it. */
 CS_INLINE void T(quad_add)(T(quad) * sum, const stored *column, const real *factor)
 {
 #if defined(__AVX2__) && defined(__FMA__) && CS_REAL_IS_DOUBLE

@@ -11,12 +11,12 @@ enum { CS_MAX_ROWS = 6 };
 
 typedef struct cs_set {
     const char *name, *summary;
-    int kind;      /* its place in prox/sets.def */
-    int bilateral; /* every impulse is allowed: a block may be solved exactly */
-    int convex;    /* one convex set: what bounds an impulse is no other impulse, or its own cone */
-    int bounds;    /* every row lies between parameters of its own: lo (rows), then hi (rows) */
-    int contact;   /* row 0 is a normal impulse, the others are tangential */
-    int frictional; /* contacts without allow no impulse but the normal one */
+    int kind;       /* its index in prox/sets.def */
+    int bilateral;  /* every impulse is allowed: a block may be solved exactly */
+    int convex;     /* no bound depends on an impulse outside the set's own cone */
+    int bounds;     /* every row lies between parameters of its own: lo (rows), then hi (rows) */
+    int contact;    /* row 0 is a normal impulse, the others are tangential */
+    int frictional; /* with zero friction only the normal impulse is allowed */
     /* Every coupled set s >= 1 is a ball: of radius lambda_n x parameter radius_parameter[s], parameter
      * 0 being Coulomb's coefficient, or as large as `reach` tells. */
     int balls;
@@ -24,7 +24,7 @@ typedef struct cs_set {
     int moment[CS_MAX_ROWS];     /* coupled set s is a moment: at its bound nothing slides */
     int cone;                    /* FCLIB's error is defined: the friction cone is a circular one */
     int variable;                /* blocks may have more parameters than the least number */
-    int alone;                   /* the prox calls into the caller's code: on one thread only */
+    int alone;                   /* the prox calls the caller's code: runs on one thread only */
     int (*parameters)(int rows); /* per block; -1 when the set does not take so many rows */
     /* Number of the coupled set that each row belongs to: rows of one share one r. */
     void (*coupling)(int rows, int *coupled_set);

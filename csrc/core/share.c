@@ -15,12 +15,16 @@ static void take_tasks(void *context, int thread)
 {
     sharing *all = context;
     const cs_tasks *tasks = all->tasks;
+
+    /* Take tasks until none is left to begin. */
     for (;;) {
         int64_t next = atomic_fetch_add(&all->begun, 1);
         if (next >= tasks->count) break;
         tasks->work(tasks->context, tasks->order[next], thread);
         atomic_fetch_add(&all->ended, 1);
     }
+
+    /* The other threads may still work on theirs: thread 0 keeps polling the caller. */
     while (thread == 0 && atomic_load(&all->ended) < tasks->count) {
         sched_yield();
         tasks->wait(tasks->context);
@@ -36,6 +40,7 @@ void cs_share_out(const cs_tasks *tasks, int threads)
 void cs_sort_largest_first(int64_t count, const int64_t *size, int64_t most, int64_t *place,
                            int64_t *order)
 {
+    /* Counting sort: place[most - size] becomes the first place of the tasks of this size. */
     memset(place, 0, sizeof(int64_t) * (size_t)(most + 2));
     for (int64_t i = 0; i < count; i++) place[most - size[i] + 1]++;
     for (int64_t s = 0; s < most; s++) place[s + 1] += place[s];

@@ -1,5 +1,5 @@
-/* Tasks shared out among threads, which take them as they come. Where the largest are first, no thread
- * is left with a long one when the others have ended. */
+/* Dynamic scheduling: each thread takes the next task when it has finished one. If the largest tasks
+ * come first, no thread begins a long one when the others have finished. */
 #ifndef CS_SHARE_H
 #define CS_SHARE_H
 
@@ -7,9 +7,10 @@
 
 typedef struct cs_tasks {
     int64_t count;
-    const int64_t *order; /* (count): the tasks, as they are to be begun */
+    const int64_t *order; /* (count): the order in which tasks begin */
     void (*work)(void *context, int64_t task, int thread);
-    /* What thread 0, which talks to the caller, does over and over while others still work. */
+    /* Thread 0 calls this repeatedly after its last task, while others still work: only thread 0 may
+     * call the caller's functions. */
     void (*wait)(void *context);
     void *context;
 } cs_tasks;

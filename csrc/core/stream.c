@@ -17,13 +17,13 @@ static const cs_stream_kernels *const builds[] = {
 enum {
     TIMES = 3,
     BLOCK = 1024,       /* numbers: what the loops read is whole blocks of them */
-    AT_LEAST = 1 << 26, /* bytes read between two looks at the clock */
+    AT_LEAST = 1 << 26, /* bytes read between two readings of the clock */
     ROUNDS = 1 << 20
 };
 
-static volatile double nowhere; /* so that nothing is left out */
+static volatile double nowhere; /* keeps the compiler from removing the loops */
 
-/* Seconds of one reading, of as many as the clock needs. */
+/* Seconds of one pass over the values, averaged over enough passes for the clock's resolution. */
 static double seconds_of(double (*sum)(const double *, int64_t), const double *values,
                          int64_t count)
 {

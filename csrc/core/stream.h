@@ -1,17 +1,17 @@
-/* What a core reads from memory and what it multiplies: the yardsticks of sweeps, of which one or
- * the other is the limit. By the widest vectors that this machine runs. */
+/* Measures the memory bandwidth and the arithmetic rate of one core, with the widest vectors that this
+ * machine runs: one or the other limits the speed of a sweep (the roofline model). */
 #ifndef CS_STREAM_H
 #define CS_STREAM_H
 
 #include <stdint.h>
 
-/* Seconds that one thread takes to read `bytes` of memory once: the least over several loops (one,
- * four and eight places read at once) and several times. As many bytes as fit a cache are read so
- * often that they are in it. `bytes` is positive. Negative without so much memory. */
+/* Seconds that one thread takes to read `bytes` (positive) of memory once: the least over loops with
+ * one, four and eight concurrent streams, and over several repetitions. Data that fits a cache is read
+ * from the cache, because the loop reads it many times. Negative if there is not enough memory. */
 double cs_stream_read(int64_t bytes);
 
-/* Multiplications and additions a second, in double precision, of one thread that has all its
- * numbers in registers; a fused one counts twice. */
+/* Multiplications and additions a second, in double precision, of one thread with all numbers
+ * in registers; a fused multiply-add counts as two. */
 double cs_stream_multiply(void);
 
 /* One build of the loops. */

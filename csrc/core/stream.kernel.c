@@ -3,8 +3,8 @@
 #include "core/stream.h"
 
 enum {
-    SUMS = 16,    /* independent ones hide how long an addition takes */
-    AHEAD = 256,  /* numbers: how far ahead is fetched, for a processor that does not itself */
+    SUMS = 16,    /* independent sums hide the latency of an addition */
+    AHEAD = 256,  /* numbers: prefetch distance, for processors without a hardware prefetcher */
     LINE = 64 / 8 /* numbers */
 };
 
@@ -42,7 +42,7 @@ static double CS_BUILD(sum_eight)(const double *values, int64_t count)
     return sum_at(8, values, count);
 }
 
-/* As many chains as hide how long an operation takes, and fit the registers. */
+/* Enough independent chains to hide the latency of an operation, and few enough for the registers. */
 static double CS_BUILD(multiply)(int64_t rounds, double *operations)
 {
     enum { CHAINS = 12 };
