@@ -5,13 +5,13 @@
 
 /* ---- GMRES ------------------------------------------------------------------------------------- */
 
-/* Hessenberg's matrix column by column, made triangular by Givens' rotations as it comes. */
+/* The Hessenberg matrix, column by column; Givens rotations make each new column triangular. */
 typedef struct hessenberg {
     double column[CS_KRYLOV][CS_KRYLOV + 1];
     double cosine[CS_KRYLOV], sine[CS_KRYLOV], right[CS_KRYLOV + 1];
 } hessenberg;
 
-/* Column k, after the rotations of those before it. */
+/* Applies the earlier rotations to column k, then a new one that removes its last entry. */
 static void rotate(hessenberg *h, int k)
 {
     double *c = h->column[k];
@@ -20,6 +20,8 @@ static void rotate(hessenberg *h, int k)
         c[i + 1] = h->cosine[i] * c[i + 1] - h->sine[i] * c[i];
         c[i] = upper;
     }
+
+    /* The new rotation, and its effect on the right-hand side. */
     double length = hypot(c[k], c[k + 1]);
     h->cosine[k] = length > 0 ? c[k] / length : 1;
     h->sine[k] = length > 0 ? c[k + 1] / length : 0;
@@ -51,6 +53,8 @@ static double extend(const cs_operator *A, hessenberg *h, int k, double *basis, 
     memcpy(scratch, basis + k * count, sizeof(double) * (size_t)count);
     A->precondition(A->context, scratch);
     A->multiply(A->context, scratch, next);
+
+    /* Orthogonalise against the basis, then normalise. */
     for (int i = 0; i <= k; i++) {
         const double *v = basis + i * count;
         h->column[k][i] = A->dot(A->context, v, next);
@@ -69,6 +73,8 @@ double cs_gmres(const cs_operator *A, const double *r, double most, double *basi
     double length = sqrt(A->dot(A->context, r, r)), residual = length;
     h.right[0] = length;
     for (int64_t i = 0; i < A->count; i++) basis[i] = r[i] / length;
+
+    /* |h.right[k]| is the residual after k steps. */
     int k = 0;
     while (k < CS_KRYLOV && residual > most) {
         double rest = extend(A, &h, k, basis, d);
@@ -76,6 +82,8 @@ double cs_gmres(const cs_operator *A, const double *r, double most, double *basi
         residual = fabs(h.right[++k]);
         if (!(rest > 0) || cs_is_cancelled(A->cancellation, A->work)) break;
     }
+
+    /* The solution is M times the best combination of the basis. */
     combine(&h, k, A->count, basis, d);
     A->precondition(A->context, d);
     *made = k;

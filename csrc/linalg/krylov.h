@@ -1,4 +1,4 @@
-/* Krylov methods for linear systems: what multiplies is a callback, so that matrices are never asked for.
+/* Krylov methods for linear systems. Products are callbacks: the methods never see the matrix.
  *
  *     cs_gmres                 any A, preconditioned from the right
  *     cs_conjugate_direction   symmetric positive definite A: one step of conjugate gradients, between
@@ -12,7 +12,7 @@
 
 enum { CS_KRYLOV = 60 }; /* vectors of GMRES, at most */
 
-/* A linear operator on arrays of `count` numbers, and what belongs to it. */
+/* A linear operator on arrays of `count` numbers, with its preconditioner and its inner product. */
 typedef struct cs_operator {
     int64_t count;
     void *context;
@@ -20,21 +20,21 @@ typedef struct cs_operator {
     void (*precondition)(void *context, double *r);              /* r <- M r */
     /* x.y in the norm in which residuals are measured. */
     double (*dot)(void *context, const double *x, const double *y);
-    double work;                   /* multiplications of a step, told to the cancellation */
-    cs_cancellation *cancellation; /* NULL: nobody asks */
+    double work;                   /* multiplications of a step, for the cancellation */
+    cs_cancellation *cancellation; /* NULL: runs to its end */
 } cs_operator;
 
-/* d <- A^-1 r to |r - A d| <= most, or as far as CS_KRYLOV steps lead, or the cancellation lets. `basis`
- * (CS_KRYLOV + 1, count) is scratch. Returns |r - A d| as the recurrence has it; `made` steps.
+/* d <- A^-1 r up to |r - A d| <= most, for CS_KRYLOV steps at most, or until cancelled. `basis`
+ * (CS_KRYLOV + 1, count) is scratch. Returns |r - A d| by the recurrence; `made` <- number of steps.
  * Saad and Schultz 1986; preconditioned from the right */
 double cs_gmres(const cs_operator *A, const double *r, double most, double *basis, double *d,
                 int64_t *made);
 
-/* Conjugate gradients under way.  Golub and Van Loan 2013, Algorithm 11.5.1 */
+/* The state of a conjugate gradient iteration.  Golub and Van Loan 2013, Algorithm 11.5.1 */
 typedef struct cs_conjugate {
     int64_t count;
     double *direction; /* (count): p */
-    double product;    /* r.z of the last residual r and its z = M r; 0: there was none */
+    double product;    /* r.z of the last residual r and z = M r; 0 before the first step */
 } cs_conjugate;
 
 /* p <- z + beta p, with r.z in place of the product before; 0 where r.z shows that M is not positive

@@ -55,7 +55,8 @@ static int64_t breadth_first(const cs_graph *graph, int64_t root, int64_t *queue
     return count;
 }
 
-/* An end of a long path: from the thinnest node of the last level anew, while levels increase. */
+/* A pseudo-peripheral node: restarts from the node of least degree in the last level, as long as the
+ * number of levels increases. */
 static int64_t far_end(const cs_graph *graph, int64_t root, int64_t *queue, int64_t *mark,
                        int64_t *seen)
 {
@@ -125,12 +126,12 @@ void cs_reverse_cuthill_mckee(const cs_graph *graph, int64_t *order, int64_t *sc
 
 /* ---- minimum degree -------------------------------------------------------------------------- */
 
-/* The quotient graph: a node that has been eliminated is an element, the set of those it touched. A
- * node's neighbours are its remaining nodes and the members of its elements. */
+/* The quotient graph: an eliminated node becomes an element, the set of its neighbours. The neighbours
+ * of a node are its remaining nodes and the members of its elements. */
 typedef struct quotient {
     const cs_graph *graph;
     int64_t *node_start, *node_count; /* (count): into `node` */
-    int64_t *node;                    /* neighbours that are nodes still */
+    int64_t *node;                    /* neighbours that are not eliminated */
     int64_t *element_start, *element_count;
     int64_t *element; /* elements that a node belongs to; it joins one for each neighbour at most */
     int64_t *member_start, *member_count;
@@ -138,7 +139,7 @@ typedef struct quotient {
     int64_t used, room;
     int64_t *degree, *mark, *found, seen;
     int64_t *outside, *counted; /* (count) of each element: members not in the newest; when */
-    unsigned char *gone;        /* eliminated nodes, and elements that others have swallowed */
+    unsigned char *gone;        /* eliminated nodes, and elements absorbed by others */
 } quotient;
 
 static int take_quotient(quotient *q, const cs_graph *graph, cs_arena *arena)
@@ -169,7 +170,7 @@ static void begin_quotient(quotient *q)
     }
 }
 
-/* All nodes that node i touches, once each, in `found`. */
+/* `found` <- all neighbours of node i, once each; returns their number. */
 static int64_t neighbours(quotient *q, int64_t i)
 {
     int64_t count = 0;
@@ -219,7 +220,7 @@ static void count_outside(quotient *q, int64_t j)
     }
 }
 
-/* How many nodes j touches, at most: those in several of its older elements are counted by each.
+/* Upper bound on the degree of j: a node in several of its older elements counts once for each.
  * Amestoy, Davis and Duff 1996 */
 static int64_t degree_bound(const quotient *q, int64_t j, int64_t pivot)
 {
@@ -235,6 +236,8 @@ static int64_t degree_bound(const quotient *q, int64_t j, int64_t pivot)
 static int eliminate(quotient *q, int64_t pivot, int64_t **pool)
 {
     int64_t count = neighbours(q, pivot);
+
+    /* Room for the members of the new element. */
     if (q->used + count > q->room) {
         int64_t room = 2 * (q->used + count);
         int64_t *larger = cs_allocate(room, sizeof(int64_t));
@@ -244,13 +247,17 @@ static int eliminate(quotient *q, int64_t pivot, int64_t **pool)
         q->member = *pool = larger;
         q->room = room;
     }
-    for (int64_t e = 0; e < q->element_count[pivot]; e++) /* swallowed */
+
+    /* The new element absorbs the elements of the pivot. */
+    for (int64_t e = 0; e < q->element_count[pivot]; e++) /* absorbed */
         q->member_count[q->element[q->element_start[pivot] + e]] = -1;
     q->gone[pivot] = 1;
     q->member_start[pivot] = q->used;
     q->member_count[pivot] = count;
     if (count) memcpy(q->member + q->used, q->found, sizeof(int64_t) * (size_t)count);
     q->used += count;
+
+    /* Update its members: their lists, and the bounds on their degrees. */
     const int64_t *members = q->member + q->member_start[pivot];
     for (int64_t e = 0; e < count; e++) count_outside(q, members[e]);
     for (int64_t e = 0; e < count; e++) {
@@ -281,7 +288,7 @@ int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_cancellation *ca
     return failed;
 }
 
-/* ---- what an order makes of a matrix --------------------------------------------------------- */
+/* ---- envelope and elimination tree of an order ----------------------------------------------- */
 
 void cs_envelope(const cs_graph *graph, const int64_t *order, int64_t *place, int64_t *first)
 {
@@ -300,7 +307,7 @@ void cs_elimination_tree(const cs_graph *graph, int64_t *parent, int64_t *scratc
         parent[i] = ancestor[i] = -1;
         for (int64_t e = graph->start[i]; e < graph->start[i + 1]; e++) {
             int64_t j = graph->column[e];
-            while (j >= 0 && j < i) { /* up the tree, which is cut short on the way */
+            while (j >= 0 && j < i) { /* up the tree, with path compression */
                 int64_t next = ancestor[j];
                 ancestor[j] = i;
                 if (next < 0) parent[j] = i;

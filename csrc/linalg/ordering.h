@@ -1,7 +1,7 @@
-/* Orders in which a sparse symmetric matrix fills little, from its pattern alone.
+/* Fill-reducing orders of a sparse symmetric matrix, from its pattern alone.
  *
  * A pattern is a graph: the columns of row i, start[i] to start[i + 1], are its neighbours. It must
- * be symmetric; the diagonal may be there or not. An order lists old numbers: order[new] = old. */
+ * be symmetric, with or without the diagonal. An order lists old numbers: order[new] = old. */
 #ifndef CS_ORDERING_H
 #define CS_ORDERING_H
 
@@ -13,21 +13,21 @@ typedef struct cs_graph {
     const int64_t *start, *column;
 } cs_graph;
 
-/* The connected parts: `part` (count) gets the number of each node's, from 0 in the order of their
- * first nodes. Returns how many there are. `stack` (count) is scratch. */
+/* Connected components: part[i] <- the component of node i, numbered from 0 in the order of their first
+ * nodes. Returns their number. `stack` (count) is scratch. */
 int64_t cs_components(const cs_graph *graph, int64_t *part, int64_t *stack);
 
-/* Reverse Cuthill-McKee, part after part, each from an end of a long path (George and Liu).
+/* Reverse Cuthill-McKee for each component, from a pseudo-peripheral node (George and Liu).
  * `scratch` holds 3 count numbers. */
 void cs_reverse_cuthill_mckee(const cs_graph *graph, int64_t *order, int64_t *scratch);
 
-/* Approximate minimum degree: always the node next that touches fewest others, as far as a bound
- * tells, its neighbours joined; the first of equals. Non-zero without memory, or where the cancellation (may be
- * NULL) says to leave off. */
+/* Approximate minimum degree: repeatedly eliminates the node with the least bound on its degree, the
+ * first one of equals, and connects its neighbours. Non-zero: no memory, or cancelled (`cancellation`
+ * may be NULL). */
 int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_cancellation *cancellation);
 
-/* Row by row, the first column of the lower triangle in this order; `place` (count) gets the inverse
- * of the order. */
+/* first[i] <- the first column of row i of the lower triangle, in this order; `place` (count) <- the
+ * inverse of the order. */
 void cs_envelope(const cs_graph *graph, const int64_t *order, int64_t *place, int64_t *first);
 
 /* The elimination tree in this order: parent[i] > i, or -1 for a root. `scratch` (count).

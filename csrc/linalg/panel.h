@@ -9,8 +9,9 @@
  *
  *     C -= P Q^T = sum over columns k of P_k Q_k^T,
  *
- * an 8 x 8 tile held in registers. A full matrix is the envelope that begins in column 0: one code
- * serves both, near the speed of the machine. Rows behind the last one are those of the identity.
+ * an 8 x 8 tile held in registers. A full matrix is the envelope that begins in column 0: the same
+ * code serves both, near the peak speed of the machine. Rows that pad the last panel are those of the
+ * identity.
  *
  * Kernels are built for several instruction sets (linalg/panel.kernel.c). */
 #ifndef CS_PANEL_H
@@ -31,10 +32,10 @@ typedef struct cs_panels {
     int64_t capacity_panels, capacity;
 } cs_panels;
 
-/* Where a factor ended: at a pivot that is not above its floor, or where it was told to leave off. */
+/* Where a factorization ended: at a pivot not above its floor, or where it was cancelled. */
 typedef struct cs_breakdown {
     int64_t row;  /* -1: nowhere */
-    double pivot; /* what elimination left of the diagonal entry */
+    double pivot; /* the diagonal entry after elimination */
     int cancelled;
 } cs_breakdown;
 
@@ -48,10 +49,10 @@ typedef struct cs_panel_kernels {
     void (*solve)(const cs_panels *panels, double *x);
 } cs_panel_kernels;
 
-/* Doubles that a matrix with these first columns (rows) takes. */
+/* Doubles that a matrix with these first columns (rows) needs. */
 int64_t cs_panels_size(int64_t rows, const int64_t *first);
 
-/* Room for this envelope and for that of every principal submatrix. Non-zero: no memory. */
+/* Allocates this envelope; it suffices for every principal submatrix. Non-zero: no memory. */
 int cs_panels_take(cs_panels *panels, int64_t rows, const int64_t *first, cs_arena *arena);
 
 /* An all-zero matrix of `rows` with these first columns; the identity behind the last row. */
@@ -73,7 +74,7 @@ void cs_panels_factor(cs_panels *panels, cs_cancellation *cancellation, cs_break
 /* x <- (L L^T)^-1 x (rows) */
 void cs_panels_solve(const cs_panels *panels, double *x);
 
-/* The kernels in use: the widest that this machine runs. */
+/* The kernels in use: those with the widest vectors that this machine runs. */
 const cs_panel_kernels *cs_panels_kernels(void);
 
 #endif

@@ -10,7 +10,7 @@ static int64_t reach(cs_sparse_factor *factor, int64_t i)
     factor->mark[i] = i;
     for (int64_t e = graph->start[i]; e < graph->start[i + 1]; e++) {
         int64_t length = 0;
-        /* Up the tree to what is known already; the beginning of `path` holds the way. */
+        /* Up the tree to the first marked column; the start of `path` holds the columns on the way. */
         for (int64_t j = graph->column[e]; j < i && factor->mark[j] != i; j = factor->parent[j]) {
             factor->path[length++] = j;
             factor->mark[j] = i;
@@ -20,7 +20,7 @@ static int64_t reach(cs_sparse_factor *factor, int64_t i)
     return from;
 }
 
-/* What a step through a tree or a list costs, in multiplications. */
+/* Cost of a step through a tree or a list, in multiplications. */
 enum { STEP_WORK = 4 };
 
 int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_cancellation *cancellation,
@@ -36,6 +36,8 @@ int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_cancellat
     factor->diagonal = cs_arena_take(arena, n, sizeof(double));
     factor->work = cs_arena_take(arena, n, sizeof(double));
     if (cs_arena_failed(arena)) return -1;
+
+    /* Count the entries of each column of L, row by row. */
     cs_elimination_tree(graph, factor->parent, factor->mark);
     for (int64_t i = 0; i < n; i++) factor->mark[i] = -1;
     for (int64_t i = 0; i < n; i++) {
@@ -43,6 +45,8 @@ int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_cancellat
         for (int64_t p = from; p < n; p++) factor->start[factor->path[p] + 1]++;
         if (cs_is_cancelled(cancellation, STEP_WORK * (double)(n - from + entries))) return -1;
     }
+
+    /* Counts become starts. */
     for (int64_t i = 0; i < n; i++) factor->start[i + 1] += factor->start[i];
     factor->row = cs_arena_take_unset(arena, factor->start[n], sizeof(int64_t));
     factor->value = cs_arena_take_unset(arena, factor->start[n], sizeof(double));
@@ -55,10 +59,14 @@ static double factor_row(cs_sparse_factor *factor, const double *value, const si
 {
     const cs_graph *graph = &factor->graph;
     double *work = factor->work, pivot = 0;
+
+    /* Scatter row i of the matrix. */
     for (int64_t e = graph->start[i]; e < graph->start[i + 1]; e++)
         if (graph->column[e] <= i) work[graph->column[e]] += value[e];
     pivot = work[i];
     work[i] = 0;
+
+    /* Triangular solve with the rows above, along the pattern of row i. */
     for (int64_t p = reach(factor, i); p < graph->count; p++) {
         int64_t j = factor->path[p];
         double l = work[j] / factor->diagonal[j];

@@ -1,7 +1,7 @@
-/* Cholesky's factor of a sparse matrix by its elimination tree: only what fills is kept.
+/* Sparse Cholesky factor by the elimination tree: only entries of the pattern are stored.
  *
- * The pattern is found once for the whole matrix; a factor may then leave rows out, whose pattern is
- * part of it. Up-looking, row by row (Davis 2006, section 4.7). */
+ * The pattern is computed once, for the whole matrix. A factor may then leave rows out: its pattern is a
+ * part of the whole one. Up-looking, row by row (Davis 2006, section 4.7). */
 #ifndef CS_SPARSE_H
 #define CS_SPARSE_H
 
@@ -22,12 +22,12 @@ typedef struct cs_sparse_factor {
 } cs_sparse_factor;
 
 /* Finds the pattern; the graph, in its order, must outlive the factor. Non-zero: no memory,
- * or the cancellation (may be NULL) says to leave off. */
+ * or cancelled (`cancellation` may be NULL). */
 int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_cancellation *cancellation,
                    cs_arena *arena);
 
-/* The factor of the rows with out[i] == 0 (NULL: of all); `value` beside the graph's columns. `cancellation`
- * may be NULL. */
+/* Factors the rows with out[i] == 0 (NULL: all). `value` is parallel to the graph's columns;
+ * `cancellation` may be NULL. */
 void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
                          cs_cancellation *cancellation, cs_breakdown *breakdown);
 

@@ -19,10 +19,11 @@ static cs_status cancelled(cs_error *error)
     return cs_fail(error, CS_INTERRUPTED, "interrupted while laying out a factor");
 }
 
-/* What a node or an entry of the graph costs to order, and a block to place, in multiplications. */
+/* Cost of ordering a node or an entry of the graph, and of placing a block, in multiplications. */
 enum { ORDER_WORK = 100, PLACE_WORK = 100 };
 
-/* Numbers the movable bodies; their pairs become the graph. Here and below callers ask the arena. */
+/* Numbers the movable bodies; their pairs become the graph. Here and below, the caller checks the arena
+ * for failed allocations. */
 static void take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
 {
     n->of = cs_arena_take(arena, problem->velocities, sizeof(int64_t));
@@ -30,6 +31,8 @@ static void take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
     n->start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
     n->column = cs_arena_take(arena, 2 * problem->blocks, sizeof(int64_t));
     if (cs_arena_failed(arena)) return;
+
+    /* The nodes. */
     for (int g = 0; g < problem->body_groups; g++) {
         const cs_body_group *group = &problem->body_group[g];
         for (int64_t i = 0; i < group->count; i++) {
@@ -38,6 +41,8 @@ static void take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
             n->of[group->first_velocity + i * group->dof] = n->count++;
         }
     }
+
+    /* The graph in compressed rows: the first pass counts, the second one fills. */
     for (int fills = 0; fills < 2; fills++) {
         for (int g = 0; g < problem->block_groups; g++)
             for (int64_t k = 0; k < problem->block_group[g].count; k++) {
@@ -57,7 +62,7 @@ static void take_bodies(const cs_problem *problem, cs_arena *arena, nodes *n)
     }
 }
 
-/* Blocks of A, its pattern made symmetric. */
+/* The blocks of A as nodes, with the pattern of A + A^T. */
 static void take_blocks(const cs_problem *problem, cs_arena *arena, nodes *n)
 {
     const cs_block_matrix *matrix = problem->matrix;
@@ -92,8 +97,12 @@ static void lay_out(cs_newton_system *system, cs_arena *arena, nodes *n, int64_t
     n->place = cs_arena_take(arena, n->count, sizeof(int64_t));
     n->first = cs_arena_take(arena, n->count, sizeof(int64_t));
     if (cs_arena_failed(arena)) return;
+
+    /* An order of the nodes with a narrow envelope. */
     cs_reverse_cuthill_mckee(&graph, n->order, scratch);
     cs_envelope(&graph, n->order, n->place, n->first);
+
+    /* From nodes to rows of H. */
     for (int64_t i = 0; i < n->count; i++) begin[i + 1] = begin[i] + n->width[n->order[i]];
     system->size = begin[n->count];
     *first = cs_arena_take(arena, system->size, sizeof(int64_t));
@@ -103,7 +112,7 @@ static void lay_out(cs_newton_system *system, cs_arena *arena, nodes *n, int64_t
     for (int64_t i = 0; i < n->count; i++) n->place[i] = begin[n->place[i]];
 }
 
-/* Non-zero: the cancellation says to leave off. */
+/* The places of all blocks in H, and their scaled Jacobians G. Non-zero: cancelled. */
 static int place_blocks(cs_newton_system *system, const nodes *n, cs_cancellation *cancellation)
 {
     const cs_problem *problem = system->problem;
@@ -152,8 +161,8 @@ static void take_arrays(cs_newton_system *system, cs_arena *arena)
     system->basis = cs_arena_take(arena, (CS_KRYLOV + 1) * problem->rows, sizeof(double));
 }
 
-/* Whether L U of the whole costs less than GMRES with a factor of its symmetric part: nanoseconds of one
- * machine, of which only the ratios matter. */
+/* Whether L U of H with S costs less than GMRES with a factor of the symmetric part. The constants are
+ * nanoseconds on one machine; only their ratios matter. */
 static int eliminates(const cs_problem *problem, const cs_profile *profile, const int64_t *first)
 {
     const double multiply = 0.4, contact = 120, entry = 1, steps = 8;

@@ -1,8 +1,8 @@
 /* The linear systems of Newton's method, (I + A S) d = r, with S block diagonal:
  *
- *     S = T + N,   T symmetric positive semidefinite,  N what friction's bound adds
+ *     S = T + N,   T symmetric positive semidefinite,  N from the dependence of friction's bound
  *
- * I + A T has a Cholesky factor behind it, in whichever space there is:
+ * The inverse of I + A T needs one Cholesky factor, in body or in constraint space:
  *
  *     A = G G^T + Sigma (Jacobians):  (I + A T)^-1 = (I + Sigma T)^-1 (I - G H^-1 G^T T'),
  *                                     H = I + G^T T' G,  T' = T (I + Sigma T)^-1
@@ -10,11 +10,11 @@
  *                                     H = I + L^T A L,   T = L L^T
  *
  * H is never singular. It is kept in its envelope in reverse Cuthill-McKee order (linalg/panel.h).
- * What N and the rest of A add is left to GMRES, preconditioned by that inverse.
+ * If N or the skew part of A is not zero, GMRES solves the system, preconditioned by that inverse.
  *
- * In small systems of bodies products cost more than elimination: there the same is done with S in place
- * of T, H unsymmetric and L U in place of Cholesky's factor (linalg/profile.h), and no GMRES. Such an H
- * may have a vanishing pivot: where what is left of r is too large the symmetric way is gone after all.
+ * In small systems of bodies, products cost more than elimination: there S takes the place of T, H is
+ * unsymmetric, and an L U factor (linalg/profile.h) takes the place of Cholesky's and of GMRES. Such an H
+ * may have a vanishing pivot: if the residual is too large, the symmetric factor and GMRES follow.
  *
  * newton_layout.c builds a system, newton_products.c multiplies, newton_factor.c fills H and factors it,
  * newton_gmres.c solves. */
@@ -28,15 +28,15 @@
 
 typedef struct cs_newton_system {
     const cs_problem *problem;
-    const double *scale; /* (rows): rho, by which velocities are weighed */
+    const double *scale; /* (rows): rho, the weights of velocities */
     int64_t size;        /* of H */
     cs_panels panels;
-    cs_profile profile;            /* of H with S; without values in larger systems */
-    int exact;                     /* the factor at hand is that one, and `symmetric` is S */
-    int64_t *place;                /* where a block is in H: (blocks, 2), its bodies, -1: immovable;
+    cs_profile profile;           /* of H with S; without values in larger systems */
+    int exact;                    /* the current factor is that of H with S, and `symmetric` is S */
+    int64_t *place;               /* where a block is in H: (blocks, 2), its bodies, -1: immovable;
                                     * or (blocks) with a given A */
-    double *scaled;                /* G, block after block; NULL with a given A */
-    int64_t first[CS_MAX_GROUPS];  /* where a group's blocks begin there, */
+    double *scaled;               /* G, block after block; NULL with a given A */
+    int64_t first[CS_MAX_GROUPS]; /* where a group's blocks begin there, */
     int64_t square[CS_MAX_GROUPS]; /* and in arrays of (m, m) */
     double *slope;                 /* S, to be written by the caller */
     double *symmetric;             /* T, or T' */
@@ -45,22 +45,22 @@ typedef struct cs_newton_system {
     double *y;                     /* (size) */
     double *work, *right;          /* (rows) */
     double *basis;                 /* (CS_KRYLOV + 1, rows) */
-    int krylov;                    /* (I + A T) is not I + A S */
-    cs_cancellation *cancellation; /* of factors; NULL: nobody asks */
+    int krylov;                    /* I + A T differs from I + A S: GMRES is needed */
+    cs_cancellation *cancellation; /* of factors; NULL: runs to its end */
     int64_t factors, krylov_steps; /* made so far */
 } cs_newton_system;
 
-/* Refuses where the factor takes more than `bytes`. CS_INTERRUPTED: the cancellation, which may be NULL, says
- * to leave off. */
+/* Builds the system; fails with CS_UNSUPPORTED if the factor needs more than `bytes`, and with
+ * CS_INTERRUPTED if cancelled (`cancellation` may be NULL). */
 cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *problem,
                                  const double *scale, double bytes, cs_cancellation *cancellation,
                                  cs_arena *arena, cs_error *error);
 
-/* What one step costs before anything is built, by the envelope of H: multiplications of a factor, entries
- * of it. Fails as the above does. */
+/* Predicts the cost of a step from the envelope of H, before anything is built: multiplications of a
+ * factor, and its entries. */
 typedef struct cs_newton_size {
     double multiplications, entries;
-    double elimination; /* multiplications of L U; 0 where the system is too large for that */
+    double elimination; /* multiplications of L U; 0 if L U does not pay in this system */
 } cs_newton_size;
 
 cs_status cs_newton_size_of(const cs_problem *problem, cs_cancellation *cancellation,
@@ -69,10 +69,10 @@ cs_status cs_newton_size_of(const cs_problem *problem, cs_cancellation *cancella
 /* y <- A x */
 void cs_newton_multiply(cs_newton_system *system, const double *x, double *y);
 
-/* Factors for the S at hand. Non-zero where that breaks down, or the cancellation says so. */
+/* Factors for the current S. Non-zero: breakdown, or cancelled. */
 int cs_newton_factor(cs_newton_system *system);
 
-/* d <- (I + A S)^-1 r to |residual| <= most, weighed by sqrt(rho), or as far as CS_KRYLOV steps lead.
+/* d <- (I + A S)^-1 r up to |residual| <= most, weighted by sqrt(rho), with CS_KRYLOV steps at most.
  * Returns |residual|. */
 double cs_newton_solve(cs_newton_system *system, const double *r, double most, double *d);
 

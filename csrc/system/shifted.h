@@ -6,8 +6,8 @@
  *
  *     H = I + F^T E^-1 F,   (I + L^T A L)^-1 r = E^-1 (r - F H^-1 F^T E^-1 r)      (velocities unknowns)
  *
- * (Woodbury). Both are positive definite however redundant the contacts are. Bodies or blocks are put
- * in an order that fills little; the pattern is found once, values are factored as often as P changes. */
+ * (Woodbury). Both are positive definite even if contacts are redundant. A fill-reducing
+ * order of the bodies or blocks and the pattern are computed once, a new factor whenever P changes. */
 #ifndef CS_SHIFTED_H
 #define CS_SHIFTED_H
 
@@ -18,13 +18,14 @@ typedef enum cs_space { CS_SPACE_AUTO, CS_SPACE_CONSTRAINTS, CS_SPACE_BODIES } c
 
 typedef struct cs_shifted cs_shifted;
 
-/* Room and pattern. CS_SPACE_AUTO takes the space of fewer unknowns; a given A has no body space. Asks
- * `control` and beats `cancellation`, which may be NULL: CS_INTERRUPTED. */
+/* Allocates, and computes the pattern. CS_SPACE_AUTO chooses the space with fewer unknowns; a given A
+ * has no body space. Fails with CS_INTERRUPTED if `control` or `cancellation` asks for it; both may be
+ * NULL. */
 cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *arena,
                           const cs_control *control, cs_cancellation *cancellation,
                           cs_shifted **shifted, cs_error *error);
 
-/* Factors for P (rows). CS_INTERRUPTED: the cancellation (may be NULL) says to leave off. */
+/* Factors for P (rows). Fails with CS_INTERRUPTED if cancelled (`cancellation` may be NULL). */
 cs_status cs_shifted_factor(cs_shifted *shifted, const double *p, cs_cancellation *cancellation,
                             cs_error *error);
 

@@ -1,5 +1,5 @@
-/* What the files behind system/shifted.h share: shifted.c takes the arrays and solves, pattern.c finds where
- * the factor has entries, factor.c fills the matrix and factors it. */
+/* Shared by the files that implement system/shifted.h: shifted.c allocates and solves, shifted_pattern.c
+ * computes the pattern of the factor, shifted_factor.c fills the matrix and factors it. */
 #ifndef CS_SHIFTED_INTERNAL_H
 #define CS_SHIFTED_INTERNAL_H
 
@@ -35,7 +35,7 @@ static inline int64_t cs_shifted_width(const cs_shifted *s, int64_t p)
 }
 
 /* The order of the nodes, the lower triangle, and room for its entries. Non-zero: no memory, or
- * the cancellation (may be NULL) says to leave off. */
+ * cancelled (`cancellation` may be NULL). */
 int cs_shifted_find_pattern(cs_shifted *shifted, cs_cancellation *cancellation, cs_arena *arena);
 
 #endif
