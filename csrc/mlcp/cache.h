@@ -26,8 +26,8 @@ typedef struct cs_cache {
     cs_cache_counts counts;
 } cs_cache;
 
-/* Follows the first of `count` rows, ascending, as far as there are parts; their nodes go to `path`.
- * Returns how many. */
+/* Follows the `count` rows, ascending, as far as parts are kept; path[..] <- their nodes. Returns how
+ * many. */
 int64_t cs_cache_find(cs_cache *cache, const int64_t *rows, int64_t count, cs_cache_node **path);
 
 /* Keeps a copy of `numbers` of a part below `parent` (NULL: nothing out before), which must have been
@@ -35,7 +35,7 @@ int64_t cs_cache_find(cs_cache *cache, const int64_t *rows, int64_t count, cs_ca
 cs_cache_node *cs_cache_add(cs_cache *cache, cs_cache_node *parent, int64_t row,
                             const double *value, int64_t numbers);
 
-/* Lets go of all parts. */
+/* Releases all parts. */
 void cs_cache_clear(cs_cache *cache);
 
 #endif

@@ -1,4 +1,4 @@
-/* What an index set says: x, w, and the rows that are not where they belong. */
+/* The candidate solution of an index set: x, w, and which rows are infeasible. */
 #include "core/clock.h"
 #include "core/error.h"
 #include "mlcp/pivoting.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define POLL_SECONDS 0.005
-/* Residual of the free rows over `noise` above which a factor that gathers errors is made anew. */
+/* Residual of the free rows over `noise` above which an updated factor is computed anew. */
 #define LOST 1e-9
 
 void cs_pivot_evaluate(cs_island *s)
@@ -33,7 +33,8 @@ int cs_pivot_has_rows(const cs_island *s)
     return 1;
 }
 
-/* Where a row is redundant, so are others as a rule: what makes up for all of them. */
+/* A compliance that cures the failure. If one row is redundant, others usually are, too: the value
+ * suffices for all of them. */
 static double cure_of(const cs_island *s, double pivot)
 {
     double largest = 0, lacking = pivot < 0 ? -pivot : 0;
@@ -45,6 +46,8 @@ cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
 {
     cs_island *s = run->island;
     if (cs_pivot_has_rows(s) && !s->is_stale) return CS_OK;
+
+    /* Factor; the factor of an earlier matrix is lost. */
     if (s->is_stale) s->is_factored = s->is_stale = 0;
     run->factorizations++;
     run->breakdown = (cs_breakdown){.row = -1};
@@ -53,6 +56,8 @@ cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
     for (int64_t i = 0; i < s->rows; i++) s->factored[i] = s->state[i] != CS_INDEX_FREE;
     if (s->is_factored) return CS_OK;
     if (run->breakdown.cancelled) return cs_pivot_interrupted(run, error);
+
+    /* Not positive definite: name the row, and a compliance that cures it. */
     int64_t row = run->breakdown.row;
     double entry = s->diagonal[row], cure = cure_of(s, run->breakdown.pivot);
     *run->failure = (cs_pivot_failure){s->user[row], run->breakdown.pivot, entry, cure};
@@ -67,10 +72,14 @@ cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
 void cs_pivot_right_side(cs_island *s)
 {
     int moved = 0;
+
+    /* Tight rows at their bounds, free rows at zero. */
     for (int64_t i = 0; i < s->rows; i++) {
         s->x[i] = s->state[i] < 0 ? s->lo[i] : s->state[i] > 0 ? s->hi[i] : 0;
         moved |= s->x[i] != 0;
     }
+
+    /* With x = 0, b is the right-hand side already, which saves a product with A. */
     if (moved) cs_pivot_evaluate(s);
     const double *right = moved ? s->w : s->b;
     for (int64_t i = 0; i < s->rows; i++) s->step[i] = s->state[i] ? 0 : -right[i];
@@ -82,7 +91,7 @@ double cs_pivot_residual(const cs_island *s)
     for (int64_t i = 0; i < s->rows; i++) {
         if (s->state[i] != CS_INDEX_FREE || s->w[i] == 0) continue;
         double ratio = fabs(s->w[i]) / s->noise[i];
-        if (!(ratio <= worst)) worst = ratio;
+        if (!(ratio <= worst)) worst = ratio; /* also if it is NaN */
     }
     return worst;
 }
@@ -94,7 +103,7 @@ void cs_pivot_add_step(cs_island *s)
     cs_pivot_evaluate(s);
 }
 
-/* x_F -= A_FF^-1 w_F, while that helps. */
+/* Iterative refinement, x_F -= A_FF^-1 w_F, as long as it halves the residual. */
 static void refine(cs_pivot_run *run, double worst)
 {
     cs_island *s = run->island;
@@ -111,12 +120,18 @@ static void refine(cs_pivot_run *run, double worst)
 cs_status cs_pivot_candidate(cs_pivot_run *run, cs_error *error)
 {
     cs_island *s = run->island;
+
+    /* The factor of an earlier matrix may suffice as a preconditioner. */
     if (cs_pivot_reuse(run)) return CS_OK;
+
+    /* Factor and solve. */
     cs_status status = cs_pivot_factor(run, error);
     if (status) return status;
     cs_pivot_right_side(s);
     cs_pivot_add_step(s);
     double worst = cs_pivot_residual(s);
+
+    /* Updates have accumulated too much rounding: repeat with a factor computed anew. */
     if (worst > LOST && s->engine->gathers) {
         s->is_factored = 0;
         status = cs_pivot_factor(run, error);
@@ -125,6 +140,7 @@ cs_status cs_pivot_candidate(cs_pivot_run *run, cs_error *error)
         cs_pivot_add_step(s);
         worst = cs_pivot_residual(s);
     }
+
     refine(run, worst);
     return CS_OK;
 }
@@ -133,10 +149,14 @@ signed char cs_pivot_wanted(const cs_pivot_run *run, int64_t i)
 {
     const cs_island *s = run->island;
     double slack = run->tolerance * s->noise[i];
+
+    /* A tight row becomes free if w pulls x off its bound. */
     if (s->state[i] != CS_INDEX_FREE) {
         int leaves = !cs_is_fixed(s, i) && (s->state[i] < 0 ? s->w[i] < -slack : s->w[i] > slack);
         return leaves ? CS_INDEX_FREE : s->state[i];
     }
+
+    /* A free row becomes tight if x is beyond a bound by more than rounding. */
     double over = slack / s->diagonal[i] + run->tolerance * fabs(s->x[i]);
     if (s->x[i] < s->lo[i] - over) return CS_INDEX_LOW;
     return s->x[i] > s->hi[i] + over ? CS_INDEX_HIGH : CS_INDEX_FREE;
@@ -179,10 +199,13 @@ cs_status cs_pivot_step(cs_pivot_run *run, int64_t infeasible, int64_t changed, 
 
 cs_status cs_pivot_poll(cs_pivot_run *run, cs_error *error)
 {
+    /* Another island may have stopped the solve. */
     run->stopped = atomic_load_explicit(run->halt, memory_order_relaxed);
     double now = cs_clock();
     if (run->stopped || !run->control || !run->control->poll || now - run->last_poll < POLL_SECONDS)
         return CS_OK;
+
+    /* Poll the caller: 0 continues, a positive answer stops the solve, a negative one aborts it. */
     run->last_poll = now;
     int answer = run->control->poll(run->control->context, NULL);
     if (!answer) return CS_OK;

@@ -1,10 +1,10 @@
-/* Newton steps that are projected onto the bounds, for problems on which index sets jump about.
+/* Projected Newton steps, for problems on which block pivots jump between index sets without progress.
  *
- *     q(x) = x A x / 2 + b x       is least, within the bounds, at the solution
+ *     q(x) = x A x / 2 + b x       is minimal, within the bounds, at the solution
  *
- * Rows at a bound that hold x there are tight; the others go for w_F = 0; what would leave its bounds
- * stops there; and steps are halved until q falls enough. Every step changes many rows, as a block
- * step does, and no index set comes twice.  Bertsekas 1982, section 1.5 */
+ * A row is tight if x is at a bound and w holds it there. The step of the other rows is Newton's, to
+ * w_F = 0, projected onto the bounds and halved until q decreases enough. Every step changes many rows,
+ * as a block pivot does, and no index set repeats.  Bertsekas 1982, section 1.5 */
 #include "mlcp/pivoting.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { MOST_STEPS = 30, MOST_HALVINGS = 30 };
 
-/* The part of the linear decrease that a step has to bring. */
+/* The fraction of the linear decrease that a step must achieve (Armijo). */
 #define ENOUGH 1e-4
 
 static double clamp(const cs_island *s, int64_t i, double value)
@@ -20,7 +20,7 @@ static double clamp(const cs_island *s, int64_t i, double value)
     return value < s->lo[i] ? s->lo[i] : value > s->hi[i] ? s->hi[i] : value;
 }
 
-/* s->state <- what x and w say: tight where w holds x to the bound it is at. */
+/* s->state <- the index set of x and w: tight if w holds x at its bound. Returns how many changed. */
 static int64_t read_state(cs_island *s)
 {
     int64_t changed = 0;
@@ -35,8 +35,8 @@ static int64_t read_state(cs_island *s)
     return changed;
 }
 
-/* `move` <- the change of x by a part of the step, kept within the bounds; returns how q changes, and
- * in `slope` what it would by w alone. */
+/* `move` <- the change of x after `part` of the step, projected onto the bounds; `slope` <- the linear
+ * change of q. Returns the change of q. */
 static double change_of_energy(const cs_island *s, double part, double *move, double *slope)
 {
     double energy = 0;
@@ -54,8 +54,8 @@ static double change_of_energy(const cs_island *s, double part, double *move, do
     return energy;
 }
 
-/* Moves x along the step as far as q falls; 0 where it does not. `whole` tells whether nothing was in
- * the way. */
+/* Line search: moves x along the step until q decreases enough; returns 0 if it does not. `whole` <-
+ * whether the full step was taken and no bound cut it. */
 static int search(cs_island *s, int *whole)
 {
     double part = 1, slope;
@@ -63,6 +63,8 @@ static int search(cs_island *s, int *whole)
     for (int k = 0; k < MOST_HALVINGS; k++, part /= 2) {
         double energy = change_of_energy(s, part, s->slope, &slope);
         if (!(slope < 0) || !(energy <= ENOUGH * slope)) continue;
+
+        /* Accepted: move x. */
         *whole = k == 0;
         for (int64_t i = 0; i < s->rows; i++) {
             double x = s->x[i] + s->slope[i];
@@ -79,14 +81,19 @@ cs_status cs_pivot_descend(cs_pivot_run *run, cs_error *error)
     cs_island *s = run->island;
     int whole = 0;
     for (int64_t i = 0; i < s->rows; i++) s->x[i] = clamp(s, i, s->x[i]);
+
     for (int k = 0; k < MOST_STEPS && run->steps < run->max_steps; k++) {
+        /* A full step that leaves the index set unchanged has reached the solution. */
         cs_pivot_evaluate(s);
         int64_t changed = read_state(s);
         if (whole && !changed) break;
+
+        /* Newton's step on the free rows. */
         cs_status status = cs_pivot_factor(run, error);
         if (status) return status;
         for (int64_t i = 0; i < s->rows; i++) s->step[i] = s->state[i] ? 0 : -s->w[i];
         s->engine->solve(s, s->step);
+
         int moved = search(s, &whole);
         run->steps++;
         status = cs_pivot_step(run, changed, changed, error);

@@ -72,8 +72,8 @@ static void compose(cs_island *s, int64_t found)
     for (int64_t j = 0; j < found; j++) clear_row(skyline, s->list[j], first);
 }
 
-/* Takes the other rows out, and keeps what each leaves as long as there is room. Returns the row at
- * which it left off, or -1. */
+/* Removes the other rows, and keeps the part after each removal as long as there is room. Returns the
+ * row at which it was cancelled, or -1. */
 static int64_t extend(cs_island *s, int64_t found, int64_t count)
 {
     cached_data *data = s->factor;
@@ -101,9 +101,9 @@ static void factor_cached(cs_island *s, cs_breakdown *breakdown)
     data->cache.counts.hits += found;
     data->cache.counts.misses += count - found;
     compose(s, found);
-    int64_t cancelled = extend(s, found, count);
-    data->count = cancelled < 0 ? count : -1;
-    if (cancelled >= 0) *breakdown = (cs_breakdown){.row = cancelled, .cancelled = 1};
+    int64_t last = extend(s, found, count);
+    data->count = last < 0 ? count : -1;
+    if (last >= 0) *breakdown = (cs_breakdown){.row = last, .cancelled = 1};
     if (count) memcpy(data->key, s->list, sizeof(int64_t) * (size_t)count);
 }
 

@@ -43,11 +43,11 @@ static int cancel_at(int64_t row, cs_breakdown *breakdown)
     return -1;
 }
 
-/* From one index set to the next; -1 where the factor is spoilt, or left off. */
+/* Updates the factor to the next index set; -1: a pivot vanished, or cancelled. */
 static int follow(cs_island *s, cs_breakdown *breakdown)
 {
     skyline_data *data = s->factor;
-    for (int64_t i = 0; i < s->rows; i++) { /* out first: the less there is, the better */
+    for (int64_t i = 0; i < s->rows; i++) { /* removals first: later additions then cost less */
         if (s->state[i] == CS_INDEX_FREE || s->factored[i]) continue;
         if (remove_row(s, i)) return cancel_at(i, breakdown);
         s->factored[i] = 1;

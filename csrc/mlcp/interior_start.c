@@ -1,11 +1,11 @@
-/* Interior-point steps towards the index set, for problems on which index sets jump about.
+/* Interior-point steps that predict the index set, for problems on which block pivots stagnate.
  *
  *     A x + b - z + y = 0,   z (x - lo) = y (hi - x) = mu -> 0,   all of them positive
  *
- * Newton's step for this takes one factor of A with z / (x - lo) + y / (hi - x) on its diagonal, and
- * that many steps hardly depend on the problem: ten to twenty. What a row does shows long before x is
- * exact: it is tight where the force z on it outweighs its distance from the bound. From there block
- * steps end the work, exactly.  Mehrotra 1992; Wright 1997, chapter 10 */
+ * Newton's step for this system needs one factor of A with z / (x - lo) + y / (hi - x) added to its
+ * diagonal. The number of steps hardly depends on the problem: ten to twenty. The index of a row is
+ * known long before x is accurate: the row is tight if the force z on it exceeds A_ii times its
+ * distance from the bound. Block pivots then compute the exact solution.  Mehrotra 1992; Wright 1997, chapter 10 */
 #include "core/error.h"
 #include "mlcp/pivoting.h"
 
@@ -13,23 +13,24 @@
 #include <string.h>
 
 enum { MOST_STEPS = 40 };
-/* Steps end where so few rows (a part of them) still change sides, and mu has fallen by this much since
- * they began or went on. */
+/* Steps end when at most this fraction of the rows still changes its index, and mu has decreased by this
+ * factor since the steps began or resumed. */
 #define STILL_CHANGING 0.005
 #define FALLEN 1e-3
-#define SHORT_OF_THE_WALL 0.995
+/* The fraction of the step to the boundary that x and the forces move. */
+#define BOUNDARY_FRACTION 0.995
 
 enum { LOW, HIGH, SIDES };
 
-/* One solve at work: arrays (rows), those of a side where no bound is being zero. */
+/* The arrays of one solve, (rows) each; those of a side are zero where there is no bound. */
 typedef struct interior {
     cs_island *s;
     double *gap[SIDES];     /* x - lo and hi - x */
     double *inverse[SIDES]; /* 1 / gap */
     double *force[SIDES];
-    double *push[SIDES]; /* by which force times gap is to change */
+    double *push[SIDES]; /* the wanted change of force times gap */
     double *residual;    /* A x + b - z + y */
-    double *x;           /* kept while block steps use the island's */
+    double *x;           /* x between two calls: block pivots use the island's */
 } interior;
 
 static int is_bounded(const cs_island *s, int64_t i, int side)
@@ -38,7 +39,7 @@ static int is_bounded(const cs_island *s, int64_t i, int side)
     return isfinite(side == LOW ? s->lo[i] : s->hi[i]);
 }
 
-/* Where the arrays are; all rows free but those that cannot move. */
+/* Assigns the arrays; s->state <- free, except for rows with equal bounds. */
 static void lay_out(interior *p)
 {
     cs_island *s = p->s;
@@ -51,7 +52,7 @@ static void lay_out(interior *p)
         s->state[i] = cs_is_fixed(s, i) ? CS_INDEX_LOW : CS_INDEX_FREE;
 }
 
-/* A place within the bounds, a force that would stop what comes. */
+/* The starting point: x strictly within the bounds, forces as large as the largest |b|. */
 static void begin(interior *p)
 {
     cs_island *s = p->s;
@@ -83,7 +84,8 @@ static void invert_gaps(interior *p)
             p->inverse[side][i] = p->gap[side][i] > 0 ? 1 / p->gap[side][i] : 0;
 }
 
-/* Factors A + z / (x - lo) + y / (hi - x), by way of the diagonal of the island's matrix. */
+/* Factors A + diag(z / (x - lo) + y / (hi - x)), through the diagonal of the island's matrix, which is
+ * restored. */
 static int factor(interior *p, cs_pivot_run *run)
 {
     cs_island *s = p->s;
@@ -101,7 +103,7 @@ static int factor(interior *p, cs_pivot_run *run)
     return run->breakdown.row < 0;
 }
 
-/* s->step <- how x moves; `force` moves by (push - force step) / gap on each side. */
+/* s->step <- the change of x. On each side the force changes by (push - force step) / gap. */
 static void find_step(interior *p)
 {
     cs_island *s = p->s;
@@ -113,14 +115,14 @@ static void find_step(interior *p)
     s->engine->solve(s, s->step);
 }
 
-/* How force and gap of one side change with the step. */
+/* The changes of gap and force of one side over the full step. */
 static void changes(const interior *p, int side, int64_t i, double *gap, double *force)
 {
     *gap = side == LOW ? p->s->step[i] : -p->s->step[i];
     *force = (p->push[side][i] - p->force[side][i] * *gap) * p->inverse[side][i];
 }
 
-/* The part of the step, at most 1, after which the first gap or force is gone. */
+/* The fraction of the step, at most 1, at which the first gap or force becomes zero. */
 static double reach(const interior *p)
 {
     double part = 1, gap, force;
@@ -134,7 +136,7 @@ static double reach(const interior *p)
     return part;
 }
 
-/* The mean of force times gap, a part of the step further on. */
+/* The mean of force times gap after `part` of the step. */
 static double mean_product(const interior *p, double part)
 {
     double sum = 0, gap, force;
@@ -147,7 +149,8 @@ static double mean_product(const interior *p, double part)
     return sum / (double)p->s->interior.bounds;
 }
 
-/* Products go to zero; or to `target`, allowing for what the step just found made of them. */
+/* Sets the right-hand side of Newton's step: predictor, products to zero; corrector, products to
+ * `target`, with the second-order term of the predictor step. */
 static void aim(interior *p, double target, int corrects)
 {
     double gap, force;
@@ -173,8 +176,8 @@ static void move(interior *p, double part)
     for (int64_t i = 0; i < p->s->rows; i++) p->s->x[i] += part * p->s->step[i];
 }
 
-/* s->next <- where rows are going; returns how many are going elsewhere than before. */
-static int64_t foresee(const interior *p)
+/* s->next <- the predicted index set; returns how many predictions have changed. */
+static int64_t predict(const interior *p)
 {
     cs_island *s = p->s;
     int64_t changed = 0;
@@ -191,21 +194,28 @@ static int64_t foresee(const interior *p)
     return changed;
 }
 
-/* One predictor and corrector step from the mean product mu; returns the next, or NAN. */
+/* One predictor-corrector step from the mean product mu (Mehrotra 1992); returns the next mean product,
+ * or NAN if the factorization fails. */
 static double advance(interior *p, cs_pivot_run *run, double mu)
 {
     cs_island *s = p->s;
+
+    /* The residual and the factor of Newton's system. */
     cs_pivot_evaluate(s);
     for (int64_t i = 0; i < s->rows; i++)
         p->residual[i] = s->w[i] - p->force[LOW][i] + p->force[HIGH][i];
     invert_gaps(p);
     if (!factor(p, run)) return NAN;
+
+    /* Predictor: how far the mean product could decrease. */
     aim(p, 0, 0);
     find_step(p);
     double ratio = mean_product(p, reach(p)) / mu;
+
+    /* Corrector: aim at mu times the cube of that ratio, then move almost up to the boundary. */
     aim(p, mu * ratio * ratio * ratio, 1);
     find_step(p);
-    double part = SHORT_OF_THE_WALL * reach(p), after = mean_product(p, part);
+    double part = BOUNDARY_FRACTION * reach(p), after = mean_product(p, part);
     move(p, part);
     return after;
 }
@@ -216,10 +226,14 @@ cs_status cs_pivot_interior(cs_pivot_run *run, int resume, cs_error *error)
     interior p = {.s = s};
     size_t bytes = sizeof(double) * (size_t)s->rows;
     cs_status status = CS_OK;
+
+    /* The starting point, or the last iterate. */
     memcpy(s->next, s->state, (size_t)s->rows);
     lay_out(&p);
     if (!resume) begin(&p);
     memcpy(s->x, p.x, bytes);
+
+    /* Steps until the predicted index set has settled. */
     double mean = s->interior.mean, wanted = FALLEN * mean;
     for (int k = 0; k < MOST_STEPS && mean > 0 && isfinite(mean) && !run->stopped; k++) {
         mean = advance(&p, run, mean);
@@ -227,11 +241,13 @@ cs_status cs_pivot_interior(cs_pivot_run *run, int resume, cs_error *error)
             if (run->breakdown.cancelled) status = cs_pivot_interrupted(run, error);
             break;
         }
-        int64_t changed = foresee(&p);
+        int64_t changed = predict(&p);
         if (mean <= wanted && (double)changed <= STILL_CHANGING * (double)s->rows) break;
         status = cs_pivot_poll(run, error);
         if (status) break;
     }
+
+    /* Keep the iterate for a later call; the factor belongs to another diagonal. */
     memcpy(p.x, s->x, bytes);
     s->interior.mean = mean;
     s->is_factored = 0;

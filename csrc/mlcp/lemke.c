@@ -226,7 +226,7 @@ static int take_basis(cs_lemke *lemke)
     return complete;
 }
 
-/* The dictionary of the basis at hand, written anew: the errors of many pivots are gone. */
+/* Recomputes the dictionary of the current basis, which removes the errors of many pivots. */
 static int rebuild(cs_lemke *lemke)
 {
     memset(lemke->wanted, 0, (size_t)(2 * lemke->rows + 1));
@@ -307,7 +307,7 @@ void cs_lemke_ray(cs_lemke *lemke)
 }
 
 /* Gauss elimination with row exchanges: work (count, count + 1) <- its solution in the last column.
- * -1 where it is singular or the cancellation says so. */
+ * -1: singular, or cancelled. */
 static int eliminate(int64_t count, double *work, cs_cancellation *cancellation)
 {
     int64_t width = count + 1;

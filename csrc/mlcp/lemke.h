@@ -12,7 +12,7 @@
 #include "core/memory.h"
 #include "core/cancellation.h"
 
-/* Pivots after which the dictionary is written anew, and one more for every so many rows. */
+/* The dictionary is recomputed after REBUILD + rows / REBUILD_ROWS pivots. */
 enum { CS_LEMKE_REBUILD = 64, CS_LEMKE_REBUILD_ROWS = 8 };
 
 typedef enum cs_lemke_end {
@@ -23,10 +23,10 @@ typedef enum cs_lemke_end {
     CS_LEMKE_LOST, /* the basis is singular to rounding: another attempt may do better */
 } cs_lemke_end;
 
-/* Attempts that callers make before they take a ray, or such a basis, for the end. */
+/* Attempts that callers make before they report a ray or a singular basis. */
 enum { CS_LEMKE_ATTEMPTS = 3 };
-/* And one more after a ray: it begins with all z basic. Where diagonal entries are zero, the usual beginning
- * may have no way to a solution. */
+/* The last attempt, after a ray, starts with all z basic. If diagonal entries are zero, the usual start
+ * may not lead to a solution. */
 enum { CS_LEMKE_FROM_ALL = CS_LEMKE_ATTEMPTS };
 
 typedef struct cs_lemke {
@@ -48,32 +48,33 @@ typedef struct cs_lemke {
     int cancelled;                 /* since the beginning: the dictionary may be half-done */
 } cs_lemke;
 
-/* What it takes for problems of so many rows. */
+/* Bytes that a problem with this many rows needs. */
 static inline double cs_lemke_bytes(int64_t rows)
 {
     double n = (double)rows; /* the matrix, the dictionary and the work beside it */
     return sizeof(double) * n * (3 * n + 3);
 }
 
-/* Room for problems of so many rows, the matrix zero. Non-zero: no memory, or `cancellation` says to leave off. */
+/* Allocates for problems of `rows` rows; the matrix is zero. Non-zero: no memory, or cancelled. */
 int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena);
 
-/* Begins: `matrix` and `q` hold the problem. Each `attempt` covers q in its own way: errors that lead
- * one astray leave another alone. */
+/* Starts an attempt; `matrix` and `q` hold the problem. Each `attempt` has other coefficients of z0: an
+ * attempt that fails by rounding may succeed with others. */
 void cs_lemke_begin(cs_lemke *lemke, int attempt);
 
-/* One pivot; returns whether the end has come, and what it is. Beats `cancellation`, and so does what writes
- * or solves anew. */
+/* One pivot; returns non-zero at the end, and `end` <- why. Pivots, rebuilds and solves ask
+ * `cancellation`. */
 int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end);
 
-/* z <- the direction of the ray that was met: what z changes by as the entering variable grows. */
+/* z <- the direction of the ray: the change of z per unit of the entering variable. */
 void cs_lemke_ray(cs_lemke *lemke);
 
 /* z <- the solution of M_aa z_a = -q_a on the first `count` rows of the list, zero elsewhere; all zero
- * where M_aa is singular or the cancellation says so. */
+ * if M_aa is singular or the solve is cancelled. */
 void cs_lemke_solve(cs_lemke *lemke, int64_t count);
 
-/* z from the basis at hand: M_aa z_a = -q_a solved anew, since dictionaries gather errors. */
+/* z <- the solution of the current basis, solved again from M_aa z_a = -q_a: dictionaries accumulate
+ * rounding errors. */
 void cs_lemke_finish(cs_lemke *lemke);
 
 #endif

@@ -1,4 +1,4 @@
-/* The matrix of a mixed LCP: checked, made symmetric, cut into islands. */
+/* The matrix of a mixed LCP: checks it, takes its symmetric part and splits it into islands. */
 #include "core/error.h"
 #include "mlcp/pivoting.h"
 
@@ -59,7 +59,7 @@ static void put(cs_mlcp *mlcp, int64_t *next, int64_t i, int64_t j, double value
     mlcp->skew[next[i]++] = skew;
 }
 
-/* Repeated entries of each row are added up, zeros dropped; the diagonal stays. Non-zero: left off. */
+/* Sums repeated entries of each row and drops zeros, except on the diagonal. Non-zero: cancelled. */
 static int merge(cs_mlcp *mlcp, int64_t *place)
 {
     int64_t kept = 0;
@@ -174,7 +174,7 @@ static cs_graph local_graph(cutting *c, const cs_island *s)
     return (cs_graph){s->rows, c->start, c->column};
 }
 
-/* Puts the order wanted in c->order; -1 without memory, or left off. */
+/* c->order <- the wanted order; -1: no memory, or cancelled. */
 static int find_order(cutting *c, const cs_graph *graph, cs_fill_order wanted)
 {
     if (wanted == CS_FILL_MINIMUM_DEGREE)
@@ -185,9 +185,8 @@ static int find_order(cutting *c, const cs_graph *graph, cs_fill_order wanted)
     return 0;
 }
 
-/* s->start, s->column, s->value: the island's matrix with rows in c->order. Columns come out
- * ascending, since the rows are dealt out one after another and the pattern is symmetric. -1: left
- * off. */
+/* s->start, s->column, s->value: the island's matrix with rows in c->order. Columns
+ * ascend because rows are distributed in order and the pattern is symmetric. -1: cancelled. */
 static int lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     const cs_mlcp *mlcp = c->mlcp;
@@ -228,7 +227,7 @@ static int take_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
     return cs_arena_failed(arena) ? -1 : 0;
 }
 
-/* Multiplications of a factor above which a sparse one is looked at: finding its order takes long. */
+/* Multiplications of a factor above which a sparse one is considered: computing its order is expensive. */
 #define WORTH_A_LOOK 2e7
 
 static double cost(const cs_engine *engine, const cs_island *s, double changed)

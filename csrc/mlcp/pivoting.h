@@ -3,17 +3,18 @@
  *     A x + b = w,   w = w+ - w-,   0 <= w+  _|_  x - lo >= 0,   0 <= w-  _|_  hi - x >= 0
  *
  * Every row is free (w = 0) or tight at a bound; an index set says which. Given one, the free part
- * of x is the solution of a linear system, and w follows:
+ * of x is the solution of a linear system, and w follows from x:
  *
  *     A_FF x_F = -(b_F + A_FT x_T)                                             (S3 eq. 2.3)
  *
  *     matrix ──► islands ──► order ──► engine: factors of A_FF for one index set after another
  *                                         │
- *                rule: the next index set ◄┘  until every row is where it belongs (S3 eq. 2.1)
+ *                rule: the next index set ◄┘  until every row is feasible (S3 eq. 2.1)
  *
- * Islands are the connected parts of A; each is solved by itself. An *engine* knows how to factor
- * A_FF and to solve with it; a *rule* chooses index sets. Each is a file and a line in engines.def or
- * rules.def. The verdict is given outside of both, on the matrix as it was given (judge.c). */
+ * A row is *feasible* if x and w satisfy its conditions for its current index. Islands are the
+ * connected components of A; each is solved by itself. An *engine* factors A_FF and solves with the
+ * factor; a *rule* chooses index sets. Each is one file and one line in engines.def or rules.def.
+ * Neither judges its own result: verdict.c evaluates x on the matrix as given. */
 #ifndef CS_PIVOTING_H
 #define CS_PIVOTING_H
 
@@ -26,16 +27,16 @@
 typedef struct cs_engine cs_engine;
 typedef struct cs_rule cs_rule;
 
-/* The steps of one thread: a row each. */
+/* The log of one thread: one row per step. */
 typedef struct cs_pivot_log {
     int64_t rows, capacity;
     double *value; /* (rows, CS_LOG_COLUMNS) */
 } cs_pivot_log;
 
-/* A row at which A proved not to be positive definite. */
+/* The row at which a factorization found that A is not positive definite. */
 typedef struct cs_pivot_failure {
     int64_t row;               /* of the matrix as given; -1: none */
-    double pivot, entry, cure; /* what elimination left of A_ii; A_ii; a compliance that would do */
+    double pivot, entry, cure; /* A_ii after elimination; A_ii; a compliance that would suffice */
 } cs_pivot_failure;
 
 /* How the last solve of an island ended. */
@@ -44,21 +45,21 @@ typedef struct cs_pivot_end {
     cs_mlcp_outcome outcome;
     int64_t steps, single_steps, factorizations, refinements, interior_steps;
     cs_reuse_counts reuse;
-    const cs_pivot_log *log; /* its rows are there, from `first` on */
+    const cs_pivot_log *log; /* holds the island's `rows` rows, from row `first` on */
     int64_t first, rows;
     cs_pivot_failure failure;
 } cs_pivot_end;
 
-/* Interior-point steps at rest between two calls. */
+/* The state of the interior-point iteration, kept from one call to the next. */
 typedef struct cs_interior {
-    double *array; /* (CS_INTERIOR_ARRAYS rows); NULL where there are to be none */
-    double mean;   /* of force times gap */
+    double *array; /* (CS_INTERIOR_ARRAYS, rows); NULL: interior-point steps are off */
+    double mean;   /* of force times gap, over all finite bounds */
     int64_t bounds;
 } cs_interior;
 
 enum { CS_INTERIOR_ARRAYS = 10 };
 
-/* One connected part of the matrix, in the order of its engine. */
+/* One connected component of the matrix, in the order of its engine. */
 typedef struct cs_island {
     int64_t rows;
     int64_t *user; /* (rows): the rows' numbers in the matrix as given */
@@ -67,27 +68,27 @@ typedef struct cs_island {
     double *diagonal;
     int64_t *first; /* (rows): first column of the lower triangle */
     const cs_engine *engine;
-    void *factor;          /* the engine's */
-    signed char *factored; /* (rows): the index set of the factor at hand, signs apart */
+    void *factor;          /* owned by the engine */
+    signed char *factored; /* (rows): the rows that are tight in the current factor */
     int is_factored;
-    int is_stale;        /* that factor is of an earlier matrix */
-    int64_t cache_bytes; /* its share of what a cache may take */
-    /* of one solve */
+    int is_stale;        /* the current factor belongs to an earlier matrix */
+    int64_t cache_bytes; /* its share of the bytes that caches may use */
+    /* The rest belongs to one solve. */
     double *b, *lo, *hi;
     double *x, *w;
-    double *noise;             /* |b| + |A| |x|: what w is made of */
+    double *noise;             /* |b| + |A| |x|: the scale of rounding errors in w */
     double *step, *slope;      /* scratch */
     double *direction, *image; /* of conjugate gradients */
     signed char *state;        /* a cs_index of each row */
     signed char *next;
     int64_t *list; /* scratch */
     signed char *before;
-    cs_cancellation *cancellation; /* asks whether to leave off; NULL: nobody wants to know */
+    cs_cancellation *cancellation; /* NULL: runs to its end */
     cs_interior interior;
     cs_pivot_end end;
 } cs_island;
 
-/* Where A_ii is among the values; columns ascend. */
+/* The index of A_ii among the values, by bisection: columns ascend. */
 static inline int64_t cs_island_diagonal(const cs_island *s, int64_t i)
 {
     int64_t low = s->start[i], high = s->start[i + 1] - 1;
@@ -99,7 +100,7 @@ static inline int64_t cs_island_diagonal(const cs_island *s, int64_t i)
     return low;
 }
 
-/* Whether a row cannot leave its bound. */
+/* Whether both bounds of a row are equal, so that x_i is known. */
 static inline int cs_is_fixed(const cs_island *s, int64_t i) { return s->lo[i] == s->hi[i]; }
 
 typedef enum cs_fill_order { CS_FILL_NATURAL, CS_FILL_RCM, CS_FILL_MINIMUM_DEGREE } cs_fill_order;
@@ -107,30 +108,32 @@ typedef enum cs_fill_order { CS_FILL_NATURAL, CS_FILL_RCM, CS_FILL_MINIMUM_DEGRE
 struct cs_engine {
     const char *name, *summary;
     cs_fill_order order;
-    /* Takes what the island's factors need. Non-zero: no memory, or s->cancellation says to leave off. */
+    /* Allocates the island's factors. Non-zero: no memory, or cancelled. */
     int (*take)(cs_island *s, cs_arena *arena);
-    /* Factors A_FF for s->state; a breakdown names a row of the island. Beats s->cancellation. */
+    /* Factors A_FF for s->state; a breakdown names a row of the island. Asks s->cancellation. */
     void (*factor)(cs_island *s, cs_breakdown *breakdown);
-    /* r <- A_FF^-1 r. Rows that are tight hold zero, before and after. */
+    /* r <- A_FF^-1 r. r is zero on tight rows, before and after. */
     void (*solve)(cs_island *s, double *r);
-    /* May be NULL: lets go of memory outside the arena; adds up what a cache did since last asked. */
+    /* May be NULL. `release` frees memory outside the arena; `tell` adds to `sum` what the cache did
+     * since the last call. */
     void (*release)(cs_island *s);
     void (*tell)(cs_island *s, cs_cache_counts *sum);
-    /* May be NULL, where factors are made of nothing but the matrix: the next one is of other values. The
-     * one at hand stays good for solves. */
+    /* May be NULL if the engine keeps nothing but the current factor. Announces that the values of the
+     * matrix have changed; solves with the current factor remain possible. */
     void (*forget)(cs_island *s);
-    /* Whether a factor is made from the one before, so that errors may gather. */
+    /* Whether a factor is an update of the previous one, so that rounding errors may accumulate. */
     int gathers;
-    int anew; /* every factor is made of the matrix as it is then, with nothing kept of others */
-    double weight; /* what a multiplication costs, the fastest kernel's being 1 */
-    /* Multiplications that a change of `changed` of the rows costs, tight ones being `tight`. */
+    int anew;      /* every factor is computed from the current matrix alone */
+    double weight; /* cost of a multiplication, relative to the fastest kernel */
+    /* Multiplications of a factor for an index set with `tight` tight rows, of which `changed` rows
+     * differ from the last one. */
     double (*work)(const cs_island *s, double changed, double tight);
 };
 
 /* The engine of that name, or NULL. */
 const cs_engine *cs_engine_find(const char *name);
 
-/* What one step of a rule looked like: a row of the log. */
+/* The columns of the log, which has one row per step of a rule. */
 enum {
     CS_LOG_STEP,
     CS_LOG_ISLAND,
@@ -146,12 +149,12 @@ typedef struct cs_pivot_run {
     const cs_mlcp_options *options;
     const cs_control *control;
     cs_pivot_log *log;
-    double tolerance; /* rounding: what counts as nothing, over `noise` and |x| */
-    int64_t number;   /* of the island */
+    double tolerance; /* violations up to this, relative to `noise` and |x|, count as rounding */
+    int64_t number;   /* number of the island */
     int64_t steps, single_steps, factorizations, refinements, interior_steps, max_steps;
     cs_reuse_counts reuse;
     double last_poll;
-    atomic_int *halt;       /* of all islands: set where one has been told to end */
+    atomic_int *halt;       /* shared by all islands: set once one of them has to stop */
     cs_breakdown breakdown; /* of a failed factor */
     cs_pivot_failure *failure;
     cs_mlcp_outcome outcome;
@@ -161,93 +164,97 @@ typedef struct cs_pivot_run {
 struct cs_rule {
     const char *name, *summary;
     int single;     /* changes one row at a time */
-    int no_factors; /* has no use for an engine */
-    /* From s->state to the last index set, x and w. Fails with CS_UNSUPPORTED, run->breakdown set,
-     * where A_FF is not positive definite. */
+    int no_factors; /* uses no engine */
+    /* Pivots from s->state to the final index set, x and w. Fails with CS_UNSUPPORTED, run->breakdown
+     * set, if A_FF is not positive definite. */
     cs_status (*solve)(cs_pivot_run *run, cs_error *error);
 };
 
 const cs_rule *cs_rule_find(const char *name);
 
-/* Units of rounding that count as none, at first and at most; a rule that goes round in circles
- * takes ten times as many. */
+/* The relative violation that counts as rounding, at first and at most; a rule that cycles multiplies
+ * it by ten. */
 #define CS_PIVOT_ROUNDING 1e-13
 #define CS_PIVOT_ROUGHEST 1e-9
 
-/* Single steps without fewer infeasible rows after which bpp tries another way. */
+/* Single pivots without fewer infeasible rows after which bpp switches to projected Newton steps. */
 enum { CS_PIVOT_ALONE = 10 };
 
-/* ---- what rules share ------------------------------------------------------------------------ */
+/* ---- functions that rules share -------------------------------------------------------------- */
 
 /* w <- A x + b and `noise`. */
 void cs_pivot_evaluate(cs_island *s);
 
-/* A_FF is factored for s->state, unless it is already. */
+/* Factors A_FF for s->state, unless the current factor is that one. */
 cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error);
 
-/* x and w for s->state with the factor of an earlier matrix; 0 where there is none for these rows, or it
- * does not do. */
+/* Computes x and w for s->state with the factor of an earlier matrix as a preconditioner. Returns 0 if
+ * there is none for these rows, or if the iteration converges too slowly. */
 int cs_pivot_reuse(cs_pivot_run *run);
 
-/* Whether the factor at hand, were it of this matrix, would be that of s->state. */
+/* Whether the current factor has the rows of s->state; it may belong to an earlier matrix. */
 int cs_pivot_has_rows(const cs_island *s);
 
-/* The largest |w| of a free row over its noise, and up to which it is rounding. */
+/* The largest |w| / noise of the free rows; up to CS_PIVOT_REFINE it is rounding. */
 double cs_pivot_residual(const cs_island *s);
 #define CS_PIVOT_REFINE (32 * DBL_EPSILON)
 
-/* `step` <- -(b_F + A_FT x_T) at x_F = 0, zero on the tight rows, x_T being at its bounds. */
+/* Sets x_T to its bounds and x_F to zero; `step` <- -(b_F + A_FT x_T), zero on tight rows.
+ * S3 eq. 2.3 */
 void cs_pivot_right_side(cs_island *s);
 
-/* x += A_FF^-1 step by the factor at hand, and w. */
+/* x += A_FF^-1 step with the current factor; evaluates w. */
 void cs_pivot_add_step(cs_island *s);
 
 /* x and w for s->state: factor, solve, refine.  S3 Algorithm 2.1, lines 4-8 */
 cs_status cs_pivot_candidate(cs_pivot_run *run, cs_error *error);
 
-/* Where row i belongs by x and w: s->state[i] where it is right.  S3 eq. 2.1 */
+/* The index that x and w ask for in row i: s->state[i] if the row is feasible.  S3 eq. 2.1 */
 signed char cs_pivot_wanted(const cs_pivot_run *run, int64_t i);
 
-/* Asks now and then whether to go on: CS_INTERRUPTED, or run->stopped. */
+/* Polls the caller every few milliseconds. Sets run->stopped if the solve has to stop; returns
+ * CS_INTERRUPTED if it has to fail. */
 cs_status cs_pivot_poll(cs_pivot_run *run, cs_error *error);
 
-/* The same out of a cancellation, whose context is the run. */
+/* The same as the function of a cs_cancellation, whose context is the run. */
 int cs_pivot_is_cancelled(void *run);
 
-/* CS_INTERRUPTED: something left off half-done. What is at hand is the answer, unless run->aborted. */
+/* Fails with CS_INTERRUPTED: a computation was cancelled. The current x is still the result, unless
+ * run->aborted. */
 cs_status cs_pivot_interrupted(const cs_pivot_run *run, cs_error *error);
 
-/* Appends to the log, and asks whether to go on. */
+/* Appends a row to the log, and polls the caller. */
 cs_status cs_pivot_step(cs_pivot_run *run, int64_t infeasible, int64_t changed, cs_error *error);
 
 /* Room for so many rows. */
 cs_status cs_pivot_log_reserve(cs_pivot_log *log, int64_t rows, cs_error *error);
 
-/* A circle of index sets is found by Brent's method: one set is kept and the others are compared
- * with it; after 1, 3, 7, ... more the one at hand is kept instead. */
+/* Detects cycles of index sets by Brent's method: one set is kept, and later ones are compared with it;
+ * after 1, 3, 7, ... comparisons the current set replaces it. */
 typedef struct cs_circle {
     uint64_t kept;
     int64_t age, until;
 } cs_circle;
 
-/* Whether s->state is the set that was kept. */
+/* Whether s->state equals the kept set. */
 int cs_pivot_comes_again(cs_circle *circle, const cs_island *s);
 
-/* From here on ten times more counts as rounding; 0 where that has been done often enough. */
+/* Multiplies the tolerance for rounding by ten, and restarts the detection. Returns 0 if the tolerance
+ * then exceeds CS_PIVOT_ROUGHEST. */
 int cs_pivot_be_lenient(cs_pivot_run *run, cs_circle *circle);
 
-/* Block principal pivoting from s->state on, Murty's rule after so many steps. Where that gets nowhere
- * and `descends`, projected Newton steps and Keller's rule end the work. */
+/* Block principal pivoting from s->state on, with Murty's rule after `block_steps` block steps. If that
+ * stagnates and `descends`, projected Newton steps and Keller's rule follow. */
 cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, cs_error *error);
 
-/* s->state <- what interior-point steps foresee, from the start or from where the last ones `resume`;
- * the engine's factors are made `anew`. */
+/* s->state <- the index set that interior-point steps predict. They begin anew, or `resume` from the
+ * last ones. The engine must be one whose factors are computed `anew`. */
 cs_status cs_pivot_interior(cs_pivot_run *run, int resume, cs_error *error);
 
 /* Keller's rule from s->state on. */
 cs_status cs_pivot_keller(cs_pivot_run *run, cs_error *error);
 
-/* Projected Newton steps from x on; s->state ends as what they lead to. */
+/* Projected Newton steps from x on; s->state <- the index set that they reach. */
 cs_status cs_pivot_descend(cs_pivot_run *run, cs_error *error);
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
@@ -256,14 +263,14 @@ cs_status cs_pivot_descend(cs_pivot_run *run, cs_error *error);
 typedef struct cs_pivot_worker {
     cs_pivot_log log;
     double last_poll;
-    int64_t failed; /* the first of its islands that failed; -1 for none */
+    int64_t failed; /* its first island that failed; -1: none */
     cs_error error; /* of that one */
     int interrupted;
 } cs_pivot_worker;
 
-/* A solver of problems with one matrix. */
+/* A solver of problems that share one matrix. */
 struct cs_mlcp {
-    cs_arena arena, loaded; /* `loaded` holds the matrix by itself */
+    cs_arena arena, loaded; /* `loaded` holds the matrix alone, so that an update can replace it */
     cs_mlcp_options options;
     const cs_rule *rule;
     int64_t rows, islands;
@@ -279,31 +286,31 @@ struct cs_mlcp {
     cs_pivot_log log;
     double *x, *w;                 /* (rows), in the user's order */
     double *origin, *speed;        /* (rows), (islands): scratch of the verdict */
-    double seconds;                /* of setting up */
+    double seconds;                /* of the set-up */
     cs_pivot_failure failure;      /* of the last solve */
-    cs_cancellation *cancellation; /* while it is made; may be NULL */
+    cs_cancellation *cancellation; /* of the set-up; may be NULL */
 };
 
-/* cs_mlcp_create, CS_INTERRUPTED where the cancellation (may be NULL) says to leave off. */
+/* As cs_mlcp_create; fails with CS_INTERRUPTED if cancelled (`cancellation` may be NULL). */
 cs_status cs_mlcp_make(cs_mlcp **mlcp, const cs_csr *matrix, const cs_mlcp_options *options,
                        cs_cancellation *cancellation, cs_error *error);
 
-/* The failure of a part of it: no memory for `what`, unless the cancellation has said to leave off. */
+/* Reports that a part of the set-up failed: cancelled, or otherwise no memory for `what`. */
 cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error);
 
-/* What an entry of the matrix costs to read or to put somewhere, in multiplications. */
+/* Cost of reading or writing an entry of the matrix, in multiplications. */
 enum { CS_ENTRY_WORK = 8 };
 
 /* Checks a matrix and brings (A + A^T)/2 into the arena, repeated entries added up. */
 cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error);
 
-/* Cuts the matrix into islands, each in the order of its engine. */
+/* Splits the matrix into islands, each in the order of its engine. */
 cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error);
 
-/* Multiplications of one factor of all islands, weighed by their engines. */
+/* Multiplications that factor all islands once, weighted by their engines. */
 double cs_mlcp_factor_work(const cs_mlcp *mlcp);
 
-/* Threads, and the order in which they take the islands. */
+/* Chooses the number of threads, and the order in which they take the islands. */
 cs_status cs_mlcp_share_out(cs_mlcp *mlcp, cs_error *error);
 
 /* Solves all islands: mlcp->x, the index set, the log and the counts of `result`. */
@@ -311,8 +318,8 @@ cs_status cs_mlcp_solve_islands(cs_mlcp *mlcp, const double *b, const double *lo
                                 const signed char *initial, const cs_control *control,
                                 cs_mlcp_result *result, cs_error *error);
 
-/* w <- A x + b with the matrix as given, and how far x is from a solution; x of islands that P(0) solves
- * becomes that. */
+/* The result's distance from a solution. cs_mlcp_judge sets w <- A x + b with the matrix as given; on
+ * islands that the projection of zero, P(0), solves, it sets x to P(0). */
 typedef struct cs_mlcp_verdict {
     double residual, scaled, complementarity;
     int64_t worst; /* -1 with no rows */
@@ -320,8 +327,8 @@ typedef struct cs_mlcp_verdict {
 cs_mlcp_verdict cs_mlcp_judge(const cs_mlcp *mlcp, const double *b, const double *lo,
                               const double *hi, double *x, double *w);
 
-/* An estimate of the largest condition number |A_FF| |A_FF^-1| in the 1-norm of any island, from
- * the factors at hand; infinite where there are none. Hager's method (Higham 1988, Algorithm 4.1). */
+/* Estimates the largest condition number |A_FF| |A_FF^-1| in the 1-norm of any island, from
+ * the current factors; NAN for rules that do not factor. Hager's method (Higham 1988, Algorithm 4.1). */
 double cs_mlcp_condition(cs_mlcp *mlcp);
 
 #endif

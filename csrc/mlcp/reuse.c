@@ -1,19 +1,20 @@
-/* A linear system with the factor of an earlier matrix: conjugate gradients, which it preconditions.
+/* Solves a linear system by conjugate gradients, preconditioned with the factor of an earlier matrix A0.
  *
  *     x <- A0^-1 r,  then  p = A0^-1 r + beta p,  x += alpha p   until  r = -w_F  is rounding
  *
- * Where A has changed little, A0^-1 A is close to the identity and a few steps do; where they go too
- * slowly to end in time, they are given up and A is factored. S3 leaves this as future work (section 4.1). */
+ * If A has changed little, A0^-1 A is close to the identity and a few steps suffice. If they converge
+ * too slowly, the iteration is abandoned and A is factored. S3 leaves this as future work
+ * (section 4.1). */
 #include "linalg/krylov.h"
 #include "mlcp/pivoting.h"
 
 #include <float.h>
 #include <math.h>
 
-/* Steps after which their rate tells. */
+/* Steps after which the convergence rate is known. */
 enum { KNOWN = 3 };
 
-/* The next direction from r = -w_F, the residual of the rows that are free, and A0^-1 r. */
+/* The next search direction from the residual of the free rows, r = -w_F, and A0^-1 r. */
 static int turn(cs_island *s, cs_conjugate *steps)
 {
     double *r = s->slope, *z = s->step;
@@ -33,7 +34,8 @@ static void multiply(cs_island *s)
     }
 }
 
-/* Along `direction`; w follows, and is had exactly where it seems to be rounding. */
+/* x += length direction. w is updated; once it looks like rounding it is evaluated from x. Returns the
+ * residual. */
 static double go(cs_island *s, double length)
 {
     for (int64_t i = 0; i < s->rows; i++) {
@@ -46,7 +48,7 @@ static double go(cs_island *s, double length)
     return cs_pivot_residual(s);
 }
 
-/* Whether steps at the pace so far end within so many. */
+/* Whether `steps` steps from `first` to `worst` predict convergence within `most` steps. */
 static int is_in_time(double first, double worst, int64_t steps, int64_t most)
 {
     if (steps < KNOWN) return 1;
@@ -57,9 +59,12 @@ static int solve(cs_pivot_run *run)
 {
     cs_island *s = run->island;
     cs_conjugate steps = {.count = s->rows, .direction = s->direction};
+
+    /* The first iterate: x_F = A0^-1 times the right-hand side. */
     cs_pivot_right_side(s);
     cs_pivot_add_step(s);
     double worst = cs_pivot_residual(s), first = worst;
+
     int64_t most = run->options->reuse;
     for (int64_t k = 0; worst > CS_PIVOT_REFINE; k++) {
         if (k == most || !is_in_time(first, worst, k, most)) return 0;
@@ -70,7 +75,7 @@ static int solve(cs_pivot_run *run)
         if (!(length > 0)) return 0;
         worst = go(s, length);
     }
-    return worst <= CS_PIVOT_REFINE; /* which what is no number is not */
+    return worst <= CS_PIVOT_REFINE; /* false if it is NaN */
 }
 
 int cs_pivot_reuse(cs_pivot_run *run)

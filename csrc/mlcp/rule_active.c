@@ -1,28 +1,28 @@
-/* Rules that keep x within its bounds and drive one row after another to where it belongs.
+/* Active-set rules: x stays within its bounds, and one row after another is driven to feasibility.
  *
  *     row r, tight with w_r of the wrong sign:  x_r moves, x_F follows so that w_F = 0
- *         w_r = 0               -> r becomes free; done
- *         x_r at its other bound -> tight there; done
- *         x_i of a free row at a bound -> tight there; on with r
- *         w_i of a tight row that is where it belongs = 0 -> free; on with r   (Dantzig only)
+ *         w_r = 0                       -> r becomes free; done
+ *         x_r at its other bound        -> r becomes tight there; done
+ *         x_i of a free row at a bound  -> i becomes tight there; continue with r
+ *         w_i = 0 of a feasible tight i -> i becomes free; continue with r   (Dantzig only)
  *
- * Keller's method (1973) takes the row that is farthest off; the energy falls with every row, so that
- * no index set comes twice. Cottle and Dantzig's (1968; Baraff 1994) takes the next one and holds all
- * rows that are where they belong: where several would leave at once it may go round in circles, and
- * Murty's rule ends the work. Both begin with the rows of the initial index set that are within their
- * bounds when the others are not. */
+ * Keller's method (1973) drives the row that violates its conditions most; the energy decreases with
+ * every row, so that no index set repeats. Cottle and Dantzig's method (1968; Baraff 1994) drives the
+ * first infeasible row and keeps all feasible rows feasible. If several of them would change at once,
+ * it may cycle: Murty's rule then finishes. Both start from the initial index set, after free rows
+ * that violate their bounds have become tight. */
 #include "mlcp/pivoting.h"
 
 #include <math.h>
 
-/* How far a drive goes, and what ends it. */
+/* How far x_r can move, and the change of index that stops it. */
 typedef struct event {
     double reach;
     int64_t row;       /* whose index changes */
     signed char index; /* to what */
 } event;
 
-/* x and w for s->state, after free rows that are out of bounds have become tight there. */
+/* Computes x and w for s->state; free rows beyond a bound become tight there, until none is left. */
 static cs_status make_feasible(cs_pivot_run *run, cs_error *error)
 {
     cs_island *s = run->island;
@@ -43,7 +43,7 @@ static cs_status make_feasible(cs_pivot_run *run, cs_error *error)
     }
 }
 
-/* step <- how x moves with x_r; slope <- how w moves. */
+/* `step`, `slope` <- the derivatives of x and w with respect to the distance that x_r moves. */
 static void find_direction(cs_island *s, int64_t r, double sign)
 {
     for (int64_t i = 0; i < s->rows; i++) s->step[i] = 0;
@@ -51,6 +51,8 @@ static void find_direction(cs_island *s, int64_t r, double sign)
         if (s->state[s->column[e]] == CS_INDEX_FREE) s->step[s->column[e]] = -sign * s->value[e];
     s->engine->solve(s, s->step);
     s->step[r] = sign;
+
+    /* w changes by A times the change of x. */
     for (int64_t i = 0; i < s->rows; i++) {
         double sum = 0;
         for (int64_t e = s->start[i]; e < s->start[i + 1]; e++)
@@ -61,14 +63,16 @@ static void find_direction(cs_island *s, int64_t r, double sign)
 
 static void consider(event *first, double reach, int64_t row, signed char index)
 {
-    if (!(reach < first->reach)) return; /* of equal ones the first row */
+    if (!(reach < first->reach)) return; /* ties: the first row wins */
     *first = (event){reach > 0 ? reach : 0, row, index};
 }
 
-/* s->next marks the rows that are held where they belong (Dantzig's). */
+/* The first change of index along the step. If `holds` (Dantzig), rows marked in s->next stay feasible. */
 static event find_event(const cs_island *s, int64_t r, double sign, int holds)
 {
     event first = {INFINITY, r, CS_INDEX_FREE};
+
+    /* Another row: a free one reaches a bound, or w of a feasible tight one reaches zero. */
     for (int64_t i = 0; i < s->rows; i++) {
         double step = s->step[i], slope = s->slope[i];
         if (i == r) continue;
@@ -80,6 +84,8 @@ static event find_event(const cs_island *s, int64_t r, double sign, int holds)
             if (towards) consider(&first, -s->w[i] / slope, i, CS_INDEX_FREE);
         }
     }
+
+    /* Row r itself: x_r reaches its other bound, or w_r reaches zero. */
     double room = sign > 0 ? s->hi[r] - s->x[r] : s->x[r] - s->lo[r];
     if (room <= first.reach) first = (event){room, r, sign > 0 ? CS_INDEX_HIGH : CS_INDEX_LOW};
     double arrival = -s->w[r] / s->slope[r];
@@ -87,7 +93,7 @@ static event find_event(const cs_island *s, int64_t r, double sign, int holds)
     return first;
 }
 
-/* Drives row r; `in_time` is cleared where there is no end to it. */
+/* Drives row r until it is feasible; `in_time` <- 0 if that takes too many changes. */
 static cs_status drive(cs_pivot_run *run, int64_t r, int holds, int *in_time, cs_error *error)
 {
     cs_island *s = run->island;
@@ -95,17 +101,22 @@ static cs_status drive(cs_pivot_run *run, int64_t r, int holds, int *in_time, cs
     for (int64_t k = 0; k <= 3 * s->rows + 10; k++) {
         cs_status status = cs_pivot_factor(run, error);
         if (status) return status;
+
+        /* Move up to the first change of index. */
         find_direction(s, r, sign);
         event end = find_event(s, r, sign, holds);
         for (int64_t i = 0; i < s->rows; i++) {
             s->x[i] += end.reach * s->step[i];
             s->w[i] += end.reach * s->slope[i];
         }
+
+        /* Change the index; set the value that is then known exactly. */
         s->state[end.row] = end.index;
         if (end.index < 0) s->x[end.row] = s->lo[end.row];
         if (end.index > 0) s->x[end.row] = s->hi[end.row];
         if (end.index == CS_INDEX_FREE) s->w[end.row] = 0;
         else s->next[end.row] = 1;
+
         run->steps++;
         run->single_steps++;
         status = cs_pivot_step(run, 1, 1, error);
@@ -115,7 +126,8 @@ static cs_status drive(cs_pivot_run *run, int64_t r, int holds, int *in_time, cs
     return CS_OK;
 }
 
-/* The row to drive, or -1; s->next <- whether a row is where it belongs. */
+/* The row to drive, or -1 if all are feasible; s->next <- whether each row is. `farthest`: the row with
+ * the largest w^2 / A_ii; otherwise the first. */
 static int64_t choose(cs_pivot_run *run, int farthest)
 {
     cs_island *s = run->island;
@@ -142,11 +154,16 @@ static cs_status active(cs_pivot_run *run, int holds, cs_error *error)
         if (status) return status;
         int64_t r = choose(run, !holds);
         if (r < 0) break;
+
+        /* Stopped, or out of steps? */
         run->outcome = run->stopped ? CS_MLCP_STOPPED : CS_MLCP_MAX_PIVOTS;
         if (run->stopped || run->steps >= run->max_steps) return CS_OK;
+
+        /* A cycle, or a drive without end: Murty's rule finishes. */
         int again = cs_pivot_comes_again(&visits, s);
         if (again) cs_pivot_be_lenient(run, &visits);
         if (!in_time || again) return cs_pivot_blocks(run, 0, 0, error);
+
         status = drive(run, r, holds, &in_time, error);
         if (status) return status;
     }
@@ -160,14 +177,14 @@ static cs_status dantzig(cs_pivot_run *run, cs_error *error) { return active(run
 
 const cs_rule cs_rule_keller = {
     .name = "keller",
-    .summary = "x within its bounds, always the row that is farthest off (Keller)",
+    .summary = "x stays within its bounds; the most infeasible row comes first (Keller)",
     .single = 1,
     .solve = cs_pivot_keller,
 };
 
 const cs_rule cs_rule_dantzig = {
     .name = "dantzig",
-    .summary = "row after row, those that are where they belong held there (Cottle and Dantzig)",
+    .summary = "one row after another; feasible rows stay feasible (Cottle and Dantzig)",
     .single = 1,
     .solve = dantzig,
 };

@@ -1,4 +1,4 @@
-/* Lemke's method for box bounds: every bound becomes a complementarity of its own.
+/* Lemke's method for box bounds: every bound becomes one complementarity condition.
  *
  *     lo only      z = x - lo                         w = w+
  *     hi only      z = hi - x                         w = w-
@@ -6,10 +6,10 @@
  *     neither      z = x, a free row
  *     equal        x is known and drops out
  *
- * z is counted in units of 1 / sqrt(A_ii), so that no row is large by its units alone.
+ * z is scaled by 1 / sqrt(A_ii), so that the units of a row do not influence the pivots.
  *
- * It knows nothing of definiteness: where A is only semidefinite it ends all the same, in a solution
- * or in a ray. It has no use for an index set to begin with. */
+ * The method does not need A to be definite: if A is semidefinite it still ends, in a solution or in a
+ * ray. It cannot start from an index set. */
 #include "core/error.h"
 #include "mlcp/lemke.h"
 #include "mlcp/pivoting.h"
@@ -29,7 +29,7 @@ static int is_mirrored(const cs_island *s, int64_t i)
     return !isfinite(s->lo[i]) && isfinite(s->hi[i]);
 }
 
-/* Where z = 0 is. */
+/* The value of x at z = 0. */
 static double origin(const cs_island *s, int64_t i)
 {
     return isfinite(s->lo[i]) ? s->lo[i] : isfinite(s->hi[i]) ? s->hi[i] : 0;
@@ -52,14 +52,17 @@ static void translate(translation *t, cs_island *s)
 {
     int64_t n = t->lemke.rows;
     double *matrix = t->lemke.matrix;
+
+    /* The origin and the unit of each z; w at the origin is q. */
     for (int64_t i = 0; i < s->rows; i++) {
         s->x[i] = origin(s, i);
         t->unit[i] = s->diagonal[i] > 0 ? 1 / sqrt(s->diagonal[i]) : 1;
         if (is_mirrored(s, i)) t->unit[i] = -t->unit[i];
     }
     cs_pivot_evaluate(s);
+
     for (int64_t i = 0; i < s->rows; i++) {
-        if (cs_is_fixed(s, i)) { /* apart from the others: z = 0, w = 1 */
+        if (cs_is_fixed(s, i)) { /* decoupled from the others: z = 0, w = 1 */
             matrix[i * n + i] = t->lemke.q[i] = 1;
             continue;
         }
@@ -70,8 +73,10 @@ static void translate(translation *t, cs_island *s)
             if (cs_is_fixed(s, j)) continue;
             matrix[i * n + j] = t->unit[i] * t->unit[j] * s->value[e];
         }
+
+        /* Two finite bounds: the second row limits z, and its multiplier w- acts on row i. */
         if (t->upper[i] < 0) continue;
-        matrix[i * n + t->upper[i]] = 1; /* w- */
+        matrix[i * n + t->upper[i]] = 1;
         matrix[t->upper[i] * n + i] = -1;
         t->lemke.q[t->upper[i]] = (s->hi[i] - s->lo[i]) / t->unit[i];
     }
@@ -80,19 +85,24 @@ static void translate(translation *t, cs_island *s)
 static void translate_back(const translation *t, cs_island *s)
 {
     for (int64_t i = 0; i < s->rows; i++) s->x[i] = origin(s, i) + t->unit[i] * t->lemke.z[i];
-    /* A basic variable is off its bound. */
+
+    /* The index set: tight at the bound that z counts from, free if z is basic. */
     for (int64_t i = 0; i < s->rows; i++)
         s->state[i] = t->free[i] ? CS_INDEX_FREE : is_mirrored(s, i) ? CS_INDEX_HIGH : CS_INDEX_LOW;
     for (int64_t k = 0; k < t->lemke.rows; k++) {
         int64_t variable = t->lemke.basic[k] - t->lemke.rows;
         if (variable >= 0 && variable < s->rows) s->state[variable] = CS_INDEX_FREE;
     }
+
+    /* Tight at the upper bound if its multiplier is basic. */
     for (int64_t i = 0; i < s->rows; i++) {
         if (t->upper[i] < 0) continue;
         for (int64_t k = 0; k < t->lemke.rows; k++)
             if (t->lemke.basic[k] == t->lemke.rows + t->upper[i] && !cs_is_fixed(s, i))
                 s->state[i] = CS_INDEX_HIGH;
     }
+
+    /* Tight rows exactly at their bounds. */
     for (int64_t i = 0; i < s->rows; i++) {
         if (s->state[i] < 0) s->x[i] = s->lo[i];
         if (s->state[i] > 0) s->x[i] = s->hi[i];
@@ -113,12 +123,14 @@ static double defect(const translation *t, const cs_island *s)
     return worst;
 }
 
-/* x_F = -A_FF^-1 (b_F + A_FT x_T) where that is nearer: z is counted from a bound, which may be so far
- * away that x has lost its digits.  S3 eq. 2.3 */
+/* Recomputes x_F = -A_FF^-1 (b_F + A_FT x_T), and keeps it if its defect is smaller: z counts from a
+ * bound, which may be so far away that x has lost digits.  S3 eq. 2.3 */
 static void solve_anew(translation *t, cs_island *s)
 {
     int64_t count = 0;
     double before = defect(t, s);
+
+    /* The right-hand side with free rows at zero; the old x is kept in `step`. */
     for (int64_t i = 0; i < s->rows; i++) {
         s->step[i] = s->x[i];
         if (s->state[i] != CS_INDEX_FREE) continue;
@@ -127,12 +139,15 @@ static void solve_anew(translation *t, cs_island *s)
     }
     cs_pivot_evaluate(s);
     for (int64_t i = 0; i < s->rows; i++) t->lemke.q[i] = t->unit[i] * s->w[i];
+
     cs_lemke_solve(&t->lemke, count);
     for (int64_t a = 0; a < count; a++) {
         int64_t i = t->lemke.list[a];
         s->x[i] = t->unit[i] * t->lemke.z[i];
     }
     cs_pivot_evaluate(s);
+
+    /* No better: restore the old x. */
     if (defect(t, s) < before) return;
     for (int64_t i = 0; i < s->rows; i++) s->x[i] = s->step[i];
     cs_pivot_evaluate(s);
@@ -170,22 +185,28 @@ static cs_status run_lemke(cs_pivot_run *run, translation *t, cs_error *error)
 {
     cs_lemke_end end = CS_LEMKE_LOST;
     cs_island *s = run->island;
+
+    /* An attempt may end in a basis that is singular to rounding: others cover q differently. */
     for (int attempt = 0; attempt < CS_LEMKE_ATTEMPTS && end == CS_LEMKE_LOST; attempt++) {
         cs_status status = pivot(run, &t->lemke, attempt, &end, error);
         if (status) return status;
         if (run->stopped) break;
     }
+
+    /* A ray proves nothing if A is indefinite: try once more, starting with all z basic. */
     if (end == CS_LEMKE_RAY && !run->stopped) {
         cs_lemke_end other;
         cs_status status = pivot(run, &t->lemke, CS_LEMKE_FROM_ALL, &other, error);
         if (status) return status;
         if (other == CS_LEMKE_SOLVED) end = other;
     }
+
     run->outcome = outcome_of(end);
     cs_lemke_finish(&t->lemke);
     translate_back(t, s);
     solve_anew(t, s);
-    if (run->stopped) run->outcome = CS_MLCP_STOPPED; /* these hear it, too */
+    if (run->stopped)
+        run->outcome = CS_MLCP_STOPPED; /* the last computations may be cancelled, too */
     return CS_OK;
 }
 

@@ -1,10 +1,10 @@
-/* Islands solved apart, on as many threads as there are:
+/* Solves the islands independently, on several threads:
  *
- *     islands, largest first ──► thread 0: island 7, island 2 ...      threads take them as they come;
- *                            └─► thread 1: island 4, ...               thread 0 talks to the caller
+ *     islands, largest first ──► thread 0: island 7, island 2 ...      a free thread takes the next one;
+ *                            └─► thread 1: island 4, ...               thread 0 polls the caller
  *
- * Each island has its own arrays, so that which thread solves it makes no difference. What it logs and
- * how it ended are put together in the order of the islands. */
+ * Each island has its own arrays, so that the result does not depend on which thread solves it. Logs
+ * and outcomes are collected in the order of the islands. */
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/parallel.h"
@@ -26,8 +26,8 @@ typedef struct solving {
     atomic_int halt;
 } solving;
 
-/* The island's share of the data. An index that asks for an infinite bound is free, and a row
- * without play is low. */
+/* Copies the island's part of the data. A row whose initial index names an infinite bound becomes free;
+ * a row with equal bounds becomes low. */
 static void load(cs_island *s, const solving *all)
 {
     for (int64_t i = 0; i < s->rows; i++) {
@@ -43,7 +43,7 @@ static void load(cs_island *s, const solving *all)
     }
 }
 
-/* x within its bounds: free rows stand over by no more than rounding. */
+/* Writes x, clamped to its bounds: free rows exceed them by rounding at most. */
 static void unload(const cs_island *s, double *x, signed char *index_set)
 {
     for (int64_t i = 0; i < s->rows; i++) {
@@ -55,7 +55,7 @@ static void unload(const cs_island *s, double *x, signed char *index_set)
     }
 }
 
-/* Keeps the error of the first island that failed; an interruption comes before all. */
+/* Keeps the error of the first island that failed; an interruption takes precedence. */
 static void note_failure(cs_pivot_worker *worker, int64_t p, cs_status status,
                          const cs_error *error)
 {
@@ -66,7 +66,7 @@ static void note_failure(cs_pivot_worker *worker, int64_t p, cs_status status,
     worker->error = *error;
 }
 
-/* Thread 0 is the one that talks to the caller. */
+/* Solves one island. Only thread 0 may poll the caller. */
 static void solve_island(void *context, int64_t p, int thread)
 {
     solving *all = context;
@@ -88,20 +88,24 @@ static void solve_island(void *context, int64_t p, int thread)
         .last_poll = worker->last_poll,
         .halt = &all->halt,
     };
+
+    /* Zero asks for the default limit, a negative number for no pivots at all. */
     if (!run.max_steps) run.max_steps = 100 + 20 * s->rows;
-    if (run.max_steps < 0) run.max_steps = 0; /* a solver's `brief` */
+    if (run.max_steps < 0) run.max_steps = 0;
+
     cs_cancellation cancellation = {.is_cancelled = cs_pivot_is_cancelled, .context = &run};
     s->cancellation = &cancellation;
     load(s, all);
     end->status = mlcp->rule->solve(&run, &error);
     s->cancellation = NULL;
-    if (end->status == CS_INTERRUPTED && !run.aborted) { /* told to stop, not to fail */
+
+    /* A stop keeps the current x; an abort fails, even if the solve ended before it noticed. */
+    if (end->status == CS_INTERRUPTED && !run.aborted) {
         end->status = CS_OK;
         run.outcome = CS_MLCP_STOPPED;
     }
-    if (!end->status &&
-        run.aborted) /* by the last cancellation, when there was nothing left to end */
-        end->status = cs_pivot_interrupted(&run, &error);
+    if (!end->status && run.aborted) end->status = cs_pivot_interrupted(&run, &error);
+
     if (!end->status) unload(s, mlcp->x, all->index_set);
     else note_failure(worker, p, end->status, &error);
     worker->last_poll = run.last_poll;
@@ -115,7 +119,7 @@ static void solve_island(void *context, int64_t p, int thread)
     end->reuse = run.reuse;
 }
 
-/* Thread 0 has nothing left to solve: it looks for Ctrl-C. */
+/* Thread 0 has no island left to solve: it polls the caller, for Ctrl-C. */
 static void wait_for_others(void *context)
 {
     solving *all = context;
@@ -139,7 +143,8 @@ static void begin(cs_mlcp *mlcp)
     }
 }
 
-/* The first island that failed, as if one after another had been solved; an interruption first. */
+/* The failure of the first island in their order, as a serial solve would report it; an interruption
+ * takes precedence. */
 static cs_status first_failure(cs_mlcp *mlcp, cs_error *error)
 {
     const cs_pivot_worker *first = NULL;
@@ -158,7 +163,7 @@ static cs_status first_failure(cs_mlcp *mlcp, cs_error *error)
     return mlcp->island[first->failed].end.status;
 }
 
-/* The log of all islands, one after another. */
+/* Joins the logs of all islands, in their order. */
 static cs_status gather_logs(cs_mlcp *mlcp, cs_error *error)
 {
     int64_t rows = 0, width = CS_LOG_COLUMNS;

@@ -1,10 +1,10 @@
-/* The verdict from outside: on the matrix as given, whatever the rule computed with. */
+/* Evaluates a result on the matrix as given, independently of the rule that computed it. */
 #include "mlcp/pivoting.h"
 
 #include <float.h>
 #include <math.h>
 
-/* Units of rounding in w that count as none. */
+/* |w| up to this many units of rounding counts as zero. */
 enum { FLOOR_UNITS = 4 };
 
 static double clamp(double value, double lo, double hi)
@@ -24,7 +24,7 @@ static void multiply(const cs_mlcp *mlcp, const double *b, const double *x, doub
     }
 }
 
-/* (|A| |x| + |b|) of row i: what rounding errors of w are made of. */
+/* (|A| |x| + |b|) of row i: the scale of rounding errors in w. */
 static double magnitude(const cs_mlcp *mlcp, const double *b, const double *x, int64_t i)
 {
     double sum = fabs(b[i]);
@@ -33,7 +33,7 @@ static double magnitude(const cs_mlcp *mlcp, const double *b, const double *x, i
     return sum;
 }
 
-/* One over A_ii; of a zero diagonal over the largest entry of the row, 1 where it has none. */
+/* rho of row i: 1 / A_ii; if A_ii is zero, one over the largest entry of the row, or 1 in a zero row. */
 static double scale_of_row(const cs_mlcp *mlcp, int64_t i)
 {
     double largest = mlcp->diagonal[i];
@@ -42,8 +42,8 @@ static double scale_of_row(const cs_mlcp *mlcp, int64_t i)
     return largest > 0 ? 1 / largest : 1;
 }
 
-/* speed[island] <- the largest residual over rho of P(0), as math.md section 4 has it: what a residual is
- * compared with; what rounding may leave counts as none. `x` and `w` (rows) are scratch. */
+/* speed[island] <- the largest residual over rho of x = P(0): the reference of scaled residuals. Rows
+ * whose w is rounding do not count. `x` <- P(0) (rows); `w` (rows) is scratch. */
 static void find_speeds(const cs_mlcp *mlcp, const double *b, const double *lo, const double *hi,
                         double *x, double *w)
 {
@@ -61,13 +61,13 @@ static void find_speeds(const cs_mlcp *mlcp, const double *b, const double *lo, 
     }
 }
 
-/* One row of the answer into the verdict; returns whether it is a number. */
+/* Adds one row to the verdict; returns 0 if it is not finite. */
 static int judge_row(cs_mlcp_verdict *verdict, int64_t i, double x, double w, double lo, double hi,
                      double rho, double speed)
 {
     double step = x - rho * w, nearest = clamp(step, lo, hi);
     double defect = nearest == step ? rho * fabs(w) : fabs(x - nearest);
-    double scaled = defect > 0 && speed > 0 ? defect / (rho * speed) : 0; /* else it is P(0) */
+    double scaled = defect > 0 && speed > 0 ? defect / (rho * speed) : 0; /* otherwise x is P(0) */
     double gap = fmin(fabs(x - lo), fabs(hi - x));
     if (w > 0) gap = x - lo;
     if (w < 0) gap = hi - x;
@@ -76,7 +76,7 @@ static int judge_row(cs_mlcp_verdict *verdict, int64_t i, double x, double w, do
     verdict->residual = fmax(verdict->residual, defect);
     if (scaled > verdict->scaled || verdict->worst < 0) verdict->worst = i;
     verdict->scaled = fmax(verdict->scaled, scaled);
-    /* An infinite bound allows no force: what is left of w is the residual's to tell. */
+    /* At an infinite bound w must vanish: the residual already measures that. */
     if (isfinite(product)) verdict->complementarity = fmax(verdict->complementarity, product);
     return 1;
 }
@@ -87,10 +87,11 @@ cs_mlcp_verdict cs_mlcp_judge(const cs_mlcp *mlcp, const double *b, const double
     cs_mlcp_verdict verdict = {.worst = -1};
     find_speeds(mlcp, b, lo, hi, mlcp->origin, w);
 
-    /* Islands without speed are solved by P(0), and have it. */
+    /* P(0) solves the islands whose speed is zero: take it there. */
     for (int64_t p = 0; p < mlcp->islands; p++)
         for (int64_t k = 0; k < mlcp->island[p].rows && mlcp->speed[p] == 0; k++)
             x[mlcp->island[p].user[k]] = mlcp->origin[mlcp->island[p].user[k]];
+
     multiply(mlcp, b, x, w);
     for (int64_t p = 0; p < mlcp->islands; p++)
         for (int64_t k = 0; k < mlcp->island[p].rows; k++) {
