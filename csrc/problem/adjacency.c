@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 
+/* body (blocks, 2) <- the bodies of every block; -1 for those that the graph leaves out. */
 static void find_partners(const cs_problem *problem, int with_immovable, int64_t *body)
 {
     for (int g = 0; g < problem->block_groups; g++) {
@@ -25,7 +26,8 @@ cs_status cs_adjacency_build(const cs_problem *problem, cs_arena *arena, int wit
                             (long long)problem->blocks);
     find_partners(problem, with_immovable, adjacency->body);
 
-    /* Counting sort by body; shifted by one, so that filling leaves the starts in place. */
+    /* Counting sort by body. `next` is `start` shifted by one place: filling moves each value on to the
+     * start of the next body, so that `start` is correct at the end. */
     int64_t *next = adjacency->start + 1;
     for (int64_t i = 0; i < sides; i++)
         if (adjacency->body[i] >= 0) next[adjacency->body[i] + 1]++;

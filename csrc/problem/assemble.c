@@ -1,31 +1,33 @@
-/* A = J M^-1 J^T = G G^T, block row by block row.  S1 eq. 3.3, Theorem 3.1
+/* Assembles A = J M^-1 J^T + Sigma = G G^T + Sigma, one block row after another.
+ * S1 eq. 3.3, Theorem 3.1
  *
- * Row k has a block for every block that shares a moving body with it. The rows are walked twice:
- * once to count, once to fill. */
+ * Block row k has a non-zero block in column l if blocks k and l share a movable body. The rows are
+ * traversed twice: the first pass counts the blocks and values, the second one fills them. */
 #include "core/error.h"
 #include "problem/adjacency.h"
 #include "problem/problem.h"
 
-enum { POLL_EVERY = 4096 }; /* blocks of A met; a row may hold any number of them */
+/* Blocks of A between two cancellation checks. Rows are no measure, as one may hold any number of blocks. */
+enum { POLL_EVERY = 4096 };
 
 typedef struct assembly {
     const cs_problem *problem;
     const cs_control *control;
-    int64_t work; /* blocks met since the last poll */
+    int64_t work; /* blocks of A visited since the last cancellation check */
     cs_adjacency adjacency;
-    int64_t *seen;      /* (blocks): the row (+ 1) that met a block last */
-    int64_t *neighbour; /* (blocks) of the row at hand */
-    double *scaled;     /* G of all blocks */
-    int64_t *place;     /* (blocks + 1): where a block's G begins */
+    int64_t *seen;      /* (blocks): mark of the last search that found the block */
+    int64_t *neighbour; /* (blocks): columns of the current row */
+    double *scaled;     /* G_k of all blocks, one after another */
+    int64_t *place;     /* (blocks + 1): where G_k begins in `scaled` */
 } assembly;
 
-/* Collects the blocks that share a moving body with `block`, ascending; returns how many. `mark`
- * differs from call to call. */
+/* neighbour <- the blocks that share a movable body with `block`, ascending. Returns their number.
+ * Every call needs a `mark` of its own, which saves clearing `seen`. */
 static int64_t neighbours(assembly *a, int64_t block, int64_t mark)
 {
     int64_t count = 0;
     a->seen[block] = mark;
-    a->neighbour[count++] = block; /* the diagonal block is always there */
+    a->neighbour[count++] = block; /* the diagonal block is always stored */
     for (int side = 0; side < 2; side++) {
         int64_t body = cs_adjacency_body(&a->adjacency, block, side);
         if (body < 0) continue;
@@ -40,7 +42,8 @@ static int64_t neighbours(assembly *a, int64_t block, int64_t mark)
     return count;
 }
 
-/* A_kl = sum over shared bodies of G_k,side G_l,other^T */
+/* value (m_k, m_l) += sum over the shared bodies of G_k,s G_l,t^T, where partner s of block k and
+ * partner t of block l are the same body.  S1 eq. 3.3 */
 static void add_shared(const assembly *a, int64_t k, int64_t l, const cs_block_group *row,
                        const cs_block_group *column, double *value)
 {
@@ -61,7 +64,8 @@ static void add_shared(const assembly *a, int64_t k, int64_t l, const cs_block_g
     }
 }
 
-/* Asks whether to go on, now and then; `count` blocks have been met. */
+/* Asks the caller whether to cancel, once every POLL_EVERY blocks. `count` blocks have been visited
+ * since the last call. */
 static cs_status poll(assembly *a, int64_t count, cs_error *error)
 {
     a->work += count;
@@ -71,9 +75,12 @@ static cs_status poll(assembly *a, int64_t count, cs_error *error)
     return cs_fail(error, CS_INTERRUPTED, "interrupted while assembling A");
 }
 
+/* Builds the contact graph and G_k of every block. */
 static cs_status prepare(assembly *a, cs_arena *arena, cs_error *error)
 {
     const cs_problem *problem = a->problem;
+
+    /* Allocate. */
     int64_t doubles = 0;
     for (int g = 0; g < problem->block_groups; g++)
         doubles += problem->block_group[g].count * cs_jacobian_size(&problem->block_group[g]);
@@ -84,6 +91,8 @@ static cs_status prepare(assembly *a, cs_arena *arena, cs_error *error)
     a->place = cs_arena_take(arena, problem->blocks + 1, sizeof(int64_t));
     a->scaled = cs_arena_take(arena, doubles, sizeof(double));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "assembling A");
+
+    /* Compute G_k = J_k L of every block. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -95,7 +104,7 @@ static cs_status prepare(assembly *a, cs_arena *arena, cs_error *error)
     return CS_OK;
 }
 
-/* Where rows of blocks begin, in columns and in values. */
+/* First pass: where each block row begins, in `column` and in `value`. */
 static cs_status count_rows(assembly *a, cs_block_matrix *matrix, cs_error *error)
 {
     cs_status status = CS_OK;
@@ -117,6 +126,7 @@ static void add_compliance(const cs_block_group *group, int64_t index, double *v
         value[i * group->rows + i] += group->compliance[index * group->rows + i];
 }
 
+/* Second pass: the columns and values of block row k. */
 static void fill_row(assembly *a, cs_block_matrix *matrix, int64_t k)
 {
     int64_t count = neighbours(a, k, matrix->blocks + k + 1);
@@ -142,6 +152,8 @@ cs_status cs_assemble(const cs_problem *problem, cs_arena *arena, const cs_contr
     if (!matrix) goto no_memory;
     status = prepare(&a, &scratch, error);
     if (status) goto out;
+
+    /* Count, allocate, fill. */
     status = count_rows(&a, matrix, error);
     if (status) goto out;
     if (cs_block_matrix_take(arena, matrix)) goto no_memory;

@@ -18,20 +18,24 @@ const cs_block_lanes_kernels *cs_block_lanes_widest(void)
     return builds[cs_instructions_widest()];
 }
 
+/* The number of doubles in L of one body. */
 static int64_t root_size(const cs_body_group *owner)
 {
     return owner->dof * (owner->diagonal ? 1 : owner->dof);
 }
 
-/* Places are kept in 32 bits. */
 int cs_block_lanes_fit(const cs_problem *problem, const cs_block_group *group)
 {
     int spatial = group->dof[0] == 6 && (group->rows == 3 || group->rows == 4);
     int planar = group->dof[0] == 3 && group->rows == 2;
+
+    /* The shape. */
     if (problem->body_groups != 1 || !problem->bodies ||
         problem->body_group[0].dof != group->dof[0])
         return 0;
     if ((!spatial && !planar) || group->dof[0] != group->dof[1]) return 0;
+
+    /* The range of cs_block_lanes.place and .body, which are 32 bits wide. */
     return group->count * cs_jacobian_size(group) <= INT32_MAX &&
            problem->bodies * root_size(&problem->body_group[0]) <= INT32_MAX;
 }
@@ -41,12 +45,16 @@ void cs_block_lanes_find(const cs_problem *problem, const cs_block_group *group,
 {
     const cs_body_group *owner = &problem->body_group[0];
     int64_t size = cs_jacobian_size(group), root = root_size(owner);
+
+    /* What all eight share. */
     lanes->rows = group->rows;
     lanes->dof = group->dof[0];
     lanes->diagonal = owner->diagonal;
     lanes->jacobian = group->jacobian;
     lanes->root = owner->root;
     lanes->twofold = 0;
+
+    /* Each lane's block. An immovable partner reads the L of body 0; the kernels discard the result. */
     for (int l = 0; l < CS_BLOCK_LANES; l++) {
         lanes->place[l] = (int32_t)(index[l] * size);
         lanes->twofold |=

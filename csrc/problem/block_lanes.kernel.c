@@ -1,16 +1,17 @@
-/* The kernels of problem/block_lanes.h for one instruction set. Nothing is fused: see there. */
+/* The kernels of problem/block_lanes.h for one instruction set. They use no fused multiply-add, because
+ * every build must compute the same bits. */
 #include "core/simd.h"
 #include "problem/block_lanes.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { SWEEPS = 30 }; /* as in linalg/small.c, whose rotations these are */
+enum { SWEEPS = 30 }; /* at most, as in linalg/small.c, whose rotations these are */
 
-/* `count` numbers of each lane, from base[place[l]] on. */
+/* out[i] <- base[place[l] + i] in lane l, for i < count. */
 CS_INLINE void load_numbers(const double *base, const int32_t *place, int count, vec_f64 *out)
 {
-    if (count % CS_PIECE == 0) { /* and hence aligned */
+    if (count % CS_PIECE == 0) { /* so that each lane's numbers are aligned, too */
         for (int i = 0; i < count; i += CS_PIECE) load_piece_f64(base + i, place, out + i);
         return;
     }
@@ -21,7 +22,7 @@ CS_INLINE void load_numbers(const double *base, const int32_t *place, int count,
     }
 }
 
-/* G of one side, for the lanes from `first` on; zero where the body cannot move. */
+/* scaled (rows, dof) <- J L of one partner, for the lanes from `first` on; zero for an immovable partner. */
 CS_INLINE void scale_side(const cs_block_lanes *e, int side, int first, int rows, int dof,
                           int diagonal, vec_f64 *scaled)
 {
@@ -30,9 +31,11 @@ CS_INLINE void scale_side(const cs_block_lanes *e, int side, int first, int rows
     int numbers = diagonal ? dof : dof * dof;
     load_numbers(e->jacobian + side * rows * dof, e->place + first, rows * dof, jacobian);
     load_numbers(e->root, e->body[side] + first, numbers, root);
+
+    /* Multiply by the lower triangular L, or by its diagonal. */
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < dof; c++) {
-            vec_f64 sum = zero; /* L is lower triangular */
+            vec_f64 sum = zero;
             for (int k = c; k < dof && !diagonal; k++)
                 sum = sum + jacobian[i * dof + k] * root[k * dof + c];
             if (diagonal) sum = jacobian[i * dof + c] * root[c];
@@ -40,7 +43,7 @@ CS_INLINE void scale_side(const cs_block_lanes *e, int side, int first, int rows
         }
 }
 
-/* sum += X X^T, X (rows, dof), the lower triangle. */
+/* sum += X X^T for X (rows, dof), lower triangle only. */
 CS_INLINE void add_squares(int rows, int dof, const vec_f64 *x, vec_f64 *sum)
 {
     for (int i = 0; i < rows; i++)
@@ -49,6 +52,7 @@ CS_INLINE void add_squares(int rows, int dof, const vec_f64 *x, vec_f64 *sum)
                 sum[i * rows + j] = sum[i * rows + j] + x[i * dof + c] * x[j * dof + c];
 }
 
+/* scaled <- G_k, the first partner's part and then the second one's. */
 CS_INLINE void scale(const cs_block_lanes *e, int rows, int dof, int diagonal, double *scaled)
 {
     for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES)
@@ -60,16 +64,21 @@ CS_INLINE void scale(const cs_block_lanes *e, int rows, int dof, int diagonal, d
         }
 }
 
+/* result <- G_k G_k^T */
 CS_INLINE void square(const cs_block_lanes *e, int rows, int dof, int diagonal, double *result)
 {
     for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES) {
         vec_f64 sum[CS_MAX_ROWS * CS_MAX_ROWS];
+
+        /* Add up the lower triangle over both partners. */
         for (int i = 0; i < rows * rows; i++) sum[i] = all_f64(0);
         for (int side = 0; side < 2; side++) {
             vec_f64 own[CS_MAX_ROWS * 6];
             scale_side(e, side, first, rows, dof, diagonal, own);
             add_squares(rows, dof, own, sum);
         }
+
+        /* Store both triangles. */
         for (int i = 0; i < rows; i++)
             for (int j = 0; j < rows; j++)
                 store_f64(result + (i * rows + j) * CS_BLOCK_LANES + first,
@@ -77,7 +86,7 @@ CS_INLINE void square(const cs_block_lanes *e, int rows, int dof, int diagonal, 
     }
 }
 
-/* Calls `body` with constants for the shapes of cs_block_lanes_fit. */
+/* Calls `body` with constant sizes for each shape of cs_block_lanes_fit, so that its loops unroll. */
 #define BY_SHAPE(body, e, result)                                           \
     do {                                                                    \
         if ((e)->dof == 3 && (e)->diagonal) body(e, 2, 3, 1, result);       \
@@ -100,7 +109,7 @@ static void CS_BUILD(lanes_diagonals)(const cs_block_lanes *e, double *diagonal)
 
 /* ---- eigenvalues ----------------------------------------------------------------------------- */
 
-/* The lanes whose off-diagonal entries are no rounding yet. */
+/* The lanes that need another sweep: an off-diagonal entry is still above `bound`. */
 CS_INLINE mask_f64 unfinished(int n, vec_f64 (*s)[CS_MAX_ROWS], vec_f64 bound)
 {
     vec_f64 largest = all_f64(0);
@@ -109,17 +118,22 @@ CS_INLINE mask_f64 unfinished(int n, vec_f64 (*s)[CS_MAX_ROWS], vec_f64 bound)
     return less_f64(bound, largest);
 }
 
-/* One rotation in the plane (p, q) that makes s[p][q] zero, where it is not and the mask holds. */
+/* One Jacobi rotation in the plane (p, q), which makes s[p][q] zero, in the lanes of the mask where it is
+ * not zero already. */
 CS_INLINE void rotate(int n, vec_f64 (*s)[CS_MAX_ROWS], int p, int q, mask_f64 where)
 {
     vec_f64 one = all_f64(1), zero = all_f64(0), minus = all_f64(-1);
     where = both_f64(where, less_f64(zero, size_f64(s[p][q])));
+
+    /* The angle: t = tan, c = cos, d = sin. */
     vec_f64 across = choose_f64(where, s[p][q], one), gap = s[q][q] - s[p][p];
     vec_f64 theta = gap / (all_f64(2) * across);
     vec_f64 sign = choose_f64(less_f64(gap, zero), minus, one);
     sign = choose_f64(less_f64(across, zero), zero - sign, sign);
     vec_f64 t = sign / (size_f64(theta) + root_f64(one + theta * theta));
     vec_f64 c = one / root_f64(one + t * t), d = t * c;
+
+    /* Rotate the columns, then the rows. */
     for (int k = 0; k < n; k++) {
         vec_f64 a = s[k][p], b = s[k][q];
         s[k][p] = choose_f64(where, c * a - d * b, a);
@@ -132,7 +146,7 @@ CS_INLINE void rotate(int n, vec_f64 (*s)[CS_MAX_ROWS], int p, int q, mask_f64 w
     }
 }
 
-/* R^1/2 A_kk R^1/2, made symmetric; returns its largest entry by size. */
+/* s <- the symmetric part of R^1/2 A_kk R^1/2. Returns its largest absolute entry. */
 CS_INLINE vec_f64 load_scaled(int n, const double *diagonal, const double *r,
                               vec_f64 (*s)[CS_MAX_ROWS])
 {
@@ -149,17 +163,22 @@ CS_INLINE vec_f64 load_scaled(int n, const double *diagonal, const double *r,
     return most;
 }
 
+/* result <- the largest eigenvalue of R^1/2 A_kk R^1/2, by cyclic Jacobi rotations. */
 CS_INLINE void find_overshoots(int n, const double *diagonal, const double *r, double *result)
 {
     for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES) {
         vec_f64 s[CS_MAX_ROWS][CS_MAX_ROWS];
         vec_f64 bound = all_f64(DBL_EPSILON) * load_scaled(n, diagonal + first, r + first, s);
+
+        /* Rotate until no lane has an off-diagonal entry above rounding. */
         for (int sweep = 0; sweep < SWEEPS; sweep++) {
             mask_f64 where = unfinished(n, s, bound);
             if (!any_f64(where)) break;
             for (int p = 0; p < n; p++)
                 for (int q = p + 1; q < n; q++) rotate(n, s, p, q, where);
         }
+
+        /* The eigenvalues are on the diagonal. */
         vec_f64 largest = s[0][0];
         for (int i = 1; i < n; i++) largest = larger_f64(s[i][i], largest);
         store_f64(result + first, largest);

@@ -1,4 +1,4 @@
-/* The container of A, and a given A cut into blocks. */
+/* The storage of A in block rows, and the conversion of a given A from compressed rows into blocks. */
 #include "problem/block_matrix.h"
 
 #include "core/error.h"
@@ -32,6 +32,7 @@ static int ascending(const void *a, const void *b)
 
 void cs_sort_ascending(int64_t *values, int64_t count)
 {
+    /* Rows of A are mostly short, and for those insertion is faster than qsort. */
     if (count > 32) {
         qsort(values, (size_t)count, sizeof(int64_t), ascending);
         return;
@@ -45,7 +46,7 @@ void cs_sort_ascending(int64_t *values, int64_t count)
 
 /* ---- a given A ------------------------------------------------------------------------------- */
 
-/* All row starts are checked before any entry is read. */
+/* Checks that row starts begin at 0 and never decrease, so that entries can be read safely. */
 static cs_status check_starts(const cs_csr *csr, cs_error *error)
 {
     if (csr->start[0] != 0)
@@ -59,6 +60,7 @@ static cs_status check_starts(const cs_csr *csr, cs_error *error)
     return CS_OK;
 }
 
+/* Checks the size of a given A, its column numbers, and that its entries are finite. */
 static cs_status check_csr(const cs_problem *problem, const cs_csr *csr, cs_error *error)
 {
     if (csr->rows != problem->rows)
@@ -83,17 +85,18 @@ typedef struct cutting {
     const cs_problem *problem;
     const cs_csr *csr;
     int64_t *block_of; /* (rows): the block that a row or column belongs to */
-    int64_t *seen;     /* (blocks): the row of blocks (+ 1) that met a block last */
-    int64_t *place;    /* (blocks): where that block's values begin */
-    int64_t *found;    /* (blocks): columns of the row at hand */
+    int64_t *seen;     /* (blocks): mark of the last search that found the block */
+    int64_t *place;    /* (blocks): where the values of this column's block begin */
+    int64_t *found;    /* (blocks): block columns of the current block row */
 } cutting;
 
-/* The columns of blocks that row of blocks `k` reaches, ascending; returns how many. */
+/* found <- the block columns of block row k, ascending. Returns their number. Every call needs a `mark` of
+ * its own. */
 static int64_t find_columns(cutting *c, int64_t k, int64_t mark)
 {
     int64_t row = cs_block_row(c->problem, k), end = cs_block_row(c->problem, k + 1), count = 0;
     c->seen[k] = mark;
-    c->found[count++] = k; /* the diagonal block is always kept */
+    c->found[count++] = k; /* the diagonal block is always stored */
     for (int64_t e = c->csr->start[row]; e < c->csr->start[end]; e++) {
         int64_t block = c->block_of[c->csr->column[e]];
         if (c->seen[block] == mark) continue;
@@ -104,9 +107,12 @@ static int64_t find_columns(cutting *c, int64_t k, int64_t mark)
     return count;
 }
 
+/* Fills the columns and values of block row k. */
 static void fill_row(cutting *c, cs_block_matrix *matrix, int64_t k)
 {
     const cs_problem *problem = c->problem;
+
+    /* Find the block columns and where the values of each block begin. */
     int64_t count = find_columns(c, k, matrix->blocks + k + 1);
     int64_t row = cs_block_row(problem, k), at = matrix->first[k];
     int rows = cs_block_group_of(problem, k)->rows;
@@ -115,6 +121,8 @@ static void fill_row(cutting *c, cs_block_matrix *matrix, int64_t k)
         c->place[c->found[e]] = at;
         at += rows * cs_block_group_of(problem, c->found[e])->rows;
     }
+
+    /* Add every entry to its block: repeated entries of a given A are summed. */
     for (int i = 0; i < rows; i++)
         for (int64_t e = c->csr->start[row + i]; e < c->csr->start[row + i + 1]; e++) {
             int64_t column = c->csr->column[e], block = c->block_of[column];
@@ -124,12 +132,17 @@ static void fill_row(cutting *c, cs_block_matrix *matrix, int64_t k)
         }
 }
 
+/* Converts the given A into blocks. */
 static cs_status cut(cutting *c, cs_arena *arena, cs_block_matrix *matrix, cs_error *error)
 {
     const cs_problem *problem = c->problem;
+
+    /* Note the block of every row and column. */
     for (int64_t k = 0; k < problem->blocks; k++)
         for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
             c->block_of[i] = k;
+
+    /* Count the blocks and values of each block row. */
     for (int64_t k = 0; k < problem->blocks; k++) {
         int64_t count = find_columns(c, k, k + 1), columns = 0;
         for (int64_t e = 0; e < count; e++)
@@ -137,13 +150,15 @@ static cs_status cut(cutting *c, cs_arena *arena, cs_block_matrix *matrix, cs_er
         matrix->start[k + 1] = matrix->start[k] + count;
         matrix->first[k + 1] = matrix->first[k] + columns * cs_block_group_of(problem, k)->rows;
     }
+
+    /* Allocate and fill. */
     if (cs_block_matrix_take(arena, matrix))
         return cs_no_memory(error, "A of %lld blocks", (long long)problem->blocks);
     for (int64_t k = 0; k < problem->blocks; k++) fill_row(c, matrix, k);
     return CS_OK;
 }
 
-/* Entry (i, j) of the given matrix, repeated entries added up. */
+/* Entry (i, j) of the given matrix; repeated entries are summed. */
 static double entry(const cs_csr *csr, int64_t i, int64_t j)
 {
     double sum = 0;
@@ -152,6 +167,7 @@ static double entry(const cs_csr *csr, int64_t i, int64_t j)
     return sum;
 }
 
+/* Checks that no diagonal entry is negative. */
 static cs_status check_diagonal(const cs_csr *csr, cs_error *error)
 {
     for (int64_t i = 0; i < csr->rows; i++) {
@@ -164,8 +180,8 @@ static cs_status check_diagonal(const cs_csr *csr, cs_error *error)
     return CS_OK;
 }
 
-/* Block (l, k) of the matrix, or NULL where it is zero. Rows are asked for ascending k, so that each
- * keeps a cursor: `place` into value, `seen` into column. */
+/* Block (l, k) of the matrix, or NULL if it is not stored. For every l the caller asks for ascending k, so
+ * that each row l keeps a cursor that only moves forward: `seen` into column, `place` into value. */
 static const double *mirror_block(cutting *c, const cs_block_matrix *matrix, int64_t l, int64_t k)
 {
     int rows = cs_block_group_of(c->problem, l)->rows;
@@ -175,14 +191,18 @@ static const double *mirror_block(cutting *c, const cs_block_matrix *matrix, int
     return there ? matrix->value + c->place[l] : NULL;
 }
 
-/* max |A - A^T| / max |A|: given matrices are used as they are, and this is reported. */
+/* max |A - A^T| / max |A|. The library uses a given A as it is, symmetric or not, and reports this. */
 static double asymmetry(cutting *c, const cs_block_matrix *matrix)
 {
     double defect = 0, largest = 0;
+
+    /* Put the cursors of mirror_block at the beginning of their rows. */
     for (int64_t k = 0; k < matrix->blocks; k++) {
         c->seen[k] = matrix->start[k];
         c->place[k] = matrix->first[k];
     }
+
+    /* Compare each block (k, l) with the transpose of block (l, k). */
     for (int64_t k = 0; k < matrix->blocks; k++) {
         int rows = cs_block_group_of(c->problem, k)->rows;
         const double *value = matrix->value + matrix->first[k];
@@ -207,6 +227,8 @@ cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *csr, cs_error
     cutting c = {.problem = problem, .csr = csr};
     cs_block_matrix *matrix = NULL;
     cs_arena_mark before = cs_arena_position(&problem->arena);
+
+    /* Check the input. */
     cs_status status = check_csr(problem, csr, error);
     if (!status) status = check_diagonal(csr, error);
     if (status) goto out;
@@ -214,6 +236,8 @@ cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *csr, cs_error
         status = cs_fail(error, CS_INVALID, "A is given for blocks that have Jacobians");
         goto out;
     }
+
+    /* Convert it. */
     matrix = cs_block_matrix_new(&problem->arena, problem->blocks);
     c.block_of = cs_arena_take(&scratch, problem->rows, sizeof(int64_t));
     c.seen = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));

@@ -1,5 +1,8 @@
-/* A by rows of blocks (S1 section 3.1): the blocks of a row one after another, columns ascending,
- * each block (m_row, m_column) row-major. Block sizes may differ between groups. */
+/* A in block compressed rows (S1 section 3.1). The blocks of a block row follow each other, columns
+ * ascending; each block is (m_row, m_column), row-major. Block sizes may differ between groups.
+ *
+ *     start   block row k holds column[start[k]] ... column[start[k + 1] - 1]
+ *     first   their values are value[first[k]] ... value[first[k + 1] - 1] */
 #ifndef CS_BLOCK_MATRIX_H
 #define CS_BLOCK_MATRIX_H
 
@@ -7,36 +10,41 @@
 #include "core/memory.h"
 
 typedef struct cs_block_matrix {
-    int64_t blocks;  /* rows of blocks, K */
+    int64_t blocks;  /* number of block rows, K */
     int64_t *start;  /* (K + 1) into column */
     int64_t *column; /* block numbers */
-    int64_t *first;  /* (K + 1) into value: where a row of blocks begins */
+    int64_t *first;  /* (K + 1) into value: where a block row begins */
     double *value;
     double asymmetry; /* max |A - A^T| / max |A|; 0 for an assembled A */
 } cs_block_matrix;
 
-/* A matrix of `blocks` rows of blocks with `start` and `first` to be filled (NULL: no memory), and
- * then the room for its columns and values (non-zero: no memory). */
+/* A matrix of `blocks` block rows whose `start` and `first` are zero; NULL if memory runs out. */
 cs_block_matrix *cs_block_matrix_new(cs_arena *arena, int64_t blocks);
+
+/* Allocates the columns and values, once `start` and `first` are filled. Returns non-zero if memory runs
+ * out. */
 int cs_block_matrix_take(cs_arena *arena, cs_block_matrix *matrix);
 
+/* Sorts `count` values, ascending. */
 void cs_sort_ascending(int64_t *values, int64_t count);
 
-/* A = J M^-1 J^T from bodies and Jacobians, immovable bodies apart.  S1 eq. 3.3
- * Asks `control` (may be NULL) now and then. */
+/* Assembles A = J M^-1 J^T + Sigma from bodies and Jacobians; immovable bodies couple no blocks.
+ * S1 eq. 3.3. Asks `control` (may be NULL) at intervals whether to cancel. */
 cs_status cs_assemble(const cs_problem *problem, cs_arena *arena, const cs_control *control,
                       cs_block_matrix **matrix, cs_error *error);
 
-/* Number of non-zero blocks of A by the bodies alone (S1 Corollary 3.2), without building it. With
- * `fixed_as_body`, immovable bodies of the problem couple their contacts as S1's ground does.
- * -1 when memory runs out. */
+/* The number of non-zero blocks of A, from the contact graph alone (S1 Corollary 3.2), without
+ * assembling A. With `fixed_as_body`, immovable bodies of the problem couple their contacts, as the
+ * ground does in S1. Returns -1 if memory runs out. */
 int64_t cs_count_blocks(const cs_problem *problem, int fixed_as_body);
 
-/* The same, given up beyond `limit`: some number above it then. The work is bounded by the answer,
- * not by the square of a body's contacts. */
+/* The same number if it is at most `limit`; otherwise the count stops early and some number above
+ * `limit` is returned. The work is proportional to the result: the count may be the square of the
+ * number of contacts of one body. */
 int64_t cs_count_blocks_up_to(const cs_problem *problem, int fixed_as_body, int64_t limit);
 
-/* The same row by row, `count` (blocks): in linear time. -1 when memory runs out. */
+/* count (blocks) <- the number of non-zero blocks in each block row of A, in time linear in the number
+ * of blocks. Returns 0, or -1 if memory runs out. */
 int cs_row_blocks(const cs_problem *problem, int64_t *count);
 
 #endif

@@ -1,4 +1,5 @@
-/* Adding bodies, blocks and a given matrix to a problem: every check of the input is here. */
+/* Builds a problem: adds bodies and blocks, and replaces the values of a problem by new ones. The checks
+ * of this input are here; those of a given A are in problem/block_matrix.c. */
 #include "core/error.h"
 #include "linalg/small.h"
 #include "problem/problem.h"
@@ -8,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A copy of `count` doubles in the problem's arena. */
-/* NULL where memory does not reach, which the caller's arena remembers. */
+/* A copy of `count` doubles in the problem's arena; NULL if memory runs out, which the arena remembers. */
 static double *keep(cs_problem *problem, const double *values, int64_t count)
 {
     double *copy = cs_arena_take_unset(&problem->arena, count, sizeof(double));
@@ -17,13 +17,14 @@ static double *keep(cs_problem *problem, const double *values, int64_t count)
     return copy;
 }
 
+/* Fails if one of the copies above did not get its memory. */
 static cs_status copied(const cs_problem *problem, cs_error *error)
 {
     return cs_arena_status(&problem->arena, error, "the problem's copy of its arrays");
 }
 
-/* Whether an exponent is that of infinity: added to, it carries into the sign. Whole numbers, which
- * compilers put into vectors. */
+/* Whether a value is infinite or NaN. The exponent of such a number has all bits set, so that adding 1 to
+ * it carries into the sign bit. The compiler vectorises this loop over integers. */
 static int has_not_finite(const double *values, int64_t count)
 {
     const uint64_t magnitude = UINT64_MAX >> 1, carry = (uint64_t)1 << 52;
@@ -36,9 +37,9 @@ static int has_not_finite(const double *values, int64_t count)
     return found >> 63 != 0;
 }
 
-enum { PIECE = 2048 }; /* numbers checked at once: they stay in the nearest cache */
+enum { PIECE = 2048 }; /* doubles checked at a time: 16 KiB, which fit the first-level cache */
 
-/* First entry that is not finite, or -1. */
+/* The index of the first entry that is not finite, or -1. */
 static int64_t find_not_finite(const double *values, int64_t count)
 {
     for (int64_t first = 0; first < count; first += PIECE) {
@@ -50,7 +51,8 @@ static int64_t find_not_finite(const double *values, int64_t count)
     return -1;
 }
 
-/* A copy of finite doubles, in one pass over them; `bad` becomes the first that is not, or -1. */
+/* Copies doubles and checks them in the same pass. bad <- the index of the first that is not finite,
+ * or -1. */
 static double *keep_finite(cs_problem *problem, const double *values, int64_t count, int64_t *bad)
 {
     double *copy = cs_arena_take_unset(&problem->arena, count, sizeof(double));
@@ -67,9 +69,10 @@ static double *keep_finite(cs_problem *problem, const double *values, int64_t co
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-/* How far M^-1 may be from symmetric, relative to its largest entry: single-precision input. */
+/* The largest accepted |M^-1 - M^-T| over the largest entry: the input may come from single precision. */
 #define SYMMETRY 1e-6
 
+/* Checks that an inverse mass (dof, dof) is symmetric. */
 static cs_status check_symmetric(int dof, const double *block, int64_t body, cs_error *error)
 {
     double largest = 0;
@@ -85,6 +88,7 @@ static cs_status check_symmetric(int dof, const double *block, int64_t body, cs_
     return CS_OK;
 }
 
+/* root <- sqrt(M^-1) of diagonal inverse masses, which must not be negative. */
 static cs_status factor_diagonal(cs_body_group *group, cs_error *error)
 {
     int dof = group->dof;
@@ -100,6 +104,7 @@ static cs_status factor_diagonal(cs_body_group *group, cs_error *error)
     return CS_OK;
 }
 
+/* root <- L with L L^T = M^-1 of full inverse masses, which must be symmetric and semidefinite. */
 static cs_status factor_blocks(cs_body_group *group, cs_error *error)
 {
     int dof = group->dof;
@@ -118,6 +123,7 @@ static cs_status factor_blocks(cs_body_group *group, cs_error *error)
     return CS_OK;
 }
 
+/* Marks the bodies with M^-1 = 0. */
 static void find_immovable(cs_body_group *group)
 {
     int64_t size = group->dof * (group->diagonal ? 1 : group->dof);
@@ -129,6 +135,7 @@ static void find_immovable(cs_body_group *group)
     }
 }
 
+/* Reports the entry of the inverse masses that is not finite, with its indices as the user sees them. */
 static cs_status report_inverse_mass(const cs_body_group *group, int64_t entry, double value,
                                      cs_error *error)
 {
@@ -144,6 +151,7 @@ static cs_status report_inverse_mass(const cs_body_group *group, int64_t entry, 
 
 cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs_error *error)
 {
+    /* Check the call. */
     if (problem->body_groups == CS_MAX_GROUPS)
         return cs_fail(error, CS_INVALID, "a problem takes at most %d groups of bodies",
                        CS_MAX_GROUPS);
@@ -153,6 +161,8 @@ cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs
         return cs_fail(error, CS_INVALID,
                        "Minv describes bodies with %d degrees of freedom; from 1 to %d are taken",
                        bodies->dof, CS_MAX_DOF);
+
+    /* Describe the group, so that messages can name its bodies by their numbers. */
     cs_body_group *group = &problem->body_group[problem->body_groups];
     *group = (cs_body_group){
         .count = bodies->count,
@@ -165,6 +175,7 @@ cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs
     int64_t bad = find_not_finite(bodies->inverse_mass, entries);
     if (bad >= 0) return report_inverse_mass(group, bad, bodies->inverse_mass[bad], error);
 
+    /* Copy and factor the inverse masses; a failure leaves the problem unchanged. */
     cs_arena_mark before = cs_arena_position(&problem->arena);
     group->inverse_mass = keep(problem, bodies->inverse_mass, entries);
     group->root = cs_arena_take_unset(&problem->arena, entries, sizeof(double));
@@ -177,6 +188,8 @@ cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs
         return status;
     }
     find_immovable(group);
+
+    /* From here on the group is part of the problem. */
     problem->body_groups++;
     problem->bodies += group->count;
     problem->velocities += group->count * group->dof;
@@ -185,6 +198,7 @@ cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+/* Checks that body numbers exist and that the columns of J match the bodies' degrees of freedom. */
 static cs_status check_bodies(const cs_problem *problem, const cs_blocks *blocks, cs_error *error)
 {
     long long first = (long long)problem->blocks;
@@ -207,12 +221,15 @@ static cs_status check_bodies(const cs_problem *problem, const cs_blocks *blocks
     return CS_OK;
 }
 
+/* Copies J, and reports an entry that is not finite with its indices as the user sees them. */
 static cs_status keep_jacobian(cs_problem *problem, const cs_blocks *blocks, cs_block_group *group,
                                cs_error *error)
 {
     int64_t size = (int64_t)blocks->rows * (blocks->dof[0] + blocks->dof[1]), bad;
     group->jacobian = keep_finite(problem, blocks->jacobian, blocks->count * size, &bad);
     if (bad < 0) return copied(problem, error);
+
+    /* Split the index into block, partner, row and column. */
     int64_t first_side = (int64_t)blocks->rows * blocks->dof[0], rest = bad % size;
     int side = rest >= first_side;
     if (side) rest -= first_side;
@@ -222,7 +239,8 @@ static cs_status keep_jacobian(cs_problem *problem, const cs_blocks *blocks, cs_
                    blocks->jacobian[bad]);
 }
 
-/* Where the partners' velocities begin; the fixed world and immovable bodies have none. */
+/* velocity (count, 2) <- the index of each partner's first velocity; -1 for the fixed world and immovable
+ * bodies. */
 static void find_velocities(const cs_problem *problem, cs_block_group *group)
 {
     for (int64_t i = 0; i < 2 * group->count; i++) {
@@ -233,6 +251,7 @@ static void find_velocities(const cs_problem *problem, cs_block_group *group)
     }
 }
 
+/* Checks and copies J and the body numbers. */
 static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const cs_blocks *blocks,
                                cs_error *error)
 {
@@ -241,9 +260,13 @@ static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const
             return cs_fail(error, CS_INVALID,
                            "J has %d columns for bodies[:, %d]; at most %d are taken",
                            blocks->dof[side], side, CS_MAX_DOF);
+
+    /* Check and copy. */
     cs_status status = check_bodies(problem, blocks, error);
     if (!status) status = keep_jacobian(problem, blocks, group, error);
     if (status) return status;
+
+    /* Note the partners of each block and where their velocities are. */
     group->dof[0] = blocks->dof[0];
     group->dof[1] = blocks->dof[1];
     group->bodies = cs_arena_take_unset(&problem->arena, 2 * group->count, sizeof(int64_t));
@@ -256,6 +279,7 @@ static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const
     return CS_OK;
 }
 
+/* Checks and copies the diagonal of Sigma. */
 static cs_status copy_compliance(cs_problem *problem, cs_block_group *group,
                                  const cs_blocks *blocks, cs_error *error)
 {
@@ -274,6 +298,7 @@ static cs_status copy_compliance(cs_problem *problem, cs_block_group *group,
     return CS_OK;
 }
 
+/* Copies the part of Sigma that a given A contains. */
 static cs_status copy_included(cs_problem *problem, cs_block_group *group, const cs_blocks *blocks,
                                cs_error *error)
 {
@@ -283,7 +308,7 @@ static cs_status copy_included(cs_problem *problem, cs_block_group *group, const
     return CS_OK;
 }
 
-/* "2 or 3", "from 1 to 6": the rows that a set takes. */
+/* The numbers of rows that a set accepts, as text: "2 or 3", "from 1 to 6". */
 static cs_text rows_of_set(const cs_set *set)
 {
     int taken[CS_MAX_ROWS], count = 0;
@@ -297,6 +322,8 @@ static cs_text rows_of_set(const cs_set *set)
     return text;
 }
 
+/* Checks everything about a group of blocks but its arrays: the shape, the set, and whether the problem
+ * can still take it. */
 static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, cs_error *error)
 {
     if (problem->block_groups == CS_MAX_GROUPS)
@@ -323,6 +350,7 @@ static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, 
     return CS_OK;
 }
 
+/* Copies the arrays of a group of blocks. */
 static cs_status copy_blocks(cs_problem *problem, cs_block_group *group, const cs_blocks *blocks,
                              cs_error *error)
 {
@@ -338,6 +366,7 @@ static cs_status copy_blocks(cs_problem *problem, cs_block_group *group, const c
 
 cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs_error *error)
 {
+    /* Check the call and b. */
     cs_status status = check_kind(problem, blocks, error);
     if (status) return status;
     int64_t bad = find_not_finite(blocks->b, blocks->count * blocks->rows);
@@ -345,6 +374,8 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
         return cs_fail(error, CS_INVALID, "b[%lld, %lld] is %g: every entry must be finite",
                        (long long)(problem->blocks + bad / blocks->rows),
                        (long long)(bad % blocks->rows), blocks->b[bad]);
+
+    /* Describe the group. */
     const cs_set *set = cs_set_find(blocks->set);
     int each = set->variable ? blocks->parameters_each : set->parameters(blocks->rows);
     cs_block_group *group = &problem->block_group[problem->block_groups];
@@ -357,16 +388,22 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
         .parameters = each,
         .first_parameter = problem->parameters,
     };
+
+    /* Let the set check its parameters and tell which rows it couples. */
     status = set->check(blocks->count, blocks->rows, each, blocks->parameters, problem->blocks,
                         blocks->parameter_name, error);
     if (status) return status;
     set->coupling(group->rows, group->coupled_set);
+
+    /* Copy the arrays; a failure leaves the problem unchanged. */
     cs_arena_mark before = cs_arena_position(&problem->arena);
     status = copy_blocks(problem, group, blocks, error);
     if (status) {
         cs_arena_rewind(&problem->arena, before);
         return status;
     }
+
+    /* From here on the group is part of the problem. */
     problem->block_groups++;
     problem->blocks += group->count;
     problem->rows += group->count * group->rows;
@@ -376,6 +413,7 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
 
 /* ---- new values ------------------------------------------------------------------------------ */
 
+/* Whether two problems differ in values only: same groups, sizes, sets and body numbers. */
 static int same_structure(const cs_problem *a, const cs_problem *b)
 {
     int same = a->body_groups == b->body_groups && a->block_groups == b->block_groups &&
@@ -398,10 +436,14 @@ cs_status cs_problem_replace(cs_problem *problem, cs_problem *with, cs_error *er
     if (!same_structure(problem, with))
         return cs_fail(error, CS_INVALID,
                        "the new values have another structure (contacts, rows, bodies, sets)");
+
+    /* Exchange the contents: the caller destroys `with`, and the old values with it. */
     cs_problem old = *problem;
     *problem = *with;
     *with = old;
+
+    /* Give both a version that neither had, so that solvers of either notice the change. */
     int64_t newest = old.version > problem->version ? old.version : problem->version;
-    problem->version = with->version = newest + 1; /* solvers of either notice */
+    problem->version = with->version = newest + 1;
     return CS_OK;
 }

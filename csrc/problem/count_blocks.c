@@ -1,15 +1,18 @@
-/* How many non-zero blocks A has, without building it. */
+/* Counts the non-zero blocks of A without assembling it: all of them, or those of each block row.
+ * S1 Corollary 3.2 */
 #include "problem/adjacency.h"
 #include "problem/problem.h"
 
-/* Adds the blocks of A in the row of `block` on one of its bodies that no other has counted. */
+/* The number of blocks on one body of `block` that its row has not counted yet. `seen` (blocks): the row
+ * (+ 1) that counted a block last. */
 static int64_t count_on_body(const cs_adjacency *adjacency, int64_t body, int64_t block,
                              int64_t *seen)
 {
     int64_t count = 0;
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
         int64_t other = cs_entry_block(adjacency->entry[e]);
-        count += seen[other] != block + 1; /* a pair of bodies shares it twice: n_ab */
+        count +=
+            seen[other] != block + 1; /* n_ab: a block between the same two bodies is on both */
         seen[other] = block + 1;
     }
     return count;
@@ -18,11 +21,15 @@ static int64_t count_on_body(const cs_adjacency *adjacency, int64_t body, int64_
 int64_t cs_count_blocks_up_to(const cs_problem *problem, int fixed_as_body, int64_t limit)
 {
     if (problem->matrix) return problem->matrix->start[problem->blocks];
+
+    /* Build the contact graph. */
     cs_arena arena = {0};
     cs_adjacency adjacency;
     int64_t count = -1;
     int64_t *seen = cs_arena_take(&arena, problem->blocks, sizeof(int64_t));
     if (!seen || cs_adjacency_build(problem, &arena, fixed_as_body, &adjacency, NULL)) goto out;
+
+    /* Count the blocks on the bodies of each block, each of them once. */
     count = 0;
     for (int64_t block = 0; block < problem->blocks && count <= limit; block++)
         for (int side = 0; side < CS_PARTNERS; side++) {
@@ -39,19 +46,24 @@ int64_t cs_count_blocks(const cs_problem *problem, int fixed_as_body)
     return cs_count_blocks_up_to(problem, fixed_as_body, INT64_MAX);
 }
 
-/* Adds to the rows of a body's blocks what this body couples them with. A block between two bodies
- * is met on both, and so is what they share: n_a + n_b - n_ab, where n_ab is taken off on side 0.
- * `shared` (bodies) is zero before and after. */
+/* Adds to the row count of each block on a body the number of blocks that the body couples it with.
+ *
+ * A block between bodies a and b has n_a + n_b - n_ab blocks in its row: n_a and n_b blocks are on these
+ * bodies, and the n_ab between both of them would count twice. The call for the block's partner 0 subtracts
+ * n_ab. `shared` (bodies) is zero before and after. */
 static void count_rows_of_body(const cs_adjacency *adjacency, int64_t body, int64_t *shared,
                                int64_t *count)
 {
     int64_t first = adjacency->start[body], end = adjacency->start[body + 1], blocks = 0;
+
+    /* blocks <- n_a, shared[b] <- n_ab. A block with this body on both sides has two entries; count one. */
     for (int64_t e = first; e < end; e++) {
         int64_t partner = cs_adjacency_other(adjacency, adjacency->entry[e]);
-        blocks += partner != body ||
-                  !(cs_entry_partner(adjacency->entry[e])); /* a body with itself: once */
+        blocks += partner != body || !(cs_entry_partner(adjacency->entry[e]));
         if (partner >= 0 && partner != body) shared[partner]++;
     }
+
+    /* Add n_a, or n_a - n_ab, to each block's row. */
     for (int64_t e = first; e < end; e++) {
         int64_t partner = cs_adjacency_other(adjacency, adjacency->entry[e]);
         int64_t *row = &count[cs_entry_block(adjacency->entry[e])],
@@ -60,6 +72,8 @@ static void count_rows_of_body(const cs_adjacency *adjacency, int64_t body, int6
         else if (!second) *row = blocks;
         if (partner >= 0 && partner != body && !second) *row -= shared[partner];
     }
+
+    /* Leave `shared` zero for the next body. */
     for (int64_t e = first; e < end; e++) {
         int64_t partner = cs_adjacency_other(adjacency, adjacency->entry[e]);
         if (partner >= 0) shared[partner] = 0;
@@ -72,6 +86,8 @@ int cs_row_blocks(const cs_problem *problem, int64_t *count)
     for (int64_t k = 0; k < problem->blocks; k++)
         count[k] = matrix ? matrix->start[k + 1] - matrix->start[k] : 0;
     if (matrix) return 0;
+
+    /* Add up over the bodies. */
     cs_arena arena = {0};
     cs_adjacency adjacency;
     int status = -1;

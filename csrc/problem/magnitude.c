@@ -1,4 +1,4 @@
-/* Products that rounding errors and certificates are judged by: with absolute values, and with A^T. */
+/* Products with |A| and with A^T. Rounding floors need |A| |lambda| + |b|; certificates need A^T d. */
 #include "problem/problem.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static void add_impulses(const cs_block_group *group, const double *lambda, doub
         }
 }
 
-/* velocity <- |M^-1| velocity of one group; `scratch` (dof) holds a body's product. */
+/* velocity <- |M^-1| velocity of one group. `scratch` (dof) holds the product of one body. */
 static void apply_inverse_mass(const cs_body_group *group, double *velocity, double *scratch)
 {
     int dof = group->dof;
@@ -44,6 +44,8 @@ static void add_velocities(const cs_block_group *group, const double *velocity,
     int rows = group->rows;
     for (int64_t k = 0; k < group->count; k++) {
         double *sum = magnitude + cs_group_row(group, k);
+
+        /* |J_k| velocity, partner by partner. */
         for (int side = 0; side < 2; side++) {
             int dof = group->dof[side];
             int64_t at = group->velocity[2 * k + side];
@@ -52,18 +54,21 @@ static void add_velocities(const cs_block_group *group, const double *velocity,
                     sum[i] += fabs(jacobian[i * dof + c]) * velocity[at + c];
             jacobian += rows * dof;
         }
+
+        /* Sigma_k |lambda_k| */
         for (int i = 0; i < rows && group->compliance; i++)
             sum[i] += group->compliance[k * rows + i] * fabs(lambda[cs_group_row(group, k) + i]);
     }
 }
 
-/* y += A x for a given A: its rows, or those of A^T, as they are or with absolute values. */
+/* y += A x or A^T x for a given A, or the same with absolute values of all terms. */
 typedef struct product {
     int transposed, absolute;
     const double *x;
     double *y;
 } product;
 
+/* Adds the term of one entry of A. */
 static void add_entry(void *context, int64_t row, int64_t column, double entry)
 {
     const product *p = context;
@@ -105,5 +110,5 @@ void cs_multiply_transposed(const cs_problem *problem, const double *x, double *
 {
     memset(y, 0, sizeof(double) * (size_t)problem->rows);
     if (problem->matrix) cs_each_entry(problem, add_entry, &(product){1, 0, x, y});
-    else cs_add_products(problem, x, velocity, y); /* which is symmetric */
+    else cs_add_products(problem, x, velocity, y); /* A = J M^-1 J^T is symmetric */
 }

@@ -38,12 +38,16 @@ const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body)
 int64_t cs_moved_bodies(const cs_problem *problem, int64_t *moved)
 {
     int64_t count = 0;
+
+    /* Mark the movable partners of all blocks. */
     for (int64_t body = 0; body < problem->bodies; body++) moved[body] = 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *blocks = &problem->block_group[g];
         for (int64_t i = 0; i < 2 * blocks->count; i++)
             if (blocks->velocity[i] >= 0) moved[blocks->bodies[i]] = 1;
     }
+
+    /* Replace the marks by the list of marked bodies, which never overtakes the marks still unread. */
     for (int64_t body = 0; body < problem->bodies; body++)
         if (moved[body]) moved[count++] = body;
     return count;
@@ -63,7 +67,7 @@ int64_t cs_block_row(const cs_problem *problem, int64_t block)
     return cs_group_row(group, block - group->first_block);
 }
 
-/* velocity += J_k^T lambda_k, one side */
+/* velocity (dof) += J_k^T lambda_k for one partner */
 CS_INLINE void add_transposed(int rows, int dof, const double *jacobian, const double *lambda,
                               double *velocity)
 {
@@ -71,7 +75,7 @@ CS_INLINE void add_transposed(int rows, int dof, const double *jacobian, const d
         for (int c = 0; c < dof; c++) velocity[c] += jacobian[i * dof + c] * lambda[i];
 }
 
-/* xi_k += J_k velocity, one side */
+/* xi_k (rows) += J_k velocity for one partner */
 CS_INLINE void add_product(int rows, int dof, const double *jacobian, const double *velocity,
                            double *xi)
 {
@@ -82,6 +86,8 @@ CS_INLINE void add_product(int rows, int dof, const double *jacobian, const doub
     }
 }
 
+/* velocity += J^T lambda of one group. Constant sizes let the compiler unroll the most frequent shape,
+ * three rows between bodies in space. */
 static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
 {
     int rows = group->rows, spatial = rows == 3 && group->dof[0] == 6 && group->dof[1] == 6;
@@ -97,6 +103,7 @@ static void add_impulses(const cs_block_group *group, const double *lambda, doub
         }
 }
 
+/* xi += J velocity of one group, with constant sizes for the same shape */
 static void add_velocities(const cs_block_group *group, const double *velocity, double *xi)
 {
     int rows = group->rows, spatial = rows == 3 && group->dof[0] == 6 && group->dof[1] == 6;
@@ -112,7 +119,7 @@ static void add_velocities(const cs_block_group *group, const double *velocity, 
         }
 }
 
-/* velocity <- M^-1 velocity for one group; `scratch` (dof) holds a body's product. */
+/* velocity <- M^-1 velocity for one group. `scratch` (dof) holds the product of one body. */
 static void apply_inverse_mass(const cs_body_group *group, double *velocity, double *scratch)
 {
     int dof = group->dof;
@@ -135,7 +142,7 @@ void cs_velocity_change(const cs_problem *problem, const double *lambda, double 
 {
     double scratch[CS_MAX_DOF];
     memset(velocity, 0, sizeof(double) * (size_t)problem->velocities);
-    if (problem->matrix) return;
+    if (problem->matrix) return; /* a problem with a given A has no bodies */
     for (int g = 0; g < problem->block_groups; g++)
         add_impulses(&problem->block_group[g], lambda, velocity);
     for (int g = 0; g < problem->body_groups; g++)
@@ -191,7 +198,7 @@ void cs_residual_velocity(const cs_problem *problem, const double *lambda, const
     cs_add_products(problem, lambda, velocity, xi);
 }
 
-/* scaled (m, d) <- J_side L of one body */
+/* scaled (m, d) <- J L for one partner */
 static void scale_side(const cs_body_group *owner, int64_t body, int rows, const double *jacobian,
                        double *scaled)
 {
@@ -219,11 +226,13 @@ void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, 
     int twofold = bodies[0] == bodies[1] && velocity[0] >= 0, rows = group->rows;
     memset(scaled, 0, sizeof(double) * (size_t)cs_jacobian_size(group));
 
-    /* Sums of products of the sides would leave rounding where J_0 and J_1 cancel, and with it a
-     * diagonal that makes a row that nothing moves look like one that something moves. */
+    /* If both partners are the same body, add J_0 and J_1 before multiplying. Where they cancel, adding
+     * the products instead would leave a rounding error on the diagonal, and a row that no body can
+     * move would look like a row that one can. */
     for (int i = 0; i < rows * group->dof[0] && twofold; i++)
         sum[i] = jacobian[i] + jacobian[rows * group->dof[0] + i];
 
+    /* Multiply the part of each movable partner by L. */
     for (int side = 0; side < (twofold ? 1 : 2); side++) {
         int entries = rows * group->dof[side];
         if (velocity[side] >= 0)
@@ -234,6 +243,7 @@ void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, 
     }
 }
 
+/* diagonal (m, m) <- A_kk of a given A; zero where A does not store the block. */
 static void given_diagonal(const cs_problem *problem, const cs_block_group *group, int64_t index,
                            double *diagonal)
 {
@@ -249,7 +259,7 @@ static void given_diagonal(const cs_problem *problem, const cs_block_group *grou
     }
 }
 
-/* diagonal += X X^T, X (m, dof). */
+/* diagonal (m, m) += X X^T for X (m, dof). */
 static void add_square(int rows, int dof, const double *x, double *diagonal)
 {
     for (int i = 0; i < rows; i++)
@@ -267,6 +277,8 @@ void cs_mass_diagonal(const cs_problem *problem, const cs_block_group *group, in
             diagonal[i * rows + i] -= group->included[index * rows + i];
         return;
     }
+
+    /* A_kk = G_k G_k^T, one partner after the other.  S1 eq. 3.3 */
     double scaled[2 * CS_MAX_ROWS * CS_MAX_DOF];
     cs_scaled_jacobian(problem, group, index, scaled);
     memset(diagonal, 0, sizeof(double) * (size_t)(rows * rows));

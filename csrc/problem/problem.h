@@ -3,8 +3,10 @@
  *     bodies   group 0: d = 6 | group 1: d = 12 | ...     one velocity vector, groups in turn
  *     blocks   group 0: m = 3 on (6, 6) | group 1: m = 1 on (6, 12) | ...   one lambda, in turn
  *
- * Everything a kernel needs of a block follows from its group and its place in it. A problem has
- * either bodies and Jacobians or a given A (`matrix`), never both. */
+ * All bodies of a group have the same number of degrees of freedom d, all blocks of a group the same
+ * number of rows m, the same (d_0, d_1) and the same set. A kernel finds all data of a block from the
+ * block's group and its index in the group. A problem has either bodies and Jacobians or a given A
+ * (`matrix`), never both. */
 #ifndef CS_PROBLEM_H
 #define CS_PROBLEM_H
 
@@ -19,9 +21,9 @@ enum { CS_MAX_GROUPS = 64, CS_MAX_DOF = 64, CS_PARTNERS = 2 };
 typedef struct cs_body_group {
     int64_t count;
     int dof;
-    int diagonal;           /* inverse_mass is (count, dof), else (count, dof, dof) */
-    int64_t first_body;     /* number of its first body */
-    int64_t first_velocity; /* where its velocities begin */
+    int diagonal;           /* whether inverse_mass is (count, dof); otherwise (count, dof, dof) */
+    int64_t first_body;     /* number of the group's first body */
+    int64_t first_velocity; /* index of the group's first entry in the velocity vector */
     double *inverse_mass;
     double *root;             /* L with L L^T = M^-1, in the form of inverse_mass */
     unsigned char *immovable; /* (count): M^-1 = 0 */
@@ -30,19 +32,19 @@ typedef struct cs_body_group {
 typedef struct cs_block_group {
     int64_t count;
     int rows;   /* m */
-    int dof[2]; /* of the first and the second body; 0 where A is given */
+    int dof[2]; /* d_0 and d_1 of the two bodies; 0 where A is given */
     int64_t first_block, first_row;
     double *jacobian;  /* (count, m d_0 + m d_1) */
-    int64_t *bodies;   /* (count, 2), -1: fixed world */
-    int64_t *velocity; /* (count, 2): where the partners' velocities begin; -1: immovable */
+    int64_t *bodies;   /* (count, 2): body numbers; -1 is the fixed world */
+    int64_t *velocity; /* (count, 2): index of each body's first velocity; -1 if immovable */
     double *b;         /* (count, m) */
     const cs_set *set;
-    int parameters;               /* per block */
-    double *compliance;           /* (count, m): diagonal of Sigma; or NULL */
-    double *included;             /* (count, m): the part of it in a given A; or NULL */
-    int64_t first_parameter;      /* where the group's begin among all */
-    double *parameter;            /* (count, parameters) */
-    int coupled_set[CS_MAX_ROWS]; /* of each row */
+    int parameters;          /* number of parameters of each block */
+    double *compliance;      /* (count, m): diagonal of Sigma; or NULL */
+    double *included;        /* (count, m): the part of Sigma that a given A contains; or NULL */
+    int64_t first_parameter; /* index of the group's first parameter among all groups' */
+    double *parameter;       /* (count, parameters) */
+    int coupled_set[CS_MAX_ROWS]; /* the coupled set that each row belongs to */
 } cs_block_group;
 
 struct cs_problem {
@@ -53,112 +55,113 @@ struct cs_problem {
     int64_t bodies, velocities; /* totals */
     int64_t blocks, rows, parameters;
     cs_block_matrix *matrix; /* the given A, or NULL */
-    int64_t version;         /* counts replacements of the values */
+    int64_t version;         /* increases each time the values are replaced */
 };
 
-/* Whether the problem has blocks without Jacobians whose matrix has not been given. */
+/* Whether the problem has blocks without Jacobians and A has not been given yet. */
 static inline int cs_problem_is_open(const cs_problem *problem)
 {
     return problem->block_groups && !problem->block_group[0].jacobian && !problem->matrix;
 }
 
-/* A body's group, NULL for the fixed world. */
+/* The group of a body; NULL for the fixed world. */
 const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body);
 
-/* moved (bodies) <- the bodies that blocks move, ascending; returns how many. Of a large scene few may
- * be in contact. */
+/* moved (bodies) <- the movable bodies that at least one block acts on, ascending. Returns their
+ * number: in a large scene only a few bodies may be in contact. */
 int64_t cs_moved_bodies(const cs_problem *problem, int64_t *moved);
 
 /* The group of a block. */
 const cs_block_group *cs_block_group_of(const cs_problem *problem, int64_t block);
 
-/* First row of a block in lambda. */
+/* Index of a block's first row in lambda. */
 int64_t cs_block_row(const cs_problem *problem, int64_t block);
 
-/* First row in lambda of block `index` of a group. */
+/* Index in lambda of the first row of block `index` of a group. */
 static inline int64_t cs_group_row(const cs_block_group *group, int64_t index)
 {
     return group->first_row + index * group->rows;
 }
 
-/* Doubles in one block of a group's Jacobian. */
+/* Number of doubles in the Jacobian of one block of a group. */
 static inline int64_t cs_jacobian_size(const cs_block_group *group)
 {
     return (int64_t)group->rows * (group->dof[0] + group->dof[1]);
 }
 
-/* ---- the partners of a block: the bodies that it acts on. Only of groups with Jacobians. ------ */
+/* ---- the partners of a block: the two bodies that it acts on (groups with Jacobians only) ------ */
 
-/* How many a block of the group has; the fixed world counts. */
+/* The number of partners of each block, the fixed world included. */
 static inline int cs_block_partners(const cs_block_group *group)
 {
     (void)group;
     return CS_PARTNERS;
 }
 
-/* The body's number, -1 for the fixed world. */
+/* The body number of a partner; -1 for the fixed world. */
 static inline int64_t cs_partner_body(const cs_block_group *group, int64_t index, int partner)
 {
     return group->bodies[CS_PARTNERS * index + partner];
 }
 
-/* Where its velocity begins among those of all bodies, -1 for an immovable one. */
+/* Index of a partner's first velocity in the velocity vector; -1 if the partner is immovable. */
 static inline int64_t cs_partner_velocity(const cs_block_group *group, int64_t index, int partner)
 {
     return group->velocity[CS_PARTNERS * index + partner];
 }
 
-/* Whether it does: not of the fixed world, nor of a body with M^-1 = 0. */
+/* Whether a partner can move. The fixed world and bodies with M^-1 = 0 cannot. */
 static inline int cs_partner_moves(const cs_block_group *group, int64_t index, int partner)
 {
     return cs_partner_velocity(group, index, partner) >= 0;
 }
 
-/* Where its part, (m, d), begins among the numbers of J_k, or of G_k = J_k L. */
+/* Offset of a partner's part (m, d) in J_k, which is also its offset in G_k = J_k L. */
 static inline int64_t cs_partner_offset(const cs_block_group *group, int partner)
 {
     return partner ? (int64_t)group->rows * group->dof[0] : 0;
 }
 
-/* Its part of J. */
+/* A partner's part of J_k, (m, d). */
 static inline const double *cs_partner_jacobian(const cs_block_group *group, int64_t index,
                                                 int partner)
 {
     return group->jacobian + index * cs_jacobian_size(group) + cs_partner_offset(group, partner);
 }
 
-/* velocity <- M^-1 J^T lambda, with the Jacobian and inverse mass as given. S1 eq. 3.18 */
+/* velocity <- M^-1 J^T lambda, with J and M^-1 in double precision as the user gave them. S1 eq. 3.18 */
 void cs_velocity_change(const cs_problem *problem, const double *lambda, double *velocity);
 
-/* xi <- A lambda + b with the data as given; `velocity` (velocities) is scratch and ends as
+/* xi <- A lambda + b with the user's data. `velocity` (velocities) is scratch; at return it holds
  * M^-1 J^T lambda. S1 eq. 2.69 */
 void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
                           double *velocity, double *xi);
 
-/* G_k = J_k L of block `index` of `group`: (m, d_0) then (m, d_1), a side of an immovable body
- * zero. A = G G^T. Of a block that joins a body to itself the first side is (J_0 + J_1) L, the second
- * zero. */
+/* scaled <- G_k = J_k L of block `index` of `group`, (m, d_0) followed by (m, d_1), so that A = G G^T.
+ * The part of an immovable body is zero. If both partners are the same body, the first part is
+ * (J_0 + J_1) L and the second is zero. */
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
                         double *scaled);
 
-/* xi += A lambda, likewise. */
+/* xi += A lambda with the user's data. `velocity` (velocities) is scratch, as above. */
 void cs_add_products(const cs_problem *problem, const double *lambda, double *velocity, double *xi);
 
-/* magnitude (rows) <- |A| |lambda| + |b|, for bounds of rounding errors; of Jacobians
- * |J| |M^-1| |J^T| |lambda| + Sigma |lambda| + |b|. `velocity` (velocities) is scratch. */
+/* magnitude (rows) <- |A| |lambda| + |b|, which bounds rounding errors. For a problem with Jacobians it
+ * is the upper bound |J| |M^-1| |J^T| |lambda| + Sigma |lambda| + |b|. `velocity` (velocities) is
+ * scratch. */
 void cs_magnitude(const cs_problem *problem, const double *lambda, const double *b,
                   double *velocity, double *magnitude);
 
-/* magnitude (rows) <- |A|^T |x|, likewise. */
+/* magnitude (rows) <- |A|^T |x|, or the same kind of upper bound. `velocity` is scratch. */
 void cs_magnitude_transposed(const cs_problem *problem, const double *x, double *velocity,
                              double *magnitude);
 
-/* y (rows) <- A^T x, with the data as given. `velocity` (velocities) is scratch. */
+/* y (rows) <- A^T x with the user's data. `velocity` (velocities) is scratch. */
 void cs_multiply_transposed(const cs_problem *problem, const double *x, double *velocity,
                             double *y);
 
-/* Calls `visit` with every entry of a given A, one row of blocks after another. Inlined where `visit` is a
- * constant. */
+/* Calls `visit` for every entry of a given A, one block row after another. The compiler inlines the
+ * call where `visit` is a constant. */
 typedef void (*cs_visit_entry)(void *context, int64_t row, int64_t column, double entry);
 CS_INLINE void cs_each_entry(const cs_problem *problem, cs_visit_entry visit, void *context)
 {
@@ -179,7 +182,8 @@ CS_INLINE void cs_each_entry(const cs_problem *problem, cs_visit_entry visit, vo
 /* The diagonal block A_kk (m, m). */
 void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, int64_t index,
                        double *diagonal);
-/* The same without compliance: that of J M^-1 J^T; of a given A it is A_kk without what it includes. */
+/* The diagonal block (m, m) of J M^-1 J^T, without compliance. For a given A, A_kk minus the compliance
+ * that A includes. */
 void cs_mass_diagonal(const cs_problem *problem, const cs_block_group *group, int64_t index,
                       double *diagonal);
 

@@ -8,13 +8,13 @@ typedef struct cutting {
     const cs_problem *problem;
     const int64_t *block; /* (count), ascending */
     int64_t count;
-    int64_t *body; /* (bodies), ascending: what moves */
+    int64_t *body; /* (bodies), ascending: the movable bodies of these blocks */
     int64_t bodies;
     cs_arena scratch;
     cs_problem *part;
 } cutting;
 
-/* Where `value` stands among ascending values. */
+/* The index of the first of the ascending `values` that is not below `value`. */
 static int64_t find(const int64_t *values, int64_t count, int64_t value)
 {
     int64_t low = 0, high = count;
@@ -26,14 +26,15 @@ static int64_t find(const int64_t *values, int64_t count, int64_t value)
     return low;
 }
 
-/* The part's blocks of one group: `first` <- where they begin; returns how many. */
+/* The blocks of the part that belong to one group: first <- the index of the first of them in c->block.
+ * Returns their number. */
 static int64_t of_group(const cutting *c, const cs_block_group *group, int64_t *first)
 {
     *first = find(c->block, c->count, group->first_block);
     return find(c->block, c->count, group->first_block + group->count) - *first;
 }
 
-/* `width` numbers of each of the part's blocks of a group, one after another. */
+/* A copy of the `width` numbers of each of these blocks, in scratch memory; NULL if memory runs out. */
 static double *gather(cutting *c, const cs_block_group *group, const double *values, int64_t width)
 {
     int64_t first, count = of_group(c, group, &first);
@@ -46,11 +47,14 @@ static double *gather(cutting *c, const cs_block_group *group, const double *val
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
+/* body <- the movable bodies of the part's blocks, ascending, each once. */
 static cs_status find_bodies(cutting *c, cs_error *error)
 {
     int64_t found = 0;
     c->body = cs_arena_take(&c->scratch, 2 * c->count, sizeof(int64_t));
     if (!c->body) return cs_no_memory(error, "a part of the problem");
+
+    /* Collect the movable partners of all blocks. */
     for (int g = 0; g < c->problem->block_groups; g++) {
         const cs_block_group *group = &c->problem->block_group[g];
         int64_t first, count = of_group(c, group, &first);
@@ -59,12 +63,15 @@ static cs_status find_bodies(cutting *c, cs_error *error)
             if (group->velocity[end] >= 0) c->body[found++] = group->bodies[end];
         }
     }
+
+    /* Sort them and remove repetitions. */
     cs_sort_ascending(c->body, found);
     for (int64_t i = 0; i < found; i++)
         if (i == 0 || c->body[i] != c->body[i - 1]) c->body[c->bodies++] = c->body[i];
     return CS_OK;
 }
 
+/* Adds the bodies, with as many groups as the whole problem has. */
 static cs_status add_bodies(cutting *c, cs_error *error)
 {
     for (int g = 0; g < c->problem->body_groups; g++) {
@@ -89,7 +96,7 @@ static cs_status add_bodies(cutting *c, cs_error *error)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* The bodies of the part's blocks of a group, as the part numbers them. */
+/* bodies (count, 2) <- the body numbers of the blocks of a group, as the part numbers its bodies. */
 static int64_t *number_bodies(cutting *c, const cs_block_group *group)
 {
     int64_t first, count = of_group(c, group, &first);
@@ -102,6 +109,7 @@ static int64_t *number_bodies(cutting *c, const cs_block_group *group)
     return bodies;
 }
 
+/* Adds the part's blocks of one group. */
 static cs_status add_blocks(cutting *c, const cs_block_group *group, cs_error *error)
 {
     int64_t first;
@@ -127,12 +135,14 @@ static cs_status add_blocks(cutting *c, const cs_block_group *group, cs_error *e
     return status;
 }
 
-/* The part's rows of a given A, whose columns are all the part's. */
+/* Copies the part's block rows of a given A. All their columns belong to the part. */
 static cs_status cut_matrix(cutting *c, cs_error *error)
 {
     const cs_block_matrix *all = c->problem->matrix;
     cs_block_matrix *matrix = cs_block_matrix_new(&c->part->arena, c->count);
     if (!matrix) return cs_no_memory(error, "a part of the problem");
+
+    /* Where the block rows begin. */
     for (int64_t i = 0; i < c->count; i++) {
         int64_t k = c->block[i];
         matrix->start[i + 1] = matrix->start[i] + all->start[k + 1] - all->start[k];
@@ -140,6 +150,8 @@ static cs_status cut_matrix(cutting *c, cs_error *error)
     }
     if (cs_block_matrix_take(&c->part->arena, matrix))
         return cs_no_memory(error, "a part of the problem");
+
+    /* Columns, renumbered, and values. */
     for (int64_t i = 0; i < c->count; i++) {
         int64_t k = c->block[i], columns = all->start[k + 1] - all->start[k];
         for (int64_t e = 0; e < columns; e++)
