@@ -1,24 +1,25 @@
-/* What order="auto" stands for. The order for speed fills the lanes of vectors and keeps threads from
- * waiting for each other; where it can do neither, contacts stay as they were given:
+/* order="auto": chooses between "cache" and "natural". The order "cache" fills the lanes of vectors and
+ * lets threads work without waiting for each other. If it can do neither, "natural" keeps the given order:
  *
- *     nothing to gain    no kernel visits several of them at once, and threads do not pay
- *     lanes stay empty   too few contacts, or one body, a hull or a drum, takes part in too many
+ *     nothing to gain    no vector kernel fits these contacts, and there are too few for threads
+ *     empty lanes        there are too few contacts, or one body, such as a hull or a drum, has too many
+ *                        of them
  *
- * How many contacts there are does not matter otherwise: in the order for speed problems of forty take
- * about as many sweeps as in the one given, and half of the time
- * (benchmarks/convergence/small_orders.py). The choice depends on the problem alone: neither on
- * threads nor on the machine's vectors. */
+ * The number of contacts has no other influence: problems of forty contacts take about as many sweeps with
+ * "cache" as with "natural", in half the time (benchmarks/convergence/small_orders.py). The choice depends
+ * on the problem alone, not on the number of threads or on the machine's vectors. */
 #include "core/error.h"
 #include "order/cache.h"
 #include "order/vectorizable.h"
 
-enum { LANES = 4 }; /* of the narrowest vectors that gain, in double precision */
+enum { LANES = 4 }; /* of the narrowest vectors that save time, in double precision */
 
-/* Emptier lanes gain nothing; scheme/wide.c has its own measure of what it finds. */
+/* The least share of full lanes that saves time. scheme/wide.c measures the batches that it really forms. */
 #define WORTH_FILL 0.75
 
 extern const cs_order cs_order_natural, cs_order_cache;
 
+/* Replaces the plan by that of the natural order, and notes the reason. */
 static cs_status stay(const cs_problem *problem, const char *why, cs_plan *plan, cs_error *error)
 {
     cs_plan_clear(plan, problem->blocks);
@@ -27,7 +28,8 @@ static cs_status stay(const cs_problem *problem, const char *why, cs_plan *plan,
     return cs_order_natural.plan(problem, NULL, NULL, plan, error);
 }
 
-/* Whether contacts of a group gain by an order: all do where threads pay. */
+/* Whether a group gains from the order "cache": every group does if threads pay off, otherwise those that
+ * vector kernels can visit. */
 static int group_gains(const cs_problem *problem, int group)
 {
     if (problem->blocks >= CS_WORTH_THREADS) return 1;
@@ -41,22 +43,24 @@ static int gains(const cs_problem *problem)
     return 0;
 }
 
-/* Whether `block` meets what the batch `number` has met; if not, it is in it from now on. */
+/* Whether `block` shares a vertex with batch `number`. If it does not, the block joins the batch. `met`
+ * (vertices): the last batch that used the vertex. */
 static int meets(const cs_graph *graph, int64_t block, int64_t number, int64_t *met)
 {
     int64_t end[2];
     int ends = cs_graph_ends(graph, block, end);
     for (int i = 0; i < ends; i++)
         if (met[end[i]] == number) return 1;
-    if (graph->column) /* given A: whatever it is coupled to */
+    if (graph->column) /* given A: the coupled blocks */
         for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
             if (met[graph->column[e]] == number) return 1;
     for (int i = 0; i < ends; i++) met[end[i]] = number;
     return 0;
 }
 
-/* The share of full lanes when runs of visits of one part and one group that do not meet fill LANES of
- * them, over the groups that gain. `met` (vertices) is scratch, filled with zeros. */
+/* The share of lanes that are full, over the groups that gain. A batch takes consecutive visits of one part
+ * and one group until one of them shares a vertex with it or LANES lanes are full. `met` (vertices) is
+ * scratch and zero on entry. */
 static double fill(const cs_graph *graph, const cs_plan *plan, int64_t *met)
 {
     const cs_problem *problem = graph->problem;
@@ -68,6 +72,8 @@ static double fill(const cs_graph *graph, const cs_plan *plan, int64_t *met)
         last = group;
         if (i == plan->start[stage]) stage++;
         if (!group_gains(problem, group)) continue;
+
+        /* Begin a new batch where this visit cannot join the current one. */
         if (begins || used == LANES || meets(graph, plan->block[i], batches, met)) {
             batches++;
             used = 0;
@@ -83,6 +89,8 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
                            cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     if (!gains(problem)) return stay(problem, "neither vectors nor threads gain", plan, error);
+
+    /* Plan with "cache"; if threads do not pay off, with a single part. */
     cs_graph graph;
     cs_order_options own = {.parts = options->parts};
     cs_cache_options how = cs_cache_options_default();
@@ -90,6 +98,8 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
     cs_status status = cs_graph_build(problem, scratch, &graph, error);
     if (!status) status = cs_plan_cache(&graph, &own, &how, scratch, plan, error);
     if (status) return status;
+
+    /* Keep that plan if it fills the lanes. */
     int64_t *met = cs_arena_take(scratch, graph.vertices, sizeof(int64_t));
     if (!met) return cs_no_memory(error, "the order");
     if (fill(&graph, plan, met) < WORTH_FILL)
@@ -103,6 +113,6 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
 const cs_order cs_order_auto = {
     .name = "auto",
     .summary = "\"cache\", or \"natural\" where that gains nothing",
-    .by_islands = cs_order_is_by_islands, /* each cluster has the one that suits it */
+    .by_islands = cs_order_is_by_islands, /* each cluster chooses for itself */
     .plan = plan_auto,
 };

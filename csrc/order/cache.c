@@ -1,10 +1,11 @@
-/* An order for speed: contacts follow the bodies in memory, and a chunk of them, small enough for a
- * cache, is coloured at a time, so that neighbours in the sweep do not wait for each other.
+/* The order "cache" is made for speed. Contacts follow their bodies in memory and are cut into chunks whose
+ * bodies fit a cache. Each chunk is sorted by colour, so that consecutive visits do not depend on each
+ * other and can fill the lanes of a vector.
  *
- *     domains     each part owns contiguous bodies: its inner contacts chunk by chunk, all parts at
- *                 once; then the contacts between parts, as on a checkerboard, chunk by chunk, too:
- *                 two or three synchronisations a sweep
- *     no domains  chunk by chunk, colour by colour: one synchronisation each
+ *     domains     The bodies are cut into contiguous domains, one per part. All parts sweep their inner
+ *                 contacts at once, chunk by chunk; then they sweep the contacts between domains, in the
+ *                 stages of a checkerboard: two or three synchronisations per sweep.
+ *     no domains  Each colour of each chunk is a stage: one synchronisation each.
  */
 #include "order/cache.h"
 
@@ -14,15 +15,15 @@
 
 #include <string.h>
 
-/* A few colours of a thousand contacts keep even 16 lanes full, and the bodies of a thousand stay in
- * the first cache; anything from 512 to 8192 is as fast (docs/performance.md). */
+/* A chunk of a thousand contacts has a few colours, each large enough to fill 16 lanes, and its bodies fit
+ * the first-level cache. All sizes from 512 to 8192 are equally fast (docs/performance.md). */
 enum { CHUNK = 1024 };
 
-/* Numbers of bodies are no order where cutting them into so many pieces leaves most contacts between
- * pieces. Those of a grid leave 1 in 10 there, random ones 7 in 8. */
+/* To judge an order of the bodies, it is cut into this many pieces; the fewer contacts lie between pieces,
+ * the better. In a grid, body numbers leave 1 contact in 10 between pieces; random numbers leave 7 in 8. */
 enum { PIECES = 8 };
 
-/* The vertices that contacts touch, by their numbers. */
+/* levels->vertex <- the vertices with edges, by their numbers. */
 static cs_status number_vertices(const cs_graph *graph, cs_arena *scratch, cs_levels *levels,
                                  cs_error *error)
 {
@@ -34,7 +35,8 @@ static cs_status number_vertices(const cs_graph *graph, cs_arena *scratch, cs_le
     return CS_OK;
 }
 
-/* Contacts between PIECES pieces of the vertices as they stand; `label` (vertices) is scratch. */
+/* The number of contacts between pieces when the vertices, in this order, are cut into PIECES pieces.
+ * `label` (vertices) is scratch. */
 static int64_t between_pieces(const cs_graph *graph, const cs_levels *levels, int64_t *label)
 {
     cs_parts pieces = {.count = PIECES, .label = label};
@@ -42,35 +44,42 @@ static int64_t between_pieces(const cs_graph *graph, const cs_levels *levels, in
     return cs_parts_border(graph, &pieces);
 }
 
-/* The vertices that contacts touch, lined up as asked; where that is left to fit, by levels if that
- * is better than numbers without order. */
+/* levels->vertex <- the vertices with edges, in the order asked for. `label` (vertices) is scratch. */
 static cs_status order_vertices(const cs_graph *graph, cs_body_order bodies, int64_t *label,
                                 cs_arena *scratch, cs_levels *levels, cs_error *error)
 {
     cs_levels numbered, *first = bodies == CS_BODIES_AS_FITS ? &numbered : levels;
+
+    /* By numbers, unless only levels are asked for. */
     cs_status status = CS_OK;
     if (bodies != CS_BODIES_BREADTH_FIRST) status = number_vertices(graph, scratch, first, error);
     if (status || bodies == CS_BODIES_NATURAL) return status;
+
+    /* Numbers are good enough if they leave at most half of the contacts between pieces. */
     int64_t between = first == levels ? 0 : between_pieces(graph, &numbered, label);
     *levels = numbered;
     if (first != levels && 2 * between <= graph->problem->blocks) return CS_OK;
+
+    /* Otherwise take levels, provided that they leave fewer. */
     status = cs_graph_levels(graph, scratch, levels, error);
     if (!status && first != levels && between_pieces(graph, levels, label) >= between)
         *levels = numbered;
     return status;
 }
 
-/* Blocks sorted by the later of their vertices: when both have come up. Those without one, which
- * nothing moves, come first. */
+/* sequence (blocks) <- the blocks, sorted by the later of their vertices in `levels`. Blocks without
+ * vertices, between immovable bodies, come first. */
 static cs_status sort_blocks(const cs_graph *graph, const cs_levels *levels, cs_arena *scratch,
                              int64_t **sequence, cs_error *error)
 {
     int64_t blocks = graph->problem->blocks;
-    int64_t *place = cs_arena_take(scratch, graph->vertices, sizeof(int64_t)); /* from 1 on */
+    int64_t *place = cs_arena_take(scratch, graph->vertices, sizeof(int64_t)); /* 1, 2, ... */
     int64_t *next = cs_arena_take(scratch, graph->vertices + 2, sizeof(int64_t));
     int64_t *key = cs_arena_take(scratch, blocks, sizeof(int64_t));
     *sequence = cs_arena_take(scratch, blocks, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "the order");
+
+    /* The key of a block is the place of its later vertex, 0 without one. */
     for (int64_t i = 0; i < levels->count; i++) place[levels->vertex[i]] = i + 1;
     for (int64_t block = 0; block < blocks; block++) {
         int64_t end[2];
@@ -79,11 +88,14 @@ static cs_status sort_blocks(const cs_graph *graph, const cs_levels *levels, cs_
             if (place[end[i]] > key[block]) key[block] = place[end[i]];
         next[key[block] + 1]++;
     }
+
+    /* Counting sort by key. */
     for (int64_t i = 0; i <= graph->vertices; i++) next[i + 1] += next[i];
     for (int64_t block = 0; block < blocks; block++) (*sequence)[next[key[block]]++] = block;
     return CS_OK;
 }
 
+/* The plan without domains: each colour of each chunk is an independent stage. */
 static cs_status plan_chunks(const cs_graph *graph, const int64_t *sequence, int64_t chunk,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
@@ -116,12 +128,16 @@ cs_status cs_plan_cache(const cs_graph *graph, const cs_order_options *options,
     int64_t *sequence, chunk = how->chunk;
     int64_t blocks = graph->problem->blocks;
     if (chunk > blocks) chunk = blocks + 1;
+
+    /* Order the bodies, and the blocks after them. */
     cs_parts parts = {.count = cs_parts_wanted(graph, options)};
     parts.label = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     if (!parts.label) return cs_no_memory(error, "the order");
     cs_status status = order_vertices(graph, how->bodies, parts.label, scratch, &levels, error);
     if (!status) status = sort_blocks(graph, &levels, scratch, &sequence, error);
     if (status) return status;
+
+    /* Write the stages. */
     if (!how->domains) return plan_chunks(graph, sequence, chunk, scratch, plan, error);
     cs_parts_cut(graph, levels.vertex, NULL, levels.count, &parts);
     return cs_plan_parts(graph, &parts, sequence, chunk, CS_BORDER_CHECKERBOARD, scratch, plan,
@@ -130,7 +146,7 @@ cs_status cs_plan_cache(const cs_graph *graph, const cs_order_options *options,
 
 enum { BODIES, IN_CHUNK, DOMAINS, OPTIONS };
 
-/* As cs_body_order counts them. */
+/* In the sequence of cs_body_order. */
 static const char *const lines_of_bodies[] = {"natural", "breadth_first", "auto", NULL};
 
 static const cs_option options_of_cache[OPTIONS] = {

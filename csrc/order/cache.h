@@ -1,24 +1,25 @@
-/* The order "cache" on a graph that has been built. */
+/* The order "cache" for callers that have built the graph already. */
 #ifndef CS_CACHE_H
 #define CS_CACHE_H
 
 #include "order/graph.h"
 
-/* How bodies are lined up. */
+/* How the bodies are ordered; the contacts follow them. */
 typedef enum cs_body_order {
-    CS_BODIES_NATURAL,       /* by their numbers */
+    CS_BODIES_NATURAL,       /* by body numbers */
     CS_BODIES_BREADTH_FIRST, /* by breadth-first levels */
-    CS_BODIES_AS_FITS,       /* by levels where numbers say nothing of who touches whom */
+    CS_BODIES_AS_FITS,       /* by levels if bodies with close numbers are mostly not in contact */
 } cs_body_order;
 
 typedef struct cs_cache_options {
     cs_body_order bodies;
-    int64_t chunk; /* contacts that are coloured at a time */
-    int domains;   /* each part its own; 0: chunk after chunk on all threads */
+    int64_t chunk; /* number of contacts that are coloured at a time */
+    int domains;   /* 1: each part sweeps a domain of its own; 0: all threads share each chunk */
 } cs_cache_options;
 
 cs_cache_options cs_cache_options_default(void);
 
+/* Fills the plan. `options` tells the number of parts. */
 cs_status cs_plan_cache(const cs_graph *graph, const cs_order_options *options,
                         const cs_cache_options *how, cs_arena *scratch, cs_plan *plan,
                         cs_error *error);

@@ -18,21 +18,25 @@ cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph 
 
 /* ---- breadth-first levels -------------------------------------------------------------------- */
 
-enum { SEARCHES = 4 }; /* for an outermost vertex, at most: two are the rule */
+enum {
+    SEARCHES = 4
+}; /* most searches for an outermost vertex of a component; two usually suffice */
 
 typedef struct search {
     const cs_graph *graph;
     cs_levels *levels;
-    int64_t *met; /* (vertices): number of the search that met it last */
+    int64_t *met; /* (vertices): number of the last search that found the vertex */
     int64_t number;
 } search;
 
-/* Puts the neighbours of a vertex that this search has not met behind the others, by degree. */
+/* Appends the neighbours of a vertex that this search has not found yet, lower degrees first. */
 static void spread(search *s, int64_t vertex)
 {
     const cs_graph *graph = s->graph;
     cs_levels *levels = s->levels;
     int64_t *found = levels->vertex + levels->count, count = 0;
+
+    /* One number holds degree and vertex, so that sorting the numbers sorts by degree. */
     for (int64_t e = graph->start[vertex]; e < graph->start[vertex + 1]; e++) {
         int64_t other = cs_graph_other(graph, e);
         if (other < 0 || s->met[other] == s->number) continue;
@@ -44,7 +48,8 @@ static void spread(search *s, int64_t vertex)
     levels->count += count;
 }
 
-/* Walks the component of `root`, level by level, behind `count` vertices and `first` levels. */
+/* Searches the component of `root` level by level, and stores it after the first `count` vertices and `first`
+ * levels. */
 static void walk(search *s, int64_t root, int64_t count, int64_t first)
 {
     cs_levels *levels = s->levels;
@@ -84,6 +89,8 @@ cs_status cs_graph_levels(const cs_graph *graph, cs_arena *scratch, cs_levels *l
     for (int64_t vertex = 0; vertex < graph->vertices; vertex++) {
         int64_t count = levels->count, first = levels->levels, root = vertex, depth = 0;
         if (s.met[vertex] || !cs_graph_degree(graph, vertex)) continue;
+
+        /* Search again from a vertex of the last level as long as the number of levels grows. */
         for (int i = 0; i < SEARCHES; i++) {
             walk(&s, root, count, first);
             if (levels->levels - first <= depth) break;

@@ -1,8 +1,9 @@
-/* Who touches whom, as orders that cut and walk see it (S1 chapter 4).
+/* The graph that orders partition and traverse (S1 chapter 4). It hides whether A is given:
  *
- *     bodies      vertices are the bodies; a block joins its moving ones; immovable ones are alone
- *     a given A   vertices are the blocks; a non-zero block of A or of its transpose joins two
- */
+ *     Jacobians   the vertices are the bodies; each block is an edge between its two movable bodies
+ *     a given A   the vertices are the blocks; each non-zero block of A or A^T is an edge
+ *
+ * Immovable bodies are vertices without edges. */
 #ifndef CS_GRAPH_H
 #define CS_GRAPH_H
 
@@ -12,28 +13,31 @@
 typedef struct cs_graph {
     const cs_problem *problem;
     int64_t vertices;
-    const int64_t *start;  /* (vertices + 1) into the edges */
-    const int64_t *column; /* given A: the other vertex of an edge */
+    const int64_t
+        *start; /* (vertices + 1): the edges of vertex v are start[v] ... start[v + 1] - 1 */
+    const int64_t *column; /* given A: the other vertex of each edge; otherwise NULL */
     cs_adjacency adjacency;
 } cs_graph;
 
+/* Builds the graph in `scratch`. Fails only if memory runs out. */
 cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph *graph,
                          cs_error *error);
 
-/* The other vertex of an edge; -1 where it cannot move. */
+/* The other vertex of an edge; -1 if that body is immovable. */
 static inline int64_t cs_graph_other(const cs_graph *graph, int64_t edge)
 {
     if (graph->column) return graph->column[edge];
     return cs_adjacency_other(&graph->adjacency, graph->adjacency.entry[edge]);
 }
 
-/* The block behind an edge: for a given A the other vertex, else the contact itself. */
+/* The block of an edge: with Jacobians the block that is the edge, for a given A the other vertex. */
 static inline int64_t cs_graph_block(const cs_graph *graph, int64_t edge)
 {
     return graph->column ? graph->column[edge] : cs_entry_block(graph->adjacency.entry[edge]);
 }
 
-/* The vertices of a block, none twice: its moving bodies, or itself. Returns how many. */
+/* end <- the distinct vertices of a block: its movable bodies, or for a given A the block itself. Returns
+ * their number, 0 to 2. */
 static inline int cs_graph_ends(const cs_graph *graph, int64_t block, int64_t *end)
 {
     if (graph->column) {
@@ -47,22 +51,24 @@ static inline int cs_graph_ends(const cs_graph *graph, int64_t block, int64_t *e
     return count;
 }
 
-/* How much hangs on a vertex: its contacts, or the blocks in its row. */
+/* The number of edges of a vertex. */
 static inline int64_t cs_graph_degree(const cs_graph *graph, int64_t vertex)
 {
     return graph->start[vertex + 1] - graph->start[vertex];
 }
 
-/* The vertices that have edges, by breadth-first levels from an outermost one of each connected
- * component; a level meets the ones before and behind it only. Inside a level the vertices stand as
- * they are found, those of lower degree first: Cuthill and McKee's order. */
+/* The vertices with edges, sorted by breadth-first levels. The search starts at an outermost vertex of each
+ * connected component, and a level has edges to the previous and next levels only. Inside a level the
+ * vertices follow in the order in which the search finds them, lower degrees first: Cuthill and McKee's
+ * ordering. */
 typedef struct cs_levels {
-    int64_t *vertex; /* (count), level after level */
+    int64_t *vertex; /* (count), one level after another */
     int64_t count;
     int64_t *start; /* (levels + 1) into vertex */
     int64_t levels;
 } cs_levels;
 
+/* levels <- the levels of the graph, in `scratch`. Fails only if memory runs out. */
 cs_status cs_graph_levels(const cs_graph *graph, cs_arena *scratch, cs_levels *levels,
                           cs_error *error);
 

@@ -25,12 +25,14 @@ cs_status cs_greedy_palette_new(const cs_graph *graph, cs_arena *scratch,
     return cs_arena_status(scratch, error, "colouring %lld contacts", (long long)blocks);
 }
 
-/* The lowest colour that neither body of a block has taken, taken. */
+/* Takes the lowest colour that is free at both bodies of a block, and returns it. */
 static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
 {
     int64_t end[2], color = BITS;
     int ends = cs_graph_ends(p->graph, block, end);
     uint64_t taken = 0;
+
+    /* Combine the taken colours of both bodies, which begin each colouring with none. */
     for (int i = 0; i < ends; i++) {
         if (p->seen[end[i]] != p->round) {
             p->seen[end[i]] = p->round;
@@ -40,8 +42,12 @@ static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
         taken |= p->taken[end[i]];
         if (p->next[end[i]] > color) color = p->next[end[i]];
     }
+
+    /* Choose the lowest free bit; without one, the first colour above all taken ones. */
     if (taken != UINT64_MAX)
         for (color = 0; taken >> color & 1;) color++;
+
+    /* Take the colour at both bodies. */
     for (int i = 0; i < ends; i++) {
         if (color < BITS) p->taken[end[i]] |= (uint64_t)1 << color;
         else p->next[end[i]] = color + 1;
@@ -49,7 +55,7 @@ static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
     return color;
 }
 
-/* The same for a row of a given A. */
+/* Takes the lowest colour that no coupled block of a given A has in this colouring, and returns it. */
 static int64_t color_of_row(cs_greedy_palette *p, int64_t block)
 {
     const cs_graph *graph = p->graph;
@@ -69,11 +75,15 @@ int64_t cs_greedy_palette_color(cs_greedy_palette *p, const int64_t *block, int6
     int64_t colors = 0;
     p->round++;
     if (p->met) memset(p->met, 0, sizeof(int64_t) * (size_t)(count + 1));
+
+    /* Colour the blocks and count each colour. */
     for (int64_t i = 0; i < count; i++) {
         p->color[i] = p->graph->column ? color_of_row(p, block[i]) : color_of_bodies(p, block[i]);
         for (; colors <= p->color[i]; colors++) p->end[colors] = 0;
         p->end[p->color[i]]++;
     }
+
+    /* Turn the counts into ends. */
     for (int64_t c = 1; c < colors; c++) p->end[c] += p->end[c - 1];
     return colors;
 }
@@ -81,7 +91,11 @@ int64_t cs_greedy_palette_color(cs_greedy_palette *p, const int64_t *block, int6
 int64_t cs_greedy_palette_sort(cs_greedy_palette *p, int64_t *block, int64_t count)
 {
     int64_t colors = cs_greedy_palette_color(p, block, count);
+
+    /* Counting sort from the back, which is stable; it turns `end` into the begin of each colour. */
     for (int64_t i = count - 1; i >= 0; i--) p->sorted[--p->end[p->color[i]]] = block[i];
+
+    /* Restore the ends. */
     for (int64_t c = 0; c < colors; c++) p->end[c] = c + 1 < colors ? p->end[c + 1] : count;
     memcpy(block, p->sorted, sizeof(int64_t) * (size_t)count);
     return colors;

@@ -1,8 +1,9 @@
-/* Colouring a few blocks at a time: a chunk, a border, one block of each contact set.
+/* Greedy colouring of a few blocks at a time: a chunk, a border, one block of each contact set.
  *
- * S1's greedy rule (section 4.3) as in coloring.h, with the taken colours kept at the vertices, so
- * that the work is linear in the blocks coloured, however few they are. A vertex keeps 64 colours as
- * bits; above these it takes only colours beyond the last one it has. */
+ * Each block gets the lowest colour that no conflicting block has (S1 section 4.3), as in
+ * order/coloring.h. Here every vertex stores the colours taken around it, so that the work is linear in the
+ * number of blocks coloured, however small their share of the problem is. A vertex stores its first 64
+ * colours as bits; beyond these it only accepts colours above its highest one. */
 #ifndef CS_GREEDY_PALETTE_H
 #define CS_GREEDY_PALETTE_H
 
@@ -10,28 +11,29 @@
 
 typedef struct cs_greedy_palette {
     const cs_graph *graph;
-    int64_t round;   /* colourings so far */
-    int64_t *seen;   /* (vertices): the round that what follows belongs to */
-    uint64_t *taken; /* (vertices): bits of the first 64 colours */
-    int64_t *next;   /* (vertices): the first colour of 64 and more that may be taken */
-    int64_t *has;    /* given A, (blocks): the colour of a block seen in this round */
-    int64_t *met;    /* given A, (blocks): block (+ 1) that met the colour last */
-    int64_t *color;  /* of the blocks coloured last */
-    int64_t *end;    /* and how many of them have this colour or a lower one */
+    int64_t round;   /* number of colourings so far */
+    int64_t *seen;   /* (vertices): the colouring that the vertex's values below belong to */
+    uint64_t *taken; /* (vertices): bit c is set if colour c < 64 is taken */
+    int64_t *next;   /* (vertices): the lowest colour >= 64 that is still free */
+    int64_t *has;    /* given A, (blocks): the colour of a block in this colouring */
+    int64_t *met;    /* given A, (blocks + 1): block (+ 1) that last found the colour taken */
+    int64_t *color;  /* (count): the colours of the last colouring, in the sequence of its blocks */
+    int64_t *end;    /* (colors): number of its blocks that have this colour or a lower one */
     int64_t *sorted; /* (blocks): scratch */
 } cs_greedy_palette;
 
+/* Allocates the palette in `scratch`. Fails only if memory runs out. */
 cs_status cs_greedy_palette_new(const cs_graph *graph, cs_arena *scratch,
                                 cs_greedy_palette *palette, cs_error *error);
 
-/* Colours `count` different blocks in the order given, whatever others have. Fills palette->color
- * and palette->end; returns the number of colours. */
+/* Colours `count` distinct blocks in the sequence given, and ignores all other blocks. Fills palette->color
+ * and palette->end. Returns the number of colours. */
 int64_t cs_greedy_palette_color(cs_greedy_palette *palette, const int64_t *block, int64_t count);
 
-/* The same, and sorts the blocks by colour. */
+/* Colours the blocks and sorts them by colour, stably. Returns the number of colours. */
 int64_t cs_greedy_palette_sort(cs_greedy_palette *palette, int64_t *block, int64_t count);
 
-/* How many of the blocks coloured last have this colour. */
+/* The number of blocks of this colour in the last colouring. */
 static inline int64_t cs_greedy_palette_size(const cs_greedy_palette *palette, int64_t color)
 {
     return palette->end[color] - (color ? palette->end[color - 1] : 0);

@@ -45,11 +45,14 @@ int cs_order_describe(int i, cs_order_info *info)
 cs_status cs_order_settle(const cs_order *order, cs_order_options *options, cs_setting *own,
                           cs_error *error)
 {
+    /* Check the user's settings and add the defaults. */
     double value[CS_MAX_OWN_OPTIONS];
     cs_option_table table = {"order", order->name, order->option, order->options};
     cs_status status =
         cs_option_read(&table, options->settings, options->setting_count, value, error);
     if (status) return status;
+
+    /* Write every value as a setting. A number may stand for a word, too: 0, -1, ... index `words`. */
     for (int i = 0; i < order->options; i++) {
         const cs_option *option = &order->option[i];
         const char *word = option->kind == CS_WORD ? option->words[(int)value[i]] : NULL;
@@ -129,8 +132,9 @@ void cs_plan_cut(cs_plan *plan, int64_t first, int64_t end, int64_t parts)
     }
 }
 
-/* Whether a plan has stages that may be cut into subtasks, or none at all. Those of one that is in
- * disjoint parts may lack the others by chance. */
+/* Whether subtasks make sense for a plan: it has a stage other than sequential and concurrent ones, or no
+ * stage at all. Disjoint stages count, although they are never cut: the same order makes independent stages
+ * for other problems. */
 static int can_be_divided(const cs_plan *plan)
 {
     for (int64_t s = 0; s < plan->stages; s++)
@@ -144,18 +148,24 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
 {
     *plan = cs_plan_new(problem, scratch);
     if (!*plan) return cs_no_memory(error, "the order");
+
+    /* In a single simultaneous stage the sequence has no effect, and "auto" need not look for one. */
     if (flat && order == &cs_order_auto) {
         order = cs_order_find("natural");
         (*plan)->why = "the contacts of a sweep do not see each other";
     }
     (*plan)->order = order->name;
+
+    /* Let the order fill the plan. */
     cs_setting own[CS_MAX_OWN_OPTIONS];
     cs_order_options settled = *options;
     cs_status status = cs_order_settle(order, &settled, own, error);
     if (!status) status = order->plan(problem, &settled, scratch, *plan, error);
     if (status) return status;
     if (flat) cs_plan_flatten(*plan, problem->blocks);
-    /* What "auto" is depends on the problem: there is something to cut in one and not in the other. */
+
+    /* Cut stages into subtasks. The order "auto" may have nothing to cut for one problem and something for
+     * another, which is no error of the user. */
     if (options->subtasks && order != &cs_order_auto && !can_be_divided(*plan))
         return cs_fail(
             error, CS_UNSUPPORTED,
@@ -168,28 +178,32 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
 
 /* ---- laying out ------------------------------------------------------------------------------ */
 
-/* Where the visits of one stage are cut: into parts, and parts into ranges of one group. */
+/* The state of a walk through the visits of one stage, which cuts them into parts and ranges. */
 typedef struct cutter {
     const cs_plan *plan;
     const cs_problem *problem;
-    int64_t stage, in_part;
-    int last_group;
+    int64_t stage, in_part; /* in_part: visits of the current part so far */
+    int last_group;         /* group of the visit before; -1 at the beginning */
 } cutter;
 
-/* 2 where a part begins with this visit, 1 where a range does, else 0. */
+/* Returns 2 if a part begins with this visit, 1 if only a range does, otherwise 0. */
 static int begins(cutter *c, int64_t visit, int group)
 {
+    /* A part begins where the plan has a cut, or, without subtasks, after CS_CHUNK visits. */
     cs_stage_kind kind = c->plan->kind[c->stage];
     int chunked = kind == CS_SIMULTANEOUS || kind == CS_INDEPENDENT;
     int by_cuts = chunked ? c->plan->divided : kind == CS_CONCURRENT || kind == CS_DISJOINT;
     int part = visit == c->plan->start[c->stage] || (by_cuts && c->plan->cut[visit]) ||
                (chunked && !by_cuts && c->in_part == CS_CHUNK);
+
+    /* A range begins with every part and wherever the group changes. */
     int range = part || group != c->last_group;
     c->in_part = part ? 1 : c->in_part + 1;
     c->last_group = group;
     return part ? 2 : range;
 }
 
+/* The numbers of parts and ranges of the schedule. */
 static void count(const cs_problem *problem, const cs_plan *plan, int64_t *parts, int64_t *ranges)
 {
     *parts = *ranges = 0;
@@ -203,6 +217,7 @@ static void count(const cs_problem *problem, const cs_plan *plan, int64_t *parts
     }
 }
 
+/* Appends stage s to the schedule. `visited` (groups): number of visits to each group so far. */
 static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s, int64_t *visited,
                       cs_schedule *schedule)
 {
@@ -213,6 +228,8 @@ static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s,
         int group = cs_group_number(problem, plan->block[i]), cut = begins(&c, i, group);
         if (cut == 2) schedule->part[schedule->parts++] = schedule->ranges;
         if (cut) schedule->range[schedule->ranges++] = (cs_range){group, visited[group], 0};
+
+        /* Append the visit to the list of its group. */
         int64_t index = plan->block[i] - problem->block_group[group].first_block;
         schedule->natural &= index == visited[group];
         schedule->visit[group][visited[group]++] = index;
@@ -234,6 +251,8 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
         .order = plan->order,
         .why = plan->why,
     };
+
+    /* Count the parts and ranges, and allocate. */
     int64_t parts, ranges;
     count(problem, plan, &parts, &ranges);
     schedule->stage = cs_arena_take(arena, plan->stages, sizeof(cs_stage));
@@ -243,6 +262,8 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
         schedule->visit[g] =
             cs_arena_take_unset(arena, problem->block_group[g].count, sizeof(int64_t));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the schedule");
+
+    /* Fill stage by stage. */
     for (int64_t s = 0; s < plan->stages; s++) lay_stage(problem, plan, s, visited, schedule);
     schedule->part[parts] = ranges;
     return CS_OK;

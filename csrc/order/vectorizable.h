@@ -1,11 +1,11 @@
-/* Contacts in the lanes of a vector: which of them there are kernels for. */
+/* Which groups of contacts the vector kernels can visit, one contact in each lane. */
 #ifndef CS_VECTORIZABLE_H
 #define CS_VECTORIZABLE_H
 
 #include "prox/prox.h"
 
-/* Whether batches of a group's contacts can be visited at once. Parameters of sets that take any number
- * of them do not fit into lanes, and a caller's function is no work for them. */
+/* Whether a kernel can visit several contacts of this group at once. It needs one of three shapes and a fixed,
+ * small number of parameters, and cannot call a user's support function. */
 static inline int cs_fits_lanes(const cs_block_group *group)
 {
     const cs_set *set = group->set;
