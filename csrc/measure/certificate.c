@@ -6,15 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Impulses from which bounds of sets count as nothing, and what counts as nothing beside them. */
+/* The prox of a point this far away shows the recession cone: finite bounds are negligible beside it, and
+ * entries below NOTHING x FAR_AWAY count as zero. */
 #define FAR_AWAY 0x1p200
 #define NOTHING 0x1p-100
-/* The least relative tolerance that a proof refers to: with less, no impulse would be small enough. */
+/* The least relative tolerance that a proof assumes. With a smaller one, Lambda_i would be so small that a
+ * proof excluded only negligible impulses. */
 #define LEAST_RTOL 1e-6
 
-/* Sums over the rows of one island: doubles only. */
+/* Sums over the rows of one island. All members are doubles, as `take` allocates them with others. */
 typedef struct island_sums {
-    double largest;   /* |d| */
+    double largest;   /* max |d_i| */
     double work;      /* b . d */
     double magnitude; /* |b| . |d| */
     double left;      /* sum_i (|A^T d| + 4 eps |A|^T |d|)_i Lambda_i */
@@ -32,9 +34,9 @@ typedef struct proving {
     unsigned char *proven;                            /* (islands) */
 } proving;
 
-/* ---- loops ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* What is known of one row: where it is, and the tolerance and factor of its set. */
+/* One row: its index, its island, and rho and the tolerance of its coupled set. */
 typedef struct row_of_island {
     int64_t row, island;
     double rho, tolerance;
@@ -51,7 +53,8 @@ static row_of_island row_at(const proving *p, const cs_block_group *group, int64
 
 /* ---- the cone K ------------------------------------------------------------------------------ */
 
-/* d <- its projection on the recession cone of the block's set: the prox of a point far away. */
+/* d <- the projection of d onto the recession cone of the block's set, which is the prox of FAR_AWAY d,
+ * scaled back. Without `friction` the tangential entries of contacts become zero. */
 static void project_block(const proving *p, const cs_block_group *group, int64_t k, int friction)
 {
     double z[CS_MAX_ROWS], *d = p->direction + cs_group_row(group, k);
@@ -64,10 +67,12 @@ static void project_block(const proving *p, const cs_block_group *group, int64_t
     }
 }
 
-/* direction <- P_K(direction), the largest entry of each island 1. */
+/* direction <- P_K(direction), scaled so that the largest entry of each island is 1. */
 static void project(proving *p, int friction)
 {
     const cs_problem *problem = p->data->state->problem;
+
+    /* Project, and find the largest entry of each island. */
     for (int64_t k = 0; k < problem->blocks; k++) p->sum[k].largest = 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
@@ -78,6 +83,8 @@ static void project(proving *p, int friction)
                 *largest = fmax(*largest, fabs(p->direction[cs_group_row(group, k) + i]));
         }
     }
+
+    /* Scale; a direction that is zero or has overflowed becomes zero. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -91,6 +98,7 @@ static void project(proving *p, int friction)
 
 /* ---- the inequality -------------------------------------------------------------------------- */
 
+/* Adds the terms of one row to the sums of its island. */
 static void add_row(const proving *p, const row_of_island *r, island_sums *sum)
 {
     const cs_state *state = p->data->state;
@@ -99,14 +107,14 @@ static void add_row(const proving *p, const row_of_island *r, island_sums *sum)
     double seen = fabs(image) + CS_FLOOR_UNITS * DBL_EPSILON * size;
     sum->work += state->b[r->row] * d;
     sum->magnitude += fabs(state->b[r->row] * d);
-    if (seen > 0) sum->left += seen * most; /* rho may be infinite where nothing is seen */
+    if (seen > 0) sum->left += seen * most; /* `most` may be infinite where `seen` is 0 */
     if (seen > 0) sum->bound = fmin(sum->bound, most);
     sum->energy += d * image;
     sum->rounding += fabs(d) * size;
     sum->seen = fmax(sum->seen, r->rho * fabs(image));
 }
 
-/* The sums of all islands for the direction at hand. */
+/* Computes the sums of all islands for the current direction. */
 static void measure(proving *p)
 {
     const cs_state *state = p->data->state;
@@ -124,21 +132,22 @@ static void measure(proving *p)
     }
 }
 
-/* Whether the direction proves it. A matrix that is definite along d has a solution there, however far
- * away: compliance is no ray. */
+/* Whether the direction proves that the island has no solution: the inequality holds, and A is not definite
+ * along d, as it is with compliance. */
 static int is_proof(const island_sums *sum)
 {
     int flat = sum->energy <= CS_FLOOR_UNITS * DBL_EPSILON * sum->rounding;
     return flat && sum->left < -sum->work - CS_B_UNITS * DBL_EPSILON * sum->magnitude;
 }
 
+/* Whether refining the direction may lead to a proof. */
 static int is_near(const island_sums *sum, double nearly)
 {
     return sum->work < 0 && sum->seen <= nearly && sum->seen > 0;
 }
 
-/* Whether P(0) solves the block's island, but for rows that nothing moves: those the direction may have, and
- * nothing else that A sees. */
+/* Whether P_C(0) solves the block's island, so that no proof is needed. Rows that nothing moves are an
+ * exception, if d has entries in them and A^T d is zero. */
 static int is_solved(const proving *p, const cs_block_group *group, int64_t k,
                      const island_sums *sum)
 {
@@ -150,7 +159,8 @@ static int is_solved(const proving *p, const cs_block_group *group, int64_t k,
     return !unmoved || sum->seen > 0;
 }
 
-/* Marks the islands that the direction proves; returns whether others come near. */
+/* Tests the current direction, and adds the islands that it proves to the certificate. Returns whether
+ * refinement may prove further islands. */
 static int judge(proving *p, cs_proof proof, cs_certificate *certificate)
 {
     const cs_problem *problem = p->data->state->problem;
@@ -161,10 +171,15 @@ static int judge(proving *p, cs_proof proof, cs_certificate *certificate)
         for (int64_t k = 0; k < group->count; k++) {
             int64_t block = group->first_block + k, island = p->data->island[block];
             const island_sums *sum = &p->sum[island];
+
+            /* Skip islands that have a solution or a proof; mark 1 is from an earlier direction. */
             if (is_solved(p, group, k, sum) || p->proven[island] == 1) continue;
             near |= is_near(sum, p->data->nearly);
             if (!is_proof(sum)) continue;
-            p->proven[island] = 2; /* its other blocks follow */
+
+            /* Record the proof and this block's part of the direction; mark 2 lets the island's other
+             * blocks follow. */
+            p->proven[island] = 2;
             certificate->bound = fmin(certificate->bound, sum->bound);
             if (proof > certificate->proof) certificate->proof = proof;
             size_t bytes = sizeof(double) * (size_t)group->rows;
@@ -176,9 +191,10 @@ static int judge(proving *p, cs_proof proof, cs_certificate *certificate)
     return near;
 }
 
-/* ---- what A sees is removed -------------------------------------------------------------------- */
+/* ---- refinement: projection onto the kernel of A^T ------------------------------------------------ */
 
-/* y <- sqrt(rho) A^T sqrt(rho) x, or with A; over the rows that the direction has. */
+/* y <- B x = sqrt(rho) A^T sqrt(rho) x if `transposed`, otherwise y <- B^T x. Only the rows in which the
+ * direction is not zero take part, as the variables of the least-squares problem. */
 static void multiply(proving *p, const double *x, int transposed, double *y)
 {
     const cs_state *state = p->data->state;
@@ -197,6 +213,7 @@ static void multiply(proving *p, const double *x, int transposed, double *y)
     }
 }
 
+/* |x|^2 */
 static double square(const double *x, int64_t rows)
 {
     double sum = 0;
@@ -204,19 +221,22 @@ static double square(const double *x, int64_t rows)
     return sum;
 }
 
-/* direction <- its part in the kernel of A^T, by conjugate gradients on the normal equations of
- * min |B (y - e)|, B = sqrt(rho) A^T sqrt(rho), y = d / sqrt(rho).  Hestenes and Stiefel 1952 */
+/* direction <- its component in the kernel of A^T, by conjugate gradients on the normal equations of
+ * min |B y| from y = d / sqrt(rho), with B = sqrt(rho) A^T sqrt(rho).  Hestenes and Stiefel 1952 */
 static void refine(proving *p)
 {
     const cs_state *state = p->data->state;
     int64_t rows = state->problem->rows;
     double *y = p->step, *along = p->along, *residual = p->residual, *image = p->image;
+
+    /* Start from the direction: residual = B y, and the search direction is the gradient B^T B y. */
     for (int64_t i = 0; i < rows; i++)
         y[i] = state->rho[i] > 0 ? p->direction[i] / sqrt(state->rho[i]) : 0;
     multiply(p, y, 1, residual);
     multiply(p, residual, 0, along);
     double gradient = square(along, rows);
     for (int k = 0; k < p->data->refinements && gradient > 0; k++) {
+        /* Step to the minimum along the search direction. */
         multiply(p, along, 1, image);
         double curvature = square(image, rows);
         if (!(curvature > 0)) break;
@@ -225,18 +245,22 @@ static void refine(proving *p)
             y[i] -= length * along[i];
             residual[i] -= length * image[i];
         }
+
+        /* Make the next search direction conjugate to this one. */
         multiply(p, residual, 0, image);
         double next = square(image, rows);
         for (int64_t i = 0; i < rows; i++) along[i] = image[i] + next / gradient * along[i];
         gradient = next;
     }
+
+    /* Transform back. */
     for (int64_t i = 0; i < rows; i++)
         if (p->direction[i] != 0) p->direction[i] = sqrt(state->rho[i]) * y[i];
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- proofs ---------------------------------------------------------------------------------- */
 
-/* All scratch is one piece of memory: six arrays of rows, one of velocities, sums and marks of islands. */
+/* Allocates all scratch at once: six arrays of rows, one of velocities, the sums and the marks of islands. */
 static cs_status take(proving *p, cs_arena *scratch, cs_error *error)
 {
     const cs_problem *problem = p->data->state->problem;
@@ -252,7 +276,7 @@ static cs_status take(proving *p, cs_arena *scratch, cs_error *error)
     return CS_OK;
 }
 
-/* The direction once more, in K without what A sees of it. */
+/* Refines the direction, projects it into K again, and tests it. */
 static void judge_unseen(proving *p, cs_proof proof, int friction, cs_certificate *certificate)
 {
     refine(p);
@@ -260,7 +284,7 @@ static void judge_unseen(proving *p, cs_proof proof, int friction, cs_certificat
     judge(p, proof, certificate);
 }
 
-/* The candidate in K, and once more without what A sees of it. */
+/* Tests the projection of the candidate into K, and then its refinement if that may prove more. */
 static void try_cone(proving *p, const double *candidate, int friction, cs_certificate *certificate)
 {
     cs_proof proof = friction ? CS_PROVES_UNBOUNDED : CS_PROVES_INFEASIBLE;
@@ -270,6 +294,7 @@ static void try_cone(proving *p, const double *candidate, int friction, cs_certi
         judge_unseen(p, proof, friction, certificate);
 }
 
+/* Initialises the certificate and the scratch memory. */
 static cs_status begin(proving *p, const cs_proof_data *data, cs_arena *scratch,
                        cs_certificate *certificate, cs_error *error)
 {
@@ -289,7 +314,8 @@ cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_
     cs_status status = begin(&p, data, &scratch, certificate, error);
     if (status || !data->state->problem->rows) goto out;
     try_cone(&p, candidate, 0, certificate);
-    /* What only tells of unbounded impulses is not put beside a proof. */
+
+    /* Directions with friction only show unbounded impulses: they are no addition to a proof. */
     if (with_friction && certificate->proof == CS_NO_PROOF) try_cone(&p, candidate, 1, certificate);
 out:
     cs_arena_clear(&scratch);
@@ -308,7 +334,8 @@ static double largest_row_sum(proving *p)
     return largest;
 }
 
-/* Judges the direction at hand; at the end also without what A sees of it. Iterates are kept. */
+/* Tests the current direction, and with `refined` its refinement, too. It leaves the iterates of
+ * cs_prove_driven in `residual` and `along` alone, unless it refines, which is the last step. */
 static void judge_grown(proving *p, int refined, cs_certificate *certificate)
 {
     project(p, 0);
@@ -317,7 +344,7 @@ static void judge_grown(proving *p, int refined, cs_certificate *certificate)
         judge_unseen(p, CS_PROVES_INFEASIBLE, 0, certificate);
 }
 
-/* direction <- P_K(residual - rho (A^T residual + b) / theta) */
+/* direction <- P_K(y - rho (A^T y + b) / theta), with y in `residual` */
 static void drive(proving *p, double theta)
 {
     const cs_state *state = p->data->state;
@@ -340,10 +367,13 @@ cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certifica
     cs_status status = begin(&p, data, &scratch, certificate, error);
     int64_t rows = data->state->problem->rows, next = 1;
     if (status || !rows) goto out;
+
+    /* Start at zero: `along` holds the iterate before, `residual` the extrapolated one. */
     double theta = largest_row_sum(&p), t = 1;
     memset(p.along, 0, sizeof(double) * (size_t)rows);
     memset(p.residual, 0, sizeof(double) * (size_t)rows);
     for (int64_t k = 1; k <= steps && certificate->proof == CS_NO_PROOF; k++) {
+        /* One accelerated step. */
         double after = (1 + sqrt(1 + 4 * t * t)) / 2, beta = (t - 1) / after;
         drive(&p, theta);
         for (int64_t i = 0; i < rows; i++) {
@@ -351,6 +381,8 @@ cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certifica
             p.along[i] = p.direction[i];
         }
         t = after;
+
+        /* Test the iterates 1, 2, 4, 8, ... and the last one, which is refined as well. */
         if (k < next && k < steps) continue;
         next = 2 * k;
         judge_grown(&p, k == steps, certificate);

@@ -1,17 +1,19 @@
-/* Proofs that a problem has no solution.
+/* Certificates: proofs that a problem has no solution.
  *
- * Let K be the directions in which impulses may grow for ever: any for free rows, towards infinite ends of
- * boxes, the cone itself for cones, d_n >= 0 for contacts. At a solution xi is normal to the sets, so that
- * d . xi >= 0 for every d in K, and
+ * Let K be the recession cone of the feasible sets, the directions in which impulses may grow without bound:
+ * every direction for free rows, towards the infinite ends of boxes, the cone itself for cones, d_n >= 0 for
+ * contacts. At a solution xi is normal to the sets, so that d . xi >= 0 for every d in K, and
  *
  *     d . (A lambda + b) >= 0   while   sum_i (|A^T d| + 4 eps |A|^T |d|)_i Lambda_i < -b.d - 64 eps |b|.|d|
  *
- * cannot both be true with |lambda_i| <= Lambda_i. Lambda_i = tau_i / (4 eps) are the impulses beyond which
- * rounding alone exceeds the tolerance: no solution can be told there. A direction along which A is definite,
- * d . A^T d above rounding, has a solution however far away, and is no proof. With friction in K, |d_t| <= mu d_n,
- * Coulomb's law allows a solution in spite of such a d; it tells that impulses grow without bound.
+ * contradict each other if |lambda_i| <= Lambda_i. Beyond Lambda_i = tau_i / (4 eps), rounding errors alone
+ * exceed the tolerance, so that no solution could be recognised there. A direction with d . A^T d above
+ * rounding is no proof: A is definite along it, and a solution exists, however far away. If K includes
+ * friction, |d_t| <= mu d_n, Coulomb's law may have a solution in spite of such a d; then d only shows that
+ * impulses grow without bound.
  *
- * The direction comes from iterates: of a problem without solution they grow along such a d. */
+ * The candidates for d come from iterates, because the iterates of a problem without solution grow along such
+ * a direction. */
 #ifndef CS_CERTIFICATE_H
 #define CS_CERTIFICATE_H
 
@@ -22,26 +24,29 @@ typedef enum cs_proof { CS_NO_PROOF, CS_PROVES_UNBOUNDED, CS_PROVES_INFEASIBLE }
 typedef struct cs_certificate {
     cs_proof proof;
     double
-        *direction; /* (rows): d, the largest entry 1; zero outside the islands that are proven */
-    double bound;   /* the least Lambda_i of their rows */
+        *direction; /* (rows): d, with largest entry 1 in each proven island; zero in all others */
+    double bound;   /* the least Lambda_i of the proven islands' rows */
 } cs_certificate;
 
-/* What proofs need of the problem, beside a state whose impulses need not be known. */
+/* The input of a proof. The state's lambda and xi need not be known. */
 typedef struct cs_proof_data {
     const cs_state *state;
-    const int64_t *island; /* (blocks): from 0 */
-    int refinements; /* steps of least squares that remove from d what A sees of it; 0: none */
-    double nearly;   /* max rho |A^T d| of a direction that is worth these, at most */
+    const int64_t *island; /* (blocks): numbered from 0 */
+    int refinements;       /* least-squares steps that project d onto the kernel of A^T; 0: none */
+    double nearly;         /* largest max rho |A^T d| of a direction that is worth refining */
 } cs_proof_data;
 
-/* Tries the direction `candidate` (rows) island by island, and writes the certificate. `with_friction`:
- * also directions that only tell of unbounded impulses. Fails for want of memory only. */
+/* Tests the direction `candidate` (rows) for every island, and writes the certificate. With `with_friction`,
+ * it also accepts directions that only show unbounded impulses. Fails only if memory runs out. */
 cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_friction,
                    cs_certificate *certificate, cs_error *error);
 
-/* Tries directions in which b drives impulses that know no bounds, as a direct method needs them, which has
- * no iterates: d <- P_K(d - rho (A^T d + b) / theta), theta the largest row sum of sqrt(rho) |A| sqrt(rho),
- * accelerated, so many steps. Without a solution d grows along a proof. Nesterov 1983; Beck and Teboulle 2009 */
+/* Generates candidates itself, for direct methods, which have no iterates. It runs `steps` steps of the
+ * accelerated projected gradient method
+ *
+ *     d <- P_K(d - rho (A^T d + b) / theta),   theta = largest row sum of sqrt(rho) |A|^T sqrt(rho)
+ *
+ * whose iterates grow along a proof if there is no solution.  Nesterov 1983; Beck and Teboulle 2009 */
 cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certificate *certificate,
                           cs_error *error);
 

@@ -9,14 +9,14 @@
 
 #include <math.h>
 
-/* A friction cone {|x_s| <= c_s x_N for all s}, and |x_s| of the vector at hand: one section s of
- * tangents for Coulomb friction, a second one of rolling moments. */
+/* A friction cone {|x_s| <= c_s x_N for all s}, with |x_s| of one vector x. Section s = 0 holds the tangents
+ * of Coulomb friction, section 1 the rolling moments. */
 typedef struct sections {
     int count;
     double c[CS_MAX_ROWS], norm[CS_MAX_ROWS];
 } sections;
 
-/* |x_s| of each section. */
+/* s->norm <- |x_s| of each section. */
 static void measure_sections(const cs_block_group *group, const double *x, sections *s)
 {
     for (int i = 0; i < s->count; i++) s->norm[i] = 0;
@@ -28,8 +28,8 @@ static void measure_sections(const cs_block_group *group, const double *x, secti
  *
  *     g(t) = t - x_N - sum_s c_s max(0, |x_s| - c_s t)
  *
- * by Newton's method from the left, which meets it after at most one step a section; 0 in the polar
- * cone, where the root is negative. */
+ * by Newton's method from the left, which needs at most one step per section. In the polar cone the root is
+ * negative and the result 0. */
 static double project_normal(const sections *s, double normal)
 {
     double t = -INFINITY;
@@ -57,18 +57,24 @@ static void project_cone(const cs_block_group *group, sections *s, double *x)
     }
 }
 
+/* |r - P_K(r - u~)|^2 of one block. */
 static double block_square(const cs_state *state, const cs_block_group *group, int64_t index)
 {
     int rows = group->rows;
     const double *r = state->lambda + cs_group_row(group, index);
     const double *u = state->xi + cs_group_row(group, index);
+
+    /* The cone of the block. */
     sections s = {.count = group->coupled_set[rows - 1]};
     for (int i = 0; i < s.count; i++) s.c[i] = cs_friction_of(state, group, index, i + 1);
+
+    /* step = P_K(r - u~) */
     double step[CS_MAX_ROWS] = {0}, square = 0;
     for (int i = 0; i < rows; i++) step[i] = r[i] - u[i];
     measure_sections(group, u, &s);
     for (int i = 0; i < s.count; i++) step[0] -= s.c[i] * s.norm[i];
     project_cone(group, &s, step);
+
     for (int i = 0; i < rows; i++) square += (r[i] - step[i]) * (r[i] - step[i]);
     return square;
 }
@@ -84,12 +90,15 @@ static double evaluate(cs_state *state)
 {
     const cs_problem *problem = state->problem;
     double square = 0;
+
+    /* Numerator and denominator of err. */
     for (int g = 0; g < problem->block_groups; g++)
         for (int64_t k = 0; k < problem->block_group[g].count; k++)
             square += block_square(state, &problem->block_group[g], k);
     double scale = fmax(norm(state->b, problem->rows),
                         fmax(norm(state->lambda, problem->rows), norm(state->xi, problem->rows)));
-    /* Squares beyond the largest number: a blown-up iterate must not have the error 0. */
+
+    /* If a square overflows, the quotient could be 0 for a diverged iterate; report NaN instead. */
     if (!isfinite(square) || !isfinite(scale)) return (double)NAN;
     return scale > 2.2e-16 ? sqrt(square) / scale : sqrt(square);
 }

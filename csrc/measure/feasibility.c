@@ -1,4 +1,5 @@
-/* Which conditions of contact hold, one by one, in the units they have. */
+/* Measures of single contact conditions, each in its physical unit: feasible impulses, no penetration,
+ * complementarity, maximal dissipation. */
 #include "measure/measure.h"
 
 #include <math.h>
@@ -7,8 +8,12 @@ double cs_block_infeasibility(const cs_state *state, const cs_block_group *group
 {
     double z[CS_MAX_ROWS], square[CS_MAX_ROWS] = {0}, largest = 0;
     const double *lambda = state->lambda + cs_group_row(group, index);
+
+    /* Project the impulses. */
     for (int i = 0; i < group->rows; i++) z[i] = lambda[i];
     group->set->prox_f64(group->rows, z, cs_state_parameters(state, group, index), NULL);
+
+    /* Take the largest distance of a coupled set. */
     for (int i = 0; i < group->rows; i++) {
         double change = lambda[i] - z[i], *sum = &square[group->coupled_set[i]];
         *sum += change * change;
@@ -23,7 +28,7 @@ static double block_penetration(const cs_state *state, const cs_block_group *gro
     return fmax(0, -state->xi[cs_group_row(group, index)]);
 }
 
-/* |lambda_n xi_n|; over all rows of a second-order cone, whose normal row is not by itself. */
+/* |lambda_n xi_n|, or |lambda . xi| over all rows of a second-order cone, which couples them. */
 static double block_complementarity(const cs_state *state, const cs_block_group *group,
                                     int64_t index)
 {
@@ -34,8 +39,8 @@ static double block_complementarity(const cs_state *state, const cs_block_group 
     return fabs(product);
 }
 
-/* The most work that an impulse within the bound of coupled set s, for lambda_n = 1, can take from
- * the velocity xi: sup (-xi) . lambda_s.  S1 eq. 2.34 */
+/* The largest dissipation rate at velocity xi of friction in coupled set s with lambda_n = 1:
+ * sup (-xi_s) . lambda_s. `norm`: |xi_s|.  S1 eq. 2.34 */
 static double dissipation(const cs_state *state, const cs_block_group *group, int64_t index, int s,
                           const double *xi, double norm)
 {
@@ -45,19 +50,23 @@ static double dissipation(const cs_state *state, const cs_block_group *group, in
     return group->set->reach(group->rows, s, cs_state_parameters(state, group, index), against);
 }
 
-/* |xi_s . lambda_s + lambda_n sup (-xi_s) . S|, for a disc |xi_t . lambda_t + mu lambda_n |xi_t||, the
- * largest over the coupled sets of rows beside the normal one: friction does the most work that its
- * bound allows. */
+/* |xi_s . lambda_s + lambda_n sup (-xi_s) . S|, the largest over the coupled sets of tangential rows. It is
+ * zero if friction dissipates as much as its bound allows; for a disc it is
+ * |xi_t . lambda_t + mu lambda_n |xi_t||. */
 static double block_dissipation_gap(const cs_state *state, const cs_block_group *group,
                                     int64_t index)
 {
     int64_t row = cs_group_row(group, index);
     const double *lambda = state->lambda + row, *xi = state->xi + row;
     double work[CS_MAX_ROWS] = {0}, square[CS_MAX_ROWS] = {0}, largest = 0;
+
+    /* xi_s . lambda_s and |xi_s|^2 of each set. */
     for (int i = 1; i < group->rows; i++) {
         work[group->coupled_set[i]] += xi[i] * lambda[i];
         square[group->coupled_set[i]] += xi[i] * xi[i];
     }
+
+    /* Compare with the largest dissipation. */
     for (int s = group->rows > 1 ? group->coupled_set[1] : CS_MAX_ROWS;
          s <= group->coupled_set[group->rows - 1]; s++) {
         double most = dissipation(state, group, index, s, xi, sqrt(square[s]));
@@ -67,7 +76,7 @@ static double block_dissipation_gap(const cs_state *state, const cs_block_group 
     return largest;
 }
 
-/* The largest value of all blocks, or of all contacts; keeps a NaN. */
+/* The largest value over all blocks, or with `contacts` over all contacts; NaN if one of them is. */
 static double largest(cs_state *state, int contacts,
                       double (*of_block)(const cs_state *, const cs_block_group *, int64_t))
 {
@@ -100,7 +109,7 @@ static double evaluate_dissipation_gap(cs_state *state)
     return largest(state, 1, block_dissipation_gap);
 }
 
-/* Other blocks beside contacts are passed over; without contacts there is nothing to measure. */
+/* These measures skip blocks that are no contacts, and are undefined if there are no others. */
 static const char *no_contacts(const cs_problem *problem)
 {
     int contacts = problem->blocks == 0;

@@ -1,13 +1,15 @@
-/* S2's two criteria for the end of an iteration, as ratios: they are met at 1 and below.
+/* S2's two termination criteria, on the change of the impulses in one sweep, as ratios that are at most 1
+ * where the criterion is met.
  *
  *     |Lambda_i^(k+1) - Lambda_i^k| <= |Lambda_i^k| T_rel + T_abs for all i     S2 eq. 4.49
  *     |Lambda^(k+1) - Lambda^k|_2 <= |Lambda^k|_2 T_rel + T_abs                 S2 eq. 4.50
  *
- * T_rel and T_abs are rtol and atol of the solve; without any the ratios are not a number. */
+ * T_rel and T_abs are rtol and atol of the solve. Without these the ratios are NaN. */
 #include "measure/measure.h"
 
 #include <math.h>
 
+/* change / bound, where no change is within any bound, also within 0. */
 static double ratio(double change, double bound)
 {
     return change > 0 || isnan(change) ? change / bound : 0;
@@ -16,6 +18,8 @@ static double ratio(double change, double bound)
 void cs_measure_change(cs_state *state, const double *old, const double *updated)
 {
     double element = 0, change_square = 0, old_square = 0;
+
+    /* Add up both norms, and find the largest ratio of an element. */
     for (int64_t i = 0; i < state->problem->rows; i++) {
         double change = fabs(updated[i] - old[i]);
         double here = ratio(change, fabs(old[i]) * state->rtol + state->atol);
@@ -23,8 +27,10 @@ void cs_measure_change(cs_state *state, const double *old, const double *updated
         change_square += change * change;
         old_square += old[i] * old[i];
     }
-    /* Over an infinite norm, every change would count as none. */
+
+    /* An infinite norm would make every change vanish. */
     if (!isfinite(old_square)) change_square = (double)NAN;
+
     int defined = !state->no_tolerance;
     state->delta_element = defined ? element : (double)NAN;
     state->delta_norm =

@@ -1,28 +1,33 @@
-/* A state seen contact by contact: what each block does, and how far it is from a solution. */
+/* Inspects an iterate block by block: whether contacts are open, sticking or sliding, which bounds are
+ * active, and how far each block is from a solution. */
 #include "core/error.h"
 #include "measure/measure.h"
 
 #include <math.h>
 
-/* tolerance x rho_s V: what counts as nothing for one coupled set. */
+/* tolerance x rho_s V: impulses up to this size count as zero for the coupled set. */
 static double allowance(const cs_state *state, int64_t block, const cs_set_defect *set,
                         double tolerance)
 {
     return tolerance * set->rho * state->scale[block];
 }
 
-/* Open, sticking or sliding, by where the prox step lambda - rho xi arrives: where the normal impulse
- * nearest to it is none; beyond the friction bound along the tangents; neither. Rolling, and spinning
- * on the spot, is sticking. */
+/* Classifies a contact by its step z = lambda - rho xi. It is open if the prox of z has no normal impulse,
+ * it slides if z lies outside the friction bound of a tangential set, and otherwise it sticks. A contact
+ * that only rolls or spins sticks, too. */
 static cs_activity contact_activity(const cs_state *state, const cs_block_group *group,
                                     int64_t index, const double *z, const cs_set_defect *sets,
                                     double tolerance)
 {
     double nearest[CS_MAX_ROWS] = {0}, square[CS_MAX_ROWS] = {0};
+
+    /* Open: the prox has no normal impulse. */
     for (int i = 0; i < group->rows; i++) nearest[i] = z[i];
     group->set->prox_f64(group->rows, nearest, cs_state_parameters(state, group, index), NULL);
     int64_t block = group->first_block + index;
     if (nearest[0] <= allowance(state, block, &sets[0], tolerance)) return CS_OPEN;
+
+    /* Sliding: the prox moves the tangential impulse of a set that is no moment. */
     for (int i = 0; i < group->rows; i++)
         square[group->coupled_set[i]] += (z[i] - nearest[i]) * (z[i] - nearest[i]);
     for (int s = 0; s <= group->coupled_set[group->rows - 1]; s++) {
@@ -32,14 +37,16 @@ static cs_activity contact_activity(const cs_state *state, const cs_block_group 
     return CS_STICK;
 }
 
-/* Which bound, if any, each row of another set is at: a step that would leave the set there, or stop
- * short of it by less than the allowance, is held by it. */
+/* Finds the active bounds of a block that is no contact. A row is at a bound if its step z ends beyond the
+ * bound, or before it by less than the allowance. */
 static void row_activities(const cs_state *state, const cs_block_group *group, int64_t index,
                            const double *z, const cs_set_defect *sets, double tolerance,
                            unsigned char *activity)
 {
     double below[CS_MAX_ROWS], above[CS_MAX_ROWS], margin[CS_MAX_ROWS];
     const double *parameters = cs_state_parameters(state, group, index);
+
+    /* Project the step, moved down and up by the allowance. */
     for (int i = 0; i < group->rows; i++) {
         const cs_set_defect *set = &sets[group->coupled_set[i]];
         margin[i] = allowance(state, group->first_block + index, set, tolerance);
@@ -48,6 +55,8 @@ static void row_activities(const cs_state *state, const cs_block_group *group, i
     }
     group->set->prox_f64(group->rows, below, parameters, NULL);
     group->set->prox_f64(group->rows, above, parameters, NULL);
+
+    /* The bound that moves its point more is the active one. */
     for (int i = 0; i < group->rows; i++) {
         double low = below[i] - (z[i] - margin[i]), high = z[i] + margin[i] - above[i];
         activity[i] = CS_FREE;
@@ -56,9 +65,11 @@ static void row_activities(const cs_state *state, const cs_block_group *group, i
     }
 }
 
+/* Writes all results of one block. */
 static void inspect_block(cs_state *state, const cs_block_group *group, int64_t index,
                           double tolerance, const cs_inspection *inspection)
 {
+    /* Its natural map, and its distance from the set. */
     cs_set_defect sets[CS_MAX_ROWS];
     int64_t block = group->first_block + index, row = cs_group_row(group, index);
     int count = cs_block_defects(state, group, index, sets);
@@ -70,6 +81,8 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
     inspection->worst_row[block] = map.worst.row;
     inspection->worst_velocity[block] = cs_defect_velocity(&map.worst);
     inspection->infeasibility[block] = cs_block_infeasibility(state, group, index);
+
+    /* Its activity, from the step z = lambda - rho xi. */
     for (int i = 0; i < group->rows; i++)
         z[i] = state->lambda[row + i] - state->rho[row + i] * state->xi[row + i];
     unsigned char *activity = inspection->activity + row;
@@ -81,7 +94,7 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
     for (int i = 0; i < group->rows; i++) activity[i] = (unsigned char)found;
 }
 
-/* What an inspection needs beside the impulses. */
+/* The scratch arrays of an inspection. */
 typedef struct workspace {
     double *rho, *response, *parameters, *scale, *speed, *lambda, *xi, *velocity, *magnitude;
     int64_t *island;
@@ -133,6 +146,8 @@ cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses, 
     if (!status) status = take(problem, &scratch, &w, error);
     if (!status) status = look_at_problem(problem, &w, error);
     if (status) goto out;
+
+    /* Find the speed V of each island. */
     cs_scale_data data = {
         .problem = problem,
         .b = b,
@@ -144,6 +159,8 @@ cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses, 
         .magnitude = w.magnitude,
     };
     cs_find_scales(&data, w.lambda, w.xi, w.velocity, w.scale);
+
+    /* Inspect every block at the given iterate. */
     cs_state state = {
         .problem = problem,
         .b = b,

@@ -1,10 +1,11 @@
-/* The natural map, set by set: how far one prox step with the set's own scale would move it.
+/* The natural map of each coupled set: how far one prox step, with a step length rho_s of the set's own, moves
+ * its impulse.
  *
  *     Delta_s = |lambda_s - prox(lambda_s - rho_s xi_s)|_inf,   rho_s = 1 / max diag(A_ss)
  *
- * It is zero exactly at the solutions. One impulse for all sets would accept a light body falling
- * through the floor beside a heavy one, and a scale by the impulses themselves one that is crushed below
- * it; here every set is held to the speed of its island. */
+ * It is zero exactly at the solutions. An absolute tolerance for all impulses would let a light body fall
+ * through the floor beside a heavy one, and a tolerance relative to the impulses would accept a light body
+ * crushed under a heavy one. Therefore each set is compared with the speed of its island. */
 #include "measure/measure.h"
 
 #include <math.h>
@@ -15,11 +16,14 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
     int rows = group->rows, count = 0;
     int64_t row = cs_group_row(group, index);
     const double *lambda = state->lambda + row, *xi = state->xi + row, *rho = state->rho + row;
+
+    /* Take the prox step z = prox(lambda - rho xi). */
     double step[CS_MAX_ROWS], z[CS_MAX_ROWS];
     for (int i = 0; i < rows; i++) step[i] = z[i] = lambda[i] - rho[i] * xi[i];
     group->set->prox_f64(rows, z, cs_state_parameters(state, group, index), NULL);
 
-    /* Where the step ends inside the set, it is rho xi itself, not a difference of large numbers. */
+    /* Take the largest change of each set. Where the prox leaves the step unchanged, the change is rho xi;
+     * computing the difference instead would cancel digits. */
     for (int i = 0; i < rows; i++) {
         cs_set_defect *set = &sets[group->coupled_set[i]];
         if (group->coupled_set[i] == count) {
@@ -27,7 +31,7 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
             count++;
         }
         double change = z[i] == step[i] ? rho[i] * fabs(xi[i]) : fabs(lambda[i] - z[i]);
-        if (change > set->impulse || isnan(change)) set->impulse = change; /* keeps a NaN */
+        if (change > set->impulse || isnan(change)) set->impulse = change; /* a NaN stays */
     }
     return count;
 }
@@ -36,24 +40,30 @@ void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t bloc
                    cs_natural_map *map)
 {
     double scale = set->rho * state->scale[block];
-    /* Over an infinite scale, every distance would count as none. */
+    /* A NaN, or an infinite scale, which would make any distance vanish: the map becomes NaN, and the first
+     * such set is reported. */
     if (isnan(set->impulse) || isnan(map->impulse) || !isfinite(scale)) {
         int first = !isnan(map->impulse);
         *map = (cs_natural_map){
             NAN, NAN, NAN, first ? block : map->worst_block, first ? *set : map->worst, 0};
         return;
     }
-    /* By what the stop rule looks at; where that is nothing, by the impulse. */
+
+    /* The worst set has the largest scaled map, or, if all are zero, the largest impulse. */
     double scaled = scale == 0 && set->rho > 0 ? 0 : set->impulse > 0 ? set->impulse / scale : 0;
     int nothing = map->scaled == 0 && set->impulse > map->worst.impulse;
     if (scaled > map->scaled || nothing || map->worst_block < 0) {
         map->worst_block = block;
         map->worst = *set;
     }
+
+    /* Update the three maxima. */
     map->impulse = fmax(map->impulse, set->impulse);
     map->scaled = fmax(map->scaled, scaled);
     if (set->rho > 0) map->velocity = fmax(map->velocity, set->impulse / set->rho);
-    /* What P_C(0) solves has that answer at the end, wherever an iteration is meanwhile. */
+
+    /* Test the tolerance. An island that P_C(0) solves is skipped: the solver returns P_C(0) for it,
+     * whatever the iterate is. */
     if (scale == 0 && set->rho > 0) return;
     if (!(set->impulse <= cs_tolerance_of(state, block, set->rho))) map->met = 0;
 }

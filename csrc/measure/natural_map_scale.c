@@ -1,4 +1,4 @@
-/* What the natural map of a set is compared with: its rho, and the speed V of its island. */
+/* The scales of the natural map: the step length rho of each coupled set and the speed V of each island. */
 #include "measure/measure.h"
 
 #include <float.h>
@@ -8,18 +8,22 @@
 void cs_set_scales(const cs_block_group *group, const double *diagonal, double *rho)
 {
     double largest[CS_MAX_ROWS] = {0};
+
+    /* The largest diagonal entry of each set. */
     for (int i = 0; i < group->rows; i++) {
         double entry = diagonal[i * group->rows + i];
         int set = group->coupled_set[i];
         if (entry > largest[set]) largest[set] = entry;
     }
+
+    /* Its inverse, or 0 if nothing moves or the inverse overflows. */
     for (int i = 0; i < group->rows; i++) {
         double inverse = 1 / largest[group->coupled_set[i]];
         rho[i] = isfinite(inverse) ? inverse : 0;
     }
 }
 
-/* coupling (rows) <- the largest |A| in each row and column */
+/* Updates the largest |A| of a row and of a column by one entry. */
 static void take_entry(void *context, int64_t row, int64_t column, double entry)
 {
     double *coupling = context;
@@ -27,13 +31,15 @@ static void take_entry(void *context, int64_t row, int64_t column, double entry)
     coupling[column] = fmax(coupling[column], fabs(entry));
 }
 
+/* coupling (rows) <- the largest |A| in each row and column of a given A */
 static void largest_couplings(const cs_problem *problem, double *coupling)
 {
     for (int64_t i = 0; i < problem->rows; i++) coupling[i] = 0;
     cs_each_entry(problem, take_entry, coupling);
 }
 
-/* rho of the sets of one block that have none, from couplings; returns the first row of those or -1. */
+/* Sets rho of those sets of one block that have none, from the couplings. Returns the first row of these sets,
+ * or -1. */
 static int64_t take_couplings(const cs_block_group *group, int64_t row, const double *coupling,
                               double *rho)
 {
@@ -54,9 +60,11 @@ static int64_t take_couplings(const cs_block_group *group, int64_t row, const do
 
 int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupling)
 {
+    /* Only sets of a given A with zero diagonal entries need this. */
     int64_t first = -1, zeros = 0;
     for (int64_t i = 0; i < problem->rows && problem->matrix; i++) zeros += rho[i] == 0;
     if (zeros == 0) return -1;
+
     largest_couplings(problem, coupling);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
@@ -78,7 +86,8 @@ void cs_number_all_islands(const cs_problem *problem, int64_t *island)
         if (island[k] < 0) island[k] = islands++;
 }
 
-/* a_s from J M^-1 J^T of one block; where that is zero, compliance alone holds the set: 1 / rho. */
+/* response <- a_s of one block's sets, from the diagonal of J M^-1 J^T. Where that is zero, only compliance
+ * acts on the set, and 1 / rho stays. */
 static void block_responses(const cs_problem *problem, const cs_block_group *group, int64_t index,
                             double *response)
 {
@@ -100,11 +109,13 @@ void cs_find_responses(const cs_problem *problem, const double *rho, double *res
     }
 }
 
-/* lambda <- P_C(0), xi <- A P_C(0) + b; returns whether P_C(0) is not zero. */
+/* lambda <- P_C(0), xi <- A P_C(0) + b. Returns whether P_C(0) has a non-zero entry. */
 static int project_zero(const cs_scale_data *data, double *lambda, double *xi, double *velocity)
 {
     const cs_problem *problem = data->problem;
     int moved = 0;
+
+    /* Project zero. */
     for (int64_t i = 0; i < problem->rows; i++) lambda[i] = 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
@@ -113,13 +124,15 @@ static int project_zero(const cs_scale_data *data, double *lambda, double *xi, d
             group->set->prox_f64(group->rows, lambda + cs_group_row(group, k),
                                  parameters + k * group->parameters, NULL);
     }
+
+    /* Without impulses xi is b. */
     for (int64_t i = 0; i < problem->rows; i++) moved |= lambda[i] != 0;
     if (moved) cs_residual_velocity(problem, lambda, data->b, velocity, xi);
     else if (problem->rows) memcpy(xi, data->b, sizeof(double) * (size_t)problem->rows);
     return moved;
 }
 
-/* Whether velocities at P_C(0) are but rounding in the whole set of row i. */
+/* Whether the velocities at P_C(0) in all rows of row i's coupled set are only rounding errors. */
 static int is_rounding(const cs_state *state, const cs_block_group *group, int64_t row, int i,
                        const double *magnitude)
 {
@@ -130,7 +143,7 @@ static int is_rounding(const cs_state *state, const cs_block_group *group, int64
     return 1;
 }
 
-/* max over the sets of one block of a_s Delta_s(P_C(0)), where that is more than rounding. */
+/* max of a_s Delta_s(P_C(0)) over the sets of one block, without sets whose velocities are rounding errors. */
 static double speed_of_block(const cs_state *state, const cs_block_group *group, int64_t index,
                              const cs_scale_data *data, int moved)
 {
@@ -145,7 +158,7 @@ static double speed_of_block(const cs_state *state, const cs_block_group *group,
     return speed;
 }
 
-/* largest (islands) <- max |b| over the rows that something moves */
+/* largest (islands) <- max |b| over the rows with rho > 0 */
 static void largest_velocities(const cs_scale_data *data, double *largest)
 {
     const cs_problem *problem = data->problem;
@@ -169,8 +182,12 @@ void cs_find_scales(const cs_scale_data *data, double *lambda, double *xi, doubl
         .lambda = lambda,
         .xi = xi,
     };
+
+    /* Evaluate P_C(0), with a bound of its rounding errors. */
     int moved = project_zero(data, lambda, xi, velocity);
     if (moved) cs_magnitude(problem, lambda, data->b, velocity, data->magnitude);
+
+    /* Take the largest speed of each island. */
     for (int64_t k = 0; k < problem->blocks; k++) data->speed[k] = 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
@@ -180,9 +197,11 @@ void cs_find_scales(const cs_scale_data *data, double *lambda, double *xi, doubl
         }
     }
 
-    /* What is but rounding of b, itself a result of some computation, needs no impulses. */
+    /* A speed that the rounding errors of b explain counts as zero: the island needs no impulses. */
     largest_velocities(data, scale);
     for (int64_t k = 0; k < problem->blocks; k++)
         if (data->speed[k] <= CS_B_UNITS * DBL_EPSILON * scale[k]) data->speed[k] = 0;
+
+    /* Copy the speeds from the islands to their blocks. */
     for (int64_t k = 0; k < problem->blocks; k++) scale[k] = data->speed[data->island[k]];
 }

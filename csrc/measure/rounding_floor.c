@@ -1,15 +1,15 @@
-/* What rounding alone may leave of the natural map.
+/* The rounding floor: the largest natural map that rounding errors alone may cause.
  *
  *     phi_s = 4 eps max(rho_s (|A| |lambda| + |b|)_s + |lambda_s|)
  *
- * Where A is not formed, |A| |lambda| is |J| |M^-1| |J^T| |lambda| + Sigma |lambda|, which bounds it. A
- * tolerance below phi_s says nothing: it may be met, or missed, by chance. */
+ * Where A is not formed, the upper bound |J| |M^-1| |J^T| |lambda| + Sigma |lambda| replaces |A| |lambda|.
+ * Whether an iterate meets a tolerance below phi_s is a matter of chance. */
 #include "measure/measure.h"
 
 #include <float.h>
 #include <math.h>
 
-/* phi_s of each coupled set of one block; returns how many sets. */
+/* floors <- phi_s of each coupled set of one block. Returns the number of sets. */
 static int block_floors(const cs_state *state, const cs_block_group *group, int64_t index,
                         const double *magnitude, double *floors)
 {
@@ -24,15 +24,18 @@ static int block_floors(const cs_state *state, const cs_block_group *group, int6
     return count;
 }
 
+/* Adds one coupled set to the floor. `units`: the iterates' rounding unit over eps. */
 static void add_set(const cs_state *state, const cs_set_defect *set, int64_t block, double phi,
                     double units, cs_floor *found)
 {
     double tolerance = cs_tolerance_of(state, block, set->rho);
     double velocity = set->rho * state->scale[block], scaled = phi / velocity;
-    if (!isfinite(velocity) || !isfinite(phi)) { /* nothing is known there */
+    if (!isfinite(velocity) || !isfinite(phi)) { /* no statement is possible */
         found->reachable = found->only_floor = 0;
         return;
     }
+
+    /* The floor of the test, in double precision. */
     if (phi > tolerance) found->reachable = 0;
     if (scaled > found->scaled) {
         found->scaled = scaled;
@@ -40,12 +43,12 @@ static void add_set(const cs_state *state, const cs_set_defect *set, int64_t blo
     }
     if (set->impulse <= tolerance) return;
 
-    /* Beyond the tolerance it is the floor of the iterates that counts. */
+    /* Where the set misses its tolerance, the floor of the iterates, in their own precision. */
     if (units * phi / velocity > found->missed) {
         found->missed = units * phi / velocity;
         found->missed_block = block;
     }
-    if (!(set->impulse <= units * phi)) found->only_floor = 0; /* a NaN is not met either */
+    if (!(set->impulse <= units * phi)) found->only_floor = 0; /* also for a NaN */
 }
 
 cs_floor cs_find_floor(const cs_state *state, double unit, double *magnitude, double *velocity)
@@ -62,7 +65,7 @@ cs_floor cs_find_floor(const cs_state *state, double unit, double *magnitude, do
             int count = block_floors(state, group, k, magnitude, floors);
             cs_block_defects(state, group, k, sets);
 
-            /* What P_C(0) solves, and what nothing moves, has no speed to compare with. */
+            /* A set without a speed to compare with, which P_C(0) solves or nothing moves, has no floor. */
             for (int s = 0; s < count; s++)
                 if (state->scale[block] > 0 && sets[s].rho > 0)
                     add_set(state, &sets[s], block, floors[s], unit / DBL_EPSILON, &found);
