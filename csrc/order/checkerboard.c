@@ -1,25 +1,27 @@
-/* The border of a partition by whole parts: S1 section 4.2's batches of border and inner points. */
+/* The checkerboard: visits the border of a partition by whole parts, which are coloured like the fields of a
+ * board. S1 section 4.2's batches of border and inner points. */
 #include "core/error.h"
 #include "order/parts.h"
 
 #include <string.h>
 
-/* A body with more contacts than this keeps those of the border that it has for its own part, so
- * that it is not met from many parts at once. */
+/* A body with more contacts than this is a hub. Its border contacts go to its own part; spread over many
+ * parts, they would force each of these parts to have a colour of its own. */
 enum { HUB = 128 };
 
 typedef struct board {
     const cs_graph *graph;
     const cs_parts *parts;
-    int64_t *owner; /* (blocks): the part of a block of the border, or -1 */
-    int64_t *start; /* (parts + 2): where each part's blocks begin among those of the border */
-    int64_t *block; /* the border, by owners */
-    int64_t *color; /* (parts): -1 before it has one */
-    int64_t *met;   /* (parts + 1): part (+ 1) that met a colour last */
-    int64_t *seen;  /* (vertices): part (+ 1) that came along last */
+    int64_t *owner; /* (blocks): the part that visits a border block; -1 for other blocks */
+    int64_t *start; /* (parts + 2): where the border blocks of each part begin in `block` */
+    int64_t *block; /* the border, sorted by owner */
+    int64_t *color; /* (parts): the colour of a part; -1 before it has one */
+    int64_t *met;   /* (parts + 1): the part (+ 1) that last found the colour taken */
+    int64_t *seen;  /* (vertices): the part (+ 1) that last visited the vertex */
 } board;
 
-/* The lower part of the two, unless the other one's body is a hub. */
+/* The part that visits a border block: that of its hub if one of its two bodies is a hub, otherwise the lower
+ * one of its two parts. */
 static int64_t owner_of(const board *b, int64_t block)
 {
     const cs_graph *graph = b->graph;
@@ -31,7 +33,7 @@ static int64_t owner_of(const board *b, int64_t block)
     return label[body[0]] < label[body[1]] ? label[body[0]] : label[body[1]];
 }
 
-/* Marks the colours of the parts that have blocks of the border on the same vertices as `part`. */
+/* Marks the colours of all parts that own a border block on a vertex of the border blocks of `part`. */
 static void meet(board *b, int64_t part)
 {
     const cs_graph *graph = b->graph;
@@ -49,6 +51,7 @@ static void meet(board *b, int64_t part)
     }
 }
 
+/* Colours the parts greedily, lowest free colour first. Returns the number of colours. */
 static int64_t color_parts(board *b)
 {
     int64_t colors = 0;
@@ -64,7 +67,7 @@ static int64_t color_parts(board *b)
     return colors;
 }
 
-/* The blocks of the border by owners, as they stand in the plan from `first` on. */
+/* b->block <- the `count` blocks of the border, sorted by owner, stably. */
 static void share_out(board *b, const int64_t *border, int64_t count)
 {
     int64_t *next = b->start + 1;
@@ -86,8 +89,12 @@ cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int
     b.met = cs_arena_take(scratch, parts->count + 1, sizeof(int64_t));
     b.seen = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "the border of the parts");
+
+    /* Assign the border to parts, and colour these. */
     share_out(&b, plan->block + first, blocks - first);
     int64_t colors = color_parts(&b);
+
+    /* Make each colour a disjoint stage with one part of the stage per part of the partition. */
     for (int64_t color = 0; color < colors; color++) {
         for (int64_t p = 0; p < parts->count; p++) {
             if (b.color[p] != color) continue;

@@ -1,5 +1,5 @@
-/* The colours taken around one body with very many blocks. They may be few of very many, so that the
- * bits are kept in pages, made when a first colour is put there. */
+/* A sparse set of colours: those taken around a body with very many blocks. The bits are stored in pages, and a
+ * page is allocated when its first colour is added. */
 #ifndef CS_COLOR_SET_H
 #define CS_COLOR_SET_H
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { CS_COLOR_PAGE = 4096 }; /* colours of a page */
+enum { CS_COLOR_PAGE = 4096 }; /* colours per page */
 
 typedef struct cs_color_set {
     uint64_t **page; /* (pages); NULL for an empty set */
@@ -25,7 +25,7 @@ static inline int cs_color_set_has(const cs_color_set *set, int64_t color)
     return page && (page[bit / 64] >> (bit % 64) & 1);
 }
 
-/* Adds nothing where memory does not reach: callers ask the arena. */
+/* Adds a colour. If memory runs out it adds nothing, and the arena remembers the failure. */
 static inline void cs_color_set_add(cs_color_set *set, int64_t color, int64_t pages,
                                     cs_arena *arena)
 {

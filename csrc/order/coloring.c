@@ -1,13 +1,14 @@
-/* Colours are found in rounds (S1 section 4.3, after Bozdag et al. 2005). The blocks are cut into
- * contiguous ranges; in a round
+/* Speculative parallel colouring in rounds (S1 section 4.3, after Bozdag et al. 2005). The blocks are cut into
+ * contiguous ranges. Each round has three steps:
  *
- *     paint    each range gives its blocks tentative colours, knowing those and all settled ones;
- *     compare  a block whose colour a conflicting one of an earlier range has, too, loses it;
- *     settle   the other colours are there to stay, blocks without colour are left for the next round.
+ *     paint    each range gives its uncoloured blocks tentative colours; it respects its own colours and all
+ *              settled ones, and ignores the tentative colours of other ranges
+ *     compare  a block loses its colour if a conflicting block of an earlier range has the same one
+ *     settle   all other tentative colours become final; blocks without a colour wait for the next round
  *
- * The first range never loses, the second not after the first has settled, and so on: there are at
- * most as many rounds as ranges. One range alone is S1's sequential colouring. What a range does
- * depends on nothing that changes meanwhile, so that ranges may go at once. */
+ * The first range never loses a colour, the second one loses none after the first has settled, and so on, so
+ * that there are at most as many rounds as ranges. With a single range this is S1's sequential colouring.
+ * During a step a range reads nothing that another range writes, so that threads may run ranges at once. */
 #include "order/coloring.h"
 
 #include "core/error.h"
@@ -18,36 +19,36 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Bodies with more blocks than this, hubs, keep the set of their colours, in place of a walk over
- * their blocks for each of them, which would be quadratic. */
+/* A body with more blocks than this is a hub and stores the set of its colours. Looking through all of its
+ * blocks for each of them would take quadratic time. */
 enum { HUB = 128 };
 
-/* What one range knows of a hub: its own tentative colours in this round. */
+/* A range's view of a hub: the tentative colours of its own blocks there in this round. */
 typedef struct hub_view {
     cs_color_set own;
-    int64_t full;  /* all colours below are taken, here or by settled blocks */
-    int64_t round; /* in which this holds */
+    int64_t full;  /* all colours below are taken, by own or settled blocks */
+    int64_t round; /* the round that this view belongs to */
 } hub_view;
 
-/* How often the colours of a balanced colouring are used, as one range knows it. */
+/* How often each colour of a balanced colouring is used, from the view of one range. */
 typedef struct usage {
-    int64_t *count; /* (colours aimed at) */
-    int64_t least;  /* smallest use of a colour */
-    int64_t above;  /* colours that are used more */
-    int64_t first;  /* all colours below are used more */
+    int64_t *count; /* (target number of colours): uses of each colour */
+    int64_t least;  /* uses of the least used colour */
+    int64_t above;  /* number of colours with more uses */
+    int64_t first;  /* all colours below have more uses */
 } usage;
 
 typedef struct range {
     int64_t first, end; /* blocks */
-    int64_t left;       /* without a settled colour: work[first], ... */
-    hub_view *hub;      /* (hubs) */
+    int64_t left;  /* blocks without a settled colour: work[first] ... work[first + left - 1] */
+    hub_view *hub; /* (hubs) */
     usage used;
-    cs_arena arena; /* apart, because ranges may go at once */
+    cs_arena arena; /* of its own, because threads run ranges at once */
 } range;
 
-/* What a thread needs to itself. */
+/* The scratch memory of one thread. */
 typedef struct helper {
-    int64_t *met; /* (capacity): visit at which a conflict last had the colour */
+    int64_t *met; /* (capacity): the last visit that found the colour at a conflicting block */
     int64_t visits;
 } helper;
 
@@ -56,25 +57,26 @@ typedef struct painter {
     cs_coloring *coloring;
     cs_arena *scratch;
     int threads;
-    int64_t worth_threads; /* blocks below which threads cost more than they gain */
-    int64_t capacity;      /* colours there can be at most */
-    int64_t pages;         /* of a colour set */
-    int64_t aim;           /* colours of a balanced colouring; 0 for a greedy one */
+    int64_t worth_threads; /* number of uncoloured blocks from which threads save time */
+    int64_t capacity;      /* upper bound of the number of colours */
+    int64_t pages;         /* pages of a colour set */
+    int64_t aim; /* target number of colours of a balanced colouring; 0 for a greedy one */
     int64_t round;
     int64_t ranges;
     range *range;
-    helper *helper;     /* (threads) */
-    int64_t *tentative; /* (blocks): colours of this round and settled ones; -1 for none */
-    int64_t *work;      /* (blocks): see range */
-    unsigned char *lost;
+    helper *helper;      /* (threads) */
+    int64_t *tentative;  /* (blocks): tentative or settled colour; -1 without one */
+    int64_t *work;       /* (blocks): uncoloured blocks of each range; see range.left */
+    unsigned char *lost; /* (blocks): whether the block loses its tentative colour */
     int64_t hubs;
-    int64_t *hub_of;       /* (bodies): its hub, or -1 */
-    cs_color_set *settled; /* (hubs): colours of settled blocks; unused by one range alone */
+    int64_t *hub_of;       /* (bodies): the number of the hub that the body is, or -1 */
+    cs_color_set *settled; /* (hubs): colours of settled blocks; unused with a single range */
     int64_t *settled_full; /* (hubs): all colours below are settled */
 } painter;
 
 /* ---- painting -------------------------------------------------------------------------------- */
 
+/* A range's view of a hub, reset at its first use in a round. */
 static hub_view *view_of(const painter *p, range *r, int64_t hub)
 {
     hub_view *view = &r->hub[hub];
@@ -86,7 +88,8 @@ static hub_view *view_of(const painter *p, range *r, int64_t hub)
     return view;
 }
 
-/* The hubs among a block's bodies, and the colours of its other conflicts marked as met. */
+/* hubs <- the hubs among a block's bodies; returns their number. Marks the colours of conflicting blocks on the
+ * other bodies as met. */
 static int meet(const painter *p, const range *r, helper *h, int64_t block, int64_t *hubs)
 {
     cs_conflict_list list[2];
@@ -108,7 +111,7 @@ static int meet(const painter *p, const range *r, helper *h, int64_t block, int6
     return count;
 }
 
-/* One block's choice: the hubs among its bodies and what it has met. */
+/* The data to choose the colour of one block: the hubs among its bodies and the colours it has met. */
 typedef struct choice {
     const painter *p;
     range *r;
@@ -131,7 +134,7 @@ static int is_free(const choice *c, int64_t color)
     return 1;
 }
 
-/* The lowest colour from `color` on that no conflict has. */
+/* The lowest colour from `color` on that no conflicting block has. */
 static int64_t lowest_free(const choice *c, int64_t color)
 {
     for (int i = 0; i < c->hubs; i++) {
@@ -142,16 +145,20 @@ static int64_t lowest_free(const choice *c, int64_t color)
     return color;
 }
 
-/* The least used of the colours aimed at that no conflict has, the lowest of them on a tie; a new
- * one when all are taken. */
+/* The least used free colour below the target number, the lowest one of several; a new colour if none is
+ * free. */
 static int64_t least_used(const choice *c)
 {
     usage *used = &c->r->used;
     int64_t aim = c->p->aim, best = -1;
     for (int i = 0; i < c->hubs; i++) view_of(c->p, c->r, c->hub[i]);
+
+    /* Mostly one of the colours with the fewest uses is free. */
     while (used->first < aim && used->count[used->first] > used->least) used->first++;
     for (int64_t color = used->first; color < aim; color++)
         if (used->count[color] == used->least && is_free(c, color)) return color;
+
+    /* Otherwise search all of them. */
     for (int64_t color = 0; color < aim; color++) {
         if (best >= 0 && used->count[color] >= used->count[best]) continue;
         if (is_free(c, color)) best = color;
@@ -159,17 +166,20 @@ static int64_t least_used(const choice *c)
     return best >= 0 ? best : lowest_free(c, aim);
 }
 
+/* Counts one more use of a colour. */
 static void use(const painter *p, usage *used, int64_t color)
 {
     if (color >= p->aim) return;
     used->above += used->count[color]++ == used->least;
     if (used->above < p->aim) return;
+
+    /* All colours have more uses now: the least number of uses is one higher. */
     used->least++;
     used->above = used->first = 0;
     for (int64_t c = 0; c < p->aim; c++) used->above += used->count[c] > used->least;
 }
 
-/* The uses so far, of settled blocks. */
+/* Sets the uses to those of the settled blocks. */
 static void begin_usage(const painter *p, usage *used)
 {
     const int64_t *size = p->coloring->size;
@@ -181,6 +191,7 @@ static void begin_usage(const painter *p, usage *used)
     for (int64_t c = 0; c < p->aim; c++) used->above += size[c] > used->least;
 }
 
+/* Step 1: gives tentative colours to the range's uncoloured blocks. */
 static void paint(painter *p, range *r, helper *h)
 {
     if (p->aim) begin_usage(p, &r->used);
@@ -191,6 +202,8 @@ static void paint(painter *p, range *r, helper *h)
         int64_t color = p->aim ? least_used(&c) : lowest_free(&c, 0);
         p->tentative[block] = color;
         if (p->aim) use(p, &r->used, color);
+
+        /* Enter the colour at the block's hubs. */
         for (int k = 0; k < c.hubs; k++) {
             hub_view *view = view_of(p, r, c.hub[k]);
             cs_color_set_add(&view->own, color, p->pages, &r->arena);
@@ -201,7 +214,8 @@ static void paint(painter *p, range *r, helper *h)
 
 /* ---- comparing and settling ------------------------------------------------------------------ */
 
-/* Marks the blocks whose colour one of an earlier range has, too; on hubs `keep` finds them. */
+/* Step 2: marks the blocks that have the same colour as a conflicting block of an earlier range, except for
+ * conflicts at hubs, which `keep` finds. */
 static void compare(painter *p, range *r, helper *h)
 {
     (void)h;
@@ -220,7 +234,8 @@ static void compare(painter *p, range *r, helper *h)
     }
 }
 
-/* Enters a colour into the sets of a block's hubs, unless it is there from an earlier range. */
+/* Adds a colour to the sets of a block's hubs. Returns 1, and adds nothing, if one of them has the colour from
+ * an earlier range; -1 if memory runs out. */
 static int keep_on_hubs(painter *p, int64_t block, int64_t color)
 {
     cs_conflict_list list[2];
@@ -240,7 +255,8 @@ static int keep_on_hubs(painter *p, int64_t block, int64_t color)
     return 0;
 }
 
-/* Counts the colours that stay; one range after another, as hubs and sizes are shared. */
+/* Enters the tentative colours that are final at the hubs and into the sizes. Runs range by range on one thread,
+ * because ranges share both. Returns -1 if memory runs out. */
 static int keep(painter *p)
 {
     cs_coloring *coloring = p->coloring;
@@ -260,6 +276,7 @@ static int keep(painter *p)
     return 0;
 }
 
+/* Step 3: makes the remaining colours final and collects the uncoloured blocks for the next round. */
 static void settle(painter *p, range *r, helper *h)
 {
     (void)h;
@@ -283,6 +300,7 @@ typedef struct step {
     atomic_llong begun;
 } step;
 
+/* One thread's work in a step: takes ranges until none is left. */
 static void take_ranges(void *context, int thread)
 {
     step *s = context;
@@ -300,6 +318,7 @@ static int64_t work_left(const painter *p)
     return left;
 }
 
+/* Runs a step for all ranges, with threads if there is enough work. */
 static void each_range(painter *p, void (*act)(painter *p, range *r, helper *h))
 {
     step s = {.p = p, .act = act};
@@ -308,7 +327,7 @@ static void each_range(painter *p, void (*act)(painter *p, range *r, helper *h))
     else take_ranges(&s, 0);
 }
 
-/* Colours all blocks; 0, or -1 without memory. */
+/* Colours all blocks. Returns 0, or -1 if memory runs out. */
 static int color_in_rounds(painter *p)
 {
     while (work_left(p)) {
@@ -324,7 +343,7 @@ static int color_in_rounds(painter *p)
     return 0;
 }
 
-/* Nothing is coloured. */
+/* Makes all blocks uncoloured. */
 static void forget(painter *p)
 {
     for (int64_t n = 0; n < p->ranges; n++) {
@@ -347,7 +366,7 @@ static void forget(painter *p)
 
 enum {
     WORTH_THREADS = 16384,
-    CROWDED = 4, /* threads to a processor, at most */
+    CROWDED = 4, /* most threads per processor */
 };
 
 static void choose_threads(painter *p, const cs_coloring_options *options)
@@ -358,6 +377,7 @@ static void choose_threads(painter *p, const cs_coloring_options *options)
     p->worth_threads = options->threads ? 0 : WORTH_THREADS;
 }
 
+/* Numbers the hubs and allocates their colour sets. */
 static void find_hubs(painter *p)
 {
     const cs_problem *problem = p->conflict.problem;
@@ -372,6 +392,7 @@ static void find_hubs(painter *p)
     p->settled_full = cs_arena_take(p->scratch, p->hubs, sizeof(int64_t));
 }
 
+/* Cuts the blocks into ranges and allocates the scratch memory of ranges and threads. */
 static void make_ranges(painter *p)
 {
     int64_t blocks = p->conflict.problem->blocks;
@@ -397,15 +418,20 @@ static cs_status taken(const painter *p, cs_error *error)
 static cs_status set_up(painter *p, const cs_coloring_options *options, int64_t degree,
                         cs_error *error)
 {
+    /* A block has at most `degree` conflicts; a balanced colouring may use more colours than it needs. */
     int64_t blocks = p->conflict.problem->blocks;
     p->capacity = 2 * degree + 2;
     if (options->colors > 0) p->capacity += options->colors < blocks ? options->colors : blocks;
     if (options->multiple_of_parts)
         p->capacity += options->parts < blocks ? options->parts : blocks;
     p->pages = cs_color_pages(p->capacity);
+
+    /* Ranges and threads. */
     p->ranges = options->parallel ? options->parts : 1;
     if (p->ranges > blocks) p->ranges = blocks > 0 ? blocks : 1;
     choose_threads(p, options);
+
+    /* Arrays. */
     p->coloring->color = cs_arena_take(p->scratch, blocks, sizeof(int64_t));
     p->coloring->size = cs_arena_take(p->scratch, p->capacity, sizeof(int64_t));
     p->tentative = cs_arena_take(p->scratch, blocks, sizeof(int64_t));
@@ -416,23 +442,27 @@ static cs_status set_up(painter *p, const cs_coloring_options *options, int64_t 
     return taken(p, error);
 }
 
-/* How many colours a balanced colouring aims at (S1 section 4.3); -1 without memory. */
+/* The target number of colours of a balanced colouring (S1 section 4.3); -1 if memory runs out. */
 static int64_t aim_of(painter *p, const cs_coloring_options *options, int64_t degree)
 {
     int64_t colors = degree > 0 ? degree : 1, blocks = p->conflict.problem->blocks;
     if (options->colors > 0) colors = options->colors < blocks ? options->colors : blocks;
+
+    /* As many as a greedy colouring needs. */
     if (options->colors < 0) {
         if (color_in_rounds(p)) return -1;
         colors = p->coloring->colors;
         forget(p);
     }
+
+    /* Round up; but more colours than blocks change nothing. */
     if (options->multiple_of_parts)
         colors = (colors + options->parts - 1) / options->parts * options->parts;
-    /* With a colour for each block, more of them change nothing. */
     if (options->multiple_of_parts && colors > blocks) colors = blocks > 0 ? blocks : 1;
     return colors;
 }
 
+/* Sets the target number of a balanced colouring and allocates the usage counts. */
 static cs_status aim_evenly(painter *p, const cs_coloring_options *options, int64_t degree,
                             cs_error *error)
 {
@@ -446,7 +476,7 @@ static cs_status aim_evenly(painter *p, const cs_coloring_options *options, int6
     return taken(p, error);
 }
 
-/* A colour that all blocks have lost again is none. */
+/* Renumbers the colours without those that all of their blocks have lost. */
 static void close_gaps(painter *p)
 {
     cs_coloring *coloring = p->coloring;
@@ -466,6 +496,8 @@ cs_status cs_color(const cs_problem *problem, const cs_coloring_options *options
 {
     painter p = {.coloring = coloring, .scratch = scratch};
     *coloring = (cs_coloring){0};
+
+    /* Set up. */
     cs_status status =
         cs_conflicts_build(problem, options->fixed_as_body, scratch, &p.conflict, error);
     if (status) return status;
@@ -474,6 +506,8 @@ cs_status cs_color(const cs_problem *problem, const cs_coloring_options *options
     if (status) return status;
     forget(&p);
     if (options->balanced) status = aim_evenly(&p, options, degree, error);
+
+    /* Colour. */
     if (!status && color_in_rounds(&p))
         status =
             cs_no_memory(error, "colouring %lld contacts", (long long)p.conflict.problem->blocks);

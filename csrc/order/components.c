@@ -8,13 +8,15 @@ typedef struct grouping {
     const cs_graph *graph;
     int64_t *block; /* (count): the blocks to group */
     int64_t count;
-    int64_t *parent; /* (vertices): trees of the vertices that depend on each other */
-    int64_t *member; /* given A, (blocks): whether the block is one of them */
-    int64_t *number; /* (vertices): the component (+ 1) of a root */
-    int64_t *component, *size, components; /* (count): of each block; how many blocks in each */
-    int64_t *part;                         /* (components) */
+    int64_t *parent; /* (vertices): disjoint-set forest; a root is its own parent */
+    int64_t *member; /* given A, (blocks): whether the block is one of `block` */
+    int64_t *number; /* (vertices): the component (+ 1) of a root; 0 without one */
+    int64_t *component, *size,
+        components; /* (count): each block's component; sizes of components */
+    int64_t *part;  /* (components): the part that each one goes to */
 } grouping;
 
+/* The root of a vertex; halves the path on the way. */
 static int64_t root_of(const grouping *g, int64_t vertex)
 {
     for (; g->parent[vertex] != vertex; vertex = g->parent[vertex])
@@ -22,7 +24,7 @@ static int64_t root_of(const grouping *g, int64_t vertex)
     return vertex;
 }
 
-/* The lower root becomes the common one. */
+/* Unites the sets of a and b; the lower root becomes the common one. */
 static void join(const grouping *g, int64_t a, int64_t b)
 {
     a = root_of(g, a);
@@ -31,11 +33,16 @@ static void join(const grouping *g, int64_t a, int64_t b)
     else g->parent[a] = b;
 }
 
+/* Unites the vertices that the blocks connect. */
 static void join_all(grouping *g)
 {
     const cs_graph *graph = g->graph;
+
+    /* Begin with single vertices; for a given A, only couplings among the blocks count. */
     for (int64_t v = 0; v < graph->vertices; v++) g->parent[v] = v;
     for (int64_t i = 0; i < g->count && graph->column; i++) g->member[g->block[i]] = 1;
+
+    /* Unite over each block's bodies, or over its row of A. */
     for (int64_t i = 0; i < g->count; i++) {
         int64_t block = g->block[i], end[2];
         if (cs_graph_ends(graph, block, end) == 2) join(g, end[0], end[1]);
@@ -45,7 +52,7 @@ static void join_all(grouping *g)
     }
 }
 
-/* Numbers the components as the blocks come to them. */
+/* Numbers the components by their first blocks. A block between immovable bodies is a component. */
 static void number_components(grouping *g)
 {
     for (int64_t i = 0; i < g->count; i++) {
@@ -60,7 +67,8 @@ static void number_components(grouping *g)
     }
 }
 
-/* Components, larger ones first, sorted by counting; `place` (count + 2) is scratch. */
+/* sorted <- the components, larger ones first, by counting sort. `place` (count + 2) is scratch and zero on
+ * entry. */
 static void sort_by_size(const grouping *g, int64_t *place, int64_t *sorted)
 {
     int64_t most = g->count;
@@ -70,10 +78,11 @@ static void sort_by_size(const grouping *g, int64_t *place, int64_t *sorted)
 }
 
 typedef struct heap {
-    int64_t *part, *load, parts; /* part[0] has the least load, the lowest number among equals */
+    int64_t *part, *load,
+        parts; /* binary heap: part[0] has the least load; of equals, the lowest number */
 } heap;
 
-/* Adds to the load of the top, which then sinks to its place. */
+/* Adds to the load of the heap's top, and lets it sink to its place. */
 static void load_top(heap *h, int64_t blocks)
 {
     int64_t top = h->part[0], at = 0;
@@ -90,7 +99,7 @@ static void load_top(heap *h, int64_t blocks)
     h->part[at] = top;
 }
 
-/* Largest component first, each to the part with the fewest blocks so far. */
+/* Assigns the components to parts, largest first, each to the part with the fewest blocks so far. */
 static cs_status share_out(grouping *g, int64_t parts, cs_arena *scratch, cs_error *error)
 {
     heap h = {.parts = parts};
@@ -109,7 +118,7 @@ static cs_status share_out(grouping *g, int64_t parts, cs_arena *scratch, cs_err
     return CS_OK;
 }
 
-/* Sorts the blocks by parts, equal ones as they are. */
+/* Sorts the blocks by part, stably, and marks where the parts begin. */
 static cs_status sort_visits(const grouping *g, int64_t parts, int64_t first, cs_arena *scratch,
                              cs_plan *plan, cs_error *error)
 {
@@ -144,10 +153,11 @@ cs_status cs_plan_components(const cs_graph *graph, int64_t parts, int64_t first
     return status ? status : sort_visits(&g, parts, first, scratch, plan, error);
 }
 
-/* The islands' numbers as the blocks come to them; blocks that nothing moves are in none. */
+/* label (blocks) <- the island of each block, numbered by their first blocks; -1 between immovable bodies.
+ * Returns the number of islands. */
 static int64_t label_islands(const grouping *g, int64_t *label)
 {
-    int64_t *number = g->size, islands = 0; /* size has room, and has done its work */
+    int64_t *number = g->size, islands = 0; /* the sizes are not needed any more */
     for (int64_t i = 0; i < g->count; i++) number[i] = -1;
     for (int64_t i = 0; i < g->count; i++) {
         int64_t end[2], component = g->component[i];

@@ -20,6 +20,7 @@ int cs_conflicts_of(const cs_conflicts *c, int64_t block, cs_conflict_list list[
     return lists;
 }
 
+/* Whether A stores block (row, column), by bisection. */
 static int has_block(const cs_block_matrix *matrix, int64_t row, int64_t column)
 {
     int64_t low = matrix->start[row], high = matrix->start[row + 1];
@@ -37,6 +38,8 @@ cs_status cs_symmetric_pattern(const cs_block_matrix *matrix, cs_arena *scratch,
 {
     int64_t *start = cs_arena_take(scratch, matrix->blocks + 2, sizeof(int64_t));
     if (!start) goto no_memory;
+
+    /* Count: each block (k, l) belongs to row k, and to row l unless A stores (l, k), too. */
     int64_t *next = start + 1;
     for (int64_t k = 0; k < matrix->blocks; k++) {
         next[k + 1] += matrix->start[k + 1] - matrix->start[k];
@@ -46,6 +49,8 @@ cs_status cs_symmetric_pattern(const cs_block_matrix *matrix, cs_arena *scratch,
     for (int64_t k = 0; k < matrix->blocks; k++) next[k + 1] += next[k];
     int64_t *column = cs_arena_take(scratch, next[matrix->blocks], sizeof(int64_t));
     if (!column) goto no_memory;
+
+    /* Fill. */
     for (int64_t k = 0; k < matrix->blocks; k++)
         for (int64_t e = matrix->start[k]; e < matrix->start[k + 1]; e++) {
             int64_t other = matrix->column[e];

@@ -1,5 +1,5 @@
-/* Which blocks may not be updated at once: those that share a moving body, or, for a given A, have a
- * non-zero block of A in common. */
+/* Conflicts: two blocks must not be updated at once if they share a movable body or, for a given A, if a
+ * non-zero block of A couples them. */
 #ifndef CS_CONFLICTS_H
 #define CS_CONFLICTS_H
 
@@ -8,31 +8,31 @@
 
 typedef struct cs_conflicts {
     const cs_problem *problem;
-    cs_adjacency adjacency;        /* of bodies; unused for a given A */
-    const int64_t *start, *column; /* of a given A: its pattern together with its transpose's */
+    cs_adjacency adjacency;        /* contact graph; unused for a given A */
+    const int64_t *start, *column; /* given A: the pattern of A + A^T */
 } cs_conflicts;
 
-/* The blocks in conflict with one, itself among them. */
+/* Blocks in conflict with one block, which is itself in the list. */
 typedef struct cs_conflict_list {
     const int64_t *entry;
     int64_t count;
-    int shift;    /* entry >> shift is a block */
-    int64_t body; /* that the blocks share; -1 for a row of A */
+    int shift;    /* entry[i] >> shift is the number of a block */
+    int64_t body; /* the body that the blocks share; -1 for a row of A */
 } cs_conflict_list;
 
-/* With `fixed_as_body` immovable bodies of the problem conflict, too. */
+/* Prepares the conflicts. With `fixed_as_body`, contacts with the same immovable body conflict as well. */
 cs_status cs_conflicts_build(const cs_problem *problem, int fixed_as_body, cs_arena *scratch,
                              cs_conflicts *conflicts, cs_error *error);
 
-/* The pattern of A + A^T, `start` (blocks + 1) into `column`: A may be unsymmetric, and a conflict is
- * one seen from either side. */
+/* The pattern of A + A^T, with `start` (blocks + 1) into `column`. A given A may be unsymmetric, and two blocks
+ * conflict if either acts on the other. */
 cs_status cs_symmetric_pattern(const cs_block_matrix *matrix, cs_arena *scratch,
                                const int64_t **start, const int64_t **column, cs_error *error);
 
-/* Writes up to two lists; returns how many. */
+/* list <- the lists of conflicts of a block, one for each body or row of A. Returns their number, 0 to 2. */
 int cs_conflicts_of(const cs_conflicts *conflicts, int64_t block, cs_conflict_list list[2]);
 
-/* Highest number of blocks that one conflicts with: S1's edge degree, eq. 4.1. */
+/* The highest number of blocks that one block conflicts with: S1's edge degree, eq. 4.1. */
 int64_t cs_highest_degree(const cs_conflicts *conflicts);
 
 #endif

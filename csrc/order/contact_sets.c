@@ -1,10 +1,10 @@
-/* Contact sets (S1 section 8.3): the blocks between one pair of bodies are visited as one, the fixed
- * world being a body here. Where A is given nothing tells the bodies: each block is a set.
+/* Contact sets (S1 section 8.3): the blocks between one pair of bodies form a set, which is visited as a unit.
+ * The fixed world counts as a body. With a given A the bodies are unknown, and each block is a set.
  *
- *     simultaneous inside   the blocks of a set do not see each other: a box at rest on the ground
- *                           is held by equal impulses, which Gauss-Seidel does not find (Fig. 3.1)
- *     coloured              sets that share no moving body at once; one edge a pair needs fewer
- *                           colours than one a contact (section 4)
+ *     simultaneous inside   The blocks of a set do not see each other. A box at rest on the ground then gets
+ *                           equal impulses, unlike with Gauss-Seidel (Fig. 3.1).
+ *     coloured              Sets that share no movable body are visited at once. One edge per pair of bodies
+ *                           needs fewer colours than one per contact (section 4).
  */
 #include "core/error.h"
 #include "order/greedy_palette.h"
@@ -14,11 +14,11 @@
 typedef struct sets {
     int64_t count;
     int64_t *start; /* (count + 1) into block */
-    int64_t *block; /* (blocks): set after set, each ascending; sets by their first block */
+    int64_t *block; /* (blocks): sets sorted by their first blocks; ascending in a set */
     int64_t *set;   /* (blocks): the set of a block */
 } sets;
 
-/* The lower (0) or the higher (1) body of a block, from 1 on; 0 for the fixed world. */
+/* 1 + the lower (0) or the higher (1) body number of a block; 0 for the fixed world. */
 static int64_t body_of(const cs_problem *problem, int64_t block, int higher)
 {
     const cs_block_group *group = cs_block_group_of(problem, block);
@@ -27,7 +27,7 @@ static int64_t body_of(const cs_problem *problem, int64_t block, int higher)
     return 1 + (higher == (second > first) ? second : first);
 }
 
-/* Sorts blocks by their lower or higher body, equal ones as they are. `next` is scratch. */
+/* Sorts blocks by their lower or higher body, stably. `next` (bodies + 2) is scratch. */
 static void sort_by_body(const cs_problem *problem, int higher, int64_t *next, const int64_t *from,
                          int64_t *to)
 {
@@ -38,7 +38,7 @@ static void sort_by_body(const cs_problem *problem, int higher, int64_t *next, c
         to[next[body_of(problem, from[i], higher)]++] = from[i];
 }
 
-/* The lowest block of each block's set, in sets->set; the order of `sets->block` is scratch. */
+/* s->set (blocks) <- the lowest block of each block's set. `s->block` is scratch. */
 static cs_status find_firsts(const cs_problem *problem, cs_arena *scratch, sets *s, cs_error *error)
 {
     int64_t *next = cs_arena_take(scratch, problem->bodies + 2, sizeof(int64_t));
@@ -49,6 +49,8 @@ static cs_status find_firsts(const cs_problem *problem, cs_arena *scratch, sets 
         memcpy(s->set, s->block, sizeof(int64_t) * (size_t)problem->blocks);
         return CS_OK;
     }
+
+    /* Sort by both bodies (least significant key first), so that the blocks of a set are consecutive. */
     sort_by_body(problem, 1, next, s->block, sorted);
     sort_by_body(problem, 0, next, sorted, s->block);
     for (int64_t i = 0, first = 0; i < problem->blocks; i++) {
@@ -61,6 +63,7 @@ static cs_status find_firsts(const cs_problem *problem, cs_arena *scratch, sets 
     return CS_OK;
 }
 
+/* Finds all sets. */
 static cs_status find_sets(const cs_problem *problem, cs_arena *scratch, sets *s, cs_error *error)
 {
     int64_t blocks = problem->blocks;
@@ -71,6 +74,8 @@ static cs_status find_sets(const cs_problem *problem, cs_arena *scratch, sets *s
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "the contact sets");
     cs_status status = find_firsts(problem, scratch, s, error);
     if (status) return status;
+
+    /* Number the sets by their first blocks, and sort the blocks by set. */
     int64_t *next = s->start + 1;
     for (int64_t i = 0; i < blocks; i++) {
         s->set[i] = s->set[i] == i ? s->count++ : s->set[s->set[i]];
@@ -83,7 +88,7 @@ static cs_status find_sets(const cs_problem *problem, cs_arena *scratch, sets *s
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Puts a set's blocks behind `at` visits of the plan; returns the visits then. */
+/* Appends the blocks of a set to the `at` visits of the plan. Returns the new number of visits. */
 static int64_t add_set(const sets *s, int64_t set, cs_plan *plan, int64_t at)
 {
     int64_t count = s->start[set + 1] - s->start[set];
@@ -91,22 +96,22 @@ static int64_t add_set(const sets *s, int64_t set, cs_plan *plan, int64_t at)
     return at + count;
 }
 
-/* Whether the set of `block` shares a moving body with those of the stage `number`, and has to open
- * the next one. `stage` (vertices) tells the stage that met a vertex last; the set is entered. */
+/* Whether the set of `block` shares a movable body with stage `number`, so that it has to begin the next stage.
+ * Enters the set into one of them. `stage` (vertices): the last stage with a set at the vertex. */
 static int meets(const cs_graph *graph, int64_t block, int64_t *stage, int64_t number)
 {
     int64_t end[2];
     int ends = cs_graph_ends(graph, block, end), met = 0;
     for (int i = 0; i < ends; i++) met |= stage[end[i]] == number;
-    if (graph->column) /* given A: whatever it is coupled to */
+    if (graph->column) /* given A: the coupled blocks */
         for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
             met |= stage[graph->column[e]] == number;
     for (int i = 0; i < ends; i++) stage[end[i]] = met ? number + 1 : number;
     return met;
 }
 
-/* Sets in their order; those in a row that share no moving body are one stage: only blocks of the
- * same set are kept from seeing each other there. */
+/* Plans the sets in their order. Consecutive sets that share no movable body form one simultaneous stage, in
+ * which only blocks of the same set depend on each other. */
 static cs_status plan_stages(const cs_graph *graph, const sets *s, cs_arena *scratch, cs_plan *plan,
                              cs_error *error)
 {
@@ -121,8 +126,8 @@ static cs_status plan_stages(const cs_graph *graph, const sets *s, cs_arena *scr
     return CS_OK;
 }
 
-/* Sets colour by colour. Where the blocks of a set see each other, parts of a stage hold whole
- * sets, as many as make up a piece of CS_CHUNK blocks. */
+/* Plans the sets colour by colour. If the blocks of a set see each other, a stage is disjoint, and each of its
+ * parts holds whole sets of up to CS_CHUNK blocks in all. */
 static cs_status plan_colors(const cs_graph *graph, const sets *s, int simultaneous,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
@@ -131,10 +136,14 @@ static cs_status plan_colors(const cs_graph *graph, const sets *s, int simultane
     cs_status status = first ? cs_greedy_palette_new(graph, scratch, &palette, error)
                              : cs_no_memory(error, "the contact sets");
     if (status) return status;
+
+    /* Colour the sets by their first blocks. */
     for (int64_t i = 0; i < s->count; i++) first[i] = s->block[s->start[i]];
     int64_t colors = cs_greedy_palette_sort(&palette, first, s->count);
+
+    /* Write a stage for each colour. */
     for (int64_t c = 0; c < colors; c++) {
-        int64_t part = -1, begin = at; /* part: where the one at hand begins */
+        int64_t part = -1, begin = at; /* part: where the current part begins */
         for (; set < palette.end[c]; set++) {
             int64_t end = add_set(s, s->set[first[set]], plan, at);
             if (part < 0 || end - part > CS_CHUNK) plan->cut[part = at] = 1;

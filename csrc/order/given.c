@@ -1,9 +1,10 @@
-/* A permutation of the caller's, in one sequential stage, or cut into stages and parts of any kind. */
+/* order="given": the user's permutation, as one sequential stage or cut into stages and parts of any kind. */
 #include "core/error.h"
 #include "order/graph.h"
 
 #include <string.h>
 
+/* Copies the permutation, after checking it. */
 static cs_status take_visits(const cs_problem *problem, const int64_t *permutation,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
@@ -25,7 +26,7 @@ static cs_status take_visits(const cs_problem *problem, const int64_t *permutati
     return CS_OK;
 }
 
-/* Closes each stage where the next one begins; the first begins with the first visit. */
+/* Makes the stages and parts that `begins` (count) describes, after checking it. */
 static cs_status take_stages(const int64_t *begins, int64_t count, cs_plan *plan, cs_error *error)
 {
     int64_t kind = CS_SEQUENTIAL;
@@ -46,21 +47,22 @@ static cs_status take_stages(const int64_t *begins, int64_t count, cs_plan *plan
     return CS_OK;
 }
 
-/* ---- stages whose parts must not meet -------------------------------------------------------- */
+/* ---- checks that independent and disjoint stages have no conflicts ------------------------------ */
 
-/* Which part touches a vertex, numbered from 1 through all stages, and by which block first; and the
- * number of the first part of the stage at hand. */
+/* The last part that has claimed each vertex, with its first block there, and the first part of the current
+ * stage. Parts are numbered from 1 through all stages. */
 typedef struct claims {
     int64_t *part, *block; /* (vertices) */
     int64_t first;
 } claims;
 
-/* Whether another part of the stage has a vertex. */
+/* Whether another part of the current stage has claimed a vertex. */
 static int is_taken(const claims *c, int64_t vertex, int64_t part)
 {
     return c->part[vertex] >= c->first && c->part[vertex] != part;
 }
 
+/* Reports two blocks in conflict. */
 static cs_status meet(const cs_graph *graph, int64_t stage, cs_stage_kind kind, int64_t block,
                       int64_t other, int64_t vertex, cs_error *error)
 {
@@ -76,7 +78,7 @@ static cs_status meet(const cs_graph *graph, int64_t stage, cs_stage_kind kind, 
                    (long long)block, parts, (long long)vertex);
 }
 
-/* Claims a vertex for a part, unless another part of the stage has it. */
+/* Claims a vertex for a part; fails if another part of the stage has it. */
 static cs_status claim(const cs_graph *graph, claims *c, const cs_plan *plan, int64_t stage,
                        int64_t part, int64_t block, int64_t vertex, cs_error *error)
 {
@@ -87,7 +89,8 @@ static cs_status claim(const cs_graph *graph, claims *c, const cs_plan *plan, in
     return CS_OK;
 }
 
-/* A block claims its moving bodies; or, of a given A, itself, where its neighbours are not taken. */
+/* Claims the movable bodies of a block; for a given A the block itself, unless another part has claimed one of
+ * its neighbours. */
 static cs_status claim_block(const cs_graph *graph, claims *c, const cs_plan *plan, int64_t stage,
                              int64_t part, int64_t block, cs_error *error)
 {
@@ -105,7 +108,7 @@ static cs_status claim_block(const cs_graph *graph, claims *c, const cs_plan *pl
     return status;
 }
 
-/* Whether what a stage visits must not meet: its contacts, or those of different parts. */
+/* Whether contacts, or parts, of such a stage must not conflict. */
 static int is_apart(cs_stage_kind kind) { return kind == CS_INDEPENDENT || kind == CS_DISJOINT; }
 
 static int has_stages_apart(const cs_plan *plan)
@@ -115,6 +118,7 @@ static int has_stages_apart(const cs_plan *plan)
     return 0;
 }
 
+/* Checks all independent and disjoint stages. */
 static cs_status check_apart(const cs_problem *problem, cs_arena *scratch, const cs_plan *plan,
                              cs_error *error)
 {

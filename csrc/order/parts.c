@@ -22,7 +22,9 @@ void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *s
         int64_t first = start ? start[run] : run, end = start ? start[run + 1] : run + 1;
         double weight = 0;
         for (int64_t i = first; i < end; i++) weight += (double)cs_graph_degree(graph, vertex[i]);
-        /* The part in whose share of the total the middle of the run falls. */
+
+        /* Part p covers the share from p / count to (p + 1) / count of all degrees. The run goes to the part
+         * that its middle falls into. */
         double share = total > 0 ? (before + weight / 2) / total : 0;
         int64_t label = (int64_t)(share * (double)parts->count);
         if (label >= parts->count) label = parts->count - 1;
@@ -31,12 +33,14 @@ void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *s
     }
 }
 
+/* Copies the user's labels, after checking them. */
 static cs_status take_given(const cs_graph *graph, const int64_t *given, cs_parts *parts,
                             cs_error *error)
 {
     parts->count = 1;
     for (int64_t v = 0; v < graph->vertices; v++) {
-        if (!cs_graph_degree(graph, v)) continue; /* immovable or untouched: any label will do */
+        if (!cs_graph_degree(graph, v))
+            continue; /* immovable or without contacts: the label has no effect */
         if (given[v] < 0 || given[v] >= graph->vertices)
             return cs_fail(error, CS_INVALID,
                            "labels[%lld] is %lld: parts are numbered from 0 to %lld at most",
@@ -47,6 +51,7 @@ static cs_status take_given(const cs_graph *graph, const int64_t *given, cs_part
     return CS_OK;
 }
 
+/* Labels contiguous ranges of vertex numbers. */
 static cs_status label_ranges(const cs_graph *graph, cs_arena *scratch, cs_parts *parts,
                               cs_error *error)
 {
@@ -57,7 +62,7 @@ static cs_status label_ranges(const cs_graph *graph, cs_arena *scratch, cs_parts
     return CS_OK;
 }
 
-/* Slices of levels: each meets the one before and the one behind only.  S1 Fig. 4.3 (b) */
+/* Labels slices of breadth-first levels, each adjacent to the previous and next ones only.  S1 Fig. 4.3 (b) */
 static cs_status label_slices(const cs_graph *graph, cs_arena *scratch, cs_parts *parts,
                               cs_error *error)
 {
@@ -67,7 +72,7 @@ static cs_status label_slices(const cs_graph *graph, cs_arena *scratch, cs_parts
     return status;
 }
 
-/* Ranges in place of slices where they leave fewer blocks between parts. */
+/* Labels slices, or ranges if these have the smaller border. */
 static cs_status label_as_fits(const cs_graph *graph, cs_arena *scratch, cs_parts *parts,
                                cs_error *error)
 {
@@ -101,16 +106,20 @@ cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options,
 static int64_t interior_of(const cs_graph *graph, const cs_parts *parts, int64_t block)
 {
     const int64_t *label = parts->label;
+
+    /* A given A: the border holds the block with the higher label. */
     if (graph->column) {
         for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
             if (label[graph->column[e]] < label[block]) return parts->count;
         return label[block];
     }
+
+    /* Bodies: the border holds the blocks between bodies of different parts. */
     int64_t end[2];
     int ends = cs_graph_ends(graph, block, end);
     if (ends == 2 && label[end[0]] != label[end[1]]) return parts->count;
     if (ends) return label[end[0]];
-    return block % parts->count; /* nothing moves here */
+    return block % parts->count; /* between immovable bodies: any part */
 }
 
 int64_t cs_parts_border(const cs_graph *graph, const cs_parts *parts)
@@ -121,7 +130,8 @@ int64_t cs_parts_border(const cs_graph *graph, const cs_parts *parts)
     return count;
 }
 
-/* Sorts `sequence` by interior, the border last; `start` (count + 3) tells where each begins. */
+/* visits (blocks) <- `sequence`, sorted by interior, with the border last. start (count + 3) <- where each
+ * begins. */
 static void share_out(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
                       int64_t *start, int64_t *visits)
 {
@@ -132,7 +142,7 @@ static void share_out(const cs_graph *graph, const cs_parts *parts, const int64_
         visits[next[interior_of(graph, parts, sequence[i])]++] = sequence[i];
 }
 
-/* The border in colours, each an independent stage. */
+/* Sorts the border by colour and makes each colour an independent stage. */
 static void plan_colors(cs_greedy_palette *palette, int64_t first, int64_t end, cs_plan *plan)
 {
     int64_t colors = cs_greedy_palette_sort(palette, plan->block + first, end - first);
@@ -142,8 +152,8 @@ static void plan_colors(cs_greedy_palette *palette, int64_t first, int64_t end, 
     }
 }
 
-/* Sorts a chunk by groups, and the contacts of each group by colour: a vector's lanes take contacts of
- * one group. `scratch` has the room of the chunk. */
+/* Sorts a chunk by groups and the contacts of each group by colour, because the lanes of a vector take contacts
+ * of one group only. `scratch` (count). */
 static void sort_chunk(cs_greedy_palette *palette, int64_t *block, int64_t count, int64_t *scratch)
 {
     const cs_problem *problem = palette->graph->problem;
@@ -152,17 +162,22 @@ static void sort_chunk(cs_greedy_palette *palette, int64_t *block, int64_t count
         cs_greedy_palette_sort(palette, block, count);
         return;
     }
+
+    /* Counting sort by group, stable. */
     for (int64_t i = 0; i < count; i++) start[cs_group_number(problem, block[i]) + 1]++;
     for (int g = 0; g < problem->block_groups; g++) next[g] = start[g + 1] += start[g];
     for (int64_t i = count; i-- > 0;)
         scratch[--next[cs_group_number(problem, block[i])]] = block[i];
     memcpy(block, scratch, sizeof *block * (size_t)count);
+
+    /* Sort each group by colour. */
     for (int g = 0; g < problem->block_groups; g++)
         if (start[g] < start[g + 1])
             cs_greedy_palette_sort(palette, block + start[g], start[g + 1] - start[g]);
 }
 
-/* Sorts the visits of each part up to `end`, `chunk` of them at a time. `scratch` (chunk). */
+/* Cuts the visits before `end` into chunks of at most `chunk`, none across a boundary of parts, and sorts each
+ * of them. `scratch` (chunk). */
 static void sort_chunks(cs_greedy_palette *palette, int64_t end, int64_t chunk, int64_t *scratch,
                         cs_plan *plan)
 {
@@ -176,19 +191,24 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
                         int64_t chunk, cs_border border, cs_arena *scratch, cs_plan *plan,
                         cs_error *error)
 {
+    /* Sort the blocks by interior. */
     int64_t blocks = graph->problem->blocks;
     int64_t *start = cs_arena_take(scratch, parts->count + 3, sizeof(int64_t));
     if (!start) return cs_no_memory(error, "the parts of a sweep");
     share_out(graph, parts, sequence, start, plan->block);
-    int64_t first = start[parts->count]; /* of the border */
+    int64_t first = start[parts->count]; /* first visit of the border */
     cs_greedy_palette palette = {0};
     cs_status status = CS_OK;
     if (chunk || border == CS_BORDER_COLORED)
         status = cs_greedy_palette_new(graph, scratch, &palette, error);
     if (status) return status;
+
+    /* Make the interiors one disjoint stage. */
     for (int64_t p = 0; p < parts->count; p++)
         if (start[p] < start[p + 1]) plan->cut[start[p]] = 1;
     cs_plan_close(plan, CS_DISJOINT, first);
+
+    /* Make the stages of the border. */
     if (chunk && 2 * (blocks - first) > blocks) border = CS_BORDER_COLORED;
     switch (border) {
     case CS_BORDER_COLORED: plan_colors(&palette, first, blocks, plan); break;
@@ -196,6 +216,8 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     case CS_BORDER_CHECKERBOARD:
         status = cs_plan_checkerboard(graph, parts, first, scratch, plan, error);
     }
+
+    /* Sort chunks by colour: in the interiors, and in the border if it is a checkerboard. */
     int64_t *chunk_scratch =
         cs_arena_take(scratch, chunk < blocks ? chunk : blocks, sizeof(int64_t));
     if (!status && !chunk_scratch) status = cs_no_memory(error, "the parts of a sweep");

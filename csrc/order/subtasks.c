@@ -1,17 +1,17 @@
-/* Where stages are cut, by the work behind the contacts.
+/* Cuts stages into parts and subtasks of nearly equal work.
  *
- * A visit costs about as much as its row of A has blocks (S1 section 3.7.3), so that parts of equal
- * numbers of contacts may be far from equal work. Tasks are taken by threads as they come: the finer
- * they are cut, the less a thread waits for the last one, and the more often it has to fetch one
- * (S1 section 6.3: 100 subtasks a worker; one contact each, section 6.1, is the extreme). */
+ * The cost of a visit is about proportional to the number of blocks in its row of A (S1 section 3.7.3), so
+ * that parts with equal numbers of contacts may differ much in work. Threads take the next task whenever they
+ * are free: the smaller the tasks, the less a thread waits for the last one, and the more often it has to fetch
+ * one (S1 section 6.3: 100 subtasks per worker; in section 6.1 each contact is a subtask). */
 #include "core/error.h"
 #include "order/schedule.h"
 
 #include <math.h>
 #include <string.h>
 
-/* S1 section 3.7.3: contacts are added until their blocks reach N / p. The sum goes on from part to
- * part, so that what one has too much is not missing in the last. */
+/* S1 section 3.7.3: a part takes contacts until their weight reaches total / parts. The sum continues from part
+ * to part, so that the excess of one part does not shorten the last one. */
 void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t parts,
                           const int64_t *weight)
 {
@@ -22,7 +22,7 @@ void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t par
         return;
     }
     for (int64_t i = first; i < end; i++) {
-        double done = sum * (double)parts; /* whole numbers, so that the cuts are exact */
+        double done = sum * (double)parts; /* integers, so that the cuts are exact */
         if (done >= share * total && share < (double)parts) {
             plan->cut[i] = 1;
             share = floor(done / total) + 1;
@@ -31,6 +31,7 @@ void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t par
     }
 }
 
+/* blocks (blocks) <- the number of blocks in each row of A. */
 static cs_status row_blocks(const cs_problem *problem, cs_arena *scratch, int64_t **blocks,
                             cs_error *error)
 {
@@ -51,7 +52,7 @@ cs_status cs_plan_cut_parts(const cs_problem *problem, int64_t parts, int weight
     return status;
 }
 
-/* Tasks of a stage: each part's share, `subtasks` times, and one contact each at most. */
+/* The number of tasks of a stage with `size` contacts: `subtasks` per part, at most one per contact. */
 static int64_t tasks_of(const cs_order_options *options, int64_t size)
 {
     int64_t parts = options->parts, subtasks = options->subtasks;
