@@ -54,7 +54,7 @@ typedef struct cs_point {
 
 /* What plain sweeps remember of their residuals: which iterate is the best, and when they diverge.
  * Residuals are compared over nu: halving R halves them by itself. */
-typedef struct cs_watch {
+typedef struct cs_best_sweep {
     double scale;  /* nu: product of the rollbacks so far */
     double best;   /* smallest residual / nu so far */
     double margin; /* residuals up to so many times `best` are as good */
@@ -63,14 +63,14 @@ typedef struct cs_watch {
     int best_backwards;  /* the sweep that followed the best iterate */
     int64_t number;      /* sweeps so far, those that were taken back included */
     int64_t best_number; /* after which sweep the best iterate was reached */
-} cs_watch;
+} cs_best_sweep;
 
 /* Sweeps in one call. */
 typedef struct cs_sweep_call {
-    int64_t most;    /* sweeps, at least one */
-    int backwards;   /* the next sweep goes from the end; told anew after each */
-    int alternates;  /* every second sweep goes the other way */
-    cs_watch *watch; /* the best iterate is kept by it; NULL: nothing is kept */
+    int64_t most;         /* sweeps, at least one */
+    int backwards;        /* the next sweep goes from the end; told anew after each */
+    int alternates;       /* every second sweep goes the other way */
+    cs_best_sweep *watch; /* the best iterate is kept by it; NULL: nothing is kept */
     /* Said by the backend, unless it fails. */
     int64_t made;         /* sweeps; fewer than `most` where an alarm ended them */
     int alarm;            /* the last one may have diverged: the watch has not followed it */
@@ -137,14 +137,14 @@ struct cs_backend {
 /* ---- what backends share ----------------------------------------------------------------------------- */
 
 /* Whether a sweep may have diverged; rounding, of which the backend knows nothing, apart. */
-static inline int cs_watch_alarms(const cs_watch *watch, const cs_sweep_stats *stats)
+static inline int cs_best_is_exceeded(const cs_best_sweep *watch, const cs_sweep_stats *stats)
 {
     if (!isfinite(stats->merit)) return 1;
     return stats->residual / watch->scale > watch->best * watch->growth * watch->margin;
 }
 
 /* A sweep that is kept may have led to the best iterate so far. */
-static inline void cs_watch_follow(cs_watch *watch, const cs_sweep_stats *stats)
+static inline void cs_best_update(cs_best_sweep *watch, const cs_sweep_stats *stats)
 {
     double scaled = stats->residual / watch->scale;
     watch->best_is_current = scaled <= watch->best * watch->margin;

@@ -129,7 +129,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     (void)error;
     cs_cpu *cpu = state;
     cs_packed *packed = &cpu->packed;
-    cs_watch *watch = call->watch;
+    cs_best_sweep *watch = call->watch;
     int64_t before = packed->products;
     call->alarm = 0;
     for (call->made = 0; call->made < call->most && !call->alarm;) {
@@ -143,8 +143,8 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
         call->made++;
         if (!watch) continue;
         watch->number++;
-        call->alarm = cs_watch_alarms(watch, &call->stats);
-        if (!call->alarm) cs_watch_follow(watch, &call->stats);
+        call->alarm = cs_best_is_exceeded(watch, &call->stats);
+        if (!call->alarm) cs_best_update(watch, &call->stats);
     }
     call->products = packed->products - before;
     return CS_OK;

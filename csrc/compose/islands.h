@@ -15,7 +15,7 @@
 #ifndef CS_ISLANDS_H
 #define CS_ISLANDS_H
 
-#include "solver/method.h"
+#include "solver/solver.h"
 
 extern const cs_composition cs_composition_islands;
 

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/instructions.h"
 #include "core/option.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -112,7 +112,7 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
     cs_solver *solver = run->solver;
     double start = cs_clock();
     if (!run->known) fetch(run);
-    cs_status status = cs_watch_rays(solver, run->number, &run->proven, error);
+    cs_status status = cs_test_growth(solver, run->number, &run->proven, error);
     run->stopped |= run->proven;
     cs_time_check(solver, run->budget, start, &run->seconds);
     return status;

@@ -9,7 +9,7 @@
 #define CS_DRIVER_H
 
 #include "core/denormals.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 #include "solver/stagnation.h"
 
 /* Iterations over those that the alternative method would cost, before it takes over from sweeps that are

@@ -262,7 +262,7 @@ static cs_status prove(cs_solver *solver, const double *candidate, int64_t numbe
     return cs_prove(&data, candidate, with_friction, &solver->ray.certificate, error);
 }
 
-cs_status cs_watch_rays(cs_solver *solver, int64_t number, int *proven, cs_error *error)
+cs_status cs_test_growth(cs_solver *solver, int64_t number, int *proven, cs_error *error)
 {
     cs_ray *ray = &solver->ray;
     int64_t rows = solver->problem->rows;

@@ -9,7 +9,7 @@
 #define CS_JUDGE_H
 
 #include "measure/certificate.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 /* Refuses sets of a given A with a zero diagonal that others act on, for methods without a step there. Before
  * the problem is cut: the numbers told are those of the whole. */
@@ -35,7 +35,7 @@ void cs_evaluate(cs_solver *solver, cs_state *state);
  * no solution. Looks at few iterations; `due` tells of one, and `next` which comes next. */
 int64_t cs_next_ray(const cs_solver *solver);
 int cs_ray_is_due(const cs_solver *solver, int64_t number);
-cs_status cs_watch_rays(cs_solver *solver, int64_t number, int *proven, cs_error *error);
+cs_status cs_test_growth(cs_solver *solver, int64_t number, int *proven, cs_error *error);
 
 /* Keeps the iterate at hand, solver->lambda, beside the better one that is returned. */
 void cs_keep_for_rays(cs_solver *solver);

@@ -1,7 +1,7 @@
 #ifndef CS_OPTIONS_H
 #define CS_OPTIONS_H
 
-#include "solver/method.h"
+#include "solver/solver.h"
 
 /* Checks solver->options against its problem and looks up what they name: method, order, measures, and
  * the scheme, unless it is chosen later. */

@@ -2,7 +2,7 @@
  * nothing packed. */
 #include "core/clock.h"
 #include "core/error.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <string.h>
 

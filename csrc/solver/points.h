@@ -2,7 +2,7 @@
 #ifndef CS_POINTS_H
 #define CS_POINTS_H
 
-#include "solver/method.h"
+#include "solver/solver.h"
 #include "solver/stagnation.h"
 
 /* What methods in steps keep: earlier iterates and their scalars. */

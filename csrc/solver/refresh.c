@@ -8,7 +8,7 @@
  *
  * While lambda moves by d from there, the error is (A' - A) d: it shrinks with the steps. */
 #include "core/error.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <math.h>
 

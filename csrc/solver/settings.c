@@ -2,7 +2,7 @@
  * problem is one for the method. */
 #include "core/error.h"
 #include "problem/friction.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,41 +5,41 @@
 
 #define NARROW 2 /* largest over least residual of a band that counts as standing still */
 
-void cs_stagnation_begin(cs_stagnation *watch)
+void cs_stagnation_begin(cs_stagnation *test)
 {
-    watch->reference = INFINITY;
-    watch->since = watch->seen = watch->count = 0;
-    watch->stride = 1;
+    test->reference = INFINITY;
+    test->since = test->seen = test->count = 0;
+    test->stride = 1;
 }
 
-void cs_stagnation_resume(cs_stagnation *watch, int64_t number, double reference)
+void cs_stagnation_resume(cs_stagnation *test, int64_t number, double reference)
 {
-    cs_stagnation_begin(watch);
-    watch->reference = reference;
-    watch->since = number;
+    cs_stagnation_begin(test);
+    test->reference = reference;
+    test->since = number;
 }
 
-static void keep(cs_stagnation *watch, double residual)
+static void keep(cs_stagnation *test, double residual)
 {
-    if (watch->seen++ % watch->stride != 0) return;
-    if (watch->count == CS_WATCHED) {
-        for (int i = 0; i < CS_WATCHED / 2; i++) watch->value[i] = watch->value[2 * i];
-        watch->count = CS_WATCHED / 2;
-        watch->stride *= 2;
+    if (test->seen++ % test->stride != 0) return;
+    if (test->count == CS_STAGNATION_VALUES) {
+        for (int i = 0; i < CS_STAGNATION_VALUES / 2; i++) test->value[i] = test->value[2 * i];
+        test->count = CS_STAGNATION_VALUES / 2;
+        test->stride *= 2;
     }
-    watch->value[watch->count++] = residual;
+    test->value[test->count++] = residual;
 }
 
-int cs_stagnation_test(cs_stagnation *watch, int64_t number, double residual, int64_t patience)
+int cs_stagnation_test(cs_stagnation *test, int64_t number, double residual, int64_t patience)
 {
-    if (residual <= watch->reference / 2 || !isfinite(watch->reference)) {
-        watch->reference = residual;
-        watch->since = number;
-        watch->seen = watch->count = 0;
-        watch->stride = 1;
+    if (residual <= test->reference / 2 || !isfinite(test->reference)) {
+        test->reference = residual;
+        test->since = number;
+        test->seen = test->count = 0;
+        test->stride = 1;
     }
-    keep(watch, residual);
-    return patience > 0 && number - watch->since >= patience;
+    keep(test, residual);
+    return patience > 0 && number - test->since >= patience;
 }
 
 static int ascending(const void *a, const void *b)
@@ -48,11 +48,11 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-cs_outcome cs_stagnation_verdict(cs_stagnation *watch, double *band)
+cs_outcome cs_stagnation_verdict(cs_stagnation *test, double *band)
 {
-    qsort(watch->value, (size_t)watch->count, sizeof(double), ascending);
-    band[0] = watch->value[0];
-    band[1] = watch->value[watch->count / 2];
-    band[2] = watch->value[watch->count - 1];
+    qsort(test->value, (size_t)test->count, sizeof(double), ascending);
+    band[0] = test->value[0];
+    band[1] = test->value[test->count / 2];
+    band[2] = test->value[test->count - 1];
     return band[2] <= NARROW * band[0] ? CS_STALLED : CS_WANDERING;
 }

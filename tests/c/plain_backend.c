@@ -395,7 +395,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
 {
     (void)error;
     plain *p = state;
-    cs_watch *watch = call->watch;
+    cs_best_sweep *watch = call->watch;
     plain_calls++;
     call->alarm = 0;
     for (call->made = 0; call->made < call->most && !call->alarm; call->made++) {
@@ -408,8 +408,8 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
         call->backwards = call->alternates && !call->backwards;
         if (!watch) continue;
         watch->number++;
-        call->alarm = cs_watch_alarms(watch, &p->stats);
-        if (!call->alarm) cs_watch_follow(watch, &p->stats);
+        call->alarm = cs_best_is_exceeded(watch, &p->stats);
+        if (!call->alarm) cs_best_update(watch, &p->stats);
     }
     call->stats = p->stats;
     call->products = call->made * p->blocks_of_matrix;

@@ -2,7 +2,7 @@
  * own packing behind the methods' back. */
 #include "plain_backend.h"
 #include "scene.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * One scene of several groups: rows of 1 to 3, free blocks with a full R_k. */
 #include "backend/cpu.h"
 #include "scene.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 static scene s;
 

@@ -2,7 +2,7 @@
  *
  *     z = lambda_k - r (A lambda + b)_k,   lambda_k <- lambda_k + omega (prox(z) - lambda_k) */
 #include "scene.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <float.h>
 

@@ -20,7 +20,7 @@ enum { REFRESH_EVERY = 32 };
 
 typedef struct iteration {
     cs_run run;
-    cs_watch watch;
+    cs_best_sweep watch;
     double refreshed; /* residual of the sweep after which all was refreshed */
     int backwards;    /* the next sweep */
     int rollbacks;
@@ -42,7 +42,7 @@ static void restore_best(iteration *it)
  * growth is counted from there. A sweep that was taken back has no residual. */
 static int roll_back(iteration *it)
 {
-    cs_watch *watch = &it->watch;
+    cs_best_sweep *watch = &it->watch;
     double rejected = it->run.stats.residual / watch->scale;
     restore_best(it);
     cs_run_forget_change(&it->run);
@@ -105,7 +105,7 @@ static cs_step advance(cs_run *run)
     if (call.alarm && diverged(it)) return roll_back(it) ? CS_TAKEN_BACK : CS_DIVERGED;
 
     /* A sweep that is kept may change the factors R. */
-    if (call.alarm) cs_watch_follow(&it->watch, &run->stats);
+    if (call.alarm) cs_best_update(&it->watch, &run->stats);
     cs_balance_steps(run->solver);
     refresh(it);
     return CS_STEPPED;

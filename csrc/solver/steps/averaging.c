@@ -3,7 +3,7 @@
  * a given A. */
 #include "core/error.h"
 #include "problem/adjacency.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 /* Contacts beside `block` on its moving bodies, each counted once. */
 static int64_t count_adjacent(const cs_adjacency *adjacency, int64_t block, int64_t *seen)

@@ -9,7 +9,7 @@
  * sets that overshoot take shorter steps, sets that creep longer ones. It is what S1 section 3.6 looks
  * for, R updated locally, and the nu-factors of section 3.5 computed on the fly. */
 #include "core/error.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <math.h>
 #include <string.h>

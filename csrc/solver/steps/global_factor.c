@@ -7,7 +7,7 @@
  * it stands clear of rounding; otherwise A is taken for singular, which is never far off: alpha_min
  * is then small. */
 #include "core/error.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <math.h>
 #include <string.h>

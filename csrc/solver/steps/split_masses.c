@@ -1,6 +1,6 @@
 /* R of bodies whose mass is shared out among their contacts (methods/sweeps/mass_splitting.c). */
 #include "core/error.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <string.h>
 

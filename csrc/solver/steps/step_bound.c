@@ -3,7 +3,7 @@
  * Ritz value is made up for by its error. */
 #include "core/error.h"
 #include "linalg/small.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <math.h>
 #include <string.h>

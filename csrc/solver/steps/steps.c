@@ -14,7 +14,7 @@
 #include "core/parallel.h"
 #include "linalg/small.h"
 #include "problem/block_lanes.h"
-#include "solver/method.h"
+#include "solver/solver.h"
 
 #include <math.h>
 #include <string.h>
