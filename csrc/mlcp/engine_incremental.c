@@ -1,13 +1,13 @@
-/* One factor follows the index set: rows that become tight are taken out, rows that become free are
- * put back, as long as that is less work than a new factor. Putting back subtracts and loses digits:
- * where residuals tell of it, or a pivot vanishes, the factor is made anew. */
+/* Updates one factor from index set to index set: rows that become tight are removed, rows that become
+ * free are added, as long as that is less work than a new factor. Additions subtract and lose digits:
+ * if the residual shows it, or a pivot vanishes, the factor is computed anew. */
 #include "mlcp/pivoting.h"
 
 #include <string.h>
 
 #include "mlcp/engine_skyline.inc"
 
-/* A row is not put back where that would leave this part of a pivot, or less. */
+/* Least fraction of a pivot that the addition of a row may leave. */
 #define LEAST_PIVOT 1e-7
 
 static double change_work(const cs_island *s)

@@ -1,9 +1,9 @@
-/* The factor of all rows is made once and kept; tight rows are held by forces mu on them:
+/* Factors all rows once and keeps the factor; forces mu hold the tight rows:
  *
  *     A x = r + E_T mu,  x_T = 0   =>   S mu = -(A^-1 r)_T,   S = (A^-1)_TT,   x = A^-1 (r + E_T mu)
  *
- * Columns of A^-1 are made when their row first becomes tight. Digits are lost where A is badly
- * conditioned and A_FF is not: refinement brings them back. */
+ * A column of A^-1 is computed when its row first becomes tight. If A is badly conditioned and A_FF is
+ * not, digits are lost: iterative refinement recovers them. */
 #include "mlcp/pivoting.h"
 
 #include <string.h>
@@ -61,6 +61,8 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
     *breakdown = (cs_breakdown){.row = -1};
     if (!data->have_whole) factor_whole(s, breakdown);
     if (breakdown->row >= 0) return;
+
+    /* S: the columns of A^-1 of the tight rows, restricted to these. */
     data->count = 0;
     for (int64_t i = 0; i < s->rows; i++)
         if (s->state[i] != CS_INDEX_FREE) s->list[data->count++] = i;
@@ -75,6 +77,7 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
         for (int64_t a = b; a < data->count; a++)
             *cs_panels_entry(&data->tight, a, b) = column[s->list[a]];
     }
+
     cs_panels_factor(&data->tight, s->cancellation, breakdown);
     if (breakdown->row >= 0) breakdown->row = s->list[breakdown->row];
 }
@@ -83,8 +86,12 @@ static void solve(cs_island *s, double *r)
 {
     schur_data *data = s->factor;
     cs_panels_solve(&data->whole, r);
+
+    /* The forces that bring x of the tight rows to zero. */
     for (int64_t a = 0; a < data->count; a++) data->force[a] = -r[s->list[a]];
     cs_panels_solve(&data->tight, data->force);
+
+    /* Their effect on all rows. */
     for (int64_t a = 0; a < data->count; a++) {
         const double *column = data->inverse + s->list[a] * s->rows;
         for (int64_t i = 0; i < s->rows; i++) r[i] += data->force[a] * column[i];

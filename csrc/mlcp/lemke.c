@@ -4,15 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-/* Entries of a column below this part of its largest do not count; ratios this near are equal. */
+/* Entries of a column below this fraction of its largest count as zero; ratios that differ relatively by
+ * less than EQUAL count as equal. */
 #define SMALL 1e-15
 #define EQUAL 1e-11
-/* Constants up to this part of the largest one are zero; pivots of free rows up to this part of their
- * diagonal entry are none: such a row follows from the others. */
+/* Constants up to this fraction of the largest one count as zero. A free row whose pivot is at most
+ * REDUNDANT times its diagonal entry depends linearly on the others: z of that row does not enter. */
 #define NOTHING 1e-14
 #define REDUNDANT 1e-12
 
-/* Writing a number into memory that is new, in multiplications. */
+/* Cost of writing a number into new memory, in multiplications. */
 enum { WRITE_WORK = 8 };
 
 int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena)
@@ -40,19 +41,24 @@ static double *row_of(const cs_lemke *lemke, int64_t i)
     return lemke->dictionary + i * (lemke->rows + 2);
 }
 
-/* Basic variable `row` and the other one of `column` change places. */
+/* Exchanges the basic variable of `row` with the nonbasic one of `column`: one pivot. */
 static void exchange(cs_lemke *lemke, int64_t row, int64_t column)
 {
     int64_t width = lemke->rows + 2, leaving = lemke->basic[row];
     double *pivot_row = row_of(lemke, row), pivot = pivot_row[column];
+
+    /* Solve the row for the entering variable. */
     for (int64_t j = 0; j < width; j++) pivot_row[j] /= -pivot;
     pivot_row[column] = 1 / pivot;
+
+    /* Substitute it into the other rows. */
     for (int64_t i = 0; i < lemke->rows; i++) {
         double *own = row_of(lemke, i), factor = own[column];
         if (i == row || factor == 0) continue;
         own[column] = 0;
         for (int64_t j = 0; j < width; j++) own[j] += factor * pivot_row[j];
     }
+
     lemke->basic[row] = lemke->other[column];
     lemke->other[column] = leaving;
     lemke->pivots++;
@@ -64,7 +70,7 @@ static int is_free(const cs_lemke *lemke, int64_t variable)
     return lemke->free && variable < 2 * lemke->rows && lemke->free[variable % lemke->rows];
 }
 
-/* z_i of a free row becomes basic for good, by the largest pivot among its likes. */
+/* Makes z_i of each free row basic for good; the free row with the largest pivot comes first. */
 static void enter_free_rows(cs_lemke *lemke)
 {
     int64_t n = lemke->rows;
@@ -81,13 +87,13 @@ static void enter_free_rows(cs_lemke *lemke)
     }
 }
 
-/* Entry (row, j) of the inverse of the basis: what w_j of the beginning adds to the row. */
+/* Entry (row, j) of the inverse of the basis: the coefficient of the initial w_j in the row. */
 static double inverse_entry(const cs_lemke *lemke, int64_t row, int64_t j, const int64_t *place)
 {
     return place[j] >= 0 ? -row_of(lemke, row)[place[j]] : lemke->basic[row] == j;
 }
 
-/* Whether row a comes before row b, both being ready to leave for `column`. */
+/* Lexicographic tie-breaking: whether row a leaves before row b if `column` enters. */
 static int comes_before(const cs_lemke *lemke, int64_t a, int64_t b, int64_t column,
                         const int64_t *place)
 {
@@ -100,7 +106,7 @@ static int comes_before(const cs_lemke *lemke, int64_t a, int64_t b, int64_t col
     return a < b;
 }
 
-/* Where the w of the beginning are among the others, in lemke->list; -1: basic. */
+/* The columns of the initial w_j, in lemke->list; -1: basic. */
 static const int64_t *find_places(cs_lemke *lemke)
 {
     int64_t n = lemke->rows, *place = lemke->list;
@@ -110,30 +116,34 @@ static const int64_t *find_places(cs_lemke *lemke)
     return place;
 }
 
-/* What a basic variable has, rounding apart. */
+/* The value of a basic variable; rounding counts as zero. */
 static double constant_of(const cs_lemke *lemke, int64_t row)
 {
     double constant = row_of(lemke, row)[lemke->rows + 1];
     return constant > NOTHING * lemke->size ? constant : 0;
 }
 
-/* The row that leaves when the variable of `column` grows; -1: none, it may grow for ever. */
+/* Ratio test: the row that leaves if the variable of `column` grows; -1: it may grow without bound. */
 static int64_t leaving_row(cs_lemke *lemke, int64_t column)
 {
     int64_t n = lemke->rows, chosen = -1;
     const int64_t *place = find_places(lemke);
     double largest = 0, least = INFINITY;
     for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(row_of(lemke, i)[column]));
+
+    /* The least ratio. */
     for (int64_t i = 0; i < n; i++) {
         const double *own = row_of(lemke, i);
         if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL * largest)) continue;
         least = fmin(least, constant_of(lemke, i) / -own[column]);
     }
+
+    /* Among the rows with that ratio: z0 if it is one of them, otherwise the lexicographic first. */
     for (int64_t i = 0; i < n; i++) {
         const double *own = row_of(lemke, i);
         if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL * largest)) continue;
         if (constant_of(lemke, i) / -own[column] > least * (1 + EQUAL)) continue;
-        if (lemke->basic[i] == 2 * n) return i; /* z0 leaves whenever it can */
+        if (lemke->basic[i] == 2 * n) return i;
         if (chosen < 0 || comes_before(lemke, i, chosen, column, place)) chosen = i;
     }
     return chosen;
@@ -156,7 +166,7 @@ static int64_t first_row(cs_lemke *lemke)
     return chosen;
 }
 
-/* Where a variable is among the others; -1: it is basic. */
+/* The column of a nonbasic variable; -1: it is basic. */
 static int64_t column_of(const cs_lemke *lemke, int64_t variable)
 {
     for (int64_t j = 0; j <= lemke->rows; j++)
@@ -164,8 +174,8 @@ static int64_t column_of(const cs_lemke *lemke, int64_t variable)
     return -1;
 }
 
-/* What z0 adds to row i: 1, and in later attempts numbers from 1 to 2; from all z, what makes it 1 once they
- * are basic. */
+/* The coefficient of z0 in row i: 1 in the first attempt, a pseudo-random number from 1 to 2 in later
+ * ones. In the attempt that starts with all z basic, it becomes 1 once they are. */
 static double cover(const cs_lemke *lemke, int64_t i)
 {
     const double *own = lemke->matrix + i * lemke->rows;
@@ -178,7 +188,7 @@ static double cover(const cs_lemke *lemke, int64_t i)
     return sum;
 }
 
-/* The dictionary of the beginning: all w basic. z0 covers the rows that have a sign. */
+/* The initial dictionary, with all w basic. z0 enters the rows that are not free. */
 static void write_first(cs_lemke *lemke)
 {
     int64_t n = lemke->rows;
@@ -194,7 +204,7 @@ static void write_first(cs_lemke *lemke)
     lemke->other[n] = 2 * n;
 }
 
-/* The row with the largest entry in a column, among those whose variable is to leave; -1: none. */
+/* The row with the largest entry in a column, among those whose variable shall leave; -1: none. */
 static int64_t best_row(const cs_lemke *lemke, int64_t column)
 {
     double largest = 0;
@@ -208,8 +218,8 @@ static int64_t best_row(const cs_lemke *lemke, int64_t column)
     return best;
 }
 
-/* The dictionary of the basis that is wanted, from the first one. 0 where a variable of it finds no pivot:
- * the basis is singular to rounding. */
+/* Computes the dictionary of the basis in lemke->wanted from the initial one. Returns 0 if a variable
+ * finds no pivot: the basis is singular to rounding. */
 static int take_basis(cs_lemke *lemke)
 {
     int64_t pivots = lemke->pivots;
@@ -253,7 +263,7 @@ void cs_lemke_begin(cs_lemke *lemke, int attempt)
     enter_free_rows(lemke);
 }
 
-/* The dictionary written anew, on the way to the next pivot; `end` <- why there is none. */
+/* Rebuilds the dictionary before a pivot; returns 0 if that fails, and `end` <- why. */
 static int is_rebuilt(cs_lemke *lemke, cs_lemke_end *end)
 {
     int complete = rebuild(lemke);
@@ -267,12 +277,12 @@ int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end)
     *end = CS_LEMKE_LOST;
     if (lemke->lost && !lemke->cancelled) return 1;
 
-    /* A dictionary that has gathered errors is written anew. */
+    /* Rebuild a dictionary that has accumulated rounding errors. */
     *end = CS_LEMKE_CANCELLED;
     int old = lemke->age++ == CS_LEMKE_REBUILD + n / CS_LEMKE_REBUILD_ROWS;
     if (lemke->cancelled || (old && !is_rebuilt(lemke, end))) return 1;
 
-    /* z0 enters first; then the partner of what left. */
+    /* z0 enters first; afterwards the complement of the variable that left. */
     if (lemke->left < 0) {
         row = first_row(lemke);
         *end = CS_LEMKE_SOLVED;
@@ -280,7 +290,7 @@ int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end)
         int64_t enters = lemke->left < n ? lemke->left + n : lemke->left - n;
         column = column_of(lemke, enters);
         row = column < 0 ? -1 : leaving_row(lemke, column);
-        if (row < 0 && lemke->age > 1) { /* a ray, or errors that look like one */
+        if (row < 0 && lemke->age > 1) { /* a ray, or rounding errors that look like one */
             if (!is_rebuilt(lemke, end)) return 1;
             column = column_of(lemke, enters);
             row = column < 0 ? -1 : leaving_row(lemke, column);
@@ -311,6 +321,8 @@ void cs_lemke_ray(cs_lemke *lemke)
 static int eliminate(int64_t count, double *work, cs_cancellation *cancellation)
 {
     int64_t width = count + 1;
+
+    /* Forward elimination with partial pivoting. */
     for (int64_t k = 0; k < count; k++) {
         int64_t best = k;
         if (cs_is_cancelled(cancellation, (double)((count - k) * (count - k)))) return -1;
@@ -328,6 +340,8 @@ static int eliminate(int64_t count, double *work, cs_cancellation *cancellation)
             for (int64_t j = k; j < width; j++) work[i * width + j] -= factor * work[k * width + j];
         }
     }
+
+    /* Back substitution. */
     for (int64_t k = count - 1; k >= 0; k--) {
         double sum = work[k * width + count];
         for (int64_t j = k + 1; j < count; j++)
@@ -337,7 +351,7 @@ static int eliminate(int64_t count, double *work, cs_cancellation *cancellation)
     return 0;
 }
 
-/* r <- -(q + M z) on the rows of the list, beside M of the list. */
+/* work <- M restricted to the rows of the list, and the right-hand side -(q + M z) as its last column. */
 static void load_system(cs_lemke *lemke, int64_t count)
 {
     int64_t n = lemke->rows, width = count + 1;

@@ -32,7 +32,8 @@ static cs_status check(const cs_csr *matrix, cs_error *error)
 
 /* ---- symmetric part -------------------------------------------------------------------------- */
 
-/* Room for A and A^T side by side, a row's entries one after another, and the diagonal. */
+/* Allocates the diagonal and rows that hold the entries of A and of A^T together; next[i] <- the start
+ * of row i. */
 static int take_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next)
 {
     int64_t n = matrix->rows;
@@ -66,6 +67,8 @@ static int merge(cs_mlcp *mlcp, int64_t *place)
     for (int64_t j = 0; j < mlcp->rows; j++) place[j] = -1;
     for (int64_t i = 0, from = 0; i < mlcp->rows; i++) {
         int64_t end = mlcp->start[i + 1], begin = kept, last = kept;
+
+        /* Sum repeated entries: place[j] is where column j is in this row. */
         for (int64_t e = from; e < end; e++) {
             int64_t j = mlcp->column[e];
             if (place[j] < begin) {
@@ -76,6 +79,8 @@ static int merge(cs_mlcp *mlcp, int64_t *place)
             mlcp->value[place[j]] += mlcp->value[e];
             mlcp->skew[place[j]] += mlcp->skew[e];
         }
+
+        /* Drop zeros, in place. */
         for (int64_t e = begin; e < last; e++) {
             int64_t j = mlcp->column[e];
             if (j == i) mlcp->diagonal[i] = mlcp->value[e];
@@ -112,7 +117,11 @@ cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
         status = cs_mlcp_unmade(mlcp, "A", error);
         goto out;
     }
+
+    /* Every row has a diagonal entry, even if the caller's matrix has none. */
     for (int64_t i = 0; i < matrix->rows; i++) put(mlcp, next, i, i, 0, 0);
+
+    /* Each entry contributes half of itself to both triangles. */
     for (int64_t i = 0; i < matrix->rows; i++) {
         double entries = (double)(matrix->start[i + 1] - matrix->start[i]);
         if (cs_is_cancelled(mlcp->cancellation, 2 * CS_ENTRY_WORK * entries)) {
@@ -125,6 +134,7 @@ cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
             put(mlcp, next, matrix->column[e], i, half, -half);
         }
     }
+
     if (merge(mlcp, next)) {
         status = cs_mlcp_unmade(mlcp, "A", error);
         goto out;
@@ -190,11 +200,15 @@ static int find_order(cutting *c, const cs_graph *graph, cs_fill_order wanted)
 static int lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     const cs_mlcp *mlcp = c->mlcp;
+
+    /* Where each row starts. */
     for (int64_t i = 0; i < s->rows; i++) {
         int64_t old = c->order[i];
         s->start[i + 1] = s->start[i] + graph->start[old + 1] - graph->start[old];
         c->work[i] = s->start[i];
     }
+
+    /* Distribute column i, which equals row i, over the rows. */
     for (int64_t i = 0; i < s->rows; i++) {
         int64_t user = given[c->order[i]];
         for (int64_t e = mlcp->start[user]; e < mlcp->start[user + 1]; e++) {
@@ -235,7 +249,7 @@ static double cost(const cs_engine *engine, const cs_island *s, double changed)
     return engine->weight * engine->work(s, changed, 0);
 }
 
-/* Brings the island into the order of its engine. */
+/* Puts the island into the order of its engine, which then allocates its factors. */
 static int lay_island(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     if (find_order(c, graph, s->engine->order)) return -1;
@@ -249,8 +263,8 @@ static int lay_island(cutting *c, cs_island *s, const cs_graph *graph, const int
     return failed;
 }
 
-/* The engine whose factors cost least by counted multiplications: within the envelope; sparse, where
- * that is dear; and for rules that change one row at a time, one factor that follows. */
+/* Chooses the engine with the least counted multiplications: a factor in the envelope; a sparse one, if
+ * that is expensive; for rules that change one row at a time, also a factor that is updated. */
 static int lay_cheapest(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     const cs_engine *envelope = cs_engine_find("envelope"), *sparse = cs_engine_find("sparse");
@@ -260,12 +274,16 @@ static int lay_cheapest(cutting *c, cs_island *s, const cs_graph *graph, const i
     if (cs_is_cancelled(c->mlcp->cancellation, CS_ENTRY_WORK * entries)) return -1;
     if (find_order(c, graph, CS_FILL_RCM)) return -1;
     cs_envelope(graph, c->order, c->place, s->first);
+
+    /* In this order: factor anew, or update one factor. */
     double least = cost(envelope, s, 1);
     if (c->mlcp->rule->single && cost(incremental, s, 1) < least) {
         s->engine = incremental;
         least = cost(incremental, s, 1);
     }
     if (least <= WORTH_A_LOOK) return lay_island(c, s, graph, given);
+
+    /* Expensive: try a sparse factor, and return to the other one if it is not cheaper. */
     const cs_engine *usual = s->engine;
     s->engine = sparse;
     if (lay_island(c, s, graph, given)) return -1;
@@ -290,7 +308,8 @@ static int make_island(cutting *c, cs_island *s)
     }
     if (s->rows) memcpy(given, s->user, sizeof(int64_t) * (size_t)s->rows);
     s->engine = cs_engine_find(mlcp->options.engine);
-    if (mlcp->rule->no_factors) s->engine = cs_engine_find("refactor"); /* for its order: none */
+    if (mlcp->rule->no_factors)
+        s->engine = cs_engine_find("refactor"); /* for its order, the natural one */
     return s->engine ? lay_island(c, s, &graph, given) : lay_cheapest(c, s, &graph, given);
 }
 
@@ -314,17 +333,22 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
     mlcp->island = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(cs_island));
     rows = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(int64_t));
     if (cs_arena_failed(&mlcp->arena)) goto no_memory;
+
+    /* Each island gets its piece of the row numbers, */
     for (int64_t i = 0; i < mlcp->rows; i++) mlcp->island[c.part[i]].rows++;
     for (int64_t p = 0; p < mlcp->islands; p++) {
         mlcp->island[p].user = rows;
         rows += mlcp->island[p].rows;
         mlcp->island[p].rows = 0;
     }
+
+    /* and its rows, in the order given. */
     for (int64_t i = 0; i < mlcp->rows; i++) {
         cs_island *s = &mlcp->island[c.part[i]];
         c.local[i] = s->rows;
         s->user[s->rows++] = i;
     }
+
     for (int64_t p = 0; p < mlcp->islands; p++) {
         if (make_island(&c, &mlcp->island[p])) goto no_memory;
     }

@@ -1,4 +1,4 @@
-/* Solvers of mixed linear complementarity problems: made, run, described. */
+/* Solvers of mixed linear complementarity problems: creation, solution and description. */
 #include "core/clock.h"
 #include "core/error.h"
 #include "linalg/panel.h"
@@ -129,9 +129,9 @@ static cs_status check_options(const cs_mlcp_options *options, cs_error *error)
     return status;
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
-/* Refuses a dictionary before memory is taken for it. */
+/* Refuses a dictionary that is too large, before memory is allocated for it. */
 static cs_status check_bytes(const cs_mlcp *mlcp, cs_error *error)
 {
     int64_t rows = 0;
@@ -239,7 +239,7 @@ static cs_status check_data(const cs_mlcp *mlcp, const double *b, const double *
     return CS_OK;
 }
 
-/* The verdict on mlcp->x, and what the caller wants to have. */
+/* Judges mlcp->x, and fills the caller's result. */
 static void finish(cs_mlcp *mlcp, const double *b, const double *lo, const double *hi,
                    cs_mlcp_result *result)
 {
@@ -249,9 +249,12 @@ static void finish(cs_mlcp *mlcp, const double *b, const double *lo, const doubl
     result->residual_scaled = verdict.scaled;
     result->complementarity = verdict.complementarity;
     result->worst_row = verdict.worst;
+
+    /* The outcome follows the residual, not the rule's own opinion; a stop remains a stop. */
     int met = verdict.scaled <= mlcp->options.tolerance;
     if (!met && result->outcome == CS_MLCP_CONVERGED) result->outcome = CS_MLCP_INACCURATE;
     if (met && result->outcome != CS_MLCP_STOPPED) result->outcome = CS_MLCP_CONVERGED;
+
     if (result->x && bytes) memcpy(result->x, mlcp->x, bytes);
     if (result->w && bytes) memcpy(result->w, mlcp->w, bytes);
     result->history = mlcp->log.value;
