@@ -1,8 +1,8 @@
 /* Feasible sets and their proximal maps, prox_C(z) = argmin_{x in C} |x - z|^2  (S1 eq. 2.43).
  *
- * A set's file holds two parts: the body of its prox over `real`, compiled for both precisions and
- * melted into the kernels, those of a GPU too, and its description (a cs_set), compiled once in
- * prox/sets.c. */
+ * The file of a set has two main parts (prox/sets.def): the body of its prox over `real`, which is compiled for
+ * both precisions and inlined into the kernels, also those of a GPU; and its description (a cs_set), which
+ * prox/sets.c compiles once. */
 #ifndef CS_PROX_H
 #define CS_PROX_H
 
@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* Parameters of a block that lanes have room for. */
+/* The most parameters of a block that vector kernels accept. */
 enum { CS_LANE_PARAMETERS = 2 * CS_MAX_ROWS };
 
 typedef enum cs_set_kind {
@@ -26,7 +26,7 @@ typedef enum cs_set_kind {
 #define CS_TEMPLATE "prox/dispatch.inc"
 #include "core/both.h"
 
-/* The set of that name, or NULL. */
+/* The set with this name, or NULL. */
 const cs_set *cs_set_find(const char *name);
 
 #endif

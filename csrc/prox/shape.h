@@ -1,6 +1,6 @@
-/* Convex shapes as rows of numbers, and their support points.
+/* Convex shapes, encoded as arrays of numbers, and their support points.
  *
- * A shape is a node: its code, how many numbers the node takes in all, then
+ * A shape is a node of a tree: its code, the total length of the node, then the data of its code:
  *
  *     ELLIPSOID       semi-axes (n)
  *     SUPERELLIPSOID  exponent p >= 1, semi-axes (n): sum |x_i / a_i|^p <= 1; p may be infinite
@@ -12,8 +12,8 @@
  *     TURNED          cosine, sine, then a shape turned by that angle in the plane of the first two
  *     SHIFTED         offset (n), then a shape
  *
- * n is 2 (t1, t2) or 3 (with the spin row). As the numbers are parameters of a block, every contact
- * can have dimensions of its own. */
+ * n is 2 (rows t1, t2) or 3 (with the spin row). The numbers are parameters of a block, so that each contact can
+ * have its own dimensions. */
 #ifndef CS_SHAPE_H
 #define CS_SHAPE_H
 
@@ -31,21 +31,21 @@ enum cs_shape_code {
     CS_SHAPE_SHIFTED,
 };
 
-/* point (n) <- a point of the shape that reaches farthest in the direction (n). */
+/* point (n) <- a support point: a point of the shape that reaches farthest in `direction` (n). */
 CS_CALLED void cs_shape_support_f32(int n, const float *shape, const double *direction,
                                     double *point);
 CS_CALLED void cs_shape_support_f64(int n, const double *shape, const double *direction,
                                     double *point);
 
-/* z (n) <- the nearest point of the shape times `scale`; prox/gjk.h tells how near. */
+/* z (n) <- the nearest point to z of the shape times `scale`; prox/gjk.h states the accuracy. */
 CS_CALLED void cs_nearest_in_shape_f32(int n, const float *shape, double scale, double *z);
 CS_CALLED void cs_nearest_in_shape_f64(int n, const double *shape, double scale, double *z);
 
-/* G (n, n) <- how p, that nearest point, moves with z. */
+/* G (n, n) <- the derivative dp/dz of that nearest point p. */
 void cs_slope_in_shape(int n, const double *shape, double scale, const double *z, const double *p,
                        double *G);
 
-/* Fails unless `length` numbers are one shape in n dimensions, with the origin in it. */
+/* Fails unless the `length` numbers encode one shape in n dimensions that contains the origin. */
 cs_status cs_shape_check(int n, const double *shape, int length, int64_t block, cs_error *error);
 
 #if defined(__cplusplus)

@@ -1,14 +1,14 @@
-/* A prox together with its generalised derivative, for Newton's method: p <- prox(z) (m) and
- * slope <- one element of the generalised Jacobian at z (m, m), row-major. What is written is added
- * to p and slope of zeros. */
+/* The prox together with its derivative, for semismooth Newton methods: p (m) <- prox(z), and slope (m, m),
+ * row-major, <- one element of the generalised Jacobian of the prox at z. Both must be zero on entry: the
+ * functions write non-zero entries only. */
 #ifndef CS_PROX_SLOPE_H
 #define CS_PROX_SLOPE_H
 
-/* low <= p <= high, row by row. */
+/* Box: low <= p <= high on each row. */
 void cs_slope_of_box(int rows, const double *low, const double *high, const double *z, double *p,
                      double *slope);
 
-/* |p_t| <= mu p_n, all rows as one point.  Fukushima, Luo and Tseng 2002 */
+/* Second-order cone: |p_t| <= mu p_n, projecting all rows as one point.  Fukushima, Luo and Tseng 2002 */
 void cs_slope_of_cone(int rows, double mu, const double *z, double *p, double *slope);
 
 /* The `count` rows from `first` into the ball of radius reach x `normal`; with `follows` that is p[0],

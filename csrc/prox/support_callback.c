@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* Looked up in every prox, from any thread, and never locked: a place is taken and given back by one
- * exchange of a pointer. */
+/* The registered functions. Every prox on any thread looks one up, so that there is no lock: registering and
+ * releasing a function are single atomic operations on a pointer. */
 static _Atomic(const cs_support *) places[CS_MAX_SUPPORTS];
 
 int cs_support_register(const cs_support *support)
@@ -29,6 +29,7 @@ const cs_support *cs_support_find(double handle)
     return atomic_load(&places[(int)handle - 1]);
 }
 
+/* The context of one nearest-point search: the function and the block that it is called for. */
 typedef struct call {
     const cs_support *support;
     int64_t block;
