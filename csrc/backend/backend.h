@@ -52,12 +52,12 @@ typedef struct cs_point {
     void *impulses, *velocities;
 } cs_point;
 
-/* What plain sweeps remember of their residuals: which iterate is the best, and when they diverge.
+/* The best sweep so far: which iterate it led to, and from which residual on sweeps diverge.
  * Residuals are compared over nu: halving R halves them by itself. */
 typedef struct cs_best_sweep {
     double scale;  /* nu: product of the rollbacks so far */
-    double best;   /* smallest residual / nu so far */
-    double margin; /* residuals up to so many times `best` are as good */
+    double least;  /* smallest residual / nu so far */
+    double margin; /* residuals up to so many times `least` are as good */
     double growth; /* and beyond so many times it, and the margin, they diverge; INFINITY: never */
     int best_is_current; /* lambda still is the best iterate */
     int best_backwards;  /* the sweep that followed the best iterate */
@@ -67,13 +67,13 @@ typedef struct cs_best_sweep {
 
 /* Sweeps in one call. */
 typedef struct cs_sweep_call {
-    int64_t most;         /* sweeps, at least one */
-    int backwards;        /* the next sweep goes from the end; told anew after each */
-    int alternates;       /* every second sweep goes the other way */
-    cs_best_sweep *watch; /* the best iterate is kept by it; NULL: nothing is kept */
+    int64_t most;        /* sweeps, at least one */
+    int backwards;       /* the next sweep goes from the end; told anew after each */
+    int alternates;      /* every second sweep goes the other way */
+    cs_best_sweep *best; /* the best iterate is kept by it; NULL: nothing is kept */
     /* Said by the backend, unless it fails. */
     int64_t made;         /* sweeps; fewer than `most` where an alarm ended them */
-    int alarm;            /* the last one may have diverged: the watch has not followed it */
+    int alarm;            /* the last one may have diverged: `best` does not hold it */
     int64_t products;     /* of blocks with impulses */
     cs_sweep_stats stats; /* of the last one */
 } cs_sweep_call;
@@ -137,20 +137,20 @@ struct cs_backend {
 /* ---- what backends share ----------------------------------------------------------------------------- */
 
 /* Whether a sweep may have diverged; rounding, of which the backend knows nothing, apart. */
-static inline int cs_best_is_exceeded(const cs_best_sweep *watch, const cs_sweep_stats *stats)
+static inline int cs_best_is_exceeded(const cs_best_sweep *best, const cs_sweep_stats *stats)
 {
     if (!isfinite(stats->merit)) return 1;
-    return stats->residual / watch->scale > watch->best * watch->growth * watch->margin;
+    return stats->residual / best->scale > best->least * best->growth * best->margin;
 }
 
 /* A sweep that is kept may have led to the best iterate so far. */
-static inline void cs_best_update(cs_best_sweep *watch, const cs_sweep_stats *stats)
+static inline void cs_best_update(cs_best_sweep *best, const cs_sweep_stats *stats)
 {
-    double scaled = stats->residual / watch->scale;
-    watch->best_is_current = scaled <= watch->best * watch->margin;
-    if (!watch->best_is_current) return;
-    watch->best = fmin(watch->best, scaled);
-    watch->best_number = watch->number;
+    double scaled = stats->residual / best->scale;
+    best->best_is_current = scaled <= best->least * best->margin;
+    if (!best->best_is_current) return;
+    best->least = fmin(best->least, scaled);
+    best->best_number = best->number;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------------- */

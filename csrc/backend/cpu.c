@@ -129,22 +129,22 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     (void)error;
     cs_cpu *cpu = state;
     cs_packed *packed = &cpu->packed;
-    cs_best_sweep *watch = call->watch;
+    cs_best_sweep *best = call->best;
     int64_t before = packed->products;
     call->alarm = 0;
     for (call->made = 0; call->made < call->most && !call->alarm;) {
-        if (watch && watch->best_is_current) {
+        if (best && best->best_is_current) {
             packed->kept = cpu->best;
-            watch->best_backwards = call->backwards;
+            best->best_backwards = call->backwards;
         }
         packed->backwards = call->backwards;
         cs_sweep(packed, &call->stats);
         call->backwards = call->alternates && !call->backwards;
         call->made++;
-        if (!watch) continue;
-        watch->number++;
-        call->alarm = cs_best_is_exceeded(watch, &call->stats);
-        if (!call->alarm) cs_best_update(watch, &call->stats);
+        if (!best) continue;
+        best->number++;
+        call->alarm = cs_best_is_exceeded(best, &call->stats);
+        if (!call->alarm) cs_best_update(best, &call->stats);
     }
     call->products = packed->products - before;
     return CS_OK;

@@ -395,21 +395,21 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
 {
     (void)error;
     plain *p = state;
-    cs_best_sweep *watch = call->watch;
+    cs_best_sweep *best = call->best;
     plain_calls++;
     call->alarm = 0;
     for (call->made = 0; call->made < call->most && !call->alarm; call->made++) {
-        if (watch && watch->best_is_current) {
+        if (best && best->best_is_current) {
             keep(p);
-            watch->best_backwards = call->backwards;
+            best->best_backwards = call->backwards;
         }
         p->backwards = call->backwards;
         sweep_once(p);
         call->backwards = call->alternates && !call->backwards;
-        if (!watch) continue;
-        watch->number++;
-        call->alarm = cs_best_is_exceeded(watch, &p->stats);
-        if (!call->alarm) cs_best_update(watch, &p->stats);
+        if (!best) continue;
+        best->number++;
+        call->alarm = cs_best_is_exceeded(best, &p->stats);
+        if (!call->alarm) cs_best_update(best, &p->stats);
     }
     call->stats = p->stats;
     call->products = call->made * p->blocks_of_matrix;

@@ -20,7 +20,7 @@ enum { REFRESH_EVERY = 32 };
 
 typedef struct iteration {
     cs_run run;
-    cs_best_sweep watch;
+    cs_best_sweep best;
     double refreshed; /* residual of the sweep after which all was refreshed */
     int backwards;    /* the next sweep */
     int rollbacks;
@@ -32,9 +32,9 @@ static void restore_best(iteration *it)
     const cs_packing *packing = &solver->packing;
     packing->backend->restore(packing->state);
     cs_refresh(solver);
-    it->watch.best_is_current = 1;
+    it->best.best_is_current = 1;
     cs_balance_forget(solver);
-    it->backwards = it->watch.best_backwards;
+    it->backwards = it->best.best_backwards;
 }
 
 /* Restores the best iterate and halves R; returns 0 when that has been done often enough. With
@@ -42,15 +42,15 @@ static void restore_best(iteration *it)
  * growth is counted from there. A sweep that was taken back has no residual. */
 static int roll_back(iteration *it)
 {
-    cs_best_sweep *watch = &it->watch;
-    double rejected = it->run.stats.residual / watch->scale;
+    cs_best_sweep *best = &it->best;
+    double rejected = it->run.stats.residual / best->scale;
     restore_best(it);
     cs_run_forget_change(&it->run);
-    watch->best = isfinite(it->run.stats.merit) && isfinite(rejected) ? rejected : INFINITY;
+    best->least = isfinite(it->run.stats.merit) && isfinite(rejected) ? rejected : INFINITY;
     if (it->rollbacks == it->run.solver->options.rollback) return 0;
     it->rollbacks++;
-    watch->scale *= ROLLBACK_FACTOR;
-    it->run.solver->steps_scale = watch->scale;
+    best->scale *= ROLLBACK_FACTOR;
+    it->run.solver->steps_scale = best->scale;
     cs_packing_scale_steps(&it->run.solver->packing, ROLLBACK_FACTOR);
     return 1;
 }
@@ -63,11 +63,11 @@ static void refresh(iteration *it)
     if (it->run.number == 1) it->refreshed = it->run.stats.residual;
     if (dtype == CS_MIXED) due |= it->run.stats.residual < REFRESH_BELOW * it->refreshed;
     if (!due || dtype == CS_F64) return;
-    it->watch.best = fmax(it->watch.best, CORRECTION_REACH * cs_refresh(it->run.solver));
+    it->best.least = fmax(it->best.least, CORRECTION_REACH * cs_refresh(it->run.solver));
     it->refreshed = it->run.stats.residual;
 }
 
-/* Whether the last sweep, which has alarmed the watch, moved the impulses more than rounding does. */
+/* Whether the last sweep, whose residual is far above the least, moved the impulses more than rounding does. */
 static int diverged(const iteration *it)
 {
     const cs_run *run = &it->run;
@@ -96,8 +96,8 @@ static cs_step advance(cs_run *run)
     call.most = sweeps_at_once(run);
     call.backwards = it->backwards;
     call.alternates = run->solver->symmetric;
-    call.watch = &it->watch;
-    it->watch.number = run->number - 1;
+    call.best = &it->best;
+    it->best.number = run->number - 1;
     cs_run_sweep(run, &call);
     if (run->status) return CS_DISCARDED;
     it->backwards = call.backwards;
@@ -105,7 +105,7 @@ static cs_step advance(cs_run *run)
     if (call.alarm && diverged(it)) return roll_back(it) ? CS_TAKEN_BACK : CS_DIVERGED;
 
     /* A sweep that is kept may change the factors R. */
-    if (call.alarm) cs_best_update(&it->watch, &run->stats);
+    if (call.alarm) cs_best_update(&it->best, &run->stats);
     cs_balance_steps(run->solver);
     refresh(it);
     return CS_STEPPED;
@@ -117,20 +117,20 @@ cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result
 {
     iteration it = {
         .run = cs_run_begin(solver, budget, &sweeps, error),
-        .watch =
-            {.scale = 1,
-             .best = INFINITY,
-             /* Residuals tie where R has just been halved: rounding must not tell which iterate is
-                   * the best. */
-             .margin = 1 + cs_rounding_noise(solver->packing.dtype),
-             .growth = solver->options.rollback ? cs_rollback_growth(solver) : INFINITY,
-             .best_is_current = 1},
+        .best =
+            {
+                .scale = 1,
+                .least = INFINITY,
+                .margin = 1 + cs_rounding_noise(solver->packing.dtype), /* ties after a halving */
+                .growth = solver->options.rollback ? cs_rollback_growth(solver) : INFINITY,
+                .best_is_current = 1,
+            },
     };
     cs_refresh(solver);
     cs_status status = cs_run_iterate(&it.run, result);
     int restored = result->outcome == CS_DIVERGING;
     status = cs_run_end(&it.run, status, result);
-    if (!status && restored) result->best_iteration = it.watch.best_number;
+    if (!status && restored) result->best_iteration = it.best.best_number;
     result->rollbacks = it.rollbacks;
     return status;
 }
