@@ -1,4 +1,4 @@
-"""What contacts do, in words, as the index set with which methods that pivot begin."""
+"""Index sets for methods that pivot, from the states of contacts in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROW = {"free": 0, "low": -1, "high": 1}
 
 
 def is_activity(initial: Any) -> bool:
-    """Whether this is what `Result.active` tells: words, or one array of words per group."""
+    """Whether this has the form of `Result.active`: words, or one array of words per group."""
     if isinstance(initial, (list, tuple)):
         return any(is_activity(part) for part in initial)
     return isinstance(initial, str) or (

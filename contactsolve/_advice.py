@@ -13,7 +13,7 @@ __all__ = ["Facts", "Given", "advice", "compliance_advice", "start_advice"]
 
 # A ratio of masses above this, of bodies that touch, makes sweeps slow.
 _HEAVY = 100.0
-# What sweeps in mixed precision.
+# Methods that support mixed precision.
 _MIXED = ("jacobi", "gauss_seidel", "symmetric_gauss_seidel", "mass_splitting")
 _SWEEPS = (
     "jacobi",
@@ -29,7 +29,7 @@ _SWEEPS = (
 
 
 class Given(NamedTuple):
-    """Options that a solve had, as far as advice depends on them."""
+    """The options of a solve on which advice depends."""
 
     scheme: str
     bound: str
@@ -38,7 +38,7 @@ class Given(NamedTuple):
     started: bool  # from impulses or an index set
 
     def changes(self, dtype: str, *, wide: bool = False) -> list[str]:
-        """Options to change for methods beside plain sweeps; `wide`: those of Newton's method."""
+        """Options to change before methods other than plain sweeps; `wide`: Newton's method."""
         narrow = dtype == "mixed" or (wide and dtype == "float32")
         changes = {
             "dtype='float64'": narrow,
@@ -50,7 +50,7 @@ class Given(NamedTuple):
 
 
 class Facts:
-    """What a message may tell of a problem; found when first asked for."""
+    """Facts of a problem for messages, computed on first use."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -101,7 +101,7 @@ class Facts:
 
 
 def compliance_advice(facts: Facts) -> str:
-    """Return what a compliance could do, and why."""
+    """Return the advice to add a compliance, with the reason."""
     if facts.is_compliant:
         return "a larger compliance"
     rows, freedom = facts.freedom
@@ -115,12 +115,12 @@ def compliance_advice(facts: Facts) -> str:
 
 
 def start_advice(given: Given) -> list[str]:
-    """Return the advice to begin elsewhere, where that was not done."""
+    """Return the advice to start from an earlier result, unless the solve did."""
     return [] if given.started else ["a start from an earlier result (initial=)"]
 
 
 def advice(info: dict[str, Any], status: str, facts: Facts, given: Given) -> str:
-    """Return what to try, what helps most first."""
+    """Return what to try, the most helpful first."""
     method, hopeless = info["method"], status in ("stalled", "wandering")
     tries = _auto(info, hopeless, given) if method == "auto" else _others(info, facts, given)
     if method == "jacobi":
@@ -138,16 +138,16 @@ def advice(info: dict[str, Any], status: str, facts: Facts, given: Given) -> str
 
 
 def _auto(info: dict[str, Any], hopeless: bool, given: Given) -> list[str]:
-    """What `auto` could do: more than Gauss-Seidel, or nothing that it has not tried."""
+    """Options that let `auto` use more than Gauss-Seidel, or methods that it has not tried."""
     changes = given.changes(info["dtype"])
     if changes:
-        return [f"{' and '.join(changes)}, with which 'auto' goes beyond Gauss-Seidel"]
+        return [f"{' and '.join(changes)}, with which 'auto' does more than Gauss-Seidel"]
     tried = dict.fromkeys(link["method"] for link in info.get("links", ()))
     return [f"a method other than {_listed(list(tried))}, which were tried"] if hopeless else []
 
 
 def _others(info: dict[str, Any], facts: Facts, given: Given) -> list[str]:
-    """Methods in place of the one at hand, and why."""
+    """Other methods to try, and why."""
     (ratio, heavy, light), dtype, method = facts.masses, info["dtype"], info["method"]
     tries = []
     if method in _SWEEPS and ratio >= _HEAVY:
@@ -156,8 +156,8 @@ def _others(info: dict[str, Any], facts: Facts, given: Given) -> list[str]:
             f"{heavy} has {ratio:,.0f} times the mass of body {light}, which it touches)"
         )
     tries.append(
-        f"method='auto'{_with(given.changes(dtype))}, which goes on to another method where one "
-        f"stalls"
+        f"method='auto'{_with(given.changes(dtype))}, which changes to another method when one "
+        f"stagnates"
     )
     if method == "jacobi":
         tries.append("method='gauss_seidel'")

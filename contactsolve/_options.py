@@ -1,4 +1,4 @@
-"""Options as they arrive from a caller: what the C library takes, and errors that name them."""
+"""Conversion of a caller's options for the C library, with errors that name them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from . import _core
 from ._arrays import index_array
 from ._suggestions import with_suggestion
 
-# What the library's table says of the options that every solver has.
-_TABLE: dict[str, dict[str, Any]] = {told["name"]: told for told in _core.options()}
-_OWN_OBJECTS = ("scheme", "order")  # names, or objects that tell of wrong ones themselves
+# The C library's descriptions of the options that every solver has.
+_TABLE: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in _core.options()}
+_OWN_OBJECTS = ("scheme", "order")  # names, or objects that check themselves
 
 
-def _kind(told: dict[str, Any]) -> str:
-    """Which type of value an option takes: what `_WANTED` tells of it."""
-    if told["name"] in _OWN_OBJECTS:
+def _kind(entry: dict[str, Any]) -> str:
+    """Return the type of an option's value: a key of `_WANTED`."""
+    if entry["name"] in _OWN_OBJECTS:
         return "word"
-    if told["kind"] == "count":
-        return "short" if told["most"] < 2**31 else "int"
-    return {"word": "str", "number": "float", "flag": "flag"}[told["kind"]]
+    if entry["kind"] == "count":
+        return "short" if entry["most"] < 2**31 else "int"
+    return {"word": "str", "number": "float", "flag": "flag"}[entry["kind"]]
 
 
 COMMON = tuple(_TABLE)
-KINDS = {name: _kind(told) for name, told in _TABLE.items()} | {"max_setup_seconds": "float"}
-COUNTS = tuple(name for name, told in _TABLE.items() if told["kind"] == "count")
+KINDS = {name: _kind(entry) for name, entry in _TABLE.items()} | {"max_setup_seconds": "float"}
+COUNTS = tuple(name for name, entry in _TABLE.items() if entry["kind"] == "count")
 _WANTED = {
     "str": "a name",
     "float": "a number",
@@ -36,8 +36,8 @@ _WANTED = {
     "short": "an integer",
     "flag": "True or False",
 }
-_OPTIONAL = {name for name, told in _TABLE.items() if told["optional"]} | {"max_setup_seconds"}
-_NAMED = {name for name, told in _TABLE.items() if told["kind"] != "word" and told["words"]}
+_OPTIONAL = {name for name, entry in _TABLE.items() if entry["optional"]} | {"max_setup_seconds"}
+_NAMED = {name for name, entry in _TABLE.items() if entry["kind"] != "word" and entry["words"]}
 
 
 def explain(given: dict[str, Any], error: Exception) -> Exception:
@@ -92,7 +92,7 @@ def for_library(given: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     TypeError, ValueError
-        Values of another type, and those that the library would take for an option left open.
+        For values of another type, and for those that the library would read as unset.
     """
     taken = {
         **given,
@@ -112,7 +112,7 @@ def for_library(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def tolerance(name: str, value: Any) -> Any:
-    """Return the number that the C library takes; NaN is its word for None."""
+    """Return a tolerance for the C library, where NaN stands for None."""
     if value is None:
         return math.nan
     if isinstance(value, (float, np.floating)) and value != value:
@@ -121,14 +121,14 @@ def tolerance(name: str, value: Any) -> Any:
 
 
 def relative_tolerance(value: Any, precision: str) -> Any:
-    """Return `rtol`, what ``"auto"`` stands for in this precision."""
+    """Return `rtol`; ``"auto"`` becomes the default of this precision."""
     if not isinstance(value, str) or value != "auto":
         return value
     return 1e-4 if precision == "float32" else 1e-6
 
 
 def permutation_of(order: Any, contacts: int) -> np.ndarray:
-    """Return an order that is no name as contact numbers; C checks that each is there once."""
+    """Return an order as contact numbers; C checks that it is a permutation."""
     permutation = index_array("order", order)
     if permutation.ndim != 1:
         raise ValueError(
@@ -211,7 +211,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def most_seconds(name: str, value: Any) -> Any:
-    """Return a limit of time; infinity is the library's word for None."""
+    """Return a time limit for the C library, where infinity stands for None."""
     if value is None:
         return math.inf
     if isinstance(value, (int, float, np.number)) and not value >= 0:
@@ -220,7 +220,7 @@ def most_seconds(name: str, value: Any) -> Any:
 
 
 def cadence(name: str, value: Any) -> Any:
-    """Return every how many iterations; 0 is the library's word for None."""
+    """Return a number of iterations for the C library, where 0 stands for None."""
     if value is None:
         return 0
     if isinstance(value, (int, np.integer)) and value < 1:
@@ -229,7 +229,7 @@ def cadence(name: str, value: Any) -> Any:
 
 
 def apart(islands: Any) -> bool:
-    """Return whether islands are to be solved apart: ``"auto"`` or False."""
+    """Return whether islands are solved separately: ``"auto"`` or False."""
     if isinstance(islands, str) and islands == "auto":
         return True
     if islands is False:

@@ -1,4 +1,4 @@
-"""Cutting bodies into parts: labels by METIS or by the C library, and what a cut is worth."""
+"""Partitions of bodies: labels from METIS or from the C library, and their quality."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _METIS_OPTIONS: dict[str, dict[str, int]] = {
     "metis_neighbours": {"minconn": 1},
 }
 _DECLARED = next(told["options"] for told in _core.orders() if told["name"] == "partition")
-# Those of the C library, and what needs pymetis.
+# The strategies of the C library, then those that need pymetis.
 STRATEGIES = (
     *next(option["words"] for option in _DECLARED if option["name"] == "strategy"),
     *_METIS_OPTIONS,
@@ -27,12 +27,12 @@ STRATEGIES = (
 
 @dataclass(frozen=True)
 class PartitionQuality:
-    """What a cut of a problem is worth (S1 section 4.2).
+    """The quality of a partition (S1 section 4.2).
 
     Attributes
     ----------
     interiors
-        Contacts inside each part, ``(parts,)``. Those that nothing moves are left out.
+        Contacts inside each part, ``(parts,)``, without those between immovable bodies.
     border
         Contacts between parts.
     neighbours
@@ -49,16 +49,16 @@ class PartitionQuality:
 
 
 def labels(problem: Problem, strategy: str = "auto", parts: int = 8) -> np.ndarray:
-    """Cut the bodies of a problem into parts, as `partition` does.
+    """Divide the bodies of a problem into parts, as `partition` does.
 
     Parameters
     ----------
     problem
-        A `Problem`. Where A was given, its contacts are cut in place of bodies.
+        A `Problem`. Where A was given, its contacts are divided instead of bodies.
     strategy
         A name that `partition` knows.
     parts
-        How many parts, at most.
+        Maximum number of parts.
 
     Returns
     -------
@@ -79,12 +79,12 @@ def labels(problem: Problem, strategy: str = "auto", parts: int = 8) -> np.ndarr
     if strategy in _METIS_OPTIONS:
         return _metis_labels(problem, strategy, parts)
     found = _core.partition_labels(problem._core, strategy, parts)
-    # With more parts than bodies some have none: those that have are numbered on.
+    # With more parts than bodies some parts are empty: renumber the others.
     return np.unique(found, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
 def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:
-    """Measure a cut: sizes of interiors and border, neighbours of each part, edge cut.
+    """Measure a partition: sizes of interiors and border, neighbours of each part, edge cut.
 
     Parameters
     ----------

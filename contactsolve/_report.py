@@ -1,4 +1,4 @@
-"""What a solver tells: its info, the message of a result, progress bars."""
+"""Reports of a solver: its info, the message of a result, progress bars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .problem import Problem
 def info_of(
     described: dict[str, Any], problem: Problem, method: str, scheme: str
 ) -> dict[str, Any]:
-    """Make `Solver.info` of what the C library describes, and of what was asked for."""
+    """Return `Solver.info`, from the C library's description and the options asked for."""
     info = described
     info["contacts"] = problem.contacts
     if info["engine"] is None:
@@ -28,7 +28,9 @@ def info_of(
     why = []
     chosen_because = info.pop("why_order")
     if method == "auto":
-        why.append("method='auto' is a chain of methods: info['links'] of a result tells which")
+        why.append(
+            "method='auto' is a chain of methods: info['links'] of a result lists those that ran"
+        )
     if scheme == "auto":
         why.append(_why_scheme(info, problem))
     if chosen_because is not None:
@@ -51,7 +53,7 @@ def _warnings(info: dict[str, Any], problem: Problem) -> list[str]:
         count, first = info["immovable_blocks"], problem._core.first_immovable()
         warnings.append(
             f"{count} contact{'s' if count > 1 else ''} between immovable bodies (the first is "
-            f"contact {first}): no impulse changes anything there"
+            f"contact {first}): no impulse changes their velocities"
         )
     if info["singular_blocks"]:
         warnings.append(
@@ -61,30 +63,30 @@ def _warnings(info: dict[str, Any], problem: Problem) -> list[str]:
     asymmetry = problem._core.asymmetry
     if asymmetry > 1e-12:
         symmetric = info.get("engine", "polyhedral") != "polyhedral"
-        used = "(A + Aᵀ)/2 is factored, and" if symmetric else "used as it is"
+        used = "it is used unchanged"
         if symmetric:
-            used += " the answer is judged with A as it was given"
+            used = "(A + Aᵀ)/2 is factored, and the answer is judged with the given A"
         warnings.append(f"A is unsymmetric, by {asymmetry:.1e} of its largest entry: {used}")
     return warnings
 
 
 def _why_scheme(info: dict[str, Any], problem: Problem) -> str:
     if problem._matrix is not None:
-        return "scheme='auto' is the given matrix"
+        return "scheme='auto' uses the given matrix"
     if "engine" in info:
-        return f"scheme='auto' is '{info['scheme']}': A is what is factored"
+        return f"scheme='auto' is '{info['scheme']}': A is factored"
     return f"scheme='auto' chose '{info['scheme']}': products with A should take less time"
 
 
 class Worst(NamedTuple):
-    """The coupled set that misses its law by most of what the stop rule allows."""
+    """The coupled set with the largest error relative to what the stop rule allows."""
 
     contact: int
     what: str
     velocity: float
 
     def text(self) -> str:
-        """Say where it is and how far its velocities are off."""
+        """Return where it is and the error of its velocities, as text."""
         if self.contact < 0:
             return "no contact"
         off = f" off by {self.velocity:.1e} m/s" if math.isfinite(self.velocity) else ""
@@ -102,7 +104,7 @@ def message_of(
     facts: Facts,
     given: Given,
 ) -> str:
-    """Say how a solve ended, and what to try where it did not converge."""
+    """Return how a solve ended and, if it did not converge, what to try, as text."""
     reached = f"natural map {natural_map:.2e} N s (scaled {scaled:.1e})"
     if status == "converged":
         return f"converged after {iterations} iterations: {reached}, {asked}"
@@ -121,7 +123,7 @@ def message_of(
         )
     if status in ("stalled", "wandering"):
         low, middle, high = info["band"]
-        what = "stands still" if status == "stalled" else "goes up and down"
+        what = "stays" if status == "stalled" else "oscillates"
         return (
             f"{status} after {iterations} iterations: the scaled natural map {what} between "
             f"{low:.1e} and {high:.1e} (median {middle:.1e}); the iterate of iteration "
@@ -130,11 +132,11 @@ def message_of(
         )
     if status == "max_seconds":
         return (
-            f"not converged after {iterations} iterations, which took max_seconds: "
+            f"not converged after {iterations} iterations in max_seconds: "
             f"{reached}{where}; asked was {asked}. Try {advice(info, status, facts, given)}"
         )
     if asked == "rtol=None, atol=None":
-        return f"{iterations} iterations made, as asked: {reached}{where}"
+        return f"{iterations} iterations made, as requested: {reached}{where}"
     if "pivots" in info:
         return _message_of_pivots(
             iterations, f"{reached}{where}; asked was {asked}", info, facts, given
@@ -147,22 +149,22 @@ def message_of(
 
 def _message_of_floor(iterations: int, reached: str, info: dict[str, Any]) -> str:
     narrow = info["dtype"] == "float32"
-    tries = ["dtype='float64'"] if narrow else ["masses, or compliances, nearer to each other"]
+    tries = ["dtype='float64'"] if narrow else ["masses, or compliances, closer to each other"]
     if info["floor"] < _LOOSEST:
         tries.append(f"rtol={_above(info['floor'])}")
     return (
         f"inaccurate after {iterations} iterations: rounding alone may leave a scaled natural map "
-        f"of {info['floor']:.1e} at contact {info['floor_contact']}, so that nothing smaller can "
-        f"be told there; {reached}. Try {', or '.join(tries)}"
+        f"of {info['floor']:.1e} at contact {info['floor_contact']}, and smaller values have no "
+        f"meaning there; {reached}. Try {', or '.join(tries)}"
     )
 
 
-# A relative tolerance above this says nothing.
+# A relative tolerance above this is no useful advice.
 _LOOSEST = 0.01
 
 
 def _above(floor: float) -> str:
-    """The next power of ten above a number, as one writes it."""
+    """Return the next power of ten above a number, as a literal."""
     return f"1e{math.floor(math.log10(floor)) + 1}" if 0 < floor < math.inf else "1e-6"
 
 
@@ -170,18 +172,18 @@ def _message_of_proof(status: str, iterations: int, reached: str, info: dict[str
     contacts, most = info["certificate_contacts"], info.get("certified_impulse", math.inf)
     named = ", ".join(map(str, contacts[:6])) + (", …" if len(contacts) > 6 else "")
     which = f"contact{'s' if len(contacts) > 1 else ''} {named}"
-    rest = ", and what else there is was left unfinished" if info.get("islands", 1) > 1 else ""
+    rest = ", and the other islands were left unfinished" if info.get("islands", 1) > 1 else ""
     if status == "infeasible":
         bound = f" with impulses up to {most:.1e} N s" if math.isfinite(most) else ""
         return (
-            f"infeasible: the problem has no solution{bound}. Impulses at {which} could grow for "
-            f"ever against the velocities in b, and move nothing (info['certificate']); found "
-            f"after {iterations} iterations{rest}. Try other velocities in b, or a compliance"
+            f"infeasible: the problem has no solution{bound}. Impulses at {which} could grow "
+            f"without bound against the velocities in b and move nothing (info['certificate']); "
+            f"found after {iterations} iterations{rest}. Try other velocities in b, or a compliance"
         )
     return (
         f"unbounded after {iterations} iterations: impulses at {which} grow without bound "
-        f"(info['certificate']): {reached}. With friction that is no proof that there is no "
-        f"solution. Try another method, or a compliance"
+        f"(info['certificate']): {reached}. With friction this does not prove that there is "
+        f"no solution. Try another method, or a compliance"
     )
 
 
@@ -191,8 +193,8 @@ def _message_of_pivots(
     if "ray_contact" in info:
         return (
             f"not solved: Lemke's method met a ray after {info['pivots']} pivots, impulses that "
-            f"could grow for ever, most at contact {info['ray_contact']} (info['ray']): {reached}. "
-            f"There may be no solution; try {compliance_advice(facts)}"
+            f"could grow without bound, fastest at contact {info['ray_contact']} (info['ray']): "
+            f"{reached}. There may be no solution; try {compliance_advice(facts)}"
         )
     if info["pivoting"] != "converged":
         more = ["a larger max_pivots"] if info["pivoting"] == "max_pivots" else []
@@ -210,12 +212,12 @@ def _message_of_pivots(
         )
     if info["engine"] == "polyhedral":
         return (
-            f"solved with friction in polygons, from which the sets differ: {reached}. Try more "
+            f"solved with friction in polygons, which differ from the sets: {reached}. Try more "
             f"directions, or polygons as sets"
         )
     tries = ["more iterations", "method='auto'", *start_advice(given)]
     return (
-        f"not converged after {iterations} solves with renewed friction bounds: {reached}. Try "
+        f"not converged after {iterations} solves with updated friction bounds: {reached}. Try "
         f"{'; '.join(tries)}"
     )
 
@@ -244,7 +246,7 @@ class RunBar:
     """A tqdm bar over runs of methods; none where `progress` is False."""
 
     def __init__(self, total: int, progress: bool | float) -> None:
-        # Every change is drawn, and nothing else: the bar is never drawn during a run.
+        # Draw every change at once and nothing in between: the bar must not be drawn during a run.
         drawn = {"mininterval": 0, "miniters": 0}
         self._bar = _tqdm(progress, total=total, unit="run", **drawn) if progress else None
 
@@ -257,7 +259,7 @@ class RunBar:
 
     @contextmanager
     def run(self, label: str) -> Iterator[None]:
-        """Show the label of a run while it lasts, and count it."""
+        """Show the label of a run while the run lasts, then count it."""
         if self._bar is None:
             yield
             return

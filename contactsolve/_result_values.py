@@ -1,4 +1,4 @@
-"""What one solve found, told when it is looked at."""
+"""The values of a result, computed when they are first read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_ADVICE = ("converged", "stopped")
 
 
 class ResultValues:
-    """The answer of the C library; a method for each attribute of a `Result`."""
+    """The answer of the C library, with one method for each attribute of a `Result`."""
 
     __slots__ = (
         *("_answer", "_asked", "_columns", "_facts", "_figures", "_given", "_info", "_kept"),
@@ -89,7 +89,7 @@ class ResultValues:
         return self._kept or self._message()
 
     def _gives_advice(self) -> bool:
-        """Whether the message tells what to try, which depends on the problem as it is now."""
+        """Whether the message has advice, which depends on the problem's present values."""
         status = self._answer.status
         as_asked = status == "max_iterations" and self._asked == "rtol=None, atol=None"
         return status not in _NO_ADVICE and not as_asked
@@ -125,17 +125,17 @@ class ResultValues:
             info["links"] = links
         if status == "inaccurate":
             info["floor"], info["floor_contact"] = answer.floor, answer.floor_block
-        self._tell_proof(info)
-        self._tell_pivots(info)
+        self._add_proof(info)
+        self._add_pivots(info)
         if answer.unfinished_blocks:
             line = (
                 f"{answer.unfinished_blocks} blocks were not solved to rounding in the last sweep: "
-                f"their inner steps came to an end first"
+                f"their inner steps reached their limit"
             )
             info["warnings"] = [*info["warnings"], line]
         return info
 
-    def _tell_proof(self, info: dict[str, Any]) -> None:
+    def _add_proof(self, info: dict[str, Any]) -> None:
         answer = self._answer
         if answer.certificate is None:
             return
@@ -144,7 +144,7 @@ class ResultValues:
             info["certified_impulse"] = answer.certified
         info["certificate_contacts"] = self._contacts_of(answer.certificate)
 
-    def _tell_pivots(self, info: dict[str, Any]) -> None:
+    def _add_pivots(self, info: dict[str, Any]) -> None:
         answer = self._answer
         if answer.pivoting is None:
             return

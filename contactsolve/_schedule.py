@@ -1,4 +1,4 @@
-"""What an order makes of a problem: stages, parts, colours, and figures about them."""
+"""The schedule of an order for a problem: stages, parts, colours, and figures about them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _SHOWN = 12  # stages in full, in tables
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
-    """Who sees whose values in a sweep: what an order, for a method, makes of a problem.
+    """The schedule of a sweep: the order of its visits, and whose new values each contact sees.
 
-    A sweep goes through stages, one after another. A stage visits its contacts in parts, which
-    threads may do at once where its kind allows it.
+    A sweep consists of stages, one after another. A stage visits its contacts in parts, which
+    threads may visit in parallel if the kind of the stage allows it.
 
     Attributes
     ----------
@@ -60,10 +60,10 @@ class Schedule:
         Of each stage ``(S,)``: its largest part over the mean of its parts, by contacts and by
         blocks of A. One is perfect; p parts take no less than this times 1/p of the stage.
     fill
-        By the lanes of a vector, 4 and 8: the share of full lanes when the parts of independent
-        stages are packed, each group of contacts by itself. NaN without such stages.
+        For vectors of 4 and of 8 lanes: the share of full lanes when each group of contacts in the
+        parts of independent stages is packed separately. NaN without such stages.
     seconds
-        That finding the order took.
+        Time to find the order.
     """
 
     order: str
@@ -109,16 +109,16 @@ class Schedule:
 
     @property
     def synchronizations(self) -> int:
-        """How often in a sweep all threads wait for each other: at the end of each stage.
+        """Number of times per sweep that all threads wait for each other: once per stage.
 
-        Where contacts may not see each other a scheme adds steps of its own, to keep old values
-        and to add up changes.
+        In stages whose contacts do not see each other a scheme adds steps, to keep old values and
+        to sum changes.
         """
         return self.stages
 
     @cached_property
     def place(self) -> np.ndarray:
-        """Of each contact ``(K,)``: when it is visited."""
+        """The position of each contact in the sequence of visits, ``(K,)``."""
         place = np.empty(self.contacts, dtype=np.int64)
         place[self.visits] = np.arange(self.contacts)
         return place
@@ -183,7 +183,7 @@ def _stages(schedule: Schedule) -> str:
 def schedule_of(
     problem: Any, order: Order, given: Any, parts: Any, rng: Any, method: Any, threads: Any
 ) -> Schedule:
-    """Return what an order makes of a problem; `given` is the order as the caller gave it."""
+    """Return the schedule of an order for a problem; `given` is the caller's argument."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
     seed = seed_of(rng) if order.name == "random" else 0

@@ -1,6 +1,6 @@
-"""Options of methods' and orders' own: what the C library's tables say, and how they are taken.
+"""Options of single methods and orders, from the C library's tables.
 
-Functions that make a method or an order have signature, checks and text from here.
+Functions that make a method or an order take their signature, checks and docstring from here.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ __all__ = ["Option", "arguments", "document", "options_of", "same", "signature_o
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of a method's or an order's own options.
+    """An option of one method or order.
 
     Attributes
     ----------
     name, summary
-        What it is called and what it does.
+        Its name and one line on its effect.
     kind
         ``"number"``, ``"count"`` (a whole number), ``"flag"`` or ``"word"``.
     default
-        Its value where none is given; None where the method then chooses.
+        Its default value; None if the method then chooses.
     least, most
         The range of a number or a count.
     above
-        `least` itself is too small.
+        The range excludes `least`.
     words
-        The words that it may be; of a number or a count those that it may be instead.
+        The words that it takes; a number or a count takes them instead of a value.
     of
-        The option without which it has no effect; empty for none.
+        The option on which it depends: without that one it has no effect; empty for none.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Option:
 
     @property
     def range(self) -> str:
-        """What it may be, in words."""
+        """The values that it takes, as text."""
         words = "{" + ", ".join(repr(text) for text in self.words) + "}"
         if self.kind == "word":
             return words
@@ -65,7 +65,7 @@ class Option:
         return f"{before}{kind}{' or None' if self.default is None else ''}, {low}{high}"
 
     def take(self, value: Any) -> float | str | None:
-        """Return what the C library takes, which checks ranges; None for what is left open."""
+        """Return the value for the C library, which checks ranges; None for an unset option."""
         if value is None and self.default is None:
             return None
         if self.kind == "word" or (self.words and isinstance(value, str)):
@@ -77,15 +77,15 @@ class Option:
         return number(self.name, value)
 
 
-def options_of(told: list[dict[str, Any]]) -> dict[str, Option]:
-    """Return options by name from what the C library says of them."""
-    return {option.name: option for option in map(_option, told)}
+def options_of(described: list[dict[str, Any]]) -> dict[str, Option]:
+    """Return options by name from the C library's descriptions."""
+    return {option.name: option for option in map(_option, described)}
 
 
-def _option(told: dict[str, Any]) -> Option:
-    usual, kind, words = told.pop("usual"), told["kind"], told["words"]
+def _option(described: dict[str, Any]) -> Option:
+    usual, kind, words = described.pop("usual"), described["kind"], described["words"]
     default: Any = usual
-    if told.pop("optional"):
+    if described.pop("optional"):
         default = None
     elif kind == "word":
         default = words[int(usual)]
@@ -95,16 +95,16 @@ def _option(told: dict[str, Any]) -> Option:
         default = bool(usual)
     elif kind == "count":
         default = int(usual)
-    told["of"] = told["of"] or ""
-    return Option(default=default, **told)
+    described["of"] = described["of"] or ""
+    return Option(default=default, **described)
 
 
 def arguments(
     owner: str, options: Mapping[str, Option], positional: tuple[Any, ...], given: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return options by name, of which the first may be given by its place where it is a word.
+    """Return options by name; the first one may be positional if it is a word.
 
-    Raises `TypeError` for others than `owner` has, as ``order='colored'``.
+    Raises `TypeError` for options that `owner` does not have, as ``order='colored'``.
     """
     named = dict(given)
     if positional:
@@ -127,13 +127,13 @@ def _known(options: Mapping[str, Option]) -> str:
 
 
 def taken(options: Mapping[str, Option], given: Mapping[str, Any]) -> dict[str, float | str]:
-    """Return what the C library takes: numbers or words by name, without those left open."""
+    """Return the options for the C library: numbers or words by name, without unset ones."""
     values = {name: options[name].take(value) for name, value in given.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def same(value: Any, default: Any) -> bool:
-    """Whether an option has its default, which then need not be told."""
+    """Whether an option has its default and need not be shown."""
     if isinstance(value, float) and math.isnan(value):
         return False
     return type(value) is type(default) and value == default
@@ -159,7 +159,7 @@ def document(
     returns: str,
     sections: Mapping[str, str],
 ) -> str:
-    """Return a docstring in the manner of numpydoc; `returns` is a type and a line on it."""
+    """Return a docstring in numpydoc format; `returns` is a type and a line on it."""
     parts = [f"{_capital(summary)}."]
     if about:
         parts.append(textwrap.fill(about, 96))
@@ -168,14 +168,14 @@ def document(
         for option in options.values():
             default = "" if option.default is None else f", default {option.default!r}"
             lines.append(f"{option.name} : {option.range}{default}")
-            told = textwrap.fill(
+            text = textwrap.fill(
                 f"{_capital(option.summary)}.",
                 96,
                 initial_indent="    ",
                 subsequent_indent="    ",
                 break_on_hyphens=False,
             )
-            lines.append(told)
+            lines.append(text)
         parts.append("\n".join(lines))
     parts.append("\n".join(["Returns", "-------", returns]))
     for title, text in sections.items():

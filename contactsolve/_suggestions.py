@@ -1,4 +1,4 @@
-"""What a caller may have meant by a name that is not known."""
+"""Suggestions of known names for unknown ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _UNKNOWN = re.compile(r"^\w+: '(?P<word>[^']*)' is unknown; known: (?P<known>.*)
 
 
 def with_suggestion(error: Exception) -> Exception:
-    """Return an error about an unknown name with what may have been meant, others as they are."""
+    """Return an error about an unknown name with a suggestion, and other errors unchanged."""
     found = _UNKNOWN.match(str(error))
     if not isinstance(error, ValueError) or found is None:
         return error
@@ -57,7 +57,7 @@ def with_suggestion(error: Exception) -> Exception:
 
 
 def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Raise where options were given that there are not, with what may have been meant."""
+    """Raise for unknown options, with a suggestion."""
     unknown = [name for name in given if name not in known]
     if not unknown:
         return
@@ -73,7 +73,7 @@ def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) 
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name that is most like one; empty where none is."""
+    """Return the known name that is most similar to a name; empty if none is."""
     listed = list(known)
     plain = name.lower().replace("-", "_").replace(" ", "_")
     if _ELSEWHERE.get(plain) in listed:
@@ -82,7 +82,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _owners(described: list[dict[str, Any]], name: str) -> list[str]:
-    """Those of a list that have an option of their own of this name."""
+    """Return the names of those methods or orders that have an option of this name."""
     return [
         one["name"] for one in described if any(option["name"] == name for option in one["options"])
     ]

@@ -1,4 +1,4 @@
-"""The command ``contactsolve``: files solved and compared, scenarios, what there is to choose from.
+"""The command ``contactsolve``: solve files, compare methods, make scenarios, list the choices.
 
 Exit codes: 0 done, 1 the solve did not converge, 2 wrong input, 130 interrupted, 141 standard
 output was closed.
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # Whoever read standard output wants no more; what is left in its buffer goes nowhere.
+        # The reader closed standard output: discard what is left in its buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except (ValueError, OSError, ImportError) as error:
@@ -74,7 +74,7 @@ _DEMO_METHODS = {
 
 
 def _demo(chosen: argparse.Namespace) -> int:
-    """Solve a shipped problem by several methods: a table, and a picture."""
+    """Solve a shipped problem by several methods; print a table and draw a picture."""
     picture = Picture(chosen.output, columns=2)
     problem = cs.io.read_fclib(cs.data.path(_DEMO))
     methods, labels = list(_DEMO_METHODS.values()), list(_DEMO_METHODS)
@@ -96,7 +96,7 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 def _solve(chosen: argparse.Namespace) -> int:
     """Solve the problem of a file, print the outcome, write what was asked for."""
-    # Whatever can be refused is refused before the solve.
+    # Refuse wrong input before the solve, which may take long.
     require_one_output(chosen)
     require_writable(chosen.overwrite, chosen.output, chosen.save, chosen.csv)
     picture = None if chosen.plot is None else Picture(chosen.plot)
@@ -116,7 +116,7 @@ def _solve(chosen: argparse.Namespace) -> int:
 
 
 def _read(path: Path) -> cs.Problem:
-    """Read the problem of a file of either format, which names a problem without a name."""
+    """Read the problem of a file of either format; an unnamed problem is named after the file."""
     problem = cs.load_problem(path) if is_saved(path) else cs.io.read_fclib(path)
     problem.name = problem.name or path.stem
     return problem
@@ -137,7 +137,7 @@ def _print_result(chosen: argparse.Namespace, result: cs.Result, picture: Pictur
 
 
 def _solver_options(chosen: argparse.Namespace) -> dict[str, Any]:
-    """The options of the solver that were given; the others are its own defaults."""
+    """Return the solver options that the user gave; the solver has defaults for the others."""
     return {name: getattr(chosen, name) for name in _OPTIONS if hasattr(chosen, name)}
 
 
@@ -156,17 +156,17 @@ def _integer(text: str) -> int:
 
 
 _DEFAULTS = inspect.signature(cs.Solver).parameters
-# What is Python's alone: words beside those of the library's table.
+# Words that only Python knows, in addition to those of the C library's table.
 _BESIDES = {
     "rtol": "auto: 1e-6, in float32 1e-4",
-    "max_seconds": "auto: 10 where nothing else limits",
-    "max_iterations": "none: 1000, of auto as many as it takes",
+    "max_seconds": "auto: 10 if nothing else limits the solve",
+    "max_iterations": "none: 1000, or no limit with --method auto",
 }
 _FEW = 6  # words that a line of help lists; `contactsolve methods` lists longer ones
 
 
 def _read_by(option: Option) -> Callable[[str], Any]:
-    """How an option of the library's table is read from a word of the command line."""
+    """Return the function that converts a word of the command line to an option's value."""
     if option.kind == "word":
         return str
     default = _DEFAULTS[option.name].default
@@ -184,20 +184,20 @@ def _read_by(option: Option) -> Callable[[str], Any]:
 
 
 def _help_of(option: Option) -> str:
-    """One line on an option, with the words that it takes."""
+    """Return one line on an option, with the words that it takes."""
     listed = option.words if len(option.words) <= _FEW else ()
     parts = [option.summary]
     if listed and option.summary.count(listed[0]) == 0:
         parts.append(", ".join(listed) + ("" if option.kind == "word" else ", or a number"))
     text = ": ".join(parts)
-    told = _BESIDES.get(option.name, "").startswith("none")
-    if not told and None in (option.default, _DEFAULTS[option.name].default):
+    explained = _BESIDES.get(option.name, "").startswith("none")
+    if not explained and None in (option.default, _DEFAULTS[option.name].default):
         text += ", or none"
     return f"{text}; {_BESIDES[option.name]}" if option.name in _BESIDES else text
 
 
-# The options of `Solver` that a word or a number can express. What a value may be is checked, and
-# what it is by default is said, by the solver alone.
+# The options of `Solver` that a word or a number can express. The solver alone checks values and
+# has the defaults.
 _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     name: (_read_by(option), _help_of(option))
     for name, option in options_of(_core.options()).items()
@@ -209,7 +209,7 @@ _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 def _compare(chosen: argparse.Namespace) -> int:
-    """Run several methods on the problem of a file: a table, files if asked for."""
+    """Run several methods on the problem of a file; print a table, write the files asked for."""
     require_one_output(chosen)
     require_writable(chosen.overwrite, chosen.csv)
     picture = None if chosen.plot is None else Picture(chosen.plot, columns=2, share=False)
@@ -249,7 +249,7 @@ def _print_unless(silent: bool, text: str) -> None:
 
 
 def _method(text: str) -> cs.Method:
-    """A method as tables label it: ``gauss_seidel,relaxation=1.5,dtype=float32``."""
+    """Parse a method as tables label it: ``gauss_seidel,relaxation=1.5,dtype=float32``."""
     name, *words = (word.strip() for word in text.split(","))
     options: dict[str, Any] = {}
     for word in words:
@@ -268,7 +268,7 @@ def _method(text: str) -> cs.Method:
 
 
 def _until(text: str) -> float | QualityOf:
-    """A natural map, or a method and its sweeps: ``gauss_seidel:50``."""
+    """Parse a goal: a natural map, or a method and its sweeps, ``gauss_seidel:50``."""
     name, colon, sweeps = text.rpartition(":")
     if not colon:
         return _number(text)
@@ -282,7 +282,7 @@ def _until(text: str) -> float | QualityOf:
 
 
 def _scenario(chosen: argparse.Namespace) -> int:
-    """Make a scenario: its figures, a file and a picture if asked for."""
+    """Make a scenario; print its size, write the files and the picture asked for."""
     require_writable(chosen.overwrite, chosen.output, chosen.save)
     picture = None if chosen.plot is None else Picture(chosen.plot, columns=2, share=False)
     problem = cs.scenarios.get(chosen.scenario)(**chosen_parameters(chosen))
@@ -316,7 +316,7 @@ def _list_scenarios(_: argparse.Namespace) -> int:
 
 
 def _methods(_: argparse.Namespace) -> int:
-    """List what there is to choose from."""
+    """List the methods, schemes, orders, measures and sets."""
     orders = cs.orders.describe()
     named = [name for name in cs.orders.names() if name != "given"]
     sections = {
@@ -339,7 +339,7 @@ def _methods(_: argparse.Namespace) -> int:
 
 
 def _info(_: argparse.Namespace) -> int:
-    """Tell versions and build, as a report of an error needs them."""
+    """Print versions and build information for bug reports."""
     build = cs.info()
     without = "no, POSIX threads" if build["threading"] == "pthread" else "no, a serial build"
     openmp = f"yes ({build['openmp']})" if build["openmp"] else without
@@ -392,7 +392,7 @@ def _parser() -> argparse.ArgumentParser:
 
     methods = commands.add_parser("methods", help="list methods, schemes, orders, measures, sets")
     methods.set_defaults(run=_methods)
-    info = commands.add_parser("info", help="tell the version and how it was built")
+    info = commands.add_parser("info", help="print the version and how the library was built")
     info.set_defaults(run=_info)
     return parser
 
@@ -400,9 +400,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_solve(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_solve)
     parser.description = (
-        "Solve the problem of an FCLIB file, or of one of Problem.save or Result.save. Options are "
-        "those of contactsolve.Solver; `contactsolve methods` lists the names they take. Exit code "
-        "1: not converged."
+        "Solve the problem of an FCLIB file, or of a file that Problem.save or Result.save wrote. "
+        "The options are those of contactsolve.Solver; `contactsolve methods` lists the names that "
+        "they take. Exit code 1: not converged."
     )
     parser.add_argument("file", type=Path, metavar="FILE.hdf5")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the convergence")
@@ -420,7 +420,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_compare)
     parser.description = (
         "Run several methods on the problem of a file until they are equally good, and time them. "
-        "Options of the solver hold for all methods; a method's own ones go before."
+        "Options of the solver apply to all methods; options given with a method override them."
     )
     parser.add_argument("file", type=Path, metavar="FILE.hdf5")
     parser.add_argument(
@@ -436,7 +436,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         type=_until,
         metavar="GOAL",
         help="a natural map [N s], or the quality of a method after some sweeps, as in "
-        "gauss_seidel:50 (default: each by its own options)",
+        "gauss_seidel:50 (default: the tolerances in the options)",
     )
     repeats = inspect.signature(cs.compare).parameters["repeats"].default
     parser.add_argument(
@@ -452,18 +452,21 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_documents(parser: argparse.ArgumentParser, document: str, table: str) -> None:
-    """Add the options for other programs, and those of all commands that work for a while."""
+    """Add the options for output to other programs, overwriting and progress."""
+    parser.add_argument("--json", action="store_true", help=f"print only {document}, as JSON")
     parser.add_argument(
-        "--json", action="store_true", help=f"print {document} as JSON, and nothing else"
+        "--csv",
+        type=Path,
+        metavar="PATH",
+        help=f"write {table}; -: print only it, to standard output",
     )
     parser.add_argument(
-        "--csv", type=Path, metavar="PATH", help=f"write {table}; -: to standard output, alone"
+        "--overwrite",
+        action="store_true",
+        help="replace existing files; pictures are always replaced",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="replace files; pictures always are"
-    )
-    parser.add_argument(
-        "-q", "--quiet", action="store_true", help="show no progress on the terminal"
+        "-q", "--quiet", action="store_true", help="do not show progress on the terminal"
     )
 
 
@@ -487,7 +490,7 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
     common.add_argument(
         "--save", type=Path, metavar="PATH", help="write it for contactsolve.load_problem"
     )
-    common.add_argument("--overwrite", action="store_true", help="replace files")
+    common.add_argument("--overwrite", action="store_true", help="replace existing files")
     common.add_argument("--plot", type=Path, metavar="PATH", help="draw matrix and contact graph")
     add_scenarios(parser, common)
 

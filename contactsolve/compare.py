@@ -2,8 +2,8 @@
 
 The protocol is that of S1 section 3.8. Gauss-Seidel makes 50 sweeps and its quality is noted; every
 other method runs until it is as good, with nothing but its iterations inside the clock. One run of
-a method gives its result, its history and all figures; the same run is then timed several times
-over and in turns, so that a slow spell of the machine falls on all of them.
+a method gives its result, its history and all figures. The same run is then timed several times,
+the methods in turn, so that a slow phase of the machine affects all of them.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Row:
     residual
         Largest change of an impulse in the last sweep [N s]; NaN without a sweep.
     stop, tested
-        The measure that ended the run, and its value then, in the form that was compared with the
+        The measure that ended the run, and its final value, in the form compared with the
         tolerance: ``"natural_map_scaled"`` where `rtol` is above 0.
     reached
         Whether the method got to the target (without one: whether it converged).
@@ -131,7 +131,7 @@ class Table:
     results
         The `Result` of that run for each label. Its history has every sweep.
     title, notes
-        What was compared, and which methods did not get there.
+        What was compared, and which methods did not reach the target.
     target
         The quality or natural map that the methods were to reach; None without a target.
 
@@ -223,9 +223,9 @@ def compare(
     methods : list of str and Method
         Names of methods, or `contactsolve.Method` for methods with options of their own.
     until : QualityOf or float, optional
-        When a method has done its work: `quality_of` for S1's protocol; a number for a natural map
-        at most that large [N s]. None: each stops by its own options. The methods run to their
-        `max_iterations` at most, and the table tells which did not get there.
+        The target of the methods: `quality_of` for S1's protocol; a number for the largest natural
+        map [N s]. None: each stops by its own options. The methods make at most their
+        `max_iterations`, and the table marks those that did not reach the target.
     repeats : int, default 5
         Timed runs of each method.
     labels : list of str, optional
@@ -234,8 +234,7 @@ def compare(
         Impulses to start from, as in `Solver.solve`.
     progress : bool or float, default False
         Show a progress bar over the runs, with the label of the running method (needs tqdm). A
-        number: show it only after so many seconds. It is drawn between the runs, outside of every
-        clock.
+        number: show it only after this many seconds. It is drawn between the runs and is not timed.
     **options
         Options of `Solver` for all methods, which a `Method` overrides. `measure_every` is 1 by
         default here, and so is `check_every` with `until`, whose checks are not timed.
@@ -257,8 +256,8 @@ def compare(
     Notes
     -----
     Each method is run once for its result and history, recorded outside its clock, and `repeats`
-    times to be timed. All these runs are equal to the last bit, which is checked; but one that the
-    clock has ended (`max_seconds`) ends anywhere, and a note says so. A quality counts as reached
+    times to be timed. All these runs must be equal to the last bit; only runs that the clock ends
+    (`max_seconds`) may differ, and a note says so. A quality counts as reached
     from one part in 100,000 above it, so that rounding alone costs no sweep.
 
     Examples
@@ -487,7 +486,7 @@ def _as_method(name: str, method: Any) -> Method:
 
 
 def _name(runs: list[_Run], labels: Sequence[str] | None) -> None:
-    """Give the runs the user's labels; refuse equal ones, by which results could not be had."""
+    """Give the runs the user's labels; refuse equal ones, because labels identify results."""
     if labels is not None:
         if isinstance(labels, str) or len(labels) != len(runs):
             raise ValueError(f"labels is {labels!r}: one for each of {len(runs)} methods is needed")

@@ -3,7 +3,7 @@
 Which coefficient holds is decided per contact before a solve and frozen in it (mathematics, section
 2): deciding inside the prox would make the solution depend on the factors R. `choose_friction`
 decides by the velocities before the step, `solve_static_kinetic` by what the contacts do in the
-solution, pass after pass. `friction_used` tells how near impulses are to their bound.
+solution, in several passes. `friction_used` returns how close impulses are to their bound.
 """
 
 from __future__ import annotations
@@ -81,17 +81,17 @@ def solve_static_kinetic(
     mu_static, mu_kinetic
         A number or ``(K,)``; the kinetic one is not the larger.
     passes
-        Solves at most.
+        Maximum number of solves.
     **options
         As for `contactsolve.solve`.
 
     Returns
     -------
     Result
-        Of the last pass. ``info["static_kinetic"]`` tells ``passes``, ``settled`` (whether the last
-        pass changed no contact), ``changed`` (how many it did), ``iterations`` and ``time`` of all
-        passes, and ``mu``, the coefficients it was solved with. Contacts can go on changing for
-        ever; the message says so.
+        The result of the last pass. ``info["static_kinetic"]`` has ``passes``, ``settled`` (whether
+        the last pass changed no contact), ``changed`` (how many it changed), ``iterations`` and
+        ``time`` of all passes, and ``mu``, the coefficients of the last pass. Contacts may change
+        without end; the message then says so.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def solve_static_kinetic(
         if not changed or result.status == "stopped" or number == passes:
             break
         mu, initial = wanted, result
-    told = {
+    report = {
         "passes": number,
         "settled": not changed,
         "changed": changed,
@@ -132,7 +132,7 @@ def solve_static_kinetic(
         ending = "no contact changes between sticking and sliding"
     return replace(
         result,
-        info={**result.info, "static_kinetic": told},
+        info={**result.info, "static_kinetic": report},
         message=f"{result.message}; pass {number} of at most {passes}: {ending}",
     )
 

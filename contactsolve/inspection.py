@@ -1,4 +1,4 @@
-"""A result seen contact by contact: what each does, how wrong it is, what work it did."""
+"""Inspection of a result by contacts: their states, errors and work."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["Check", "Energy", "activity", "block_count", "check", "energy", "isl
 # As the C library numbers them (cs_activity).
 _ACTIVITIES = np.array(["open", "stick", "slide", "free", "low", "high"])
 
-# Impulses below a part of their scale count as none: this many times the scaled natural map of the
-# result, because an iteration is a few of its steps away from where it goes, within limits.
+# Impulses below a fraction of their scale count as zero: this multiple of the scaled natural map of
+# the result, because an iterate is a few steps away from its limit; between two bounds.
 _STEPS_AWAY, _EXACT, _ROUGH = 10.0, 1e-12, 1e-3
 
 
@@ -34,9 +34,9 @@ class Check:
     contact
         Their numbers.
     what
-        Which coupled set of it misses its law most: normal, friction, cone, or a row.
+        The coupled set with the largest error: normal, friction, cone, or a row.
     velocity_defect
-        By how much velocity that one does: Δ_s/ρ_s, its natural map over ρ_s = 1/max diag(A_ss)
+        The error of that set as a velocity: Δ_s/ρ_s, its natural map over ρ_s = 1/max diag(A_ss)
         [m/s].
     gap_velocity
         ξ_n [m/s]; below zero they approach. NaN for blocks that are no contacts.
@@ -151,7 +151,7 @@ def check(result: Result, count: int) -> Check:
     natural_map, scaled, rows = (
         found[name] for name in ("natural_map", "natural_map_scaled", "worst_row")
     )
-    # What is not a number is worst; where nothing is left by the stop rule, the impulse decides.
+    # NaN is worst; the natural map orders contacts whose scaled one is zero.
     order = np.where(np.isnan(scaled), np.inf, scaled)
     tied = np.where(scaled == 0, natural_map, 0.0)
     worst = np.lexsort((-tied, -order))[: max(0, count)]
@@ -175,7 +175,7 @@ def check(result: Result, count: int) -> Check:
 
 
 def set_in_words(problem: Problem, contact: int, row: int) -> str:
-    """What a coupled set is, by its first row in the block."""
+    """Return the name of a coupled set from its first row in the block."""
     sets = problem.sets if problem.grouped else [problem.sets]
     end = 0
     for group, one in zip(problem._groups, sets, strict=True):

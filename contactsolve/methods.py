@@ -1,7 +1,7 @@
-"""Methods: what is iterated.
+"""Methods of solution, with their options.
 
-A method is given to a solver by its name. Its own options go into a function of that name in this
-module, which is made from what the C library says of the method:
+A solver takes a method by its name. For options of the method, this module has a function of the
+same name, made from the C library's description:
 
 >>> import contactsolve as cs
 >>> problem = cs.scenarios.ball_grid(3, rows=1)
@@ -9,7 +9,7 @@ module, which is made from what the C library says of the method:
 >>> result.info["engine"]
 'skyline'
 
-`describe` lists all methods with their options, what they need and what they are for:
+`describe` lists all methods with their options, their requirements and the problems they solve:
 
 >>> cs.methods.describe()["lemke"].options["tolerance"].default
 1e-09
@@ -40,22 +40,22 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a method is.
+    """The description of a method.
 
     Attributes
     ----------
     name, summary, about
-        What it is called, one line on it, and how it works.
+        Its name, one line on it, and how it works.
     paper
-        Where it comes from.
+        Its source.
     options
         Its own options by name, each an `Option`.
     needs
-        What it asks of a problem before it starts; `needs` explains the words.
+        What it requires of a problem; `needs` explains the words.
     solves
         The classes of problems on which it reaches its tolerance; `classes` explains the words.
     direct
-        It makes no sweeps itself: options about sweeps are refused, or are its inner method's.
+        It makes no sweeps itself: options about sweeps are refused, or apply to its inner method.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Choice:
     settings: tuple[tuple[str, Any], ...] = field(default=())
 
     def options(self) -> dict[str, float | str]:
-        """What the C library takes: numbers or words by name."""
+        """Return the options as the C library takes them: numbers or words by name."""
         own = _DESCRIPTIONS[self.name].options if self.name in _DESCRIPTIONS else {}
         return taken(own, dict(self.settings))
 
@@ -116,7 +116,7 @@ def sweeping() -> list[str]:
 
 
 def describe() -> dict[str, Description]:
-    """Return what each method is, by name: paper, options, what it needs and what it is for."""
+    """Return the description of each method by name: paper, options, requirements, problems."""
     return dict(_DESCRIPTIONS)
 
 
@@ -126,26 +126,26 @@ def summaries() -> dict[str, str]:
 
 
 def needs() -> dict[str, str]:
-    """Return what methods may ask of a problem, each word with what it means."""
+    """Return the requirements that methods may have, each word with its meaning."""
     return dict(_core.needs())
 
 
 def classes() -> dict[str, str]:
-    """Return the classes of problems that methods are for, each word with what it means."""
+    """Return the classes of problems that methods solve, each word with its meaning."""
     return dict(_core.classes())
 
 
-# ---- from what the C library says ---------------------------------------------------------------
+# ---- from the C library's descriptions -----------------------------------------------------------
 
 
-def _description(told: dict[str, Any]) -> Description:
-    options = options_of(told.pop("options"))
-    about, paper = told.pop("about") or "", told.pop("paper") or ""
-    direct = bool(told.pop("direct"))
-    return Description(about=about, paper=paper, options=options, direct=direct, **told)
+def _description(described: dict[str, Any]) -> Description:
+    options = options_of(described.pop("options"))
+    about, paper = described.pop("about") or "", described.pop("paper") or ""
+    direct = bool(described.pop("direct"))
+    return Description(about=about, paper=paper, options=options, direct=direct, **described)
 
 
-_DESCRIPTIONS = {told["name"]: _description(told) for told in _core.methods()}
+_DESCRIPTIONS = {described["name"]: _description(described) for described in _core.methods()}
 
 
 def _document(method: Description) -> str:

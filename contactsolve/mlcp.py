@@ -42,38 +42,37 @@ class MlcpResult:
         ``(n,)``, int8: where each row is, -1 at `lo`, 0 free, 1 at `hi`. Accepted by `initial`.
     residual
         The largest ``|x_i - clip(x_i - rho_i w_i, lo_i, hi_i)|``, rho_i = 1 / A_ii: zero at the
-        solution. Computed from x and the data alone, whatever the method believed.
+        solution. Evaluated from x and the given data alone.
     residual_scaled
-        The largest of them over ``rho_i V``: what `tolerance` tests. V is the largest of them over
+        The largest of them over ``rho_i V``; `tolerance` bounds it. V is the largest of them over
         rho_i at ``x = clip(0, lo, hi)`` among the rows connected with row i.
     complementarity
-        The largest ``|w_i|`` times the distance of x_i from the bound that w_i holds it to.
+        The largest ``|w_i|`` times the distance of x_i from its active bound.
     worst_row
-        Where `residual_scaled` is reached; -1 without rows.
+        The row of `residual_scaled`; -1 without rows.
     converged
         ``residual_scaled <= tolerance``.
     status
-        ``"converged"``, ``"max_pivots"``, ``"cycling"`` (index sets came again, whatever counted as
-        rounding), ``"inaccurate"`` (pivoting came to its end, but A is so badly conditioned, or so
-        unsymmetric, that the residual is above `tolerance`) or ``"ray"``
-        (Lemke's method found a direction in which it could go on for ever).
+        ``"converged"``, ``"max_pivots"``, ``"cycling"`` (index sets repeated, for every threshold
+        of rounding), ``"inaccurate"`` (pivoting ended, but A is so badly conditioned, or so
+        unsymmetric, that the residual is above `tolerance`) or ``"ray"`` (Lemke's method found an
+        unbounded ray).
     message
-        What was reached and, where that is too little, what to try.
+        What the solve reached and, if it did not converge, what to try.
     pivots, single_pivots
-        Changes of the index set, and those among them that changed a single row on account of no
-        progress.
+        Changes of the index set, and the number of them that changed a single row because block
+        steps made no progress.
     factorizations, refinements
         Factors made (or changed), and steps of iterative refinement.
     interior_steps
-        Interior-point steps (option `interior`), each of them also a factorization.
+        Interior-point steps (option `interior`); each also counts as a factorization.
     condition
         An estimate of the condition number of A_FF in the 1-norm, the largest of all islands; None
-        where not asked for, and with Lemke's method, which factors nothing.
+        unless requested, and with Lemke's method, which factors nothing.
     time
         Seconds.
     history
-        One row per pivot: step, island, rows that were not where they belonged, tight rows before
-        it, rows changed.
+        One row per pivot: step, island, infeasible rows and tight rows before it, rows changed.
     info
         Method, engine, kernel, islands, threads, asymmetry of A, bytes, set-up seconds, warnings;
         with ``engine="cached"`` also ``"cache"``: hits (tight rows whose removal was found), misses
@@ -109,61 +108,61 @@ class MlcpResult:
 
 
 class MlcpSolver:
-    """Mixed linear complementarity problems with one matrix: solve as many as wanted.
+    """A solver of any number of mixed linear complementarity problems with one matrix.
 
     Find x and w with
 
     ``A x + b = w``, ``w = w+ - w-``, ``0 <= w+ ⟂ x - lo >= 0``, ``0 <= w- ⟂ hi - x >= 0``
 
-    for a symmetric positive definite A (S3 eq. 1.20, with the sign of b turned). The connected
-    parts of A, its islands, are solved apart.
+    for a symmetric positive definite A (S3 eq. 1.20, with b negated). The connected parts
+    of A, its islands, are solved separately.
 
     Parameters
     ----------
     A
-        ``(n, n)``: dense, SciPy sparse, or the CSR triple ``(data, indices, indptr)``. Of a
-        slightly unsymmetric one (A + Aᵀ)/2 is factored, which ``result.info`` tells, and answers
-        are judged with the A that was given.
+        ``(n, n)``: dense, SciPy sparse, or the CSR triple ``(data, indices, indptr)``. If A
+        is slightly unsymmetric, (A + Aᵀ)/2 is factored, ``result.info`` reports it, and answers are
+        judged with the given A.
     method
-        ``"bpp"``, block principal pivoting: all rows that are not where they belong change at once
-        (Júdice and Pires 1994; S3 Algorithm 2.1). ``"murty"``: one of them at a time. ``"keller"``
-        and ``"dantzig"`` keep x within its bounds and bring row after row to where it belongs.
-        ``"lemke"`` works on a full dictionary, which takes n² numbers and n² operations a pivot, n
-        counting rows with two bounds twice; A may be semidefinite, `engine` and `initial` play no
-        part. See `rules`.
+        ``"bpp"``, block principal pivoting: all infeasible rows change at once (Júdice and Pires
+        1994; S3 Algorithm 2.1). ``"murty"``: one of them at a time. ``"keller"`` keeps x within its
+        bounds, ``"dantzig"`` keeps feasible rows feasible, and both solve one row after another.
+        ``"lemke"`` works on a full dictionary, which needs n² numbers and n² operations per pivot,
+        where n counts rows with two bounds twice; A may be semidefinite, and `engine` and `initial`
+        have no effect. See `rules`.
     engine
-        How A_FF is factored from one index set to the next; see `engines`. ``"auto"`` counts
-        operations, island by island.
+        How A_FF is factored from one index set to the next; see `engines`. ``"auto"``: the one with
+        the fewest operations, for each island.
     tolerance
-        Up to which ``residual_scaled`` an answer is called converged.
+        An answer has converged if ``residual_scaled`` is at most this.
     block_steps
-        bpp: steps that change many rows, at most; single ones after them.
+        bpp: maximum block steps, which change many rows at once, before single pivots.
     stall_steps
-        bpp: after so many steps without fewer rows out of place than ever before, single rows
-        change until there are fewer (p of Júdice and Pires).
+        bpp: block steps without a new minimum of infeasible rows before switching to single pivots,
+        which continue until there is one (p of Júdice and Pires).
     max_pivots
-        Steps at most, for each island; None: 100 and 20 for each row.
+        Maximum pivots per island. None: 100 + 20 × rows.
     refinements
-        Steps of iterative refinement of one linear system, at most; made only where its residual
-        is more than rounding.
+        Maximum steps of iterative refinement per linear system; made only if its residual exceeds
+        rounding.
     condition
-        Whether to estimate the condition number of A_FF at the solution: a few solves more.
+        Whether to estimate the condition number of A_FF at the solution, which takes a few solves.
     cache_bytes
-        Engine ``"cached"``: how much the factors that it keeps may take, all islands together.
-        They are kept from solve to solve; those not used for the longest time go first.
+        Engine ``"cached"``: memory limit of its cache for all islands together. The cache is kept
+        between solves; the least recently used entries are evicted first.
     interior
-        bpp: where block steps would go on for longer, interior-point steps foresee the index set
-        (Mehrotra 1992), and block steps end the work, exactly. Engines that make every factor anew
-        allow it (``"envelope"``, ``"refactor"``, ``"sparse"``). False: Júdice and Pires alone.
+        bpp: where block steps would take longer, predict the index set by interior-point steps
+        (Mehrotra 1992); block steps then find the exact solution. Engines that factor from scratch
+        allow it (``"envelope"``, ``"refactor"``, ``"sparse"``). False: block and single pivots.
     reuse
-        After an `update`: how many steps of conjugate gradients, preconditioned by the factor from
-        before, may be tried on a linear system with the same free rows until its residual is
-        rounding; a new factor is made where they do not do. Pays where a factor takes much longer
-        than a few solves and A changes little. 0: every factor is of the matrix at hand.
+        After an `update`: maximum steps of conjugate gradients, preconditioned by the previous
+        factor, for a linear system with the same free rows; a new factor is made if its residual
+        then still exceeds rounding. This saves time if a factor takes much longer than a few solves
+        and A changes little. 0: factors are not reused.
     islands
-        ``"auto"``: the connected parts of A are solved apart. False: as one.
+        ``"auto"``: solve the connected parts of A separately. False: as one system.
     threads
-        Islands are shared out to so many threads, the largest first; None for as many as pay.
+        Number of threads that solve islands, the largest first; None: chosen automatically.
         Results do not depend on it.
 
     Raises
@@ -230,14 +229,14 @@ class MlcpSolver:
         if asymmetry > 1e-12:
             self._info["warnings"].append(
                 f"A is unsymmetric, by {asymmetry:.1e} of its largest entry: (A + Aᵀ)/2 is "
-                f"factored, and the answer is judged with A as it was given"
+                f"factored, and the answer is judged with the given A"
             )
 
     def update(self, A: Any) -> None:
-        """Take another matrix of as many rows.
+        """Replace the matrix by another one with the same number of rows.
 
         Orders and patterns are kept, which saves most of the set-up, unless an entry that was zero
-        no longer is. Factors are made anew where they are needed, or used again (see `reuse`).
+        becomes nonzero. Factors are made again when they are needed, or reused (see `reuse`).
 
         Parameters
         ----------
@@ -247,7 +246,7 @@ class MlcpSolver:
         Raises
         ------
         ValueError
-            For data out of range, and for another number of rows; the solver is then as it was.
+            For data out of range, and for another number of rows; the solver is then unchanged.
         RuntimeError
             If the solver is running.
 
@@ -265,7 +264,7 @@ class MlcpSolver:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What was chosen: method, engine, kernel, islands, bytes, set-up seconds, warnings."""
+        """Choices that were made: method, engine, kernel, islands, bytes, set-up time, warnings."""
         return {**self._info, "warnings": list(self._info["warnings"])}
 
     def solve(self, b: Any, lo: Any = 0.0, hi: Any = np.inf, *, initial: Any = None) -> MlcpResult:
@@ -279,16 +278,16 @@ class MlcpSolver:
             Bounds of x: numbers or ``(n,)``, infinite where there are none. A row without bounds is
             free: w = 0 there.
         initial
-            The index set to begin with, ``(n,)`` of -1, 0 and 1, or an `MlcpResult`; all free by
-            default (S3). The answer does not depend on it, the number of pivots does.
+            The initial index set, ``(n,)`` of -1, 0 and 1, or an `MlcpResult`; by default all rows
+            are free (S3). It changes the number of pivots, not the answer.
 
         Raises
         ------
         ValueError
-            For data out of range, and where A proves not to be positive definite: the message names
-            the row, and the compliance (what to add to every diagonal entry) that would cure it.
+            For data out of range, and if A is not positive definite: the message names the row, and
+            the compliance (to add to every diagonal entry) that makes it so.
         RuntimeError
-            If the solver is running already.
+            If the solver is already running.
         """
         shape = (self.rows,)
         answer = self._core.solve(
@@ -339,7 +338,7 @@ def solve_mlcp(
     Returns
     -------
     MlcpResult
-        Not reaching the tolerance never raises: ``result.converged`` and ``result.message`` tell.
+        A missed tolerance never raises: see ``result.converged`` and ``result.message``.
 
     Raises
     ------
@@ -451,7 +450,7 @@ def _pattern(A: Any) -> tuple[np.ndarray, np.ndarray]:
     """The pattern of A and Aᵀ together, checked."""
     data, indices, indptr = csr_of(A)
     n = len(indptr) - 1
-    # For its checks.
+    # The C library checks the matrix when it makes a solver.
     _core.Mlcp(data, indices, indptr, {"method": "lemke", "threads": 1})
     row, kept = np.repeat(np.arange(n), np.diff(indptr)), data != 0
     row, column = row[kept], indices[kept]

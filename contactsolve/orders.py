@@ -1,13 +1,13 @@
-"""Orders: who sees whose values in a sweep.
+"""Orders: the sequence of contacts in a sweep, and whose new values each contact sees.
 
-An order is given to a solver by its name, or with options as an object of this module:
+A solver takes an order by its name or, with options, as an object of this module:
 
 >>> import contactsolve as cs
 >>> solver = cs.Solver(cs.scenarios.ball_grid(4), order=cs.orders.colored(strategy="balanced"))
 >>> solver.info["stages"] == solver.info["colors"]
 True
 
-`describe` tells what an order makes of a problem, and `contactsolve.plots.order` draws it.
+`describe` returns the schedule of an order for a problem; `contactsolve.plots.order` draws it.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ __all__ = [
 
 P = ParamSpec("P")
 
-_LISTED = {told["name"]: told for told in _core.orders()}
-_OPTIONS = {name: options_of(told["options"]) for name, told in _LISTED.items()}
+_LISTED = {described["name"]: described for described in _core.orders()}
+_OPTIONS = {name: options_of(described["options"]) for name, described in _LISTED.items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,15 +59,15 @@ class Order:
     Attributes
     ----------
     name
-        What the C library calls it.
+        Its name in the C library.
     settings
-        Its own options by name, those with their defaults apart.
+        Its own options by name, without those that have their defaults.
     permutation, begins
-        Of ``"given"``: the contacts as they are visited, and what begins at each visit.
+        For ``"given"``: the contacts in the order of their visits, and what starts at each visit.
     labels
-        Of ``"partition"``: labels of one's own, or how METIS makes them; None for none of these.
+        For ``"partition"``: the caller's labels, or the strategy of METIS; otherwise None.
     subtasks, weighted_subtasks
-        How finely stages are cut: 0 for as usual, -1 for a task for each contact.
+        Into how many tasks stages are divided: 0: the default, -1: one task for each contact.
     text
         The call that made it.
     """
@@ -101,14 +101,14 @@ class Order:
 
 
 def _made(name: str, given: dict[str, Any], **others: Any) -> Order:
-    """Return an order with options of its own, which the C library checks."""
+    """Return an order with its options, which the C library checks."""
     order = Order(name, given, **others)
     _core.check_order(name, taken(_OPTIONS[name], given))
     return order
 
 
 def _telling(make: Callable[P, Order]) -> Callable[P, Order]:
-    """Let orders made by a function tell their call, defaults apart."""
+    """Let orders made by a function show their call, without defaults."""
     signature = inspect.signature(make)
 
     @functools.wraps(make)
@@ -122,7 +122,7 @@ def _telling(make: Callable[P, Order]) -> Callable[P, Order]:
 def _call(
     name: str, signature: inspect.Signature, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> str:
-    """A call as text, without what has its default."""
+    """Return a call as text, without arguments that have their defaults."""
     words: list[str] = []
     for argument, value in signature.bind(*args, **keywords).arguments.items():
         parameter = signature.parameters[argument]
@@ -135,7 +135,7 @@ def _call(
 
 
 def _short(value: Any) -> str:
-    """An argument, the entries of lists and arrays left out."""
+    """Return an argument as text, without the entries of lists and arrays."""
     if isinstance(value, np.ndarray):
         return f"<array {value.shape}>"
     return f"<list of {len(value)}>" if isinstance(value, (list, tuple)) else repr(value)
@@ -143,22 +143,22 @@ def _short(value: Any) -> str:
 
 @_telling
 def given(permutation: Any = None, *, stages: Any = None, kind: Any = "sequential") -> Order:
-    """Visit the contacts in an order of one's own, or in stages of one's own.
+    """Visit the contacts in the order, or in the stages, that the caller gives.
 
     Parameters
     ----------
     permutation
-        The contacts as they are to be visited, ``(K,)``, in one stage.
+        The contacts in the order of their visits, ``(K,)``, in one stage.
     stages
-        In place of it, lists of contacts, one for each stage; or, for kinds whose stages have
-        parts, a list of lists for each stage. Every contact is in one of them.
+        Instead of it, lists of contacts, one for each stage; or, for kinds whose stages have parts,
+        a list of lists for each stage. Every contact is in exactly one of them.
     kind
         The kind of all stages, or a list with one for each: ``"sequential"``, every contact sees
         the ones before; ``"simultaneous"``, all see the values from before the stage;
-        ``"independent"``, all at once, of which no two may share a moving body;
-        ``"concurrent"``, parts at once, sequential inside, which see the other parts as before the
-        stage; ``"disjoint"``, parts at once, of which no two may share a moving body. What may
-        not be shared is checked for each problem; where A was given, coupled contacts count.
+        ``"independent"``, all in parallel, and no two may share a moving body; ``"concurrent"``,
+        parts in parallel, each sequential, which see the other parts as before the stage;
+        ``"disjoint"``, parts in parallel, of which no two may share a moving body. Shared bodies
+        are checked for each problem; where A was given, coupled contacts count as sharing one.
 
     Examples
     --------
@@ -181,19 +181,19 @@ def given(permutation: Any = None, *, stages: Any = None, kind: Any = "sequentia
 def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True) -> Order:
     """An order whose stages are cut into finer or coarser tasks (S1 section 6.3).
 
-    Threads take tasks as they come. Simultaneous and independent stages, Jacobi's above all, are
-    cut into tasks of 512 contacts by default; here into `parts` × `count` tasks, fewer where a
-    stage has fewer contacts. Impulses are the same, but for rounding where finer tasks leave the
-    lanes of a vector empty and other kernels visit them (``info["kernel"]``); ``merit``, a sum over
-    tasks, may differ in its last digits.
+    Threads take the next task when they are free. Simultaneous and independent stages, such as
+    Jacobi's, are divided into tasks of 512 contacts by default, and here into `parts` × `count`
+    tasks, or fewer if a stage has fewer contacts. Impulses are the same, up to rounding where finer
+    tasks leave vector lanes empty and other kernels visit the contacts (``info["kernel"]``);
+    ``merit``, a sum over tasks, may differ in its last digits.
 
     Parameters
     ----------
     order
         A name, an object of this module, or a permutation.
     count
-        Tasks for each of the solver's `parts`, S1's workers. S1 found 100 to do well, and not fewer
-        than 10.
+        Tasks for each of the solver's `parts`, which are S1's workers. S1 recommends 100, and at
+        least 10.
     weighted
         Tasks of about equal numbers of blocks of A, as for `ranges`.
     """
@@ -206,8 +206,8 @@ def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True)
 def extreme(order: Any = "natural") -> Order:
     """An order whose simultaneous and independent stages have a task for each contact.
 
-    S1 section 6.1, the end of `subtasks`: every contact is fetched by itself, which costs more than
-    visiting it. The scheme ``"factorized"`` keeps half a kilobyte for each.
+    S1 section 6.1, the limit of `subtasks`: threads fetch single contacts, which costs more than
+    visiting them. The scheme ``"factorized"`` stores half a kilobyte for each contact.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def extreme(order: Any = "natural") -> Order:
 
 
 def _with_options(name: str) -> Callable[[Callable[P, Order]], Callable[P, Order]]:
-    """Show an order's own options in the place of ``**options`` in a function's signature."""
+    """Show an order's own options in place of ``**options`` in a function's signature."""
 
     def show(make: Callable[P, Order]) -> Callable[P, Order]:
         own = inspect.signature(make).parameters
@@ -253,20 +253,22 @@ def relaxed(unsafe_below: int, strategy: str = "greedy", **options: Any) -> Orde
 _METIS = (
     '; "metis", the fewest contacts between parts (S1 Definition 4.4), "metis_volume", the fewest '
     'bodies with contacts in other parts, "metis_neighbours", few contacts and few neighbours of a '
-    "part (all three need pymetis: pip install 'contactsolve[partition]'); or labels of one's own, "
-    "(bodies,), parts numbered from 0. Immovable bodies belong to no part. Where A was given, "
+    "part (all three need pymetis: pip install 'contactsolve[partition]'); or your own labels, "
+    "(bodies,), with parts numbered from 0. Immovable bodies belong to no part. Where A was given, "
     "contacts are labelled, (K,), and a contact coupled to one of a lower label lies on the border"
 )
-_SEE_ALSO = "labels : The labels of a strategy.\npartition_quality : What a cut is worth."
+_SEE_ALSO = "labels : The labels of a strategy.\npartition_quality : The quality of a partition."
 
 
 def _documented_partition(make: Callable[P, Order]) -> Callable[P, Order]:
-    """Tell the options of the C library, and the strategies that are Python's alone."""
+    """Document the options of the C library, and the strategies that only Python has."""
     own = dict(_OPTIONS["partition"])
     one = own["strategy"]
     own["strategy"] = replace(one, words=STRATEGIES, summary=one.summary + _METIS)
-    told, returns = _LISTED["partition"], "Order\n    For a solver's `order`."
-    make.__doc__ = document(told["summary"], told["about"], own, returns, {"See Also": _SEE_ALSO})
+    described, returns = _LISTED["partition"], "Order\n    For a solver's `order`."
+    make.__doc__ = document(
+        described["summary"], described["about"], own, returns, {"See Also": _SEE_ALSO}
+    )
     return make
 
 
@@ -287,7 +289,7 @@ def partition(strategy: Any = "auto", *, border: str = "colored") -> Order:  # n
 
 
 def _besides_defaults(order: str, given: dict[str, Any], *kept: str) -> dict[str, Any]:
-    """The options that have not their defaults, and those that are kept all the same."""
+    """Return the options without those that have their defaults, except the `kept` ones."""
     declared = _OPTIONS[order]
     return {
         name: value
@@ -297,7 +299,7 @@ def _besides_defaults(order: str, given: dict[str, Any], *kept: str) -> dict[str
 
 
 def _maker(name: str, summary: str, about: str) -> Callable[..., Order]:
-    """Return the function of an order's name: its own options in, an `Order` out."""
+    """Return the function of an order's name, which makes an `Order` from its options."""
     declared = _OPTIONS[name]
     signature = signature_of(declared, Order, by_place=True)
 
@@ -314,12 +316,12 @@ def _maker(name: str, summary: str, about: str) -> Callable[..., Order]:
 
 
 def _refined(declared: dict[str, Option], given: dict[str, Any]) -> set[str]:
-    """Given options that other given ones refine: they are told even with their defaults."""
+    """Given options on which other given ones depend: kept even with their defaults."""
     return {declared[name].of for name in given} & given.keys()
 
 
 def chosen(order: Any) -> Order:
-    """Return the order that a solver's option stands for: a name, an object or a permutation."""
+    """Return the order of a solver's option: a name, an object or a permutation."""
     if isinstance(order, Order):
         return order
     if callable(order):
@@ -335,11 +337,11 @@ def names() -> list[str]:
 
 
 def options() -> dict[str, dict[str, Option]]:
-    """Return each order's own options by name: what they are, their defaults and ranges."""
+    """Return each order's own options by name, with their defaults and ranges."""
     return {name: dict(own) for name, own in _OPTIONS.items()}
 
 
-# Orders of orders, or with arguments that have no default: made by these functions alone.
+# Orders that modify others, or need arguments: only these functions make them.
 _MADE: tuple[Callable[..., Order], ...] = (relaxed, subtasks, extreme)
 
 
@@ -364,7 +366,7 @@ def describe(
     method: str = "auto",
     threads: int | None = None,
 ) -> dict[str, str] | Schedule:
-    """Return one line on each order, by name; or what one order makes of a problem.
+    """Return one line on each order, by name; or the schedule of one order for a problem.
 
     Parameters
     ----------
@@ -373,7 +375,7 @@ def describe(
     order, parts, rng, method
         As for `Solver`. Nothing is packed or solved.
     threads
-        For ``colored(parallel=True)``; None for as many as pay. Only ``seconds`` depends on it.
+        For ``colored(parallel=True)``; None: chosen automatically. Only ``seconds`` depends on it.
 
     Returns
     -------
@@ -391,13 +393,13 @@ def describe(
     Schedule(colored, 160 contacts, 6 independent stages of 8 to 40, 6 colors)
     """
     if problem is None:
-        listed = {name: told["summary"] for name, told in _LISTED.items()}
+        listed = {name: described["summary"] for name, described in _LISTED.items()}
         return {**listed, **{one.__name__: _line(one) for one in _MADE}}
     return schedule_of(problem, chosen(order), order, parts, rng, method, threads)
 
 
 def _line(function: Callable[..., Order]) -> str:
-    """The first line of a function's text, as the library writes such lines."""
+    """Return the first line of a function's docstring in the form of the library's summaries."""
     line = str(function.__doc__).partition("\n")[0].rstrip(".")
     return line[0].lower() + line[1:]
 

@@ -361,7 +361,7 @@ class Problem(ProblemData):
             For values that a new problem would refuse, or of another structure. The problem is
             unchanged then.
         RuntimeError
-            While a solver is at work on the problem.
+            While a solver is using the problem.
         """
         fresh = Problem.__new__(Problem)
         if self._matrix is not None:

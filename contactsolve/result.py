@@ -1,4 +1,4 @@
-"""What a solve returns: impulses, and the history of how they came about."""
+"""The result of a solve: impulses, and the history of the iteration."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _html_table(columns: tuple[str, ...], rows: list[list[str]]) -> str:
 
 
 class _Lazy:
-    """Attributes that `_found` has methods for, found when they are first looked at."""
+    """Attributes that the methods of `_found` compute when they are first read."""
 
     __slots__ = ("_found",)
     _found: Any
@@ -120,7 +120,7 @@ class _Lazy:
 
         def __getattr__(self, name: str) -> Any:
             own = getattr(type(self), name, None)
-            if isinstance(own, property) and own.fget:  # it has said what it lacks: again
+            if isinstance(own, property) and own.fget:  # raise its own error again
                 return own.fget(self)
             try:
                 values = object.__getattribute__(self, "_found")
@@ -155,29 +155,29 @@ class Result(_Lazy):
     history
         One row per recorded iteration.
     converged
-        Whether the stop rule was met, and rounding allows to tell.
+        Whether the stopping rule was met, and rounding cannot exceed its tolerance.
     status
         ``"converged"``, ``"max_iterations"``, ``"max_seconds"``, ``"stalled"`` or ``"wandering"``
-        (the natural map is halved no more, and stands still or goes up and down; ``info["band"]``),
-        ``"diverging"`` (the best iterate is returned), ``"inaccurate"`` (rounding alone may leave
-        more than the tolerance, ``info["floor"]``), ``"infeasible"`` (there is no solution, proven
-        by ``info["certificate"]``), ``"unbounded"`` (impulses grow along that, which with friction
-        is no proof) or ``"stopped"`` (by the callback).
+        (the natural map stagnates, or oscillates without being halved; ``info["band"]``),
+        ``"diverging"`` (the best iterate is returned), ``"inaccurate"`` (rounding alone may exceed
+        the tolerance, ``info["floor"]``), ``"infeasible"`` (``info["certificate"]`` proves that
+        there is no solution), ``"unbounded"`` (impulses grow along the certificate, which with
+        friction is no proof) or ``"stopped"`` (by the callback).
     message
-        What was reached and, where that is too little, what to try.
+        What the solve reached and, if it did not converge, what to try.
     iterations
         Sweeps made.
     time
-        Seconds of the sweeps and of the checks that decide, set-up and recording apart.
+        Time of the sweeps and of the stopping rule, without set-up and recording [s].
     natural_map, natural_map_scaled
         At the returned impulses, in float64 on the data as given [N s], [1].
     worst_contact
-        Where `natural_map_scaled` is reached; -1 without contacts.
+        The contact with the largest scaled natural map; -1 without contacts.
     worst
-        The same in words: the contact, what of it misses its law most, and by how many m/s.
+        The same in words: the contact, the part of it with the largest error, and the error [m/s].
     info
-        What was chosen and why, bytes, set-up seconds, rollbacks, products of blocks of A
-        with impulses, warnings.
+        Choices that were made and their reasons, bytes, set-up seconds, rollbacks, products of
+        blocks of A with impulses, warnings.
     problem
         The problem that was solved.
     """
@@ -197,7 +197,7 @@ class Result(_Lazy):
     worst: str
     info: dict[str, Any]
     problem: Problem = field(repr=False)
-    # What the solve used in place of the problem's own; None for these.
+    # b and parameters that the solve used in place of the problem's own, or None.
     _b: np.ndarray | None = field(default=None, repr=False)
     # Updates of the problem made before the solve.
     _updates: int = field(default=0, repr=False)
@@ -212,7 +212,7 @@ class Result(_Lazy):
 
     @classmethod
     def of(cls, values: Any, problem: Problem, b: Any, parameters: Any) -> Self:
-        """Return the result of a solve, whose attributes `values` finds when they are looked at."""
+        """Return the result of a solve; `values` computes its attributes when they are read."""
         result = cls.__new__(cls)
         result._found = values
         result.problem = problem
@@ -223,14 +223,13 @@ class Result(_Lazy):
     def active(self) -> Any:
         """What each contact does: ``"open"``, ``"stick"`` or ``"slide"``, ``(K,)``.
 
-        Of boxes and free blocks, what holds each row: ``"free"``, ``"low"`` or ``"high"``,
-        ``(K, m)``. Judged by where the step λ − ρξ arrives: at or below zero along the normal
-        (open), beyond the friction bound (slide), at a bound (low, high). What is less than ten
-        times the natural map of the result, each in the scale of its set, counts as nothing: a
-        contact on the edge between sticking and sliding sticks. A frictionless contact slides
-        where it moves along its tangents; one that rolls without sliding sticks. Methods that pivot
-        may begin with it, ``initial=result.active``; ``initial=result`` tells them the friction
-        bounds, too.
+        For boxes and free blocks the state of each row: ``"free"``, ``"low"`` or ``"high"``,
+        ``(K, m)``. The point λ − ρξ decides: at or below zero along the normal (open), beyond the
+        friction bound (slide), at a bound (low, high). Differences below ten times the natural map
+        of the result, each in the scale of its set, count as zero: a contact between sticking and
+        sliding sticks. A frictionless contact slides if it moves along its tangents; a contact that
+        rolls without sliding sticks. Methods that pivot may start from these states,
+        ``initial=result.active``; ``initial=result`` also gives them the friction bounds.
         """
         self._refuse_updated("active")
         return inspection.activity(self)
@@ -241,7 +240,7 @@ class Result(_Lazy):
         Parameters
         ----------
         count
-            How many to list, at most.
+            Maximum number of contacts to list.
 
         Examples
         --------
@@ -259,11 +258,11 @@ class Result(_Lazy):
         return inspection.energy(self)
 
     def _refuse_updated(self, name: str) -> None:
-        """Raise where the problem has other values by now than it was solved with."""
+        """Raise if the problem was updated after the solve."""
         if self._updates != self.problem.updates:
             raise RuntimeError(
-                f"{name} looks at the problem, which has been updated since this solve: ask before "
-                f"the update"
+                f"{name} needs the problem as it was solved, but it has been updated since then: "
+                f"read {name} before the update"
             )
 
     @property

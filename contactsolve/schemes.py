@@ -1,4 +1,4 @@
-"""Schemes: how Aλ + b is had.
+"""Schemes: how Aλ + b is computed.
 
 A scheme is given to a solver by its name, or with options as an object of this module:
 

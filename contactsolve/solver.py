@@ -71,14 +71,14 @@ class Options(TypedDict, total=False):
     islands: str | bool
 
 
-# The library's own, and those that are Python's alone.
+# The options of the C library, and those that only Python has.
 _OPTIONS = (
     *(name for name in COMMON if name != "method"),
     *("max_setup_seconds", "record", "rng"),
 )
 
-# Where no limit is given, of method="auto", which goes from one method to the next.
-_AS_MANY_AS_IT_TAKES, _SECONDS_OF_AUTO = 2 * 10**9, 10.0
+# Limits of method="auto" where the caller gives none: it may run several methods in turn.
+_UNLIMITED_ITERATIONS, _SECONDS_OF_AUTO = 2 * 10**9, 10.0
 
 
 class Method:
@@ -122,9 +122,9 @@ class State:
     impulses
         λ at this iteration, ``(K, m)``, read-only [N s].
     measures
-        The newest row of the history by name: iteration, time and what is recorded; what was not
-        evaluated is not there. With ``record_every=`` it may be of an earlier iteration, which
-        ``measures["iteration"]`` tells.
+        The newest row of the history by name: iteration, time and the recorded measures, without
+        those that were not evaluated. With ``record_every=`` the row may be of an earlier
+        iteration, ``measures["iteration"]``.
     """
 
     iteration: int
@@ -135,132 +135,137 @@ class State:
         row = dict(self.measures)
         recorded, time = int(row.pop("iteration")), row.pop("time")
         earlier = "" if recorded == self.iteration else f"at iteration {recorded}: "
-        told = [format_seconds(time), *(f"{name} {value:.2e}" for name, value in row.items())]
-        return f"State(iteration {self.iteration}, {earlier}{', '.join(told)})"
+        words = [format_seconds(time), *(f"{name} {value:.2e}" for name, value in row.items())]
+        return f"State(iteration {self.iteration}, {earlier}{', '.join(words)})"
 
 
 class Solver:
-    """A problem packed for one method: solve it as often as wanted.
+    """A problem packed for one method, which can be solved any number of times.
 
     Parameters
     ----------
     problem
         A `Problem`.
     method
-        ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"`` (forwards and backwards in
-        turn, each sweep an iteration; SSOR with `relaxation`). ``"auto"`` is a chain of methods,
-        each of which hands over when it gets on no more: directly where that is sure, Nesterov's
-        momentum, Newton's method where its factor is affordable, conjugate gradients; both kinds
-        of sweeps go on where they were left, and the best iterate of all is returned.
-        ``result.info["links"]`` tells what was done, how long it took and why it went on. Without
-        a tolerance it is Gauss-Seidel.
+        ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"`` (alternating forward and
+        backward sweeps, each an iteration; SSOR with `relaxation`).
+        ``"auto"`` is a chain of methods, each of which yields to the next when it stagnates: a
+        direct solve where A is certainly positive definite, Nesterov's momentum, Newton's method
+        where its factor is affordable, conjugate gradients. Both kinds of sweeps resume from their
+        checkpoints, and the best iterate of all is returned. ``result.info["links"]`` reports which
+        methods ran, how long each took and why it ended. Without a tolerance ``"auto"`` is
+        Gauss-Seidel.
         Accelerated sweeps: ``"nesterov"``, ``"nncg"``, ``"momentum"``,
-        ``"anderson"``, ``"chebyshev"``, or with options as ``methods.nncg(over="jacobi")``; they
-        return the best iterate that was judged, where there is a tolerance. Direct methods for
+        ``"anderson"``, ``"chebyshev"``, or with options as ``methods.nncg(over="jacobi")``; with a
+        tolerance they return the best iterate that was judged. Direct methods for
         joints, boxes and box friction: ``"bpp"``, ``"murty"``, ``"lemke"``, ``"keller"``,
-        ``"dantzig"``, or with options as `methods.bpp`; their iterations are solves between which
-        friction bounds are renewed, and options about sweeps are refused.
-        With polygons of friction, or `methods.lemke` with directions, one solve is the answer.
-        Convex problems, again and again: ``"de_saxce"`` and ``"tresca"``, whose iterations these
-        are and whose inner method the options about sweeps go to, `methods.de_saxce`.
+        ``"dantzig"``, or with options as `methods.bpp`; each iteration is one solve,
+        after which the friction bounds are updated, and options about sweeps are refused. With
+        polygons of friction, or `methods.lemke` with directions, one solve is the answer.
+        Outer fixed points, ``"de_saxce"`` and ``"tresca"``: each iteration solves a convex problem,
+        and the options about sweeps apply to the inner method (`methods.de_saxce`).
         Partly direct: ``"subspace"`` and ``"splitting"``, for stiff joints and large mass ratios.
     scheme
-        How Aλ + b is had: ``"matrix"`` (A built or given), ``"factorized"`` (A never formed; with
-        options as `schemes.factorized`), or ``"auto"``, the one of these two whose sweeps should
-        take less time, from the number of blocks of A (S1 Table 3.1).
+        How Aλ + b is computed: ``"matrix"`` (A built or given), ``"factorized"`` (A never formed;
+        with options as `schemes.factorized`), or ``"auto"``, the one of these two whose sweeps
+        should take less time, estimated from the number of blocks of A (S1 Table 3.1).
         ``"iteration_matrix"`` takes ``z = T λ + c`` from T = 1 - R A and c = -R b in place of
-        ``λ - R (A λ + b)`` (S1 section 3.4.1). ``"half_sweep"`` (there, too) saves a quarter of
-        the products: in every second sweep those with contacts further on are the sweep's before,
-        stale by then, so that convergence is another. ``"symmetric_half"`` is exactly
-        ``"symmetric_gauss_seidel"``, its only method, for half the products.
+        ``λ - R (A λ + b)`` (S1 section 3.4.1). ``"half_sweep"`` (same section) saves a
+        quarter of the products: every second sweep uses the products with later contacts from the
+        previous sweep, which are outdated, so that convergence differs. ``"symmetric_half"`` gives
+        exactly ``"symmetric_gauss_seidel"``, its only method, with half the products.
     order
-        The contacts' order in a sweep. ``"auto"`` is ``"cache"``, the order for speed, which fills
-        the lanes of vectors and lets threads work apart; or ``"natural"`` where there is no kernel
-        for the shapes of contacts and too few of them for threads, and where they are too few, or
-        too many share a body, to fill vectors. The choice depends on the problem alone;
-        ``info["why"]`` tells it. By name: ``"natural"``, ``"reverse"``, ``"random"`` (see `rng`),
-        ``"colored"``, ``"ranges"``, ``"partition"``, ``"cache"``, ``"contact_sets"``, an object of
-        `contactsolve.orders`, or a permutation ``(K,)``.
+        The order in which a sweep visits the contacts. ``"auto"`` is ``"cache"``, the order for
+        speed, which fills vector lanes and lets threads work independently. It is ``"natural"``
+        where no vector kernel takes the contacts' shapes and they are too few for threads, and
+        where they are too few, or too many share a body, to fill vector lanes. The choice depends
+        on the problem alone; ``info["why"]`` gives the reason. By name: ``"natural"``,
+        ``"reverse"``, ``"random"`` (see `rng`), ``"colored"``, ``"ranges"``, ``"partition"``,
+        ``"cache"``, ``"contact_sets"``, an object of `contactsolve.orders`, or a permutation
+        ``(K,)``.
         Jacobi's result does not depend on it.
     local
         ``"auto"`` solves blocks of free rows exactly and projects others, ``"projected"`` projects
         all, ``"exact"`` insists on free blocks only. ``"block"`` solves each block's own problem
-        outright, the other impulses as they are (S4), in what is best for the set: in closed form
-        free blocks, frictionless contacts and friction in the plane, every mode tried; discs and
-        ellipses by one root; boxes, box friction, rolling, Contensou and the cone by Newton's
-        method, and where that fails by going through the modes; polygons and support functions by
-        inner projected steps. ``"newton"`` takes Newton's method for all of them (Alart and
-        Curnier 1991) and ``"quartic"`` all roots of the Coulomb quartic (Bonnefon and Daviet 2011)
-        for discs and ellipses; both refuse sets that they cannot solve. None has an R: `r_factor`
-        plays no part, and a rollback halves the averaging weight instead.
+        exactly while the other impulses are fixed (S4), by the best algorithm for its set: free
+        blocks, frictionless contacts and friction in the plane in closed form, by trying every
+        mode; discs and ellipses by the root of one equation; boxes, box friction, rolling,
+        Contensou and the cone by Newton's method, and by trying the modes if that fails; polygons
+        and support functions by inner projected steps. ``"newton"`` uses Newton's method for all
+        sets (Alart and Curnier 1991), and ``"quartic"`` all roots of the Coulomb quartic (Bonnefon
+        and Daviet 2011) for discs and ellipses; both refuse sets that they cannot solve. These
+        three have no R: `r_factor` has no effect, and a rollback halves the averaging weight.
     relaxation
         α, scales R (JOR and SOR of S2).
     averaging
-        ω in ``λ ← λ_old + ω (λ_new − λ_old)``, at most 1; None for none, or as the
-        friction bounds of a method that pivots get on. ``"adjacent"``: for each
-        contact 1 over the number of contacts that share a moving body with it, 1 where there are
-        none (S4). With a given A they are the other blocks in its row.
+        ω in ``λ ← λ_old + ω (λ_new − λ_old)``, at most 1. None: no averaging, or in methods that
+        pivot a weight that adapts to the progress of the friction bounds. ``"adjacent"``: for each
+        contact 1 over the number of contacts that share a moving body with it, or 1 without such
+        contacts (S4). If A was given, these are the other blocks in its row.
     r_factor
         R: ``"local"``, 1/max diag(A_ss) on each coupled set s, over max(1, λ_max(R A_kk));
         ``"block"``, 1/λ_max(A_kk); ``"global"``, 2/(α_min + α_max) with the extreme eigenvalues of
         A, or 1.9/α_max where A is singular (from (A + Aᵀ)/2 where an unsymmetric A was given;
-        ``info`` tells the values); or one number for every row. ``"balanced"`` starts from the
+        ``info`` reports the values); or one number for every row. ``"balanced"`` starts from the
         local ones and lets the factor of each coupled set follow its residuals e (S1 eq. 3.29):
         after each sweep it is multiplied by 1/√(1 − ρ), ρ = e'·e/e·e of the last two, and stays
-        within 1/32 and 1.5 times the local one. It spares Jacobi most halvings of R and needs no
+        within 1/32 and 1.5 times the local one. Jacobi then needs few halvings of R and no
         choice of `relaxation`.
     rollback
-        How often R may be halved and the best iterate restored when the residual grows (S1 section
-        3.5); 0 for never.
+        Maximum number of rollbacks, which halve R and restore the best iterate when the residual
+        grows (S1 section 3.5); 0: none.
     rollback_growth
-        What counts as growth: the residual over its smallest value since the last halving. None:
-        100, and 3 of Jacobi and other methods that update all contacts at once. S1 takes 1, which
-        costs Gauss-Seidel on frictional problems its step for passing rises: they go up to tens of
-        times; what diverges is soon beyond. Jacobi's also cycle, and halvings help it out.
+        Growth of the residual, relative to its smallest value since the last halving, that triggers
+        a rollback. None: 3 for Jacobi and other methods that update all contacts at once, 100 for
+        the rest. S1 takes 1. With that value Gauss-Seidel loses its step length on frictional
+        problems to temporary rises, which reach tens of times; a diverging iteration soon exceeds
+        them. Jacobi also cycles, which halvings end.
     bound
         The friction bound comes from the ``"current"`` normal impulse, just computed, or from the
         ``"previous"`` one (S1 chapter 3).
     rtol, atol
         With ``stop="natural_map"``: converged when every coupled set s has
         ``Δ_s <= atol + rtol ρ_s V``, where 1/ρ_s is the largest diagonal entry of A in the set and
-        V [m/s] the largest speed at which its island breaks a constraint without any impulse: what
-        leaves, or slides without load, does not count, and a fast body loosens nothing in other
-        islands. Impulses may be off by ``rtol V / λ_min(A)``: errors add up along chains. Both
-        None: exactly `max_iterations` sweeps. ``rtol="auto"``: 1e-6, in single precision 1e-4.
+        V [m/s] the largest speed at which its island breaks a constraint without any impulse:
+        contacts that separate, or slide without load, do not count, and a fast body does not loosen
+        the tolerance of other islands. Impulses may be off by ``rtol V / λ_min(A)``: errors add up
+        along chains. Both None: exactly `max_iterations` sweeps. ``rtol="auto"``: 1e-6, in single
+        precision 1e-4.
     stop
-        The measure that decides. ``"delta_element"`` and ``"delta_norm"`` take rtol, atol for S2's
-        T_rel and T_abs; other measures than these and ``"natural_map"`` are compared with `atol`.
+        The measure that the stopping rule tests. ``"delta_element"`` and ``"delta_norm"`` take rtol
+        and atol as S2's T_rel and T_abs; measures other than these and ``"natural_map"`` are
+        compared with `atol`.
     check_every
-        Measures that cost about a sweep are evaluated every so many iterations; methods that pivot,
-        outer fixed points and interior points are measured after every one.
+        Iterations between two evaluations of measures that cost about a sweep. Methods that pivot,
+        outer fixed points and interior points are measured after every iteration.
     max_iterations
-        Sweeps at most. None: 1,000; of ``method="auto"`` with a tolerance as many as it takes,
-        within `max_seconds`.
+        Maximum iterations. None: 1,000, or for ``method="auto"`` with a tolerance no limit but
+        `max_seconds`.
     max_seconds
-        Seconds of one solve at most, by the clock; None: no limit. ``"auto"``: 10 where nothing
-        else limits the iterations (``method="auto"``), else none. They are looked at between
-        iterations and within long ones (factors, pivots, inner sweeps). A solve that they end has
+        Maximum wall-clock time of one solve [s]; None: no limit. ``"auto"``: 10 if nothing else
+        limits the iterations (``method="auto"``), otherwise no limit. The clock is checked between
+        iterations and within long ones (factors, pivots, inner sweeps). A solve that it ends has
         the status ``"max_seconds"``.
     max_setup_seconds
-        Seconds of making the solver (orders, factors, packing) at most; None: no limit.
+        Maximum time of making the solver (orders, factors, packing) [s]; None: no limit.
     time_checks
-        Whether times count what it takes to judge an iterate for `stop`. False: the time of
-        iterations alone, as `compare` tells it. Recording is never counted.
+        Whether times include the evaluation of the stopping rule. False: the time of the iterations
+        alone, as in `compare`. Times never include recording.
     dtype
         ``"float64"`` or ``"float32"`` sweeps, or ``"mixed"``: impulses, velocities and b in
-        float64; factors of A, its rows and R in float32. What that rounds off is made up for every
-        32 sweeps, so that solutions are as good as with float64. It is for the schemes
-        ``"factorized"`` and ``"matrix"`` (where rows are then visited without vectors) and for
-        methods of sweeps that are not accelerated. Measures are always taken in float64.
+        float64; factors of A, its rows and R in float32. The rounding error is corrected every
+        32 sweeps, so that solutions are as accurate as with float64. The schemes ``"factorized"``
+        and ``"matrix"`` (which then visits rows without vectors) and the methods of sweeps without
+        acceleration support it. Measures are always evaluated in float64.
     threads
-        Threads for stages that allow it (Jacobi, colours, ranges, parts), at most four to a
-        processor. None: as many as pay, one for short problems, and one for the time being where
-        shared sweeps take longer, because other processes use the machine. Results do not depend
-        on it.
+        Threads for stages that allow them (Jacobi, colours, ranges, parts), at most four per
+        processor. None: chosen automatically: one for short problems, and temporarily one where
+        sweeps on several threads take longer because other processes use the machine. Results do
+        not depend on it.
     parts
-        Into how many parts the orders ``"ranges"``, ``"partition"``, ``"cache"`` and
-        `orders.relaxed` cut, and a parallel colouring; results depend on it. `orders.subtasks`
-        multiplies it.
+        Number of parts into which the orders ``"ranges"``, ``"partition"``, ``"cache"`` and
+        `orders.relaxed`, and a parallel colouring, divide the problem; results depend on it.
+        `orders.subtasks` multiplies it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
     patience
@@ -268,47 +273,48 @@ class Solver:
         or ``"wandering"``; None: never, or as the method's own option of that name says, which this
         one sets.
     measure_every
-        How often measures that cost about a sweep are evaluated for these rows; None: where the
-        stop rule is looked at, too (`check_every`). Iterates and times do not depend on it.
+        Iterations between two evaluations, for these rows, of measures that cost about a sweep.
+        None: as `check_every`. Iterates and times do not depend on it.
     quality_r
         R_const of the measure ``"quality"`` (S1 eq. 3.32).
     rng
         Seed or `numpy.random.Generator` of ``order="random"``.
     instructions
-        Scheme ``"factorized"`` visits contacts that share no moving body several at a time, in the
-        lanes of the machine's vectors, where shapes and order allow it; schemes over rows of A
-        use vectors within each block, in any order, where all blocks are of one size;
-        ``info["kernel"]`` tells.
-        ``"auto"``: the widest vectors that are well filled, or what the environment variable
-        ``CONTACTSOLVE_INSTRUCTIONS`` names; ``"avx512"``, ``"avx2"``, ``"baseline"`` (16 bytes): as
-        named, however well filled; ``"scalar"``: one after another, the reference. Results differ
-        by rounding.
+        Instruction set of the sweeps. The scheme ``"factorized"`` visits several contacts that
+        share no moving body at a time, in the lanes of vectors, where shapes and order allow it;
+        schemes over rows of A use vectors within each block, in any order, if all blocks have one
+        size. ``info["kernel"]`` reports the kernel.
+        ``"auto"``: the widest vectors whose lanes are well filled, or the instruction set that the
+        environment variable ``CONTACTSOLVE_INSTRUCTIONS`` names; ``"avx512"``, ``"avx2"``,
+        ``"baseline"`` (16 bytes): this one, however well its lanes are filled; ``"scalar"``: one
+        contact after another, the reference. Results differ by rounding.
     compressed
         Where J is, to rounding, that of contact frames and lever arms between rigid bodies (and
-        M⁻¹ a multiple of the identity for the linear velocities), keep these in place of J:
-        half the memory, and half the time once it counts. Needs vectors; ``info["kernel"]`` tells.
-        False: take any J as it is.
+        M⁻¹ a multiple of the identity for the linear velocities), store these in place of
+        J: half the memory, and half the time once memory limits it. Compression needs vectors;
+        ``info["kernel"]`` reports it. False: store J.
     islands
-        Islands, the connected parts of a problem, share no moving body. ``"auto"``: where there are
-        several among 512 contacts or more, each iterates and stops by itself, small ones of one
-        size (up to 32 contacts, 1,024 where visits are made several at a time) together, on as many
-        threads as pay; their data stay in the cache, and what has converged costs nothing any more.
-        The history tells of the whole after each iteration: islands at rest count with what they
-        ended with, and the time of a row is the sweeps' so far, as a share of the time that all
-        took. Iterates are those of the whole, to rounding (with ``order="auto"``, in the order that
-        suits the island); but an island stops by its own residuals and rolls back by itself.
+        Islands, the connected parts of a problem, share no moving body. ``"auto"``: if 512 contacts
+        or more form several islands, each island iterates and stops separately (small islands of
+        one size, up to 32 contacts or 1,024 with vector lanes, together), on an automatically
+        chosen number of threads. Their data stay in the cache, and converged islands add no cost.
+        A row of the history is for the whole problem after that iteration: a finished island counts
+        with its final values, and the time is the sweeps' so far, as a share of the total time.
+        Iterates are those of the whole problem, to rounding (with ``order="auto"``, in the order
+        that suits the island); but each island stops and rolls back by its own residuals.
         Measures that are neither a maximum nor a sum over contacts (``"delta_norm"``,
-        ``"fclib_error"``), orders that cut all contacts into parts, ``r_factor="global"``,
-        functions for friction, ``method="lemke"`` and callbacks need the whole: there, and with
-        False, it is swept as one. See ``info["islands"]`` and ``info["clusters"]``.
+        ``"fclib_error"``), orders that divide all contacts into parts, ``r_factor="global"``,
+        friction given by functions, ``method="lemke"`` and callbacks need the whole problem: with
+        them, and with False, it is swept as a whole. See ``info["islands"]`` and
+        ``info["clusters"]``.
 
     Raises
     ------
     ValueError
         For unknown names (listing the known ones), numbers out of range, and contacts whose A_kk,
-        or one over it, is no number in `dtype`.
+        or its reciprocal, is not finite in `dtype`.
     TimeoutError
-        Where set-up takes longer than `max_setup_seconds`.
+        If set-up takes longer than `max_setup_seconds`.
 
     Examples
     --------
@@ -361,7 +367,7 @@ class Solver:
                 f"problem is {type(problem).__name__}: Solver takes one Problem, which "
                 "contactsolve.Problem(J, Minv, b, mu, bodies=...) makes of arrays, and "
                 "contactsolve.load_problem(path) or contactsolve.io.read_fclib(path) of a file; "
-                "contactsolve.solve takes arrays, too"
+                "contactsolve.solve also takes arrays"
             )
         self.problem = problem
         visits, way = chosen(order), schemes.chosen(scheme)
@@ -374,7 +380,7 @@ class Solver:
         precision, recorded = dtype_name(dtype), names_of("record", record)
         endless = max_iterations is None and method == "auto" and (rtol, atol) != (None, None)
         if max_iterations is None:
-            max_iterations = _AS_MANY_AS_IT_TAKES if endless else 1000
+            max_iterations = _UNLIMITED_ITERATIONS if endless else 1000
         if isinstance(max_seconds, str) and max_seconds == "auto":
             max_seconds = _SECONDS_OF_AUTO if endless else None
         rtol = relative_tolerance(rtol, precision)
@@ -437,7 +443,7 @@ class Solver:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What was chosen and why, bytes, set-up seconds, warnings."""
+        """Choices that were made and their reasons, bytes, set-up seconds, warnings."""
         return dict(self._info)
 
     def solve(
@@ -449,7 +455,7 @@ class Solver:
         callback: Callable[[State], object] | None = None,
         progress: bool | float = False,
     ) -> Result:
-        """Solve, with the problem's b and mu or with others for this call.
+        """Solve the problem, with its own b and mu or with others for this call.
 
         Parameters
         ----------
@@ -459,24 +465,24 @@ class Solver:
             A number or ``(K,)``, in place of the problem's.
         initial
             Impulses to start from, ``(K, m)`` or flat, or a `Result`; zero by default. The methods
-            ``"bpp"``, ``"murty"``, ``"keller"`` and ``"dantzig"`` also begin with what contacts do
-            and what holds rows, as ``result.active`` tells: an open contact's normal is at its
-            bound, tangents are free until the normal impulses are known, rows of other blocks are
-            free, low or high. That saves few pivots of problems with friction, whose bounds it
-            does not tell; a result, or its impulses, tells both, and saves most on slow motions
+            ``"bpp"``, ``"murty"``, ``"keller"`` and ``"dantzig"`` also start from the states of
+            contacts and rows, as in ``result.active``: an open contact's normal is at its bound,
+            tangents are free until the normal impulses are known, rows of other blocks are free,
+            low or high. This saves few pivots on problems with friction, because it lacks the
+            friction bounds; a result, or its impulses, has both and saves most on slow motions
             (`docs/methods.md`, warm starts).
         callback
             Called with a `State` after every sweep. Raising `StopIteration` ends the solve with the
-            iterate at hand; other exceptions pass through.
+            current iterate; other exceptions propagate.
         progress
-            Show a progress bar (needs tqdm). A number: show it only after so many seconds.
+            Show a progress bar (needs tqdm). A number: show it only after this many seconds.
 
         Raises
         ------
         RuntimeError
-            If the solver is running already.
+            If the solver is already running.
         KeyboardInterrupt
-            At Ctrl-C; the solver can be used again.
+            After Ctrl-C; the solver can be used again.
         """
         problem = self.problem
         if callback is not None and not callable(callback):
@@ -508,7 +514,7 @@ class Solver:
         return Result.of(values, problem, None if b is None else b.copy(), parameters)
 
     def _describe_again(self) -> None:
-        """Tell of the problem's new values: which contacts are immovable, how long set-up took."""
+        """Update `info` to the problem's new values, such as its immovable contacts."""
         described, (names, method, scheme) = self._core.describe(), self._described
         self._info = info_of({n: described[n] for n in names}, self.problem, method, scheme)
         self._updates = self.problem.updates
@@ -551,7 +557,7 @@ def solve(
 ) -> Result:
     """Solve a contact problem.
 
-    ``solve(problem, **options)`` or, straight from arrays, ``solve(J, Minv, b, mu, bodies=...,
+    ``solve(problem, **options)`` or, directly from arrays, ``solve(J, Minv, b, mu, bodies=...,
     **options)``.
 
     Parameters
@@ -565,13 +571,13 @@ def solve(
     initial, callback, progress
         As for `Solver.solve`.
     method, **options
-        As for `Solver`. `max_seconds` is also what set-up may take: where it takes longer, the
-        start is returned with the status ``"max_seconds"``.
+        As for `Solver`. `max_seconds` also limits the set-up: if that takes longer, the initial
+        impulses are returned with the status ``"max_seconds"``.
 
     Returns
     -------
     Result
-        Not reaching a tolerance never raises: ``result.converged`` and ``result.message`` tell.
+        A missed tolerance never raises: see ``result.converged`` and ``result.message``.
 
     Examples
     --------
@@ -610,7 +616,7 @@ def solve(
     return solver.solve(initial=initial, callback=callback, progress=progress)
 
 
-# What `solve` takes beside the options of `Solver`.
+# Parameters of `solve` other than the options of `Solver`.
 _OF_SOLVE = tuple(
     parameter.name
     for parameter in inspect.signature(solve).parameters.values()
@@ -622,7 +628,7 @@ _OF_MEASURES = ("rtol", "atol", "stop", "dtype", "record", "record_every", "qual
 def _not_begun(
     problem: Problem, method: str | methods.Choice, initial: Any, options: dict[str, Any]
 ) -> Result:
-    """Return the start as it is, judged by a solver that makes no sweep."""
+    """Return the initial impulses, judged by a solver that makes no sweep."""
     judged = {name: options[name] for name in _OF_MEASURES if name in options}
     judge = Solver(problem, method="jacobi", islands=False, max_iterations=0, **judged)
     result = judge.solve(initial=None if is_activity(initial) else initial)
@@ -631,7 +637,7 @@ def _not_begun(
     name = method if isinstance(method, str) else method.name
     result.status, result.info["method"] = "max_seconds", name
     result.message = (
-        f"not begun: the set-up of method={name!r} alone took max_seconds; natural map "
+        f"not started: the set-up of method={name!r} alone took max_seconds; natural map "
         f"{result.natural_map:.2e} N s (scaled {result.natural_map_scaled:.1e}). Try more seconds, "
         f"or a method without factors, such as 'gauss_seidel' or 'nesterov'"
     )

@@ -143,7 +143,7 @@ const cs_measure cs_measure_complementarity = {
 
 const cs_measure cs_measure_dissipation_gap = {
     .name = "dissipation_gap",
-    .summary = "largest lack of friction work against maximal dissipation [J]",
+    .summary = "largest shortfall of friction work against maximal dissipation [J]",
     .across = CS_LARGEST,
     .evaluate = evaluate_dissipation_gap,
     .obstacle = no_contacts,

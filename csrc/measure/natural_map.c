@@ -99,15 +99,15 @@ const cs_measure cs_measure_natural_map = {
 
 const cs_measure cs_measure_natural_map_velocity = {
     .name = "natural_map_velocity",
-    .summary = "the same as a velocity, each set over its own rho [m/s]",
+    .summary = "natural map as a velocity, each set divided by its rho [m/s]",
     .across = CS_LARGEST,
     .evaluate = evaluate_velocity,
 };
 
 const cs_measure cs_measure_natural_map_scaled = {
     .name = "natural_map_scaled",
-    .summary = "the same over the speed V at which the set's island breaks its constraints without "
-               "impulses: what rtol tests [1]",
+    .summary = "natural map over rho V, V being the speed at which the set's island breaks its "
+               "constraints without impulses; rtol bounds it [1]",
     .across = CS_LARGEST,
     .evaluate = evaluate_scaled,
 };

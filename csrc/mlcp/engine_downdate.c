@@ -20,7 +20,7 @@ static double work(const cs_island *s, double changed, double tight)
 
 const cs_engine cs_engine_downdate = {
     .name = "downdate",
-    .summary = "one full factor, each tight row taken out of a copy (S3 Algorithms 2.2 to 2.4)",
+    .summary = "one full factor; each tight row is removed from a copy (S3 Algorithms 2.2 to 2.4)",
     .order = CS_FILL_NATURAL,
     .take = take,
     .factor = factor,

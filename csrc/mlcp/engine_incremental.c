@@ -83,7 +83,7 @@ static double work(const cs_island *s, double changed, double tight)
 
 const cs_engine cs_engine_incremental = {
     .name = "incremental",
-    .summary = "one skyline factor from which rows are taken out and to which they are put back",
+    .summary = "one skyline factor, from which rows are removed and to which they are added back",
     .order = CS_FILL_RCM,
     .take = take,
     .factor = factor,

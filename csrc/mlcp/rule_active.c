@@ -177,14 +177,16 @@ static cs_status dantzig(cs_pivot_run *run, cs_error *error) { return active(run
 
 const cs_rule cs_rule_keller = {
     .name = "keller",
-    .summary = "x stays within its bounds; the most infeasible row comes first (Keller)",
+    .summary =
+        "x stays within its bounds; each step moves the row with the largest violation (Keller)",
     .single = 1,
     .solve = cs_pivot_keller,
 };
 
 const cs_rule cs_rule_dantzig = {
     .name = "dantzig",
-    .summary = "one row after another; feasible rows stay feasible (Cottle and Dantzig)",
+    .summary =
+        "one row after another becomes feasible, and feasible rows stay so (Cottle and Dantzig)",
     .single = 1,
     .solve = dantzig,
 };

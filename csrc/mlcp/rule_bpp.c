@@ -200,7 +200,7 @@ const cs_rule cs_rule_bpp = {
 
 const cs_rule cs_rule_murty = {
     .name = "murty",
-    .summary = "one row at a time: always the last infeasible one (Murty)",
+    .summary = "one row at a time: the infeasible row with the highest number (Murty)",
     .single = 1,
     .solve = murty,
 };

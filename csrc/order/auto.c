@@ -88,7 +88,8 @@ static double fill(const cs_graph *graph, const cs_plan *plan, int64_t *met)
 static cs_status plan_auto(const cs_problem *problem, const cs_order_options *options,
                            cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    if (!gains(problem)) return stay(problem, "neither vectors nor threads gain", plan, error);
+    if (!gains(problem))
+        return stay(problem, "neither vectors nor threads would save time", plan, error);
 
     /* Plan with "cache"; if threads do not pay off, with a single part. */
     cs_graph graph;
@@ -112,7 +113,7 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
 
 const cs_order cs_order_auto = {
     .name = "auto",
-    .summary = "\"cache\", or \"natural\" where that gains nothing",
+    .summary = "\"cache\", or \"natural\" where \"cache\" would save no time",
     .by_islands = cs_order_is_by_islands, /* each cluster chooses for itself */
     .plan = plan_auto,
 };

@@ -150,26 +150,25 @@ enum { BODIES, IN_CHUNK, DOMAINS, OPTIONS };
 static const char *const lines_of_bodies[] = {"natural", "breadth_first", "auto", NULL};
 
 static const cs_option options_of_cache[OPTIONS] = {
-    [BODIES] = {.name = "bodies",
-                .summary =
-                    "the bodies' order: \"natural\"; \"breadth_first\" (Cuthill and McKee); or "
-                    "\"auto\", breadth-first where numbers say nothing of who touches whom: "
-                    "where cutting the numbers into 8 ranges leaves most contacts between "
-                    "ranges, and breadth-first fewer. Contacts follow the later of their "
-                    "bodies",
-                .kind = CS_WORD,
-                .words = lines_of_bodies,
-                .usual = CS_BODIES_AS_FITS},
-    [IN_CHUNK] = CS_COUNT_OPTION("chunk", CHUNK, 1, "contacts that are coloured at a time"),
-    [DOMAINS] = CS_FLAG_OPTION(
-        "domains", 1,
-        "cut the bodies into as many contiguous domains as the solver's option parts says, about "
-        "equal in contacts, and sweep the insides of all domains at once, chunk by chunk; then the "
-        "contacts between them, as the order partition with border=\"checkerboard\" does, or "
-        "coloured "
-        "where these are most of all contacts. Otherwise each colour of each chunk is a stage of "
-        "its "
-        "own for all threads, and results do not depend on parts"),
+    [BODIES] =
+        {.name = "bodies",
+         .summary =
+             "order of the bodies: \"natural\"; \"breadth_first\" (Cuthill and McKee); or "
+             "\"auto\", breadth-first where the numbers of bodies do not follow their contacts: "
+             "where dividing the numbers into 8 ranges leaves most contacts between ranges, and a "
+             "breadth-first order leaves fewer. Contacts follow the later of their bodies",
+         .kind = CS_WORD,
+         .words = lines_of_bodies,
+         .usual = CS_BODIES_AS_FITS},
+    [IN_CHUNK] = CS_COUNT_OPTION("chunk", CHUNK, 1, "contacts that are coloured together"),
+    [DOMAINS] =
+        CS_FLAG_OPTION("domains", 1,
+                       "divide the bodies into contiguous domains, as many as the solver's option "
+                       "parts, with about equal numbers of contacts, and sweep the interiors of "
+                       "all domains in parallel, chunk by chunk; then the contacts between them, "
+                       "as the order partition with border=\"checkerboard\" does, or by colours "
+                       "where these are most of all contacts. Otherwise each colour of each chunk "
+                       "is a stage for all threads, and results do not depend on parts"),
 };
 
 static cs_status plan_cache(const cs_problem *problem, const cs_order_options *options,
@@ -187,7 +186,7 @@ static cs_status plan_cache(const cs_problem *problem, const cs_order_options *o
 
 const cs_order cs_order_cache = {
     .name = "cache",
-    .summary = "for speed: contacts as their bodies lie in memory, coloured in small chunks",
+    .summary = "for speed: contacts in the memory order of their bodies, coloured in small chunks",
     .option = options_of_cache,
     .options = OPTIONS,
     .plan = plan_cache,

@@ -30,10 +30,9 @@ static const cs_option options_of_colored[OPTIONS] = {
         "strategy", strategies,
         "\"greedy\", the lowest free colour, or \"balanced\", the least used free one"),
     [COLORS] = {.name = "colors",
-                .summary =
-                    "how many a balanced colouring aims at: \"degree\", the highest number of "
-                    "contacts that one is in conflict with (S1 eq. 4.1), \"tentative\", as "
-                    "many as a greedy one finds, or a number",
+                .summary = "number of colours at which a balanced colouring aims: \"degree\", the "
+                           "highest number of contacts in conflict with one contact (S1 eq. 4.1), "
+                           "\"tentative\", as many as a greedy colouring finds, or a number",
                 .kind = CS_COUNT,
                 .words = aims,
                 .least = 1,
@@ -46,41 +45,42 @@ static const cs_option options_of_colored[OPTIONS] = {
                            .most = 1,
                            .of = "strategy",
                            .of_value = BALANCED},
-    [FIXED_AS_BODY] = CS_FLAG_OPTION(
-        "fixed_as_body", 0,
-        "let contacts with one immovable body of the problem conflict, as S1's ground does. The "
-        "fixed world, -1, never does"),
+    [FIXED_AS_BODY] =
+        CS_FLAG_OPTION("fixed_as_body", 0,
+                       "let contacts with the same immovable body of the problem conflict, as with "
+                       "S1's ground. The fixed world, -1, never causes a conflict"),
     [PARALLEL] = CS_FLAG_OPTION(
         "parallel", 0,
-        "find the colours in parallel, for large problems: the solver's parts contiguous ranges of "
-        "contacts are coloured at once, each knowing its own colours and the others' of the last "
-        "round; contacts in conflict with an earlier range are coloured anew, in at most parts "
-        "rounds (S1 section 4.3). The colours depend on parts, never on threads"),
+        "find the colours in parallel, for large problems: the contacts are divided into "
+        "contiguous ranges, as many as the solver's parts, which are coloured concurrently. Each "
+        "range knows its own colours and the others' of the last round; contacts in conflict with "
+        "an earlier range are recoloured, in at most parts rounds (S1 section 4.3). The colours "
+        "depend on parts, never on threads"),
     [UNSAFE_BELOW] = CS_COUNT_OPTION("unsafe_below", 0, 0,
                                      "colours with fewer contacts are merged into one unsafe stage "
                                      "(S1 section 4.3.1); S1 takes a "
                                      "multiple n p of the processors"),
-    [UNSAFE] = {.name = "unsafe",
-                .summary =
-                    "how the unsafe stage runs: \"simultaneous\", its contacts blind to each "
-                    "other as in Jacobi (S1 section 7.2.3); \"ranges\", cut into the solver's "
-                    "parts, blind to each other (section 7.2.2); or \"groups\", contacts that "
-                    "depend on each other in the same part (section 7.4): whole connected "
-                    "components over moving bodies, packed into parts of about equal size, "
-                    "which is Gauss-Seidel again",
-                .kind = CS_WORD,
-                .words = unsafe_stages,
-                .of = "unsafe_below",
-                .of_value = NAN},
+    [UNSAFE] =
+        {.name = "unsafe",
+         .summary =
+             "how the unsafe stage runs: \"simultaneous\", its contacts do not see each other, as "
+             "in Jacobi (S1 section 7.2.3); \"ranges\", divided into the solver's parts, which do "
+             "not see each other (section 7.2.2); or \"groups\", contacts that depend on each "
+             "other in the same part (section 7.4): whole connected components over moving bodies, "
+             "packed into parts of about equal size, which is Gauss-Seidel again",
+         .kind = CS_WORD,
+         .words = unsafe_stages,
+         .of = "unsafe_below",
+         .of_value = NAN},
     [FIRST] = {.name = "first",
-               .summary = "run the unsafe stage first; by default it is last, where S1 found it to "
+               .summary = "run the unsafe stage first; by default it runs last, which S1 found to "
                           "converge faster (section 7.4)",
                .kind = CS_FLAG,
                .most = 1,
                .of = "unsafe_below",
                .of_value = NAN},
     [WEIGHTED] = {.name = "weighted",
-                  .summary = "ranges of about equal numbers of blocks of A, as of the order ranges",
+                  .summary = "balance the ranges by blocks of A, as in the order ranges",
                   .kind = CS_FLAG,
                   .most = 1,
                   .of = "unsafe",
@@ -178,7 +178,7 @@ static cs_status plan_colored(const cs_problem *problem, const cs_order_options 
 
 const cs_order cs_order_colored = {
     .name = "colored",
-    .summary = "colour by colour, no two contacts of one sharing a moving body (S1 section 4.3)",
+    .summary = "colour by colour; no two contacts of a colour share a moving body (S1 section 4.3)",
     .option = options_of_colored,
     .options = OPTIONS,
     .by_islands = is_by_islands,

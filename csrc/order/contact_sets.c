@@ -161,17 +161,15 @@ enum { SEQUENTIAL, SIMULTANEOUS };
 static const char *const insides[] = {"sequential", "simultaneous", NULL};
 
 static const cs_option options_of_sets[OPTIONS] = {
-    [INSIDE] = CS_WORD_OPTION(
-        "inside", insides,
-        "\"sequential\", or \"simultaneous\": contacts of a set do not see each other, so that a "
-        "box "
-        "at rest on the ground is held by equal impulses (S1 Fig. 3.1); between sets it is still "
-        "Gauss-Seidel"),
+    [INSIDE] =
+        CS_WORD_OPTION("inside", insides,
+                       "\"sequential\", or \"simultaneous\": the contacts of a set do not see each "
+                       "other within a sweep, so that equal impulses support a box at rest on the "
+                       "ground (S1 Fig. 3.1); sets see each other as in Gauss-Seidel"),
     [COLORED] = CS_FLAG_OPTION(
         "colored", 0,
-        "visit sets that share no moving body at once, colour by colour: fewer colours than "
-        "contacts "
-        "have by themselves. Otherwise sets follow each other by their first contacts"),
+        "visit sets that share no moving body in parallel, colour by colour: sets need fewer "
+        "colours than single contacts. Otherwise sets follow the order of their first contacts"),
 };
 
 static cs_status plan_sets(const cs_problem *problem, const cs_order_options *options,
@@ -195,10 +193,9 @@ static cs_status plan_sets(const cs_problem *problem, const cs_order_options *op
 
 const cs_order cs_order_contact_sets = {
     .name = "contact_sets",
-    .summary = "the contacts between two bodies as one (S1 section 8.3)",
-    .about =
-        "The fixed world is a body here, and the order of the pair makes no difference. Where A "
-        "was given nothing tells the bodies, and each contact is a set.",
+    .summary = "all contacts between two bodies as one unit (S1 section 8.3)",
+    .about = "The fixed world counts as a body here, and the order of the pair makes no "
+             "difference. Where A was given, the bodies are not known, and each contact is a set.",
     .option = options_of_sets,
     .options = OPTIONS,
     .plan = plan_sets,

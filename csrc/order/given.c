@@ -158,6 +158,7 @@ static cs_status plan_given(const cs_problem *problem, const cs_order_options *o
 
 const cs_order cs_order_given = {
     .name = "given",
-    .summary = "contacts, or stages of them, as you list them: pass a permutation, or orders.given",
+    .summary =
+        "contacts, or stages of contacts, in your order: pass a permutation, or orders.given",
     .plan = plan_given,
 };

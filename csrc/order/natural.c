@@ -11,7 +11,7 @@ static cs_status plan_natural(const cs_problem *problem, const cs_order_options 
 
 const cs_order cs_order_natural = {
     .name = "natural",
-    .summary = "as the contacts were given",
+    .summary = "the order in which the contacts were given",
     .by_islands = cs_order_is_by_islands,
     .plan = plan_natural,
 };

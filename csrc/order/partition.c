@@ -15,12 +15,12 @@ static const cs_option options_of_partition[OPTIONS] = {
         "\"slices\", breadth-first levels of bodies, so that a part touches at most two others (S1 "
         "Fig. 4.3 (b)); \"natural\", contiguous ranges of body numbers; \"auto\", the one of these "
         "two that leaves fewer contacts between parts"),
-    [BORDER] = CS_WORD_OPTION(
-        "border", borders,
-        "how the contacts between parts follow: \"colored\", \"sequential\", or \"checkerboard\": "
-        "each goes to one of its two parts, the lower one or that of a body with very many "
-        "contacts, "
-        "and parts whose shares do not meet are swept at once, colour by colour"),
+    [BORDER] =
+        CS_WORD_OPTION("border", borders,
+                       "how the contacts between parts are visited: \"colored\", \"sequential\", "
+                       "or \"checkerboard\": each contact is assigned to one of its two parts, the "
+                       "lower one or that of a body with very many contacts, and parts whose "
+                       "shares do not meet are swept in parallel, colour by colour"),
 };
 
 static cs_labelling labelling_of(const cs_order_options *options)
@@ -46,12 +46,12 @@ static cs_status plan_partition(const cs_problem *problem, const cs_order_option
 
 const cs_order cs_order_partition = {
     .name = "partition",
-    .summary = "the insides of parts at once, then what lies between them (S1 section 4.2)",
-    .about =
-        "The contacts whose moving bodies all belong to one part are its interior; all interiors "
-        "are swept at once, each in turn inside. No two share a moving body, so that the sweep "
-        "is exactly Gauss-Seidel: the interiors, then the border. The solver's option parts is "
-        "the number of parts, and results depend on it.",
+    .summary =
+        "the interiors of parts in parallel, then the contacts between them (S1 section 4.2)",
+    .about = "The contacts whose moving bodies all belong to one part are its interior. All "
+             "interiors are swept in parallel, each sequentially. No two share a moving body, so "
+             "that the sweep is exactly Gauss-Seidel: the interiors, then the border. The solver's "
+             "option parts is the number of parts, and results depend on it.",
     .option = options_of_partition,
     .options = OPTIONS,
     .plan = plan_partition,

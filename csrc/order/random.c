@@ -27,6 +27,6 @@ static cs_status plan_random(const cs_problem *problem, const cs_order_options *
 const cs_order cs_order_random = {
     .name = "random",
     .summary = "one random order, the same in every sweep (option rng)",
-    .about = "The solver's option rng seeds it.",
+    .about = "The solver's option rng is its seed.",
     .plan = plan_random,
 };

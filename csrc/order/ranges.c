@@ -7,12 +7,10 @@ enum { WEIGHTED, OPTIONS };
 static const cs_option options_of_ranges[OPTIONS] = {
     [WEIGHTED] = CS_FLAG_OPTION(
         "weighted", 0,
-        "ranges of about equal numbers of blocks of A, not of contacts: what a visit costs with "
-        "the "
-        "scheme \"matrix\". Contacts are added until N/p blocks are reached (S1 section 3.7.3), so "
-        "that no range has more than that and the blocks of one contact. Where one contact has "
-        "more "
-        "than a range's share, there are fewer ranges"),
+        "balance the ranges by blocks of A, the cost of a visit with the scheme \"matrix\", "
+        "instead of by contacts. Contacts are added until N/p blocks are reached (S1 section "
+        "3.7.3), so that a range exceeds this number by at most the blocks of one contact. Where "
+        "one contact has more than a range's share, there are fewer ranges"),
 };
 
 static cs_status plan_ranges(const cs_problem *problem, const cs_order_options *options,
@@ -27,11 +25,11 @@ static cs_status plan_ranges(const cs_problem *problem, const cs_order_options *
 
 const cs_order cs_order_ranges = {
     .name = "ranges",
-    .summary = "contiguous ranges at once, blind to each other within a sweep (S1 section 7.1)",
-    .about =
-        "S1's naive parallel Gauss-Seidel: the contacts are cut into contiguous ranges, as many "
-        "as the solver's option parts says, which are swept at once, each seeing the others as "
-        "before the sweep.",
+    .summary = "contiguous ranges in parallel, which do not see each other within a sweep (S1 "
+               "section 7.1)",
+    .about = "S1's naive parallel Gauss-Seidel: the contacts are divided into contiguous ranges, "
+             "as many as the solver's option parts. The ranges are swept in parallel, and each "
+             "sees the others as they were before the sweep.",
     .option = options_of_ranges,
     .options = OPTIONS,
     .plan = plan_ranges,

@@ -1,4 +1,4 @@
-/* What the files of the CPython module share. */
+/* Declarations that the files of the CPython module share. */
 #ifndef CS_PYTHON_CORE_H
 #define CS_PYTHON_CORE_H
 
@@ -30,13 +30,13 @@ typedef struct problem_object {
     atomic_int running; /* solvers at work on it; -1 while its values are being replaced */
 } problem_object;
 
-/* Whoever reads a problem with the GIL released, a solver at work above all, keeps its values from
- * being replaced. Non-zero with an error
- * set when they are being replaced just now. */
+/* Code that reads a problem with the GIL released, such as a solver, calls problem_begin first and
+ * problem_end after; the values are not replaced in between. problem_begin returns non-zero with an
+ * error set if they are being replaced at this moment. */
 int problem_begin(problem_object *self);
 void problem_end(problem_object *self);
 
-/* Raises the Python exception of a failed call; an interruption has raised its own. */
+/* Raises the Python exception of a failed call, unless an interruption has raised its own. */
 void raise_error(const cs_error *error);
 
 /* `value` as a contiguous array of doubles (int64 for the second), a new reference; NULL with an
@@ -44,33 +44,34 @@ void raise_error(const cs_error *error);
 PyArrayObject *double_array(PyObject *value, const char *name);
 PyArrayObject *int64_array(PyObject *value, const char *name);
 
-/* The arrays that an order's options point into; NULL where there is none. */
+/* The arrays to which an order's options point; NULL for none. */
 typedef struct order_lists {
     PyArrayObject *permutation, *begins, *labels;
     cs_setting setting[CS_MAX_OWN_OPTIONS];
 } order_lists;
 
-/* What an order takes: the dict of contactsolve.orders.Order.options, by the names of
- * cs_order_options. -1 with an error set; the lists are to be cleared either way. */
+/* Reads the options of an order from the dict of contactsolve.orders.Order.options, which has the names
+ * of cs_order_options. Returns -1 with an error set on failure. The caller clears the lists in either
+ * case. */
 int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order_options *options,
                        order_lists *lists);
 void order_lists_clear(order_lists *lists);
 
-/* The values of own options from {name: number or word}, borrowed from it: at most
- * CS_MAX_OWN_OPTIONS. Returns how many; -1 with an error set. */
+/* Reads at most CS_MAX_OWN_OPTIONS options of a method or an order from {name: number or word}; words
+ * are borrowed from it. Returns their number, or -1 with an error set. */
 int read_settings(PyObject *dictionary, cs_setting *settings);
 
-/* options() -> a list of the options that every solver has. methods(), orders() -> a list of what each
- * is, with its options; check_method(name, settings),
- * check_order(name, settings) -> None, or an error. */
+/* options() -> a list of the options that every solver has; methods(), orders() -> a list of their
+ * descriptions with their options; check_method(name, settings), check_order(name, settings) -> None,
+ * or an error. */
 PyObject *core_methods(PyObject *module, PyObject *unused);
 PyObject *core_options(PyObject *module, PyObject *unused);
 PyObject *core_orders(PyObject *module, PyObject *unused);
 PyObject *core_check_method(PyObject *module, PyObject *args);
 PyObject *core_check_order(PyObject *module, PyObject *args);
 
-/* ordering(problem, method, order, order_options) -> a dict of what an order
- * makes of a problem; stage_kinds() -> the names of the kinds of stages */
+/* ordering(problem, method, order, order_options) -> the schedule of an order for a problem, as a dict;
+ * stage_kinds() -> the names of the kinds of stages */
 PyObject *core_ordering(PyObject *module, PyObject *args);
 PyObject *core_stage_kinds(PyObject *module, PyObject *unused);
 
@@ -81,7 +82,7 @@ PyObject *core_inspect(PyObject *module, PyObject *args);
 /* partition_labels(problem, strategy, parts) -> labels (bodies, or blocks of a given A) */
 PyObject *core_partition_labels(PyObject *module, PyObject *args);
 
-/* islands(problem) -> labels (blocks), -1 for what nothing moves */
+/* islands(problem) -> labels (blocks), -1 for blocks whose impulses move nothing */
 PyObject *core_islands(PyObject *module, PyObject *args);
 
 /* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
@@ -91,11 +92,11 @@ PyObject *core_project(PyObject *module, PyObject *args);
 PyObject *core_fill_order(PyObject *module, PyObject *args);
 PyObject *core_elimination_tree(PyObject *module, PyObject *args);
 
-/* What a cache of factors did, as a dict. */
+/* The counts of a cache of factors, as a dict. */
 PyObject *cache_counts(const cs_cache_counts *counts);
 PyObject *reuse_counts(const cs_reuse_counts *counts);
 
-/* The letters of a name, borrowed from it; NULL with an error set, also where it has a zero inside. */
+/* The UTF-8 text of a name, borrowed from it; NULL with an error set, also if it contains a zero. */
 const char *text_of(PyObject *value);
 
 /* A new 1-D array of doubles, copied from `values` unless that is NULL. */

@@ -196,7 +196,7 @@ static PyObject *mlcp_solve(mlcp_object *self, PyObject *const *args, Py_ssize_t
     if (args[3] != Py_None && !(initial = rows_of(self, args[3], "initial", NPY_INT8))) goto out;
     if (atomic_flag_test_and_set(&self->busy)) {
         PyErr_SetString(PyExc_RuntimeError,
-                        "this solver is solving already in another thread: make one for each");
+                        "this solver is already solving in another thread: make one for each");
         goto out;
     }
     told = run(self, data, initial ? PyArray_DATA(initial) : NULL);

@@ -165,7 +165,8 @@ static PyObject *core_multiply(PyObject *m, PyObject *Py_UNUSED(none))
 }
 
 static PyMethodDef core_functions[] = {
-    {"methods", core_methods, METH_NOARGS, "methods()\n--\n\nA list of what each method is."},
+    {"methods", core_methods, METH_NOARGS,
+     "methods()\n--\n\nA list of the descriptions of the methods."},
     {"check_method", core_check_method, METH_VARARGS,
      "check_method(name, settings)\n--\n\nWhether a method takes these options of its own."},
     {"needs", core_needs_list, METH_NOARGS, "needs()\n--\n\n[(name, summary), ...]"},
@@ -173,7 +174,8 @@ static PyMethodDef core_functions[] = {
     {"schemes", core_schemes_list, METH_NOARGS, "schemes()\n--\n\n[(name, summary), ...]"},
     {"options", core_options, METH_NOARGS,
      "options()\n--\n\nA list of the options that every solver has."},
-    {"orders", core_orders, METH_NOARGS, "orders()\n--\n\nA list of what each order is."},
+    {"orders", core_orders, METH_NOARGS,
+     "orders()\n--\n\nA list of the descriptions of the orders."},
     {"check_order", core_check_order, METH_VARARGS,
      "check_order(name, settings)\n--\n\nWhether an order takes these options of its own."},
     {"measures", core_measures_list, METH_NOARGS, "measures()\n--\n\n[(name, summary), ...]"},
@@ -185,22 +187,21 @@ static PyMethodDef core_functions[] = {
     {"set_parameters", core_set_parameters, METH_VARARGS,
      "set_parameters(name, rows)\n--\n\nParameters per block, or -1."},
     {"inspect", core_inspect, METH_VARARGS,
-     "inspect(problem, impulses, xi, b, parameters, tolerance)\n--\n\nWhat each block "
-     "does."},
+     "inspect(problem, impulses, xi, b, parameters, tolerance)\n--\n\nThe state of each "
+     "block."},
     {"islands", core_islands, METH_VARARGS,
-     "islands(problem)\n--\n\nThe island of each block; -1 where nothing moves."},
+     "islands(problem)\n--\n\nThe island of each block; -1 where impulses move nothing."},
     {"partition_labels", core_partition_labels, METH_VARARGS,
      "partition_labels(problem, strategy, parts)\n--\n\nThe part of each body."},
     {"ordering", core_ordering, METH_VARARGS,
-     "ordering(problem, method, order, order_options)\n--\n\nWhat an order makes of a problem, as "
-     "a "
+     "ordering(problem, method, order, order_options)\n--\n\nThe schedule of an order, as a "
      "dict."},
     {"stage_kinds", core_stage_kinds, METH_NOARGS,
      "stage_kinds()\n--\n\nNames of the kinds of stages, by number."},
     {"project", core_project, METH_VARARGS,
      "project(set, narrow, z, parameters, previous)\n--\n\nThe prox of a set, block by block."},
     {"fill_order", core_fill_order, METH_VARARGS,
-     "fill_order(name, indices, indptr)\n--\n\nAn order in which a matrix fills little."},
+     "fill_order(name, indices, indptr)\n--\n\nA fill-reducing order of a matrix."},
     {"elimination_tree", core_elimination_tree, METH_VARARGS,
      "elimination_tree(indices, indptr)\n--\n\nThe parents of all rows, or -1."},
     {"memory_live", core_memory_live, METH_NOARGS,
@@ -208,11 +209,11 @@ static PyMethodDef core_functions[] = {
     {"memory_fail_after", core_memory_fail_after, METH_O,
      "memory_fail_after(successes)\n--\n\nLets one later allocation fail; -1 for none (tests)."},
     {"release_threads", core_release_threads, METH_NOARGS,
-     "release_threads()\n--\n\nLets go of worker threads, before a fork."},
+     "release_threads()\n--\n\nEnds the worker threads, before a fork."},
     {"stream", core_stream, METH_O,
-     "stream(bytes)\n--\n\nSeconds in which one thread reads so much memory (benchmarks)."},
+     "stream(bytes)\n--\n\nSeconds in which one thread reads this much memory (benchmarks)."},
     {"multiply", core_multiply, METH_NOARGS,
-     "multiply()\n--\n\nOperations a second of one thread, in double (benchmarks)."},
+     "multiply()\n--\n\nOperations per second of one thread, in double (benchmarks)."},
     {"build", core_build, METH_NOARGS, "build()\n--\n\nHow this library was built."},
     {NULL, NULL, 0, NULL},
 };

@@ -79,6 +79,8 @@ static int add_blocks(cs_problem *problem, PyObject *group)
     int rows = given.rows, *dof = given.dof;
     int64_t count = given.count;
     int per_block = cs_set_parameters(set, rows);
+
+    /* The library takes pointers without lengths: check every length here. */
     b = double_array(b_value, "b");
     parameters = double_array(parameters_value, "sets");
     if (!b || !parameters) goto out;
@@ -95,9 +97,13 @@ static int add_blocks(cs_problem *problem, PyObject *group)
         if (wrong_length("compliance", length(compliance), count * rows)) goto out;
     }
     if (wrong_length("b", length(b), count * rows)) goto out;
+
+    /* Sets with a variable number of parameters have one row of the array for each block. */
     int variable = cs_set_is_variable(set);
     if (variable) per_block = PyArray_NDIM(parameters) == 2 ? (int)PyArray_DIM(parameters, 1) : 0;
     if (per_block >= 0 && wrong_length("sets", length(parameters), count * per_block)) goto out;
+
+    /* Without J, A is given: the compliance is then already part of its diagonal. */
     cs_blocks blocks = {
         .count = count,
         .rows = rows,
@@ -133,6 +139,8 @@ static int set_matrix(cs_problem *problem, PyObject *matrix)
     PyArrayObject *column = start ? int64_array(column_value, "A.indices") : NULL;
     PyArrayObject *data = column ? double_array(data_value, "A.data") : NULL;
     if (!data) goto out;
+
+    /* The library cannot know the lengths of the arrays: check that the last row ends with them. */
     int64_t rows = length(start) - 1;
     const int64_t *starts = PyArray_DATA(start);
     if (rows < 0 || starts[rows] != length(column) || starts[rows] != length(data)) {
@@ -142,6 +150,7 @@ static int set_matrix(cs_problem *problem, PyObject *matrix)
                      (long long)length(data));
         goto out;
     }
+
     cs_csr csr = {rows, starts, PyArray_DATA(column), PyArray_DATA(data)};
     cs_error error = {0};
     cs_status status;
@@ -182,6 +191,7 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
         return NULL;
     problem_object *self = (problem_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
+
     cs_error error = {0};
     if (cs_problem_create(&self->problem, &error)) {
         raise_error(&error);
@@ -232,8 +242,8 @@ static PyObject *problem_replace(problem_object *self, PyObject *other)
     }
     int idle = 0;
     if (!atomic_compare_exchange_strong(&self->running, &idle, -1)) {
-        PyErr_SetString(PyExc_RuntimeError, "a Solver is at work on this problem, or A is being "
-                                            "assembled: update it when that has ended");
+        PyErr_SetString(PyExc_RuntimeError, "a Solver is using this problem, or A is being "
+                                            "assembled: update it after that");
         return NULL;
     }
     cs_error error = {0};
@@ -246,8 +256,8 @@ static PyObject *problem_replace(problem_object *self, PyObject *other)
 
 /* ---- reading back ---------------------------------------------------------------------------- */
 
-/* A copy of what `read` finds in group `index`; None for a group that is not there. The values
- * cannot be replaced meanwhile. */
+/* Returns a copy of the array that `read` finds in group `index`; None if there is no such group. The
+ * problem keeps its values meanwhile. */
 static PyObject *read_group(problem_object *self, PyObject *index, int bodies,
                             PyObject *(*read)(const cs_problem *problem, long group))
 {
@@ -336,6 +346,7 @@ static PyObject *problem_count_blocks(problem_object *self, PyObject *fixed_as_b
     return count < 0 ? PyErr_NoMemory() : PyLong_FromLongLong(count);
 }
 
+/* The first block whose diagonal of A is zero, so that its impulses move nothing; -1 for none. */
 static int64_t first_immovable(const cs_problem *problem)
 {
     for (int g = 0; g < problem->block_groups; g++)
@@ -376,9 +387,12 @@ static PyObject *problem_assemble(problem_object *self, PyObject *unused)
     cs_error error = {0};
     cs_status status = CS_OK;
     PyObject *result = NULL;
+
+    /* A given A is stored in blocks already; otherwise build it without the GIL. */
     Py_BEGIN_ALLOW_THREADS
     if (!matrix) status = cs_assemble(self->problem, &arena, NULL, &matrix, &error);
     Py_END_ALLOW_THREADS
+
     if (status) {
         raise_error(&error);
     } else {
@@ -414,7 +428,7 @@ static PyMethodDef problem_methods[] = {
     {"count_blocks", (PyCFunction)(void (*)(void))problem_count_blocks, METH_O,
      "count_blocks(fixed_as_body)\n--\n\nNon-zero blocks of A, without building it."},
     {"first_immovable", (PyCFunction)(void (*)(void))problem_first_immovable, METH_NOARGS,
-     "first_immovable()\n--\n\nThe first contact that no impulse can change, or -1."},
+     "first_immovable()\n--\n\nThe first contact whose impulses move nothing, or -1."},
     {"assemble", (PyCFunction)(void (*)(void))problem_assemble, METH_NOARGS,
      "assemble()\n--\n\nA as (values, block columns, row starts)."},
     {NULL, NULL, 0, NULL},

@@ -1,5 +1,5 @@
-/* _core.Solver: a cs_solver that runs with the GIL released, and takes it back between sweeps to
- * look for Ctrl-C, to call back and to show progress. */
+/* _core.Solver: a cs_solver that runs with the GIL released. Between sweeps, `poll` takes the GIL to
+ * check for Ctrl-C, to call the callback and to show progress. */
 #include "core/clock.h"
 #include "python/answer.h"
 
@@ -18,11 +18,11 @@ typedef struct solver_object {
 
 #define PROGRESS_SECONDS 0.1
 
-typedef struct conversation {
-    PyThreadState *thread;         /* while the GIL is released */
+typedef struct listeners {
+    PyThreadState *thread;         /* saved while the GIL is released */
     PyObject *callback, *progress; /* borrowed; NULL for none */
     double last_shown;
-} conversation;
+} listeners;
 
 static PyObject *read_only_copy(const double *values, int64_t count)
 {
@@ -31,7 +31,8 @@ static PyObject *read_only_copy(const double *values, int64_t count)
     return array;
 }
 
-/* callback(iteration, row, impulses); StopIteration asks to stop. */
+/* Calls callback(iteration, row, impulses). Returns 0 to continue, 1 after StopIteration, and -1 with
+ * an error set. */
 static int call_back(PyObject *callback, const cs_progress *progress, int64_t rows)
 {
     PyObject *answer = PyObject_CallFunction(callback, "LNN", (long long)progress->iteration,
@@ -44,7 +45,8 @@ static int call_back(PyObject *callback, const cs_progress *progress, int64_t ro
     return 1;
 }
 
-static int show(conversation *c, const cs_progress *progress)
+/* Calls progress(iteration, row), unless the last call was less than PROGRESS_SECONDS ago. */
+static int show(listeners *c, const cs_progress *progress)
 {
     double now = cs_clock();
     if (!c->progress || now - c->last_shown < PROGRESS_SECONDS) return 0;
@@ -56,23 +58,28 @@ static int show(conversation *c, const cs_progress *progress)
 }
 
 typedef struct poll_context {
-    conversation talk;
+    listeners talk;
     int64_t rows;
-    double deadline; /* of what knows no other end; 0: none */
+    double deadline; /* of the set-up, which has no other limit; 0: none */
 } poll_context;
 
+/* The poll of cs_control: returns 0 to continue, 1 to stop, and -1 with an error set. */
 static int poll(void *context, const cs_progress *progress)
 {
     poll_context *p = context;
     PyEval_RestoreThread(p->talk.thread);
-    int answer = PyErr_Occurred() ? -1 : PyErr_CheckSignals(); /* of a support function */
+
+    /* An error may be set already: a support function of the sweeps runs Python code, too. */
+    int answer = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
     if (!answer && p->deadline > 0 && cs_clock() >= p->deadline) {
         PyErr_SetString(PyExc_TimeoutError, "set-up took longer than max_setup_seconds");
         answer = -1;
     }
+
     if (!answer && progress) answer = show(&p->talk, progress);
     if (!answer && progress && progress->impulses)
         answer = call_back(p->talk.callback, progress, p->rows);
+
     p->talk.thread = PyEval_SaveThread();
     return answer;
 }
@@ -107,7 +114,7 @@ static cs_status create(solver_object *self, const cs_options *options, double s
     return status;
 }
 
-/* {name: number or word}: the options that every solver has. */
+/* Sets the options that every solver has from {name: number or word}. */
 static int read_options(PyObject *dictionary, cs_options *options)
 {
     PyObject *name, *value;
@@ -126,7 +133,7 @@ static int read_options(PyObject *dictionary, cs_options *options)
     return 0;
 }
 
-/* What a solver is made of, beside its problem. */
+/* The options of a solver, and the arrays to which they point. */
 typedef struct recipe {
     cs_options options;
     const char *record[CS_MAX_COLUMNS];
@@ -162,14 +169,20 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
                                      &PyDict_Type, &settings, &PyDict_Type, &order, &velocities,
                                      &PyTuple_Type, &record, &setup_seconds))
         return NULL;
+
+    /* From here on the object owns its references, and `fail` releases them. */
     solver_object *self = (solver_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     atomic_flag_clear(&self->busy);
     self->problem = Py_NewRef(problem);
     self->answer_type = state->answer_type;
+
+    /* Options are read before the problem is locked: reading them may run Python code. */
     problem_object *owner = (problem_object *)problem;
     if (read_recipe(&r, owner->problem, options, settings, order, record) < 0) goto fail;
     r.options.velocities = velocities;
+
+    /* The problem keeps its values while the solver packs them. */
     if (problem_begin(owner) < 0) goto fail;
     cs_status status = create(self, &r.options, setup_seconds, &error);
     problem_end(owner);
@@ -196,7 +209,7 @@ static void solver_dealloc(solver_object *self)
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
-/* An optional array of exactly `wanted` doubles; 0 when there, or None. */
+/* Reads None, or an array of exactly `wanted` doubles. Returns -1 with an error set for others. */
 static int optional_doubles(PyObject *value, const char *name, int64_t wanted,
                             PyArrayObject **array)
 {
@@ -209,7 +222,7 @@ static int optional_doubles(PyObject *value, const char *name, int64_t wanted,
     return -1;
 }
 
-/* An optional array of one int8 for each row. */
+/* Reads None, or an array of one int8 for each row. Returns -1 with an error set for others. */
 static int optional_set(PyObject *value, int64_t rows, PyArrayObject **array)
 {
     if (value == Py_None) return 0;
@@ -222,15 +235,18 @@ static int optional_set(PyObject *value, int64_t rows, PyArrayObject **array)
 
 static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA(array) : NULL; }
 
-/* What a solve begins with: impulses, or an index set. */
-typedef struct beginning {
+/* The start of a solve: impulses or an index set, NULL for none. */
+typedef struct start {
     PyArrayObject *impulses, *index_set;
-} beginning;
+} start;
 
-static PyObject *run(solver_object *self, const beginning *initial, const double *b,
+/* Solves with the GIL released and returns the Answer, or NULL with an error set. */
+static PyObject *run(solver_object *self, const start *initial, const double *b,
                      const double *parameters, PyObject *callback, PyObject *progress)
 {
     const cs_problem *problem = ((problem_object *)self->problem)->problem;
+
+    /* The solver writes into arrays that the answer will own. */
     PyObject *impulses = new_doubles(NULL, problem->rows), *xi = new_doubles(NULL, problem->rows);
     PyObject *velocity = new_doubles(NULL, problem->velocities), *answer = NULL;
     if (!impulses || !xi || !velocity) goto out;
@@ -239,6 +255,8 @@ static PyObject *run(solver_object *self, const beginning *initial, const double
         .residual_velocities = PyArray_DATA((PyArrayObject *)xi),
         .velocity_change = PyArray_DATA((PyArrayObject *)velocity),
     };
+
+    /* Every iteration is polled only for a callback, which needs its impulses. */
     poll_context context = {
         .talk = {.callback = callback == Py_None ? NULL : callback,
                  .progress = progress == Py_None ? NULL : progress},
@@ -246,6 +264,7 @@ static PyObject *run(solver_object *self, const beginning *initial, const double
     };
     cs_control control = {poll, &context, callback != Py_None};
     cs_error error = {0};
+
     context.talk.thread = PyEval_SaveThread();
     const signed char *set = initial->index_set ? PyArray_DATA(initial->index_set) : NULL;
     cs_status status = cs_solver_begin_with(self->solver, set, &error);
@@ -253,8 +272,10 @@ static PyObject *run(solver_object *self, const beginning *initial, const double
         status = cs_solver_solve(self->solver, data_of(initial->impulses), b, parameters, &control,
                                  &result, &error);
     PyEval_RestoreThread(context.talk.thread);
+
+    /* A support function of the last sweeps may have raised after the last poll. */
     if (status) raise_error(&error);
-    else if (!PyErr_Occurred()) /* in a support function of the last sweeps */
+    else if (!PyErr_Occurred())
         answer = new_answer(self->answer_type, &result, impulses, xi, velocity);
 out:
     Py_XDECREF(impulses);
@@ -271,18 +292,23 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
         return NULL;
     }
     const cs_problem *problem = ((problem_object *)self->problem)->problem;
-    beginning initial = {NULL, NULL};
+    start initial = {NULL, NULL};
     PyArrayObject *b = NULL, *parameters = NULL;
     PyObject *answer = NULL;
+
     if (optional_doubles(args[0], "initial", problem->rows, &initial.impulses) < 0) goto out;
     if (optional_set(args[1], problem->rows, &initial.index_set) < 0) goto out;
     if (optional_doubles(args[2], "b", problem->rows, &b) < 0) goto out;
     if (optional_doubles(args[3], "mu", problem->parameters, &parameters) < 0) goto out;
+
+    /* One solver has one workspace: a second solve, from a thread or a callback, is refused. */
     if (atomic_flag_test_and_set(&self->busy)) {
-        PyErr_SetString(PyExc_RuntimeError, "this Solver is solving already (in another thread or "
+        PyErr_SetString(PyExc_RuntimeError, "this Solver is already solving (in another thread or "
                                             "around this callback): make one Solver for each");
         goto out;
     }
+
+    /* The problem keeps its values until the solve ends. */
     if (problem_begin((problem_object *)self->problem) == 0) {
         answer = run(self, &initial, data_of(b), data_of(parameters), args[4], args[5]);
         problem_end((problem_object *)self->problem);
@@ -339,12 +365,13 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     cs_solver_info info;
     cs_solver_describe(self->solver, &info);
     const double *ends = info.eigenvalues;
-    PyObject *told = dictionary_of(info_fields, INFO_FIELDS, &info);
-    if (told && (add_item(told, "columns", column_names(&info)) < 0 ||
-                 add_item(told, "kernel", PyUnicode_FromString(info.kernel)) < 0 ||
-                 add_item(told, "eigenvalues", Py_BuildValue("(dd)", ends[0], ends[1])) < 0))
-        Py_CLEAR(told);
-    return told;
+    PyObject *described = dictionary_of(info_fields, INFO_FIELDS, &info);
+    if (described &&
+        (add_item(described, "columns", column_names(&info)) < 0 ||
+         add_item(described, "kernel", PyUnicode_FromString(info.kernel)) < 0 ||
+         add_item(described, "eigenvalues", Py_BuildValue("(dd)", ends[0], ends[1])) < 0))
+        Py_CLEAR(described);
+    return described;
 }
 
 static PyObject *solver_ray(solver_object *self, PyObject *unused)
@@ -357,11 +384,11 @@ static PyObject *solver_ray(solver_object *self, PyObject *unused)
 
 static PyMethodDef solver_methods[] = {
     {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
-     "ray()\n--\n\nImpulses that could grow for ever, after a solve that met a ray; or None."},
+     "ray()\n--\n\nImpulses that could grow without bound, after a solve that met a ray; or None."},
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,
      "solve(initial, index_set, b, parameters, callback, progress)\n--\n\nRuns the solver."},
     {"describe", (PyCFunction)(void (*)(void))solver_describe, METH_NOARGS,
-     "describe()\n--\n\nWhat was chosen, as a dict."},
+     "describe()\n--\n\nThe choices of the solver, as a dict."},
     {NULL, NULL, 0, NULL},
 };
 

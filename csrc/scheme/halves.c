@@ -79,7 +79,8 @@ static int64_t begin_half(cs_packed *packed)
 
 const cs_scheme cs_scheme_half_sweep = {
     .name = "half_sweep",
-    .summary = "rows of A, the later half stale in every second sweep (S1 section 3.4.1)",
+    .summary = "rows of A; every second sweep uses the previous products with later contacts (S1 "
+               "section 3.4.1)",
     .lay_out = cs_rows_lay_out,
     .pack = pack,
     .refresh = {forget, forget},
@@ -90,7 +91,7 @@ const cs_scheme cs_scheme_half_sweep = {
 
 const cs_scheme cs_scheme_symmetric_half = {
     .name = "symmetric_half",
-    .summary = "rows of A, half of each a sweep; for symmetric_gauss_seidel",
+    .summary = "rows of A, half of each row per sweep; for symmetric_gauss_seidel",
     .needs_symmetric = 1,
     .lay_out = cs_rows_lay_out,
     .pack = pack,

@@ -84,11 +84,11 @@ enum { CS_PATIENCE, CS_OVER, CS_OWN_OPTIONS };
                      .optional = 1,                                                         \
                      .least = 1,                                                            \
                      .most = 2e9}
-#define CS_OVER_OPTION(place)                                  \
-    [CS_OVER] = {.name = "over",                               \
-                 .summary = "the sweeps that are accelerated", \
-                 .kind = CS_WORD,                              \
-                 .usual = place,                               \
+#define CS_OVER_OPTION(place)                              \
+    [CS_OVER] = {.name = "over",                           \
+                 .summary = "sweeps that are accelerated", \
+                 .kind = CS_WORD,                          \
+                 .usual = place,                           \
                  .words = cs_over_words}
 
 /* Nesterov's momentum from step to step (methods/accelerated/nesterov.c). */

@@ -119,7 +119,7 @@ def test_a_busy_solver_refuses_a_second_thread(problem):
     thread.start()
     assert entered.wait(30)
     try:
-        with pytest.raises(RuntimeError, match=r"^this Solver is solving already"):
+        with pytest.raises(RuntimeError, match=r"^this Solver is already solving"):
             solver.solve()
     finally:
         go_on.set()
@@ -131,7 +131,7 @@ def test_a_busy_solver_refuses_a_second_thread(problem):
 def test_a_busy_solver_refuses_its_own_callback(problem):
     solver = sweeps(problem, 5)
     expected = solver.solve().impulses
-    with pytest.raises(RuntimeError, match=r"^this Solver is solving already"):
+    with pytest.raises(RuntimeError, match=r"^this Solver is already solving"):
         solver.solve(callback=lambda state: solver.solve())
     np.testing.assert_array_equal(solver.solve().impulses, expected)
 

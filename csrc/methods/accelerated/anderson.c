@@ -22,14 +22,15 @@ static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
     CS_OVER_OPTION(0),
     [DEPTH] = {.name = "depth",
-               .summary = "earlier steps that are combined",
+               .summary = "number of earlier steps that are combined",
                .kind = CS_COUNT,
                .usual = 5,
                .least = 1,
                .most = MOST},
-    [GUARD] = CS_NUMBER_OPTION("guard", 2, 1, HUGE_VAL,
-                               "growth of the steps, over the shortest since the last restart, at "
-                               "which the earlier ones are forgotten"),
+    [GUARD] =
+        CS_NUMBER_OPTION("guard", 2, 1, HUGE_VAL,
+                         "restart threshold: the earlier steps are discarded when a step is longer "
+                         "than the shortest one since the last restart by this factor"),
 };
 
 typedef struct anderson {
@@ -131,10 +132,9 @@ static const cs_steps steps = {
 const cs_method cs_method_anderson = {
     .name = "anderson",
     .summary = "sweeps combined so that their steps cancel (Anderson), safeguarded",
-    .about =
-        "The last few sweeps are combined so that their steps cancel as well as they can. Fast "
-        "near a solution whose contacts no longer change between sticking, sliding and open; "
-        "before that it mostly restarts.",
+    .about = "The method combines the last few sweeps so that their steps cancel as far as "
+             "possible. It is fast near a solution whose contacts no longer change between "
+             "sticking, sliding and open; before that it mostly restarts.",
     .paper = "Anderson 1965; Walker and Ni 2011",
     .solves = CS_SOLVES_AS_SWEEPS,
     .figures = CS_FIGURE_RESTARTS,

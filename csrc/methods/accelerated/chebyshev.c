@@ -19,15 +19,16 @@ static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
     CS_OVER_OPTION(1),
     [RHO] = {.name = "rho",
-             .summary = "factor by which the steps of plain sweeps shrink; None: as the first ones "
-                        "do",
+             .summary = "factor by which the steps of plain sweeps shrink; None: estimated from "
+                        "the first sweeps",
              .kind = CS_NUMBER,
              .optional = 1,
              .above = 1,
              .most = LARGEST},
-    [RESTART] = CS_NUMBER_OPTION("restart", 4, 1, HUGE_VAL,
-                                 "growth of the steps, over the shortest since the last restart, "
-                                 "at which it begins again with a smaller rho"),
+    [RESTART] =
+        CS_NUMBER_OPTION("restart", 4, 1, HUGE_VAL,
+                         "restart threshold: the method restarts with a smaller rho when a step is "
+                         "longer than the shortest one since the last restart by this factor"),
 };
 
 typedef struct chebyshev {
@@ -84,9 +85,9 @@ static const cs_steps steps = {.points = cs_two_points,
 const cs_method cs_method_chebyshev = {
     .name = "chebyshev",
     .summary = "sweeps with Chebyshev's weights for the rate at which they shrink",
-    .about = "The weights that are best for an iteration whose steps shrink by a known factor. It "
-             "has no sums over contacts, and is made for linear iterations with real eigenvalues: "
-             "symmetric sweeps, or Jacobi's.",
+    .about = "These weights are optimal for an iteration whose steps shrink by a known factor. The "
+             "method needs no sums over contacts. It is made for linear iterations with real "
+             "eigenvalues: symmetric sweeps, or Jacobi's.",
     .paper = "Golub and Varga 1961; Wang 2015",
     .solves = CS_SOLVES_AS_SWEEPS,
     .figures = CS_FIGURE_RESTARTS,

@@ -10,7 +10,7 @@ enum { BETA = CS_OWN_OPTIONS, OPTIONS };
 static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
     CS_OVER_OPTION(0),
-    [BETA] = CS_NUMBER_OPTION("beta", 0.5, 0, 0.99, "share of the last step that is repeated"),
+    [BETA] = CS_NUMBER_OPTION("beta", 0.5, 0, 0.99, "fraction of the last step that is repeated"),
 };
 
 enum { BEFORE };
@@ -33,9 +33,9 @@ static const cs_steps steps = {
 
 const cs_method cs_method_momentum = {
     .name = "momentum",
-    .summary = "sweeps with constant momentum, never given up",
-    .about = "Each sweep begins at y = x + beta (x - x of the sweep before). beta = 0.5 to 0.8; "
-             "larger ones are faster until they diverge, when R is halved.",
+    .summary = "sweeps with constant momentum, without restarts",
+    .about = "Each sweep starts from y = x + beta (x - x of the sweep before). Useful values are "
+             "beta = 0.5 to 0.8; larger ones converge faster until they diverge, and R is halved.",
     .paper = "Polyak 1964",
     .solves = CS_SOLVES_AS_SWEEPS,
     .option = option,

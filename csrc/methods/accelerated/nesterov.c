@@ -16,12 +16,11 @@ static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
     CS_OVER_OPTION(0),
     [RESTART] = CS_NUMBER_OPTION("restart", 1.5, 1, HUGE_VAL,
-                                 "growth of the steps, over the shortest since the last restart, "
-                                 "at which the momentum is given up"),
-    [CONTRACTION] =
-        CS_NUMBER_OPTION("contraction", CS_CONTRACTION, 0, HUGE_VAL,
-                         "power of the length of a step, over that of the step before, that the "
-                         "momentum does not exceed; 0 leaves it unbounded"),
+                                 "restart threshold: the momentum is reset when a step is longer "
+                                 "than the shortest one since the last restart by this factor"),
+    [CONTRACTION] = CS_NUMBER_OPTION("contraction", CS_CONTRACTION, 0, HUGE_VAL,
+                                     "exponent of the bound on the momentum, which is a power of "
+                                     "the ratio of the lengths of the last two steps; 0: no bound"),
 };
 
 enum { BEFORE };
@@ -64,11 +63,10 @@ static const cs_steps steps = {.points = cs_one_point,
 
 const cs_method cs_method_nesterov = {
     .name = "nesterov",
-    .summary = "sweeps with growing momentum, given up when steps grow",
-    .about =
-        "Each sweep begins at y = x + beta (x - x of the sweep before), beta growing towards 1. "
-        "Far fewer sweeps than Gauss-Seidel on stacks and grids; on loose piles it stalls, "
-        "where `nncg` does not.",
+    .summary = "sweeps with growing momentum, restarted when steps grow",
+    .about = "Each sweep starts from y = x + beta (x - x of the sweep before), where beta grows "
+             "towards 1. The method needs far fewer sweeps than Gauss-Seidel on stacks and grids; "
+             "it stalls on loose piles, where `nncg` does not.",
     .paper =
         "Nesterov 1983; O'Donoghue and Candès 2015 (restart); Fletcher and Reeves 1964 (bound); "
         "Mazhar and others 2015 (contact)",

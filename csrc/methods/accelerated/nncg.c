@@ -17,7 +17,7 @@ enum { FORMULA = CS_OWN_OPTIONS, OPTIONS };
 static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
     CS_OVER_OPTION(0),
-    [FORMULA] = CS_WORD_OPTION("formula", formulas, "of beta"),
+    [FORMULA] = CS_WORD_OPTION("formula", formulas, "formula of beta"),
 };
 
 typedef struct nncg {
@@ -76,10 +76,9 @@ const cs_method cs_method_nncg = {
     .name = "nncg",
     .summary = "sweeps as the gradient of nonlinear conjugate gradients",
     .about =
-        "The step of a sweep is taken for a gradient, and conjugate directions are made of it; "
-        "they are given up when steps grow. With relaxation=1.3 the fewest sweeps of all on "
-        "grids and loose piles; on stacks with heavy bodies it stalls, where `nesterov` does "
-        "not.",
+        "The step of a sweep serves as the gradient of conjugate directions; the method restarts "
+        "when steps grow. With relaxation=1.3 it needs the fewest sweeps of all methods on grids "
+        "and loose piles; it stalls on stacks with heavy bodies, where `nesterov` does not.",
     .paper = "Silcowitz, Niebe and Erleben 2010; Fletcher and Reeves 1964; Polak and Ribière 1969",
     .solves = CS_SOLVES_AS_SWEEPS,
     .figures = CS_FIGURE_RESTARTS,

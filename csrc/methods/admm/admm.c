@@ -44,15 +44,16 @@ enum { PENALTY = CS_PATIENCE + 1, RULE, CHANGES, OVER, PROXIMAL, FRICTION, SPACE
 static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
     [PENALTY] = {.name = "penalty",
-                 .summary = "to begin with, over the largest diagonal entry of each block of A; "
-                            "rule='spectral' multiplies it",
+                 .summary = "initial penalty, relative to the largest diagonal entry of each block "
+                            "of A; rule='spectral' multiplies it",
                  .kind = CS_NUMBER,
                  .usual = 0.1,
                  .least = 0,
                  .most = MOST_PENALTY,
                  .above = 1},
-    [RULE] = CS_WORD_OPTION("rule", rules, "by which the penalty follows the residuals"),
-    [CHANGES] = CS_COUNT_OPTION("changes", 20, 0, "of the penalty, each a factor, at most"),
+    [RULE] = CS_WORD_OPTION("rule", rules, "rule by which the penalty follows the residuals"),
+    [CHANGES] = CS_COUNT_OPTION("changes", 20, 0,
+                                "maximum changes of the penalty; each needs a new factor"),
     [OVER] = {.name = "over_relaxation",
               .summary = "relaxation of the direct step; above 1: over-relaxation",
               .kind = CS_NUMBER,
@@ -60,10 +61,11 @@ static const cs_method_option option[OPTIONS] = {
               .least = 0,
               .most = 1.99,
               .above = 1},
-    [PROXIMAL] = CS_NUMBER_OPTION("proximal", 0, 0, 1e6,
-                                  "part of the penalty that holds the direct step to the last one"),
-    [FRICTION] = CS_WORD_OPTION("friction", frictions, "how discs become Coulomb's law"),
-    [SPACE] = CS_WORD_OPTION("space", spaces, "of the factor; auto: of fewer unknowns"),
+    [PROXIMAL] = CS_NUMBER_OPTION(
+        "proximal", 0, 0, 1e6,
+        "weight that keeps the direct step near the previous one, relative to the penalty"),
+    [FRICTION] = CS_WORD_OPTION("friction", frictions, "how Coulomb's law is imposed on discs"),
+    [SPACE] = CS_WORD_OPTION("space", spaces, "unknowns of the factor; auto: whichever are fewer"),
 };
 
 typedef struct admm {
@@ -339,12 +341,12 @@ static const cs_steps steps = {.points = points,
 
 const cs_method cs_method_admm = {
     .name = "admm",
-    .summary = "direct solves and projections in turn: ADMM, with De Saxcé's shift for friction",
-    .about =
-        "A step is one solve with a factor of A and a penalty, and one projection of each block. "
-        "The factor is kept while the penalty is: of A itself, or of the bodies' masses where "
-        "these have fewer unknowns. Not troubled by large mass ratios and long chains; sweeps "
-        "reach a loose tolerance sooner.",
+    .summary =
+        "alternating direct solves and projections (ADMM), with De Saxcé's shift for friction",
+    .about = "Each step makes one solve with a factor of A plus a penalty, and projects each block "
+             "once. The factor is reused until the penalty changes; it is of A itself, or of the "
+             "bodies' masses where these have fewer unknowns. Large mass ratios and long chains do "
+             "not slow the method down; sweeps reach a loose tolerance sooner.",
     .paper = "Boyd and others 2011; Carpentier, Le Lidec and Montaut 2024; De Saxcé and Feng 1998",
     .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FLOAT64),
     .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |

@@ -39,12 +39,11 @@
 static const cs_method_option option[CS_CHAIN_OPTIONS] = {
     [CS_CHAIN_PATIENCE] =
         CS_COUNT_OPTION("patience", 400, 1,
-                        "sweeps without halving the natural map after which the first link "
-                        "hands over; twice as many in every further round"),
-    [CS_CHAIN_FACTOR_BYTES] =
-        CS_NUMBER_OPTION("factor_bytes", 256e6, 0, HUGE_VAL,
-                         "most bytes of the factor of Newton's method, which larger "
-                         "problems do without"),
+                        "sweeps without halving the natural map after which the first method "
+                        "yields to the next one; it doubles in every further round"),
+    [CS_CHAIN_FACTOR_BYTES] = CS_NUMBER_OPTION(
+        "factor_bytes", 256e6, 0, HUGE_VAL,
+        "memory limit of the factor of Newton's method [bytes]; larger problems skip that method"),
 };
 
 enum {
@@ -258,21 +257,22 @@ static void release(cs_solver *solver, int again)
 
 const cs_method cs_method_auto = {
     .name = "auto",
-    .summary = "a chain: directly where that is sure, sweeps with momentum, Newton's method, "
-               "conjugate gradients",
+    .summary = "a chain of methods: a direct solve where A allows it, sweeps with momentum, "
+               "Newton's method, conjugate gradients",
     .about =
-        "Each link hands over when it no longer halves the natural map: Nesterov's momentum "
-        "over Gauss-Seidel; Newton's method once sweeps have cost as much as it will, by the "
-        "size of its factor, or sooner where they are at 1e-2 and their pace leaves them more "
-        "than that to do; nonlinear conjugate gradients with relaxation 1.3; and again, more "
-        "patiently. Both kinds of sweeps go their own way from the start, and go on where they "
-        "were left as if they had not been; they try from the best iterate where that is far "
-        "better, or close to a solution. Where A is sure to be positive definite, block "
-        "pivoting comes first for want of friction; with compliance on every row it has one "
-        "factor where that is cheap, and follows on sweeps that have reached a scaled natural "
-        "map of 1e-2, or 120 of them. `info[\"links\"]` tells what was done and why. Without a "
-        "tolerance, in mixed precision and with r_factor='balanced' it is plain Gauss-Seidel.",
-    .paper = "of the methods that it is made of",
+        "Each method yields to the next when it stagnates, that is when it no longer halves the "
+        "natural map. Nesterov's momentum over Gauss-Seidel comes first; then Newton's method, "
+        "once the sweeps have cost as much as it will by the size of its factor, or sooner where "
+        "they are at 1e-2 and would need longer than that at their rate; then nonlinear conjugate "
+        "gradients with relaxation 1.3; and then the same again with more patience. Both kinds of "
+        "sweeps start from the initial impulses and later resume from their checkpoints; they "
+        "start from the best iterate instead where that is far better, or close to a solution. "
+        "Where A is certainly positive definite, block pivoting comes first if the problem is "
+        "frictionless; with compliance on every row it tries one factor where that is cheap, and "
+        "then follows sweeps that have reached a scaled natural map of 1e-2, or 120 of them. "
+        "`info[\"links\"]` reports what was done and why. Without a tolerance, in mixed precision "
+        "and with r_factor='balanced' it is plain Gauss-Seidel.",
+    .paper = "the sources of its methods",
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),
     .figures = CS_FIGURE_RESTARTS,
     .option = option,

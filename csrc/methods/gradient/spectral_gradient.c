@@ -19,13 +19,14 @@ enum { MEMORY = CS_PATIENCE + 1, OPTIONS };
 
 static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
-    [MEMORY] = {.name = "memory",
-                .summary = "last values of the energy that a step is compared with; 1: it never "
-                           "grows",
-                .kind = CS_COUNT,
-                .usual = 10,
-                .least = 1,
-                .most = MOST_MEMORY},
+    [MEMORY] =
+        {.name = "memory",
+         .summary =
+             "number of previous energies with which a step is compared; 1: the energy never grows",
+         .kind = CS_COUNT,
+         .usual = 10,
+         .least = 1,
+         .most = MOST_MEMORY},
 };
 
 typedef struct spectral {
@@ -128,9 +129,9 @@ static const cs_steps steps = {
 const cs_method cs_method_spectral_gradient = {
     .name = "spectral_gradient",
     .summary = "projected gradient with Barzilai and Borwein's steps on a convex problem",
-    .about = "Steps of a length that the last one suggests, which may raise the energy in passing; "
-             "for contacts without friction and for the second-order cone: the associated "
-             "problem, whose answer is not Coulomb's.",
+    .about = "The last step determines the length of the next one, which may raise the energy for "
+             "a while. The method is for contacts without friction and for the second-order cone: "
+             "the associated problem, whose answer is not Coulomb's.",
     .paper = "Birgin, Martínez and Raydan 2000; Heyn, Anitescu, Tasora and Negrut 2013",
     .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FIXED_SETS) | CS_BIT(CS_NEEDS_FLOAT64),
     .solves =

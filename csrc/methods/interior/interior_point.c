@@ -42,11 +42,11 @@ static const char *const spaces[] = {"auto", "constraints", "bodies", NULL};
 
 static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
-    [SPACE] = CS_WORD_OPTION("space", spaces, "of the factor; auto: of fewer unknowns"),
-    [AHEAD] =
-        CS_NUMBER_OPTION("ahead", 0.03, 0, 1e6,
-                         "least mean product of impulses and velocities that is aimed at, over "
-                         "that of impulses and what the shift has changed; with discs"),
+    [SPACE] = CS_WORD_OPTION("space", spaces, "unknowns of the factor; auto: whichever are fewer"),
+    [AHEAD] = CS_NUMBER_OPTION(
+        "ahead", 0.03, 0, 1e6,
+        "lower bound of the target for the mean product of impulses and velocities, relative to "
+        "the mean product of impulses and the last change of the shift; only with discs"),
 };
 
 static int points(const cs_solver *solver) { return (void)solver, POINTS; }
@@ -430,16 +430,15 @@ static const cs_steps steps = {
 
 const cs_method cs_method_interior_point = {
     .name = "interior_point",
-    .summary =
-        "primal-dual interior-point steps on the convex problem; Coulomb by De Saxcé's shift",
-    .about =
-        "A factor of A and what keeps impulses inside of their sets for every step, and some ten "
-        "to thirty steps whatever the masses are. For contacts without friction, boxes, joints "
-        "and the second-order cone: the associated problem. Coulomb friction is the cone with De "
-        "Saxcé's shift renewed at every step, which is a heuristic: it may fail. Every step is "
-        "judged, whatever `check_every` says; where the digits are used up before the tolerance "
-        "is met, the solve ends as stalled or wandering. A start from an earlier result hardly "
-        "helps.",
+    .summary = "primal-dual interior-point steps on the convex problem; Coulomb friction by De "
+               "Saxcé's shift",
+    .about = "Each step factors A plus a barrier term that keeps the impulses inside their sets; "
+             "ten to thirty steps suffice for any masses. The method solves contacts without "
+             "friction, boxes, joints and the second-order cone: the associated problem. Coulomb "
+             "friction is the cone with De Saxcé's shift, which is renewed at every step; that is "
+             "a heuristic and may fail. Every step is judged, whatever `check_every` says. Where "
+             "rounding ends the progress before the tolerance is met, the solve ends as stalled or "
+             "wandering. A start from an earlier result hardly helps.",
     .paper =
         "Mehrotra 1992; Nesterov and Todd 1997; Acary, Armand, Nguyen and Shpakovych 2023 (shift)",
     .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FLOAT64),

@@ -42,25 +42,24 @@ static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
     CS_OVER_OPTION(0),
     [SIZE] = {.name = "size",
-              .summary =
-                  "bodies of an aggregate at most; None: of 2, 4, ... 32 what takes the least "
-                  "work",
+              .summary = "maximum bodies per aggregate; None: the size among 2, 4, ... 32 with the "
+                         "least estimated work",
               .kind = CS_COUNT,
               .optional = 1,
               .least = 1,
               .most = 2e9},
-    [EVERY] = CS_COUNT_OPTION("every", 8, 1,
-                              "steps from one correction to the next; more where corrections take "
-                              "the time of many"),
-    [ROUNDS] = CS_COUNT_OPTION("rounds", 4, 1,
-                               "solves of a correction, each without what the one before took out "
-                               "of its set"),
+    [EVERY] = CS_COUNT_OPTION(
+        "every", 8, 1,
+        "steps between two corrections; more where a correction takes the time of many steps"),
+    [ROUNDS] = CS_COUNT_OPTION(
+        "rounds", 4, 1,
+        "solves per correction; each leaves out what the one before moved out of its set"),
     [TRIALS] = CS_COUNT_OPTION("trials", 12, 1,
-                               "corrections in which the natural map has to fall to 0.7 of what it "
-                               "was; if it does not, they are undone"),
+                               "corrections within which the natural map must fall to 0.7 of its "
+                               "value; otherwise they are undone"),
     [RESTART] = CS_NUMBER_OPTION("restart", 1.5, 1, HUGE_VAL,
-                                 "growth of the steps, over the shortest since the last restart, "
-                                 "at which the momentum is given up"),
+                                 "restart threshold: the momentum is reset when a step is longer "
+                                 "than the shortest one since the last restart by this factor"),
 };
 
 typedef struct cs_multilevel {
@@ -327,16 +326,13 @@ static const cs_steps steps = {
 
 const cs_method cs_method_multilevel = {
     .name = "multilevel",
-    .summary =
-        "sweeps with growing momentum, corrected by a second level over aggregates of bodies",
-    .about =
-        "Contacts that stick and normal impulses that press are corrected by substructuring: "
-        "bodies "
-        "are put into aggregates, impulses between two of these change by the patterns of one "
-        "wrench, and those inside follow in equilibrium. So forces cross a whole stack or chain at "
-        "once. For high stacks and heavy bodies on light ones; chains, grids and piles in space "
-        "are "
-        "no faster than with `nesterov`, and where much slides it is a matter of luck.",
+    .summary = "sweeps with growing momentum, corrected on a second level of aggregated bodies",
+    .about = "Substructuring corrects sticking contacts and the normal impulses of closed ones: "
+             "bodies are grouped into aggregates, the impulses between two of these change by the "
+             "patterns of one wrench, and those inside follow in equilibrium. One correction so "
+             "carries forces across a whole stack or chain. The method is for high stacks and "
+             "heavy bodies on light ones; on chains, grids and piles in space it is no faster than "
+             "`nesterov`, and its success is uncertain where much slides.",
     .paper = "Przemieniecki 1963 (substructures); Levenberg 1944 and Marquardt 1963; Nesterov 1983",
     .needs = CS_BIT(CS_NEEDS_JACOBIAN),
     .solves = CS_SOLVES_AS_SWEEPS & ~CS_BIT(CS_SOLVES_UNSYMMETRIC),

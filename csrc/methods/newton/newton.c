@@ -48,23 +48,25 @@ static const char *const starts[] = {"nesterov", "gauss_seidel", NULL};
 
 static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
-    [KIND] =
-        CS_WORD_OPTION("kind", kind_words,
-                       "what is solved in a proximal step: Coulomb's law by its prox; a cone "
-                       "with De Saxcé's shift of the normal velocity, frozen meanwhile; or the "
-                       "cone with the shift by Fischer and Burmeister's function"),
-    [START] = CS_COUNT_OPTION("start", 200, 0,
-                              "sweeps to begin with; where steps fail, twice as many as before"),
-    [START_WITH] = CS_WORD_OPTION("start_with", starts, "what these sweeps are"),
+    [KIND] = CS_WORD_OPTION("kind", kind_words,
+                            "equations of a proximal step: Coulomb's law by its prox; a cone with "
+                            "De Saxcé's shift of the normal velocity, constant during the step; or "
+                            "the cone with the shift by Fischer and Burmeister's function"),
+    [START] = CS_COUNT_OPTION(
+        "start", 200, 0,
+        "sweeps before the first Newton step; after failed steps, twice as many as before"),
+    [START_WITH] = CS_WORD_OPTION("start_with", starts, "method of these sweeps"),
     [RHO] = {.name = "rho",
-             .summary = "first factor of a proximal step; then it follows their success",
+             .summary =
+                 "initial factor of a proximal step; it then adapts to the success of the steps",
              .kind = CS_NUMBER,
              .usual = 1,
              .above = 1,
              .most = 1e8},
-    [RISE] = CS_NUMBER_OPTION("rise", 100, 1, HUGE_VAL,
-                              "natural map of an accepted step over the best one so far, at most"),
-    [INNER] = CS_COUNT_OPTION("inner", 8, 1, "Newton steps for one proximal step, at most"),
+    [RISE] = CS_NUMBER_OPTION(
+        "rise", 100, 1, HUGE_VAL,
+        "maximum natural map of an accepted step, relative to the best one so far"),
+    [INNER] = CS_COUNT_OPTION("inner", 8, 1, "maximum Newton steps per proximal step"),
     [LINEAR] = {.name = "linear_tolerance",
                 .summary = "relative residual of the linear systems",
                 .kind = CS_NUMBER,
@@ -72,10 +74,11 @@ static const cs_method_option option[OPTIONS] = {
                 .above = 1,
                 .most = 0.5},
     [LEVENBERG] = CS_NUMBER_OPTION("levenberg", 0, 0, 1e6,
-                                   "damping: the part of 1 / R that a step's system has on its "
-                                   "diagonal, times the fall of its merit"),
-    [FACTOR_BYTES] = CS_NUMBER_OPTION("factor_bytes", 256e6, 0, HUGE_VAL,
-                                      "most bytes of the factor; beyond, the problem is refused"),
+                                   "Levenberg damping on the diagonal of a step's system, as a "
+                                   "fraction of 1 / R, times the decrease of the merit"),
+    [FACTOR_BYTES] =
+        CS_NUMBER_OPTION("factor_bytes", 256e6, 0, HUGE_VAL,
+                         "memory limit of the factor [bytes]; larger problems are refused"),
 };
 
 /* How rho follows the number of inner steps that a proximal step took. */
@@ -402,15 +405,14 @@ static const cs_steps steps = {.points = cs_one_point};
 
 const cs_method cs_method_newton = {
     .name = "newton",
-    .summary = "proximal semi-smooth Newton with a sparse factor, begun by sweeps",
-    .about =
-        "A proximal point method whose steps grow while they succeed, each solved by Newton's "
-        "method: a sparse Cholesky factor, in the space of the bodies or of the rows of a given "
-        "A, and GMRES for what friction adds to it. Mass ratios hardly matter to it. An "
-        "iteration is one of the sweeps that it begins with, or one Newton step; on grids and "
-        "piles of equal bodies steps pay only near the solution: give it more sweeps. The "
-        "factor's size bounds the problems that are taken. kind='coulomb' takes every set, also "
-        "ellipses, polygons and support functions.",
+    .summary = "proximal semi-smooth Newton with a sparse factor, started by sweeps",
+    .about = "A proximal point method whose steps grow while they succeed. Newton's method solves "
+             "each of them with a sparse Cholesky factor, in the space of the bodies or of the "
+             "rows of a given A, and GMRES for the terms of friction. Mass ratios hardly affect "
+             "the method. An iteration is one of the first sweeps or one Newton step. On grids and "
+             "piles of equal bodies Newton steps save time only near the solution: a larger "
+             "`start` helps there. The memory limit of the factor bounds the size of the problem. "
+             "kind='coulomb' takes every set, including ellipses, polygons and support functions.",
     .paper = "Alart and Curnier 1991; Rockafellar 1976 (proximal point); De Saxcé and Feng 1998; "
              "Fischer 1992, Fukushima, Luo and Tseng 2002 (functions of cones); Saad and Schultz "
              "1986 (GMRES)",

@@ -47,13 +47,13 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 
 const cs_method cs_method_de_saxce = {
     .name = "de_saxce",
-    .summary = "De Saxcé's shift frozen, the associated problem solved inside, again and again",
-    .about =
-        "An iteration is one convex problem over second-order cones, solved by the inner method to "
-        "a part of the natural map at hand, from the impulses at hand; then the shift of the "
-        "normal velocities is renewed. `max_iterations` counts these; options about sweeps, "
-        "precision and `check_every` are the inner method's. It makes a Coulomb solver of any "
-        "that solves the associated problem.",
+    .summary = "outer fixed points: the inner method solves the associated problem for a fixed De "
+               "Saxcé shift",
+    .about = "Each iteration solves one convex problem over second-order cones: the inner method "
+             "starts from the current impulses and ends at a fraction of the current natural map; "
+             "then the shift of the normal velocities is updated. `max_iterations` limits these "
+             "iterations; the inner method takes `check_every` and the options about sweeps and "
+             "precision. Any method for the associated problem so becomes a Coulomb solver.",
     .paper = "De Saxcé and Feng 1998; Acary, Cadoux, Lemaréchal and Malick 2011",
     .needs = CS_BIT(CS_NEEDS_DISCS),
     .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |

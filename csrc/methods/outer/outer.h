@@ -51,25 +51,26 @@ enum { CS_OUTER_OPTIONS = CS_WEIGHT + 1 };
         [CS_INNER] =                                                                             \
             CS_WORD_OPTION("inner", inner_words, "method that solves the convex problems"),      \
         [CS_TOLERANCE] = {.name = "tolerance",                                                   \
-                          .summary = "natural map that ends an inner solve, over that of the "   \
-                                     "problem itself",                                           \
+                          .summary = "natural map at which an inner solve ends, relative to "    \
+                                     "that of the problem",                                      \
                           .kind = CS_NUMBER,                                                     \
                           .usual = 0.03,                                                         \
                           .above = 1,                                                            \
                           .most = 0.9},                                                          \
         [CS_FLOOR] = {.name = "floor",                                                           \
-                      .summary = "scaled natural map below which inner solves do not go; None: " \
-                                 "what rounding in dtype may leave of it",                       \
+                      .summary = "scaled natural map at which every inner solve ends; None: "    \
+                                 "what rounding in dtype may leave",                             \
                       .kind = CS_NUMBER,                                                         \
                       .optional = 1,                                                             \
                       .above = 1,                                                                \
                       .most = 0.1},                                                              \
         [CS_INNER_ITERATIONS] =                                                                  \
-            CS_COUNT_OPTION("inner_iterations", 2000, 1, "of one inner solve, at most"),         \
+            CS_COUNT_OPTION("inner_iterations", 2000, 1, "maximum iterations per inner solve"),  \
         [CS_WEIGHT] = {.name = "weight",                                                         \
-                       .summary = "of the new " frozen_text " against the one before; above 1: " \
-                                  "over-relaxed; None: 1, and combined (Anderson) and damped "   \
-                                  "where three solves have not halved the natural map",          \
+                       .summary =                                                                \
+                           "weight of the new " frozen_text " against the one before; above 1: " \
+                           "over-relaxed; None: 1, with Anderson combination and damping "       \
+                           "where three solves have not halved the natural map",                 \
                        .kind = CS_NUMBER,                                                        \
                        .optional = 1,                                                            \
                        .above = 1,                                                               \

@@ -77,14 +77,15 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 
 const cs_method cs_method_tresca = {
     .name = "tresca",
-    .summary = "friction bounds frozen, Tresca's problem solved inside, again and again",
+    .summary =
+        "outer fixed points: the inner method solves Tresca's problem for fixed friction bounds",
     .about =
-        "An iteration is one convex problem whose friction has fixed bounds, solved by the inner "
-        "method to a part of the natural map at hand, from the impulses at hand; then the normal "
-        "impulses that bound friction are renewed. `max_iterations` counts these; options about "
-        "sweeps, precision and `check_every` are the inner method's. It makes a Coulomb solver "
-        "of any that takes bounds: methods that pivot where friction is on each tangent by itself, "
-        "or in the plane.",
+        "Each iteration solves one convex problem whose friction has fixed bounds: the inner "
+        "method starts from the current impulses and ends at a fraction of the current natural "
+        "map; then the normal impulses that bound friction are updated. `max_iterations` limits "
+        "these iterations; the inner method takes `check_every` and the options about sweeps and "
+        "precision. Any method that takes bounds so becomes a Coulomb solver: methods that pivot "
+        "do where each tangent has its own friction bound, or in the plane.",
     .paper = "Haslinger 1983; Haslinger, Dostál and Kučera 2002",
     .needs = CS_BIT(CS_NEEDS_BALLS),
     .solves = CS_SOLVES_AS_SWEEPS,

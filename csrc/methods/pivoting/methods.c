@@ -25,35 +25,38 @@ enum {
     OPTIONS
 };
 
-#define TOLERANCE_OPTION                                                                           \
-    {                                                                                              \
-        .name = "tolerance",                                                                       \
-        .summary = "scaled residual up to which one solve is called converged", .kind = CS_NUMBER, \
-        .usual = 1e-9, .above = 1, .most = HUGE_VAL                                                \
+#define TOLERANCE_OPTION                                                                    \
+    {                                                                                       \
+        .name = "tolerance", .summary = "scaled residual at which one solve has converged", \
+        .kind = CS_NUMBER, .usual = 1e-9, .above = 1, .most = HUGE_VAL                      \
     }
-#define MAX_PIVOTS_OPTION                                                           \
-    {                                                                               \
-        .name = "max_pivots",                                                       \
-        .summary = "steps at most, for each island; None: 100 and 20 for each row", \
-        .kind = CS_COUNT, .optional = 1, .least = 1, .most = 2e9                    \
+#define MAX_PIVOTS_OPTION                                                                    \
+    {                                                                                        \
+        .name = "max_pivots", .summary = "maximum pivots per island; None: 100 + 20 × rows", \
+        .kind = CS_COUNT, .optional = 1, .least = 1, .most = 2e9                             \
     }
 
 static const cs_method_option option[OPTIONS] = {
     [TOLERANCE] = TOLERANCE_OPTION,
     [MAX_PIVOTS] = MAX_PIVOTS_OPTION,
-    [ENGINE] = CS_WORD_OPTION("engine", engines, "how A_FF is factored; auto: the least work"),
-    [REFINEMENTS] = CS_COUNT_OPTION("refinements", 2, 0, "of one linear system, at most"),
+    [ENGINE] = CS_WORD_OPTION("engine", engines,
+                              "how A_FF is factored; auto: the engine with the fewest operations"),
+    [REFINEMENTS] = CS_COUNT_OPTION("refinements", 2, 0,
+                                    "maximum steps of iterative refinement per linear system"),
     [CACHE_BYTES] =
-        CS_COUNT_OPTION("cache_bytes", 64 << 20, 0, "engine cached: most bytes of the parts kept"),
-    [REUSE] = CS_COUNT_OPTION("reuse", 0, 0,
-                              "steps with the factor from before an update, at most, before a new "
-                              "one is made; 0: always"),
-    [BLOCK_STEPS] = CS_COUNT_OPTION("block_steps", 35, 0, "steps that change many rows, at most"),
-    [STALL_STEPS] = CS_COUNT_OPTION("stall_steps", 10, 0,
-                                    "steps without fewer infeasible rows before single ones begin"),
+        CS_COUNT_OPTION("cache_bytes", 64 << 20, 0, "memory limit of the engine cached [bytes]"),
+    [REUSE] = CS_COUNT_OPTION(
+        "reuse", 0, 0,
+        "maximum steps of conjugate gradients per linear system, preconditioned by a factor from "
+        "before an update; after them a new factor is made. 0: factors are not reused"),
+    [BLOCK_STEPS] = CS_COUNT_OPTION(
+        "block_steps", 35, 0,
+        "maximum block steps, which change many rows at once, before single pivots"),
+    [STALL_STEPS] = CS_COUNT_OPTION(
+        "stall_steps", 10, 0, "block steps without improvement before switching to single pivots"),
     [INTERIOR] = {.name = "interior",
                   .summary =
-                      "interior-point steps foresee the index set where block steps are slow",
+                      "predict the index set by interior-point steps where block steps are slow",
                   .kind = CS_FLAG,
                   .usual = 1,
                   .most = 1},
@@ -66,16 +69,16 @@ static const cs_method_option lemke_option[LEMKE_OPTIONS] = {
     [TOLERANCE] = TOLERANCE_OPTION,
     [MAX_PIVOTS] = MAX_PIVOTS_OPTION,
     [DIRECTIONS] = {.name = "directions",
-                    .summary = "corners of the polygon in the disc, or in the ellipse, that "
-                               "friction stays within, the first along the first tangent; polygons "
-                               "and box friction keep their own; None: box friction in an outer "
-                               "loop, discs refused",
+                    .summary =
+                        "corners of the polygon inside the disc or ellipse that bounds friction, "
+                        "the first on the first tangent; polygons and box friction keep their own. "
+                        "None: box friction in an outer loop, and discs are refused",
                     .kind = CS_COUNT,
                     .optional = 1,
                     .least = 3,
                     .most = 2e9},
     [DICTIONARY_BYTES] = CS_NUMBER_OPTION("dictionary_bytes", 4e9, 0, HUGE_VAL,
-                                          "memory that the dictionary may take, at most"),
+                                          "memory limit of the dictionary [bytes]"),
 };
 
 static void adopt_common(const cs_method *method, const double *setting, cs_mlcp_options *pivoting)
@@ -140,31 +143,32 @@ static void adopt(const cs_method *method, const double *setting, cs_options *op
 
 PIVOTING(bpp, option, OPTIONS, adopt, REGULAR,
          "direct: block principal pivoting on box friction (S3)",
-         "The mixed LCP for the friction bounds at hand is solved outright; the next one has the "
-         "bounds that its normal impulses give, and begins with its index set. These solves are "
-         "the iterations of the method: `max_iterations` counts them, `averaging` averages the "
-         "normal impulses that bound friction, with that weight throughout; without it they are "
-         "taken as found until three solves have not halved the natural map, and combined and "
-         "damped from then on (Anderson). What stops is the measure of the whole "
-         "problem. The first one leaves the tangents free, unless `initial` is given. A must be "
-         "positive definite: contacts that share their load in no unique way need a `compliance`.",
+         "Each iteration solves the mixed LCP of the current friction bounds directly; the next "
+         "one takes its bounds from the new normal impulses and starts from the new index set. "
+         "`max_iterations` limits these solves. `averaging` is a constant weight that averages the "
+         "normal impulses that bound friction; without it they are used as computed until three "
+         "solves have not halved the natural map, and are then combined by Anderson's method and "
+         "damped. The stopping rule measures the whole problem. The first solve leaves the "
+         "tangents free, unless `initial` is given. A must be positive definite: contacts that "
+         "share their load in no unique way need a `compliance`.",
          "S3 (Lefebvre 2020); Júdice and Pires 1994");
-PIVOTING(murty, option, SINGLE, adopt, REGULAR, "direct: Murty's single pivots on box friction",
-         "One row at a time changes its place, the infeasible one of the highest number; "
-         "otherwise as `bpp`.",
-         "Murty 1974");
+PIVOTING(
+    murty, option, SINGLE, adopt, REGULAR, "direct: Murty's single pivots on box friction",
+    "Each pivot changes one row, the infeasible row with the highest number; otherwise as `bpp`.",
+    "Murty 1974");
 PIVOTING(lemke, lemke_option, LEMKE_OPTIONS, adopt_lemke, ANY,
          "direct: Lemke's pivots on box friction",
-         "Lemke's method on a full dictionary, otherwise as `bpp`; A may be semidefinite. Every "
-         "solve begins anew: there is no index set to begin with. With `directions`, and for "
-         "polygons, the whole problem is one linear complementarity problem with the normal "
-         "impulses that bound friction among its unknowns (S1 eq. 2.42), and one solve is the "
-         "answer.",
+         "Lemke's method on a full dictionary, otherwise as `bpp`; A may be semidefinite. The "
+         "method takes no index set, so that every solve starts anew. With `directions`, and for "
+         "polygons, the whole problem is one linear complementarity problem whose unknowns include "
+         "the normal impulses that bound friction (S1 eq. 2.42), and one solve is the answer.",
          "Lemke 1965");
 PIVOTING(keller, option, SINGLE, adopt, REGULAR, "direct: Keller's pivots on box friction",
-         "Impulses stay within their bounds, row after row; otherwise as `bpp`.", "Keller 1973");
+         "Impulses stay within their bounds while one row after another becomes feasible; "
+         "otherwise as `bpp`.",
+         "Keller 1973");
 PIVOTING(dantzig, option, SINGLE, adopt, REGULAR,
          "direct: Cottle and Dantzig's pivots on box friction",
-         "What is in its place is held there while the next row is brought to its own; otherwise "
-         "as `bpp`.",
+         "Feasible rows stay feasible while the next row is brought to its solution; otherwise as "
+         "`bpp`.",
          "Cottle and Dantzig 1968; Baraff 1994");

@@ -14,9 +14,10 @@
 enum { SWEEPS, PASSES, OPTIONS };
 
 static const cs_method_option option[OPTIONS] = {
-    [SWEEPS] = CS_COUNT_OPTION("sweeps", 5, 0, "over friction, after every direct step"),
-    [PASSES] = CS_COUNT_OPTION(
-        "passes", 100, 1, "of both, at most, before friction bounds are renewed: an iteration"),
+    [SWEEPS] = CS_COUNT_OPTION("sweeps", 5, 0, "sweeps over friction after each direct step"),
+    [PASSES] = CS_COUNT_OPTION("passes", 100, 1,
+                               "maximum passes per iteration, after which the friction bounds are "
+                               "updated; a pass is a direct step and its sweeps"),
 };
 
 static cs_status pass(cs_pivoting_run *run, cs_result *result, cs_error *error)
@@ -60,12 +61,11 @@ static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, 
 const cs_method cs_method_splitting = {
     .name = "splitting",
     .summary = "joints and normal impulses directly, friction by sweeps",
-    .about =
-        "A pass is one direct solve for joints, boxes and normal impulses with friction as it is, "
-        "and `sweeps` over friction with the others as they are. Passes are steps of conjugate "
-        "gradients; an iteration is up to `passes` of them, after which friction bounds are "
-        "renewed. Where friction and joints are strongly coupled, as in a chain that lies on the "
-        "ground, `subspace` mostly takes less time.",
+    .about = "A pass is one direct solve for joints, boxes and normal impulses with friction "
+             "fixed, followed by `sweeps` over friction with the others fixed. Passes are steps of "
+             "conjugate gradients; an iteration makes up to `passes` of them and then updates the "
+             "friction bounds. Where friction and joints are strongly coupled, as in a chain that "
+             "lies on the ground, `subspace` mostly takes less time.",
     .paper = "Lacoursière 2007; S3 section 1.3.3; Silcowitz-Hansen, Niebe and Erleben 2010",
     .needs = CS_BIT(CS_NEEDS_FLOAT64),
     .solves =

@@ -15,9 +15,10 @@
 enum { SWEEPS, STEPS, OPTIONS };
 
 static const cs_method_option option[OPTIONS] = {
-    [SWEEPS] = CS_COUNT_OPTION("sweeps", 5, 0, "of Gauss-Seidel after each direct step"),
-    [STEPS] = CS_COUNT_OPTION("subspace_steps", 3, 1,
-                              "direct steps before friction bounds are renewed: an iteration"),
+    [SWEEPS] = CS_COUNT_OPTION("sweeps", 5, 0, "Gauss-Seidel sweeps after each direct step"),
+    [STEPS] =
+        CS_COUNT_OPTION("subspace_steps", 3, 1,
+                        "direct steps per iteration, after which the friction bounds are updated"),
 };
 
 /* The 2 x 2 block of the tangents from `row` on gains what bounds a sliding contact. */
@@ -107,12 +108,11 @@ static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, 
 
 const cs_method cs_method_subspace = {
     .name = "subspace",
-    .summary = "Gauss-Seidel and direct steps of the rows it leaves free: subspace minimization",
-    .about =
-        "Sweeps find out which contacts are open, stick and slide; the rows that this leaves free "
-        "are solved for directly, and the step is followed as far as the energy falls. Meanwhile "
-        "friction is bounded by the normal impulses of the last iteration. Made for large mass "
-        "ratios and long chains of joints, where sweeps alone stall.",
+    .summary = "Gauss-Seidel, and direct steps on the free rows: subspace minimization",
+    .about = "Sweeps determine which contacts are open, stick and slide. A direct solve for the "
+             "rows that remain free gives a step, which is followed as far as the energy falls. "
+             "The normal impulses of the last iteration bound friction meanwhile. The method is "
+             "made for large mass ratios and long chains of joints, where sweeps alone stall.",
     .paper = "Silcowitz-Hansen, Niebe and Erleben 2010; S3 section 1.3.3",
     .needs = CS_BIT(CS_NEEDS_FLOAT64),
     .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |

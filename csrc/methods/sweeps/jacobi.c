@@ -4,9 +4,9 @@ const cs_method cs_method_jacobi = {
     .name = "jacobi",
     .summary =
         "every contact sees the impulses of the last sweep; JOR with relaxation (S1 section 3.3)",
-    .about = "On Coulomb friction it may circle: friction that all contacts of a body change at "
-             "once overshoots, which halving R does not always cure. `mass_splitting` and "
-             "`nesterov(over='jacobi')` take shorter steps.",
+    .about = "The method may cycle on Coulomb friction: the friction of all contacts of a body "
+             "changes at once and overshoots, and halving R does not always help. `mass_splitting` "
+             "and `nesterov(over='jacobi')` take shorter steps.",
     .paper = "S1 section 3.3; JOR of S2 section 4.6",
     .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |
               CS_BIT(CS_SOLVES_ASSOCIATED) | CS_BIT(CS_SOLVES_BOX),

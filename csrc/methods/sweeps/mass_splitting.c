@@ -10,10 +10,10 @@
 
 const cs_method cs_method_mass_splitting = {
     .name = "mass_splitting",
-    .summary = "all contacts at once, each on its share of the bodies' masses",
-    .about = "Jacobi's sweeps with factors R that are small enough to converge by themselves, "
-             "whatever the number of contacts on a body: no rollback is needed. Without friction, "
-             "and on second-order cones, the energy falls with every sweep.",
+    .summary = "all contacts at once, each with its share of the bodies' masses",
+    .about = "Jacobi sweeps whose factors R are small enough to converge for any number of "
+             "contacts on a body: no rollback is needed. Without friction, and on second-order "
+             "cones, the energy falls with every sweep.",
     .paper = "Tonge, Benevolenski and Voroshilov 2012",
     .needs = CS_BIT(CS_NEEDS_JACOBIAN),
     .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |

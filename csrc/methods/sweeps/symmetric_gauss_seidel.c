@@ -2,7 +2,7 @@
 
 const cs_method cs_method_symmetric_gauss_seidel = {
     .name = "symmetric_gauss_seidel",
-    .summary = "sweeps forwards and backwards in turn; SSOR with relaxation",
+    .summary = "alternating forward and backward sweeps; SSOR with relaxation",
     .paper = "S1 section 3.4; SOR of S2 section 4.6",
     .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |
               CS_BIT(CS_SOLVES_ASSOCIATED) | CS_BIT(CS_SOLVES_BOX) | CS_BIT(CS_SOLVES_COULOMB) |

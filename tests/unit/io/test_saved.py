@@ -344,7 +344,7 @@ def test_results_from_before_an_update_still_say_so(path):
     result = cs.solve(problem)
     problem.update(b=problem.b - 1.0)
     result.save(path)
-    with pytest.raises(RuntimeError, match="updated since this solve"):
+    with pytest.raises(RuntimeError, match="updated since then"):
         cs.load_result(path).check()
 
 

@@ -309,6 +309,6 @@ def test_other_islands_are_told_to_be_unfinished():
     problem = cs.Problem.from_delassus(A, [[-1.0], [-1.0], [-1.0]], rows=1)
     result = cs.solve(problem, method="gauss_seidel")
     assert result.status == "infeasible"
-    assert "what else there is was left unfinished" in result.message
+    assert "the other islands were left unfinished" in result.message
     alone = cs.Problem.from_delassus(A[:2, :2], [[-1.0], [-1.0]], rows=1)
     assert "unfinished" not in cs.solve(alone, method="gauss_seidel").message

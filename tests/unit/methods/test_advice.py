@@ -41,7 +41,7 @@ def test_other_methods_come_with_the_options_that_they_need(options, changes):
     problem = stack(top_mass=1000.0)
     how = {"method": "symmetric_gauss_seidel", "max_iterations": 20}
     told = cs.solve(problem, **how, **options).message
-    assert f"method='auto'{f' with {changes}' if changes else ''}, which goes on" in told
+    assert f"method='auto'{f' with {changes}' if changes else ''}, which changes" in told
     wide = "dtype='float64'" if options.get("dtype") == "float32" else changes
     assert f"method='multilevel' or 'newton'{f' with {wide}' if wide else ''} (body 9" in told
     obeyed = options | dict(re.findall(r"(dtype|r_factor|scheme)='(\w+)'", wide))
@@ -51,7 +51,7 @@ def test_other_methods_come_with_the_options_that_they_need(options, changes):
 
 def test_auto_in_mixed_precision_is_told_to_leave_it():
     told = cs.solve(stack(top_mass=1000.0), dtype="mixed", max_iterations=20).message
-    assert "Try dtype='float64', with which 'auto' goes beyond Gauss-Seidel; more" in told
+    assert "Try dtype='float64', with which 'auto' does more than Gauss-Seidel; more" in told
 
 
 def test_what_was_given_is_not_advised():

@@ -108,7 +108,9 @@ def test_max_seconds_holds_for_the_set_up_of_a_call(method):
     result = cs.solve(problem, method=method, max_seconds=0.05, threads=1)
     assert worked() - start < 0.05 + HEARD
     assert result.status == "max_seconds"
-    assert result.message.startswith(f"not begun: the set-up of method={method!r} alone took max_")
+    assert result.message.startswith(
+        f"not started: the set-up of method={method!r} alone took max_"
+    )
     assert not result.impulses.any()
     assert result.info["method"] == method
     with pytest.raises(TimeoutError, match="set-up took longer than max_setup_seconds"):

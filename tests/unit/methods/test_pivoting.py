@@ -184,7 +184,7 @@ def test_no_tolerance_makes_that_many_solves():
     assert result.status == "max_iterations"
     one = cs.solve(moving_grid(), method="bpp", max_iterations=1)
     assert one.status == "max_iterations"
-    assert "renewed friction bounds" in one.message
+    assert "updated friction bounds" in one.message
 
 
 def test_averaging_weighs_the_bounds():

@@ -187,7 +187,7 @@ def test_an_unsymmetric_matrix_is_taken_as_it_is():
     given = cs.Problem.from_delassus(A, scene.b, sets=cs.sets.polygon(0.5), rows=3)
     result = cs.solve(given, method="lemke", rtol=1e-10)
     assert result.converged
-    assert "used as it is" in result.info["warnings"][0]
+    assert "it is used unchanged" in result.info["warnings"][0]
     assert cs.solve(given, method="gauss_seidel", rtol=1e-8, max_iterations=20000).converged
 
 

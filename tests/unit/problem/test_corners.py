@@ -106,7 +106,7 @@ def test_a_result_does_not_judge_itself_by_later_values():
     work = result.energy().contact_work
     problem.update(mu=3.0)
     for look in (lambda: result.active, result.check, result.energy):
-        with pytest.raises(RuntimeError, match="has been updated since this solve"):
+        with pytest.raises(RuntimeError, match="has been updated since then"):
             look()
     assert work < 0
     assert cs.solve(problem, initial=result).active[0] == "stick"

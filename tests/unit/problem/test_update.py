@@ -259,11 +259,11 @@ def test_an_update_from_a_callback_is_refused():
 
     result = solver.solve(callback=change)
     assert len(refused) == 4
-    assert "a Solver is at work on this problem" in refused[0]
+    assert "a Solver is using this problem" in refused[0]
     assert known(problem) == before
     np.testing.assert_array_equal(result.impulses, plain.impulses)
     problem.update(b=np.ones((5, 3)))  # the solve has ended
-    with pytest.raises(RuntimeError, match="at work"):
+    with pytest.raises(RuntimeError, match="a Solver is using this problem"):
         solver.solve(callback=lambda state: problem.update(mu=0.1))
     problem.update(mu=0.1)  # an exception ends it as well
 
@@ -285,7 +285,7 @@ def test_an_update_from_another_thread_is_refused():
     thread.start()
     try:
         assert inside.wait(20)
-        with pytest.raises(RuntimeError, match="at work"):
+        with pytest.raises(RuntimeError, match="a Solver is using this problem"):
             problem.update(b=np.zeros((5, 3)))
         meanwhile = cs.solve(problem, max_iterations=2, **EXACTLY)  # reading is allowed
     finally:

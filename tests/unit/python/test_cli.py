@@ -99,7 +99,7 @@ def test_solve_not_converged_says_so():
 def test_sweeps_asked_for_are_no_failure(capsys):
     arguments = ["solve", HARD, "--rtol", "none", "--atol", "none", "--max-iterations", "5"]
     assert main(list(map(str, arguments))) == 0
-    assert "5 iterations made, as asked" in capsys.readouterr().out
+    assert "5 iterations made, as requested" in capsys.readouterr().out
 
 
 def test_options_are_those_of_the_solver(capsys, monkeypatch):
@@ -469,8 +469,10 @@ def test_defaults_in_the_help_are_the_solvers(capsys):
     with pytest.raises(SystemExit):
         main(["solve", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "sweeps at most; none: 1000, of auto as many as it takes (default: none)" in text
-    assert "by the clock, or none; auto: 10 where nothing else limits (default: auto)" in text
+    assert "maximum iterations; none: 1000, or no limit with --method auto (default: none)" in text
+    assert (
+        "one solve [s], or none; auto: 10 if nothing else limits the solve (default: auto)" in text
+    )
     assert "relative tolerance, or none; auto: 1e-6, in float32 1e-4 (default: auto)" in text
 
 
