@@ -83,14 +83,20 @@ def misused(call):
         return f"{type(error).__name__}: {error}"
 
 
-together = cs.solve(stack, method="together", record=("largest_impulse",), check_every=1, **sweeps)
-jacobi = cs.solve(stack, method="jacobi", **sweeps)
+damping = cs.methods.damped(weight=0.25, growth=2.0)
+damped = cs.solve(stack, method=damping, record=("largest_impulse",), check_every=1, **sweeps)
+by_hand, weight = np.zeros(12 * 3), 0.25
+one = {**sweeps, "max_iterations": 1}
+for _ in range(3):
+    swept = cs.solve(stack, method="jacobi", initial=by_hand.reshape(12, 3), **one).impulses
+    by_hand += weight * (swept.ravel() - by_hand)
+    weight = min(1, 2 * weight)
 print(json.dumps({
     "file": cs.__file__,
     "scenario": "falling_ball" in cs.scenarios.names(),
     "order": "strided" in cs.orders.names() and "strided" in cs.orders.__all__,
     "set": "cable" in cs.sets.names(),
-    "method": "together" in cs.methods.names(),
+    "method": "damped" in cs.methods.names(),
     "measure": "largest_impulse" in cs.measures.names(),
     "ball": cs.solve(cs.scenarios.falling_ball(2.5)).impulses.tolist(),
     "cable": {
@@ -117,11 +123,23 @@ print(json.dumps({
     ],
     "not_natural": odd.impulses.tolist()
     != cs.solve(stack, method="gauss_seidel", **sweeps).impulses.tolist(),
-    "together": together.impulses.tolist() == jacobi.impulses.tolist(),
-    "largest_impulse": float(together.history["largest_impulse"][-1]),
+    "damped": float(abs(damped.impulses.ravel() - by_hand).max() / abs(by_hand).max()),
+    "damped again": cs.solve(stack, method=damping, **sweeps).impulses.tolist()
+    == damped.impulses.tolist(),
+    "damped converges": cs.solve(stack, method="damped", max_iterations=20_000).status,
+    "method described": {
+        "signature": str(inspect.signature(cs.methods.damped)),
+        "call": repr(damping),
+    },
+    "method misused": [
+        misused(lambda: cs.methods.damped(weight=0)),
+        misused(lambda: cs.methods.damped(growth="fast")),
+        misused(lambda: cs.methods.damped(wieght=0.5)),
+    ],
+    "largest_impulse": float(damped.history["largest_impulse"][-1]),
     "convex": cs.solve(cable, method="apgd").impulses.tolist(),
     "apart": cs.Solver(loose, method="jacobi", record=("largest_impulse",)).info["clusters"],
-    "largest": float(abs(together.impulses).max()),
+    "largest": float(abs(damped.impulses).max()),
 }))
 """
 
@@ -290,7 +308,21 @@ def test_the_orders_option_is_checked(extended):
 
 @pytest.mark.slow
 def test_the_method_works(extended):
-    assert extended["together"]
+    assert extended["damped"] < 1e-14
+    assert extended["damped again"], "its state is not that of a fresh solve"
+    assert extended["damped converges"] == "converged"
+
+
+@pytest.mark.slow
+def test_the_methods_options_are_described_and_checked(extended):
+    described = extended["method described"]
+    assert "weight" in described["signature"]
+    assert "growth" in described["signature"]
+    assert "weight=0.25" in described["call"]
+    small, word, misspelt = extended["method misused"]
+    assert "weight is 0" in small
+    assert "growth" in word
+    assert "did you mean" in misspelt or "weight" in misspelt
 
 
 @pytest.mark.slow
