@@ -89,8 +89,8 @@ static PyObject *option_with(const cs_option *option, PyObject *words)
     if (!failed) failed = write_fields(dictionary, option_fields, OPTION_FIELDS, option);
     if (!failed) failed = PyDict_SetItemString(dictionary, "words", words);
     if (!failed)
-        failed =
-            add_item(dictionary, "kind", PyUnicode_FromString(cs_option_kind_name(option->kind)));
+        failed = add_item(dictionary, "kind",
+                          PyUnicode_FromString(cs_option_kind_name((int)option->kind)));
     Py_XDECREF(words);
     if (failed) Py_CLEAR(dictionary);
     return dictionary;
