@@ -25,8 +25,8 @@ class ResultValues:
     """The answer of the C library, with one method for each attribute of a `Result`."""
 
     __slots__ = (
-        *("_answer", "_asked", "_columns", "_facts", "_figures", "_given", "_info", "_kept"),
-        *("_problem", "_ray"),
+        *("_answer", "_asked", "_change", "_columns", "_facts", "_figures", "_given", "_info"),
+        *("_kept", "_problem", "_ray"),
     )
 
     def __init__(
@@ -42,6 +42,8 @@ class ResultValues:
         self._columns, self._figures, self._info, self._asked = solver
         self._facts, self._given = facts, given
         self._kept = self._message() if self._gives_advice() else ""
+        # By matrices that the problem may lose, from impulses that the caller may write to.
+        self._change = self._velocity_change() if problem._operator is not None else None
 
     def impulses(self) -> Any:
         return self._problem.split(self._answer.impulses)
@@ -50,6 +52,9 @@ class ResultValues:
         return self._problem.split(self._answer.residual_velocities)
 
     def body_velocity_change(self) -> Any:
+        return self._velocity_change() if self._change is None else self._change
+
+    def _velocity_change(self) -> Any:
         answer = self._answer
         return self._problem.velocity_change(answer.velocity_change, answer.impulses)
 

@@ -390,7 +390,10 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
     if (!status && run->iteration->tests_first) (void)stagnates(run, step, result);
     for (int i = 0; i < 2; i++) run->mark[i].best = run->best;
     result->outcome = CS_MAX_ITERATIONS;
-    if (run->resumed && !status && !run->converged) go_on(run, step);
+    if (run->resumed && !status && !run->converged) {
+        go_on(run, step);
+        status = run->status;
+    }
 
     while (!status && !run->converged && run->number < most) {
         step = advance(run, &status);
@@ -410,6 +413,7 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
         if (status || run->stopped || run->number == most) break;
 
         go_on(run, step);
+        status = run->status;
         if (run->finished) tell_stagnation(run, result);
         if (run->finished) break;
     }

@@ -868,3 +868,23 @@ def test_a_state_tells_of_which_iteration_its_measures_are(problem):
     assert states[5].measures["iteration"] == 0
     assert "State(iteration 7, " in repr(states[6])
     assert "at iteration" not in repr(states[6])
+
+
+def test_a_chain_that_found_no_memory_solves_later():
+    problem = cs.scenarios.box_stack(40)
+    expected = cs.Solver(problem, method="auto", max_seconds=None).solve()
+    assert "newton" in {link["method"] for link in expected.info["links"]}
+    failures = 0
+    for successes in range(200):
+        solver = cs.Solver(problem, method="auto", max_seconds=None)
+        _core.memory_fail_after(successes)
+        try:
+            solver._core.solve(None, None, None, None, None, None)
+            break
+        except MemoryError:
+            failures += 1
+        finally:
+            _core.memory_fail_after(-1)
+        result = solver.solve()
+        assert np.array_equal(result.impulses, expected.impulses), successes
+    assert failures > 10

@@ -27,9 +27,15 @@ static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int co
     s->newton_is_due = isfinite(s->chain->newton_step);
     if (!s->newton_is_due || s->chain->built) return CS_OK;
     cs_budget building = {.control = s->budget->control, .cancellation = cancellation};
+    cs_arena_mark mark = cs_arena_position(&solver->arena);
     status = cs_chain_become(s, &cs_method_newton, own, count, s->most);
     if (!status) status = cs_method_newton.prepare(solver, &building, s->error);
     s->chain->built = !status;
+    if (!status) return CS_OK;
+
+    /* A later solve may try again: nothing stays of what was cancelled or found no memory. */
+    s->chain->newton = (cs_newton){0};
+    cs_arena_rewind(&solver->arena, mark);
     return status;
 }
 
@@ -92,10 +98,15 @@ cs_status cs_chain_prepare_direct(cs_chain_solve *s)
     cs_solver *solver = s->solver;
     double start = cs_clock();
     if (s->ended || s->chain->no_direct || cs_chain_has_direct(s->chain)) return CS_OK;
+    cs_arena_mark mark = cs_arena_position(&solver->arena);
     cs_status status = cs_chain_become(s, &cs_method_bpp, NULL, 0, CS_DIRECT_SOLVES);
     if (!status) cs_method_bpp.adopt(&cs_method_bpp, solver->setting, &solver->options);
     if (!status) status = cs_method_bpp.prepare(solver, s->budget, s->error);
     if (!status) s->budget->spent += cs_clock() - start;
+    if (status) {
+        s->chain->direct = (cs_pivoting){.kept = s->chain->direct.kept};
+        cs_arena_rewind(&solver->arena, mark);
+    }
     return without_direct(s, status);
 }
 

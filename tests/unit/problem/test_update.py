@@ -456,3 +456,14 @@ def test_groups_and_bodies_survive_a_pickle():
     one = cs.Problem(groups=[contacts, group], bodies=bodies)
     groups, bodies = pickle.loads(pickle.dumps(([contacts, group], bodies)))
     assert known(cs.Problem(groups=groups, bodies=bodies)) == known(one)
+
+
+@pytest.mark.parametrize("change", ["update", "impulses"])
+def test_changes_of_velocities_are_those_of_the_solve(change):
+    problem = cs.Problem(np.eye(2), np.eye(2), -np.ones(2), rows=1, sets=cs.sets.half_line())
+    result = cs.solve(problem)
+    if change == "update":
+        problem.update(Minv=10 * np.eye(2))
+    else:
+        result.impulses[...] = 0
+    assert np.allclose(result.body_velocity_change, 1, rtol=1e-12)
