@@ -151,7 +151,9 @@ def attempt(case: Case, ready: Ready | None = None) -> Outcome:
 
 def _refusal(outcome: Outcome, error: Exception, what: str = "") -> Outcome:
     text = f"{what}{type(error).__name__}: {error}"
-    if isinstance(error, _REFUSALS) and str(error):
+    # Without a limit (dictionary_bytes=0) a dictionary of any size was asked for.
+    too_large = isinstance(error, MemoryError) and "dictionary of" in str(error)
+    if (isinstance(error, _REFUSALS) or too_large) and str(error):
         outcome.reason = masked(text)
     else:
         outcome.findings.append(Finding("exception", text))
