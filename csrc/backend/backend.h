@@ -188,6 +188,16 @@ static inline cs_status cs_packing_sweep(cs_packing *packing, cs_sweep_call *cal
     return status;
 }
 
+static inline void cs_packing_keep(const cs_packing *packing)
+{
+    packing->backend->keep(packing->state);
+}
+
+static inline void cs_packing_restore(const cs_packing *packing)
+{
+    packing->backend->restore(packing->state);
+}
+
 static inline void cs_packing_release(cs_packing *packing)
 {
     if (packing->state && packing->backend->release) packing->backend->release(packing->state);

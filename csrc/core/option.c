@@ -78,7 +78,7 @@ cs_status cs_option_value(const cs_option *option, const cs_setting *setting, do
     return worded ? CS_OK : read_number(option, *value, error);
 }
 
-static int find(const cs_option_table *table, const char *name)
+int cs_option_find(const cs_option_table *table, const char *name)
 {
     for (int i = 0; i < table->options; i++)
         if (strcmp(table->option[i].name, name) == 0) return i;
@@ -90,7 +90,7 @@ static cs_status check_effect(const cs_option_table *table, int i, const cs_sett
                               int count, const double *values, cs_error *error)
 {
     const cs_option *option = &table->option[i];
-    int of = option->of ? find(table, option->of) : -1, given = 0;
+    int of = option->of ? cs_option_find(table, option->of) : -1, given = 0;
     if (of < 0 || values[i] == option->usual) return CS_OK;
 
     /* Without a required value (of_value is NAN), it is enough that the caller gave the other one. */
@@ -115,7 +115,7 @@ cs_status cs_option_read(const cs_option_table *table, const cs_setting *setting
     /* Defaults first, then the caller's settings over them. */
     for (int i = 0; i < table->options; i++) values[i] = table->option[i].usual;
     for (int s = 0; s < count && !status; s++) {
-        int i = find(table, settings[s].name);
+        int i = cs_option_find(table, settings[s].name);
         if (i < 0) return unknown_option(table, settings[s].name, error);
         status = cs_option_value(&table->option[i], &settings[s], &values[i], error);
     }

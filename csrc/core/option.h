@@ -31,6 +31,9 @@ typedef struct cs_option_table {
     int options;
 } cs_option_table;
 
+/* The place of an option in its table, or -1. */
+int cs_option_find(const cs_option_table *table, const char *name);
+
 /* values[i] <- the i-th option of the table: from `settings`, or its default. Fails for unknown names
  * and words, values out of range, and options that have no effect. */
 cs_status cs_option_read(const cs_option_table *table, const cs_setting *settings, int count,

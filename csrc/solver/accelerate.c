@@ -16,7 +16,6 @@ enum { REFRESH_F32 = 32, REFRESH_F64 = 256 };
 
 int cs_one_point(const cs_solver *solver) { return (void)solver, 1; }
 int cs_two_points(const cs_solver *solver) { return (void)solver, 2; }
-int cs_three_points(const cs_solver *solver) { return (void)solver, 3; }
 
 static void refresh(cs_solver *solver) { cs_packing_refresh(&solver->packing); }
 
@@ -33,16 +32,11 @@ static void agree(cs_steps_run *steps)
 
 /* ---- the best iterate ------------------------------------------------------------------------ */
 
-static void keep_best(cs_run *run)
-{
-    const cs_packing *packing = &run->solver->packing;
-    packing->backend->keep(packing->state);
-}
+static void keep_best(cs_run *run) { cs_packing_keep(&run->solver->packing); }
 
 static void restore_best(cs_run *run)
 {
-    const cs_packing *packing = &run->solver->packing;
-    packing->backend->restore(packing->state);
+    cs_packing_restore(&run->solver->packing);
     refresh(run->solver);
 }
 

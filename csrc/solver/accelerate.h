@@ -70,7 +70,6 @@ void cs_multiply(cs_solver *solver, const double *x, double *y);
 /* Methods that keep one point, two, ... */
 int cs_one_point(const cs_solver *solver);
 int cs_two_points(const cs_solver *solver);
-int cs_three_points(const cs_solver *solver);
 
 /* The option that ends hopeless solves, which methods in steps have as their first, and the one that
  * says over which sweeps they work as their second. */

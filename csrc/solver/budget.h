@@ -21,7 +21,7 @@ typedef struct cs_budget {
     int64_t made;    /* iterations before this link, */
     double spent;    /* and their seconds */
     double patience; /* least sweeps without a halving over all sweeps before the last one */
-    int pivots; /* maximum pivots of the first direct solve, which ends the link; 0: any number */
+    int pivots; /* maximum of the first direct solve, which ends the link; 0: any number, negative: none */
     /* Estimates the cost of the alternative method, in sweeps. NULL: there is no alternative. */
     cs_status (*alternative)(void *context, cs_cancellation *cancellation, double *sweeps,
                              cs_error *error);

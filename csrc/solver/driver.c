@@ -14,10 +14,27 @@ enum { PACE_SWEEPS = 40 };
 #define PACE_SHARE 0.25
 #define SMALL 1e-2
 
+/* ---- the caller's mode ------------------------------------------------------------------------- */
+
+static int flushes(const cs_run *run)
+{
+    return !run->iteration || !run->iteration->keeps_denormals;
+}
+
+/* Whoever is asked may compute, too. */
+static void leave_mode(const cs_run *run)
+{
+    if (flushes(run)) cs_restore_denormals(run->mode);
+}
+
+static void enter_mode(const cs_run *run)
+{
+    if (flushes(run)) cs_flush_denormals();
+}
+
 cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *iteration,
                     cs_error *error)
 {
-    int flushes = !iteration || !iteration->keeps_denormals;
     cs_run run = {
         .solver = solver,
         .budget = budget,
@@ -36,26 +53,8 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
     if (solver->stagnation) cs_stagnation_begin(solver->stagnation);
     run.stagnation = solver->stagnation;
     run.patience = (double)solver->options.patience;
-    if (flushes) run.mode = cs_flush_denormals();
+    if (flushes(&run)) run.mode = cs_flush_denormals();
     return run;
-}
-
-/* ---- the caller's mode ------------------------------------------------------------------------- */
-
-static int flushes(const cs_run *run)
-{
-    return !run->iteration || !run->iteration->keeps_denormals;
-}
-
-/* Whoever is asked may compute, too. */
-static void leave_mode(const cs_run *run)
-{
-    if (flushes(run)) cs_restore_denormals(run->mode);
-}
-
-static void enter_mode(const cs_run *run)
-{
-    if (flushes(run)) cs_flush_denormals();
 }
 
 /* ---- judging and recording ----------------------------------------------------------------------- */
@@ -171,10 +170,9 @@ static void judge_besides(cs_run *run)
     run->seconds += cs_clock() - start;
 }
 
-double cs_run_judgement(const cs_run *run)
+double cs_run_judgement(cs_run *run)
 {
-    cs_state *state = (cs_state *)(uintptr_t)&run->state; /* which keeps what it has computed */
-    const cs_natural_map *map = cs_natural_map_of(state);
+    const cs_natural_map *map = cs_natural_map_of(&run->state);
     return run->solver->options.rtol > 0 ? map->scaled : map->impulse;
 }
 
@@ -196,6 +194,18 @@ static cs_status judge(cs_run *run, cs_error *error)
     int keeps = run->iteration->best_of_all || !run->solver->fixed_iterations;
     if (run->known && keeps && run->iteration->keep) keep_best(run);
     return CS_OK;
+}
+
+void cs_run_note_change(cs_run *run, const double *before, const double *now)
+{
+    cs_state *state = &run->state;
+    state->residual = state->merit = 0;
+    for (int64_t i = 0; i < run->solver->problem->rows; i++) {
+        double change = fabs(now[i] - before[i]);
+        state->residual = fmax(state->residual, change);
+        state->merit += change * change;
+    }
+    if (run->solver->previous) cs_measure_change(state, before, now);
 }
 
 void cs_run_forget_change(cs_run *run)

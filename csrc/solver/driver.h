@@ -105,6 +105,10 @@ int cs_run_is_cancelled(void *run);
  * is at hand, and no error. */
 int cs_run_is_stopping(const cs_run *run, cs_status status);
 
+/* The residual and the merit of a step without sweeps, which took the impulses (rows) from `before` to `now`;
+ * and the measures of a change, where one is asked for. */
+void cs_run_note_change(cs_run *run, const double *before, const double *now);
+
 /* A step that was undone has no residual that a stop rule could take for a small one. */
 void cs_run_forget_change(cs_run *run);
 
@@ -116,7 +120,7 @@ cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result);
 cs_status cs_run_end_with(cs_run *run, cs_result *result);
 
 /* By what iterates are compared: the natural map, scaled where the tolerance is relative. */
-double cs_run_judgement(const cs_run *run);
+double cs_run_judgement(cs_run *run);
 
 /* max |lambda_i| */
 double cs_run_largest_impulse(const cs_run *run);

@@ -57,6 +57,9 @@ const cs_method *cs_method_find(const char *name);
 cs_status cs_unknown_name(const char *option, const char *given, int with_auto,
                           const char *(*list)(int, const char **), cs_error *error);
 
+/* The table of a method's own options. */
+cs_option_table cs_options_of(const cs_method *method);
+
 /* values[i] <- the method's i-th option, its default where `settings` have no other. */
 cs_status cs_read_settings(const cs_method *method, const cs_setting *settings, int count,
                            double *values, cs_error *error);

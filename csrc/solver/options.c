@@ -245,18 +245,19 @@ cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
     return CS_OK;
 }
 
-/* The common patience is the method's own, where it has one that was not given. */
+/* A method with an option `patience` of its own reads that one. The common value goes there, unless the
+ * caller gave the method's own, too. */
 static void adopt_patience(cs_solver *solver)
 {
     cs_options *options = &solver->options;
-    int own = -1;
-    for (int i = 0; i < solver->method->options; i++)
-        if (strcmp(solver->method->option[i].name, "patience") == 0) own = i;
+    cs_option_table table = cs_options_of(solver->method);
+    int own = cs_option_find(&table, "patience");
     if (own < 0) return;
-    int given = options->patience == 0;
+
+    int own_is_given = 0;
     for (int s = 0; s < options->setting_count; s++)
-        given |= strcmp(options->settings[s].name, "patience") == 0;
-    if (!given) solver->setting[own] = (double)options->patience;
+        own_is_given |= strcmp(options->settings[s].name, "patience") == 0;
+    if (options->patience && !own_is_given) solver->setting[own] = (double)options->patience;
     options->patience = 0;
 }
 

@@ -9,10 +9,15 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+cs_option_table cs_options_of(const cs_method *method)
+{
+    return (cs_option_table){"method", method->name, method->option, method->options};
+}
+
 cs_status cs_read_settings(const cs_method *method, const cs_setting *settings, int count,
                            double *values, cs_error *error)
 {
-    cs_option_table table = {"method", method->name, method->option, method->options};
+    cs_option_table table = cs_options_of(method);
     return cs_option_read(&table, settings, count, values, error);
 }
 

@@ -111,6 +111,7 @@ def attempt(case: Case, ready: Ready | None = None) -> Outcome:
     with arrays_by_name() as arrays, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         method, making, solving = method_code(case), solver_code(case), solve_code(case)
+        unlimited = "dictionary_bytes=0" in method
         space = {**ready.namespace, "problem": before, "a": arrays}
         given = [array.tobytes() for array in arrays]
         try:
@@ -125,10 +126,10 @@ def attempt(case: Case, ready: Ready | None = None) -> Outcome:
             exec("\n".join(solving), space)
         except LookupError as error:
             if case.callback is None or case.callback[0] != "raise" or error.args:
-                return _refusal(outcome, error)
+                return _refusal(outcome, error, unlimited=unlimited)
             outcome.status = "callback raised"
         except Exception as error:
-            return _refusal(outcome, error)
+            return _refusal(outcome, error, unlimited=unlimited)
     # Either clock alone is misled: by other processes, or by several threads.
     outcome.seconds = min(time.perf_counter() - wall, time.process_time() - cpu)
     solves = 1 + (case.before is not None) + (case.initial is not None and len(case.initial) != 2)
@@ -149,10 +150,12 @@ def attempt(case: Case, ready: Ready | None = None) -> Outcome:
     return outcome
 
 
-def _refusal(outcome: Outcome, error: Exception, what: str = "") -> Outcome:
+def _refusal(
+    outcome: Outcome, error: Exception, what: str = "", unlimited: bool = False
+) -> Outcome:
+    """An error in place of a result. `unlimited`: the case asked for a dictionary of any size."""
     text = f"{what}{type(error).__name__}: {error}"
-    # Without a limit (dictionary_bytes=0) a dictionary of any size was asked for.
-    too_large = isinstance(error, MemoryError) and "dictionary of" in str(error)
+    too_large = unlimited and isinstance(error, MemoryError) and "dictionary of" in str(error)
     if (isinstance(error, _REFUSALS) or too_large) and str(error):
         outcome.reason = masked(text)
     else:

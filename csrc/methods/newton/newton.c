@@ -185,20 +185,6 @@ static void restore_best(cs_run *run)
     put(s, s->newton->best);
 }
 
-/* The change of the impulses, for measures of it. */
-static void note_change(cs_newton_run *s, const double *before, const double *now)
-{
-    cs_state *state = &s->run.state;
-    const cs_solver *solver = s->run.solver;
-    state->residual = state->merit = 0;
-    for (int64_t i = 0; i < solver->problem->rows; i++) {
-        double change = fabs(now[i] - before[i]);
-        state->residual = fmax(state->residual, change);
-        state->merit += change * change;
-    }
-    if (solver->previous) cs_measure_change(state, before, now);
-}
-
 /* ---- sweeps to begin with -------------------------------------------------------------------- */
 
 static void extrapolate(cs_newton_run *s, cs_momentum *momentum)
@@ -304,7 +290,7 @@ static cs_step step_once(cs_newton_run *s)
     }
     s->failed = !made || !isfinite(s->here) || s->here > EXPLOSION * s->first;
     if (s->failed) return CS_DISCARDED;
-    note_change(s, newton->start, newton->impulses);
+    cs_run_note_change(run, newton->start, newton->impulses);
     put(s, newton->impulses);
     run->to_judge = 1;
     return CS_STEPPED;

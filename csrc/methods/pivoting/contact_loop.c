@@ -16,20 +16,6 @@ static cs_status explain_by_ray(cs_run *run, cs_status failure, cs_error *error)
     return run->proven ? CS_OK : failure;
 }
 
-/* What the last solve has changed, into the state. */
-static void note_change(cs_pivoting_run *it)
-{
-    cs_state *state = &it->run.state;
-    const double *before = it->pivoting->previous, *now = it->run.solver->lambda;
-    state->residual = state->merit = 0;
-    for (int64_t i = 0; i < it->run.solver->problem->rows; i++) {
-        double change = now[i] - before[i];
-        state->residual = fmax(state->residual, fabs(change));
-        state->merit += change * change;
-    }
-    cs_measure_change(state, before, now);
-}
-
 /* Whether another step would find the same: without friction, the first one is the answer. */
 static int is_final(const cs_pivoting_run *it)
 {
@@ -49,7 +35,7 @@ static cs_step advance(cs_run *run)
     }
     if (run->status || run->proven) return CS_EXHAUSTED;
     if (run->stopped) cs_pivoting_keep_better(it);
-    note_change(it);
+    cs_run_note_change(run, it->pivoting->previous, solver->lambda);
     return is_final(it) ? CS_EXHAUSTED : CS_STEPPED;
 }
 

@@ -29,8 +29,7 @@ typedef struct iteration {
 static void restore_best(iteration *it)
 {
     cs_solver *solver = it->run.solver;
-    const cs_packing *packing = &solver->packing;
-    packing->backend->restore(packing->state);
+    cs_packing_restore(&solver->packing);
     cs_refresh(solver);
     it->best.best_is_current = 1;
     cs_balance_forget(solver);

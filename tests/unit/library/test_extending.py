@@ -322,7 +322,8 @@ def test_the_methods_options_are_described_and_checked(extended):
     small, word, misspelt = extended["method misused"]
     assert "weight is 0" in small
     assert "growth" in word
-    assert "did you mean" in misspelt or "weight" in misspelt
+    assert "wieght is no option of method='damped'" in misspelt
+    assert "did you mean 'weight'" in misspelt
 
 
 @pytest.mark.slow

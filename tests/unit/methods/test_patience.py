@@ -41,7 +41,9 @@ def test_it_is_the_methods_own_option(grid, name):
     settings = {"rtol": 1e-15, "max_iterations": 600}
     own = cs.solve(grid, method=getattr(cs.methods, name)(patience=20), **settings)
     common = cs.solve(grid, method=name, patience=20, **settings)
+    patient = cs.solve(grid, method=getattr(cs.methods, name)(patience=10_000), **settings)
     assert own.status in ("stalled", "wandering", "inaccurate")
+    assert own.iterations < patient.iterations
     assert (common.status, common.iterations) == (own.status, own.iterations)
 
 
