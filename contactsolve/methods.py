@@ -56,6 +56,8 @@ class Description:
         The classes of problems on which it reaches its tolerance; `classes` explains the words.
     direct
         It makes no sweeps itself: options about sweeps are refused, or apply to its inner method.
+    experimental
+        Its options and defaults may change between releases.
     """
 
     name: str
@@ -66,9 +68,11 @@ class Description:
     needs: tuple[str, ...]
     solves: tuple[str, ...]
     direct: bool
+    experimental: bool
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.summary}"]
+        note = " (experimental)" if self.experimental else ""
+        lines = [f"{self.name}{note}: {self.summary}"]
         lines += [f"  from    {self.paper}"] if self.paper else []
         lines += [f"  needs   {', '.join(self.needs)}"] if self.needs else []
         lines += [f"  solves  {', '.join(self.solves)}"] if self.solves else []
@@ -141,8 +145,15 @@ def classes() -> dict[str, str]:
 def _description(described: dict[str, Any]) -> Description:
     options = options_of(described.pop("options"))
     about, paper = described.pop("about") or "", described.pop("paper") or ""
-    direct = bool(described.pop("direct"))
-    return Description(about=about, paper=paper, options=options, direct=direct, **described)
+    direct, experimental = (bool(described.pop(name)) for name in ("direct", "experimental"))
+    return Description(
+        about=about,
+        paper=paper,
+        options=options,
+        direct=direct,
+        experimental=experimental,
+        **described,
+    )
 
 
 _DESCRIPTIONS = {described["name"]: _description(described) for described in _core.methods()}

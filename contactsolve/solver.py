@@ -192,9 +192,10 @@ class Solver:
         mode; discs and ellipses by the root of one equation; boxes, box friction, rolling,
         Contensou and the cone by Newton's method, and by trying the modes if that fails; polygons
         and support functions by inner projected steps. ``"newton"`` uses Newton's method for all
-        sets (Alart and Curnier 1991), and ``"quartic"`` all roots of the Coulomb quartic (Bonnefon
-        and Daviet 2011) for discs and ellipses; both refuse sets that they cannot solve. These
-        three have no R: `r_factor` has no effect, and a rollback halves the averaging weight.
+        sets (Alart and Curnier 1991), and ``"quartic"`` (experimental) all roots of the Coulomb
+        quartic (Bonnefon and Daviet 2011) for discs and ellipses; both refuse sets that they
+        cannot solve. These three have no R: `r_factor` has no effect, and a rollback halves the
+        averaging weight.
     relaxation
         α, scales R (JOR and SOR of S2).
     averaging

@@ -187,6 +187,7 @@ typedef struct cs_method_info {
     const char *paper;      /* its source */
     unsigned needs, solves; /* bit i: the i-th need, the i-th class */
     int direct;             /* it has no sweeps */
+    int experimental;       /* its options and its defaults may change between releases */
     const cs_method_option *option;
     int options;
 } cs_method_info;

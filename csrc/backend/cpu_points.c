@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { SUM_LANES = 8, CHUNK = 4096, WORTH_THREADS = 1 << 16 };
+enum { SUM_LANES = 8, CHUNK = 4096 };
 
 #define CS_TEMPLATE "backend/points.inc"
 #include "core/both.h"
@@ -65,7 +65,7 @@ static void do_share(void *context, int thread)
 
 static void run(pass *job)
 {
-    if (job->count < WORTH_THREADS) job->threads = 1;
+    if (job->count < CS_WORTH_THREADS_POINT) job->threads = 1;
     if (job->threads > 1) cs_parallel(job->threads, do_share, job);
     else do_share(job, 0);
 }

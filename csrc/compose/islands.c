@@ -8,11 +8,10 @@
 #include <string.h>
 
 enum {
-    WORTH_CUTTING = 512,  /* contacts of a problem below which nothing is gained */
-    WORTH_THREADS = 2048, /* and below which threads cost more than they gain */
-    FEW = 32,             /* contacts that a cluster has at least, if there are as many; */
-    FEW_IN_STAGES = 256,  /* where visits are made several at a time; */
-    FEW_FACTORED = 1,     /* and where the work grows faster than the contacts */
+    WORTH_CUTTING = 512, /* contacts of a problem below which nothing is gained */
+    FEW = 32,            /* contacts that a cluster has at least, if there are as many; */
+    FEW_IN_STAGES = 256, /* where visits are made several at a time; */
+    FEW_FACTORED = 1,    /* and where the work grows faster than the contacts */
 };
 
 /* Whether an order visits the blocks of an island the same way whatever stands beside it. */
@@ -103,10 +102,8 @@ static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_
 
 static int choose_threads(const cs_solver *solver, int64_t clusters)
 {
-    int64_t asked = solver->options.threads;
-    int few = solver->problem->blocks < WORTH_THREADS && !solver->method->without_sweeps;
-    if (!asked) asked = few ? 1 : cs_threads_available();
-    return (int)(asked < clusters ? asked : clusters);
+    int64_t worth = solver->method->without_sweeps ? 0 : CS_WORTH_THREADS_ISLANDS;
+    return cs_threads_for(solver->options.threads, solver->problem->blocks, worth, clusters);
 }
 
 /* Several threads begin with the largest, so that none is left with a long one when the others have

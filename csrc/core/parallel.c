@@ -73,3 +73,14 @@ int cs_threads_available(void) { return 1; }
 const char *cs_threads_kind(void) { return "serial"; }
 
 #endif
+
+int cs_threads_for(int64_t asked, int64_t size, int64_t worth, int64_t parts)
+{
+    int64_t threads = asked;
+    if (!threads) threads = size < worth ? 1 : cs_threads_available();
+
+    int64_t most = (int64_t)CS_THREADS_PER_PROCESSOR * cs_processors();
+    if (most > parts) most = parts;
+    if (threads > most) threads = most;
+    return threads > 1 ? (int)threads : 1;
+}

@@ -9,6 +9,8 @@
 #ifndef CS_PARALLEL_H
 #define CS_PARALLEL_H
 
+#include "core/costs.h"
+
 #include <stdint.h>
 
 #ifdef _OPENMP
@@ -21,7 +23,7 @@ void cs_parallel(int threads, void (*work)(void *context, int thread), void *con
 
 /* Number of pieces, at most CS_MOST_PIECES, into which short work on `count` items is cut for this many
  * threads. There are fewer if a piece would have fewer than CS_WORTH_A_PIECE items. */
-enum { CS_MOST_PIECES = 64, CS_WORTH_A_PIECE = 2048 };
+enum { CS_MOST_PIECES = 64 };
 static inline int cs_pieces(int threads, int64_t count)
 {
     int64_t most = count / CS_WORTH_A_PIECE + 1;
@@ -31,6 +33,11 @@ static inline int cs_pieces(int threads, int64_t count)
 
 /* How many threads a parallel call may use here. */
 int cs_threads_available(void);
+
+/* How many threads share work of this size, of which at most `parts` go on at once: as many as were asked
+ * for; if that is 0, one below the size `worth`, and all that are available from there on. Never more than
+ * CS_THREADS_PER_PROCESSOR, and at least one. */
+int cs_threads_for(int64_t asked, int64_t size, int64_t worth, int64_t parts);
 
 /* How many processors the machine has. */
 int cs_processors(void);

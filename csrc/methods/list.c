@@ -42,6 +42,7 @@ int cs_method_describe(int i, cs_method_info *info)
         .needs = method->needs,
         .solves = method->solves,
         .direct = method->without_sweeps,
+        .experimental = method->experimental,
         .option = method->option,
         .options = method->options,
     };

@@ -150,6 +150,6 @@ const cs_engine cs_engine_cached = {
     .release = release,
     .forget = forget,
     .tell = tell,
-    .weight = 4,
+    .weight = CS_COST_BY_COLUMNS,
     .work = work,
 };

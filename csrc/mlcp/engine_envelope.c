@@ -35,6 +35,6 @@ const cs_engine cs_engine_envelope = {
     .factor = factor,
     .solve = solve,
     .anew = 1,
-    .weight = 1,
+    .weight = CS_COST_IN_PANELS,
     .work = work,
 };

@@ -89,6 +89,6 @@ const cs_engine cs_engine_incremental = {
     .factor = factor,
     .solve = solve,
     .gathers = 1,
-    .weight = 4,
+    .weight = CS_COST_BY_COLUMNS,
     .work = work,
 };

@@ -120,6 +120,6 @@ const cs_engine cs_engine_schur = {
     .factor = factor,
     .solve = solve,
     .forget = forget,
-    .weight = 1,
+    .weight = CS_COST_IN_PANELS,
     .work = work,
 };

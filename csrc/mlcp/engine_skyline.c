@@ -21,6 +21,6 @@ const cs_engine cs_engine_skyline = {
     .factor = factor,
     .solve = solve,
     .forget = forget_whole,
-    .weight = 4,
+    .weight = CS_COST_BY_COLUMNS,
     .work = work,
 };

@@ -37,6 +37,6 @@ const cs_engine cs_engine_sparse = {
     .factor = factor,
     .solve = solve,
     .anew = 1,
-    .weight = 8,
+    .weight = CS_COST_SPARSE,
     .work = work,
 };

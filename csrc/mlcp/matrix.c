@@ -241,9 +241,6 @@ static int take_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
     return cs_arena_failed(arena) ? -1 : 0;
 }
 
-/* Multiplications of a factor above which a sparse one is considered: computing its order is expensive. */
-#define WORTH_A_LOOK 2e7
-
 static double cost(const cs_engine *engine, const cs_island *s, double changed)
 {
     return engine->weight * engine->work(s, changed, 0);
@@ -281,7 +278,7 @@ static int lay_cheapest(cutting *c, cs_island *s, const cs_graph *graph, const i
         s->engine = incremental;
         least = cost(incremental, s, 1);
     }
-    if (least <= WORTH_A_LOOK) return lay_island(c, s, graph, given);
+    if (least <= CS_WORTH_SPARSE_ORDER) return lay_island(c, s, graph, given);
 
     /* Expensive: try a sparse factor, and return to the other one if it is not cheaper. */
     const cs_engine *usual = s->engine;

@@ -19,6 +19,7 @@
 #define CS_PIVOTING_H
 
 #include "core/compiler.h"
+#include "core/costs.h"
 #include "linalg/ordering.h"
 #include "linalg/skyline.h"
 
@@ -124,7 +125,7 @@ struct cs_engine {
     /* Whether a factor is an update of the previous one, so that rounding errors may accumulate. */
     int gathers;
     int anew;      /* every factor is computed from the current matrix alone */
-    double weight; /* cost of a multiplication, relative to the fastest kernel */
+    double weight; /* cost of a multiplication (core/costs.h) */
     /* Multiplications of a factor for an index set with `tight` tight rows, of which `changed` rows
      * differ from the last one. */
     double (*work)(const cs_island *s, double changed, double tight);

@@ -14,9 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows of one solver below which threads cost more than they gain. */
-enum { WORTH_THREADS = 1024, MOST_THREADS = 256 };
-
 typedef struct solving {
     cs_mlcp *mlcp;
     const double *b, *lo, *hi;
@@ -211,20 +208,13 @@ cs_status cs_mlcp_solve_islands(cs_mlcp *mlcp, const double *b, const double *lo
     return status;
 }
 
-static int choose_threads(const cs_mlcp *mlcp)
-{
-    int64_t asked = mlcp->options.threads;
-    if (!asked) asked = mlcp->rows < WORTH_THREADS ? 1 : cs_threads_available();
-    if (asked > MOST_THREADS) asked = MOST_THREADS;
-    return (int)(asked < mlcp->islands ? asked : mlcp->islands > 0 ? mlcp->islands : 1);
-}
-
 cs_status cs_mlcp_share_out(cs_mlcp *mlcp, cs_error *error)
 {
     cs_arena scratch = {0};
     int64_t *place = cs_arena_take(&scratch, mlcp->rows + 2, sizeof(int64_t));
     int64_t *size = cs_arena_take(&scratch, mlcp->islands, sizeof(int64_t));
-    mlcp->threads = choose_threads(mlcp);
+    mlcp->threads =
+        cs_threads_for(mlcp->options.threads, mlcp->rows, CS_WORTH_THREADS_MLCP, mlcp->islands);
     mlcp->worker = cs_arena_take(&mlcp->arena, mlcp->threads, sizeof(cs_pivot_worker));
     mlcp->largest_first = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(int64_t));
     cs_status status = cs_arena_status(&scratch, error, "sharing islands out");

@@ -8,14 +8,10 @@
  * The number of contacts has no other influence: problems of forty contacts take about as many sweeps with
  * "cache" as with "natural", in half the time (benchmarks/convergence/small_orders.py). The choice depends
  * on the problem alone, not on the number of threads or on the machine's vectors. */
+#include "core/costs.h"
 #include "core/error.h"
 #include "order/cache.h"
 #include "order/vectorizable.h"
-
-enum { LANES = 4 }; /* of the narrowest vectors that save time, in double precision */
-
-/* The least share of full lanes that saves time. scheme/wide.c measures the batches that it really forms. */
-#define WORTH_FILL 0.75
 
 extern const cs_order cs_order_natural, cs_order_cache;
 
@@ -32,7 +28,7 @@ static cs_status stay(const cs_problem *problem, const char *why, cs_plan *plan,
  * vector kernels can visit. */
 static int group_gains(const cs_problem *problem, int group)
 {
-    if (problem->blocks >= CS_WORTH_THREADS) return 1;
+    if (problem->blocks >= CS_WORTH_THREADS_SWEEP) return 1;
     return !problem->matrix && cs_fits_lanes(&problem->block_group[group]);
 }
 
@@ -59,7 +55,7 @@ static int meets(const cs_graph *graph, int64_t block, int64_t number, int64_t *
 }
 
 /* The share of lanes that are full, over the groups that gain. A batch takes consecutive visits of one part
- * and one group until one of them shares a vertex with it or LANES lanes are full. `met` (vertices) is
+ * and one group until one of them shares a vertex with it or CS_WORTH_LANES lanes are full. `met` (vertices) is
  * scratch and zero on entry. */
 static double fill(const cs_graph *graph, const cs_plan *plan, int64_t *met)
 {
@@ -74,7 +70,7 @@ static double fill(const cs_graph *graph, const cs_plan *plan, int64_t *met)
         if (!group_gains(problem, group)) continue;
 
         /* Begin a new batch where this visit cannot join the current one. */
-        if (begins || used == LANES || meets(graph, plan->block[i], batches, met)) {
+        if (begins || used == CS_WORTH_LANES || meets(graph, plan->block[i], batches, met)) {
             batches++;
             used = 0;
             meets(graph, plan->block[i], batches, met);
@@ -82,7 +78,7 @@ static double fill(const cs_graph *graph, const cs_plan *plan, int64_t *met)
         used++;
         visits++;
     }
-    return batches ? (double)visits / (double)(batches * LANES) : 1;
+    return batches ? (double)visits / (double)(batches * CS_WORTH_LANES) : 1;
 }
 
 static cs_status plan_auto(const cs_problem *problem, const cs_order_options *options,
@@ -95,7 +91,7 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
     cs_graph graph;
     cs_order_options own = {.parts = options->parts};
     cs_cache_options how = cs_cache_options_default();
-    if (problem->blocks < CS_WORTH_THREADS) own.parts = 1;
+    if (problem->blocks < CS_WORTH_THREADS_SWEEP) own.parts = 1;
     cs_status status = cs_graph_build(problem, scratch, &graph, error);
     if (!status) status = cs_plan_cache(&graph, &own, &how, scratch, plan, error);
     if (status) return status;
@@ -103,7 +99,7 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
     /* Keep that plan if it fills the lanes. */
     int64_t *met = cs_arena_take(scratch, graph.vertices, sizeof(int64_t));
     if (!met) return cs_no_memory(error, "the order");
-    if (fill(&graph, plan, met) < WORTH_FILL)
+    if (fill(&graph, plan, met) < CS_WORTH_FILL)
         return stay(problem, "contacts are too few, or too many share a body, to fill vectors",
                     plan, error);
     plan->order = cs_order_cache.name;

@@ -364,17 +364,10 @@ static void forget(painter *p)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-enum {
-    WORTH_THREADS = 16384,
-    CROWDED = 4, /* most threads per processor */
-};
-
 static void choose_threads(painter *p, const cs_coloring_options *options)
 {
-    int64_t threads = options->threads ? options->threads : cs_threads_available();
-    if (threads > (int64_t)CROWDED * cs_processors()) threads = (int64_t)CROWDED * cs_processors();
-    p->threads = (int)(threads < p->ranges ? threads : p->ranges);
-    p->worth_threads = options->threads ? 0 : WORTH_THREADS;
+    p->threads = cs_threads_for(options->threads, 0, 0, p->ranges);
+    p->worth_threads = options->threads ? 0 : CS_WORTH_THREADS_COLORS;
 }
 
 /* Numbers the hubs and allocates their colour sets. */

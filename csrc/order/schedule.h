@@ -102,9 +102,6 @@ typedef struct cs_order {
 /* The order "auto", which runs "cache", or "natural" if "cache" gains nothing. It is not in orders.def. */
 extern const cs_order cs_order_auto;
 
-/* With fewer contacts than this, threads cost more time than they save. */
-enum { CS_WORTH_THREADS = 4096 };
-
 /* The order of that name, or NULL. */
 const cs_order *cs_order_find(const char *name);
 

@@ -114,11 +114,12 @@ static PyObject *options_of(const cs_option *option, int count)
 /* "N" takes the new lists over, and fails where one is NULL. */
 static PyObject *method_of(const cs_method_info *info)
 {
-    return Py_BuildValue("{s:s,s:s,s:z,s:z,s:N,s:N,s:i,s:N}", "name", info->name, "summary",
+    return Py_BuildValue("{s:s,s:s,s:z,s:z,s:N,s:N,s:i,s:i,s:N}", "name", info->name, "summary",
                          info->summary, "about", info->about, "paper", info->paper, "needs",
                          names_of_bits(info->needs, cs_need_name), "solves",
                          names_of_bits(info->solves, cs_class_name), "direct", info->direct,
-                         "options", options_of(info->option, info->options));
+                         "experimental", info->experimental, "options",
+                         options_of(info->option, info->options));
 }
 
 static PyObject *order_of(const cs_order_info *info)

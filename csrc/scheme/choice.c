@@ -5,39 +5,23 @@
  *                  another or in batches: by slots, so that lanes left empty cost as full ones
  *
  * and the bytes of either where they do not stay in cache. Batches and forms are found by laying out
- * as the scheme itself would. Costs are nanoseconds on the machine that they were measured on; only
- * their ratios matter. benchmarks/sweeps/scheme_choice.py shows how far the choice is from the
- * best. */
+ * as the scheme itself would. The costs are those of core/costs.h. benchmarks/sweeps/scheme_choice.py
+ * shows how far the choice is from the best. */
+#include "core/costs.h"
 #include "core/error.h"
 #include "scheme/compressed.h"
 #include "scheme/rows.h"
 #include "scheme/wide.h"
 
-static const double BYTE = 0.05, CACHE = 2e6; /* what does not stay in this much is read */
-
-/* What a visit and a block of A cost, and what a multiplication in it. */
-typedef struct row_costs {
-    double visit, block, multiply;
-} row_costs;
-
-static const row_costs SCALAR_ROWS = {8, 0.8, 0.23}, VECTOR_ROWS = {11, 0.7, 0.09};
-static const row_costs VECTOR_NUMBERS = {6, 0.55, 0}; /* blocks of one number in vectors */
-static const double KEEP = 3;                         /* Jacobi: lambda copied */
-
-/* Visits one after another: of one, of a multiplication. */
-static const double VISIT = 15, MULTIPLY = 0.17;
-/* Visits in batches: of a batch, of a vector of numbers in it. */
-static const double BATCH = 24, VECTOR = 0.9;
-/* Jacobi's velocities recomputed: a contact's side, a body in contact. */
-static const double SIDE = 2.5, BODY = 18, WIDE_SIDE = 2;
-
-static const row_costs *row_costs_of(const cs_packed *packed)
+static cs_row_costs row_costs_of(const cs_packed *packed)
 {
-    if (!packed->row_kernels) return &SCALAR_ROWS;
-    return cs_uniform_rows(packed->problem) == 1 ? &VECTOR_NUMBERS : &VECTOR_ROWS;
+    if (!packed->row_kernels) return CS_COST_ROWS;
+    return cs_uniform_rows(packed->problem) == 1 ? CS_COST_NUMBERS_IN_VECTORS
+                                                 : CS_COST_ROWS_IN_VECTORS;
 }
 
-static double reading(double bytes) { return bytes > CACHE ? BYTE * bytes : 0; }
+/* What does not stay in cache is read from memory. */
+static double reading(double bytes) { return bytes > CS_CACHE_BYTES ? CS_COST_BYTE * bytes : 0; }
 
 static int is_simultaneous(const cs_packed *packed)
 {
@@ -54,12 +38,14 @@ static double factorized_cost(const cs_packed *packed, int64_t *moved)
         const cs_packed_group *group = &packed->group[g];
         double slots = (double)group->slots, batches = slots / group->lanes;
         int width = cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
-        if (group->lanes == 1) cost += slots * (VISIT + 2 * MULTIPLY * width);
-        else cost += batches * (BATCH + VECTOR * 2 * width);
-        if (simultaneous) cost += slots * 2 * (group->lanes == 1 ? SIDE : WIDE_SIDE);
+        if (group->lanes == 1) cost += slots * (CS_COST_VISIT + 2 * CS_COST_MULTIPLY * width);
+        else cost += batches * (CS_COST_BATCH + CS_COST_VECTOR * 2 * width);
+        if (simultaneous)
+            cost += slots * 2 * (group->lanes == 1 ? CS_COST_SIDE : CS_COST_SIDE_IN_VECTORS);
         bytes += slots * (width * size + 2 * sizeof(int64_t));
     }
-    if (simultaneous) cost += (double)cs_moved_bodies(problem, moved) * BODY + reading(bytes);
+    if (simultaneous)
+        cost += (double)cs_moved_bodies(problem, moved) * CS_COST_BODY + reading(bytes);
     return cost + reading(bytes);
 }
 
@@ -67,12 +53,12 @@ static double factorized_cost(const cs_packed *packed, int64_t *moved)
 static double matrix_cost(const cs_packed *packed, double blocks)
 {
     const cs_problem *problem = packed->problem;
-    const row_costs *costs = row_costs_of(packed);
+    cs_row_costs costs = row_costs_of(packed);
     double count = (double)problem->blocks, rows = (double)problem->rows / count;
     double bytes = blocks * (rows * rows * (double)cs_stored_size(packed->dtype) + sizeof(int32_t));
-    double cost = count * costs->visit + reading(bytes);
-    cost += blocks * (costs->block + costs->multiply * rows * rows);
-    return is_simultaneous(packed) ? cost + count * KEEP : cost;
+    double cost = count * costs.visit + reading(bytes);
+    cost += blocks * (costs.block + costs.multiply * rows * rows);
+    return is_simultaneous(packed) ? cost + count * CS_COST_COPY : cost;
 }
 
 /* The groups as a scheme would lay them out. */
@@ -100,7 +86,7 @@ cs_status cs_scheme_choose(const cs_packed *wanted, const cs_local *local, const
     double cost = status ? 0 : factorized_cost(&packed, moved);
     cs_arena_clear(&scratch);
     if (!status) status = lay_out(wanted, matrix, local, &scratch, &packed, error);
-    double most = cost / row_costs_of(&packed)->block;
+    double most = cost / row_costs_of(&packed).block;
     int64_t blocks = status ? 0 : cs_count_blocks_up_to(problem, 0, (int64_t)most);
     if (blocks < 0) status = cs_no_memory(error, "counting blocks of A");
     if (!(matrix_cost(&packed, (double)blocks) < cost)) *scheme = factorized;

@@ -2,6 +2,7 @@
 #include "scheme/row_kernels.h"
 #include "scheme/wide.h"
 
+#include "core/costs.h"
 #include "core/error.h"
 #include "core/instructions.h"
 #include "order/vectorizable.h"
@@ -18,11 +19,6 @@ static const cs_wide_kernels *const builds[] = {
 #include "core/instructions.def"
 #undef CS_INSTRUCTIONS
 };
-
-/* Batches that are emptier, or vectors that are narrower, gain nothing over visits one after
- * another. */
-#define WORTH_FILL 0.75
-enum { WORTH_LANES = 4 };
 
 /* ---- what fits ------------------------------------------------------------------------------- */
 
@@ -138,8 +134,8 @@ static const cs_wide_kernels *choose(const cs_packed *packed, const cs_local *lo
     if (packed->instructions >= 0) return builds[packed->instructions];
     for (int i = CS_INSTRUCTION_SETS - 1; i >= 0; i--) {
         int lanes = builds[i]->lanes[packed->dtype];
-        if (cs_instructions_run(i) && lanes >= WORTH_LANES &&
-            fill_of(packed, local, lanes, touched) >= WORTH_FILL)
+        if (cs_instructions_run(i) && lanes >= CS_WORTH_LANES &&
+            fill_of(packed, local, lanes, touched) >= CS_WORTH_FILL)
             return builds[i];
     }
     return NULL;

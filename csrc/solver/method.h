@@ -29,6 +29,7 @@ typedef struct cs_method {
     /* The place of the option, of cs_over_words, that says over which sweeps the method works, plus
      * one; 0: as `stage` and `symmetric` say. */
     int over;
+    int experimental;     /* its options and its defaults may change between releases */
     int without_sweeps;   /* nothing is packed; what it builds takes the place of that */
     int takes_index_sets; /* solves may begin with one */
     const struct cs_steps

@@ -75,8 +75,6 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     return cs_arena_status(arena, error, "the workspace");
 }
 
-enum { CROWDED = 4 }; /* threads to a processor, at most */
-
 static int choose_threads(const cs_solver *solver)
 {
     int alone = 1;
@@ -85,11 +83,8 @@ static int choose_threads(const cs_solver *solver)
     for (int64_t s = 0; s < solver->schedule.stages; s++)
         alone = alone && solver->schedule.stage[s].kind == CS_SEQUENTIAL;
     if (alone) return 1;
-    int64_t asked = solver->options.threads, most = solver->schedule.most_parts;
-    if (!asked) asked = solver->problem->blocks < CS_WORTH_THREADS ? 1 : cs_threads_available();
-    /* More threads than parts, or than processors can take turns with, only cost. */
-    if (most > (int64_t)CROWDED * cs_processors()) most = (int64_t)CROWDED * cs_processors();
-    return (int)(asked < most ? asked : most > 0 ? most : 1);
+    return cs_threads_for(solver->options.threads, solver->problem->blocks, CS_WORTH_THREADS_SWEEP,
+                          solver->schedule.most_parts);
 }
 
 /* scheme="auto": once, however often the problem's values change. */

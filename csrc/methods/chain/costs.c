@@ -1,7 +1,8 @@
 /* Which links a chain has, and what they are expected to cost. */
+#include "core/costs.h"
 #include "methods/chain/chain.h"
-#include "system/newton_system.h"
 #include "methods/pivoting/contact.h"
+#include "system/newton_system.h"
 
 #include <math.h>
 
@@ -9,17 +10,6 @@ enum {
     NEWTON_STEPS = 20, /* that a solution by Newton's method is expected to take */
     BRIEF_FACTOR = 10, /* sweeps that a factor which is tried first may cost */
 };
-
-/* Nanoseconds of one machine, of which only the ratios matter. A sweep: for each contact with three rows
- * and Jacobians, in an order for vectors or one by one as they stand; for a visit and a block of a given
- * A. A Newton step: for a multiplication of its factor, for an entry of it in the products of GMRES, for
- * a contact; for one where a given A is unsymmetric, so that GMRES takes many steps. */
-static const double CONTACT = 24, CONTACT_ALONE = 38, VISIT = 14, BLOCK = 6;
-static const double MULTIPLY = 0.1, ENTRY = 12, STEP = 1200, STEP_UNSYMMETRIC = 18000;
-/* And where small systems are eliminated, without GMRES. */
-static const double ELIMINATE = 0.4, STEP_ELIMINATED = 420;
-/* For a multiplication of a factor of the direct method. */
-static const double PIVOT = 0.25;
 
 /* Whether a link may be one of this solver's. What it says against it is of no interest. */
 int cs_chain_takes(const cs_solver *solver, const cs_method *method)
@@ -62,10 +52,11 @@ int cs_chain_begins_directly(const cs_solver *solver)
 static double cost_of_sweep(const cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
-    const double contact = solver->schedule.natural ? CONTACT_ALONE : CONTACT;
+    double contact = solver->schedule.natural ? CS_COST_CONTACT_ALONE : CS_COST_CONTACT;
     if (!problem->matrix) return contact * (double)problem->rows / 3;
     const int64_t *start = problem->matrix->start;
-    return VISIT * (double)problem->blocks + BLOCK * (double)start[problem->matrix->blocks];
+    return CS_COST_GIVEN_VISIT * (double)problem->blocks +
+           CS_COST_GIVEN_BLOCK * (double)start[problem->matrix->blocks];
 }
 
 /* Where its preparation was interrupted, there is no more than room for it. */
@@ -73,7 +64,7 @@ int cs_chain_has_direct(const cs_chain *chain) { return chain->direct.mlcp != NU
 
 int cs_chain_is_brief(const cs_chain_solve *s)
 {
-    double factor = PIVOT * cs_mlcp_factor_work(s->chain->direct.mlcp);
+    double factor = CS_COST_PIVOT_MULTIPLY * cs_mlcp_factor_work(s->chain->direct.mlcp);
     return factor <= BRIEF_FACTOR * cost_of_sweep(s->solver);
 }
 
@@ -91,9 +82,12 @@ cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_cancellation *cancellation
     if (known || 8 * size.entries > s->setting[CS_CHAIN_FACTOR_BYTES]) return CS_OK;
     int unsymmetric = problem->matrix && problem->matrix->asymmetry > 0;
     double cost = size.elimination > 0
-                      ? ELIMINATE * size.elimination + STEP_ELIMINATED * (double)problem->blocks
-                      : MULTIPLY * size.multiplications + ENTRY * size.entries +
-                            (unsymmetric ? STEP_UNSYMMETRIC : STEP) * (double)problem->blocks;
+                      ? CS_COST_ELIMINATE_MULTIPLY * size.elimination +
+                            CS_COST_ELIMINATE_CONTACT * (double)problem->blocks
+                      : CS_COST_NEWTON_MULTIPLY * size.multiplications +
+                            CS_COST_NEWTON_ENTRY * size.entries +
+                            (unsymmetric ? CS_COST_NEWTON_UNSYMMETRIC : CS_COST_NEWTON_CONTACT) *
+                                (double)problem->blocks;
     chain->newton_step = cost / cost_of_sweep(s->solver);
     return CS_OK;
 }

@@ -326,6 +326,7 @@ static const cs_steps steps = {
 
 const cs_method cs_method_multilevel = {
     .name = "multilevel",
+    .experimental = 1,
     .summary = "sweeps with growing momentum, corrected on a second level of aggregated bodies",
     .about = "Substructuring corrects sticking contacts and the normal impulses of closed ones: "
              "bodies are grouped into aggregates, the impulses between two of these change by the "

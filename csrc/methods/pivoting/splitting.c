@@ -60,6 +60,7 @@ static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, 
 
 const cs_method cs_method_splitting = {
     .name = "splitting",
+    .experimental = 1,
     .summary = "joints and normal impulses directly, friction by sweeps",
     .about = "A pass is one direct solve for joints, boxes and normal impulses with friction "
              "fixed, followed by `sweeps` over friction with the others fixed. Passes are steps of "

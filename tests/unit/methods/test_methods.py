@@ -107,3 +107,10 @@ def test_an_option_reaches_the_method():
     assert usual.info["single_pivots"] == 0 < single.info["single_pivots"]
     few = cs.solve(problem, method=cs.methods.lemke(max_pivots=1), max_iterations=1)
     assert few.info["pivoting"] == "max_pivots"
+
+
+def test_what_may_change_says_so():
+    experimental = {name for name, method in DESCRIPTIONS.items() if method.experimental}
+    assert experimental == {"multilevel", "splitting"}
+    assert str(DESCRIPTIONS["splitting"]).startswith("splitting (experimental): ")
+    assert str(DESCRIPTIONS["newton"]).startswith("newton: ")

@@ -1,0 +1,95 @@
+/* What work costs: everything that is chosen by its cost reads the numbers here.
+ *
+ *     threads    the sizes from which several threads save time       all loops that threads share
+ *     schemes    a sweep by its visits, blocks and multiplications    scheme="auto"
+ *     chain      a sweep against a Newton step and a direct solve     method="auto"
+ *     factors    a multiplication of each kind of factor              engine="auto"
+ *
+ * Times are nanoseconds of one machine, measured by the scripts named with them. Only their ratios
+ * matter: they decide what runs, never what it computes. */
+#ifndef CS_COSTS_H
+#define CS_COSTS_H
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* Sizes below which several threads cost more time than they save (benchmarks/sweeps/scaling.py,
+ * benchmarks/pivoting/pivoting.py). */
+enum {
+    CS_WORTH_THREADS_SWEEP = 4096, /* contacts of a sweep */
+    CS_WORTH_THREADS_ISLANDS =
+        2048,                     /* contacts of a problem whose islands are solved by themselves */
+    CS_WORTH_THREADS_MLCP = 1024, /* rows of a mixed LCP, likewise */
+    CS_WORTH_THREADS_COLORS = 16384,  /* blocks that have no colour yet */
+    CS_WORTH_THREADS_POINT = 1 << 16, /* numbers of a point */
+    CS_WORTH_A_PIECE = 2048,          /* items of short work, of each piece of it */
+};
+
+/* More threads than these for each processor only wait for each other. */
+enum { CS_THREADS_PER_PROCESSOR = 4 };
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+/* The least share of full lanes that saves time over visits one after another, and the least number
+ * of lanes, in double precision (benchmarks/sweeps/sweep.py). */
+#define CS_WORTH_FILL 0.75
+enum { CS_WORTH_LANES = 4 };
+
+/* ---- sweeps by scheme (benchmarks/sweeps/scheme_choice.py) ------------------------------------- */
+
+/* A byte that is read from memory; up to so many bytes stay in cache. */
+#define CS_COST_BYTE 0.05
+#define CS_CACHE_BYTES 2e6
+
+/* Rows of A: a visit, a block, a multiplication; one after another, in vectors, and in vectors of
+ * blocks of one number. Jacobi also copies lambda. */
+typedef struct cs_row_costs {
+    double visit, block, multiply;
+} cs_row_costs;
+#define CS_COST_ROWS ((cs_row_costs){8, 0.8, 0.23})
+#define CS_COST_ROWS_IN_VECTORS ((cs_row_costs){11, 0.7, 0.09})
+#define CS_COST_NUMBERS_IN_VECTORS ((cs_row_costs){6, 0.55, 0})
+#define CS_COST_COPY 3
+
+/* Factors of A: a visit and a multiplication, one after another; a batch and a vector of numbers. */
+#define CS_COST_VISIT 15
+#define CS_COST_MULTIPLY 0.17
+#define CS_COST_BATCH 24
+#define CS_COST_VECTOR 0.9
+
+/* Jacobi's velocities, computed anew: a side of a contact, the same in vectors, and a body. */
+#define CS_COST_SIDE 2.5
+#define CS_COST_SIDE_IN_VECTORS 2
+#define CS_COST_BODY 18
+
+/* ---- the links of method="auto" (benchmarks/convergence/convergence.py) ------------------------ */
+
+/* A sweep: a contact of three rows with Jacobians, in an order for vectors, and as they stand; a visit
+ * and a block of a given A. */
+#define CS_COST_CONTACT 24
+#define CS_COST_CONTACT_ALONE 38
+#define CS_COST_GIVEN_VISIT 14
+#define CS_COST_GIVEN_BLOCK 6
+
+/* A step of Newton's method: a multiplication of its factor, an entry of it in the products of GMRES,
+ * and a contact, also where a given A is unsymmetric, so that GMRES takes many steps. */
+#define CS_COST_NEWTON_MULTIPLY 0.1
+#define CS_COST_NEWTON_ENTRY 12
+#define CS_COST_NEWTON_CONTACT 1200
+#define CS_COST_NEWTON_UNSYMMETRIC 18000
+/* The same where small systems are eliminated without GMRES. */
+#define CS_COST_ELIMINATE_MULTIPLY 0.4
+#define CS_COST_ELIMINATE_CONTACT 420
+
+/* A multiplication of a factor of the direct method, weighted by its engine. */
+#define CS_COST_PIVOT_MULTIPLY 0.25
+
+/* ---- the engines of mixed LCPs (benchmarks/pivoting/pivoting.py) ------------------------------- */
+
+/* A multiplication over that of the fastest kernel, that of panels: column by column, and of a sparse
+ * factor. */
+enum { CS_COST_IN_PANELS = 1, CS_COST_BY_COLUMNS = 4, CS_COST_SPARSE = 8 };
+
+/* Multiplications of a factor above which a sparse one is considered: to compute its order takes long. */
+#define CS_WORTH_SPARSE_ORDER 2e7
+
+#endif
