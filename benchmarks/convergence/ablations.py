@@ -13,6 +13,7 @@ the same kinds of scenes from other seeds; the largest problems are left out.
 
     python benchmarks/convergence/ablations.py                  all variants: an hour
     python benchmarks/convergence/ablations.py --variants pace  one of them
+    python benchmarks/convergence/ablations.py --before COMMIT  that commit, and the last one
     python benchmarks/convergence/ablations.py --table          the table in Markdown
 """
 
@@ -33,55 +34,31 @@ from pathlib import Path
 import numpy as np
 
 TOLERANCES = (1e-3, 1e-6, 1e-8)
-BUDGET, SLACK = 1.0, 2.0  # processor seconds of a solve; wall seconds over them
+SLACK = 2.0  # wall seconds of a solve over its budget, which is processor time
 REPEATS, BRIEF = 5, 0.2  # times that a solve of less than so many seconds is timed
 SAMPLES = 2000  # of the bootstrap
+MOST_LINKS = 6  # that are stored
 SEEDS = {"seen": 0, "unseen": 1000}  # the first seed of the scenes
-LARGE = ("ball_grid_24", "random_3000", "loose_pile_3000", "ball_grid_16")  # left out
+LARGE = ("ball_grid_24", "random_3000", "ball_grid_16")  # left out
 CHAIN = "csrc/methods/chain/"
 DRIVER = "csrc/solver/driver.c"
-COLUMNS = ("variant", "problem", "set", "tolerance", "with", "without", "links", "links_without")
+COLUMNS = (
+    "variant", "problem", "set", "tolerance", "budget", "with", "without", "links", "links_without",
+)  # fmt: skip
 
-# Each mechanism: file, lines of it, what stands there without the mechanism.
+# Each mechanism: what it is, and edits (file, lines of it, what stands there without the mechanism).
 Edit = tuple[str, str, str]
 VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
-    "first factor": (
-        "one cheap factor of the direct method before all sweeps",
-        (
-            (
-                CHAIN + "auto.c",
-                "else if (cs_chain_is_brief(s)) *status = try_directly(s, NO_PIVOTS, 1);\n",
-                "\n",
-            ),
-        ),
-    ),
     "direct from the start": (
         "after sweeps the direct method first tries two steps from the start",
         (
             (
                 CHAIN + "auto.c",
-                "if (!status && !tried) status = try_directly(s, BRIEF_PIVOTS, CS_DIRECT_SOLVES);",
-                "",
-            ),
-            (
-                CHAIN + "auto.c",
-                "if (status || s->ended || !(tried || s->too_long)) return status;",
-                "if (status || s->ended) return status;",
-            ),
-        ),
-    ),
-    "near bounds only": (
-        "the direct method takes friction bounds from sweeps only where these are near",
-        (
-            (
-                CHAIN + "auto.c",
-                "near ? s->chain->best : s->chain->start, CS_DIRECT_SOLVES",
-                "s->chain->best, CS_DIRECT_SOLVES",
-            ),
-            (
-                CHAIN + "auto.c",
-                "    int near = s->result->natural_map_scaled <= NEAR;\n",
-                "",
+                (
+                    "    if (!status && !warm) status = try_directly(s);\n"
+                    "    if (status || s->ended || !(warm || s->too_long)) return status;"
+                ),
+                "    if (status || s->ended) return status;",
             ),
         ),
     ),
@@ -97,7 +74,13 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
     ),
     "sweeps before direct": (
         "with friction, sweeps come before the direct method",
-        ((CHAIN + "auto.c", "    status = sweep_first(s);\n", "    (void)sweep_first;\n"),),
+        (
+            (
+                CHAIN + "auto.c",
+                "    if (!status && !s->ended && !s->chain->no_direct) status = sweep_first(s);\n",
+                "    (void)sweep_first;\n",
+            ),
+        ),
     ),
     "Newton sooner": (
         "Newton's method may take over before sweeps stagnate",
@@ -109,23 +92,13 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
             ),
         ),
     ),
-    "pace": (
-        "Newton's method takes over only where sweeps at their pace would take longer",
-        (
-            (
-                DRIVER,
-                "if ((double)number < share * run->alternative || !(left > run->alternative))",
-                "(void)left;\n    if ((double)number < share * run->alternative)",
-            ),
-        ),
-    ),
     "small first": (
         "Newton's method takes over late while the natural map is above 1e-2",
         (
             (
                 DRIVER,
-                "scaled <= SMALL ? PACE_SHARE : CS_LATE_SHARE;",
-                "scaled <= INFINITY ? PACE_SHARE : CS_LATE_SHARE;",
+                "scaled <= SMALL ? EARLY_SHARE : CS_LATE_SHARE;",
+                "scaled <= INFINITY ? EARLY_SHARE : CS_LATE_SHARE;",
             ),
         ),
     ),
@@ -134,14 +107,10 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
         (
             (
                 DRIVER,
-                "scaled <= SMALL ? PACE_SHARE : CS_LATE_SHARE;",
-                "scaled <= 0 ? PACE_SHARE : CS_LATE_SHARE;",
+                "scaled <= SMALL ? EARLY_SHARE : CS_LATE_SHARE;",
+                "scaled <= 0 ? EARLY_SHARE : CS_LATE_SHARE;",
             ),
         ),
-    ),
-    "dear waits": (
-        "a dear Newton step never takes over before sweeps stagnate",
-        ((CHAIN + "costs.c", "s->chain->newton_step > CS_CHEAP_STEP ? INFINITY :", ""),),
     ),
     "worth": (
         "Newton's method waits until sweeps have cost as much as it will",
@@ -149,15 +118,7 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
     ),
     "far": (
         "dear Newton steps far from a solution wait four times longer, and are at most 60",
-        ((CHAIN + "factors.c", "s->far = s->best > CS_CLOSE * s->start && ", "s->far = 0 && "),),
-    ),
-    "in vain": (
-        "after steps of Newton's method that brought little, it does not take over early",
-        ((CHAIN + "factors.c", "s->in_vain = due && ", "s->in_vain = 0 && "),),
-    ),
-    "tried": (
-        "Newton's method starts from the last sweeps where the best iterate has led nowhere",
-        ((CHAIN + "factors.c", "if (best >= s->tried) from = NULL;", ""),),
+        ((CHAIN + "factors.c", "s->far = s->best > NEAR * s->start &&", "s->far = 0 &&"),),
     ),
     "sooner patience": (
         "more patience for Newton's method that takes over before sweeps stagnate",
@@ -169,88 +130,44 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
             ),
         ),
     ),
-    "dear patience": (
-        "a limit to the patience for dear Newton steps",
-        (
-            (
-                CHAIN + "factors.c",
-                ".number = fmin(steps, most_steps)",
-                ".number = fmin(steps, fmax(steps, most_steps))",
-            ),
-        ),
-    ),
-    "leader": (
-        "half the patience for sweeps that have not found the best iterate",
-        ((CHAIN + "sweeps.c", "? s->patience : s->patience / 2;", "? s->patience : s->patience;"),),
-    ),
-    "turning aside": (
-        "sweeps first try from the best iterate where that is far better than their own",
-        ((CHAIN + "sweeps.c", "return better && ", "return 0 && better && "),),
-    ),
-    "start again": (
-        "links begin at the start where the best iterate is hardly better",
-        (
-            (
-                CHAIN + "links.c",
-                "return s->best > CS_HARDLY * s->start ?",
-                "return s->best > 1e300 * s->start ?",
-            ),
-        ),
-    ),
-    "checkpoints": (
-        "sweeps resume where they were left, not from the best iterate",
-        (
-            (
-                CHAIN + "sweeps.c",
-                "    const double *from = where_to_go_on(s, kind);",
-                (
-                    "    s->chain->checkpoint[kind].made = 0;\n"
-                    "    const double *from = where_to_go_on(s, kind);"
-                ),
-            ),
-        ),
-    ),
     "conjugate gradients": (
         "a second kind of sweeps, nonlinear conjugate gradients",
         (
             (
                 CHAIN + "auto.c",
-                "if (!status) status = cs_chain_run_sweeps(s, CS_WITH_DIRECTIONS, s->most);",
+                "        if (!status) status = cs_chain_run_sweeps(s, &cs_method_nncg, s->most);\n",
                 "",
             ),
         ),
     ),
-    "relaxation": (
-        "relaxation 1.3 for conjugate gradients",
-        (
-            (
-                CHAIN + "sweeps.c",
-                "#define CONJUGATE_RELAXATION 1.3",
-                "#define CONJUGATE_RELAXATION 1.0",
-            ),
-        ),
-    ),
-    "direct at the end": (
-        "the direct method as the last link of every round",
-        (
-            (
-                CHAIN + "auto.c",
-                "if (!status && s->solver->problem->rows <= CS_DIRECT_ROWS)",
-                "if (0)",
-            ),
-        ),
-    ),
+}
+
+# Mechanisms that did not pay beyond luck, and are gone: what the stored rows are of.
+REMOVED = {
+    "first factor": "one cheap factor of the direct method before all sweeps",
+    "near bounds only": "friction bounds of the direct method come from sweeps only where near",
+    "pace": "Newton's method takes over only where sweeps at their pace take longer",
+    "dear waits": "a dear Newton step never takes over before sweeps stagnate",
+    "in vain": "Newton's method does not take over early after steps that brought little",
+    "tried": "Newton's method starts from the last sweeps where the best has led nowhere",
+    "dear patience": "a limit to the patience for dear Newton steps",
+    "leader": "half the patience for sweeps that have not found the best iterate",
+    "turning aside": "sweeps first try from the best iterate where that is far better than their own",
+    "start again": "links begin at the start where the best iterate is hardly better",
+    "checkpoints": "sweeps resume where they were left, not from the best iterate",
+    "relaxation": "relaxation 1.3 for conjugate gradients",
+    "direct at the end": "the direct method as the last link of every round",
 }
 
 
 # ---- builds -------------------------------------------------------------------------------------
 
 
-def build(folder: Path, edits: Iterable[Edit], repository: Path) -> Path:
-    """Build the last commit with these edits in a folder of its own."""
+def build(folder: Path, edits: Iterable[Edit], repository: Path, commit: str = "HEAD") -> Path:
+    """Build a commit with these edits in a folder of its own."""
     folder.mkdir(parents=True)
     archive = subprocess.run(
-        ["git", "-C", str(repository), "archive", "HEAD"], check=True, stdout=subprocess.PIPE
+        ["git", "-C", str(repository), "archive", commit], check=True, stdout=subprocess.PIPE
     )
     with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
@@ -268,10 +185,10 @@ def build(folder: Path, edits: Iterable[Edit], repository: Path) -> Path:
 class Worker:
     """A process that solves with one build."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, budget: float) -> None:
         paths = os.pathsep.join([str(folder), str(folder / "benchmarks")])
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "--worker"],
+            [sys.executable, __file__, "--worker", "--seconds", str(budget)],
             env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
@@ -290,7 +207,7 @@ class Worker:
         self.process.wait()
 
 
-def work() -> None:
+def work(budget: float) -> None:
     """Solve what standard input names, line by line, and print what came out."""
     import time
 
@@ -305,15 +222,16 @@ def work() -> None:
             problem, read = pickle.loads(Path(path).read_bytes()), path
         solver = cs.Solver(
             problem, method="auto", rtol=tolerance, max_iterations=10**8,
-            max_seconds=SLACK * BUDGET, threads=1, islands=False, check_every=20,
+            max_seconds=SLACK * budget, threads=1, islands=False, check_every=20,
         )  # fmt: skip
         start = time.thread_time()
         result = solver.solve()
         seconds = time.thread_time() - start
         reached = float(judge(problem, result.impulses).natural_map_scaled)
         links = [(link["method"], link["iterations"]) for link in result.info["links"]]
-        solved = reached <= 1.01 * tolerance and seconds <= BUDGET
-        print(json.dumps({"seconds": seconds, "solved": solved, "links": links}), flush=True)
+        solved = reached <= 1.01 * tolerance and seconds <= budget
+        cost = seconds if solved else 2 * budget
+        print(json.dumps({"cost": cost, "solved": solved, "links": links}), flush=True)
 
 
 # ---- comparison ---------------------------------------------------------------------------------
@@ -336,13 +254,11 @@ def problems(folder: Path, files: Iterable[Path]) -> dict[str, list[Path]]:
     return found
 
 
-def cost(outcome: Mapping) -> float:
-    """Processor seconds; of what is not solved, twice the budget."""
-    return outcome["seconds"] if outcome["solved"] else 2 * BUDGET
-
-
 def spelled(outcome: Mapping) -> str:
-    return " ".join(f"{method}:{iterations}" for method, iterations in outcome["links"])
+    """Return the first links with their iterations."""
+    links = outcome["links"]
+    text = " ".join(f"{method}:{iterations}" for method, iterations in links[:MOST_LINKS])
+    return text if len(links) <= MOST_LINKS else f"{text} ..."
 
 
 def compared(
@@ -351,43 +267,31 @@ def compared(
     """Costs of the whole chain and of the variant, and the links of the variant."""
     other = without.solve(path, tolerance)
     if other["links"] == first["links"] or not (first["solved"] or other["solved"]):
-        return cost(first), cost(first), spelled(other)
-    costs = [[cost(first)], [cost(other)]]
+        return first["cost"], first["cost"], spelled(other)
+    costs = [[first["cost"]], [other["cost"]]]
     for _ in range(REPEATS - 1 if max(costs)[0] < BRIEF else 1):
-        costs[0].append(cost(whole.solve(path, tolerance)))
-        costs[1].append(cost(without.solve(path, tolerance)))
+        costs[0].append(whole.solve(path, tolerance)["cost"])
+        costs[1].append(without.solve(path, tolerance)["cost"])
     return min(costs[0]), min(costs[1]), spelled(other)
 
 
 def measured(
-    names: Iterable[str], folder: Path, repository: Path, only: str, fclib: Iterable[Path]
+    builds: Mapping[str, Path], whole: Worker, files: Mapping[str, list[Path]], budget: float
 ) -> Iterator[list[dict[str, object]]]:
     """Rows of one variant after the other."""
-    whole = Worker(build(folder / "whole", (), repository))
-    builds = {
-        name: build(folder / name.replace(" ", "_"), VARIANTS[name][1], repository)
-        for name in names
-    }
-    made = problems(folder / "problems", fclib)
-    files = {name: [p for p in paths if only in p.stem] for name, paths in made.items()}
-    first = {
-        (path, tolerance): whole.solve(path, tolerance)
-        for paths in files.values()
-        for path in paths
-        for tolerance in TOLERANCES
-    }
-    for name, build_of in builds.items():
-        worker = Worker(build_of)
+    cases = [(w, path, t) for w, paths in files.items() for path in paths for t in TOLERANCES]
+    first = {(path, t): whole.solve(path, t) for _, path, t in cases}
+    for name, folder in builds.items():
+        worker = Worker(folder, budget)
         rows = []
-        for which, paths in files.items():
-            for path, tolerance in ((p, t) for p in paths for t in TOLERANCES):
-                here = first[path, tolerance]
-                there = compared(whole, worker, here, path, tolerance)
-                values = (
-                    name, path.stem, which, f"{tolerance:.0e}",
-                    f"{there[0]:.4g}", f"{there[1]:.4g}", spelled(here), there[2],
-                )  # fmt: skip
-                rows.append(dict(zip(COLUMNS, values, strict=True)))
+        for which, path, tolerance in cases:
+            here = first[path, tolerance]
+            there = compared(whole, worker, here, path, tolerance)
+            values = (
+                name, path.stem, which, f"{tolerance:.0e}", f"{budget:g}",
+                f"{there[0]:.4g}", f"{there[1]:.4g}", spelled(here), there[2],
+            )  # fmt: skip
+            rows.append(dict(zip(COLUMNS, values, strict=True)))
         worker.close()
         yield rows
 
@@ -401,7 +305,9 @@ def summary(rows: list[Mapping[str, str]]) -> dict[str, object]:
     means = np.array([np.mean(values) for values in logs.values()])
     drawn = np.random.default_rng(0).choice(means, (SAMPLES, len(means))).mean(axis=1)
     low, high = np.percentile(drawn, [2.5, 97.5])
-    unsolved = [[float(row[c]) >= 2 * BUDGET for row in rows] for c in ("with", "without")]
+    unsolved = [
+        [float(row[c]) >= 2 * float(row["budget"]) for row in rows] for c in ("with", "without")
+    ]
     return {
         "problems": len(means),
         "differ": int(sum(np.any(np.abs(values) > 0) for values in logs.values())),
@@ -425,7 +331,8 @@ def table(rows: list[Mapping[str, str]]) -> str:
         gains = [f"{p['gain']} ({p['low']} to {p['high']})" for p in parts.values()]
         counts = [sum(int(p[key]) for p in parts.values())
                   for key in ("differ", "problems", "unsolved", "unsolved_without")]  # fmt: skip
-        about = VARIANTS[name][0] if name in VARIANTS else name
+        about = VARIANTS[name][0] if name in VARIANTS else REMOVED.get(name, name)
+        about += " (removed)" if name in REMOVED else ""
         lines.append(
             f"| {about} | {gains[0]} | {gains[1]} | {counts[0]} of {counts[1]} | "
             f"{counts[2]} / {counts[3]} |"
@@ -436,30 +343,49 @@ def table(rows: list[Mapping[str, str]]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", nargs="*", choices=list(VARIANTS), help="all by default")
+    parser.add_argument(
+        "--before", metavar="COMMIT", help="that commit beside the last one instead"
+    )
+    parser.add_argument("--seconds", type=float, default=1.0, help="of a solve, at most")
     parser.add_argument("--fclib", nargs="*", type=Path, default=(), help="folders with more files")
-    parser.add_argument("--problems", default="", help="only problems with this in their names")
+    parser.add_argument("--problems", nargs="*", default=[""], help="parts of names")
+    parser.add_argument("--name", default="ablations", help="of the CSV file")
     parser.add_argument("--table", action="store_true", help="only the table, in Markdown")
     parser.add_argument("--again", action="store_true", help="measure what is there already")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.worker:
-        work()
+        work(chosen.seconds)
         return
 
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from common import ROOT, stored, write_csv
 
-    rows = stored("ablations")
+    rows = stored(chosen.name)
     if chosen.table:
         print(table(rows))
         return
     there = set() if chosen.again else {row["variant"] for row in rows}
     todo = [name for name in chosen.variants or VARIANTS if name not in there]
-    with tempfile.TemporaryDirectory() as folder:
-        for found in measured(todo, Path(folder), ROOT, chosen.problems, chosen.fclib):
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        last = build(folder / "last", (), ROOT)
+        if chosen.before:
+            builds = {f"since {chosen.before}": last}
+            last = build(folder / "before", (), ROOT, chosen.before)
+        else:
+            builds = {
+                name: build(folder / name.replace(" ", "_"), VARIANTS[name][1], ROOT)
+                for name in todo
+            }
+        files = {
+            which: [path for path in paths if any(part in path.stem for part in chosen.problems)]
+            for which, paths in problems(folder / "problems", chosen.fclib).items()
+        }
+        for found in measured(builds, Worker(last, chosen.seconds), files, chosen.seconds):
             name = found[0]["variant"]
             rows = [row for row in rows if row["variant"] != name] + found
-            write_csv("ablations", rows)
+            write_csv(chosen.name, rows)
             print(f"{name}: {summary(found)}", flush=True)
 
 

@@ -24,9 +24,7 @@ static void agree(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     int every = solver->packing.dtype == CS_F64 ? REFRESH_F64 : REFRESH_F32;
-    const cs_budget *budget = steps->run.budget;
-    int64_t before = budget->checkpoint ? budget->checkpoint->made : 0;
-    int64_t made = steps->run.number - budget->made + before;
+    int64_t made = steps->run.number - steps->run.budget->made;
     if (!solver->packing.keeps_velocities || made % every == 0) refresh(solver);
 }
 
@@ -109,8 +107,7 @@ static cs_step advance(cs_run *run)
     if (run->solver->method->steps->step) end = step(steps);
     else sweep(steps);
     if (run->status) return end;
-    steps->lost = diverged(steps);
-    if (steps->lost) return roll_back(steps) ? CS_TAKEN_BACK : CS_DIVERGED;
+    if (diverged(steps)) return roll_back(steps) ? CS_TAKEN_BACK : CS_DIVERGED;
     steps->least = fmin(steps->least, run->stats.residual / steps->scale);
     return end;
 }
@@ -131,16 +128,7 @@ static const cs_iteration iteration = {
     .restore = restore_best,
 };
 
-/* ---- checkpoints ----------------------------------------------------------------------------- */
-
-cs_status cs_checkpoint_take(cs_solver *solver, const cs_method *method, int points,
-                             cs_checkpoint *checkpoint, cs_error *error)
-{
-    cs_status status = cs_points_make(solver, points + 1, method->steps->scalars,
-                                      &checkpoint->points, &checkpoint->scalars, error);
-    if (!status) checkpoint->here = checkpoint->points[points];
-    return status;
-}
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void begin(cs_steps_run *steps)
 {
@@ -151,40 +139,6 @@ static void begin(cs_steps_run *steps)
     solver->method->steps->begin(steps);
 }
 
-static void resume(cs_steps_run *steps)
-{
-    cs_solver *solver = steps->run.solver;
-    const cs_checkpoint *from = steps->run.budget->checkpoint;
-    cs_point_copy(solver, cs_point_here(solver), from->here);
-    cs_packing_get(&solver->packing, solver->lambda);
-    if (!solver->packing.keeps_velocities) refresh(solver);
-    if (from->scale != 1) cs_packing_scale_steps(&solver->packing, from->scale);
-    solver->steps_scale = steps->scale = from->scale;
-    steps->least = from->least;
-    steps->change = from->change;
-    steps->risen = from->risen;
-    steps->half = from->half;
-    steps->run.resumed = !from->half && !from->lost;
-    cs_stagnation_resume(&solver->points->stagnation, steps->run.budget->made, from->reference);
-}
-
-static void leave(const cs_steps_run *steps)
-{
-    cs_solver *solver = steps->run.solver;
-    cs_checkpoint *to = steps->run.budget->checkpoint;
-    cs_point_copy(solver, to->here, cs_point_here(solver));
-    to->scale = steps->scale;
-    to->least = steps->least;
-    to->change = steps->change;
-    to->risen = steps->risen;
-    to->half = steps->half;
-    to->lost = steps->lost;
-    to->reference = solver->points->stagnation.reference;
-    to->made += steps->run.number - steps->run.budget->made;
-}
-
-/* ---- all ------------------------------------------------------------------------------------- */
-
 cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
     cs_steps_run steps = {
@@ -192,16 +146,13 @@ cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result,
         .scalars = solver->points->scalars,
         .scale = 1,
         .least = INFINITY,
-        .lost = 1, /* no step was made yet */
     };
     steps.run.stagnation = &solver->points->stagnation;
     steps.run.patience = solver->setting[CS_PATIENCE];
     budget->overtaken = 0;
-    if (budget->checkpoint && budget->checkpoint->made) resume(&steps);
-    else begin(&steps);
+    begin(&steps);
     keep_best(&steps.run);
     cs_status status = cs_run_iterate(&steps.run, result);
-    if (budget->checkpoint) leave(&steps);
     status = cs_run_end(&steps.run, status, result);
     result->rollbacks = steps.rollbacks;
     result->restarts = steps.restarts;
@@ -217,7 +168,8 @@ cs_status cs_prepare_steps(cs_solver *solver, cs_budget *budget, cs_error *error
     int64_t rows = solver->problem->rows;
     solver->packing.backend = &cs_backend_cpu;
     cs_status status = cs_cpu_hold(&solver->packing, solver->lambda, rows, &solver->arena, error);
-    if (!status) status = cs_points_take(solver, error);
+    const cs_steps *steps = solver->method->steps;
+    if (!status) status = cs_points_take(solver, steps->points(solver), steps->scalars, error);
     if (status) return status;
     solver->points->zero = cs_arena_take(&solver->arena, rows, sizeof(double));
     return cs_arena_status(&solver->arena, error, "the workspace");

@@ -24,25 +24,11 @@ typedef struct cs_steps_run {
     int rollbacks;                    /* halvings of R */
     int risen;                        /* sweeps in a row whose residual was far above the least */
     int half;                         /* between the two sweeps of a symmetric step */
-    int lost;                         /* the last sweep was taken back */
     double scale;                     /* product of the halvings */
     double least;                     /* smallest residual over `scale` since the last halving */
 } cs_steps_run;
 
-/* Where sweeps were left, so that they go on as if they had not been; 0 `made`: they begin. */
-typedef struct cs_checkpoint {
-    cs_point here, *points;
-    void *scalars;
-    double change, scale, least;
-    int risen, half, lost; /* the last sweep was taken back */
-    double reference;      /* of the halving test */
-    int64_t made;          /* sweeps */
-} cs_checkpoint;
-
-/* Room for a checkpoint of that method, which keeps so many points. */
-cs_status cs_checkpoint_take(cs_solver *solver, const cs_method *method, int points,
-                             cs_checkpoint *checkpoint, cs_error *error);
-
+/* What a method in steps says of itself. */
 typedef struct cs_steps {
     int (*points)(const cs_solver *solver); /* that it keeps */
     size_t scalars;                         /* bytes of its scalars */

@@ -5,8 +5,6 @@
 
 #include "core/cancellation.h"
 
-struct cs_checkpoint;
-
 typedef struct cs_budget {
     const cs_control *control;     /* the caller's; may be NULL */
     cs_cancellation *cancellation; /* asked while something is built; NULL: nobody wants to know */
@@ -21,13 +19,12 @@ typedef struct cs_budget {
     int64_t made;    /* iterations before this link, */
     double spent;    /* and their seconds */
     double patience; /* least sweeps without a halving over all sweeps before the last one */
-    int pivots; /* maximum of the first direct solve, which ends the link; 0: any number, negative: none */
+    int pivots;      /* maximum of the first direct solve, which ends the link; 0: any number */
     /* Estimates the cost of the alternative method, in sweeps. NULL: there is no alternative. */
     cs_status (*alternative)(void *context, cs_cancellation *cancellation, double *sweeps,
                              cs_error *error);
     void *alternative_context;
     int overtaken; /* out: the link has ended because another is expected to be faster */
-    struct cs_checkpoint *checkpoint; /* where sweeps go on, and are left; NULL: they begin */
 } cs_budget;
 
 #endif

@@ -7,11 +7,11 @@
 
 #define POLL_SECONDS 0.005
 
-/* Sweeps before a pace is told; and these over those that the alternative method would cost, before it takes
- * over: once the scaled natural map is small, and before (CS_LATE_SHARE). What that method finds on its way is
- * of little use before it arrives, so that sweeps that bring a small one come first. */
-enum { PACE_SWEEPS = 40 };
-#define PACE_SHARE 0.25
+/* An alternative method takes over after so many sweeps at least, and once these have cost a share of what it
+ * will: a small share if the scaled natural map is small, CS_LATE_SHARE otherwise. What such a method finds on
+ * its way is of little use before it arrives, so that sweeps that bring a small natural map come first. */
+enum { LEAST_SWEEPS = 40 };
+#define EARLY_SHARE 0.25
 #define SMALL 1e-2
 
 /* ---- the caller's mode ------------------------------------------------------------------------- */
@@ -282,23 +282,6 @@ static int stagnates(cs_run *run, cs_step step, cs_result *result)
     return 1;
 }
 
-/* Iterations to the tolerance at the pace since an earlier mark; marks lie twice as far apart as those
- * before them. */
-static double iterations_left(cs_run *run)
-{
-    const cs_options *options = &run->solver->options;
-    int64_t number = run->number - run->budget->made;
-    cs_pace_mark *mark = run->mark;
-    double tolerance = options->rtol > 0 ? options->rtol : options->atol;
-    double gained = log(mark[0].best / run->best), left = log(run->best / tolerance);
-    double pace = gained / (double)(number - mark[0].number);
-    if (number >= 2 * mark[1].number) {
-        mark[0] = mark[1];
-        mark[1] = (cs_pace_mark){number, run->best};
-    }
-    return pace > 0 ? left / pace : INFINITY;
-}
-
 /* Returns 0 where the solve has to end: that failed, or the caller says so. */
 static int ask_alternative(cs_run *run)
 {
@@ -314,17 +297,15 @@ static int ask_alternative(cs_run *run)
     return 0;
 }
 
-/* Whether the alternative method is expected to reach the tolerance sooner. */
+/* Whether it is time for the alternative method. */
 static int is_overtaken(cs_run *run, cs_result *result)
 {
     cs_budget *budget = run->budget;
     int64_t number = run->number - budget->made;
-    if (!budget->alternative || !run->known) return 0;
-    double left = iterations_left(run);
-    double share = cs_natural_map_of(&run->state)->scaled <= SMALL ? PACE_SHARE : CS_LATE_SHARE;
-    if (number < PACE_SWEEPS) return 0;
+    if (!budget->alternative || !run->known || number < LEAST_SWEEPS) return 0;
     if (!(run->alternative > 0) && !ask_alternative(run)) return 0;
-    if ((double)number < share * run->alternative || !(left > run->alternative)) return 0;
+    double share = cs_natural_map_of(&run->state)->scaled <= SMALL ? EARLY_SHARE : CS_LATE_SHARE;
+    if ((double)number < share * run->alternative) return 0;
     result->outcome = CS_MAX_ITERATIONS;
     budget->overtaken = 1;
     return 1;
@@ -398,12 +379,7 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
     /* The first iterate, which no step has moved yet. */
     cs_status status = judge(run, run->error);
     if (!status && run->iteration->tests_first) (void)stagnates(run, step, result);
-    for (int i = 0; i < 2; i++) run->mark[i].best = run->best;
     result->outcome = CS_MAX_ITERATIONS;
-    if (run->resumed && !status && !run->converged) {
-        go_on(run, step);
-        status = run->status;
-    }
 
     while (!status && !run->converged && run->number < most) {
         step = advance(run, &status);

@@ -25,12 +25,6 @@ typedef enum cs_step {
     CS_EXHAUSTED,  /* the method has no further step: the solve ends */
 } cs_step;
 
-/* The best judgement after so many iterations. */
-typedef struct cs_pace_mark {
-    int64_t number;
-    double best;
-} cs_pace_mark;
-
 /* A solve under way. What a method adds stands behind this in a struct of its own. */
 typedef struct cs_run {
     cs_solver *solver;
@@ -45,7 +39,6 @@ typedef struct cs_run {
     double seconds;       /* of the steps and of the checks that decide */
     int known;            /* the state is that of the iterate at hand */
     int to_judge;         /* said by a step: its iterate is judged whatever check_every says */
-    int resumed;          /* a step was made before, from which the first one goes on */
     int finished;         /* said by `next`: there is no further step */
     int converged, stopped;
     int aborted; /* within a step */
@@ -59,7 +52,6 @@ typedef struct cs_run {
 
     double best, best_impulse; /* the smallest judgement so far; the natural map of that iterate */
     int64_t best_number;       /* the iteration that reached it; -1: none was judged */
-    cs_pace_mark mark[2];      /* earlier best iterates, from which the pace is told */
     double alternative; /* cost of the alternative method in sweeps, once asked; 0: it was not */
 } cs_run;
 

@@ -13,13 +13,8 @@ typedef struct cs_points {
     cs_stagnation stagnation;
 } cs_points;
 
-/* Room for the points that the method keeps, and its scalars; for as many as any of several do. */
-cs_status cs_points_take(cs_solver *solver, cs_error *error);
-cs_status cs_points_take_most(cs_solver *solver, int count, size_t memory, cs_error *error);
-
-/* So many points, and so many bytes, which are not the solver's yet. */
-cs_status cs_points_make(cs_solver *solver, int count, size_t bytes, cs_point **points,
-                         void **scalars, cs_error *error);
+/* Room for so many points, and for so many bytes of a method's scalars. */
+cs_status cs_points_take(cs_solver *solver, int count, size_t bytes, cs_error *error);
 
 /* The i-th of them; where the sweeps are. */
 static inline cs_point cs_point_at(const cs_solver *solver, int i)

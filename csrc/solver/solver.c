@@ -4,10 +4,9 @@
 #include "core/error.h"
 #include "core/instructions.h"
 #include "core/parallel.h"
+#include "solver/accelerate.h"
 #include "solver/judge.h"
 #include "solver/options.h"
-#include "solver/points.h"
-#include "solver/stagnation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -144,7 +143,9 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
     if (!status) status = cs_bound_steps(solver, local, error);
     if (!status && !solver->scheme) status = choose_scheme(solver, &request, error);
     if (!status) status = hand_over(solver, &request, budget->control, error);
-    if (!status) status = cs_points_take(solver, error);
+    const cs_steps *steps = solver->method->steps;
+    if (!status && steps)
+        status = cs_points_take(solver, steps->points(solver), steps->scalars, error);
     if (!status) cs_packing_put_steps(&solver->packing, solver->r, solver->step);
     if (!status && solver->method->prepare) status = solver->method->prepare(solver, budget, error);
     solver->steps_scale = 1;

@@ -12,13 +12,6 @@ void cs_stagnation_begin(cs_stagnation *test)
     test->stride = 1;
 }
 
-void cs_stagnation_resume(cs_stagnation *test, int64_t number, double reference)
-{
-    cs_stagnation_begin(test);
-    test->reference = reference;
-    test->since = number;
-}
-
 static void keep(cs_stagnation *test, double residual)
 {
     if (test->seen++ % test->stride != 0) return;

@@ -19,9 +19,6 @@ typedef struct cs_stagnation {
 
 void cs_stagnation_begin(cs_stagnation *test);
 
-/* Resumes at that iteration with the residual that was last halved; if it is infinite, the test begins. */
-void cs_stagnation_resume(cs_stagnation *test, int64_t number, double reference);
-
 /* Takes the residual of an iteration. Returns whether `patience` iterations (0: any number) have
  * gone without a halving. */
 int cs_stagnation_test(cs_stagnation *test, int64_t number, double residual, int64_t patience);

@@ -1,30 +1,28 @@
 /* method="auto": a chain of methods over one solver's operators; its links are in methods/chain/.
  *
- *     direct ──► sweeps with momentum ──► direct ──► again ┬─► sweeps with momentum  (nesterov)
- *     (bpp)      (nesterov)               (bpp)       and  ├─► Newton                (newton)
- *                                                   again, ├─► conjugate gradients   (nncg)
- *                                          more patiently  └─► direct                (bpp)
+ *     direct ──► sweeps with momentum ──► direct ──► again ┬─► sweeps with momentum   (nesterov)
+ *     (bpp)      (nesterov)               (bpp)       and  └─► Newton                 (newton)
+ *                                                   again,
+ *                                          more patiently
  *
- * Sweeps hand over when the halving test of solver/stagnation.h fails: no halving of the scaled natural map for
- * as many sweeps as the link had made when it last halved it, and for a least number of them, which
- * doubles from round to round, and is half of that for those that have not found the best iterate. Each of
- * the two kinds of sweeps goes its own way from the start, and goes on where it was left as if it had not
- * been: where solutions are found by luck, after long wandering, the chain finds what either would. A kind
- * first tries from the best iterate where others have come ten times nearer, or where that is close.
+ * Every link starts from the best iterate of all. Sweeps yield when the halving test of solver/stagnation.h
+ * fails: they have not halved the scaled natural map for as many sweeps as the link had made when it last
+ * halved it, and for a least number of them, which doubles from round to round.
+ *
+ * Newton's method follows if it is expected to cost no more than sweeps already have, by the size of its
+ * factor (cs_newton_size_of). It takes over before sweeps stagnate once these have cost half as much again, or
+ * a quarter of it where the scaled natural map is down to a hundredth: what it finds on its way is worth
+ * little before it arrives. If that leads nowhere, it has so much more to cost.
  *
  * The direct method solves what has factors of A that are sure to exist and to be small: compliance on every
- * row, or no friction. Without friction it comes first. With friction it has one factor before all else, where
- * that costs no more than ten sweeps, or from a warm start some solves, where its first index set is found in
- * two steps. Then it waits for sweeps to bring the scaled natural map to a hundredth, or for 120 of them,
- * unless they are about to arrive. After them it sets out from the start, if it has not yet and its index set
- * is found in two steps, else from the friction bounds of the best iterate, which leave it far fewer to make.
+ * row, or no friction. Without friction it comes first, and also from a warm start if its first index set is
+ * found in two steps. Otherwise it waits for sweeps to bring the scaled natural map to a hundredth, or for 120 of
+ * them; then it is tried from the start, and if its index set takes more than two steps it sets out from the
+ * friction bounds of the best iterate, which leave it far fewer to make.
  *
- * What Newton's method costs is told by the size of its factor (cs_newton_size_of). It waits until sweeps
- * have cost as much as it will. It takes over sooner, after a quarter of that, if it is cheap, sweeps at their
- * pace have more left to do than all of it, and the scaled natural map is down to a hundredth, or sweeps have
- * cost half as much again: what it finds on its way is worth little before it arrives. If that leads nowhere,
- * it has so much more to cost. No choice looks at a clock, so that iterates are the same on every machine and
- * from any number of threads.
+ * No choice looks at a clock, so that iterates are the same on every machine and from any number of threads.
+ * What each rule is worth is measured by benchmarks/convergence/ablations.py: rules that did not pay beyond
+ * luck are gone.
  *
  * A solve with no tolerance has nothing to hand over by, and mixed precision and factors that follow
  * residuals are for plain sweeps: there it is Gauss-Seidel. */
@@ -48,11 +46,10 @@ static const cs_method_option option[CS_CHAIN_OPTIONS] = {
 
 enum {
     FRUITLESS = 6,    /* rounds in a row without a halving, at most */
-    NO_PIVOTS = -1,   /* of a direct solve before all else, */
-    BRIEF_PIVOTS = 2, /* and of one that does without what sweeps have found */
+    BRIEF_PIVOTS = 2, /* of a direct solve that does without what sweeps have found */
+    POINTS = 2,       /* earlier iterates, at most, that a link of sweeps keeps */
 };
-#define LOOSE 1e-4 /* tolerance for which sweeps may do, over what the solve begins with */
-#define NEAR 0.1   /* scaled natural map from which the direct method takes friction bounds */
+#define LOOSE 1e-4 /* tolerance over what the solve begins with, above which sweeps may do */
 
 /* What the solve begins with, judged. */
 static void judge_start(cs_chain_solve *s)
@@ -69,29 +66,30 @@ static void judge_start(cs_chain_solve *s)
     memcpy(s->chain->best, solver->lambda, bytes);
 }
 
-/* Direct solves from the start whose first one is left after so many pivots. */
-static cs_status try_directly(cs_chain_solve *s, int pivots, int solves)
+/* Direct solves from the start, which end if the first one takes more than a few pivots. */
+static cs_status try_directly(cs_chain_solve *s)
 {
-    s->budget->pivots = pivots;
-    cs_status status = cs_chain_run_direct(s, s->chain->start, solves);
+    s->budget->pivots = BRIEF_PIVOTS;
+    cs_status status = cs_chain_run_direct(s, s->chain->start, CS_DIRECT_SOLVES);
     s->budget->pivots = 0;
     return status;
 }
 
-/* Whether so little is asked for that sweeps may do. */
+/* Whether the tolerance is so loose that sweeps may do. */
 static int is_loose(const cs_chain_solve *s)
 {
     const cs_options *options = &s->solver->options;
     return (options->rtol > 0 ? options->rtol : options->atol / s->start) > LOOSE;
 }
 
-/* Sweeps until the direct method is to follow. Other measures than the natural map have no pace. */
+/* Sweeps until the direct method is to follow: by the natural map, or after a number of them where the stop
+ * rule is another measure. With a loose tolerance it follows only when they stagnate. */
 static cs_status sweep_first(cs_chain_solve *s)
 {
-    int loose = is_loose(s), paced = s->solver->stop == cs_measure_find("natural_map");
+    int loose = is_loose(s), judged = s->solver->stop == cs_measure_find("natural_map");
+    int64_t most = loose || judged ? s->most : CS_FIRST_SWEEPS;
     s->follows = loose ? CS_NO_ALTERNATIVE : CS_DIRECT_FOLLOWS;
-    cs_status status =
-        cs_chain_run_sweeps(s, CS_WITH_MOMENTUM, loose || paced ? s->most : CS_FIRST_SWEEPS);
+    cs_status status = cs_chain_run_sweeps(s, &cs_method_nesterov, most);
     s->follows = CS_NEWTON_FOLLOWS;
     return status;
 }
@@ -103,32 +101,21 @@ static int is_zero(const double *impulses, int64_t rows)
     return 1;
 }
 
-/* Before sweeps: a warm start is near a solution, so that the direct method may have few steps to make. From
- * nothing it has a single factor, where that is cheap. Returns whether it was tried. */
-static int begins_before_sweeps(cs_chain_solve *s, cs_status *status)
-{
-    int warm = !is_zero(s->chain->start, s->solver->problem->rows);
-    if (warm && !is_loose(s)) *status = try_directly(s, BRIEF_PIVOTS, CS_DIRECT_SOLVES);
-    else if (cs_chain_is_brief(s)) *status = try_directly(s, NO_PIVOTS, 1);
-    else return 0;
-    return 1;
-}
-
-/* The direct method first. Without friction it ends with its first solve. Else briefly; then sweeps, which know
- * sooner what is near a solution; and it again, from the start where it has not been tried there and its index
- * set is found in a step or two, else with the friction bounds of the best iterate. */
+/* The direct method first. Without friction it ends with its first solve. With friction sweeps come first,
+ * because they know sooner what is near a solution; but a warm start is near one already. The direct method is
+ * tried from the start, in a few pivots; if these do not suffice, with the friction bounds of the best iterate. */
 static cs_status begin_directly(cs_chain_solve *s)
 {
     cs_status status = cs_chain_prepare_direct(s);
     if (status || s->ended || s->chain->no_direct) return status;
     if (!s->chain->direct.coupled) return cs_chain_run_direct(s, s->chain->start, CS_DIRECT_SOLVES);
-    int tried = begins_before_sweeps(s, &status);
-    if (status || s->ended || s->chain->no_direct) return status;
-    status = sweep_first(s);
-    int near = s->result->natural_map_scaled <= NEAR;
-    if (!status && !tried) status = try_directly(s, BRIEF_PIVOTS, CS_DIRECT_SOLVES);
-    if (status || s->ended || !(tried || s->too_long)) return status;
-    return cs_chain_run_direct(s, near ? s->chain->best : s->chain->start, CS_DIRECT_SOLVES);
+
+    int warm = !is_zero(s->chain->start, s->solver->problem->rows);
+    if (warm) status = try_directly(s);
+    if (!status && !s->ended && !s->chain->no_direct) status = sweep_first(s);
+    if (!status && !warm) status = try_directly(s);
+    if (status || s->ended || !(warm || s->too_long)) return status;
+    return cs_chain_run_direct(s, s->chain->best, CS_DIRECT_SOLVES);
 }
 
 /* Rounds until the tolerance is met, the iterations are made, or several rounds have brought nothing. */
@@ -139,17 +126,15 @@ static cs_status iterate(cs_chain_solve *s)
     if (cs_chain_begins_directly(s->solver)) status = begin_directly(s);
     for (int fruitless = 0; fruitless < FRUITLESS && !status && !s->ended;) {
         double before = s->best;
-        status = cs_chain_run_sweeps(s, CS_WITH_MOMENTUM, s->most);
+        status = cs_chain_run_sweeps(s, &cs_method_nesterov, s->most);
         int sooner = s->sooner;
         if (!status) status = cs_chain_run_newton(s);
         if (sooner) continue; /* with more to cost for Newton's method */
-        if (!status) status = cs_chain_run_sweeps(s, CS_WITH_DIRECTIONS, s->most);
-        if (!status && s->solver->problem->rows <= CS_DIRECT_ROWS)
-            status = cs_chain_run_direct(s, cs_chain_best_or_start(s), CS_DIRECT_SOLVES);
+        if (!status) status = cs_chain_run_sweeps(s, &cs_method_nncg, s->most);
         fruitless = s->best > before / 2 ? fruitless + 1 : 0;
         s->patience = s->patience < CS_LONGEST / 2 ? 2 * s->patience : CS_LONGEST;
     }
-    /* Given up: of a direct link behind the sweeps only its few solves were at an end. */
+    /* Given up: the outcome is that of the last sweeps. */
     if (!status && !s->ended) s->result->outcome = s->verdict;
     return status;
 }
@@ -213,12 +198,8 @@ static cs_status solve_by_chain(cs_solver *solver, cs_budget *budget, cs_result 
         .most = solver->options.max_iterations,
         .best = INFINITY,
         .patience = (int64_t)solver->setting[CS_CHAIN_PATIENCE],
-        .own = {INFINITY, INFINITY},
-        .adopted = {INFINITY, INFINITY},
-        .tried = INFINITY,
     };
     memcpy(s.setting, solver->setting, sizeof s.setting);
-    for (int kind = 0; kind < CS_KINDS; kind++) chain->checkpoint[kind].made = 0;
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
     cs_status status =
         cs_chain_only_sweeps(solver)
@@ -243,7 +224,9 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     /* Sweeps' averaging is of impulses, that of the direct method of friction bounds. */
     chain->no_direct = !cs_chain_takes(solver, &cs_method_bpp) || !isnan(solver->options.averaging);
     if (cs_chain_only_sweeps(solver)) return CS_OK;
-    return cs_chain_take_checkpoints(solver, error);
+    size_t scalars = cs_method_nesterov.steps->scalars;
+    if (cs_method_nncg.steps->scalars > scalars) scalars = cs_method_nncg.steps->scalars;
+    return cs_points_take(solver, POINTS, scalars, error);
 }
 
 static void release(cs_solver *solver, int again)

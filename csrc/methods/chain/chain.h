@@ -16,15 +16,9 @@ enum {
     CS_FIRST_SWEEPS = 120,   /* that it waits for, unless these are about to arrive, at most */
     CS_LONGEST = 2000000000, /* patience that any link takes */
 };
-#define CS_HARDLY 0.1     /* judgement of a better iterate over that of the first, at least, */
-#define CS_CLOSE 1e-4     /* and where a solution is thought to be near */
-#define CS_CHEAP_STEP 100 /* cost of a Newton step that is not dear, in sweeps, at most */
 
-extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_method_newton,
-    cs_method_nncg, cs_method_gauss_seidel;
-
-/* Kinds of sweeps. */
-enum { CS_WITH_MOMENTUM, CS_WITH_DIRECTIONS, CS_KINDS };
+extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_method_nncg,
+    cs_method_newton, cs_method_gauss_seidel;
 
 /* What may take over from sweeps sooner than by the halving test. */
 typedef enum cs_alternative {
@@ -35,9 +29,8 @@ typedef enum cs_alternative {
 
 typedef struct cs_chain {
     cs_link link[CS_MAX_LINKS];
-    double *best;                       /* (rows): impulses */
-    double *start;                      /* (rows): those that the solve began with */
-    cs_checkpoint checkpoint[CS_KINDS]; /* where each kind of sweeps was left */
+    double *best;                   /* (rows): impulses */
+    double *start;                  /* (rows): those that the solve began with */
     double row[CS_MAX_COLUMNS + 2]; /* of the history: the iterate that a link has handed over */
     cs_newton newton;               /* states of the links that have one */
     cs_pivoting direct;
@@ -56,23 +49,16 @@ typedef struct cs_chain_solve {
     double setting[CS_MAX_METHOD_OPTIONS]; /* of the chain's own options */
     int64_t most;                          /* iterations */
     double best;                           /* judgement of the best iterate, */
-    double start;                          /* of the first, */
-    double own[CS_KINDS];                  /* and of the best that each kind of sweeps has found */
-    double adopted[CS_KINDS];              /* of the best iterate that each last tried from */
-    int began[CS_KINDS];                   /* each has begun at the start */
-    double reached;                        /* by the last link */
+    double start;                          /* and of the first */
     int64_t best_number;
     double sweeps, steps; /* made so far, steps being Newton's */
     double told;          /* seconds of all links so far */
     int newton_is_due;    /* it pays, and is built, */
-    int far;              /* although it is dear, and no solution near */
+    int far;              /* although its steps are dear, and the solution is not near */
     int sooner;   /* the last sweeps were left for Newton's method, which is expected sooner */
-    int in_vain;  /* the last steps of Newton's method have brought little; */
-    double tried; /* judgement of the best iterate then, or infinite */
     int too_long; /* the last direct link was left before its first solve was done */
     cs_alternative follows; /* what may take over from sweeps before these have ended */
-    int64_t patience;       /* of this round, */
-    int leader; /* for the sweeps that found the best iterate; half of it for the others */
+    int64_t patience;       /* of this round */
     int restarts, rollbacks;
     cs_outcome verdict; /* of the last sweeps */
     int links, ended;
@@ -91,9 +77,6 @@ int cs_chain_begins_directly(const cs_solver *solver);
 
 /* Whether the direct method is prepared. */
 int cs_chain_has_direct(const cs_chain *chain);
-
-/* Whether a factor of it, which is prepared, costs no more than ten sweeps. */
-int cs_chain_is_brief(const cs_chain_solve *s);
 
 /* What one step of Newton's method costs, in sweeps, into the chain. */
 cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_cancellation *cancellation);
@@ -118,15 +101,8 @@ cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const do
 /* By what iterates are compared: that of the one handed out last. */
 double cs_chain_judgement(const cs_chain_solve *s);
 
-/* The best iterate; where that is hardly better than what the solve began with, this again: what has led
- * nowhere may be far from every solution. */
-const double *cs_chain_best_or_start(const cs_chain_solve *s);
-
-/* Room for the checkpoints of both kinds of sweeps, and for links aside and of Newton's method (sweeps.c). */
-cs_status cs_chain_take_checkpoints(cs_solver *solver, cs_error *error);
-
-/* Sweeps of one kind, for so many iterations at most (sweeps.c). */
-cs_status cs_chain_run_sweeps(cs_chain_solve *s, int kind, int64_t iterations);
+/* Sweeps by a method in steps, for so many iterations at most (sweeps.c). */
+cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_t iterations);
 
 /* Newton's method, where it pays (factors.c). */
 cs_status cs_chain_run_newton(cs_chain_solve *s);

@@ -8,7 +8,6 @@
 
 enum {
     NEWTON_STEPS = 20, /* that a solution by Newton's method is expected to take */
-    BRIEF_FACTOR = 10, /* sweeps that a factor which is tried first may cost */
 };
 
 /* Whether a link may be one of this solver's. What it says against it is of no interest. */
@@ -62,12 +61,6 @@ static double cost_of_sweep(const cs_solver *solver)
 /* Where its preparation was interrupted, there is no more than room for it. */
 int cs_chain_has_direct(const cs_chain *chain) { return chain->direct.mlcp != NULL; }
 
-int cs_chain_is_brief(const cs_chain_solve *s)
-{
-    double factor = CS_COST_PIVOT_MULTIPLY * cs_mlcp_factor_work(s->chain->direct.mlcp);
-    return factor <= BRIEF_FACTOR * cost_of_sweep(s->solver);
-}
-
 /* What one step of Newton's method costs, in sweeps. */
 cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_cancellation *cancellation)
 {
@@ -107,6 +100,6 @@ cs_status cs_chain_alternative(void *context, cs_cancellation *cancellation, dou
     if (s->follows == CS_DIRECT_FOLLOWS) return CS_OK;
     cs_status status = cs_chain_weigh_newton(s, cancellation);
     (void)error; /* that of the solve */
-    *sweeps = s->chain->newton_step > CS_CHEAP_STEP ? INFINITY : cs_chain_newton_cost(s);
+    *sweeps = cs_chain_newton_cost(s);
     return status;
 }

@@ -13,6 +13,8 @@ enum {
  * solution, where most of them are wasted on grids. */
 #define STEPS_WORTH 1.5
 #define FAR_WORTH 0.25
+#define NEAR 1e-4      /* natural map over that of the start, below which a solution is near */
+#define CHEAP_STEP 100 /* cost of a Newton step that is not dear, in sweeps, at most */
 
 /* Whether it pays, and what it works in, which is built once. */
 static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int count,
@@ -21,7 +23,7 @@ static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int co
     cs_solver *solver = s->solver;
     cs_status status = cs_chain_weigh_newton(s, cancellation);
     if (status) return status;
-    s->far = s->best > CS_CLOSE * s->start && s->chain->newton_step > CS_CHEAP_STEP;
+    s->far = s->best > NEAR * s->start && s->chain->newton_step > CHEAP_STEP;
     double worth = s->far ? FAR_WORTH : STEPS_WORTH;
     if (!s->sooner && cs_chain_newton_cost(s) > worth * s->sweeps) return CS_OK;
     s->newton_is_due = isfinite(s->chain->newton_step);
@@ -60,22 +62,16 @@ cs_status cs_chain_run_newton(cs_chain_solve *s)
 {
     double rounds = (double)s->patience / s->setting[CS_CHAIN_PATIENCE];
     double steps = floor((s->sooner ? SOONER_PATIENCE : NEWTON_PATIENCE) * rounds);
-    double most_steps = s->chain->newton_step > CS_CHEAP_STEP ? SOONER_PATIENCE : CS_LONGEST;
-    cs_setting own[] = {{.name = "patience", .number = fmin(steps, most_steps)},
+    cs_setting own[] = {{.name = "patience", .number = steps},
                         {.name = "start", .number = 0},
                         {.name = "factor_bytes", .number = s->setting[CS_CHAIN_FACTOR_BYTES]}};
     int64_t before = s->budget->made;
     if (s->ended) return CS_OK;
     cs_status status = prepare_newton(s, own, 3);
     int due = !status && !s->ended && s->newton_is_due;
-    const double *from = s->sooner ? s->chain->best : cs_chain_best_or_start(s);
-    double best = s->best;
-    /* From where it led nowhere it would again: rather from where the last sweeps were. */
-    if (best >= s->tried) from = NULL;
-    if (due) s->tried = best;
-    int64_t most = s->far ? FAR_STEPS : s->most;
-    if (due) status = cs_chain_run_link(s, &cs_method_newton, from, own, 3, most);
-    s->in_vain = due && s->best > CS_HARDLY * best;
+    if (due)
+        status = cs_chain_run_link(s, &cs_method_newton, s->chain->best, own, 3,
+                                   s->far ? FAR_STEPS : s->most);
     s->steps += (double)(s->budget->made - before);
     if (status != CS_UNSUPPORTED) return status;
     /* Sets or a size that it does not take. */

@@ -26,26 +26,32 @@ double cs_chain_judgement(const cs_chain_solve *s)
     return s->solver->options.rtol > 0 ? s->result->natural_map_scaled : s->result->natural_map;
 }
 
-static void note(cs_chain_solve *s, const char *method, const char *why)
+static void note(cs_chain_solve *s, const cs_method *method, const char *why)
 {
     cs_result *result = s->result;
-    int last = s->links == CS_MAX_LINKS;
-    cs_link *link = &s->chain->link[s->links - last];
-    if (!last) *link = (cs_link){.method = method, .first = s->budget->made, .islands = 1};
+    cs_link *link = s->links ? &s->chain->link[s->links - 1] : NULL;
+
+    /* Sweeps that follow on sweeps of the same method are reported with them; so is what finds no room. */
+    int same = link && method->steps && link->method == method->name;
+    int joins = same || s->links == CS_MAX_LINKS;
+    if (!joins) {
+        link = &s->chain->link[s->links];
+        *link = (cs_link){.method = method->name, .first = s->budget->made, .islands = 1};
+    }
     link->iterations += result->iterations - s->budget->made;
     link->seconds += result->seconds - s->told;
     link->reached = fmin(s->best, cs_chain_judgement(s));
     link->outcome = result->outcome;
     link->why = why;
     s->told = result->seconds;
-    s->links += !last;
+    s->links += !joins;
 }
 
 /* Keeps the iterate that a link has handed out, if it is better than the start and all others. */
 static void keep_best(cs_chain_solve *s)
 {
     cs_solver *solver = s->solver;
-    double here = s->reached = cs_chain_judgement(s);
+    double here = cs_chain_judgement(s);
     if (isfinite(s->best) && !(here < s->best)) return;
     s->best = here;
     s->best_number = s->result->best_iteration;
@@ -69,13 +75,6 @@ static int begin_with(cs_chain_solve *s, const double *impulses)
     memcpy(solver->lambda, impulses, sizeof(double) * (size_t)solver->problem->rows);
     cs_packing_put(&solver->packing, solver->lambda);
     return rewrites;
-}
-
-/* The best iterate; where that is hardly better than what the solve began with, this again: what has led
- * nowhere may be far from every solution. */
-const double *cs_chain_best_or_start(const cs_chain_solve *s)
-{
-    return s->best > CS_HARDLY * s->start ? s->chain->start : s->chain->best;
 }
 
 /* The state of a link of that method; sweeps have none but points and scalars. */
@@ -128,7 +127,7 @@ static const char *why_overtaken(const cs_chain_solve *s, int direct)
 static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
 {
     cs_result *result = s->result;
-    note(s, method->name, why ? why : why_of(result->outcome));
+    note(s, method, why ? why : why_of(result->outcome));
     keep_best(s);
     s->restarts += result->restarts;
     s->rollbacks += result->rollbacks;

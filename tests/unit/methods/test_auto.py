@@ -11,7 +11,6 @@ import scipy.linalg
 
 import contactsolve as cs
 from problems_of_classes import (
-    box_friction,
     coulomb,
     frictionless,
     joints,
@@ -155,21 +154,21 @@ def test_easy_problems_need_one_link():
 
 
 def test_direct_methods_come_first_where_factors_are_sure():
-    for problem in (frictionless(0)[0], cs.scenarios.crane(60, seed=0)):
+    """Alone without friction; with friction they follow on sweeps."""
+    crane = cs.scenarios.crane(60, seed=0)
+    for problem, methods in ((frictionless(0)[0], ["bpp"]), (crane, ["nesterov", "bpp"])):
         result = cs.solve(problem, rtol=1e-9)
         assert result.converged
         check_links(result)
-        assert [link["method"] for link in result.info["links"]] == ["bpp"]
+        assert [link["method"] for link in result.info["links"]] == methods
 
 
-def test_a_direct_solve_that_does_not_arrive_leaves_friction_to_sweeps():
-    problem = box_friction(0, compliance=1e-4)[0]
-    result = cs.solve(problem, rtol=1e-9)
-    assert result.converged
+def test_a_direct_solve_that_does_not_arrive_leaves_friction_to_others():
+    result = cs.solve(cs.scenarios.winch(17, mu=0.4), rtol=1e-14, max_seconds=None)
     check_links(result)
-    links = result.info["links"]
-    assert [link["method"] for link in links] == ["bpp", "nesterov"]
-    assert links[0]["iterations"] == 1
+    methods = [link["method"] for link in result.info["links"]]
+    assert methods[:4] == ["nesterov", "bpp", "bpp", "nesterov"]
+    assert result.info["links"][2]["iterations"] == 60
 
 
 def test_a_singular_matrix_is_no_end():
@@ -218,18 +217,18 @@ def test_hopeless_solves_say_so_and_return_the_best_iterate():
     ]
 
 
-@pytest.mark.parametrize(("size", "seed", "last"), [(5, 18, "nesterov"), (6, 5, "nesterov")])
-def test_sweeps_go_on_as_if_they_had_not_been_left(size, seed, last):
-    """In slices, other links between them, sweeps make the very iterates that they make alone."""
-    problem = cs.scenarios.ball_grid(size, mass=1.0, velocity=0.1, rng=seed)
-    options = {"rtol": 1e-9, "check_every": 5, "max_iterations": 100000}
-    chain = cs.solve(problem, method=cs.methods.auto(patience=10, factor_bytes=1), **options)
-    alone = cs.solve(problem, method=last, **options)
-    own = [link["iterations"] for link in chain.info["links"] if link["method"] == last]
+def test_sweeps_that_follow_on_each_other_are_one_link():
+    """Without Newton's method both kinds of sweeps take turns, from the best iterate each."""
+    problem = cs.scenarios.ball_grid(5, mass=1.0, velocity=0.1, rng=18)
+    method = cs.methods.auto(patience=10, factor_bytes=1)
+    chain = cs.solve(problem, method=method, rtol=1e-9, check_every=5, max_iterations=100000)
+    links = chain.info["links"]
     assert chain.converged
-    assert len(own) > 1
-    assert sum(own) == alone.iterations
-    np.testing.assert_array_equal(chain.impulses, alone.impulses)
+    check_links(chain)
+    assert {link["method"] for link in links} == {"nesterov", "nncg"}
+    assert all(one["method"] != following["method"] for one, following in pairwise(links))
+    reached = [link["reached"] for link in links]
+    assert reached == sorted(reached, reverse=True)
 
 
 def test_a_few_sweeps_make_the_direct_method_quick():
@@ -260,10 +259,12 @@ def test_the_history_tells_of_what_a_link_has_handed_over():
 
 
 def test_what_is_cut_off_is_no_worse_than_the_start():
-    """The first factor's impulses, with boundless friction, are far worse than none."""
+    """The first factor's impulses, with boundless friction, are far worse than next to none."""
     problem = cs.scenarios.winch(17, mu=0.4)
-    nothing = cs.solve(problem, method="gauss_seidel", max_iterations=0)
-    result = cs.solve(problem, rtol=1e-8, max_iterations=1)
+    start = [np.zeros_like(b) for b in problem.b]
+    start[0][0] = 1e-9
+    nothing = cs.solve(problem, method="gauss_seidel", max_iterations=0, initial=start)
+    result = cs.solve(problem, rtol=1e-8, max_iterations=1, initial=start)
     (link,) = result.info["links"]
     assert (link["method"], link["why"]) == ("bpp", "the iterations that it was given are made")
     assert not result.converged
@@ -337,10 +338,11 @@ def test_what_is_given_up_after_a_direct_link_is_as_the_last_sweeps_were():
     problem = cs.scenarios.winch(17, mu=0.4)
     result = cs.solve(problem, **endless(max_iterations=100000))
     links = result.info["links"]
-    assert (links[-1]["method"], links[-1]["status"]) == ("bpp", "max_iterations")
+    assert "bpp" in [link["method"] for link in links]
+    sweeps = [link for link in links if link["method"] in ("nesterov", "nncg")]
     assert result.iterations < 100000
-    assert result.status == links[-2]["status"] in ("stalled", "wandering")
-    assert re.search("Try a method other than bpp, nesterov.*, which were tried", result.message)
+    assert result.status == sweeps[-1]["status"] in ("stalled", "wandering")
+    assert re.search("Try a method other than .*nesterov.*, which were tried", result.message)
 
 
 def test_patience_stops_growing_at_the_most_that_links_take():
