@@ -43,8 +43,4 @@ void cs_shifted_multiply_roots(const cs_shifted *shifted, int transposed, const 
 /* x <- (A + P)^-1 x (rows) */
 void cs_shifted_solve(cs_shifted *shifted, double *x);
 
-/* Unknowns, and the entries of the factor below its diagonal. */
-int64_t cs_shifted_unknowns(const cs_shifted *shifted);
-int64_t cs_shifted_fill(const cs_shifted *shifted);
-
 #endif
