@@ -334,9 +334,7 @@ static cs_step step(cs_steps_run *steps)
     if (steps->run.status) return CS_STEPPED;
     *stats = (cs_sweep_stats){.unfinished = result.unfinished_blocks};
     for (int64_t i = 0; i < solver->problem->rows; i++) {
-        double change = outer->lambda[i] - solver->lambda[i];
-        stats->residual = fmax(stats->residual, fabs(change));
-        stats->merit += change * change;
+        cs_count_change(stats, outer->lambda[i] - solver->lambda[i]);
         solver->lambda[i] = outer->lambda[i];
     }
     outer->inner_iterations += result.iterations;
