@@ -24,7 +24,7 @@ double cs_interior_reach(const cs_solver *solver);
 /* The mean of x y, a part of the step further on. */
 double cs_interior_mean_product(const cs_solver *solver, const cs_interior *own, double part);
 
-/* The mean of x |r| over normal rows with a shift: how far the shift is from settling. */
+/* The mean of x |r| over normal rows with a shift: how far the shift is from convergence. */
 double cs_interior_mean_defect(const cs_solver *solver, const cs_interior *own);
 
 /* Makes that part of the step. */

@@ -8,16 +8,18 @@
  *     c = -v                                    predictor: how far does it lead?
  *     c = v \ (sigma mu e - dx' o dy') - v      corrector, sigma = (mu' / mu)^3   (Mehrotra 1992)
  *
- * Rows within bounds have a force on each side, W = f / (x - lo) + f' / (hi - x). A little of A's diagonal
- * is added to W, so that redundant contacts are no trouble. Solved is, with L L^T = W^-1 and dx = L z,
+ * Rows within bounds have a force on each side, W = f / (x - lo) + f' / (hi - x). A small part of A's
+ * diagonal is added to W, so that redundant contacts do not make the system singular. With L L^T = W^-1 and
+ * dx = L z, the system that is solved is
  *
  *     (I + L^T A L) z = L^T (-r + V^-1 c):
  *
- * W has directions many powers of ten apart, which A + W would not hold side by side.
+ * the eigenvalues of W differ by many powers of ten, and in A + W the small ones would be lost by rounding.
  *
- * A friction disc is the cone with De Saxce's shift s = mu |y_t| of its normal row, which is Coulomb's law
- * where it has settled. It is renewed before every step. That is a heuristic: the problem is no convex one
- * then, and nothing says that s settles. mu is kept from running ahead of r, which s feeds.
+ * A friction disc is the cone with De Saxce's shift s = mu |y_t| of its normal row: Coulomb's law, once the
+ * shift has converged. It is renewed before every step. That is a heuristic: the problem is then not convex,
+ * and s need not converge. A change of s adds to r; therefore the target of mu is at least a part of the mean
+ * of x |r| (option `ahead`).
  *
  * Mehrotra 1992; Nesterov and Todd 1997; Wright 1997; shift: Acary, Armand, Nguyen and Shpakovych 2023 */
 #include "core/error.h"
@@ -148,8 +150,8 @@ static void solve(cs_solver *solver)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* L with L L^T = W^-1, and the factor of I + L^T A L. Returns 0 where x or y is on the boundary to rounding, or
- * the solve is to stop. */
+/* L with L L^T = W^-1, and the factor of I + L^T A L. Returns 0 where x or y is on the boundary to rounding,
+ * or if the solve is to stop. */
 static int factor(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
