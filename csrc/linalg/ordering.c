@@ -288,6 +288,18 @@ int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_cancellation *ca
     return failed;
 }
 
+/* ---- an order by its name -------------------------------------------------------------------- */
+
+int cs_find_order(const cs_graph *graph, cs_fill_order wanted, int64_t *order, int64_t *scratch,
+                  cs_cancellation *cancellation)
+{
+    if (wanted == CS_FILL_MINIMUM_DEGREE) return cs_minimum_degree(graph, order, cancellation);
+    if (wanted == CS_FILL_RCM) cs_reverse_cuthill_mckee(graph, order, scratch);
+    else
+        for (int64_t i = 0; i < graph->count; i++) order[i] = i;
+    return 0;
+}
+
 /* ---- envelope and elimination tree of an order ----------------------------------------------- */
 
 void cs_envelope(const cs_graph *graph, const int64_t *order, int64_t *place, int64_t *first)

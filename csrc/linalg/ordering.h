@@ -26,6 +26,13 @@ void cs_reverse_cuthill_mckee(const cs_graph *graph, int64_t *order, int64_t *sc
  * may be NULL). */
 int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_cancellation *cancellation);
 
+typedef enum cs_fill_order { CS_FILL_NATURAL, CS_FILL_RCM, CS_FILL_MINIMUM_DEGREE } cs_fill_order;
+
+/* order (count) <- the one that is asked for. `scratch` holds 3 count numbers, which only reverse
+ * Cuthill-McKee uses. Non-zero: no memory, or cancelled. */
+int cs_find_order(const cs_graph *graph, cs_fill_order wanted, int64_t *order, int64_t *scratch,
+                  cs_cancellation *cancellation);
+
 /* first[i] <- the first column of row i of the lower triangle, in this order; `place` (count) <- the
  * inverse of the order. */
 void cs_envelope(const cs_graph *graph, const int64_t *order, int64_t *place, int64_t *first);

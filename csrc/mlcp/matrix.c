@@ -184,15 +184,10 @@ static cs_graph local_graph(cutting *c, const cs_island *s)
     return (cs_graph){s->rows, c->start, c->column};
 }
 
-/* c->order <- the wanted order; -1: no memory, or cancelled. */
+/* c->order <- the wanted order. Non-zero: no memory, or cancelled. */
 static int find_order(cutting *c, const cs_graph *graph, cs_fill_order wanted)
 {
-    if (wanted == CS_FILL_MINIMUM_DEGREE)
-        return cs_minimum_degree(graph, c->order, c->mlcp->cancellation);
-    if (wanted == CS_FILL_RCM) cs_reverse_cuthill_mckee(graph, c->order, c->work);
-    else
-        for (int64_t i = 0; i < graph->count; i++) c->order[i] = i;
-    return 0;
+    return cs_find_order(graph, wanted, c->order, c->work, c->mlcp->cancellation);
 }
 
 /* s->start, s->column, s->value: the island's matrix with rows in c->order. Columns

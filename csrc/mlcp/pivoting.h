@@ -104,8 +104,6 @@ static inline int64_t cs_island_diagonal(const cs_island *s, int64_t i)
 /* Whether both bounds of a row are equal, so that x_i is known. */
 static inline int cs_is_fixed(const cs_island *s, int64_t i) { return s->lo[i] == s->hi[i]; }
 
-typedef enum cs_fill_order { CS_FILL_NATURAL, CS_FILL_RCM, CS_FILL_MINIMUM_DEGREE } cs_fill_order;
-
 struct cs_engine {
     const char *name, *summary;
     cs_fill_order order;

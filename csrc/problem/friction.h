@@ -5,6 +5,8 @@
 
 #include "problem/problem.h"
 
+#include <math.h>
+
 /* Frictionless contact: a normal impulse >= 0 and no tangential impulse. */
 static inline int cs_has_no_friction(const cs_block_group *group)
 {
@@ -35,6 +37,13 @@ static inline int cs_has_intervals(const cs_block_group *group)
     int tangents = group->rows - 1, same = !group->set->reach;
     for (int s = 1; s <= tangents; s++) same &= group->set->radius_parameter[s] == 0;
     return cs_has_balls(group) && group->coupled_set[tangents] == tangents && same;
+}
+
+/* The shift mu |v_t| of the normal velocity of a disc or cone, which makes Coulomb's law that of the cone.
+ * De Saxce and Feng 1998 */
+static inline double cs_de_saxce_shift(int rows, double mu, const double *v)
+{
+    return mu * (rows == 2 ? fabs(v[1]) : hypot(v[1], v[2]));
 }
 
 #endif

@@ -187,6 +187,14 @@ void cs_project(const cs_solver *solver, double *z)
     }
 }
 
+double cs_largest_diagonal(int rows, const double *rho)
+{
+    double largest = 0;
+    for (int i = 0; i < rows; i++)
+        if (rho[i] > 0) largest = fmax(largest, 1 / rho[i]);
+    return largest > 0 ? largest : 1;
+}
+
 void cs_multiply(cs_solver *solver, const double *x, double *y)
 {
     cs_residual_velocity(solver->problem, x, solver->points->zero, solver->velocity, y);

@@ -14,6 +14,8 @@
 #include "solver/driver.h"
 #include "solver/points.h"
 
+#include <math.h>
+
 /* A solve by steps under way. */
 typedef struct cs_steps_run {
     cs_run run;
@@ -52,6 +54,16 @@ void cs_project(const cs_solver *solver, double *z);
 
 /* y <- A x (rows), with A as it was given. */
 void cs_multiply(cs_solver *solver, const double *x, double *y);
+
+/* Counts the change of one impulse. S1 eqs. 3.30 and 3.31 */
+static inline void cs_count_change(cs_sweep_stats *stats, double change)
+{
+    stats->residual = fmax(stats->residual, fabs(change));
+    stats->merit += change * change;
+}
+
+/* The largest diagonal entry 1 / rho_i of a block of A; 1 where no impulse moves anything. */
+double cs_largest_diagonal(int rows, const double *rho);
 
 /* Methods that keep one point, two, ... */
 int cs_one_point(const cs_solver *solver);

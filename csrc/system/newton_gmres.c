@@ -1,41 +1,62 @@
-/* Solves with the systems of Newton's method: the exact factor, or GMRES preconditioned by the symmetric
- * one. */
+/* Products with A, and solves with the systems of Newton's method: by L U of H with S, or by GMRES with the
+ * symmetric factor as preconditioner. */
 #include "linalg/krylov.h"
-#include "system/newton_blocks.h"
+#include "system/newton_system.h"
 
 #include <math.h>
 #include <string.h>
 
-/* r <- (I + A T)^-1 r */
-static void precondition(cs_newton_system *system, double *r)
+void cs_newton_multiply(cs_newton_system *system, const double *x, double *y)
 {
     const cs_problem *problem = system->problem;
-    int64_t rows = problem->rows;
-    if (!system->scaled) {
-        cs_newton_multiply_blocks(system, system->root, 1, r, system->work);
-        for (int g = 0; g < problem->block_groups; g++)
-            for (int64_t k = 0; k < cs_newton_count_of(system, g); k++) {
-                cs_newton_view v = cs_newton_view_of(system, g, k);
-                memcpy(system->y + system->place[v.block], system->work + v.row,
-                       sizeof(double) * (size_t)v.rows);
-            }
-        cs_panels_solve(&system->panels, system->y);
-        for (int g = 0; g < problem->block_groups; g++)
-            for (int64_t k = 0; k < cs_newton_count_of(system, g); k++) {
-                cs_newton_view v = cs_newton_view_of(system, g, k);
-                cs_newton_multiply_block(v.rows, system->root + v.square, 0,
-                                         system->y + system->place[v.block], system->work + v.row);
-            }
-        cs_newton_multiply(system, system->work, system->right);
-        for (int64_t i = 0; i < rows; i++) r[i] -= system->right[i];
+    if (problem->rows) memset(y, 0, sizeof(double) * (size_t)problem->rows);
+    if (problem->matrix) {
+        cs_add_products(problem, x, NULL, y);
         return;
     }
-    cs_newton_multiply_blocks(system, system->symmetric, 0, r, system->work);
-    cs_newton_gather(system, system->work);
+
+    /* A x = G (G^T x) + Sigma x */
+    cs_system_gather(&system->blocks, x, system->y);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int64_t i = 0; i < group->count * group->rows && group->compliance; i++)
+            y[group->first_row + i] = group->compliance[i] * x[group->first_row + i];
+    }
+    cs_system_add_product(&system->blocks, 1, system->y, y);
+}
+
+/* ---- the factor -------------------------------------------------------------------------------- */
+
+/* In constraint space: r <- (I + A T)^-1 r = r - A L H^-1 L^T r */
+static void precondition_given(cs_newton_system *system, double *r)
+{
+    const cs_system_blocks *blocks = &system->blocks;
+    cs_system_multiply_squares(blocks, system->root, 1, r, system->work);
+    cs_system_to_unknowns(blocks, system->work, system->y);
+    cs_panels_solve(&system->panels, system->y);
+    cs_system_to_rows(blocks, system->y, system->work);
+    cs_system_multiply_squares(blocks, system->root, 0, system->work, system->work);
+    cs_newton_multiply(system, system->work, system->right);
+    for (int64_t i = 0; i < system->problem->rows; i++) r[i] -= system->right[i];
+}
+
+/* r <- (I + A T)^-1 r, or (I + A S)^-1 r with the exact factor */
+static void precondition(void *context, double *r)
+{
+    cs_newton_system *system = context;
+    const cs_system_blocks *blocks = &system->blocks;
+    if (system->problem->matrix) {
+        precondition_given(system, r);
+        return;
+    }
+
+    /* In body space: r <- (I + Sigma T)^-1 (r - G H^-1 G^T T' r) */
+    cs_system_multiply_squares(blocks, system->symmetric, 0, r, system->work);
+    cs_system_gather(blocks, system->work, system->y);
     if (system->exact) cs_profile_solve(&system->profile, system->y);
     else cs_panels_solve(&system->panels, system->y);
-    cs_newton_add_product(system, -1, r);
-    if (system->inverse) cs_newton_multiply_blocks(system, system->inverse, 0, r, r);
+    cs_system_add_product(blocks, -1, system->y, r);
+    if (system->inverse) cs_system_multiply_squares(blocks, system->inverse, 0, r, r);
 }
 
 /* ---- as an operator ---------------------------------------------------------------------------- */
@@ -44,15 +65,13 @@ static void precondition(cs_newton_system *system, double *r)
 static void apply(void *context, const double *x, double *y)
 {
     cs_newton_system *system = context;
-    cs_newton_multiply_blocks(system, system->slope, 0, x, system->work);
+    cs_system_multiply_squares(&system->blocks, system->slope, 0, x, system->work);
     cs_newton_multiply(system, system->work, y);
     for (int64_t i = 0; i < system->problem->rows; i++) y[i] += x[i];
 }
 
-static void precondition_by_factor(void *context, double *r) { precondition(context, r); }
-
-/* Weighed by rho: |x| is the work that velocities x could do. */
-static double weighed_dot(void *context, const double *x, const double *y)
+/* Weighted by rho: |x|^2 is the work that velocities x could do. */
+static double weighted_dot(void *context, const double *x, const double *y)
 {
     const cs_newton_system *system = context;
     int64_t rows = system->problem->rows, i = 0;
@@ -71,36 +90,39 @@ static double solve_exactly(cs_newton_system *system, const double *r, double *d
     int64_t rows = system->problem->rows;
     memcpy(d, r, sizeof(double) * (size_t)rows);
     precondition(system, d);
+
+    /* Elimination without interchanges may lose digits: the residual shows how many. */
     double *left = system->basis;
     apply(system, d, left);
     for (int64_t i = 0; i < rows; i++) left[i] = r[i] - left[i];
-    return sqrt(weighed_dot(system, left, left));
+    return sqrt(weighted_dot(system, left, left));
 }
 
 double cs_newton_solve(cs_newton_system *system, const double *r, double most, double *d)
 {
     int64_t rows = system->problem->rows, made = 0;
 
-    /* The exact factor, where there is one and it does. */
+    /* The exact factor, unless it leaves too large a residual. */
     if (system->exact) {
         double left = solve_exactly(system, r, d);
         if (left <= most) return left;
         if (cs_newton_factor_symmetric(system)) return NAN;
     }
 
-    /* The symmetric one alone, where it is exact. */
-    if (!system->krylov || !(weighed_dot(system, r, r) > 0)) {
+    /* The symmetric factor alone, if S is T and A is symmetric: then it is exact. */
+    if (!system->krylov || !(weighted_dot(system, r, r) > 0)) {
         memcpy(d, r, sizeof(double) * (size_t)rows);
         precondition(system, d);
         return 0;
     }
 
+    /* GMRES, preconditioned by the symmetric factor. */
     cs_operator matrix = {
         .count = rows,
         .context = system,
         .multiply = apply,
-        .precondition = precondition_by_factor,
-        .dot = weighed_dot,
+        .precondition = precondition,
+        .dot = weighted_dot,
         .work = 2.0 * (double)system->panels.start[system->panels.count],
         .cancellation = system->cancellation,
     };

@@ -16,36 +16,31 @@
  * unsymmetric, and an L U factor (linalg/profile.h) takes the place of Cholesky's and of GMRES. Such an H
  * may have a vanishing pivot: if the residual is too large, the symmetric factor and GMRES follow.
  *
- * newton_layout.c builds a system, newton_products.c multiplies, newton_factor.c fills H and factors it,
- * newton_gmres.c solves. */
+ * newton_system.c builds a system (system/pattern.h, system/blocks.h), newton_factor.c fills H and factors
+ * it, newton_gmres.c multiplies and solves. */
 #ifndef CS_NEWTON_SYSTEM_H
 #define CS_NEWTON_SYSTEM_H
 
 #include "linalg/krylov.h"
 #include "linalg/panel.h"
 #include "linalg/profile.h"
-#include "problem/problem.h"
+#include "system/blocks.h"
 
 typedef struct cs_newton_system {
     const cs_problem *problem;
     const double *scale; /* (rows): rho, the weights of velocities */
-    int64_t size;        /* of H */
-    cs_panels panels;
-    cs_profile profile;           /* of H with S; without values in larger systems */
-    int exact;                    /* the current factor is that of H with S, and `symmetric` is S */
-    int64_t *place;               /* where a block is in H: (blocks, 2), its bodies, -1: immovable;
-                                    * or (blocks) with a given A */
-    double *scaled;               /* G, block after block; NULL with a given A */
-    int64_t first[CS_MAX_GROUPS]; /* where a group's blocks begin there, */
-    int64_t square[CS_MAX_GROUPS]; /* and in arrays of (m, m) */
-    double *slope;                 /* S, to be written by the caller */
-    double *symmetric;             /* T, or T' */
-    double *inverse;               /* (I + Sigma T)^-1; NULL without compliance */
-    double *root;                  /* L; NULL with Jacobians */
-    double *y;                     /* (size) */
-    double *work, *right;          /* (rows) */
-    double *basis;                 /* (CS_KRYLOV + 1, rows) */
-    int krylov;                    /* I + A T differs from I + A S: GMRES is needed */
+    cs_system_blocks blocks;
+    cs_panels panels;     /* H with T, then its factor */
+    cs_profile profile;   /* of H with S; without values in larger systems */
+    int exact;            /* the current factor is that of H with S, and `symmetric` is S */
+    double *slope;        /* S, to be written by the caller */
+    double *symmetric;    /* T, or T' */
+    double *inverse;      /* (I + Sigma T)^-1; NULL without compliance */
+    double *root;         /* L; NULL with Jacobians */
+    double *y;            /* (unknowns) */
+    double *work, *right; /* (rows) */
+    double *basis;        /* (CS_KRYLOV + 1, rows) */
+    int krylov;           /* I + A T differs from I + A S: GMRES is needed */
     cs_cancellation *cancellation; /* of factors; NULL: runs to its end */
     int64_t factors, krylov_steps; /* made so far */
 } cs_newton_system;
@@ -71,6 +66,9 @@ void cs_newton_multiply(cs_newton_system *system, const double *x, double *y);
 
 /* Factors for the current S. Non-zero: breakdown, or cancelled. */
 int cs_newton_factor(cs_newton_system *system);
+
+/* Factors with T in place of S, after L U with S has failed. */
+int cs_newton_factor_symmetric(cs_newton_system *system);
 
 /* d <- (I + A S)^-1 r up to |residual| <= most, weighted by sqrt(rho), with CS_KRYLOV steps at most.
  * Returns |residual|. */

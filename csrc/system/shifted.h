@@ -6,8 +6,9 @@
  *
  *     H = I + F^T E^-1 F,   (I + L^T A L)^-1 r = E^-1 (r - F H^-1 F^T E^-1 r)      (velocities unknowns)
  *
- * (Woodbury). Both are positive definite even if contacts are redundant. A fill-reducing
- * order of the bodies or blocks and the pattern are computed once, a new factor whenever P changes. */
+ * (Woodbury), the velocities being those of movable bodies. Both are positive definite even if contacts are
+ * redundant. The pattern (system/pattern.h), ordered by minimum degree, is computed once; a new factor is
+ * computed whenever P changes. */
 #ifndef CS_SHIFTED_H
 #define CS_SHIFTED_H
 
@@ -42,9 +43,5 @@ void cs_shifted_multiply_roots(const cs_shifted *shifted, int transposed, const 
 
 /* x <- (A + P)^-1 x (rows) */
 void cs_shifted_solve(cs_shifted *shifted, double *x);
-
-/* Unknowns, and the entries of the factor below its diagonal. */
-int64_t cs_shifted_unknowns(const cs_shifted *shifted);
-int64_t cs_shifted_fill(const cs_shifted *shifted);
 
 #endif

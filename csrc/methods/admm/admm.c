@@ -22,13 +22,14 @@
 #include <math.h>
 #include <string.h>
 
-/* p follows the residuals where one is so many times the other, not more often than every so many
- * steps, within bounds. */
+/* p changes when one residual is this many times the other, at most once in CHANGE_EVERY steps, and stays
+ * within bounds. */
 #define UNBALANCED 5
 #define LEAST_PENALTY 1e-6
 #define MOST_PENALTY 1e6
 enum { CHANGE_EVERY = 20 };
-/* Of the spectrum: where A is singular; the power of lambda_max / lambda_min in p, and its steps. */
+/* Rule 'spectral': the least lambda_min, relative to lambda_max; the power of lambda_max / lambda_min in p;
+ * and by how much that power changes. */
 #define SINGULAR 1e-6
 #define POWER 0.4
 #define POWER_STEP 0.05
@@ -99,7 +100,7 @@ static int is_cone(const cs_solver *solver, const cs_block_group *group)
     return solver->setting[FRICTION] == DE_SAXCE && cs_has_discs(group);
 }
 
-/* xi + s at z; `y` NULL: none are known yet, and xi_t stands for y_t. */
+/* xi <- A z + b + s, with s = mu |y_t| on normal rows; with `y` NULL, at the beginning, s = mu |xi_t|. */
 static void evaluate(cs_solver *solver, const double *z, const double *y, double *xi)
 {
     const cs_problem *problem = solver->problem;
@@ -110,12 +111,12 @@ static void evaluate(cs_solver *solver, const double *z, const double *y, double
         const double *mu = solver->parameters + group->first_parameter;
         for (int64_t k = 0; k < group->count; k++) {
             int64_t row = cs_group_row(group, k);
-            const double *v = (y ? y : xi) + row;
-            xi[row] += mu[k] * (group->rows == 2 ? fabs(v[1]) : hypot(v[1], v[2]));
+            xi[row] += cs_de_saxce_shift(group->rows, mu[k], (y ? y : xi) + row);
         }
     }
 }
 
+/* z <- proj_C(z), the set C of discs being the cone if friction="de_saxce" */
 static void project(const cs_solver *solver, double *z)
 {
     const cs_problem *problem = solver->problem;
@@ -138,10 +139,8 @@ static void find_scales(const cs_solver *solver, double *d)
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             int64_t row = cs_group_row(group, k);
-            double largest = 0;
-            for (int i = 0; i < group->rows; i++)
-                if (solver->rho[row + i] > 0) largest = fmax(largest, 1 / solver->rho[row + i]);
-            for (int i = 0; i < group->rows; i++) d[row + i] = largest > 0 ? largest : 1;
+            double largest = cs_largest_diagonal(group->rows, solver->rho + row);
+            for (int i = 0; i < group->rows; i++) d[row + i] = largest;
         }
     }
 }
@@ -164,7 +163,7 @@ static void multiply(void *context, const double *x, double *y)
     for (int64_t i = 0; i < rows; i++) y[i] = s->y[i] / sqrt(s->d[i]);
 }
 
-/* sqrt(lambda_max lambda_min) (lambda_max / lambda_min)^0.4, of the spectrum above. */
+/* solver->spectrum <- the extreme eigenvalues of D^-1/2 A D^-1/2 */
 static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *error)
 {
     cs_arena scratch = {0};
@@ -186,11 +185,14 @@ static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *err
     return status;
 }
 
-/* p to begin with. */
+/* The initial p: the penalty that is given; for rule='spectral' times
+ * sqrt(lambda_max lambda_min) (lambda_max / lambda_min)^0.4. Carpentier, Le Lidec and Montaut 2024 */
 static void begin_penalty(cs_solver *solver, admm *own)
 {
     own->penalty = solver->setting[PENALTY];
     if (solver->setting[RULE] != SPECTRAL) return;
+
+    /* Where A is singular, lambda_min is replaced by a small part of lambda_max. */
     double largest = solver->spectrum.largest, smallest = solver->spectrum.smallest;
     if (!(largest > 0)) return;
     smallest = fmax(smallest, SINGULAR * largest);
@@ -198,7 +200,8 @@ static void begin_penalty(cs_solver *solver, admm *own)
     own->penalty *= sqrt(largest * smallest) * pow(own->ratio, POWER);
 }
 
-/* |x - z| and |P (z - z before)| in the norms of D and of D^-1, each over its size. */
+/* The ratio of the relative residuals: |x - z| / |z| in the norm of D, over |P (z - z before)| / |y| in the
+ * norm of D^-1; 1 where one of them vanishes. */
 static double unbalance(const cs_steps_run *steps)
 {
     const cs_solver *solver = steps->run.solver;
@@ -224,8 +227,12 @@ static void change_penalty(cs_steps_run *steps)
     const cs_solver *solver = steps->run.solver;
     if (solver->setting[RULE] == FIXED || own->changes >= solver->setting[CHANGES]) return;
     if (steps->run.number - own->changed < CHANGE_EVERY) return;
+
+    /* Only if the residuals are out of balance. */
     double ratio = unbalance(steps);
     if (ratio < UNBALANCED && ratio > 1.0 / UNBALANCED) return;
+
+    /* By the root of their ratio, or by a power of that of the eigenvalues. */
     double factor = sqrt(ratio);
     if (solver->setting[RULE] == SPECTRAL)
         factor = pow(own->ratio, ratio > 1 ? POWER_STEP : -POWER_STEP);
@@ -234,7 +241,7 @@ static void change_penalty(cs_steps_run *steps)
     own->changes++;
 }
 
-/* Brings P and the factor in line with p. */
+/* P <- p D, and a new factor of A + (1 + eta) P unless P is as before. */
 static cs_status factor(cs_solver *solver, double penalty, cs_cancellation *cancellation,
                         cs_error *error)
 {
@@ -249,6 +256,8 @@ static cs_status factor(cs_solver *solver, double penalty, cs_cancellation *canc
         factored[i] = shift;
     }
     if (same) return CS_OK;
+
+    /* After a failure there is no factor: no P equals what is noted then. */
     cs_status status = cs_shifted_factor(factor_of(solver), factored, cancellation, error);
     if (status) factored[0] = 0;
     return status;
@@ -256,6 +265,7 @@ static cs_status factor(cs_solver *solver, double penalty, cs_cancellation *canc
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* y <- -(xi + s), x <- z: the fixed point, if z is a solution. */
 static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -266,7 +276,7 @@ static void begin(cs_steps_run *steps)
     cs_point_copy(solver, cs_point_at(solver, X), cs_point_here(solver));
 }
 
-/* x+ */
+/* x+ <- z + (A + (1 + eta) P)^-1 (eta P (x - z) - y - (A z + b + s)) */
 static void solve_direct(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -280,35 +290,41 @@ static void solve_direct(cs_steps_run *steps)
     for (int64_t i = 0; i < rows; i++) x[i] = z[i] + (solver->rho[i] > 0 ? step[i] : 0);
 }
 
-static cs_step step(cs_steps_run *steps)
+/* h = alpha x+ + (1 - alpha) z,   z+ = proj_C(h + y / P),   y+ = y + P (h - z+) */
+static void project_and_renew(cs_steps_run *steps)
 {
-    const admm *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
-    cs_sweep_stats *stats = &steps->run.stats;
-    double *z = solver->lambda, *y = numbers(steps, Y), *before = numbers(steps, BEFORE);
-    const double *x = numbers(steps, X), *p = numbers(steps, P);
+    double *z = solver->lambda, *y = numbers(steps, Y), *h = numbers(steps, STEP);
+    const double *x = numbers(steps, X), *p = numbers(steps, P), *before = numbers(steps, BEFORE);
     double alpha = solver->setting[OVER];
-    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &steps->run};
     int64_t rows = solver->problem->rows;
-    cs_status status = factor(solver, own->penalty, &cancellation, steps->run.error);
-    *stats = (cs_sweep_stats){0};
-    if (cs_run_is_stopping(&steps->run, status)) return CS_STEPPED;
-    steps->run.status = status;
-    if (status) return CS_STEPPED;
-    solve_direct(steps);
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_here(solver));
-    double *h = numbers(steps, STEP);
     for (int64_t i = 0; i < rows; i++) {
         h[i] = alpha * x[i] + (1 - alpha) * before[i];
         z[i] = h[i] + (solver->rho[i] > 0 ? y[i] / p[i] : 0);
     }
     project(solver, z);
     for (int64_t i = 0; i < rows; i++) {
-        double change = z[i] - before[i];
         if (solver->rho[i] > 0) y[i] += p[i] * (h[i] - z[i]);
-        stats->residual = fmax(stats->residual, fabs(change));
-        stats->merit += change * change;
+        cs_count_change(&steps->run.stats, z[i] - before[i]);
     }
+}
+
+static cs_step step(cs_steps_run *steps)
+{
+    const admm *own = steps->scalars;
+    cs_run *run = &steps->run;
+    run->stats = (cs_sweep_stats){0};
+
+    /* The factor, if the penalty has changed. */
+    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = run};
+    cs_status status = factor(run->solver, own->penalty, &cancellation, run->error);
+    if (cs_run_is_stopping(run, status)) return CS_STEPPED;
+    run->status = status;
+    if (status) return CS_STEPPED;
+
+    solve_direct(steps);
+    project_and_renew(steps);
     return CS_STEPPED;
 }
 
@@ -321,14 +337,18 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
             "as a matrix: use space='auto'");
     cs_status status = cs_prepare_steps(solver, budget, error);
     if (status) return status;
+
+    /* D, the pattern of A + P, and the spectrum if the rule asks for it. */
     double *d = cs_point_at(solver, D).impulses;
     state *own = solver->own;
-    admm scalars = {0};
     find_scales(solver, d);
     status = cs_shifted_take(solver->problem, (cs_space)solver->setting[SPACE], &solver->arena,
                              budget->control, budget->cancellation, &own->shifted, error);
     if (!status && solver->setting[RULE] == SPECTRAL) status = find_spectral(solver, d, error);
     if (status) return status;
+
+    /* The factor for the initial penalty, with which the first solve begins. */
+    admm scalars = {0};
     begin_penalty(solver, &scalars);
     return factor(solver, scalars.penalty, budget->cancellation, error);
 }

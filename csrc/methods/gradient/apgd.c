@@ -70,10 +70,7 @@ static cs_step step(cs_steps_run *steps)
     *stats = (cs_sweep_stats){0};
     for (int i = 0; i < HALVINGS && try_step(steps, own->step) > 0; i++) own->step *= SHORTER;
     const double *d = numbers(steps, D);
-    for (int64_t i = 0; i < solver->problem->rows; i++) {
-        stats->residual = fmax(stats->residual, fabs(d[i]));
-        stats->merit += d[i] * d[i];
-    }
+    for (int64_t i = 0; i < solver->problem->rows; i++) cs_count_change(stats, d[i]);
     return CS_STEPPED;
 }
 

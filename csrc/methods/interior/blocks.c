@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define PROXIMAL 1e-8 /* what is added to W, over A's diagonal */
+
 cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k)
 {
     const cs_block_group *group = &solver->problem->block_group[g];
@@ -19,6 +21,7 @@ cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k
     return v;
 }
 
+/* lo and hi of a row. A contact without bounds of its own has x_n >= 0, and no friction. */
 static void bounds_of(const cs_interior_block *v, int i, double *low, double *high)
 {
     int free = v->group->set->bilateral, box = v->group->set->bounds;
@@ -34,12 +37,17 @@ int cs_interior_is_fixed(const cs_solver *solver, const cs_interior_block *v, in
     return low == high || !(solver->rho[v->row + i] > 0);
 }
 
-double cs_interior_size_of(const cs_solver *solver, const cs_interior_block *v)
+double cs_interior_proximal_of(const cs_solver *solver, const cs_interior_block *v)
 {
-    double largest = 0;
-    for (int i = 0; i < v->rows; i++)
-        if (solver->rho[v->row + i] > 0) largest = fmax(largest, 1 / solver->rho[v->row + i]);
-    return largest > 0 ? largest : 1;
+    return PROXIMAL * cs_largest_diagonal(v->rows, solver->rho + v->row);
+}
+
+double cs_interior_weight_of(const cs_solver *solver, int64_t row)
+{
+    double gap_low = cs_interior_numbers(solver, GAP_LOW)[row],
+           gap_high = cs_interior_numbers(solver, GAP_HIGH)[row];
+    double sum = gap_low > 0 ? cs_interior_numbers(solver, LOW)[row] / gap_low : 0;
+    return gap_high > 0 ? sum + cs_interior_numbers(solver, HIGH)[row] / gap_high : sum;
 }
 
 void cs_interior_to_cone(const cs_interior_block *v, const double *x, double power, double *z)
@@ -58,6 +66,7 @@ int cs_interior_scaling_of(const cs_solver *solver, const cs_interior_block *v, 
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
+/* max |b_i|, or 1: the size of forces to begin with. */
 static double largest_b(const cs_solver *solver)
 {
     double largest = 0;
@@ -65,47 +74,50 @@ static double largest_b(const cs_solver *solver)
     return largest > 0 ? largest : 1;
 }
 
-static void begin_rows(cs_solver *solver, cs_interior *own, const cs_interior_block *v,
-                       double force)
+/* The gap and the force of one bound. */
+static void begin_bound(cs_solver *solver, cs_interior *own, int64_t row, int side, double gap,
+                        double force)
 {
-    if (v->mu > 0) /* a cone on immovable bodies */
-        v->group->set->prox_f64(v->rows, solver->lambda + v->row, v->parameters, NULL);
-    for (int i = 0; i < v->rows; i++) {
-        int64_t row = v->row + i;
-        double low, high, *x = solver->lambda + row, away = force * solver->rho[row];
-        bounds_of(v, i, &low, &high);
-        if (!(v->mu > 0)) *x = fmin(fmax(*x, low), high);
-        cs_interior_numbers(solver, GAP_LOW)[row] = cs_interior_numbers(solver, GAP_HIGH)[row] = 0;
-        cs_interior_numbers(solver, LOW)[row] = cs_interior_numbers(solver, HIGH)[row] = 0;
-        if (cs_interior_is_fixed(solver, v, i)) continue;
-        if (isfinite(low) && isfinite(high)) {
-            away = fmin(away, (high - low) / 2);
-            *x = fmin(fmax(*x, low + away), high - away);
-        } else if (isfinite(low)) {
-            *x = fmax(*x, low + away);
-        } else if (isfinite(high)) {
-            *x = fmin(*x, high - away);
-        }
-        if (isfinite(low)) {
-            cs_interior_numbers(solver, GAP_LOW)[row] = *x - low;
-            cs_interior_numbers(solver, LOW)[row] = force;
-            own->degree++;
-        }
-        if (isfinite(high)) {
-            cs_interior_numbers(solver, GAP_HIGH)[row] = high - *x;
-            cs_interior_numbers(solver, HIGH)[row] = force;
-            own->degree++;
-        }
-    }
+    cs_interior_numbers(solver, GAP_LOW + side)[row] = gap;
+    cs_interior_numbers(solver, LOW + side)[row] = force;
+    own->degree++;
+}
+
+/* A row within bounds: x, and what its bounds begin with. */
+static void begin_row(cs_solver *solver, cs_interior *own, const cs_interior_block *v, int i,
+                      double force)
+{
+    int64_t row = v->row + i;
+    double low, high, *x = solver->lambda + row, away = force * solver->rho[row];
+    bounds_of(v, i, &low, &high);
+    if (!(v->mu > 0)) *x = fmin(fmax(*x, low), high);
+
+    /* Without gaps and forces the row stays where it is, or moves freely. */
+    cs_interior_numbers(solver, GAP_LOW)[row] = cs_interior_numbers(solver, GAP_HIGH)[row] = 0;
+    cs_interior_numbers(solver, LOW)[row] = cs_interior_numbers(solver, HIGH)[row] = 0;
+    if (cs_interior_is_fixed(solver, v, i)) return;
+
+    /* Keep x away from its bounds, at most in the middle. */
+    if (isfinite(low) && isfinite(high)) away = fmin(away, (high - low) / 2);
+    if (isfinite(low)) *x = fmax(*x, low + away);
+    if (isfinite(high)) *x = fmin(*x, high - away);
+
+    if (isfinite(low)) begin_bound(solver, own, row, 0, *x - low, force);
+    if (isfinite(high)) begin_bound(solver, own, row, 1, high - *x, force);
 }
 
 static void begin_block(cs_solver *solver, cs_interior *own, const cs_interior_block *v,
                         double force)
 {
     if (!v->cone) {
-        begin_rows(solver, own, v, force);
+        /* A cone on immovable bodies has no gaps; its impulses only have to lie in the cone. */
+        if (v->mu > 0)
+            v->group->set->prox_f64(v->rows, solver->lambda + v->row, v->parameters, NULL);
+        for (int i = 0; i < v->rows; i++) begin_row(solver, own, v, i, force);
         return;
     }
+
+    /* y on the axis of its cone; x raised along its own until it is inside. */
     double *x = solver->lambda + v->row, *y = cs_interior_numbers(solver, LOW) + v->row, square = 0;
     for (int i = 1; i < v->rows; i++) {
         square += x[i] * x[i];

@@ -54,8 +54,11 @@ cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k
 /* Rows that stay where they are: between equal bounds, or where no impulse moves anything. */
 int cs_interior_is_fixed(const cs_solver *solver, const cs_interior_block *block, int i);
 
-/* A's diagonal, for what has to be large or small beside it. */
-double cs_interior_size_of(const cs_solver *solver, const cs_interior_block *block);
+/* What is added to W, a small part of A's diagonal. */
+double cs_interior_proximal_of(const cs_solver *solver, const cs_interior_block *block);
+
+/* W = f / (x - lo) + f' / (hi - x) of a row within bounds, without what is added to it. */
+double cs_interior_weight_of(const cs_solver *solver, int64_t row);
 
 /* (mu x_n, x_t) of impulses, power mu; (y_n / mu, y_t) of velocities, 1 / mu: a cone of slope 1, the same
  * products. */

@@ -24,23 +24,28 @@ int cs_scaling_of(int rows, const double *x, const double *y, cs_scaling *s)
 {
     double of_x = determinant(rows, x), of_y = determinant(rows, y);
     if (!(of_x > 0 && of_y > 0 && x[0] > 0 && y[0] > 0)) return -1;
+
+    /* w = (x' + J y') / (2 gamma), of x' and y' with determinant 1. */
     double root_x = sqrt(of_x), root_y = sqrt(of_y), w[CS_CONE_ROWS];
     double product = (x[0] * y[0] + dot(rows, x, y)) / (root_x * root_y);
     double gamma = sqrt((1 + product) / 2), beta = sqrt(root_x / root_y);
     for (int i = 0; i < rows; i++)
         w[i] = (x[i] / root_x + (i ? -1 : 1) * y[i] / root_y) / (2 * gamma);
+
+    /* V = beta (2 u u^T - J) has the eigenvalues beta (w_0 +- |w|) and beta. */
     double length = length_of(rows, w);
     s->rows = rows;
-    /* V = beta (2 u u^T - J) has the eigenvalues beta (w_0 +- |w|) and beta. */
     s->high = (w[0] + length) / beta;
     s->low = 1 / (s->high * beta * beta);
     s->middle = 1 / beta;
     for (int i = 1; i < rows; i++) s->axis[i] = length > 0 ? w[i] / length : i == 1;
+
+    /* v = V y */
     cs_scale(s, 1, y, s->v);
     return isfinite(s->high) && s->low > 0 ? 0 : -1;
 }
 
-/* z <- f x, f with these eigenvalues. */
+/* z <- f x, f having these eigenvalues: of (1, axis), of (1, -axis), and across. */
 static void apply(const cs_scaling *s, double along, double against, double across, const double *x,
                   double *z)
 {
@@ -58,6 +63,7 @@ void cs_scale(const cs_scaling *s, int power, const double *x, double *z)
     else apply(s, 1 / s->low, 1 / s->high, 1 / s->middle, x, z);
 }
 
+/* (l^2 + shift)^-1/2 of an eigenvalue l of V^-1, times l for U V^-1. */
 static double shifted(double eigenvalue, double shift, int inverse)
 {
     return (inverse ? eigenvalue : 1) / sqrt(eigenvalue * eigenvalue + shift);
@@ -85,6 +91,7 @@ void cs_jordan_divide(int rows, const double *x, const double *y, double *z)
 
 double cs_cone_reach(int rows, const double *x, const double *d)
 {
+    /* The smallest positive t at which det(x + t d) = a t^2 + 2 b t + c vanishes. */
     double a = determinant(rows, d), b = x[0] * d[0] - dot(rows, x, d), c = determinant(rows, x);
     double root = b * b - a * c;
     if (root < 0) return INFINITY;

@@ -36,7 +36,7 @@ static view view_of(const cs_newton_run *s, int g, int64_t k)
         .parameters = cs_state_parameters(&s->run.state, group, k),
         .r = s->newton->r + row,
         .row = row,
-        .square = s->newton->system.square[g] + k * group->rows * group->rows,
+        .square = s->newton->system.blocks.square[g] + k * group->rows * group->rows,
     };
     for (int i = 0; i < group->rows; i++) v.weight[i] = v.r[i] > 0 ? 1 / (s->rho * v.r[i]) : 0;
     return v;

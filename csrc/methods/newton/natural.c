@@ -41,7 +41,7 @@ static double evaluate(cs_newton_run *s, const double *xi)
         int rows = group->rows, cone = cs_slope_is_shifted(group, shifted);
         for (int64_t k = 0; k < group->count; k++) {
             int64_t row = cs_group_row(group, k);
-            double *slope = system->slope + system->square[g] + k * rows * rows;
+            double *slope = system->slope + system->blocks.square[g] + k * rows * rows;
             double z[CS_MAX_ROWS];
             for (int i = 0; i < rows; i++) {
                 double shift = i == 0 ? newton->shift[group->first_block + k] : 0;
@@ -94,7 +94,8 @@ static int damp(cs_newton_run *s)
         int rows = group->rows;
         for (int64_t k = 0; k < group->count; k++) {
             const double *r = newton->r + cs_group_row(group, k);
-            double *slope = newton->system.slope + newton->system.square[g] + k * rows * rows;
+            double *slope =
+                newton->system.slope + newton->system.blocks.square[g] + k * rows * rows;
             double sum[CS_MAX_ROWS * CS_MAX_ROWS], inverse[CS_MAX_ROWS * CS_MAX_ROWS];
             double damped[CS_MAX_ROWS * CS_MAX_ROWS];
             for (int i = 0; i < rows; i++)

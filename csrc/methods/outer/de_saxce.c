@@ -8,10 +8,8 @@
  *     lambda+ = argmin 1/2 l^T A l + (b + s)^T l  over l in K,    s+ = mu |(A lambda+ + b)_t|
  *
  * De Saxce and Feng 1998; Acary, Cadoux, Lemarechal and Malick 2011 */
+#include "problem/friction.h"
 #include "methods/outer/outer.h"
-
-#include <math.h>
-#include <string.h>
 
 static const char *const inner[] = {CS_OUTER_INNER, "interior_point", NULL};
 
@@ -34,7 +32,7 @@ static double renew(const cs_block_group *group, const double *mu, const double 
                     const double *xi)
 {
     (void)lambda;
-    return *mu * (group->rows == 2 ? fabs(xi[1]) : hypot(xi[1], xi[2]));
+    return cs_de_saxce_shift(group->rows, *mu, xi);
 }
 
 static const cs_frozen shift = {

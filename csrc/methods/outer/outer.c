@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+/* The least tolerance of an inner solve, in units of rounding; and what stands for never. */
 enum { FLOOR_UNITS = 64, NEVER = 2000000000 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -24,17 +25,21 @@ cs_status cs_outer_check(const cs_options *options, const char *name, const cs_p
                    options->bound, name);
 }
 
-/* Those of the inner solver: the caller's, but for what the outer iteration decides. */
+/* The options of the inner solver: those of the caller, except what the outer iteration decides. */
 static cs_options options_inside(const cs_solver *solver)
 {
     cs_options options = solver->options;
     options.method = cs_word_setting(solver, CS_INNER);
     options.settings = NULL;
     options.setting_count = 0;
+
+    /* The inner solve ends by the natural map, with a tolerance that is set before each solve. */
     options.stop = "natural_map";
-    options.rtol = 1; /* set before each solve */
+    options.rtol = 1;
     options.atol = 0;
     options.max_iterations = (int64_t)solver->setting[CS_INNER_ITERATIONS];
+
+    /* Records, islands and stagnation tests belong to the outer iteration. */
     options.records = 0;
     options.record_every = NEVER;
     options.islands = 0;
@@ -44,7 +49,7 @@ static cs_options options_inside(const cs_solver *solver)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-/* The problem with other sets. */
+/* The convex problem: that of the caller with other sets, which shares all arrays except parameters. */
 static void copy_problem(const cs_problem *problem, cs_outer *outer)
 {
     cs_problem *convex = outer->problem;
@@ -93,15 +98,20 @@ static int64_t count_frozen(const cs_outer *outer, const cs_problem *problem)
     return count;
 }
 
+/* The scale of what is frozen; and, unless a weight is given, the memory of Anderson's combination. */
 static cs_status take_renewal(cs_solver *solver, cs_outer *outer, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     int64_t count = count_frozen(outer, problem);
+
+    /* Products of two impulses are divided by rho, those of two velocities by 1 / rho: both are energies. */
     for (int64_t i = 0; i < problem->rows; i++) {
         double rho = solver->rho[i];
         outer->scale[i] = outer->frozen->of_velocities && rho > 0 ? 1 / rho : rho;
     }
     if (solver->setting[CS_WEIGHT] > 0) return CS_OK;
+
+    /* The normal rows of all contacts of which something is frozen. */
     outer->renewal = cs_renewal_take(count, &solver->arena);
     if (!outer->renewal) return cs_no_memory(error, "a convex problem");
     for (int g = 0; g < problem->block_groups; g++) {
@@ -113,7 +123,7 @@ static cs_status take_renewal(cs_solver *solver, cs_outer *outer, cs_error *erro
     return CS_OK;
 }
 
-/* The parameters that the convex problem has by itself, for solvers that look at them as they are made. */
+/* Parameters of the convex problem with zero frozen: some inner solvers read them when they are made. */
 static void set_parameters(cs_outer *outer, const cs_problem *problem)
 {
     for (int g = 0; g < problem->block_groups; g++) {
@@ -141,6 +151,8 @@ static cs_status take(cs_solver *solver, const cs_frozen *frozen, cs_error *erro
     outer->frozen = frozen;
     outer->problem = convex;
     copy_problem(problem, outer);
+
+    /* What is written before each inner solve, and vectors. */
     double **array[] = {&outer->b,   &outer->lambda, &outer->xi,
                         &outer->now, &outer->image,  &outer->scale};
     outer->parameters = cs_arena_take(arena, outer->problem->parameters, sizeof(double));
@@ -151,7 +163,7 @@ static cs_status take(cs_solver *solver, const cs_frozen *frozen, cs_error *erro
     return take_renewal(solver, outer, error);
 }
 
-/* An error of the inner method's, which is named. */
+/* Names the inner method in an error that it reports. */
 static cs_status tell_of_inner(const cs_solver *solver, cs_status status, cs_error *error)
 {
     if (status == CS_NO_MEMORY || status == CS_INTERRUPTED) return status;
@@ -163,14 +175,16 @@ static cs_status tell_of_inner(const cs_solver *solver, cs_status status, cs_err
 cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, cs_budget *budget,
                            cs_error *error)
 {
-    cs_options options = options_inside(solver);
     /* The outer iterate is in double precision whatever the inner sweeps are. */
     solver->scheme = cs_scheme_find("matrix");
     solver->packing.dtype = CS_F64;
     cs_status status = cs_prepare_steps(solver, budget, error);
     if (!status) status = take(solver, frozen, error);
     if (status) return status;
+
+    /* The inner solver, which is made once. */
     cs_outer *outer = solver->own;
+    cs_options options = options_inside(solver);
     status = cs_solver_make(&outer->inner, outer->problem, &options, NULL, solver->backend,
                             budget->control, error);
     if (status) return tell_of_inner(solver, status, error);
@@ -204,7 +218,7 @@ typedef struct memory {
     int begun;
 } memory;
 
-/* image <- what would be frozen at the iterate at hand, which must be known. */
+/* image <- what would be frozen at the current iterate, whose velocities must be known. */
 static void find_image(const cs_solver *solver)
 {
     const cs_outer *outer = solver->own;
@@ -221,13 +235,15 @@ static void find_image(const cs_solver *solver)
     }
 }
 
-/* By what iterates are compared. */
+/* By what iterates are compared: the natural map, scaled if the tolerance is relative. */
 static double judgement(const cs_solver *solver, cs_state *state)
 {
     const cs_natural_map *map = cs_natural_map_of(state);
     return solver->options.rtol > 0 || solver->fixed_iterations ? map->scaled : map->impulse;
 }
 
+/* now <- what is frozen in the next convex problem: by Anderson's combination (renewal.h), or
+ * now + weight (image - now), not negative. The first problem takes the image itself. */
 static void renew(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -245,10 +261,12 @@ static void renew(cs_steps_run *steps)
     own->begun = 1;
 }
 
-/* By how much the iterate at hand misses the convex problem. */
+/* The natural map of the convex problem at the current iterate. */
 static double misfit(const cs_solver *solver)
 {
     const cs_outer *outer = solver->own;
+
+    /* The state of the caller's problem, with the sets, parameters and velocities of the convex one. */
     cs_state state = cs_state_of(solver);
     state.problem = outer->problem;
     state.b = outer->b;
@@ -268,25 +286,26 @@ static double floor_of_rounding(cs_steps_run *steps, double unit)
     return fmax(unit / DBL_EPSILON * floor.scaled, FLOOR_UNITS * unit);
 }
 
-/* A part of what the iterate at hand is off by, in either problem, but not below rounding. */
+/* The tolerance of the next inner solve: a part of the natural map of the current iterate, in the caller's
+ * problem or in the convex one, whichever is less; but not below rounding. */
 static void set_tolerance(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     cs_outer *outer = solver->own;
-    cs_solver *inner = outer->inner;
-    cs_options *options = &inner->options;
-    double unit = strcmp(options->dtype, "float32") == 0 ? (double)FLT_EPSILON : DBL_EPSILON;
-    int own_floor = solver->setting[CS_FLOOR] > 0;
-    double floor = own_floor ? solver->setting[CS_FLOOR] : FLOOR_UNITS * unit;
-    double off = fmin(judgement(solver, &steps->run.state), misfit(solver)), largest = 0;
-    double wanted = solver->setting[CS_TOLERANCE] * off;
+    cs_options *options = &outer->inner->options;
     int scaled = solver->options.rtol > 0 || solver->fixed_iterations;
-    for (int64_t i = 0; i < solver->problem->rows && !scaled; i++)
-        largest = fmax(largest, fabs(solver->lambda[i]));
-    if (scaled && !own_floor) floor = floor_of_rounding(steps, unit);
+
+    /* The floor that the caller gives, or that of rounding in the precision of the inner method. */
+    double unit = strcmp(options->dtype, "float32") == 0 ? (double)FLT_EPSILON : DBL_EPSILON;
+    double floor = solver->setting[CS_FLOOR];
+    if (!(floor > 0)) floor = scaled ? floor_of_rounding(steps, unit) : FLOOR_UNITS * unit;
+
+    /* A relative tolerance if that of the caller is; else an absolute one, over the largest impulse. */
+    double off = fmin(judgement(solver, &steps->run.state), misfit(solver));
+    double wanted = solver->setting[CS_TOLERANCE] * off;
     options->rtol = scaled ? fmax(wanted, floor) : 0;
-    options->atol = scaled ? 0 : fmax(wanted, floor * largest);
-    inner->outer_scale = solver->scale;
+    options->atol = scaled ? 0 : fmax(wanted, floor * cs_run_largest_impulse(&steps->run));
+    outer->inner->outer_scale = solver->scale;
 }
 
 static void begin(cs_steps_run *steps)
@@ -297,7 +316,7 @@ static void begin(cs_steps_run *steps)
     if (outer->renewal) cs_renewal_begin(outer->renewal);
 }
 
-/* Inner solves hear Ctrl-C only: progress and callbacks are about outer steps. */
+/* Inner solves are interrupted by signals only: progress and callbacks are those of outer steps. */
 static int listen(void *context, const cs_progress *progress)
 {
     (void)progress;
@@ -311,7 +330,9 @@ static cs_status solve_inside(cs_steps_run *steps, cs_result *result)
     cs_outer *outer = solver->own;
     const cs_control *control = steps->run.control;
     cs_control asks = {listen, (void *)(uintptr_t)control, 0};
-    cs_restore_denormals(steps->run.mode); /* for whoever is asked */
+
+    /* The inner solver sets its own mode of denormals; whoever is asked runs in the caller's. */
+    cs_restore_denormals(steps->run.mode);
     cs_budget inside = {.control = control && control->poll ? &asks : NULL,
                         .deadline = steps->run.budget->deadline};
     cs_status status = cs_solver_run(outer->inner, solver->lambda, outer->b, outer->parameters,
@@ -320,32 +341,44 @@ static cs_status solve_inside(cs_steps_run *steps, cs_result *result)
     return status;
 }
 
-static cs_step step(cs_steps_run *steps)
+/* lambda <- that of the inner solve; counts what it did. */
+static void take_impulses(cs_steps_run *steps, const cs_result *result)
 {
     cs_solver *solver = steps->run.solver;
     cs_outer *outer = solver->own;
     cs_sweep_stats *stats = &steps->run.stats;
+    *stats = (cs_sweep_stats){.unfinished = result->unfinished_blocks};
+    for (int64_t i = 0; i < solver->problem->rows; i++) {
+        cs_count_change(stats, outer->lambda[i] - solver->lambda[i]);
+        solver->lambda[i] = outer->lambda[i];
+    }
+    outer->inner_iterations += result->iterations;
+    solver->packing.products += result->block_products;
+}
+
+static cs_step step(cs_steps_run *steps)
+{
+    cs_run *run = &steps->run;
+    cs_solver *solver = run->solver;
+    cs_outer *outer = solver->own;
     cs_result result = {.impulses = outer->lambda};
-    if (!steps->run.known) cs_run_evaluate(&steps->run);
+
+    /* The next convex problem. */
+    if (!run->known) cs_run_evaluate(run);
     renew(steps);
     write_problem(outer, solver->problem, solver->b, solver->parameters);
     set_tolerance(steps);
-    steps->run.status = solve_inside(steps, &result);
-    if (steps->run.status) return CS_STEPPED;
-    *stats = (cs_sweep_stats){.unfinished = result.unfinished_blocks};
-    for (int64_t i = 0; i < solver->problem->rows; i++) {
-        double change = outer->lambda[i] - solver->lambda[i];
-        stats->residual = fmax(stats->residual, fabs(change));
-        stats->merit += change * change;
-        solver->lambda[i] = outer->lambda[i];
-    }
-    outer->inner_iterations += result.iterations;
-    solver->packing.products += result.block_products;
-    steps->run.stopped |= result.outcome == CS_STOPPED;
+
+    /* Its solution. */
+    run->status = solve_inside(steps, &result);
+    if (run->status) return CS_STEPPED;
+    take_impulses(steps, &result);
+    run->stopped |= result.outcome == CS_STOPPED;
     if (result.outcome != CS_INFEASIBLE) return CS_STEPPED;
-    steps->run.status =
-        cs_try_ray(solver, result.certificate, &steps->run.proven, steps->run.error);
-    steps->run.stopped |= steps->run.proven;
+
+    /* What proves that the convex problem has no solution may prove it of the caller's, too. */
+    run->status = cs_try_ray(solver, result.certificate, &run->proven, run->error);
+    run->stopped |= run->proven;
     return CS_STEPPED;
 }
 

@@ -4,11 +4,11 @@
  *          ^                                                               |
  *          '------------ renewed: weighted, or combined (renewal.h) <------'
  *
- * One number is frozen for each contact with friction, a shift of its normal velocity or the normal
- * impulse that bounds its friction. The convex problem shares everything with the problem itself but b,
- * the sets and their parameters; its solver, that of the inner method, is made once, begins each time with
- * the impulses at hand and is held to a part of their natural map. Orders, schemes, threads, precision
- * and the like are the inner method's. */
+ * One number is frozen for each contact with friction: a shift of its normal velocity, or the normal
+ * impulse that bounds its friction. The convex problem shares everything with the caller's problem except b,
+ * the sets and their parameters. Its solver, that of the inner method, is made once; each solve begins with
+ * the current impulses and ends at a part of their natural map. Orders, schemes, threads and precision are
+ * those of the inner method. */
 #ifndef CS_OUTER_H
 #define CS_OUTER_H
 
@@ -19,30 +19,30 @@
 typedef struct cs_frozen {
     /* The set of the convex problem; NULL: the group's own. */
     const char *(*set)(const cs_block_group *group);
-    /* From what is frozen of a block to its b (m, of the problem itself at first) and to the parameters
-     * of its set in the convex problem. */
+    /* Changes b (m), which is that of the caller's problem at first, and writes the parameters of the set in
+     * the convex problem, for the frozen number of a block. */
     void (*freeze)(const cs_block_group *group, const double *parameters, double frozen, double *b,
                    double *inside);
     /* What would be frozen at these impulses and velocities (m). */
     double (*renew)(const cs_block_group *group, const double *parameters, const double *lambda,
                     const double *xi);
-    int of_velocities; /* it is a velocity, else an impulse */
+    int of_velocities; /* the frozen number is a velocity; otherwise an impulse */
 } cs_frozen;
 
 /* Their state. */
 typedef struct cs_outer {
     const cs_frozen *frozen;
-    cs_problem *problem; /* convex; shares arrays with the problem itself */
+    cs_problem *problem; /* convex; shares arrays with the caller's */
     cs_solver *inner;
     double *b, *parameters; /* of the convex problem */
-    double *lambda, *xi;    /* (rows): its impulses; and velocities where they begin */
-    double *now, *image;    /* (rows): what is frozen, and its renewal, at the normal rows */
-    double *scale;          /* (rows): of products of these, see renewal.h */
+    double *lambda, *xi;    /* (rows): its impulses; and its velocities before the solve */
+    double *now, *image;    /* (rows): what is frozen, and its renewal, in the normal rows */
+    double *scale;          /* (rows): divides products of two frozen numbers, see renewal.h */
     cs_renewal *renewal;    /* NULL where a weight was given */
     int64_t inner_iterations;
 } cs_outer;
 
-/* What the own options of these methods begin with; the inner method's name is the first word. */
+/* The options that these methods share; the inner method's name is the first one. */
 enum { CS_INNER = CS_PATIENCE + 1, CS_TOLERANCE, CS_FLOOR, CS_INNER_ITERATIONS, CS_WEIGHT };
 enum { CS_OUTER_OPTIONS = CS_WEIGHT + 1 };
 
@@ -88,7 +88,8 @@ enum { CS_OUTER_OPTIONS = CS_WEIGHT + 1 };
     .without_sweeps = 1, .own = sizeof(cs_outer), .prepare = prepare, .release = cs_outer_release, \
     .describe = cs_outer_describe, .solve = cs_outer_solve
 
-/* As in cs_method: refuses options that do nothing; makes the convex problem and its solver; solves. */
+/* The functions of a cs_method: refuses options without effect; makes the convex problem and its solver;
+ * solves. */
 cs_status cs_outer_check(const cs_options *options, const char *name, const cs_problem *problem,
                          cs_error *error);
 cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, cs_budget *budget,
