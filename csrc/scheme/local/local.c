@@ -6,19 +6,19 @@
 #include <math.h>
 #include <string.h>
 
-int cs_local_fits(const cs_set *set, int rows, cs_local_way way)
+int cs_local_fits(const cs_set *set, int rows, cs_local_method method)
 {
     switch ((cs_set_kind)set->kind) {
     case CS_SET_half_line: return 1;
     case CS_SET_disc:
     case CS_SET_ellipse: return 1;
-    case CS_SET_box_friction: return way != CS_LOCAL_QUARTIC || rows == 2;
+    case CS_SET_box_friction: return method != CS_LOCAL_QUARTIC || rows == 2;
     case CS_SET_box:
     case CS_SET_rolling:
     case CS_SET_contensou:
     case CS_SET_contensou_coupled:
     case CS_SET_tresca:
-    case CS_SET_second_order_cone: return way != CS_LOCAL_QUARTIC;
+    case CS_SET_second_order_cone: return method != CS_LOCAL_QUARTIC;
     default: return 0;
     }
 }
@@ -251,7 +251,7 @@ static double by_quartic(const cs_local_problem *p, double *x)
     return defect;
 }
 
-static double solve_in_balls(const cs_local_problem *p, cs_local_way way, double *x)
+static double solve_in_balls(const cs_local_problem *p, cs_local_method method, double *x)
 {
     if (p->fixed) return newton_first(p, x);
     if (p->q[0] >= 0) {
@@ -262,12 +262,12 @@ static double solve_in_balls(const cs_local_problem *p, cs_local_way way, double
         x[0] = -p->q[0] / p->W[0];
         return 0;
     }
-    if (way == CS_LOCAL_NEWTON) return newton_first(p, x);
+    if (method == CS_LOCAL_NEWTON) return newton_first(p, x);
     if (p->rows == 3 && p->balls == 1) {
-        double defect = way == CS_LOCAL_BEST ? by_root(p, x) : by_quartic(p, x);
+        double defect = method == CS_LOCAL_BEST ? by_root(p, x) : by_quartic(p, x);
         if (defect <= CS_LOCAL_TOLERANCE) return defect;
     }
-    if (way == CS_LOCAL_QUARTIC || p->rows == 2) {
+    if (method == CS_LOCAL_QUARTIC || p->rows == 2) {
         double other[CS_MAX_ROWS] = {0}, defect = cs_local_modes(p, other);
         if (defect <= CS_LOCAL_TOLERANCE) memcpy(x, other, sizeof(double) * (size_t)p->rows);
         if (defect <= CS_LOCAL_TOLERANCE) return defect;
@@ -275,15 +275,15 @@ static double solve_in_balls(const cs_local_problem *p, cs_local_way way, double
     return newton_first(p, x);
 }
 
-int cs_local_solve(const cs_set *set, int rows, cs_local_way way, const double *W, const double *q,
-                   const double *parameters, int previous, double *z)
+int cs_local_solve(const cs_set *set, int rows, cs_local_method method, const double *W,
+                   const double *q, const double *parameters, int previous, double *z)
 {
     cs_local_problem p;
     change c;
     double x[CS_MAX_ROWS], before = z[0];
     if (!describe(set, rows, W, q, parameters, previous, z[0], &p, &c)) return 0;
     put_start(&c, rows, z, p.rows, x);
-    double defect = p.shape == CS_LOCAL_BALLS ? solve_in_balls(&p, way, x) : newton_first(&p, x);
+    double defect = p.shape == CS_LOCAL_BALLS ? solve_in_balls(&p, method, x) : newton_first(&p, x);
     if (!(defect < 1)) return 0;
     get_impulses(&c, rows, p.rows, x, z);
     if (!c.plain) set->prox_f64(rows, z, parameters, previous ? &before : NULL);

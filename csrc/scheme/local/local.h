@@ -16,11 +16,11 @@
 #include <float.h>
 
 /* How a block's own problem is solved. */
-typedef enum cs_local_way {
+typedef enum cs_local_method {
     CS_LOCAL_BEST,    /* what is fastest for the set, see cs_local_solve */
     CS_LOCAL_NEWTON,  /* Newton's method first, whatever the set */
     CS_LOCAL_QUARTIC, /* sliding by the roots of a polynomial */
-} cs_local_way;
+} cs_local_method;
 
 typedef enum cs_local_shape { CS_LOCAL_BALLS, CS_LOCAL_BOX, CS_LOCAL_CONE } cs_local_shape;
 
@@ -43,13 +43,13 @@ typedef struct cs_local_problem {
 #define CS_LOCAL_TOLERANCE (64 * DBL_EPSILON)
 
 /* Whether blocks of this set and size are solved outright in that way. */
-int cs_local_fits(const cs_set *set, int rows, cs_local_way way);
+int cs_local_fits(const cs_set *set, int rows, cs_local_method method);
 
 /* z (m) <- the solution, from z of before the visit. `parameters` as the set has them; `previous`:
  * the bound of friction is that of z[0]. Returns whether one was found; otherwise z is the best of
  * what was tried. */
-int cs_local_solve(const cs_set *set, int rows, cs_local_way way, const double *W, const double *q,
-                   const double *parameters, int previous, double *z);
+int cs_local_solve(const cs_set *set, int rows, cs_local_method method, const double *W,
+                   const double *q, const double *parameters, int previous, double *z);
 
 /* ---- what the ways share --------------------------------------------------------------------- */
 
