@@ -164,7 +164,8 @@ int cs_sliding_root(const cs_sliding *c, double guess, double *z)
 
 /* ---- the quartic ----------------------------------------------------------------------------- */
 
-/* coefficient (5) <- the quartic for kappa / scale. With x = kappa, u = adj(S) g + x g and d = det(S + x 1) the impulses are z_t = u / d and
+/* coefficient (5) <- the quartic for kappa / scale.
+ * With x = kappa, u = adj(S) g + x g and d = det(S + x 1), the impulses are z_t = u / d and
  * z_n = -(q d + W_nt u) / (W_nn d), so that |z_t| = c z_n is
  *
  *     c^2 (q d + W_nt u)^2 - W_nn^2 |u|^2 = 0                                                     */
