@@ -1,6 +1,6 @@
 /* A cache of factors from which rows were removed.  S3 section 3.1
  *
- *     all rows ─┬─ 3 ─┬─ 7       The key is the set of removed rows, as an ascending path: {3, 9} is 3, then 9.
+ *     all rows ─┬─ 3 ─┬─ 7       The key is the set of removed rows, as an ascending path: {3, 9} is 3, 9.
  *               │     └─ 9       Its node stores the columns from 9 on of the factor without 3 and 9. Earlier
  *               └─ 5             columns are in its ancestors, because the removal of a row does not change them.
  *
