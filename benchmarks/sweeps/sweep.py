@@ -121,8 +121,8 @@ def operations_of(problem, form):
     """Multiplications and additions of a visit without those of the projection.
 
     Any J: G u and G^T delta, two for each number, and the step. Compressed, as
-    csrc/scheme/wide.inc has it: roots of masses, cross products with arms, the third axis, three or
-    four scalar products and the way back.
+    in csrc/scheme/wide_forms.inc: roots of masses, cross products with arms, the third axis,
+    three or four scalar products and the way back.
     """
     rows, dof = problem.J.shape[2:]
     step = 6 * rows

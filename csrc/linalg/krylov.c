@@ -1,3 +1,4 @@
+/* GMRES and conjugate gradients: see linalg/krylov.h. */
 #include "linalg/krylov.h"
 
 #include <math.h>
@@ -44,8 +45,8 @@ static void combine(const hessenberg *h, int steps, int64_t count, const double 
     }
 }
 
-/* The next vector of the basis, orthogonal to all before it (modified Gram and Schmidt), and column k of
- * Hessenberg's matrix. Returns its length. */
+/* One Arnoldi step: computes the next vector of the basis, orthogonal to all earlier ones (modified Gram-Schmidt), and
+ * column k of the Hessenberg matrix. Returns the length of the vector before it was normalised. */
 static double extend(const cs_operator *A, hessenberg *h, int k, double *basis, double *scratch)
 {
     int64_t count = A->count;

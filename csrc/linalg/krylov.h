@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-enum { CS_KRYLOV = 60 }; /* vectors of GMRES, at most */
+enum { CS_KRYLOV = 60 }; /* the most steps of GMRES */
 
 /* A linear operator on arrays of `count` numbers, with its preconditioner and its inner product. */
 typedef struct cs_operator {
@@ -37,11 +37,11 @@ typedef struct cs_conjugate {
     double product;    /* r.z of the last residual r and z = M r; 0 before the first step */
 } cs_conjugate;
 
-/* p <- z + beta p, with r.z in place of the product before; 0 where r.z shows that M is not positive
+/* p <- z + beta p, with beta = r.z / the r.z of the last step. Returns 0 if r.z <= 0, so that M is not positive
  * definite. */
 int cs_conjugate_direction(cs_conjugate *steps, const double *r, const double *z);
 
-/* The length r.z / p.Ap of the step along p, `image` being A p; 0 where A is not positive definite. */
+/* The length r.z / p.Ap of the step along p, where `image` is A p; 0 if A is not positive definite. */
 double cs_conjugate_length(const cs_conjugate *steps, const double *image);
 
 #endif

@@ -1,5 +1,5 @@
-/* A V = V T + beta v e^T with V^T V = 1: the eigenvalues of the small tridiagonal T approach the
- * extreme ones of A first, and |beta e^T s| bounds the error of a Ritz value with vector s.
+/* Lanczos' iteration: A V = V T + beta v e^T with V^T V = 1 and a small tridiagonal T. The extreme eigenvalues of T
+ * converge to those of A first, and |beta e^T s| bounds the error of a Ritz value with eigenvector s.
  * (Golub, Van Loan: Matrix Computations, chapter 10) */
 #include "linalg/lanczos.h"
 
@@ -26,7 +26,7 @@ static void add_multiple(int64_t n, double factor, const double *x, double *y)
     for (int64_t i = 0; i < n; i++) y[i] += factor * x[i];
 }
 
-/* Number of eigenvalues of T below x: negative pivots of T - x (Sturm). */
+/* The number of eigenvalues of T below x, which is the number of negative pivots of T - x (Sturm). */
 static int count_below(const lanczos *l, double x, double tiny)
 {
     int count = 0;
@@ -40,15 +40,18 @@ static int count_below(const lanczos *l, double x, double tiny)
     return count;
 }
 
-/* The eigenvalue of T with `below` others under it, by bisection to rounding. */
+/* The eigenvalue of T that has `below` smaller ones, by bisection to rounding. */
 static double eigenvalue(const lanczos *l, int below)
 {
+    /* Gershgorin's interval contains all eigenvalues. */
     double low = INFINITY, high = -INFINITY;
     for (int i = 0; i < l->size; i++) {
         double radius = (i ? l->beta[i - 1] : 0) + (i + 1 < l->size ? l->beta[i] : 0);
         low = fmin(low, l->alpha[i] - radius);
         high = fmax(high, l->alpha[i] + radius);
     }
+
+    /* Bisect. */
     double size = fmax(fabs(low), fabs(high)), tiny = DBL_MIN + DBL_EPSILON * DBL_EPSILON * size;
     while (high - low > 2 * DBL_EPSILON * size) {
         double middle = low + 0.5 * (high - low);
@@ -59,8 +62,7 @@ static double eigenvalue(const lanczos *l, int below)
     return low + 0.5 * (high - low);
 }
 
-/* Last entry of the normalised eigenvector of T for `value`: two steps of inverse iteration, by
- * elimination with row exchanges. */
+/* The last entry of the normalised eigenvector of T for the eigenvalue `value`, by two steps of inverse iteration. */
 static double last_entry(const lanczos *l, double value)
 {
     int n = l->size;
@@ -70,12 +72,15 @@ static double last_entry(const lanczos *l, double value)
         size = fmax(size, fabs(l->alpha[i]));
     }
     for (int round = 0; round < 2; round++) {
+        /* T - value with its diagonal a, and the first and second superdiagonals b and c. */
         double a[CS_LANCZOS_STEPS], b[CS_LANCZOS_STEPS] = {0}, c[CS_LANCZOS_STEPS] = {0};
         double norm = 0;
         for (int i = 0; i < n; i++) {
             a[i] = l->alpha[i] - value;
             b[i] = i + 1 < n ? l->beta[i] : 0;
         }
+
+        /* Eliminate with row exchanges. */
         for (int i = 0; i + 1 < n; i++) {
             double below = l->beta[i];
             if (fabs(below) > fabs(a[i])) { /* exchange rows i and i + 1 */
@@ -93,6 +98,8 @@ static double last_entry(const lanczos *l, double value)
                 x[i + 1] -= factor * x[i];
             }
         }
+
+        /* Substitute backwards, and normalise. */
         for (int i = n - 1; i >= 0; i--) {
             double sum = x[i];
             if (i + 1 < n) sum -= b[i] * x[i + 1];
@@ -106,7 +113,8 @@ static double last_entry(const lanczos *l, double value)
     return fabs(x[n - 1]);
 }
 
-static void measure(const lanczos *l, double beta, cs_spectrum *spectrum)
+/* Computes the extreme Ritz values and their error bounds. */
+static void find_spectrum(const lanczos *l, double beta, cs_spectrum *spectrum)
 {
     spectrum->steps = l->size;
     spectrum->smallest = eigenvalue(l, 0);
@@ -115,20 +123,23 @@ static void measure(const lanczos *l, double beta, cs_spectrum *spectrum)
     spectrum->largest_error = beta * last_entry(l, spectrum->largest);
 }
 
-static int is_enough(const cs_spectrum *spectrum)
+/* Whether both values are accurate enough to stop. */
+static int has_converged(const cs_spectrum *spectrum)
 {
     return spectrum->largest_error <= CS_LANCZOS_LARGEST * spectrum->largest &&
            spectrum->smallest_error <= CS_LANCZOS_SMALLEST * spectrum->smallest;
 }
 
-/* One product more: alpha and the next basis vector. Returns beta. */
+/* One step: computes alpha and the next basis vector, which is not normalised. Returns its length beta. */
 static double extend(lanczos *l, cs_product product, void *context)
 {
     int k = l->size++;
     double *v = l->basis + k * l->n, *next = v + l->n;
     product(context, v, next);
     l->alpha[k] = dot(l->n, v, next);
-    for (int twice = 0; twice < 2; twice++) /* once loses digits, twice is enough (Kahan) */
+
+    /* Orthogonalise twice: once would lose digits, and twice is enough (Kahan). */
+    for (int twice = 0; twice < 2; twice++)
         for (int i = 0; i <= k; i++) {
             const double *earlier = l->basis + i * l->n;
             add_multiple(l->n, -dot(l->n, earlier, next), earlier, next);
@@ -140,6 +151,7 @@ static double extend(lanczos *l, cs_product product, void *context)
 
 int cs_lanczos(int64_t n, cs_product product, void *context, double *start, cs_spectrum *spectrum)
 {
+    /* Begin with the normalised start vector. */
     *spectrum = (cs_spectrum){0};
     double norm = sqrt(dot(n, start, start));
     if (!(norm > 0)) return 0;
@@ -147,14 +159,16 @@ int cs_lanczos(int64_t n, cs_product product, void *context, double *start, cs_s
     lanczos l = {.n = n, .basis = cs_allocate((steps + 1) * n, sizeof(double))};
     if (!l.basis) return -1;
     for (int64_t i = 0; i < n; i++) l.basis[i] = start[i] / norm;
+
+    /* Extend the basis; test for convergence every eight steps. */
     double scale = 0;
     while (l.size < steps) {
         double beta = extend(&l, product, context);
         scale = fmax(scale, fmax(fabs(l.alpha[l.size - 1]), beta));
         int complete = !(beta > 64 * DBL_EPSILON * scale); /* the subspace is invariant */
         if (complete) beta = 0;
-        if (complete || l.size == steps || l.size % 8 == 0) measure(&l, beta, spectrum);
-        if (complete || (l.size % 8 == 0 && is_enough(spectrum))) break;
+        if (complete || l.size == steps || l.size % 8 == 0) find_spectrum(&l, beta, spectrum);
+        if (complete || (l.size % 8 == 0 && has_converged(spectrum))) break;
         double *next = l.basis + l.size * n;
         for (int64_t i = 0; i < n; i++) next[i] /= beta;
     }

@@ -32,8 +32,8 @@ static int64_t degree(const cs_graph *graph, int64_t i)
     return graph->start[i + 1] - graph->start[i];
 }
 
-/* Nodes by levels from a root: `queue` gets them, `mark` those that are reached. Returns how many
- * there are; `levels` and `last` (where the last level begins) tell of their shape. */
+/* Breadth-first search from a root: queue <- the nodes, level by level, marked in `mark`. Returns their number.
+ * levels <- the number of levels, last <- where the last level begins. */
 static int64_t breadth_first(const cs_graph *graph, int64_t root, int64_t *queue, int64_t *mark,
                              int64_t seen, int64_t *levels, int64_t *last)
 {
@@ -57,8 +57,8 @@ static int64_t breadth_first(const cs_graph *graph, int64_t root, int64_t *queue
 
 /* A pseudo-peripheral node: restarts from the node of least degree in the last level, as long as the
  * number of levels increases. */
-static int64_t far_end(const cs_graph *graph, int64_t root, int64_t *queue, int64_t *mark,
-                       int64_t *seen)
+static int64_t peripheral_node(const cs_graph *graph, int64_t root, int64_t *queue, int64_t *mark,
+                               int64_t *seen)
 {
     int64_t levels, last, deeper;
     int64_t count = breadth_first(graph, root, queue, mark, ++*seen, &levels, &last);
@@ -72,7 +72,7 @@ static int64_t far_end(const cs_graph *graph, int64_t root, int64_t *queue, int6
     }
 }
 
-/* Nodes queue[from .. to) by degree, ascending; ties stay. */
+/* Sorts queue[from .. to) by degree, ascending and stably. */
 static void sort_by_degree(const cs_graph *graph, int64_t *queue, int64_t from, int64_t to)
 {
     for (int64_t i = from + 1; i < to; i++) {
@@ -83,7 +83,7 @@ static void sort_by_degree(const cs_graph *graph, int64_t *queue, int64_t from, 
     }
 }
 
-/* Cuthill-McKee from a root: each node's new neighbours follow by degree. */
+/* Cuthill-McKee from a root: appends the new neighbours of each node, lower degrees first. */
 static int64_t number_part(const cs_graph *graph, int64_t root, int64_t *order, int64_t *mark)
 {
     int64_t count = 0;
@@ -117,7 +117,7 @@ void cs_reverse_cuthill_mckee(const cs_graph *graph, int64_t *order, int64_t *sc
     memset(mark, 0, sizeof(int64_t) * (size_t)graph->count);
     for (int64_t i = 0; i < graph->count; i++) {
         if (mark[i] == INT64_MAX) continue;
-        int64_t root = far_end(graph, i, queue, mark, &seen);
+        int64_t root = peripheral_node(graph, i, queue, mark, &seen);
         int64_t count = number_part(graph, root, order + numbered, mark);
         reverse(order + numbered, count);
         numbered += count;
@@ -139,7 +139,7 @@ typedef struct quotient {
     int64_t used, room;
     int64_t *degree, *mark, *found, seen;
     int64_t *outside, *counted; /* (count) of each element: members not in the newest; when */
-    unsigned char *gone;        /* eliminated nodes, and elements absorbed by others */
+    unsigned char *removed;     /* eliminated nodes, and elements absorbed by others */
 } quotient;
 
 static int take_quotient(quotient *q, const cs_graph *graph, cs_arena *arena)
@@ -154,7 +154,7 @@ static int take_quotient(quotient *q, const cs_graph *graph, cs_arena *arena)
     q->graph = graph;
     q->node = cs_arena_take(arena, entries, sizeof(int64_t));
     q->element = cs_arena_take(arena, entries, sizeof(int64_t));
-    q->gone = cs_arena_take(arena, n, 1);
+    q->removed = cs_arena_take(arena, n, 1);
     return cs_arena_failed(arena) ? -1 : 0;
 }
 
@@ -177,7 +177,7 @@ static int64_t neighbours(quotient *q, int64_t i)
     q->mark[i] = ++q->seen;
     for (int64_t e = 0; e < q->node_count[i]; e++) {
         int64_t j = q->node[q->node_start[i] + e];
-        if (q->gone[j] || q->mark[j] == q->seen) continue;
+        if (q->removed[j] || q->mark[j] == q->seen) continue;
         q->mark[j] = q->seen;
         q->found[count++] = j;
     }
@@ -185,7 +185,7 @@ static int64_t neighbours(quotient *q, int64_t i)
         int64_t element = q->element[q->element_start[i] + e];
         for (int64_t k = 0; k < q->member_count[element]; k++) {
             int64_t j = q->member[q->member_start[element] + k];
-            if (q->gone[j] || q->mark[j] == q->seen) continue;
+            if (q->removed[j] || q->mark[j] == q->seen) continue;
             q->mark[j] = q->seen;
             q->found[count++] = j;
         }
@@ -193,13 +193,13 @@ static int64_t neighbours(quotient *q, int64_t i)
     return count;
 }
 
-/* Node j of the new element `pivot` forgets what the element covers: its nodes inside it (marked) and
- * the elements that the pivot belonged to. */
-static void join(quotient *q, int64_t j, int64_t pivot)
+/* Removes from the lists of node j what the new element `pivot` contains: its marked nodes, and the elements that the
+ * pivot belonged to. Adds the new element. */
+static void absorb_pivot(quotient *q, int64_t j, int64_t pivot)
 {
     int64_t *node = q->node + q->node_start[j], kept = 0;
     for (int64_t e = 0; e < q->node_count[j]; e++)
-        if (!q->gone[node[e]] && q->mark[node[e]] != q->seen) node[kept++] = node[e];
+        if (!q->removed[node[e]] && q->mark[node[e]] != q->seen) node[kept++] = node[e];
     q->node_count[j] = kept;
     int64_t *element = q->element + q->element_start[j];
     kept = 0;
@@ -209,7 +209,7 @@ static void join(quotient *q, int64_t j, int64_t pivot)
     q->element_count[j] = kept;
 }
 
-/* Of every element of node j, a member of the newest one: how many of its members are not in that. */
+/* Counts, for every element of node j, the members that are not in the newest element, to which j belongs. */
 static void count_outside(quotient *q, int64_t j)
 {
     for (int64_t e = 0; e < q->element_count[j]; e++) {
@@ -251,7 +251,7 @@ static int eliminate(quotient *q, int64_t pivot, int64_t **pool)
     /* The new element absorbs the elements of the pivot. */
     for (int64_t e = 0; e < q->element_count[pivot]; e++) /* absorbed */
         q->member_count[q->element[q->element_start[pivot] + e]] = -1;
-    q->gone[pivot] = 1;
+    q->removed[pivot] = 1;
     q->member_start[pivot] = q->used;
     q->member_count[pivot] = count;
     if (count) memcpy(q->member + q->used, q->found, sizeof(int64_t) * (size_t)count);
@@ -261,7 +261,7 @@ static int eliminate(quotient *q, int64_t pivot, int64_t **pool)
     const int64_t *members = q->member + q->member_start[pivot];
     for (int64_t e = 0; e < count; e++) count_outside(q, members[e]);
     for (int64_t e = 0; e < count; e++) {
-        join(q, members[e], pivot);
+        absorb_pivot(q, members[e], pivot);
         q->degree[members[e]] = degree_bound(q, members[e], pivot);
     }
     return 0;
@@ -277,7 +277,7 @@ int cs_minimum_degree(const cs_graph *graph, int64_t *order, cs_cancellation *ca
     for (int64_t k = 0; k < graph->count && !failed; k++) {
         int64_t best = -1;
         for (int64_t i = 0; i < graph->count; i++)
-            if (!q.gone[i] && (best < 0 || q.degree[i] < q.degree[best])) best = i;
+            if (!q.removed[i] && (best < 0 || q.degree[i] < q.degree[best])) best = i;
         order[k] = best;
         failed = eliminate(&q, best, &pool);
         double touched = (double)(q.member_count[best] * q.member_count[best]);

@@ -18,7 +18,7 @@ const cs_panel_kernels *cs_panels_kernels(void) { return builds[cs_instructions_
 
 static int64_t panels_of(int64_t rows) { return (rows + CS_PANEL - 1) / CS_PANEL; }
 
-/* First column of panel p: the least of its rows', down to a multiple of 8. */
+/* The first column of panel p: the least one of its rows, rounded down to a multiple of 8. */
 static int64_t first_of(int64_t p, int64_t rows, const int64_t *first)
 {
     int64_t least = p * CS_PANEL;
@@ -35,8 +35,8 @@ int64_t cs_panels_size(int64_t rows, const int64_t *first)
     return size;
 }
 
-/* A panel of a submatrix is no wider than the widest panel that its rows come from, but for two
- * tiles of rounding; and the rows of a panel come to lie in two panels at most. */
+/* The capacity suffices for every principal submatrix: a panel of it is at most two tiles wider than the widest panel
+ * that its rows come from, because of rounding, and the rows of one panel go to at most two panels. */
 int cs_panels_take(cs_panels *panels, int64_t rows, const int64_t *first, cs_arena *arena)
 {
     int64_t count = panels_of(rows);
@@ -71,7 +71,7 @@ void cs_panels_clear(cs_panels *panels)
         *cs_panels_entry(panels, i, i) = 1;
 }
 
-/* Multiplications that panel p takes. */
+/* The multiplications that factor panel p. */
 static double work_of(const cs_panels *panels, int64_t p)
 {
     double width = (double)((p + 1) * CS_PANEL - panels->first[p]);
@@ -82,6 +82,7 @@ void cs_panels_factor(cs_panels *panels, cs_cancellation *cancellation, cs_break
 {
     *breakdown = (cs_breakdown){.row = -1};
     for (int64_t from = 0, to = 0; from < panels->count; from = to) {
+        /* Factor as many panels as fit between two cancellation checks. */
         double work = 0;
         while (to < panels->count && work < CS_CANCELLATION_WORK) work += work_of(panels, to++);
         builds[cs_instructions_widest()]->factor(panels, from, to, breakdown);
@@ -94,6 +95,7 @@ void cs_panels_factor(cs_panels *panels, cs_cancellation *cancellation, cs_break
 
 void cs_panels_solve(const cs_panels *panels, double *x)
 {
+    /* Pad the right-hand side with zeros to whole panels. */
     size_t used = sizeof(double) * (size_t)panels->rows;
     size_t all = sizeof(double) * (size_t)(panels->count * CS_PANEL);
     if (!used) return;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* A tile is updated in pieces of HIGH vectors by WIDE columns, as many as registers hold. */
+/* A tile is updated in pieces of HIGH vectors by WIDE columns, which fit the registers. */
 #if defined(__AVX512F__)
 #include <immintrin.h>
 typedef __m512d vec;
@@ -52,7 +52,7 @@ CS_INLINE void subtract_product(int64_t count, const double *x, const double *y,
         }
 }
 
-/* c <- c L^-T for the lower triangular tile L, whose diagonal is given inverted. */
+/* c <- c L^-T for the lower triangular tile L and the inverse of its diagonal. */
 CS_INLINE void divide(const double *lower, const double *inverse, double *c)
 {
     for (int row = 0; row < CS_PANEL; row += LANES) {
@@ -67,7 +67,7 @@ CS_INLINE void divide(const double *lower, const double *inverse, double *c)
     }
 }
 
-/* The factor of a diagonal tile in its place; returns the row whose pivot fails, or -1. */
+/* Factors a diagonal tile in place. Returns the row whose pivot is not above its floor, or -1. */
 static int CS_BUILD(decompose)(double *tile, const double *floor, double *inverse, double *pivot)
 {
     for (int k = 0; k < CS_PANEL; k++) {
@@ -88,7 +88,7 @@ static const double *CS_BUILD(diagonal_tile)(const cs_panels *panels, int64_t p)
     return panels->value + panels->start[p + 1] - TILE;
 }
 
-/* One panel, those above it done: left-looking. */
+/* Factors one panel after all panels before it (left-looking). */
 static int CS_BUILD(factor_panel)(cs_panels *panels, int64_t p, double *pivot)
 {
     double floor[CS_PANEL], unit = CS_PIVOT_FLOOR * (double)panels->rows;
@@ -121,7 +121,9 @@ static void CS_BUILD(factor)(cs_panels *panels, int64_t from, int64_t to, cs_bre
 /* x_p <- L_pp^-1 (x_p - sum over the columns before) */
 CS_INLINE void forward(const cs_panels *panels, int64_t p, double *x)
 {
-    enum { CHAINS = 2 }; /* sums at once: one alone waits for itself */
+    enum {
+        CHAINS = 2
+    }; /* independent sums, because consecutive additions to one sum wait for each other */
     const double *own = panels->value + panels->start[p],
                  *tile = CS_BUILD(diagonal_tile)(panels, p);
     const double *inverse = panels->inverse + p * CS_PANEL;
@@ -146,7 +148,7 @@ CS_INLINE void forward(const cs_panels *panels, int64_t p, double *x)
     }
 }
 
-/* x_p <- L_pp^-T x_p, and its part of all x before is taken off. */
+/* x_p <- L_pp^-T x_p, then subtracts its products from all earlier x. */
 CS_INLINE void backward(const cs_panels *panels, int64_t p, double *x)
 {
     const double *own = panels->value + panels->start[p],

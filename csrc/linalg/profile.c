@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The end of row i is behind the last row that begins at i or before. */
+/* end[i] <- one more than the last row that begins in column i or before. */
 static void find_ends(int64_t rows, const int64_t *first, int64_t *end)
 {
     for (int64_t i = 0; i < rows; i++) end[i] = i + 1;
@@ -27,7 +27,7 @@ int cs_profile_shape(cs_profile *profile, int64_t rows, const int64_t *first, cs
     return 0;
 }
 
-/* Row k is taken off those between it and its end. */
+/* Subtracts multiples of row k from the rows between k and end[k]. */
 double cs_profile_work(const cs_profile *profile)
 {
     double work = 0;

@@ -1,13 +1,13 @@
-/* L U of a sparse matrix whose pattern is symmetric and whose values are not, by its profile.
+/* L U factors of a sparse matrix with a symmetric pattern and unsymmetric values, within its profile.
  *
- *     | d u        |    a row is kept from its first non-zero column as far as the last row that begins
- *     | l d u u    |    at or before its diagonal: elimination, row by row and without interchanges,
- *     |   l d u    |    fills nothing outside.
+ *     | d u        |    A row is stored from its first non-zero column to the number of the last row that
+ *     | l d u u    |    begins at or before its diagonal. Elimination, row by row and without interchanges,
+ *     |   l d u    |    creates no entries outside.
  *     |   l l d u  |
  *     |       l d  |
  *
- * For small systems, of which the work of a factor in plain loops is less than that of a few products.
- * Without interchanges a pivot may vanish, or be small: whoever solves has to look at the residual. */
+ * It is for small systems, for which a factor by plain loops costs less than a few matrix-vector products. Without
+ * interchanges a pivot may vanish or be small: the caller has to check the residual. */
 #ifndef CS_PROFILE_H
 #define CS_PROFILE_H
 
@@ -20,26 +20,26 @@ typedef struct cs_profile {
     double *value, *inverse; /* `inverse` (rows): one over the pivots */
 } cs_profile;
 
-/* The pattern of a matrix with these first columns (rows), without room for values. Non-zero: no
- * memory. */
+/* Stores the pattern of a matrix with these first columns (rows), without its values. Returns non-zero if memory runs
+ * out. */
 int cs_profile_shape(cs_profile *profile, int64_t rows, const int64_t *first, cs_arena *arena);
 
-/* Multiplications of a factor, at most. */
+/* An upper bound of the multiplications of a factor. */
 double cs_profile_work(const cs_profile *profile);
 
-/* Room for the values, all zero. Non-zero: no memory. */
+/* Allocates the values, all zero. Returns non-zero if memory runs out. */
 int cs_profile_take(cs_profile *profile, cs_arena *arena);
 
-/* All zero again. */
+/* Sets all values to zero. */
 void cs_profile_clear(cs_profile *profile);
 
-/* Row i, of which columns first[i] ... end[i] - 1 are kept: entry (i, j) is [j] of what this returns. */
+/* A pointer to row i such that entry (i, j) is row[j], for first[i] <= j < end[i]. */
 static inline double *cs_profile_row(const cs_profile *profile, int64_t i)
 {
     return profile->value + profile->start[i] - profile->first[i];
 }
 
-/* L U in place of the matrix. Non-zero: a pivot is zero or not finite. */
+/* Replaces the matrix by L U. Returns non-zero if a pivot is zero or not finite. */
 int cs_profile_factor(cs_profile *profile);
 
 /* x <- (L U)^-1 x (rows) */

@@ -10,7 +10,7 @@ CS_INLINE void subtract(int64_t count, double a, const double *restrict x, doubl
     for (int64_t i = 0; i < count; i++) y[i] -= a * x[i];
 }
 
-/* Eight sums at once: one alone waits for itself. */
+/* Eight independent sums, because consecutive additions to one sum wait for each other. */
 CS_INLINE double dot(int64_t count, const double *restrict x, const double *restrict y)
 {
     enum { CHAINS = 8 };
@@ -33,7 +33,7 @@ CS_INLINE void rotate(int64_t count, double x_over_y, double scale, double gain,
     }
 }
 
-/* Row i of the factor, left of its diagonal, becomes zero. */
+/* Sets row i of the factor to zero left of its diagonal. */
 static void CS_BUILD(clear_row)(cs_skyline *skyline, int64_t i)
 {
     for (int64_t k = i - 1; k >= 0 && skyline->last[k] >= i; k--)
@@ -63,8 +63,8 @@ static void CS_BUILD(remove_row)(cs_skyline *skyline, int64_t i, double *sigma)
     }
 }
 
-/* The block behind row i loses sigma sigma^T: hyperbolic rotations. -1 where a pivot vanishes. */
-static int CS_BUILD(lose)(cs_skyline *skyline, int64_t i, double *sigma, double floor)
+/* Subtracts sigma sigma^T from the block behind row i by hyperbolic rotations. Returns -1 if a pivot vanishes. */
+static int CS_BUILD(subtract_square)(cs_skyline *skyline, int64_t i, double *sigma, double floor)
 {
     int64_t end = skyline->last[i];
     int failed = 0;
@@ -92,7 +92,7 @@ static int CS_BUILD(add_row)(cs_skyline *skyline, int64_t i, double *column, dou
     double *own = skyline->value + skyline->start[i], square = column[i], diagonal = column[i];
     int64_t first = i, n = skyline->rows;
     while (first > 0 && skyline->last[first - 1] >= i) first--;
-    for (int64_t k = first; k < i; k++) { /* L l = a, and what of a is left behind row i */
+    for (int64_t k = first; k < i; k++) { /* solve L l = a; the rest of a remains behind row i */
         const double *part = skyline->value + skyline->start[k];
         double l = column[k] / part[0];
         column[k] = l;
@@ -109,7 +109,7 @@ static int CS_BUILD(add_row)(cs_skyline *skyline, int64_t i, double *column, dou
     own[0] = root;
     for (int64_t j = i + 1; j <= skyline->last[i]; j++) own[j - i] = column[j] /= root;
     column[i] = 0;
-    if (!failed) return CS_BUILD(lose)(skyline, i, column, floor);
+    if (!failed) return CS_BUILD(subtract_square)(skyline, i, column, floor);
     for (int64_t j = i; j < n; j++) column[j] = 0;
     return -1;
 }

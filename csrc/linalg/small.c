@@ -49,7 +49,8 @@ double cs_largest_eigenvalue(int n, const double *a)
     return largest;
 }
 
-/* About a_ii^-1/2, as a power of two, which rounds nothing: rows of different units become alike. */
+/* About a_ii^-1/2, as a power of two, so that scaling by it causes no rounding. It makes rows of different units
+ * comparable. */
 static double unit_scale(double diagonal)
 {
     int exponent = 0;
@@ -58,7 +59,7 @@ static double unit_scale(double diagonal)
     return ldexp(1, -half);
 }
 
-/* Inverts S a S and scales back, S a diagonal that makes the rows alike. */
+/* Inverts S a S, and scales the result back; the diagonal S makes the rows comparable. */
 int cs_invert(int n, const double *a, double *inverse)
 {
     double work[CS_MAX_ROWS][2 * CS_MAX_ROWS] = {{0}}, unit[CS_MAX_ROWS], scale = 0;
@@ -103,11 +104,11 @@ void cs_multiply_small(int n, const double *a, const double *b, double *c)
         }
 }
 
-/* Relative to the diagonal entry of its own row, so that mixed units do not matter: below
- * INDEFINITE a pivot is negative in earnest, below ZERO it is rounding about zero. */
+/* Limits of a pivot relative to the diagonal entry of its row, so that units do not matter: below INDEFINITE it is
+ * negative, otherwise below ZERO it is a rounding error of zero. */
 #define INDEFINITE 1e-9
 #define ZERO 1e-13
-#define ZERO_COLUMN 1e-6 /* what a zero pivot's column may still hold, over sqrt(a_ii a_jj) */
+#define ZERO_COLUMN 1e-6 /* largest entry of a zero pivot's column, over sqrt(a_ii a_jj) */
 
 int cs_semidefinite_cholesky(int n, const double *a, double *lower)
 {

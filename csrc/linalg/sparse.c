@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The columns of row i of L, each after those it depends on: path[from .. rows). */
+/* path[from .. rows) <- the columns of row i of L in topological order. Returns `from`. */
 static int64_t reach(cs_sparse_factor *factor, int64_t i)
 {
     const cs_graph *graph = &factor->graph;
@@ -10,7 +10,7 @@ static int64_t reach(cs_sparse_factor *factor, int64_t i)
     factor->mark[i] = i;
     for (int64_t e = graph->start[i]; e < graph->start[i + 1]; e++) {
         int64_t length = 0;
-        /* Up the tree to the first marked column; the start of `path` holds the columns on the way. */
+        /* Walk up the tree to the first marked column, and store the columns on the way at the start of `path`. */
         for (int64_t j = graph->column[e]; j < i && factor->mark[j] != i; j = factor->parent[j]) {
             factor->path[length++] = j;
             factor->mark[j] = i;

@@ -12,7 +12,7 @@ typedef struct cs_sparse_factor {
     cs_graph graph;
     int64_t *parent;      /* (rows): the elimination tree */
     int64_t *start;       /* (rows + 1): room of the columns of L below the diagonal */
-    int64_t *end;         /* (rows): where each column ends by now */
+    int64_t *end;         /* (rows): current end of each column */
     int64_t *row;         /* (start[rows]) */
     double *value;        /* (start[rows]) */
     double *diagonal;     /* (rows) */
@@ -31,7 +31,7 @@ int cs_sparse_take(cs_sparse_factor *factor, const cs_graph *graph, cs_cancellat
 void cs_sparse_factorize(cs_sparse_factor *factor, const double *value, const signed char *out,
                          cs_cancellation *cancellation, cs_breakdown *breakdown);
 
-/* x <- (L L^T)^-1 x on the rows that are in; the others must be zero and stay. */
+/* x <- (L L^T)^-1 x on the rows of the factor; x must be zero in all other rows, and remains zero there. */
 void cs_sparse_solve(const cs_sparse_factor *factor, const signed char *out, double *x);
 
 #endif

@@ -14,7 +14,7 @@
  * proof excluded only negligible impulses. */
 #define LEAST_RTOL 1e-6
 
-/* Sums over the rows of one island. All members are doubles, as `take` allocates them with others. */
+/* Sums over the rows of one island. All members are doubles, as `allocate` allocates them with others. */
 typedef struct island_sums {
     double largest;   /* max |d_i| */
     double work;      /* b . d */
@@ -26,13 +26,13 @@ typedef struct island_sums {
     double bound;     /* least Lambda_i */
 } island_sums;
 
-typedef struct proving {
+typedef struct proof_search {
     const cs_proof_data *data;
     double *direction, *image, *magnitude, *velocity; /* (rows), but the last: (velocities) */
     double *residual, *along, *step;                  /* (rows), for least squares */
     island_sums *sum;                                 /* (islands) */
     unsigned char *proven;                            /* (islands) */
-} proving;
+} proof_search;
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -42,7 +42,7 @@ typedef struct row_of_island {
     double rho, tolerance;
 } row_of_island;
 
-static row_of_island row_at(const proving *p, const cs_block_group *group, int64_t k, int i)
+static row_of_island row_at(const proof_search *p, const cs_block_group *group, int64_t k, int i)
 {
     const cs_state *state = p->data->state;
     int64_t block = group->first_block + k, row = cs_group_row(group, k) + i;
@@ -55,7 +55,8 @@ static row_of_island row_at(const proving *p, const cs_block_group *group, int64
 
 /* d <- the projection of d onto the recession cone of the block's set, which is the prox of FAR_AWAY d,
  * scaled back. Without `friction` the tangential entries of contacts become zero. */
-static void project_block(const proving *p, const cs_block_group *group, int64_t k, int friction)
+static void project_block(const proof_search *p, const cs_block_group *group, int64_t k,
+                          int friction)
 {
     double z[CS_MAX_ROWS], *d = p->direction + cs_group_row(group, k);
     for (int i = 0; i < group->rows; i++) z[i] = FAR_AWAY * d[i];
@@ -68,7 +69,7 @@ static void project_block(const proving *p, const cs_block_group *group, int64_t
 }
 
 /* direction <- P_K(direction), scaled so that the largest entry of each island is 1. */
-static void project(proving *p, int friction)
+static void project(proof_search *p, int friction)
 {
     const cs_problem *problem = p->data->state->problem;
 
@@ -99,7 +100,7 @@ static void project(proving *p, int friction)
 /* ---- the inequality -------------------------------------------------------------------------- */
 
 /* Adds the terms of one row to the sums of its island. */
-static void add_row(const proving *p, const row_of_island *r, island_sums *sum)
+static void add_row(const proof_search *p, const row_of_island *r, island_sums *sum)
 {
     const cs_state *state = p->data->state;
     double d = p->direction[r->row], image = p->image[r->row], size = p->magnitude[r->row];
@@ -115,7 +116,7 @@ static void add_row(const proving *p, const row_of_island *r, island_sums *sum)
 }
 
 /* Computes the sums of all islands for the current direction. */
-static void measure(proving *p)
+static void measure(proof_search *p)
 {
     const cs_state *state = p->data->state;
     const cs_problem *problem = state->problem;
@@ -148,7 +149,7 @@ static int is_near(const island_sums *sum, double nearly)
 
 /* Whether P_C(0) solves the block's island, so that no proof is needed. Rows that nothing moves are an
  * exception, if d has entries in them and A^T d is zero. */
-static int is_solved(const proving *p, const cs_block_group *group, int64_t k,
+static int is_solved(const proof_search *p, const cs_block_group *group, int64_t k,
                      const island_sums *sum)
 {
     const cs_state *state = p->data->state;
@@ -161,7 +162,7 @@ static int is_solved(const proving *p, const cs_block_group *group, int64_t k,
 
 /* Tests the current direction, and adds the islands that it proves to the certificate. Returns whether
  * refinement may prove further islands. */
-static int judge(proving *p, cs_proof proof, cs_certificate *certificate)
+static int judge(proof_search *p, cs_proof proof, cs_certificate *certificate)
 {
     const cs_problem *problem = p->data->state->problem;
     int near = 0;
@@ -195,7 +196,7 @@ static int judge(proving *p, cs_proof proof, cs_certificate *certificate)
 
 /* y <- B x = sqrt(rho) A^T sqrt(rho) x if `transposed`, otherwise y <- B^T x. Only the rows in which the
  * direction is not zero take part, as the variables of the least-squares problem. */
-static void multiply(proving *p, const double *x, int transposed, double *y)
+static void multiply(proof_search *p, const double *x, int transposed, double *y)
 {
     const cs_state *state = p->data->state;
     const cs_problem *problem = state->problem;
@@ -223,7 +224,7 @@ static double square(const double *x, int64_t rows)
 
 /* direction <- its component in the kernel of A^T, by conjugate gradients on the normal equations of
  * min |B y| from y = d / sqrt(rho), with B = sqrt(rho) A^T sqrt(rho).  Hestenes and Stiefel 1952 */
-static void refine(proving *p)
+static void refine(proof_search *p)
 {
     const cs_state *state = p->data->state;
     int64_t rows = state->problem->rows;
@@ -261,7 +262,7 @@ static void refine(proving *p)
 /* ---- proofs ---------------------------------------------------------------------------------- */
 
 /* Allocates all scratch at once: six arrays of rows, one of velocities, the sums and the marks of islands. */
-static cs_status take(proving *p, cs_arena *scratch, cs_error *error)
+static cs_status allocate(proof_search *p, cs_arena *scratch, cs_error *error)
 {
     const cs_problem *problem = p->data->state->problem;
     int64_t rows = problem->rows, numbers = 6 * rows + problem->velocities;
@@ -277,7 +278,8 @@ static cs_status take(proving *p, cs_arena *scratch, cs_error *error)
 }
 
 /* Refines the direction, projects it into K again, and tests it. */
-static void judge_unseen(proving *p, cs_proof proof, int friction, cs_certificate *certificate)
+static void judge_refined(proof_search *p, cs_proof proof, int friction,
+                          cs_certificate *certificate)
 {
     refine(p);
     project(p, friction);
@@ -285,32 +287,33 @@ static void judge_unseen(proving *p, cs_proof proof, int friction, cs_certificat
 }
 
 /* Tests the projection of the candidate into K, and then its refinement if that may prove more. */
-static void try_cone(proving *p, const double *candidate, int friction, cs_certificate *certificate)
+static void try_cone(proof_search *p, const double *candidate, int friction,
+                     cs_certificate *certificate)
 {
     cs_proof proof = friction ? CS_PROVES_UNBOUNDED : CS_PROVES_INFEASIBLE;
     memcpy(p->direction, candidate, sizeof(double) * (size_t)p->data->state->problem->rows);
     project(p, friction);
     if (judge(p, proof, certificate) && p->data->refinements > 0)
-        judge_unseen(p, proof, friction, certificate);
+        judge_refined(p, proof, friction, certificate);
 }
 
 /* Initialises the certificate and the scratch memory. */
-static cs_status begin(proving *p, const cs_proof_data *data, cs_arena *scratch,
+static cs_status begin(proof_search *p, const cs_proof_data *data, cs_arena *scratch,
                        cs_certificate *certificate, cs_error *error)
 {
     int64_t rows = data->state->problem->rows;
-    *p = (proving){.data = data};
+    *p = (proof_search){.data = data};
     *certificate = (cs_certificate){.direction = certificate->direction, .bound = INFINITY};
     if (rows == 0) return CS_OK;
     memset(certificate->direction, 0, sizeof(double) * (size_t)rows);
-    return take(p, scratch, error);
+    return allocate(p, scratch, error);
 }
 
 cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_friction,
                    cs_certificate *certificate, cs_error *error)
 {
     cs_arena scratch = {0};
-    proving p;
+    proof_search p;
     cs_status status = begin(&p, data, &scratch, certificate, error);
     if (status || !data->state->problem->rows) goto out;
     try_cone(&p, candidate, 0, certificate);
@@ -323,7 +326,7 @@ out:
 }
 
 /* theta: the largest row sum of sqrt(rho) |A|^T sqrt(rho), at least 1. */
-static double largest_row_sum(proving *p)
+static double largest_row_sum(proof_search *p)
 {
     const cs_state *state = p->data->state;
     double largest = 1;
@@ -336,16 +339,16 @@ static double largest_row_sum(proving *p)
 
 /* Tests the current direction, and with `refined` its refinement, too. It leaves the iterates of
  * cs_prove_driven in `residual` and `along` alone, unless it refines, which is the last step. */
-static void judge_grown(proving *p, int refined, cs_certificate *certificate)
+static void judge_iterate(proof_search *p, int refined, cs_certificate *certificate)
 {
     project(p, 0);
     judge(p, CS_PROVES_INFEASIBLE, certificate);
     if (refined && certificate->proof == CS_NO_PROOF)
-        judge_unseen(p, CS_PROVES_INFEASIBLE, 0, certificate);
+        judge_refined(p, CS_PROVES_INFEASIBLE, 0, certificate);
 }
 
 /* direction <- P_K(y - rho (A^T y + b) / theta), with y in `residual` */
-static void drive(proving *p, double theta)
+static void gradient_step(proof_search *p, double theta)
 {
     const cs_state *state = p->data->state;
     const cs_problem *problem = state->problem;
@@ -363,7 +366,7 @@ cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certifica
                           cs_error *error)
 {
     cs_arena scratch = {0};
-    proving p;
+    proof_search p;
     cs_status status = begin(&p, data, &scratch, certificate, error);
     int64_t rows = data->state->problem->rows, next = 1;
     if (status || !rows) goto out;
@@ -375,7 +378,7 @@ cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certifica
     for (int64_t k = 1; k <= steps && certificate->proof == CS_NO_PROOF; k++) {
         /* One accelerated step. */
         double after = (1 + sqrt(1 + 4 * t * t)) / 2, beta = (t - 1) / after;
-        drive(&p, theta);
+        gradient_step(&p, theta);
         for (int64_t i = 0; i < rows; i++) {
             p.residual[i] = p.direction[i] + beta * (p.direction[i] - p.along[i]);
             p.along[i] = p.direction[i];
@@ -385,7 +388,7 @@ cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certifica
         /* Test the iterates 1, 2, 4, 8, ... and the last one, which is refined as well. */
         if (k < next && k < steps) continue;
         next = 2 * k;
-        judge_grown(&p, k == steps, certificate);
+        judge_iterate(&p, k == steps, certificate);
     }
 out:
     cs_arena_clear(&scratch);

@@ -100,7 +100,8 @@ typedef struct workspace {
     int64_t *island;
 } workspace;
 
-static cs_status take(const cs_problem *problem, cs_arena *scratch, workspace *w, cs_error *error)
+static cs_status allocate(const cs_problem *problem, cs_arena *scratch, workspace *w,
+                          cs_error *error)
 {
     double **rows[] = {&w->rho, &w->response, &w->lambda, &w->xi, &w->magnitude};
     double **blocks[] = {&w->scale, &w->speed};
@@ -113,8 +114,8 @@ static cs_status take(const cs_problem *problem, cs_arena *scratch, workspace *w
     return cs_arena_status(scratch, error, "the inspection");
 }
 
-/* rho and a_s of every set, the problem's own parameters, the islands. */
-static cs_status look_at_problem(const cs_problem *problem, workspace *w, cs_error *error)
+/* Computes rho and a_s of every set, and finds the islands. The parameters are those of the problem. */
+static cs_status prepare_scales(const cs_problem *problem, workspace *w, cs_error *error)
 {
     int64_t islands;
     for (int g = 0; g < problem->block_groups; g++) {
@@ -143,8 +144,8 @@ cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses, 
     cs_status status = CS_OK;
     if (cs_problem_is_open(problem))
         status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
-    if (!status) status = take(problem, &scratch, &w, error);
-    if (!status) status = look_at_problem(problem, &w, error);
+    if (!status) status = allocate(problem, &scratch, &w, error);
+    if (!status) status = prepare_scales(problem, &w, error);
     if (status) goto out;
 
     /* Find the speed V of each island. */

@@ -1,3 +1,4 @@
+/* The cache of factors: a tree of parts, and a list of them by last use. */
 #include "mlcp/cache.h"
 
 #include "core/memory.h"
@@ -6,6 +7,7 @@
 
 /* ---- by last use ----------------------------------------------------------------------------- */
 
+/* Takes a node out of the list by last use. */
 static void unlink_use(cs_cache *cache, cs_cache_node *node)
 {
     if (node->newer) node->newer->older = node->older;
@@ -14,7 +16,7 @@ static void unlink_use(cs_cache *cache, cs_cache_node *node)
     else cache->oldest = node->newer;
 }
 
-/* Puts a node right behind `newer`; NULL: in front of all. */
+/* Inserts a node into that list, behind `newer`, or at the front if `newer` is NULL. */
 static void link_use(cs_cache *cache, cs_cache_node *node, cs_cache_node *newer)
 {
     node->newer = newer;
@@ -27,6 +29,7 @@ static void link_use(cs_cache *cache, cs_cache_node *node, cs_cache_node *newer)
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
+/* The child of a node that removes `row`, or NULL. */
 static cs_cache_node *child_of(const cs_cache_node *node, int64_t row)
 {
     cs_cache_node *child = node->child;
@@ -34,7 +37,8 @@ static cs_cache_node *child_of(const cs_cache_node *node, int64_t row)
     return child;
 }
 
-static void drop(cs_cache *cache, cs_cache_node *leaf)
+/* Removes a node without children. */
+static void remove_leaf(cs_cache *cache, cs_cache_node *leaf)
 {
     cs_cache_node **link = &leaf->parent->child;
     while (*link != leaf) link = &(*link)->sibling;
@@ -46,13 +50,14 @@ static void drop(cs_cache *cache, cs_cache_node *leaf)
     cs_release(leaf);
 }
 
-/* Lets go of what was used least lately until `bytes` fit; -1 where that would take what is in use. */
+/* Removes the least recently used parts until `bytes` fit. Returns -1 if that would remove a part of the last
+ * search. */
 static int make_room(cs_cache *cache, int64_t bytes)
 {
     if (bytes > cache->limit) return -1;
     while (cache->counts.bytes > cache->limit - bytes) {
         if (cache->oldest->used == cache->now) return -1;
-        drop(cache, cache->oldest);
+        remove_leaf(cache, cache->oldest);
         cache->counts.evictions++;
     }
     return 0;
@@ -60,12 +65,14 @@ static int make_room(cs_cache *cache, int64_t bytes)
 
 int64_t cs_cache_find(cs_cache *cache, const int64_t *rows, int64_t count, cs_cache_node **path)
 {
+    /* Walk down the tree. */
     cs_cache_node *node = &cache->root;
     int64_t found = 0;
     cache->now++;
     while (found < count && (node = child_of(node, rows[found]))) path[found++] = node;
-    for (int64_t i = found - 1; i >= 0;
-         i--) { /* the deepest first: it ends as the oldest of them */
+
+    /* Move the path to the front of the list, the deepest node first, so that it becomes the oldest of them. */
+    for (int64_t i = found - 1; i >= 0; i--) {
         path[i]->used = cache->now;
         unlink_use(cache, path[i]);
         link_use(cache, path[i], NULL);
@@ -76,22 +83,25 @@ int64_t cs_cache_find(cs_cache *cache, const int64_t *rows, int64_t count, cs_ca
 cs_cache_node *cs_cache_add(cs_cache *cache, cs_cache_node *parent, int64_t row,
                             const double *value, int64_t numbers)
 {
+    /* Make room, and copy the numbers. */
     int64_t bytes = (int64_t)sizeof(cs_cache_node) + numbers * (int64_t)sizeof(double);
     if (make_room(cache, bytes)) return NULL;
     cs_cache_node *node = cs_allocate(1, sizeof *node);
-    double *kept = node ? cs_allocate(numbers, sizeof(double)) : NULL;
-    if (!kept) {
+    double *copy = node ? cs_allocate(numbers, sizeof(double)) : NULL;
+    if (!copy) {
         cs_release(node);
         return NULL;
     }
-    memcpy(kept, value, sizeof(double) * (size_t)numbers);
+    memcpy(copy, value, sizeof(double) * (size_t)numbers);
+
+    /* Insert the node into the tree and into the list. */
     if (!parent) parent = &cache->root;
     *node = (cs_cache_node){.parent = parent,
                             .sibling = parent->child,
                             .row = row,
                             .used = cache->now,
                             .bytes = bytes,
-                            .value = kept};
+                            .value = copy};
     parent->child = node;
     link_use(cache, node, parent == &cache->root ? NULL : parent);
     cache->counts.entries++;
@@ -103,5 +113,5 @@ cs_cache_node *cs_cache_add(cs_cache *cache, cs_cache_node *parent, int64_t row,
 
 void cs_cache_clear(cs_cache *cache)
 {
-    while (cache->oldest) drop(cache, cache->oldest);
+    while (cache->oldest) remove_leaf(cache, cache->oldest);
 }

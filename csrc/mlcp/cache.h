@@ -1,12 +1,11 @@
-/* Parts of factors, kept by the rows that were taken out of them.  S3 section 3.1
+/* A cache of factors from which rows were removed.  S3 section 3.1
  *
- *     nothing out ─┬─ 3 ─┬─ 7       A set of rows is a path, ascending: {3, 9} is 3, then 9. Its node
- *                  │     └─ 9       keeps the columns from 9 on of the factor without 3 and 9; those
- *                  └─ 5             before are its ancestors', for taking a row out changes none.
+ *     all rows ─┬─ 3 ─┬─ 7       The key is the set of removed rows, as an ascending path: {3, 9} is 3, 9.
+ *               │     └─ 9       Its node stores the columns from 9 on of the factor without 3 and 9. Earlier
+ *               └─ 5             columns are in its ancestors, because the removal of a row does not change them.
  *
- * The path is the key: no two sets have the same one. Where the bound on bytes is met, the part that
- * has not been used for the longest time goes, and always after those that build on it. A part that
- * finds no room, or no memory, is not kept: the cache may forget, but never fails. */
+ * If the cache exceeds its limit of bytes, the least recently used part is removed; a part is always removed after
+ * its descendants. If a part does not fit, or memory runs out, it is not stored: the cache never fails. */
 #ifndef CS_CACHE_H
 #define CS_CACHE_H
 
@@ -15,23 +14,22 @@
 typedef struct cs_cache_node {
     struct cs_cache_node *parent, *child, *sibling;
     struct cs_cache_node *newer, *older; /* by their last use, ancestors newer than descendants */
-    int64_t row, used, bytes;
-    double *value; /* columns from `row` on */
+    int64_t row, used, bytes; /* the removed row; cs_cache.now at the last use; bytes of the node */
+    double *value;            /* columns from `row` on */
 } cs_cache_node;
 
 typedef struct cs_cache {
     cs_cache_node root;
     cs_cache_node *newest, *oldest;
-    int64_t limit, now;
+    int64_t limit, now; /* limit of bytes; number of searches so far */
     cs_cache_counts counts;
 } cs_cache;
 
-/* Follows the `count` rows, ascending, as far as parts are kept; path[..] <- their nodes. Returns how
- * many. */
+/* path <- the nodes of the longest stored prefix of the `count` ascending rows. Returns its length. */
 int64_t cs_cache_find(cs_cache *cache, const int64_t *rows, int64_t count, cs_cache_node **path);
 
-/* Keeps a copy of `numbers` of a part below `parent` (NULL: nothing out before), which must have been
- * found or added since the last cs_cache_find. NULL where there is no room. */
+/* Stores a copy of a part of `numbers` doubles below `parent` (NULL: no row was removed before). `parent` must have
+ * been found or added since the last cs_cache_find. Returns NULL if there is no room. */
 cs_cache_node *cs_cache_add(cs_cache *cache, cs_cache_node *parent, int64_t row,
                             const double *value, int64_t numbers);
 

@@ -132,7 +132,7 @@ cs_status cs_pivot_candidate(cs_pivot_run *run, cs_error *error)
     double worst = cs_pivot_residual(s);
 
     /* Updates have accumulated too much rounding: repeat with a factor computed anew. */
-    if (worst > LOST && s->engine->gathers) {
+    if (worst > LOST && s->engine->accumulates_errors) {
         s->is_factored = 0;
         status = cs_pivot_factor(run, error);
         if (status) return status;

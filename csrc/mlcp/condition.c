@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { MOST_SOLVES = 5 };
+enum { MAX_SOLVES = 5 };
 
 /* |A_FF| in the 1-norm. */
 static double norm(const cs_island *s)
@@ -19,6 +19,7 @@ static double norm(const cs_island *s)
     return largest;
 }
 
+/* |step| in the 1-norm, over the free rows. */
 static double sum_of(const cs_island *s)
 {
     double sum = 0;
@@ -26,17 +27,22 @@ static double sum_of(const cs_island *s)
     return sum;
 }
 
-/* |A_FF^-1| in the 1-norm from below: a few solves with the signs of the last answer, then with the
- * unit vector that promises most.  Higham 1988, Algorithm 4.1, for a symmetric matrix */
+/* A lower bound of |A_FF^-1| in the 1-norm, which is usually close. Each iteration solves for a vector, then for the
+ * signs of the result, whose largest component selects the next unit vector.  Higham 1988, Algorithm 4.1, for a
+ * symmetric matrix */
 static double inverse_norm(cs_island *s, int64_t count)
 {
+    /* Begin with the mean of all unit vectors. */
     double best = 0;
     for (int64_t i = 0; i < s->rows; i++) s->step[i] = s->state[i] ? 0 : 1 / (double)count;
-    for (int k = 0; k < MOST_SOLVES; k++) {
+    for (int k = 0; k < MAX_SOLVES; k++) {
+        /* The norm of the solution is a bound; stop if it does not increase. */
         s->engine->solve(s, s->step);
         double sum = sum_of(s);
         if (!(sum > best)) break;
         best = sum;
+
+        /* The gradient of the norm selects the next unit vector. */
         for (int64_t i = 0; i < s->rows; i++)
             if (!s->state[i]) s->step[i] = s->step[i] < 0 ? -1 : 1;
         s->engine->solve(s, s->step);

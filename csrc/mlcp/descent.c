@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 30, MOST_HALVINGS = 30 };
+enum { MAX_STEPS = 30, MAX_HALVINGS = 30 };
 
 /* The fraction of the linear decrease that a step must achieve (Armijo). */
 #define ENOUGH 1e-4
@@ -35,14 +35,14 @@ static int64_t read_state(cs_island *s)
     return changed;
 }
 
-/* `move` <- the change of x after `part` of the step, projected onto the bounds; `slope` <- the linear
+/* `move` <- the change of x after `fraction` of the step, projected onto the bounds; `slope` <- the linear
  * change of q. Returns the change of q. */
-static double change_of_energy(const cs_island *s, double part, double *move, double *slope)
+static double change_of_energy(const cs_island *s, double fraction, double *move, double *slope)
 {
     double energy = 0;
     *slope = 0;
     for (int64_t i = 0; i < s->rows; i++)
-        move[i] = s->state[i] ? 0 : clamp(s, i, s->x[i] + part * s->step[i]) - s->x[i];
+        move[i] = s->state[i] ? 0 : clamp(s, i, s->x[i] + fraction * s->step[i]) - s->x[i];
     for (int64_t i = 0; i < s->rows; i++) {
         double product = 0;
         if (move[i] == 0) continue;
@@ -56,12 +56,12 @@ static double change_of_energy(const cs_island *s, double part, double *move, do
 
 /* Line search: moves x along the step until q decreases enough; returns 0 if it does not. `whole` <-
  * whether the full step was taken and no bound cut it. */
-static int search(cs_island *s, int *whole)
+static int line_search(cs_island *s, int *whole)
 {
-    double part = 1, slope;
+    double fraction = 1, slope;
     *whole = 0;
-    for (int k = 0; k < MOST_HALVINGS; k++, part /= 2) {
-        double energy = change_of_energy(s, part, s->slope, &slope);
+    for (int k = 0; k < MAX_HALVINGS; k++, fraction /= 2) {
+        double energy = change_of_energy(s, fraction, s->slope, &slope);
         if (!(slope < 0) || !(energy <= ENOUGH * slope)) continue;
 
         /* Accepted: move x. */
@@ -82,7 +82,7 @@ cs_status cs_pivot_descend(cs_pivot_run *run, cs_error *error)
     int whole = 0;
     for (int64_t i = 0; i < s->rows; i++) s->x[i] = clamp(s, i, s->x[i]);
 
-    for (int k = 0; k < MOST_STEPS && run->steps < run->max_steps; k++) {
+    for (int k = 0; k < MAX_STEPS && run->steps < run->max_steps; k++) {
         /* A full step that leaves the index set unchanged has reached the solution. */
         cs_pivot_evaluate(s);
         int64_t changed = read_state(s);
@@ -94,7 +94,7 @@ cs_status cs_pivot_descend(cs_pivot_run *run, cs_error *error)
         for (int64_t i = 0; i < s->rows; i++) s->step[i] = s->state[i] ? 0 : -s->w[i];
         s->engine->solve(s, s->step);
 
-        int moved = search(s, &whole);
+        int moved = line_search(s, &whole);
         run->steps++;
         status = cs_pivot_step(run, changed, changed, error);
         if (status || run->stopped || !moved) return status;

@@ -1,12 +1,12 @@
-/* S3's factor cache, with its skyline: for every index set the rows that are tight are taken out of
- * the factor of all rows one after another, ascending; what each removal leaves is kept, and the next
- * index set begins with the longest run of its first rows that has been met.  S3 Algorithms 3.1, 3.2
+/* S3's factor cache with a skyline. For every index set, the tight rows are removed from the factor of all rows, one
+ * after another in ascending order. The result of each removal is stored (mlcp/cache.h), and the next index set
+ * begins with the longest prefix of its tight rows that is stored.  S3 Algorithms 3.1, 3.2
  *
- *     columns   0 ........ 3 ........ 7 .............. n       {3, 7, 8}, of which {3, 7} is kept
- *               whole      {3}        {3, 7}                   then 8 is taken out
+ *     columns   0 ........ 3 ........ 7 .............. n       {3, 7, 8}, where {3, 7} is stored:
+ *               whole      {3}        {3, 7}                   only 8 is removed
  *
- * Columns are copied only from the first that the index set before did not share. The numbers are
- * those of the engine `skyline`, bit by bit. Parts outlive a solve: they belong to the matrix. */
+ * Columns are copied only from the first one that differs from the last index set's. The numbers have the same bits as
+ * those of the engine `skyline`. Parts remain valid after a solve, until the matrix changes. */
 #include "mlcp/cache.h"
 #include "mlcp/pivoting.h"
 
@@ -15,10 +15,11 @@
 #include "mlcp/engine_downdate.inc"
 
 typedef struct cached_data {
-    skyline_data factor; /* first: what the shared parts know */
+    skyline_data factor; /* first, because mlcp/engine_skyline.inc casts s->factor to it */
     cs_cache cache;
     cs_cache_node **path; /* (rows) */
-    int64_t *key, count;  /* (rows): tight rows of the factor in use; -1: there is none */
+    int64_t *key,
+        count; /* (rows): the `count` tight rows of the current factor; -1: there is none */
 } cached_data;
 
 static int take(cs_island *s, cs_arena *arena)
@@ -35,7 +36,8 @@ static int take(cs_island *s, cs_arena *arena)
     return cs_arena_failed(arena);
 }
 
-/* The first row in which a key differs from that of the factor in use; the number of rows: none. */
+/* The first row in which the first `count` entries of s->list differ from the key of the current factor; s->rows if
+ * they are equal. */
 static int64_t first_difference(const cs_island *s, int64_t count)
 {
     const cached_data *data = s->factor;
@@ -47,20 +49,24 @@ static int64_t first_difference(const cs_island *s, int64_t count)
     return wanted < given ? wanted : given;
 }
 
-/* Entries of row i left of the diagonal become zero, from column `first` on. */
+/* Sets the entries of row i left of the diagonal to zero, from column `first` on. */
 static void clear_row(cs_skyline *skyline, int64_t i, int64_t first)
 {
     for (int64_t k = i - 1; k >= first && skyline->last[k] >= i; k--)
         skyline->value[skyline->start[k] + i - k] = 0;
 }
 
-/* The factor without the first `found` rows of the key, from the parts that are kept. */
+/* Composes the factor without the first `found` rows of s->list from the stored parts. */
 static void compose(cs_island *s, int64_t found)
 {
     cached_data *data = s->factor;
     cs_skyline *skyline = &data->factor.skyline;
+
+    /* Skip the columns that are equal in the current factor. */
     int64_t row = first_difference(s, found), first = 0;
     while (first < s->rows && skyline->last[first] < row) first++;
+
+    /* Copy the columns between two removed rows from the part of the first one. */
     for (int64_t j = 0; j <= found; j++) {
         int64_t begin = j ? s->list[j - 1] : 0, end = j < found ? s->list[j] : s->rows;
         const double *part = j ? data->path[j - 1]->value : data->factor.whole.value;
@@ -69,10 +75,12 @@ static void compose(cs_island *s, int64_t found)
         memcpy(skyline->value + place, part + (place - skyline->start[begin]),
                sizeof(double) * (size_t)(skyline->start[end] - place));
     }
+
+    /* A removed row is a row of the identity. */
     for (int64_t j = 0; j < found; j++) clear_row(skyline, s->list[j], first);
 }
 
-/* Removes the other rows, and keeps the part after each removal as long as there is room. Returns the
+/* Removes the remaining rows of s->list, and stores the part after each removal as long as there is room. Returns the
  * row at which it was cancelled, or -1. */
 static int64_t extend(cs_island *s, int64_t found, int64_t count)
 {
@@ -94,14 +102,20 @@ static void factor_cached(cs_island *s, cs_breakdown *breakdown)
 {
     cached_data *data = s->factor;
     if (make_whole(s, breakdown)) return;
+
+    /* The key: the tight rows. */
     int64_t count = 0, found;
     for (int64_t i = 0; i < s->rows; i++)
         if (s->state[i] != CS_INDEX_FREE) s->list[count++] = i;
+
+    /* Begin with the stored prefix, and remove the other rows. */
     found = cs_cache_find(&data->cache, s->list, count, data->path);
     data->cache.counts.hits += found;
     data->cache.counts.misses += count - found;
     compose(s, found);
     int64_t last = extend(s, found, count);
+
+    /* Remember the key of the factor, unless it is incomplete. */
     data->count = last < 0 ? count : -1;
     if (last >= 0) *breakdown = (cs_breakdown){.row = last, .cancelled = 1};
     if (count) memcpy(data->key, s->list, sizeof(int64_t) * (size_t)count);
@@ -127,7 +141,7 @@ static void forget(cs_island *s)
     data->count = -1;
 }
 
-static void tell(cs_island *s, cs_cache_counts *sum)
+static void report_cache(cs_island *s, cs_cache_counts *sum)
 {
     cs_cache_counts *own = &((cached_data *)s->factor)->cache.counts;
     sum->hits += own->hits;
@@ -149,7 +163,7 @@ const cs_engine cs_engine_cached = {
     .solve = solve,
     .release = release,
     .forget = forget,
-    .tell = tell,
+    .report_cache = report_cache,
     .weight = CS_COST_BY_COLUMNS,
     .work = work,
 };

@@ -1,4 +1,4 @@
-/* S3's efficient pivoting on a full factor, in the rows' own order. */
+/* S3's efficient pivoting on a full factor, in the natural order of the rows. */
 #include "mlcp/pivoting.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The factor of A_FF within its envelope at every index set: what is tight narrows it. */
+/* Factors A_FF within its envelope at every index set. Tight rows make the envelope narrower. */
 #include "mlcp/pivoting.h"
 
 struct factor_data;
@@ -7,6 +7,7 @@ static int64_t first_free(const cs_island *s, const struct factor_data *data, in
 #define CS_ENGINE_FIRST(s, a, i) first_free(s, s->factor, a, i)
 #include "mlcp/engine_panels.inc"
 
+/* The first column of row a of A_FF, which is row i of the island. */
 static int64_t first_free(const cs_island *s, const factor_data *data, int64_t a, int64_t i)
 {
     for (int64_t e = s->start[i]; s->column[e] < i; e++)

@@ -10,6 +10,7 @@
 /* Least fraction of a pivot that the addition of a row may leave. */
 #define LEAST_PIVOT 1e-7
 
+/* The multiplications of the removal or addition of one row. */
 static double change_work(const cs_island *s)
 {
     double entries = 0;
@@ -18,7 +19,8 @@ static double change_work(const cs_island *s)
     return 2 * (part < entries ? part : entries) + width;
 }
 
-static double anew(const cs_island *s)
+/* The multiplications of a new factor. */
+static double new_factor_work(const cs_island *s)
 {
     double sum = 0;
     for (int64_t i = 0; i < s->rows; i++) {
@@ -30,28 +32,32 @@ static double anew(const cs_island *s)
 
 static int take(cs_island *s, cs_arena *arena) { return take_skyline(s, s->first, 0, arena); }
 
-/* The matrix' column i in the scratch vector, on the rows that are in. */
+/* column <- column i of the matrix, on the rows with out[row] == 0. */
 static void load_column(cs_island *s, int64_t i, const signed char *out, double *column)
 {
     for (int64_t e = s->start[i]; e < s->start[i + 1]; e++)
         if (!out[s->column[e]]) column[s->column[e]] = s->value[e];
 }
 
+/* Reports a cancellation at a row; returns -1. */
 static int cancel_at(int64_t row, cs_breakdown *breakdown)
 {
     *breakdown = (cs_breakdown){.row = row, .cancelled = 1};
     return -1;
 }
 
-/* Updates the factor to the next index set; -1: a pivot vanished, or cancelled. */
-static int follow(cs_island *s, cs_breakdown *breakdown)
+/* Updates the factor to the next index set. Returns -1 if a pivot vanished, or if cancelled. */
+static int update_factor(cs_island *s, cs_breakdown *breakdown)
 {
+    /* Remove rows first, so that additions cost less. */
     skyline_data *data = s->factor;
-    for (int64_t i = 0; i < s->rows; i++) { /* removals first: later additions then cost less */
+    for (int64_t i = 0; i < s->rows; i++) {
         if (s->state[i] == CS_INDEX_FREE || s->factored[i]) continue;
         if (remove_row(s, i)) return cancel_at(i, breakdown);
         s->factored[i] = 1;
     }
+
+    /* Add the rows that are free again. */
     for (int64_t i = 0; i < s->rows; i++) {
         if (s->state[i] != CS_INDEX_FREE || !s->factored[i]) continue;
         if (cs_is_cancelled(s->cancellation, change_work(s))) return cancel_at(i, breakdown);
@@ -62,6 +68,7 @@ static int follow(cs_island *s, cs_breakdown *breakdown)
     return 0;
 }
 
+/* Updates the factor if that is less work than a new one, otherwise factors anew. */
 static void factor(cs_island *s, cs_breakdown *breakdown)
 {
     skyline_data *data = s->factor;
@@ -69,16 +76,16 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
     for (int64_t i = 0; i < s->rows; i++)
         changes += (s->state[i] != CS_INDEX_FREE) != s->factored[i];
     *breakdown = (cs_breakdown){.row = -1};
-    int follows = s->is_factored && (double)changes * change_work(s) < anew(s);
-    if (follows && follow(s, breakdown) == 0) return;
+    int updates = s->is_factored && (double)changes * change_work(s) < new_factor_work(s);
+    if (updates && update_factor(s, breakdown) == 0) return;
     if (!breakdown->cancelled) factor_skyline(s, s->state, &data->skyline, breakdown);
 }
 
 static double work(const cs_island *s, double changed, double tight)
 {
     (void)tight;
-    double following = changed * change_work(s), whole = anew(s);
-    return following < whole ? following : whole;
+    double updating = changed * change_work(s), whole = new_factor_work(s);
+    return updating < whole ? updating : whole;
 }
 
 const cs_engine cs_engine_incremental = {
@@ -88,7 +95,7 @@ const cs_engine cs_engine_incremental = {
     .take = take,
     .factor = factor,
     .solve = solve,
-    .gathers = 1,
+    .accumulates_errors = 1,
     .weight = CS_COST_BY_COLUMNS,
     .work = work,
 };

@@ -1,4 +1,4 @@
-/* A full factor of A_FF at every index set, zeros and all: S3's reference. */
+/* Computes a full factor of A_FF, with all zeros, at every index set: S3's reference. */
 #include "mlcp/pivoting.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Factors all rows once and keeps the factor; forces mu hold the tight rows:
+/* Factors all rows once. Forces mu act on the tight rows so that their x is zero:
  *
  *     A x = r + E_T mu,  x_T = 0   =>   S mu = -(A^-1 r)_T,   S = (A^-1)_TT,   x = A^-1 (r + E_T mu)
  *
@@ -13,9 +13,9 @@ typedef struct schur_data {
     int have_whole;
     int64_t count;       /* tight rows of S, in s->list */
     double *inverse;     /* (rows, rows): columns of A^-1 */
-    unsigned char *have; /* (rows): which of them are there */
-    int64_t *zeros;      /* (rows): S is full */
-    double *force;       /* (rows) */
+    unsigned char *have; /* (rows): whether the column has been computed */
+    int64_t *zeros;      /* (rows): first columns of S, which is a full matrix */
+    double *force;       /* (rows): mu */
 } schur_data;
 
 static int take(cs_island *s, cs_arena *arena)
@@ -31,6 +31,7 @@ static int take(cs_island *s, cs_arena *arena)
     return cs_panels_take(&data->tight, s->rows, data->zeros, arena);
 }
 
+/* Factors A. */
 static void factor_whole(cs_island *s, cs_breakdown *breakdown)
 {
     schur_data *data = s->factor;
@@ -43,6 +44,7 @@ static void factor_whole(cs_island *s, cs_breakdown *breakdown)
     data->have_whole = breakdown->row < 0;
 }
 
+/* Column i of A^-1, computed at its first use. */
 static double *inverse_column(cs_island *s, int64_t i)
 {
     schur_data *data = s->factor;
@@ -57,6 +59,7 @@ static double *inverse_column(cs_island *s, int64_t i)
 
 static void factor(cs_island *s, cs_breakdown *breakdown)
 {
+    /* Factor A, if that has not been done. */
     schur_data *data = s->factor;
     *breakdown = (cs_breakdown){.row = -1};
     if (!data->have_whole) factor_whole(s, breakdown);
@@ -78,12 +81,14 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
             *cs_panels_entry(&data->tight, a, b) = column[s->list[a]];
     }
 
+    /* Factor S. */
     cs_panels_factor(&data->tight, s->cancellation, breakdown);
     if (breakdown->row >= 0) breakdown->row = s->list[breakdown->row];
 }
 
 static void solve(cs_island *s, double *r)
 {
+    /* Without forces. */
     schur_data *data = s->factor;
     cs_panels_solve(&data->whole, r);
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 40 };
+enum { MAX_STEPS = 40 };
 /* Steps end when at most this fraction of the rows still changes its index, and mu has decreased by this
  * factor since the steps began or resumed. */
 #define STILL_CHANGING 0.005
@@ -151,7 +151,7 @@ static double mean_product(const interior *p, double part)
 
 /* Sets the right-hand side of Newton's step: predictor, products to zero; corrector, products to
  * `target`, with the second-order term of the predictor step. */
-static void aim(interior *p, double target, int corrects)
+static void set_push(interior *p, double target, int corrects)
 {
     double gap, force;
     for (int side = 0; side < SIDES; side++)
@@ -208,12 +208,12 @@ static double advance(interior *p, cs_pivot_run *run, double mu)
     if (!factor(p, run)) return NAN;
 
     /* Predictor: how far the mean product could decrease. */
-    aim(p, 0, 0);
+    set_push(p, 0, 0);
     find_step(p);
     double ratio = mean_product(p, reach(p)) / mu;
 
     /* Corrector: aim at mu times the cube of that ratio, then move almost up to the boundary. */
-    aim(p, mu * ratio * ratio * ratio, 1);
+    set_push(p, mu * ratio * ratio * ratio, 1);
     find_step(p);
     double part = BOUNDARY_FRACTION * reach(p), after = mean_product(p, part);
     move(p, part);
@@ -235,7 +235,7 @@ cs_status cs_pivot_interior(cs_pivot_run *run, int resume, cs_error *error)
 
     /* Steps until the predicted index set has settled. */
     double mean = s->interior.mean, wanted = FALLEN * mean;
-    for (int k = 0; k < MOST_STEPS && mean > 0 && isfinite(mean) && !run->stopped; k++) {
+    for (int k = 0; k < MAX_STEPS && mean > 0 && isfinite(mean) && !run->stopped; k++) {
         mean = advance(&p, run, mean);
         if (!isfinite(mean)) {
             if (run->breakdown.cancelled) status = cs_pivot_interrupted(run, error);

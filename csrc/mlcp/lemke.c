@@ -5,13 +5,13 @@
 #include <string.h>
 
 /* Entries of a column below this fraction of its largest count as zero; ratios that differ relatively by
- * less than EQUAL count as equal. */
-#define SMALL 1e-15
-#define EQUAL 1e-11
+ * less than EQUAL_RATIO count as equal. */
+#define SMALL_ENTRY 1e-15
+#define EQUAL_RATIO 1e-11
 /* Constants up to this fraction of the largest one count as zero. A free row whose pivot is at most
- * REDUNDANT times its diagonal entry depends linearly on the others: z of that row does not enter. */
-#define NOTHING 1e-14
-#define REDUNDANT 1e-12
+ * REDUNDANT_PIVOT times its diagonal entry depends linearly on the others: z of that row does not enter. */
+#define ZERO_CONSTANT 1e-14
+#define REDUNDANT_PIVOT 1e-12
 
 /* Cost of writing a number into new memory, in multiplications. */
 enum { WRITE_WORK = 8 };
@@ -36,6 +36,7 @@ int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena)
     return 0;
 }
 
+/* Row i of the dictionary: the coefficients of the nonbasic variables, and the constant. */
 static double *row_of(const cs_lemke *lemke, int64_t i)
 {
     return lemke->dictionary + i * (lemke->rows + 2);
@@ -65,6 +66,7 @@ static void exchange(cs_lemke *lemke, int64_t row, int64_t column)
     lemke->cancelled |= cs_is_cancelled(lemke->cancellation, (double)(lemke->rows * width));
 }
 
+/* Whether a variable belongs to a free row. */
 static int is_free(const cs_lemke *lemke, int64_t variable)
 {
     return lemke->free && variable < 2 * lemke->rows && lemke->free[variable % lemke->rows];
@@ -82,7 +84,7 @@ static void enter_free_rows(cs_lemke *lemke)
         }
         if (best < 0) return;
         double pivot = fabs(row_of(lemke, best)[best]);
-        if (!(pivot > REDUNDANT * fabs(lemke->matrix[best * n + best]))) return;
+        if (!(pivot > REDUNDANT_PIVOT * fabs(lemke->matrix[best * n + best]))) return;
         exchange(lemke, best, best);
     }
 }
@@ -101,7 +103,7 @@ static int comes_before(const cs_lemke *lemke, int64_t a, int64_t b, int64_t col
     for (int64_t j = 0; j < lemke->rows; j++) {
         double left = inverse_entry(lemke, a, j, place) / x;
         double right = inverse_entry(lemke, b, j, place) / y;
-        if (fabs(left - right) > EQUAL * (fabs(left) + fabs(right))) return left < right;
+        if (fabs(left - right) > EQUAL_RATIO * (fabs(left) + fabs(right))) return left < right;
     }
     return a < b;
 }
@@ -120,7 +122,7 @@ static const int64_t *find_places(cs_lemke *lemke)
 static double constant_of(const cs_lemke *lemke, int64_t row)
 {
     double constant = row_of(lemke, row)[lemke->rows + 1];
-    return constant > NOTHING * lemke->size ? constant : 0;
+    return constant > ZERO_CONSTANT * lemke->size ? constant : 0;
 }
 
 /* Ratio test: the row that leaves if the variable of `column` grows; -1: it may grow without bound. */
@@ -134,15 +136,15 @@ static int64_t leaving_row(cs_lemke *lemke, int64_t column)
     /* The least ratio. */
     for (int64_t i = 0; i < n; i++) {
         const double *own = row_of(lemke, i);
-        if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL * largest)) continue;
+        if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL_ENTRY * largest)) continue;
         least = fmin(least, constant_of(lemke, i) / -own[column]);
     }
 
     /* Among the rows with that ratio: z0 if it is one of them, otherwise the lexicographic first. */
     for (int64_t i = 0; i < n; i++) {
         const double *own = row_of(lemke, i);
-        if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL * largest)) continue;
-        if (constant_of(lemke, i) / -own[column] > least * (1 + EQUAL)) continue;
+        if (is_free(lemke, lemke->basic[i]) || !(own[column] < -SMALL_ENTRY * largest)) continue;
+        if (constant_of(lemke, i) / -own[column] > least * (1 + EQUAL_RATIO)) continue;
         if (lemke->basic[i] == 2 * n) return i;
         if (chosen < 0 || comes_before(lemke, i, chosen, column, place)) chosen = i;
     }
@@ -160,7 +162,7 @@ static int64_t first_row(cs_lemke *lemke)
             least = fmin(least, row_of(lemke, i)[n + 1] / row_of(lemke, i)[n]);
     for (int64_t i = 0; i < n && least < 0; i++) {
         if (is_free(lemke, lemke->basic[i])) continue;
-        if (row_of(lemke, i)[n + 1] / row_of(lemke, i)[n] > least * (1 - EQUAL)) continue;
+        if (row_of(lemke, i)[n + 1] / row_of(lemke, i)[n] > least * (1 - EQUAL_RATIO)) continue;
         if (chosen < 0 || comes_before(lemke, i, chosen, n, place)) chosen = i;
     }
     return chosen;

@@ -3,9 +3,9 @@
  *     w = M z + q,   0 <= w _|_ z >= 0
  *
  * The problem is kept as a dictionary: the basic variables in terms of the others. An artificial
- * variable z0 makes q feasible and is driven out again; whichever variable leaves, its partner
- * enters. Ties are broken lexicographically, so that no basis comes twice (Cottle, Pang and Stone
- * 1992, section 4.4). Rows may be free: then w = 0 and z has no sign. */
+ * variable z0 makes q feasible and is driven out again. When a variable leaves the basis, its complement
+ * enters. Ties are broken lexicographically, so that no basis repeats (Cottle, Pang and Stone 1992,
+ * section 4.4). Rows may be free: then w = 0 and z has no sign. */
 #ifndef CS_LEMKE_H
 #define CS_LEMKE_H
 

@@ -34,7 +34,7 @@ static cs_status check(const cs_csr *matrix, cs_error *error)
 
 /* Allocates the diagonal and rows that hold the entries of A and of A^T together; next[i] <- the start
  * of row i. */
-static int take_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next)
+static int allocate_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next)
 {
     int64_t n = matrix->rows;
     mlcp->start = cs_arena_take(&mlcp->loaded, n + 1, sizeof(int64_t));
@@ -53,7 +53,9 @@ static int take_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next)
     return cs_arena_failed(&mlcp->loaded) ? -1 : 0;
 }
 
-static void put(cs_mlcp *mlcp, int64_t *next, int64_t i, int64_t j, double value, double skew)
+/* Appends an entry to row i. */
+static void append_entry(cs_mlcp *mlcp, int64_t *next, int64_t i, int64_t j, double value,
+                         double skew)
 {
     mlcp->column[next[i]] = j;
     mlcp->value[next[i]] = value;
@@ -73,7 +75,7 @@ static int merge(cs_mlcp *mlcp, int64_t *place)
             int64_t j = mlcp->column[e];
             if (place[j] < begin) {
                 place[j] = last;
-                put(mlcp, &last, 0, j, mlcp->value[e], mlcp->skew[e]);
+                append_entry(mlcp, &last, 0, j, mlcp->value[e], mlcp->skew[e]);
                 continue;
             }
             mlcp->value[place[j]] += mlcp->value[e];
@@ -85,7 +87,7 @@ static int merge(cs_mlcp *mlcp, int64_t *place)
             int64_t j = mlcp->column[e];
             if (j == i) mlcp->diagonal[i] = mlcp->value[e];
             if (j == i || mlcp->value[e] != 0 || mlcp->skew[e] != 0)
-                put(mlcp, &kept, 0, j, mlcp->value[e], mlcp->skew[e]);
+                append_entry(mlcp, &kept, 0, j, mlcp->value[e], mlcp->skew[e]);
             place[j] = -1;
         }
         if (cs_is_cancelled(mlcp->cancellation, 2 * CS_ENTRY_WORK * (double)(end - from)))
@@ -96,6 +98,7 @@ static int merge(cs_mlcp *mlcp, int64_t *place)
     return 0;
 }
 
+/* max |A - A^T| / max |A| */
 static double asymmetry(const cs_mlcp *mlcp)
 {
     double largest = 0, defect = 0;
@@ -113,30 +116,30 @@ cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     cs_arena scratch = {0};
     int64_t *next = cs_arena_take(&scratch, matrix->rows, sizeof(int64_t));
     mlcp->rows = matrix->rows;
-    if (!next || take_symmetric(mlcp, matrix, next)) {
-        status = cs_mlcp_unmade(mlcp, "A", error);
+    if (!next || allocate_symmetric(mlcp, matrix, next)) {
+        status = cs_mlcp_setup_failed(mlcp, "A", error);
         goto out;
     }
 
     /* Every row has a diagonal entry, even if the caller's matrix has none. */
-    for (int64_t i = 0; i < matrix->rows; i++) put(mlcp, next, i, i, 0, 0);
+    for (int64_t i = 0; i < matrix->rows; i++) append_entry(mlcp, next, i, i, 0, 0);
 
     /* Each entry contributes half of itself to both triangles. */
     for (int64_t i = 0; i < matrix->rows; i++) {
         double entries = (double)(matrix->start[i + 1] - matrix->start[i]);
         if (cs_is_cancelled(mlcp->cancellation, 2 * CS_ENTRY_WORK * entries)) {
-            status = cs_mlcp_unmade(mlcp, "A", error);
+            status = cs_mlcp_setup_failed(mlcp, "A", error);
             goto out;
         }
         for (int64_t e = matrix->start[i]; e < matrix->start[i + 1]; e++) {
             double half = matrix->value[e] / 2;
-            put(mlcp, next, i, matrix->column[e], half, half);
-            put(mlcp, next, matrix->column[e], i, half, -half);
+            append_entry(mlcp, next, i, matrix->column[e], half, half);
+            append_entry(mlcp, next, matrix->column[e], i, half, -half);
         }
     }
 
     if (merge(mlcp, next)) {
-        status = cs_mlcp_unmade(mlcp, "A", error);
+        status = cs_mlcp_setup_failed(mlcp, "A", error);
         goto out;
     }
     mlcp->asymmetry = asymmetry(mlcp);
@@ -148,7 +151,8 @@ out:
 
 /* ---- islands --------------------------------------------------------------------------------- */
 
-typedef struct cutting {
+/* Scratch memory to split the matrix into islands. */
+typedef struct splitting {
     cs_mlcp *mlcp;
     cs_arena scratch;
     int64_t *part;           /* (rows): the island of each row */
@@ -156,9 +160,9 @@ typedef struct cutting {
     int64_t *start, *column; /* the island's graph in the order given */
     int64_t *order, *place, *work;
     int64_t *given; /* the island's rows in the order given */
-} cutting;
+} splitting;
 
-static int take_cutting(cutting *c)
+static int allocate_splitting(splitting *c)
 {
     int64_t n = c->mlcp->rows;
     int64_t **all[] = {&c->part, &c->local, &c->order, &c->place, &c->given};
@@ -170,8 +174,8 @@ static int take_cutting(cutting *c)
     return cs_arena_failed(&c->scratch) ? -1 : 0;
 }
 
-/* The island's rows (in s->user) as a graph of their own. */
-static cs_graph local_graph(cutting *c, const cs_island *s)
+/* The graph of the island's rows s->user, numbered from 0. */
+static cs_graph local_graph(splitting *c, const cs_island *s)
 {
     const cs_mlcp *mlcp = c->mlcp;
     int64_t count = 0;
@@ -184,15 +188,15 @@ static cs_graph local_graph(cutting *c, const cs_island *s)
     return (cs_graph){s->rows, c->start, c->column};
 }
 
-/* c->order <- the wanted order. Non-zero: no memory, or cancelled. */
-static int find_order(cutting *c, const cs_graph *graph, cs_fill_order wanted)
+/* c->order <- the wanted order; -1: no memory, or cancelled. */
+static int find_order(splitting *c, const cs_graph *graph, cs_fill_order wanted)
 {
     return cs_find_order(graph, wanted, c->order, c->work, c->mlcp->cancellation);
 }
 
 /* s->start, s->column, s->value: the island's matrix with rows in c->order. Columns
  * ascend because rows are distributed in order and the pattern is symmetric. -1: cancelled. */
-static int lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
+static int lay_rows(splitting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     const cs_mlcp *mlcp = c->mlcp;
 
@@ -219,7 +223,7 @@ static int lay_rows(cutting *c, cs_island *s, const cs_graph *graph, const int64
     return 0;
 }
 
-static int take_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
+static int allocate_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
 {
     int64_t n = s->rows, entries = graph->start[n];
     double **numbers[] = {&s->diagonal, &s->b,    &s->lo,    &s->hi,        &s->x,    &s->w,
@@ -236,13 +240,14 @@ static int take_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
     return cs_arena_failed(arena) ? -1 : 0;
 }
 
+/* The cost of one factor by an engine. */
 static double cost(const cs_engine *engine, const cs_island *s, double changed)
 {
     return engine->weight * engine->work(s, changed, 0);
 }
 
 /* Puts the island into the order of its engine, which then allocates its factors. */
-static int lay_island(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
+static int lay_island(splitting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     if (find_order(c, graph, s->engine->order)) return -1;
     cs_envelope(graph, c->order, c->place, s->first);
@@ -257,7 +262,7 @@ static int lay_island(cutting *c, cs_island *s, const cs_graph *graph, const int
 
 /* Chooses the engine with the least counted multiplications: a factor in the envelope; a sparse one, if
  * that is expensive; for rules that change one row at a time, also a factor that is updated. */
-static int lay_cheapest(cutting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
+static int lay_cheapest(splitting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     const cs_engine *envelope = cs_engine_find("envelope"), *sparse = cs_engine_find("sparse");
     const cs_engine *incremental = cs_engine_find("incremental");
@@ -284,15 +289,15 @@ static int lay_cheapest(cutting *c, cs_island *s, const cs_graph *graph, const i
     return lay_island(c, s, graph, given);
 }
 
-/* The island's engine, its order and its matrix. */
-static int make_island(cutting *c, cs_island *s)
+/* Chooses the island's engine, and brings its matrix into the order of the engine. */
+static int make_island(splitting *c, cs_island *s)
 {
     const cs_mlcp *mlcp = c->mlcp;
     int64_t *given = c->given;
     double share = (double)s->rows / (double)mlcp->rows;
     s->cache_bytes = (int64_t)(share * (double)mlcp->options.cache_bytes);
     cs_graph graph = local_graph(c, s);
-    if (take_island(s, &graph, &c->mlcp->arena)) return -1;
+    if (allocate_island(s, &graph, &c->mlcp->arena)) return -1;
     if (mlcp->options.interior && strcmp(mlcp->rule->name, "bpp") == 0) {
         int64_t size = CS_INTERIOR_ARRAYS * s->rows;
         s->interior.array = cs_arena_take(&c->mlcp->arena, size, sizeof(double));
@@ -315,10 +320,10 @@ double cs_mlcp_factor_work(const cs_mlcp *mlcp)
 
 cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
 {
-    cutting c = {.mlcp = mlcp};
+    splitting c = {.mlcp = mlcp};
     cs_status status = CS_OK;
     int64_t *rows;
-    if (take_cutting(&c)) goto no_memory;
+    if (allocate_splitting(&c)) goto no_memory;
     cs_graph whole = {mlcp->rows, mlcp->start, mlcp->column};
     mlcp->islands = mlcp->rows > 0; /* all rows in part 0 */
     if (mlcp->options.islands) mlcp->islands = cs_components(&whole, c.part, c.work);
@@ -326,7 +331,7 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
     rows = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(int64_t));
     if (cs_arena_failed(&mlcp->arena)) goto no_memory;
 
-    /* Each island gets its piece of the row numbers, */
+    /* Give each island its piece of the row numbers. */
     for (int64_t i = 0; i < mlcp->rows; i++) mlcp->island[c.part[i]].rows++;
     for (int64_t p = 0; p < mlcp->islands; p++) {
         mlcp->island[p].user = rows;
@@ -334,7 +339,7 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
         mlcp->island[p].rows = 0;
     }
 
-    /* and its rows, in the order given. */
+    /* List the rows of each island, in the order given. */
     for (int64_t i = 0; i < mlcp->rows; i++) {
         cs_island *s = &mlcp->island[c.part[i]];
         c.local[i] = s->rows;
@@ -346,7 +351,7 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
     }
     goto out;
 no_memory:
-    status = cs_mlcp_unmade(mlcp, "pivoting on A", error);
+    status = cs_mlcp_setup_failed(mlcp, "pivoting on A", error);
 out:
     cs_arena_clear(&c.scratch);
     return status;

@@ -151,7 +151,7 @@ static cs_status prepare(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     double start = cs_clock();
     cs_status status = cs_mlcp_load(mlcp, matrix, error);
     if (!status) status = cs_mlcp_split(mlcp, error);
-    if (!status) status = cs_mlcp_share_out(mlcp, error);
+    if (!status) status = cs_mlcp_assign_islands(mlcp, error);
     if (!status) status = check_bytes(mlcp, error);
     if (status) return status;
     mlcp->x = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
@@ -162,7 +162,7 @@ static cs_status prepare(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     return cs_arena_status(&mlcp->arena, error, "the answer");
 }
 
-cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error)
+cs_status cs_mlcp_setup_failed(const cs_mlcp *mlcp, const char *what, cs_error *error)
 {
     if (cs_was_cancelled(mlcp->cancellation))
         return cs_fail(error, CS_INTERRUPTED, "interrupted while A of %lld rows is laid out",
@@ -276,8 +276,8 @@ cs_status cs_mlcp_solve(cs_mlcp *mlcp, const double *b, const double *lo, const 
                          "initial: method='%s' cannot begin with an index set", mlcp->rule->name);
     if (!status) status = cs_mlcp_solve_islands(mlcp, b, lo, hi, initial, control, result, error);
     for (int64_t p = 0; p < mlcp->islands && !mlcp->rule->no_factors; p++)
-        if (mlcp->island[p].engine->tell)
-            mlcp->island[p].engine->tell(&mlcp->island[p], &result->cache);
+        if (mlcp->island[p].engine->report_cache)
+            mlcp->island[p].engine->report_cache(&mlcp->island[p], &result->cache);
     if (status) return status;
     finish(mlcp, b, lo, hi, result);
     if (mlcp->options.condition) result->condition = cs_mlcp_condition(mlcp);

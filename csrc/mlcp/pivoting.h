@@ -109,19 +109,19 @@ struct cs_engine {
     cs_fill_order order;
     /* Allocates the island's factors. Non-zero: no memory, or cancelled. */
     int (*take)(cs_island *s, cs_arena *arena);
-    /* Factors A_FF for s->state; a breakdown names a row of the island. Asks s->cancellation. */
+    /* Factors A_FF for s->state; a breakdown names a row of the island. s->cancellation may stop it. */
     void (*factor)(cs_island *s, cs_breakdown *breakdown);
     /* r <- A_FF^-1 r. r is zero on tight rows, before and after. */
     void (*solve)(cs_island *s, double *r);
-    /* May be NULL. `release` frees memory outside the arena; `tell` adds to `sum` what the cache did
+    /* May be NULL. `release` frees memory outside the arena; `report_cache` adds to `sum` the counts of the cache
      * since the last call. */
     void (*release)(cs_island *s);
-    void (*tell)(cs_island *s, cs_cache_counts *sum);
+    void (*report_cache)(cs_island *s, cs_cache_counts *sum);
     /* May be NULL if the engine keeps nothing but the current factor. Announces that the values of the
      * matrix have changed; solves with the current factor remain possible. */
     void (*forget)(cs_island *s);
     /* Whether a factor is an update of the previous one, so that rounding errors may accumulate. */
-    int gathers;
+    int accumulates_errors;
     int anew;      /* every factor is computed from the current matrix alone */
     double weight; /* cost of a multiplication (core/costs.h) */
     /* Multiplications of a factor for an index set with `tight` tight rows, of which `changed` rows
@@ -177,7 +177,7 @@ const cs_rule *cs_rule_find(const char *name);
 #define CS_PIVOT_ROUGHEST 1e-9
 
 /* Single pivots without fewer infeasible rows after which bpp switches to projected Newton steps. */
-enum { CS_PIVOT_ALONE = 10 };
+enum { CS_PIVOT_SINGLE_LIMIT = 10 };
 
 /* ---- functions that rules share -------------------------------------------------------------- */
 
@@ -230,17 +230,18 @@ cs_status cs_pivot_log_reserve(cs_pivot_log *log, int64_t rows, cs_error *error)
 
 /* Detects cycles of index sets by Brent's method: one set is kept, and later ones are compared with it;
  * after 1, 3, 7, ... comparisons the current set replaces it. */
-typedef struct cs_circle {
-    uint64_t kept;
-    int64_t age, until;
-} cs_circle;
+typedef struct cs_cycle_check {
+    uint64_t kept; /* hash of the kept set */
+    int64_t age;   /* comparisons with it so far; 0 before the first set */
+    int64_t until; /* number of comparisons after which it is replaced */
+} cs_cycle_check;
 
-/* Whether s->state equals the kept set. */
-int cs_pivot_comes_again(cs_circle *circle, const cs_island *s);
+/* Whether s->state equals the kept set, so that the rule is cycling. */
+int cs_pivot_is_cycling(cs_cycle_check *circle, const cs_island *s);
 
 /* Multiplies the tolerance for rounding by ten, and restarts the detection. Returns 0 if the tolerance
  * then exceeds CS_PIVOT_ROUGHEST. */
-int cs_pivot_be_lenient(cs_pivot_run *run, cs_circle *circle);
+int cs_pivot_raise_tolerance(cs_pivot_run *run, cs_cycle_check *circle);
 
 /* Block principal pivoting from s->state on, with Murty's rule after `block_steps` block steps. If that
  * stagnates and `descends`, projected Newton steps and Keller's rule follow. */
@@ -258,12 +259,12 @@ cs_status cs_pivot_descend(cs_pivot_run *run, cs_error *error);
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
-/* One thread's share of a solve. */
+/* The data of one thread in a solve. */
 typedef struct cs_pivot_worker {
     cs_pivot_log log;
     double last_poll;
     int64_t failed; /* its first island that failed; -1: none */
-    cs_error error; /* of that one */
+    cs_error error; /* the error of that island */
     int interrupted;
 } cs_pivot_worker;
 
@@ -295,7 +296,7 @@ cs_status cs_mlcp_make(cs_mlcp **mlcp, const cs_csr *matrix, const cs_mlcp_optio
                        cs_cancellation *cancellation, cs_error *error);
 
 /* Reports that a part of the set-up failed: cancelled, or otherwise no memory for `what`. */
-cs_status cs_mlcp_unmade(const cs_mlcp *mlcp, const char *what, cs_error *error);
+cs_status cs_mlcp_setup_failed(const cs_mlcp *mlcp, const char *what, cs_error *error);
 
 /* Cost of reading or writing an entry of the matrix, in multiplications. */
 enum { CS_ENTRY_WORK = 8 };
@@ -310,7 +311,7 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error);
 double cs_mlcp_factor_work(const cs_mlcp *mlcp);
 
 /* Chooses the number of threads, and the order in which they take the islands. */
-cs_status cs_mlcp_share_out(cs_mlcp *mlcp, cs_error *error);
+cs_status cs_mlcp_assign_islands(cs_mlcp *mlcp, cs_error *error);
 
 /* Solves all islands: mlcp->x, the index set, the log and the counts of `result`. */
 cs_status cs_mlcp_solve_islands(cs_mlcp *mlcp, const double *b, const double *lo, const double *hi,

@@ -11,11 +11,12 @@
 #include <float.h>
 #include <math.h>
 
-/* Steps after which the convergence rate is known. */
-enum { KNOWN = 3 };
+/* The convergence rate is judged after this many steps. */
+enum { MIN_STEPS = 3 };
 
-/* The next search direction from the residual of the free rows, r = -w_F, and A0^-1 r. */
-static int turn(cs_island *s, cs_conjugate *steps)
+/* Computes the next search direction from the residual of the free rows, r = -w_F, and A0^-1 r. Returns 0 if A0 is not
+ * positive definite. */
+static int next_direction(cs_island *s, cs_conjugate *steps)
 {
     double *r = s->slope, *z = s->step;
     for (int64_t i = 0; i < s->rows; i++) r[i] = z[i] = s->state[i] ? 0 : -s->w[i];
@@ -27,16 +28,16 @@ static int turn(cs_island *s, cs_conjugate *steps)
 static void multiply(cs_island *s)
 {
     for (int64_t i = 0; i < s->rows; i++) {
-        double here = 0;
+        double sum = 0;
         for (int64_t e = s->start[i]; e < s->start[i + 1]; e++)
-            here += s->value[e] * s->direction[s->column[e]];
-        s->image[i] = here;
+            sum += s->value[e] * s->direction[s->column[e]];
+        s->image[i] = sum;
     }
 }
 
-/* x += length direction. w is updated; once it looks like rounding it is evaluated from x. Returns the
- * residual. */
-static double go(cs_island *s, double length)
+/* x += length direction, w += length image. If w is then as small as rounding errors, it is evaluated from x. Returns
+ * the residual. */
+static double take_step(cs_island *s, double length)
 {
     for (int64_t i = 0; i < s->rows; i++) {
         s->x[i] += length * s->direction[i];
@@ -49,12 +50,13 @@ static double go(cs_island *s, double length)
 }
 
 /* Whether `steps` steps from `first` to `worst` predict convergence within `most` steps. */
-static int is_in_time(double first, double worst, int64_t steps, int64_t most)
+static int will_converge(double first, double worst, int64_t steps, int64_t most)
 {
-    if (steps < KNOWN) return 1;
+    if (steps < MIN_STEPS) return 1;
     return log(first / worst) * (double)most >= log(first / CS_PIVOT_REFINE) * (double)steps;
 }
 
+/* Solves for x_F by conjugate gradients. Returns 0 if they converge too slowly. */
 static int solve(cs_pivot_run *run)
 {
     cs_island *s = run->island;
@@ -65,15 +67,16 @@ static int solve(cs_pivot_run *run)
     cs_pivot_add_step(s);
     double worst = cs_pivot_residual(s), first = worst;
 
+    /* Conjugate gradient steps until the residual is rounding. */
     int64_t most = run->options->reuse;
     for (int64_t k = 0; worst > CS_PIVOT_REFINE; k++) {
-        if (k == most || !is_in_time(first, worst, k, most)) return 0;
+        if (k == most || !will_converge(first, worst, k, most)) return 0;
         run->reuse.steps++;
-        if (!turn(s, &steps)) return 0;
+        if (!next_direction(s, &steps)) return 0;
         multiply(s);
         double length = cs_conjugate_length(&steps, s->image);
         if (!(length > 0)) return 0;
-        worst = go(s, length);
+        worst = take_step(s, length);
     }
     return worst <= CS_PIVOT_REFINE; /* false if it is NaN */
 }

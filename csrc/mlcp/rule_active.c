@@ -61,14 +61,15 @@ static void find_direction(cs_island *s, int64_t r, double sign)
     }
 }
 
-static void consider(event *first, double reach, int64_t row, signed char index)
+/* first <- this event, if it comes earlier. */
+static void update_first(event *first, double reach, int64_t row, signed char index)
 {
     if (!(reach < first->reach)) return; /* ties: the first row wins */
     *first = (event){reach > 0 ? reach : 0, row, index};
 }
 
-/* The first change of index along the step. If `holds` (Dantzig), rows marked in s->next stay feasible. */
-static event find_event(const cs_island *s, int64_t r, double sign, int holds)
+/* The first change of index along the step. If `keeps_feasible` (Dantzig), rows marked in s->next stay feasible. */
+static event find_event(const cs_island *s, int64_t r, double sign, int keeps_feasible)
 {
     event first = {INFINITY, r, CS_INDEX_FREE};
 
@@ -77,11 +78,11 @@ static event find_event(const cs_island *s, int64_t r, double sign, int holds)
         double step = s->step[i], slope = s->slope[i];
         if (i == r) continue;
         if (s->state[i] == CS_INDEX_FREE) {
-            if (step > 0) consider(&first, (s->hi[i] - s->x[i]) / step, i, CS_INDEX_HIGH);
-            if (step < 0) consider(&first, (s->lo[i] - s->x[i]) / step, i, CS_INDEX_LOW);
-        } else if (holds && s->next[i] && !cs_is_fixed(s, i)) {
+            if (step > 0) update_first(&first, (s->hi[i] - s->x[i]) / step, i, CS_INDEX_HIGH);
+            if (step < 0) update_first(&first, (s->lo[i] - s->x[i]) / step, i, CS_INDEX_LOW);
+        } else if (keeps_feasible && s->next[i] && !cs_is_fixed(s, i)) {
             int towards = s->state[i] < 0 ? slope < 0 : slope > 0;
-            if (towards) consider(&first, -s->w[i] / slope, i, CS_INDEX_FREE);
+            if (towards) update_first(&first, -s->w[i] / slope, i, CS_INDEX_FREE);
         }
     }
 
@@ -94,7 +95,8 @@ static event find_event(const cs_island *s, int64_t r, double sign, int holds)
 }
 
 /* Drives row r until it is feasible; `in_time` <- 0 if that takes too many changes. */
-static cs_status drive(cs_pivot_run *run, int64_t r, int holds, int *in_time, cs_error *error)
+static cs_status drive(cs_pivot_run *run, int64_t r, int keeps_feasible, int *in_time,
+                       cs_error *error)
 {
     cs_island *s = run->island;
     double sign = s->state[r] < 0 ? 1 : -1;
@@ -104,7 +106,7 @@ static cs_status drive(cs_pivot_run *run, int64_t r, int holds, int *in_time, cs
 
         /* Move up to the first change of index. */
         find_direction(s, r, sign);
-        event end = find_event(s, r, sign, holds);
+        event end = find_event(s, r, sign, keeps_feasible);
         for (int64_t i = 0; i < s->rows; i++) {
             s->x[i] += end.reach * s->step[i];
             s->w[i] += end.reach * s->slope[i];
@@ -144,15 +146,16 @@ static int64_t choose(cs_pivot_run *run, int farthest)
     return chosen;
 }
 
-static cs_status active(cs_pivot_run *run, int holds, cs_error *error)
+/* Keller's rule, or with `keeps_feasible` Cottle and Dantzig's. */
+static cs_status solve_active(cs_pivot_run *run, int keeps_feasible, cs_error *error)
 {
     cs_island *s = run->island;
-    cs_circle visits = {0};
+    cs_cycle_check visits = {0};
     int in_time = 1;
     for (;;) {
         cs_status status = make_feasible(run, error);
         if (status) return status;
-        int64_t r = choose(run, !holds);
+        int64_t r = choose(run, !keeps_feasible);
         if (r < 0) break;
 
         /* Stopped, or out of steps? */
@@ -160,20 +163,23 @@ static cs_status active(cs_pivot_run *run, int holds, cs_error *error)
         if (run->stopped || run->steps >= run->max_steps) return CS_OK;
 
         /* A cycle, or a drive without end: Murty's rule finishes. */
-        int again = cs_pivot_comes_again(&visits, s);
-        if (again) cs_pivot_be_lenient(run, &visits);
+        int again = cs_pivot_is_cycling(&visits, s);
+        if (again) cs_pivot_raise_tolerance(run, &visits);
         if (!in_time || again) return cs_pivot_blocks(run, 0, 0, error);
 
-        status = drive(run, r, holds, &in_time, error);
+        status = drive(run, r, keeps_feasible, &in_time, error);
         if (status) return status;
     }
     run->outcome = CS_MLCP_CONVERGED;
     return cs_pivot_step(run, 0, 0, error);
 }
 
-cs_status cs_pivot_keller(cs_pivot_run *run, cs_error *error) { return active(run, 0, error); }
+cs_status cs_pivot_keller(cs_pivot_run *run, cs_error *error)
+{
+    return solve_active(run, 0, error);
+}
 
-static cs_status dantzig(cs_pivot_run *run, cs_error *error) { return active(run, 1, error); }
+static cs_status dantzig(cs_pivot_run *run, cs_error *error) { return solve_active(run, 1, error); }
 
 const cs_rule cs_rule_keller = {
     .name = "keller",

@@ -9,7 +9,7 @@
  * progress. If they are predicted to take longer than interior-point steps, a few of these run in
  * between, and block pivots continue from the index set that they predict (interior_start.c).
  *
- * The number of steps of Murty's rule may be exponential in the number of rows. After CS_PIVOT_ALONE
+ * The number of steps of Murty's rule may be exponential in the number of rows. After CS_PIVOT_SINGLE_LIMIT
  * steps without progress, projected Newton steps approach the solution (descent.c), and Keller's rule
  * finishes: under it the energy decreases with every row.
  *
@@ -29,7 +29,7 @@ static uint64_t digest(const cs_island *s)
     return hash ^ (hash >> 29);
 }
 
-int cs_pivot_comes_again(cs_circle *c, const cs_island *s)
+int cs_pivot_is_cycling(cs_cycle_check *c, const cs_island *s)
 {
     uint64_t now = digest(s);
     if (c->age && now == c->kept) return 1;
@@ -56,9 +56,9 @@ static int64_t find_infeasible(cs_pivot_run *run, int64_t *last)
     return count;
 }
 
-int cs_pivot_be_lenient(cs_pivot_run *run, cs_circle *c)
+int cs_pivot_raise_tolerance(cs_pivot_run *run, cs_cycle_check *c)
 {
-    *c = (cs_circle){0};
+    *c = (cs_cycle_check){0};
     run->tolerance *= 10;
     return run->tolerance <= CS_PIVOT_ROUGHEST;
 }
@@ -118,9 +118,9 @@ static cs_status predict(cs_pivot_run *run, progress *p, int64_t *changed, cs_er
 cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, cs_error *error)
 {
     cs_island *s = run->island;
-    int64_t fewest = s->rows + 1, patience = 0, last = -1, alone = 0;
-    cs_circle visits = {0};
-    progress sofar = {0};
+    int64_t fewest = s->rows + 1, patience = 0, last = -1, stalled_steps = 0;
+    cs_cycle_check visits = {0};
+    progress block_progress = {0};
     for (;; run->steps++) {
         cs_status status = cs_pivot_candidate(run, error);
         if (status) return status;
@@ -133,9 +133,9 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
             return cs_pivot_step(run, infeasible, 0, error);
 
         /* Block pivots are too slow: continue from the index set of interior-point steps. */
-        if (descends && is_too_slow(run, &sofar, infeasible)) {
+        if (descends && is_too_slow(run, &block_progress, infeasible)) {
             int64_t changed;
-            status = predict(run, &sofar, &changed, error);
+            status = predict(run, &block_progress, &changed, error);
             if (!status) status = cs_pivot_step(run, infeasible, changed, error);
             if (status) return status;
             fewest = s->rows + 1;
@@ -147,12 +147,12 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
         if (fewer) {
             fewest = infeasible;
             patience = run->options->stall_steps;
-            visits = (cs_circle){0};
-            alone = 0;
+            visits = (cs_cycle_check){0};
+            stalled_steps = 0;
         }
 
         /* Murty's rule stagnates: finish with rules under which the energy decreases. */
-        if (descends && alone > CS_PIVOT_ALONE) {
+        if (descends && stalled_steps > CS_PIVOT_SINGLE_LIMIT) {
             status = cs_pivot_descend(run, error);
             return status ? status : cs_pivot_keller(run, error);
         }
@@ -165,8 +165,8 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
             memcpy(s->state, s->next, (size_t)s->rows);
         } else {
             run->single_steps++;
-            alone++;
-            if (cs_pivot_comes_again(&visits, s) && !cs_pivot_be_lenient(run, &visits)) {
+            stalled_steps++;
+            if (cs_pivot_is_cycling(&visits, s) && !cs_pivot_raise_tolerance(run, &visits)) {
                 run->outcome = CS_MLCP_CYCLING;
                 return cs_pivot_step(run, infeasible, 0, error);
             }

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+/* The data of one solve, which all threads share. */
 typedef struct solving {
     cs_mlcp *mlcp;
     const double *b, *lo, *hi;
@@ -128,6 +129,7 @@ static void wait_for_others(void *context)
     worker->last_poll = run.last_poll;
 }
 
+/* Resets the workers for a new solve. */
 static void begin(cs_mlcp *mlcp)
 {
     mlcp->failure.row = -1;
@@ -177,6 +179,8 @@ static cs_status gather_logs(cs_mlcp *mlcp, cs_error *error)
     return status;
 }
 
+/* Adds the counts of all islands to the result. The outcome is that of the last island that has not converged, except
+ * that a stop takes precedence. */
 static void add_up(const cs_mlcp *mlcp, cs_mlcp_result *result)
 {
     for (int64_t p = 0; p < mlcp->islands; p++) {
@@ -189,8 +193,8 @@ static void add_up(const cs_mlcp *mlcp, cs_mlcp_result *result)
         result->reuse.solves += end->reuse.solves;
         result->reuse.steps += end->reuse.steps;
         result->reuse.failed += end->reuse.failed;
-        int tells = end->outcome != CS_MLCP_CONVERGED && result->outcome != CS_MLCP_STOPPED;
-        if (tells) result->outcome = end->outcome;
+        int decides = end->outcome != CS_MLCP_CONVERGED && result->outcome != CS_MLCP_STOPPED;
+        if (decides) result->outcome = end->outcome;
     }
 }
 
@@ -208,7 +212,7 @@ cs_status cs_mlcp_solve_islands(cs_mlcp *mlcp, const double *b, const double *lo
     return status;
 }
 
-cs_status cs_mlcp_share_out(cs_mlcp *mlcp, cs_error *error)
+cs_status cs_mlcp_assign_islands(cs_mlcp *mlcp, cs_error *error)
 {
     cs_arena scratch = {0};
     int64_t *place = cs_arena_take(&scratch, mlcp->rows + 2, sizeof(int64_t));

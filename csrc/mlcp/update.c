@@ -1,53 +1,58 @@
-/* Another matrix for a solver: its islands, orders and patterns stay where every entry has a place. */
+/* Replaces the matrix of a solver. Its islands, orders and patterns remain if they have a place for every entry of the
+ * new matrix; otherwise the solver is created again. */
 #include "core/clock.h"
 #include "core/error.h"
 #include "mlcp/pivoting.h"
 
-/* place[column as given] <- where the entry is in row i of the island, -1 elsewhere; all -1 before. */
-static void mark(const cs_island *s, int64_t i, int64_t *place)
+/* place[column as given] <- the index of that entry of row i of the island. All other places are -1. */
+static void record_places(const cs_island *s, int64_t i, int64_t *place)
 {
     for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) place[s->user[s->column[e]]] = e;
 }
 
-static void unmark(const cs_island *s, int64_t i, int64_t *place)
+/* Sets the places of row i to -1 again. */
+static void clear_places(const cs_island *s, int64_t i, int64_t *place)
 {
     for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) place[s->user[s->column[e]]] = -1;
 }
 
-/* Whether each entry of `next` that is not zero has a place. */
-static int fits(const cs_mlcp *mlcp, const cs_mlcp *next, int64_t *place)
+/* Whether the islands have a place for each non-zero entry of `next`. */
+static int has_places(const cs_mlcp *mlcp, const cs_mlcp *next, int64_t *place)
 {
     int all = 1;
     for (int64_t p = 0; p < mlcp->islands; p++) {
         const cs_island *s = &mlcp->island[p];
         for (int64_t i = 0; i < s->rows && all; i++) {
             int64_t row = s->user[i];
-            mark(s, i, place);
+            record_places(s, i, place);
             for (int64_t e = next->start[row]; e < next->start[row + 1]; e++)
                 all &= next->value[e] == 0 || place[next->column[e]] >= 0;
-            unmark(s, i, place);
+            clear_places(s, i, place);
         }
     }
     return all;
 }
 
-static void fill(cs_island *s, const cs_mlcp *next, int64_t *place)
+/* Copies the values of `next` into an island. */
+static void replace_values(cs_island *s, const cs_mlcp *next, int64_t *place)
 {
     for (int64_t i = 0; i < s->rows; i++) {
         int64_t row = s->user[i];
-        mark(s, i, place);
+        record_places(s, i, place);
         for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) s->value[e] = 0;
         for (int64_t e = next->start[row]; e < next->start[row + 1]; e++)
             if (next->value[e] != 0) s->value[place[next->column[e]]] = next->value[e];
         s->diagonal[i] = next->diagonal[row];
-        unmark(s, i, place);
+        clear_places(s, i, place);
     }
+
+    /* The current factor now belongs to an earlier matrix. */
     s->is_stale = s->is_factored;
     if (s->factor && s->engine->forget) s->engine->forget(s);
 }
 
-/* The matrix itself, from one to the other. */
-static void adopt(cs_mlcp *mlcp, cs_mlcp *next)
+/* Moves the matrix as given from `next` to `mlcp`. */
+static void move_matrix(cs_mlcp *mlcp, cs_mlcp *next)
 {
     cs_arena_clear(&mlcp->loaded);
     mlcp->loaded = next->loaded;
@@ -60,8 +65,8 @@ static void adopt(cs_mlcp *mlcp, cs_mlcp *next)
     next->loaded = (cs_arena){0};
 }
 
-/* A new solver in place of the old one. */
-static cs_status make_anew(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
+/* Creates a new solver for the matrix, and replaces the old one by it. */
+static cs_status replace_solver(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
 {
     cs_mlcp *fresh, old = *mlcp;
     cs_status status = cs_mlcp_create(&fresh, matrix, &mlcp->options, error);
@@ -84,10 +89,10 @@ cs_status cs_mlcp_update(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     cs_status status =
         place ? cs_mlcp_load(&next, matrix, error) : cs_no_memory(error, "another A");
     for (int64_t i = 0; i < mlcp->rows && !status; i++) place[i] = -1;
-    if (!status && !fits(mlcp, &next, place)) status = make_anew(mlcp, matrix, error);
+    if (!status && !has_places(mlcp, &next, place)) status = replace_solver(mlcp, matrix, error);
     else if (!status) {
-        for (int64_t p = 0; p < mlcp->islands; p++) fill(&mlcp->island[p], &next, place);
-        adopt(mlcp, &next);
+        for (int64_t p = 0; p < mlcp->islands; p++) replace_values(&mlcp->island[p], &next, place);
+        move_matrix(mlcp, &next);
         mlcp->seconds = cs_clock() - begin;
     }
     cs_arena_clear(&next.loaded);

@@ -15,8 +15,9 @@
 
 extern const cs_order cs_order_natural, cs_order_cache;
 
-/* Replaces the plan by that of the natural order, and notes the reason. */
-static cs_status stay(const cs_problem *problem, const char *why, cs_plan *plan, cs_error *error)
+/* Replaces the plan by that of the natural order, and stores the reason `why`. */
+static cs_status plan_natural(const cs_problem *problem, const char *why, cs_plan *plan,
+                              cs_error *error)
 {
     cs_plan_clear(plan, problem->blocks);
     plan->order = cs_order_natural.name;
@@ -24,56 +25,62 @@ static cs_status stay(const cs_problem *problem, const char *why, cs_plan *plan,
     return cs_order_natural.plan(problem, NULL, NULL, plan, error);
 }
 
-/* Whether a group gains from the order "cache": every group does if threads pay off, otherwise those that
- * vector kernels can visit. */
+/* Whether a group gains from the order "cache": every group does if threads save time; otherwise only the groups
+ * that vector kernels can visit do. */
 static int group_gains(const cs_problem *problem, int group)
 {
     if (problem->blocks >= CS_WORTH_THREADS_SWEEP) return 1;
     return !problem->matrix && cs_fits_lanes(&problem->block_group[group]);
 }
 
-static int gains(const cs_problem *problem)
+/* Whether any group of the problem gains. */
+static int any_group_gains(const cs_problem *problem)
 {
     for (int g = 0; g < problem->block_groups; g++)
         if (group_gains(problem, g)) return 1;
     return 0;
 }
 
-/* Whether `block` shares a vertex with batch `number`. If it does not, the block joins the batch. `met`
- * (vertices): the last batch that used the vertex. */
-static int meets(const cs_graph *graph, int64_t block, int64_t number, int64_t *met)
+/* Whether `block` shares a vertex with batch `number`, so that one vector cannot visit both. If it does not, the
+ * block joins the batch. `last_batch` (vertices): the last batch that used the vertex. */
+static int conflicts_with_batch(const cs_graph *graph, int64_t block, int64_t number,
+                                int64_t *last_batch)
 {
+    /* Look for a conflict at the block's own vertices, and for a given A at the coupled blocks. */
     int64_t end[2];
     int ends = cs_graph_ends(graph, block, end);
     for (int i = 0; i < ends; i++)
-        if (met[end[i]] == number) return 1;
-    if (graph->column) /* given A: the coupled blocks */
+        if (last_batch[end[i]] == number) return 1;
+    if (graph->column)
         for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
-            if (met[graph->column[e]] == number) return 1;
-    for (int i = 0; i < ends; i++) met[end[i]] = number;
+            if (last_batch[graph->column[e]] == number) return 1;
+
+    /* Join the batch. */
+    for (int i = 0; i < ends; i++) last_batch[end[i]] = number;
     return 0;
 }
 
-/* The share of lanes that are full, over the groups that gain. A batch takes consecutive visits of one part
- * and one group until one of them shares a vertex with it or CS_WORTH_LANES lanes are full. `met` (vertices) is
- * scratch and zero on entry. */
-static double fill(const cs_graph *graph, const cs_plan *plan, int64_t *met)
+/* The fraction of lanes that are full, over the groups that gain. A batch takes consecutive visits of one part
+ * and one group until one of them conflicts with it or CS_WORTH_LANES lanes are full. `last_batch` (vertices) is scratch
+ * and zero on entry. */
+static double lane_fill(const cs_graph *graph, const cs_plan *plan, int64_t *last_batch)
 {
     const cs_problem *problem = graph->problem;
     int64_t batches = 0, visits = 0, used = 0, stage = 0;
     int last = -1;
     for (int64_t i = 0; i < problem->blocks; i++) {
         int group = cs_group_number(problem, plan->block[i]);
-        int begins = plan->cut[i] || i == plan->start[stage] || group != last;
+        int part_begins = plan->cut[i] || i == plan->start[stage] || group != last;
         last = group;
         if (i == plan->start[stage]) stage++;
         if (!group_gains(problem, group)) continue;
 
         /* Begin a new batch where this visit cannot join the current one. */
-        if (begins || used == CS_WORTH_LANES || meets(graph, plan->block[i], batches, met)) {
+        if (part_begins || used == CS_WORTH_LANES ||
+            conflicts_with_batch(graph, plan->block[i], batches, last_batch)) {
             batches++;
             used = 0;
-            meets(graph, plan->block[i], batches, met);
+            conflicts_with_batch(graph, plan->block[i], batches, last_batch);
         }
         used++;
         visits++;
@@ -84,10 +91,11 @@ static double fill(const cs_graph *graph, const cs_plan *plan, int64_t *met)
 static cs_status plan_auto(const cs_problem *problem, const cs_order_options *options,
                            cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    if (!gains(problem))
-        return stay(problem, "neither vectors nor threads would save time", plan, error);
+    /* Without vectors and threads, "natural" is as fast. */
+    if (!any_group_gains(problem))
+        return plan_natural(problem, "neither vectors nor threads would save time", plan, error);
 
-    /* Plan with "cache"; if threads do not pay off, with a single part. */
+    /* Plan with "cache", in a single part if threads do not save time. */
     cs_graph graph;
     cs_order_options own = {.parts = options->parts};
     cs_cache_options how = cs_cache_options_default();
@@ -97,11 +105,12 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
     if (status) return status;
 
     /* Keep that plan if it fills the lanes. */
-    int64_t *met = cs_arena_take(scratch, graph.vertices, sizeof(int64_t));
-    if (!met) return cs_no_memory(error, "the order");
-    if (fill(&graph, plan, met) < CS_WORTH_FILL)
-        return stay(problem, "contacts are too few, or too many share a body, to fill vectors",
-                    plan, error);
+    int64_t *last_batch = cs_arena_take(scratch, graph.vertices, sizeof(int64_t));
+    if (!last_batch) return cs_no_memory(error, "the order");
+    if (lane_fill(&graph, plan, last_batch) < CS_WORTH_FILL)
+        return plan_natural(problem,
+                            "contacts are too few, or too many share a body, to fill vectors", plan,
+                            error);
     plan->order = cs_order_cache.name;
     plan->why = "for speed: vectors are full, and threads seldom wait";
     return CS_OK;

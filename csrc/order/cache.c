@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "order/greedy_palette.h"
-#include "order/parts.h"
+#include "order/graph_partition.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ enum { CHUNK = 1024 };
  * the better. In a grid, body numbers leave 1 contact in 10 between pieces; random numbers leave 7 in 8. */
 enum { PIECES = 8 };
 
-/* levels->vertex <- the vertices with edges, by their numbers. */
+/* levels->vertex <- the vertices with edges, in ascending order of their numbers. */
 static cs_status number_vertices(const cs_graph *graph, cs_arena *scratch, cs_levels *levels,
                                  cs_error *error)
 {
@@ -44,13 +44,14 @@ static int64_t between_pieces(const cs_graph *graph, const cs_levels *levels, in
     return cs_parts_border(graph, &pieces);
 }
 
-/* levels->vertex <- the vertices with edges, in the order asked for. `label` (vertices) is scratch. */
+/* levels->vertex <- the vertices with edges, in the order that `bodies` asks for. `label` (vertices) is
+ * scratch. */
 static cs_status order_vertices(const cs_graph *graph, cs_body_order bodies, int64_t *label,
                                 cs_arena *scratch, cs_levels *levels, cs_error *error)
 {
     cs_levels numbered, *first = bodies == CS_BODIES_AS_FITS ? &numbered : levels;
 
-    /* By numbers, unless only levels are asked for. */
+    /* Order them by number, unless the caller asks for levels only. */
     cs_status status = CS_OK;
     if (bodies != CS_BODIES_BREADTH_FIRST) status = number_vertices(graph, scratch, first, error);
     if (status || bodies == CS_BODIES_NATURAL) return status;
@@ -60,7 +61,7 @@ static cs_status order_vertices(const cs_graph *graph, cs_body_order bodies, int
     *levels = numbered;
     if (first != levels && 2 * between <= graph->problem->blocks) return CS_OK;
 
-    /* Otherwise take levels, provided that they leave fewer. */
+    /* Otherwise take the levels, provided that they leave fewer contacts between pieces. */
     status = cs_graph_levels(graph, scratch, levels, error);
     if (!status && first != levels && between_pieces(graph, levels, label) >= between)
         *levels = numbered;
@@ -99,11 +100,14 @@ static cs_status sort_blocks(const cs_graph *graph, const cs_levels *levels, cs_
 static cs_status plan_chunks(const cs_graph *graph, const int64_t *sequence, int64_t chunk,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
+    /* Copy the sequence. */
     cs_greedy_palette palette;
     int64_t blocks = graph->problem->blocks;
     cs_status status = cs_greedy_palette_new(graph, scratch, &palette, error);
     if (status) return status;
     memcpy(plan->block, sequence, sizeof(int64_t) * (size_t)blocks);
+
+    /* Sort each chunk by colour, and close a stage after each colour. */
     for (int64_t at = 0; at < blocks; at += chunk) {
         int64_t count = blocks - at < chunk ? blocks - at : chunk;
         int64_t colors = cs_greedy_palette_sort(&palette, plan->block + at, count);
@@ -129,7 +133,7 @@ cs_status cs_plan_cache(const cs_graph *graph, const cs_order_options *options,
     int64_t blocks = graph->problem->blocks;
     if (chunk > blocks) chunk = blocks + 1;
 
-    /* Order the bodies, and the blocks after them. */
+    /* Sort the bodies, and the blocks by their bodies. */
     cs_parts parts = {.count = cs_parts_wanted(graph, options)};
     parts.label = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     if (!parts.label) return cs_no_memory(error, "the order");
@@ -137,17 +141,17 @@ cs_status cs_plan_cache(const cs_graph *graph, const cs_order_options *options,
     if (!status) status = sort_blocks(graph, &levels, scratch, &sequence, error);
     if (status) return status;
 
-    /* Write the stages. */
+    /* Write the stages: chunk by chunk, or domain by domain. */
     if (!how->domains) return plan_chunks(graph, sequence, chunk, scratch, plan, error);
     cs_parts_cut(graph, levels.vertex, NULL, levels.count, &parts);
     return cs_plan_parts(graph, &parts, sequence, chunk, CS_BORDER_CHECKERBOARD, scratch, plan,
                          error);
 }
 
-enum { BODIES, IN_CHUNK, DOMAINS, OPTIONS };
+enum { BODIES, CHUNK_SIZE, DOMAINS, OPTIONS };
 
 /* In the sequence of cs_body_order. */
-static const char *const lines_of_bodies[] = {"natural", "breadth_first", "auto", NULL};
+static const char *const body_orders[] = {"natural", "breadth_first", "auto", NULL};
 
 static const cs_option options_of_cache[OPTIONS] = {
     [BODIES] =
@@ -158,9 +162,9 @@ static const cs_option options_of_cache[OPTIONS] = {
              "where dividing the numbers into 8 ranges leaves most contacts between ranges, and a "
              "breadth-first order leaves fewer. Contacts follow the later of their bodies",
          .kind = CS_WORD,
-         .words = lines_of_bodies,
+         .words = body_orders,
          .usual = CS_BODIES_AS_FITS},
-    [IN_CHUNK] = CS_COUNT_OPTION("chunk", CHUNK, 1, "contacts that are coloured together"),
+    [CHUNK_SIZE] = CS_COUNT_OPTION("chunk", CHUNK, 1, "contacts that are coloured together"),
     [DOMAINS] =
         CS_FLAG_OPTION("domains", 1,
                        "divide the bodies into contiguous domains, as many as the solver's option "
@@ -171,13 +175,14 @@ static const cs_option options_of_cache[OPTIONS] = {
                        "is a stage for all threads, and results do not depend on parts"),
 };
 
+/* Builds the graph and plans with the values of the user's options. */
 static cs_status plan_cache(const cs_problem *problem, const cs_order_options *options,
                             cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     cs_graph graph;
     cs_cache_options how = {
         .bodies = (cs_body_order)cs_order_value(options, BODIES),
-        .chunk = (int64_t)cs_order_value(options, IN_CHUNK),
+        .chunk = (int64_t)cs_order_value(options, CHUNK_SIZE),
         .domains = cs_order_value(options, DOMAINS) != 0,
     };
     cs_status status = cs_graph_build(problem, scratch, &graph, error);

@@ -1,28 +1,29 @@
-/* The checkerboard: visits the border of a partition by whole parts, which are coloured like the fields of a
- * board. S1 section 4.2's batches of border and inner points. */
+/* The checkerboard: visits the border of a partition part by part. Parts are coloured like the fields of a
+ * checkerboard, and parts of one colour are swept in parallel. S1 section 4.2: batches of border and inner
+ * points. */
 #include "core/error.h"
-#include "order/parts.h"
+#include "order/graph_partition.h"
 
 #include <string.h>
 
-/* A body with more contacts than this is a hub. Its border contacts go to its own part; spread over many
- * parts, they would force each of these parts to have a colour of its own. */
+/* A body with more contacts than this is a hub. Its border contacts go to its own part. Otherwise many parts
+ * would own contacts with the hub, and each of these parts would need a colour of its own. */
 enum { HUB = 128 };
 
-typedef struct board {
+typedef struct checkerboard {
     const cs_graph *graph;
     const cs_parts *parts;
-    int64_t *owner; /* (blocks): the part that visits a border block; -1 for other blocks */
-    int64_t *start; /* (parts + 2): where the border blocks of each part begin in `block` */
-    int64_t *block; /* the border, sorted by owner */
-    int64_t *color; /* (parts): the colour of a part; -1 before it has one */
-    int64_t *met;   /* (parts + 1): the part (+ 1) that last found the colour taken */
-    int64_t *seen;  /* (vertices): the part (+ 1) that last visited the vertex */
-} board;
+    int64_t *owner;       /* (blocks): the part that visits a border block; -1 for other blocks */
+    int64_t *start;       /* (parts + 2): where the border blocks of each part begin in `block` */
+    int64_t *block;       /* the border, sorted by owner */
+    int64_t *color;       /* (parts): the colour of a part; -1 before it has one */
+    int64_t *taken_for;   /* (parts + 1): the last part (+ 1) for which the colour is taken */
+    int64_t *visited_for; /* (vertices): the last part (+ 1) for which the vertex was visited */
+} checkerboard;
 
-/* The part that visits a border block: that of its hub if one of its two bodies is a hub, otherwise the lower
- * one of its two parts. */
-static int64_t owner_of(const board *b, int64_t block)
+/* The part that visits a border block. If exactly one of its two bodies is a hub, the part of the hub; otherwise
+ * the lower one of the two parts. */
+static int64_t owner_of(const checkerboard *b, int64_t block)
 {
     const cs_graph *graph = b->graph;
     const int64_t *label = b->parts->label;
@@ -34,33 +35,36 @@ static int64_t owner_of(const board *b, int64_t block)
 }
 
 /* Marks the colours of all parts that own a border block on a vertex of the border blocks of `part`. */
-static void meet(board *b, int64_t part)
+static void mark_taken_colors(checkerboard *b, int64_t part)
 {
     const cs_graph *graph = b->graph;
     for (int64_t i = b->start[part]; i < b->start[part + 1]; i++) {
+        /* Look at all blocks at the vertices of this block, once for each vertex. */
         int64_t end[2];
         int ends = cs_graph_ends(graph, b->block[i], end);
         for (int side = 0; side < ends; side++) {
-            if (b->seen[end[side]] == part + 1) continue;
-            b->seen[end[side]] = part + 1;
+            if (b->visited_for[end[side]] == part + 1) continue;
+            b->visited_for[end[side]] = part + 1;
             for (int64_t e = graph->start[end[side]]; e < graph->start[end[side] + 1]; e++) {
                 int64_t other = b->owner[cs_graph_block(graph, e)];
-                if (other >= 0 && b->color[other] >= 0) b->met[b->color[other]] = part + 1;
+                if (other >= 0 && b->color[other] >= 0) b->taken_for[b->color[other]] = part + 1;
             }
         }
     }
 }
 
 /* Colours the parts greedily, lowest free colour first. Returns the number of colours. */
-static int64_t color_parts(board *b)
+static int64_t color_parts(checkerboard *b)
 {
     int64_t colors = 0;
     for (int64_t part = 0; part < b->parts->count; part++) b->color[part] = -1;
+
+    /* Parts without border blocks need no colour. */
     for (int64_t part = 0; part < b->parts->count; part++) {
         if (b->start[part] == b->start[part + 1]) continue;
-        meet(b, part);
+        mark_taken_colors(b, part);
         int64_t color = 0;
-        while (b->met[color] == part + 1) color++;
+        while (b->taken_for[color] == part + 1) color++;
         b->color[part] = color;
         if (color >= colors) colors = color + 1;
     }
@@ -68,11 +72,14 @@ static int64_t color_parts(board *b)
 }
 
 /* b->block <- the `count` blocks of the border, sorted by owner, stably. */
-static void share_out(board *b, const int64_t *border, int64_t count)
+static void sort_by_owner(checkerboard *b, const int64_t *border, int64_t count)
 {
+    /* Assign the owners, and count the blocks of each. */
     int64_t *next = b->start + 1;
     for (int64_t block = 0; block < b->graph->problem->blocks; block++) b->owner[block] = -1;
     for (int64_t i = 0; i < count; i++) next[(b->owner[border[i]] = owner_of(b, border[i])) + 1]++;
+
+    /* Sum the counts, and place the blocks. */
     for (int64_t p = 0; p < b->parts->count; p++) next[p + 1] += next[p];
     for (int64_t i = 0; i < count; i++) b->block[next[b->owner[border[i]]]++] = border[i];
 }
@@ -80,21 +87,22 @@ static void share_out(board *b, const int64_t *border, int64_t count)
 cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int64_t first,
                                cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
+    /* Allocate. */
     int64_t blocks = graph->problem->blocks, at = first;
-    board b = {.graph = graph, .parts = parts};
+    checkerboard b = {.graph = graph, .parts = parts};
     b.owner = cs_arena_take(scratch, blocks, sizeof(int64_t));
     b.start = cs_arena_take(scratch, parts->count + 2, sizeof(int64_t));
     b.block = cs_arena_take(scratch, blocks - first, sizeof(int64_t));
     b.color = cs_arena_take(scratch, parts->count, sizeof(int64_t));
-    b.met = cs_arena_take(scratch, parts->count + 1, sizeof(int64_t));
-    b.seen = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
+    b.taken_for = cs_arena_take(scratch, parts->count + 1, sizeof(int64_t));
+    b.visited_for = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "the border of the parts");
 
-    /* Assign the border to parts, and colour these. */
-    share_out(&b, plan->block + first, blocks - first);
+    /* Assign the border blocks to parts, and colour the parts. */
+    sort_by_owner(&b, plan->block + first, blocks - first);
     int64_t colors = color_parts(&b);
 
-    /* Make each colour a disjoint stage with one part of the stage per part of the partition. */
+    /* Make each colour a disjoint stage. Each part of the partition is a part of that stage. */
     for (int64_t color = 0; color < colors; color++) {
         for (int64_t p = 0; p < parts->count; p++) {
             if (b.color[p] != color) continue;

@@ -1,5 +1,5 @@
-/* Coloured Gauss-Seidel, rigid and relaxed (S1 sections 4.3.1, 7.2): one independent stage a colour;
- * colours too small to share are, if asked, merged into an unsafe stage. */
+/* Coloured Gauss-Seidel (S1 section 4.3.1): one independent stage per colour. The relaxed form (section 7.2) merges
+ * colours that are too small for several threads into one unsafe stage, whose contacts may conflict. */
 #include "core/error.h"
 #include "order/coloring.h"
 #include "order/components.h"
@@ -87,7 +87,7 @@ static const cs_option options_of_colored[OPTIONS] = {
                   .of_value = RANGES},
 };
 
-/* Adds the colours that are not below `unsafe_below`. */
+/* Adds a stage for each colour with at least `unsafe_below` contacts. */
 static int64_t add_safe(const cs_order_options *options, const cs_coloring *coloring,
                         const int64_t *sorted, const int64_t *start, cs_plan *plan, int64_t at)
 {
@@ -100,12 +100,13 @@ static int64_t add_safe(const cs_order_options *options, const cs_coloring *colo
     return at;
 }
 
-/* How the unsafe stage runs: blind, in ranges blind to each other, or in groups of what depends on
- * each other (S1 section 7.4), which is Gauss-Seidel. */
-static cs_status close_unsafe(const cs_problem *problem, const cs_order_options *options,
-                              int64_t first, int64_t end, cs_arena *scratch, cs_plan *plan,
-                              cs_error *error)
+/* Closes the unsafe stage, which holds the visits from `first` to `end`. Its contacts do not see each other, or it
+ * consists of ranges that do not, or of groups of dependent contacts (S1 section 7.4), which is Gauss-Seidel. */
+static cs_status plan_unsafe(const cs_problem *problem, const cs_order_options *options,
+                             int64_t first, int64_t end, cs_arena *scratch, cs_plan *plan,
+                             cs_error *error)
 {
+    /* Groups: sort the visits by connected component. */
     int unsafe = (int)cs_order_value(options, UNSAFE);
     cs_stage_kind kind = unsafe == SIMULTANEOUS ? CS_SIMULTANEOUS : CS_CONCURRENT;
     if (unsafe == GROUPS && first < end) {
@@ -116,12 +117,15 @@ static cs_status close_unsafe(const cs_problem *problem, const cs_order_options 
         if (status) return status;
         kind = CS_DISJOINT;
     }
+
+    /* Close the stage, and cut it into ranges if it is concurrent. */
     cs_plan_close(plan, kind, end);
     if (kind != CS_CONCURRENT) return CS_OK;
     int weighted = cs_order_value(options, WEIGHTED) != 0;
     return cs_plan_cut_parts(problem, options->parts, weighted, scratch, plan, first, end, error);
 }
 
+/* Adds the unsafe stage: all colours with fewer than `unsafe_below` contacts. */
 static cs_status add_unsafe(const cs_problem *problem, const cs_order_options *options,
                             const cs_coloring *coloring, const int64_t *sorted,
                             const int64_t *start, cs_arena *scratch, cs_plan *plan, int64_t *at,
@@ -131,10 +135,10 @@ static cs_status add_unsafe(const cs_problem *problem, const cs_order_options *o
     for (int64_t c = 0; c < coloring->colors; c++)
         if (coloring->size[c] < unsafe_below)
             *at = cs_plan_color(coloring, c, sorted, start, plan, *at);
-    return close_unsafe(problem, options, first, *at, scratch, plan, error);
+    return plan_unsafe(problem, options, first, *at, scratch, plan, error);
 }
 
-static cs_coloring_options coloring_of(const cs_order_options *options)
+static cs_coloring_options coloring_options_of(const cs_order_options *options)
 {
     return (cs_coloring_options){
         .fixed_as_body = cs_order_value(options, FIXED_AS_BODY) != 0,
@@ -150,7 +154,7 @@ static cs_coloring_options coloring_of(const cs_order_options *options)
 /* The lowest free colour of a block depends on its island alone. */
 static int is_by_islands(const cs_order_options *options)
 {
-    cs_coloring_options how = coloring_of(options);
+    cs_coloring_options how = coloring_options_of(options);
     return !how.balanced && !how.parallel && !how.fixed_as_body &&
            cs_order_value(options, UNSAFE_BELOW) == 0;
 }
@@ -158,8 +162,9 @@ static int is_by_islands(const cs_order_options *options)
 static cs_status plan_colored(const cs_problem *problem, const cs_order_options *options,
                               cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
+    /* Colour the contacts, and sort them by colour. */
     cs_coloring coloring;
-    cs_coloring_options how = coloring_of(options);
+    cs_coloring_options how = coloring_options_of(options);
     int first = cs_order_value(options, FIRST) != 0;
     int64_t *sorted, *start, at = 0;
     cs_status status = cs_color(problem, &how, scratch, &coloring, error);
@@ -168,6 +173,8 @@ static cs_status plan_colored(const cs_problem *problem, const cs_order_options 
         return cs_no_memory(error, "the colours");
     for (int64_t c = 0; c < coloring.colors; c++) cs_plan_add_to_color(plan, c, coloring.size[c]);
     plan->rounds = coloring.rounds;
+
+    /* Add the stages: the unsafe one first or last. */
     if (first)
         status = add_unsafe(problem, options, &coloring, sorted, start, scratch, plan, &at, error);
     if (status) return status;

@@ -4,28 +4,29 @@
 
 #include <string.h>
 
-typedef struct grouping {
+typedef struct component_search {
     const cs_graph *graph;
-    int64_t *block; /* (count): the blocks to group */
+    int64_t *block; /* (count): the blocks to sort into components */
     int64_t count;
     int64_t *parent; /* (vertices): disjoint-set forest; a root is its own parent */
-    int64_t *member; /* given A, (blocks): whether the block is one of `block` */
+    int64_t *member; /* given A, (blocks): 1 if the block is in `block` */
     int64_t *number; /* (vertices): the component (+ 1) of a root; 0 without one */
-    int64_t *component, *size,
-        components; /* (count): each block's component; sizes of components */
-    int64_t *part;  /* (components): the part that each one goes to */
-} grouping;
+    int64_t components;
+    int64_t *component; /* (count): the component of each block */
+    int64_t *size;      /* (count): number of blocks of each component */
+    int64_t *part;      /* (components): the part that gets the component */
+} component_search;
 
 /* The root of a vertex; halves the path on the way. */
-static int64_t root_of(const grouping *g, int64_t vertex)
+static int64_t root_of(const component_search *g, int64_t vertex)
 {
     for (; g->parent[vertex] != vertex; vertex = g->parent[vertex])
         g->parent[vertex] = g->parent[g->parent[vertex]];
     return vertex;
 }
 
-/* Unites the sets of a and b; the lower root becomes the common one. */
-static void join(const grouping *g, int64_t a, int64_t b)
+/* Unites the trees of a and b; the lower root becomes the common one. */
+static void join(const component_search *g, int64_t a, int64_t b)
 {
     a = root_of(g, a);
     b = root_of(g, b);
@@ -34,11 +35,11 @@ static void join(const grouping *g, int64_t a, int64_t b)
 }
 
 /* Unites the vertices that the blocks connect. */
-static void join_all(grouping *g)
+static void join_all(component_search *g)
 {
     const cs_graph *graph = g->graph;
 
-    /* Begin with single vertices; for a given A, only couplings among the blocks count. */
+    /* Begin with single vertices. For a given A, only couplings between members of `block` count. */
     for (int64_t v = 0; v < graph->vertices; v++) g->parent[v] = v;
     for (int64_t i = 0; i < g->count && graph->column; i++) g->member[g->block[i]] = 1;
 
@@ -53,15 +54,18 @@ static void join_all(grouping *g)
 }
 
 /* Numbers the components by their first blocks. A block between immovable bodies is a component. */
-static void number_components(grouping *g)
+static void number_components(component_search *g)
 {
     for (int64_t i = 0; i < g->count; i++) {
+        /* A block with a vertex belongs to the component of that vertex, or begins a new one. */
         int64_t end[2], component = g->components;
-        int moves = cs_graph_ends(g->graph, g->block[i], end);
-        int64_t *number = moves ? &g->number[root_of(g, end[0])] : NULL;
-        if (moves && *number) component = *number - 1;
+        int has_vertex = cs_graph_ends(g->graph, g->block[i], end);
+        int64_t *number = has_vertex ? &g->number[root_of(g, end[0])] : NULL;
+        if (has_vertex && *number) component = *number - 1;
         else g->components++;
-        if (moves) *number = component + 1;
+        if (has_vertex) *number = component + 1;
+
+        /* Count the block. */
         g->component[i] = component;
         g->size[component]++;
     }
@@ -69,7 +73,7 @@ static void number_components(grouping *g)
 
 /* sorted <- the components, larger ones first, by counting sort. `place` (count + 2) is scratch and zero on
  * entry. */
-static void sort_by_size(const grouping *g, int64_t *place, int64_t *sorted)
+static void sort_by_size(const component_search *g, int64_t *place, int64_t *sorted)
 {
     int64_t most = g->count;
     for (int64_t c = 0; c < g->components; c++) place[most - g->size[c] + 1]++;
@@ -77,21 +81,25 @@ static void sort_by_size(const grouping *g, int64_t *place, int64_t *sorted)
     for (int64_t c = 0; c < g->components; c++) sorted[place[most - g->size[c]]++] = c;
 }
 
+/* A binary heap of parts: part[0] has the smallest load, and the lowest number of those with that load. */
 typedef struct heap {
-    int64_t *part, *load,
-        parts; /* binary heap: part[0] has the least load; of equals, the lowest number */
+    int64_t parts, *part;
+    int64_t *load; /* (parts): blocks assigned to each part */
 } heap;
 
-/* Adds to the load of the heap's top, and lets it sink to its place. */
-static void load_top(heap *h, int64_t blocks)
+/* Adds blocks to the load of the heap's top, and moves that part down to its place. */
+static void add_to_top(heap *h, int64_t blocks)
 {
     int64_t top = h->part[0], at = 0;
     h->load[top] += blocks;
     for (;;) {
+        /* Find the smaller child. */
         int64_t child = 2 * at + 1, other = child + 1;
         if (child >= h->parts) break;
         int64_t a = h->part[child], b = other < h->parts ? h->part[other] : a;
         if (h->load[b] < h->load[a] || (h->load[b] == h->load[a] && b < a)) child = other, a = b;
+
+        /* Stop where the child is not smaller; otherwise move it up. */
         if (h->load[a] > h->load[top] || (h->load[a] == h->load[top] && a > top)) break;
         h->part[at] = a;
         at = child;
@@ -100,8 +108,10 @@ static void load_top(heap *h, int64_t blocks)
 }
 
 /* Assigns the components to parts, largest first, each to the part with the fewest blocks so far. */
-static cs_status share_out(grouping *g, int64_t parts, cs_arena *scratch, cs_error *error)
+static cs_status assign_parts(component_search *g, int64_t parts, cs_arena *scratch,
+                              cs_error *error)
 {
+    /* Allocate. */
     heap h = {.parts = parts};
     int64_t *place = cs_arena_take(scratch, g->count + 2, sizeof(int64_t));
     int64_t *sorted = cs_arena_take(scratch, g->components, sizeof(int64_t));
@@ -109,27 +119,33 @@ static cs_status share_out(grouping *g, int64_t parts, cs_arena *scratch, cs_err
     h.part = cs_arena_take(scratch, parts, sizeof(int64_t));
     h.load = cs_arena_take(scratch, parts, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "groups of contacts");
+
+    /* Assign the components, largest first. */
     sort_by_size(g, place, sorted);
     for (int64_t p = 0; p < parts; p++) h.part[p] = p;
     for (int64_t i = 0; i < g->components; i++) {
         g->part[sorted[i]] = h.part[0];
-        load_top(&h, g->size[sorted[i]]);
+        add_to_top(&h, g->size[sorted[i]]);
     }
     return CS_OK;
 }
 
 /* Sorts the blocks by part, stably, and marks where the parts begin. */
-static cs_status sort_visits(const grouping *g, int64_t parts, int64_t first, cs_arena *scratch,
-                             cs_plan *plan, cs_error *error)
+static cs_status sort_visits(const component_search *g, int64_t parts, int64_t first,
+                             cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     int64_t *start = cs_arena_take(scratch, parts + 2, sizeof(int64_t));
     int64_t *sorted = cs_arena_take(scratch, g->count, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "groups of contacts");
+
+    /* Counting sort by part. */
     int64_t *next = start + 1;
     for (int64_t i = 0; i < g->count; i++) next[g->part[g->component[i]] + 1]++;
     for (int64_t p = 0; p < parts; p++) next[p + 1] += next[p];
     for (int64_t i = 0; i < g->count; i++) sorted[next[g->part[g->component[i]]]++] = g->block[i];
     memcpy(g->block, sorted, sizeof(int64_t) * (size_t)g->count);
+
+    /* Mark the parts that are not empty. */
     for (int64_t p = 0; p < parts; p++)
         if (start[p] < start[p + 1]) plan->cut[first + start[p]] = 1;
     return CS_OK;
@@ -138,7 +154,8 @@ static cs_status sort_visits(const grouping *g, int64_t parts, int64_t first, cs
 cs_status cs_plan_components(const cs_graph *graph, int64_t parts, int64_t first, int64_t end,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
-    grouping g = {.graph = graph, .block = plan->block + first, .count = end - first};
+    /* Allocate. */
+    component_search g = {.graph = graph, .block = plan->block + first, .count = end - first};
     if (!g.count) return CS_OK;
     if (parts > g.count) parts = g.count;
     g.parent = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
@@ -147,17 +164,19 @@ cs_status cs_plan_components(const cs_graph *graph, int64_t parts, int64_t first
     g.component = cs_arena_take(scratch, g.count, sizeof(int64_t));
     g.size = cs_arena_take(scratch, g.count, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "groups of contacts");
+
+    /* Find the components, and distribute them over the parts. */
     join_all(&g);
     number_components(&g);
-    cs_status status = share_out(&g, parts, scratch, error);
+    cs_status status = assign_parts(&g, parts, scratch, error);
     return status ? status : sort_visits(&g, parts, first, scratch, plan, error);
 }
 
 /* label (blocks) <- the island of each block, numbered by their first blocks; -1 between immovable bodies.
  * Returns the number of islands. */
-static int64_t label_islands(const grouping *g, int64_t *label)
+static int64_t label_islands(const component_search *g, int64_t *label)
 {
-    int64_t *number = g->size, islands = 0; /* the sizes are not needed any more */
+    int64_t *number = g->size, islands = 0; /* overwrites the sizes, which nobody reads any more */
     for (int64_t i = 0; i < g->count; i++) number[i] = -1;
     for (int64_t i = 0; i < g->count; i++) {
         int64_t end[2], component = g->component[i];
@@ -174,9 +193,11 @@ cs_status cs_problem_islands(const cs_problem *problem, int64_t *label, int64_t 
 {
     cs_arena scratch = {0};
     cs_graph graph;
-    grouping g = {.graph = &graph, .count = problem->blocks};
+    component_search g = {.graph = &graph, .count = problem->blocks};
     cs_status status = cs_graph_build(problem, &scratch, &graph, error);
     if (status) goto out;
+
+    /* Search all blocks. */
     g.block = cs_arena_take(&scratch, g.count, sizeof(int64_t));
     g.parent = cs_arena_take(&scratch, graph.vertices, sizeof(int64_t));
     g.member = cs_arena_take(&scratch, graph.column ? graph.vertices : 0, sizeof(int64_t));
@@ -185,6 +206,8 @@ cs_status cs_problem_islands(const cs_problem *problem, int64_t *label, int64_t 
     g.size = cs_arena_take(&scratch, g.count, sizeof(int64_t));
     status = cs_arena_status(&scratch, error, "islands");
     if (status) goto out;
+
+    /* Find the components; those with a movable body are the islands. */
     for (int64_t i = 0; i < g.count; i++) g.block[i] = i;
     join_all(&g);
     number_components(&g);

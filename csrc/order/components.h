@@ -1,4 +1,5 @@
-/* Connected components of blocks over movable bodies (S1 section 7.4): blocks that depend on each other. */
+/* Connected components: two blocks that share a movable body belong to the same component (S1 section 7.4), and
+ * blocks of different components do not depend on each other. */
 #ifndef CS_COMPONENTS_H
 #define CS_COMPONENTS_H
 

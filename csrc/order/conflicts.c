@@ -4,11 +4,14 @@
 
 int cs_conflicts_of(const cs_conflicts *c, int64_t block, cs_conflict_list list[2])
 {
+    /* A given A: the row of the block. */
     if (c->problem->matrix) {
         *list = (cs_conflict_list){c->column + c->start[block],
                                    c->start[block + 1] - c->start[block], 0, -1};
         return 1;
     }
+
+    /* One list for each movable body. */
     int lists = 0;
     const int64_t *body = cs_adjacency_bodies(&c->adjacency, block);
     for (int side = 0; side < CS_PARTNERS; side++) {

@@ -12,7 +12,7 @@ typedef struct cs_conflicts {
     const int64_t *start, *column; /* given A: the pattern of A + A^T */
 } cs_conflicts;
 
-/* Blocks in conflict with one block, which is itself in the list. */
+/* The blocks in conflict with one block. The block itself is in the list, too. */
 typedef struct cs_conflict_list {
     const int64_t *entry;
     int64_t count;

@@ -31,6 +31,7 @@ static int64_t body_of(const cs_problem *problem, int64_t block, int higher)
 static void sort_by_body(const cs_problem *problem, int higher, int64_t *next, const int64_t *from,
                          int64_t *to)
 {
+    /* Counting sort. */
     memset(next, 0, sizeof(int64_t) * (size_t)(problem->bodies + 2));
     for (int64_t i = 0; i < problem->blocks; i++) next[body_of(problem, i, higher) + 1]++;
     for (int64_t body = 0; body < problem->bodies; body++) next[body + 1] += next[body];
@@ -39,12 +40,15 @@ static void sort_by_body(const cs_problem *problem, int higher, int64_t *next, c
 }
 
 /* s->set (blocks) <- the lowest block of each block's set. `s->block` is scratch. */
-static cs_status find_firsts(const cs_problem *problem, cs_arena *scratch, sets *s, cs_error *error)
+static cs_status find_first_blocks(const cs_problem *problem, cs_arena *scratch, sets *s,
+                                   cs_error *error)
 {
     int64_t *next = cs_arena_take(scratch, problem->bodies + 2, sizeof(int64_t));
     int64_t *sorted = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "the contact sets");
     for (int64_t i = 0; i < problem->blocks; i++) s->block[i] = i;
+
+    /* A given A: each block is its own set. */
     if (problem->matrix) {
         memcpy(s->set, s->block, sizeof(int64_t) * (size_t)problem->blocks);
         return CS_OK;
@@ -53,6 +57,8 @@ static cs_status find_firsts(const cs_problem *problem, cs_arena *scratch, sets 
     /* Sort by both bodies (least significant key first), so that the blocks of a set are consecutive. */
     sort_by_body(problem, 1, next, s->block, sorted);
     sort_by_body(problem, 0, next, sorted, s->block);
+
+    /* A set begins where the pair of bodies changes. */
     for (int64_t i = 0, first = 0; i < problem->blocks; i++) {
         int64_t block = s->block[i], before = i ? s->block[i - 1] : 0;
         if (!i || body_of(problem, block, 0) != body_of(problem, before, 0) ||
@@ -63,7 +69,7 @@ static cs_status find_firsts(const cs_problem *problem, cs_arena *scratch, sets 
     return CS_OK;
 }
 
-/* Finds all sets. */
+/* Finds all sets, and sorts the blocks by set. */
 static cs_status find_sets(const cs_problem *problem, cs_arena *scratch, sets *s, cs_error *error)
 {
     int64_t blocks = problem->blocks;
@@ -72,7 +78,7 @@ static cs_status find_sets(const cs_problem *problem, cs_arena *scratch, sets *s
     s->block = cs_arena_take(scratch, blocks, sizeof(int64_t));
     s->set = cs_arena_take(scratch, blocks, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "the contact sets");
-    cs_status status = find_firsts(problem, scratch, s, error);
+    cs_status status = find_first_blocks(problem, scratch, s, error);
     if (status) return status;
 
     /* Number the sets by their first blocks, and sort the blocks by set. */
@@ -97,17 +103,22 @@ static int64_t add_set(const sets *s, int64_t set, cs_plan *plan, int64_t at)
 }
 
 /* Whether the set of `block` shares a movable body with stage `number`, so that it has to begin the next stage.
- * Enters the set into one of them. `stage` (vertices): the last stage with a set at the vertex. */
-static int meets(const cs_graph *graph, int64_t block, int64_t *stage, int64_t number)
+ * Adds the set to stage `number`, or to the next one if there is a conflict. `stage` (vertices): the last stage
+ * with a set at the vertex. */
+static int conflicts_with_stage(const cs_graph *graph, int64_t block, int64_t *stage,
+                                int64_t number)
 {
+    /* Look for a conflict at the set's bodies, and for a given A at the coupled blocks. */
     int64_t end[2];
-    int ends = cs_graph_ends(graph, block, end), met = 0;
-    for (int i = 0; i < ends; i++) met |= stage[end[i]] == number;
-    if (graph->column) /* given A: the coupled blocks */
+    int ends = cs_graph_ends(graph, block, end), conflict = 0;
+    for (int i = 0; i < ends; i++) conflict |= stage[end[i]] == number;
+    if (graph->column)
         for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
-            met |= stage[graph->column[e]] == number;
-    for (int i = 0; i < ends; i++) stage[end[i]] = met ? number + 1 : number;
-    return met;
+            conflict |= stage[graph->column[e]] == number;
+
+    /* Record the stage of the set. */
+    for (int i = 0; i < ends; i++) stage[end[i]] = conflict ? number + 1 : number;
+    return conflict;
 }
 
 /* Plans the sets in their order. Consecutive sets that share no movable body form one simultaneous stage, in
@@ -117,8 +128,10 @@ static cs_status plan_stages(const cs_graph *graph, const sets *s, cs_arena *scr
 {
     int64_t *stage = cs_arena_take(scratch, graph->vertices, sizeof(int64_t)), at = 0;
     if (!stage) return cs_no_memory(error, "the contact sets");
+
+    /* Close the stage before each set that conflicts with it. */
     for (int64_t set = 0; set < s->count; set++) {
-        if (meets(graph, s->block[s->start[set]], stage, plan->stages + 1))
+        if (conflicts_with_stage(graph, s->block[s->start[set]], stage, plan->stages + 1))
             cs_plan_close(plan, CS_SIMULTANEOUS, at);
         at = add_set(s, set, plan, at);
     }
@@ -155,6 +168,8 @@ static cs_status plan_colors(const cs_graph *graph, const sets *s, int simultane
     return CS_OK;
 }
 
+/* ---- options --------------------------------------------------------------------------------- */
+
 enum { INSIDE, COLORED, OPTIONS };
 
 enum { SEQUENTIAL, SIMULTANEOUS };
@@ -180,11 +195,15 @@ static cs_status plan_sets(const cs_problem *problem, const cs_order_options *op
     int simultaneous = cs_order_value(options, INSIDE) == SIMULTANEOUS;
     int colored = cs_order_value(options, COLORED) != 0;
     cs_status status = find_sets(problem, scratch, &s, error);
+
+    /* Sets in sequence, sequential inside: a single sequential stage. */
     if (!status && !colored && !simultaneous) {
         memcpy(plan->block, s.block, sizeof(int64_t) * (size_t)problem->blocks);
         cs_plan_close(plan, CS_SEQUENTIAL, problem->blocks);
         return CS_OK;
     }
+
+    /* Otherwise plan stages, by colour or in the order of the sets. */
     if (!status) status = cs_graph_build(problem, scratch, &graph, error);
     if (status) return status;
     if (colored) return plan_colors(&graph, &s, simultaneous, scratch, plan, error);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Copies the permutation, after checking it. */
-static cs_status take_visits(const cs_problem *problem, const int64_t *permutation,
-                             cs_arena *scratch, cs_plan *plan, cs_error *error)
+static cs_status copy_permutation(const cs_problem *problem, const int64_t *permutation,
+                                  cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     int64_t count = problem->blocks;
     int64_t *seen = cs_arena_take(scratch, count, sizeof(int64_t));
@@ -26,22 +26,26 @@ static cs_status take_visits(const cs_problem *problem, const int64_t *permutati
     return CS_OK;
 }
 
-/* Makes the stages and parts that `begins` (count) describes, after checking it. */
-static cs_status take_stages(const int64_t *begins, int64_t count, cs_plan *plan, cs_error *error)
+/* Makes the stages and parts that `begins` (count) describes, after checking it. begins[i] tells what begins
+ * with visit i: nothing, a part, or a stage; a stage is CS_STAGE_BEGINS plus its kind. */
+static cs_status read_stages(const int64_t *begins, int64_t count, cs_plan *plan, cs_error *error)
 {
     int64_t kind = CS_SEQUENTIAL;
     for (int64_t i = 0; i < count; i++) {
-        int64_t what = begins[i];
-        if (what < CS_NOTHING_BEGINS || what > CS_STAGE_BEGINS + CS_DISJOINT ||
-            (i == 0 && what < CS_STAGE_BEGINS))
+        /* Check the code; the first visit has to begin a stage. */
+        int64_t code = begins[i];
+        if (code < CS_NOTHING_BEGINS || code > CS_STAGE_BEGINS + CS_DISJOINT ||
+            (i == 0 && code < CS_STAGE_BEGINS))
             return cs_fail(error, CS_INVALID, "begins[%lld] is %lld: %s", (long long)i,
-                           (long long)what,
+                           (long long)code,
                            i ? "0, 1, or 2 and the number of a kind of stages is needed"
                              : "a stage begins with the first visit");
-        plan->cut[i] = what != CS_NOTHING_BEGINS;
-        if (what < CS_STAGE_BEGINS) continue;
+
+        /* Mark the part, or close the stage before and begin another one. */
+        plan->cut[i] = code != CS_NOTHING_BEGINS;
+        if (code < CS_STAGE_BEGINS) continue;
         cs_plan_close(plan, (cs_stage_kind)kind, i);
-        kind = what - CS_STAGE_BEGINS;
+        kind = code - CS_STAGE_BEGINS;
     }
     cs_plan_close(plan, (cs_stage_kind)kind, count);
     return CS_OK;
@@ -49,8 +53,8 @@ static cs_status take_stages(const int64_t *begins, int64_t count, cs_plan *plan
 
 /* ---- checks that independent and disjoint stages have no conflicts ------------------------------ */
 
-/* The last part that has claimed each vertex, with its first block there, and the first part of the current
- * stage. Parts are numbered from 1 through all stages. */
+/* For each vertex, the last part that has claimed it, and the first block of that part at the vertex. Parts are
+ * numbered from 1 through all stages; `first` is the first part of the current stage. */
 typedef struct claims {
     int64_t *part, *block; /* (vertices) */
     int64_t first;
@@ -63,8 +67,8 @@ static int is_taken(const claims *c, int64_t vertex, int64_t part)
 }
 
 /* Reports two blocks in conflict. */
-static cs_status meet(const cs_graph *graph, int64_t stage, cs_stage_kind kind, int64_t block,
-                      int64_t other, int64_t vertex, cs_error *error)
+static cs_status report_conflict(const cs_graph *graph, int64_t stage, cs_stage_kind kind,
+                                 int64_t block, int64_t other, int64_t vertex, cs_error *error)
 {
     const char *parts = kind == CS_DISJOINT ? ", in different parts," : "";
     if (graph->column)
@@ -83,24 +87,28 @@ static cs_status claim(const cs_graph *graph, claims *c, const cs_plan *plan, in
                        int64_t part, int64_t block, int64_t vertex, cs_error *error)
 {
     if (is_taken(c, vertex, part))
-        return meet(graph, stage, plan->kind[stage], block, c->block[vertex], vertex, error);
+        return report_conflict(graph, stage, plan->kind[stage], block, c->block[vertex], vertex,
+                               error);
     if (c->part[vertex] != part) c->block[vertex] = block;
     c->part[vertex] = part;
     return CS_OK;
 }
 
-/* Claims the movable bodies of a block; for a given A the block itself, unless another part has claimed one of
- * its neighbours. */
+/* Claims the vertices of a block for a part: its movable bodies, or for a given A the block itself. Fails if
+ * another part of the stage has one of them, or for a given A one of the coupled blocks. */
 static cs_status claim_block(const cs_graph *graph, claims *c, const cs_plan *plan, int64_t stage,
                              int64_t part, int64_t block, cs_error *error)
 {
+    /* A given A: no other part may have a coupled block. */
     int64_t end[2], first = graph->column ? graph->start[block] : 0;
     int64_t stop = graph->column ? graph->start[block + 1] : 0;
     for (int64_t e = first; e < stop; e++) {
         int64_t other = graph->column[e];
         if (is_taken(c, other, part))
-            return meet(graph, stage, plan->kind[stage], block, other, other, error);
+            return report_conflict(graph, stage, plan->kind[stage], block, other, other, error);
     }
+
+    /* Claim the vertices of the block. */
     int ends = cs_graph_ends(graph, block, end);
     cs_status status = CS_OK;
     for (int e = 0; !status && e < ends; e++)
@@ -108,19 +116,24 @@ static cs_status claim_block(const cs_graph *graph, claims *c, const cs_plan *pl
     return status;
 }
 
-/* Whether contacts, or parts, of such a stage must not conflict. */
-static int is_apart(cs_stage_kind kind) { return kind == CS_INDEPENDENT || kind == CS_DISJOINT; }
+/* Whether a stage of this kind forbids conflicts: between its contacts if it is independent, between its parts if
+ * it is disjoint. */
+static int forbids_conflicts(cs_stage_kind kind)
+{
+    return kind == CS_INDEPENDENT || kind == CS_DISJOINT;
+}
 
-static int has_stages_apart(const cs_plan *plan)
+/* Whether any stage of the plan forbids conflicts. */
+static int has_stages_to_check(const cs_plan *plan)
 {
     for (int64_t s = 0; s < plan->stages; s++)
-        if (is_apart(plan->kind[s])) return 1;
+        if (forbids_conflicts(plan->kind[s])) return 1;
     return 0;
 }
 
 /* Checks all independent and disjoint stages. */
-static cs_status check_apart(const cs_problem *problem, cs_arena *scratch, const cs_plan *plan,
-                             cs_error *error)
+static cs_status check_conflicts(const cs_problem *problem, cs_arena *scratch, const cs_plan *plan,
+                                 cs_error *error)
 {
     cs_graph graph;
     cs_status status = cs_graph_build(problem, scratch, &graph, error);
@@ -128,10 +141,12 @@ static cs_status check_apart(const cs_problem *problem, cs_arena *scratch, const
     claims c = {cs_arena_take(scratch, graph.vertices, sizeof(int64_t)),
                 cs_arena_take(scratch, graph.vertices, sizeof(int64_t)), 1};
     if (!c.part || !c.block) return cs_no_memory(error, "the order");
+
+    /* Each contact of an independent stage counts as a part. */
     for (int64_t s = 0, part = 0; !status && s < plan->stages; s++) {
         cs_stage_kind kind = plan->kind[s];
         c.first = part + 1;
-        if (!is_apart(kind)) continue;
+        if (!forbids_conflicts(kind)) continue;
         for (int64_t i = plan->start[s]; !status && i < plan->start[s + 1]; i++) {
             part += kind == CS_INDEPENDENT || plan->cut[i];
             status = claim_block(&graph, &c, plan, s, part, plan->block[i], error);
@@ -145,15 +160,19 @@ static cs_status plan_given(const cs_problem *problem, const cs_order_options *o
 {
     if (!options->permutation)
         return cs_fail(error, CS_INVALID, "order='given' needs a permutation of the contacts");
-    cs_status status = take_visits(problem, options->permutation, scratch, plan, error);
+    cs_status status = copy_permutation(problem, options->permutation, scratch, plan, error);
     if (status) return status;
+
+    /* Without stages, the visits are one sequential stage. */
     if (!options->begins) {
         cs_plan_close(plan, CS_SEQUENTIAL, problem->blocks);
         return CS_OK;
     }
-    status = take_stages(options->begins, problem->blocks, plan, error);
-    if (status || !has_stages_apart(plan)) return status;
-    return check_apart(problem, scratch, plan, error);
+
+    /* Make the stages, and check those that forbid conflicts. */
+    status = read_stages(options->begins, problem->blocks, plan, error);
+    if (status || !has_stages_to_check(plan)) return status;
+    return check_conflicts(problem, scratch, plan, error);
 }
 
 const cs_order cs_order_given = {

@@ -18,19 +18,17 @@ cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph 
 
 /* ---- breadth-first levels -------------------------------------------------------------------- */
 
-enum {
-    SEARCHES = 4
-}; /* most searches for an outermost vertex of a component; two usually suffice */
+enum { MAX_SEARCHES = 4 }; /* per component, to find an outermost vertex; two usually suffice */
 
 typedef struct search {
     const cs_graph *graph;
     cs_levels *levels;
-    int64_t *met; /* (vertices): number of the last search that found the vertex */
+    int64_t *found_in; /* (vertices): number of the last search that found the vertex */
     int64_t number;
 } search;
 
 /* Appends the neighbours of a vertex that this search has not found yet, lower degrees first. */
-static void spread(search *s, int64_t vertex)
+static void append_neighbors(search *s, int64_t vertex)
 {
     const cs_graph *graph = s->graph;
     cs_levels *levels = s->levels;
@@ -39,8 +37,8 @@ static void spread(search *s, int64_t vertex)
     /* One number holds degree and vertex, so that sorting the numbers sorts by degree. */
     for (int64_t e = graph->start[vertex]; e < graph->start[vertex + 1]; e++) {
         int64_t other = cs_graph_other(graph, e);
-        if (other < 0 || s->met[other] == s->number) continue;
-        s->met[other] = s->number;
+        if (other < 0 || s->found_in[other] == s->number) continue;
+        s->found_in[other] = s->number;
         found[count++] = cs_graph_degree(graph, other) * graph->vertices + other;
     }
     cs_sort_ascending(found, count);
@@ -48,19 +46,22 @@ static void spread(search *s, int64_t vertex)
     levels->count += count;
 }
 
-/* Searches the component of `root` level by level, and stores it after the first `count` vertices and `first`
- * levels. */
-static void walk(search *s, int64_t root, int64_t count, int64_t first)
+/* Searches the component of `root` breadth first, and stores its vertices after the first `count` vertices and
+ * its levels after the first `first` levels. */
+static void search_levels(search *s, int64_t root, int64_t count, int64_t first)
 {
+    /* The root is the first vertex of the component. */
     cs_levels *levels = s->levels;
-    s->met[root] = ++s->number;
+    s->found_in[root] = ++s->number;
     levels->vertex[count] = root;
     levels->levels = first;
     levels->count = count + 1;
+
+    /* The neighbours of one level form the next one. */
     for (int64_t at = count; at < levels->count;) {
         int64_t end = levels->count;
         levels->start[levels->levels++] = at;
-        for (; at < end; at++) spread(s, levels->vertex[at]);
+        for (; at < end; at++) append_neighbors(s, levels->vertex[at]);
     }
     levels->start[levels->levels] = levels->count;
 }
@@ -79,20 +80,23 @@ static int64_t outermost(const search *s)
 cs_status cs_graph_levels(const cs_graph *graph, cs_arena *scratch, cs_levels *levels,
                           cs_error *error)
 {
+    /* Allocate. */
     search s = {.graph = graph, .levels = levels};
     *levels = (cs_levels){0};
     levels->vertex = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     levels->start = cs_arena_take(scratch, graph->vertices + 1, sizeof(int64_t));
-    s.met = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
+    s.found_in = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     if (cs_arena_failed(scratch))
         return cs_no_memory(error, "the levels of %lld vertices", (long long)graph->vertices);
+
+    /* Treat each component that no search has found yet. */
     for (int64_t vertex = 0; vertex < graph->vertices; vertex++) {
         int64_t count = levels->count, first = levels->levels, root = vertex, depth = 0;
-        if (s.met[vertex] || !cs_graph_degree(graph, vertex)) continue;
+        if (s.found_in[vertex] || !cs_graph_degree(graph, vertex)) continue;
 
         /* Search again from a vertex of the last level as long as the number of levels grows. */
-        for (int i = 0; i < SEARCHES; i++) {
-            walk(&s, root, count, first);
+        for (int i = 0; i < MAX_SEARCHES; i++) {
+            search_levels(&s, root, count, first);
             if (levels->levels - first <= depth) break;
             depth = levels->levels - first;
             root = outermost(&s);

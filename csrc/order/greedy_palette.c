@@ -4,20 +4,20 @@
 
 #include <string.h>
 
-enum { BITS = 64 };
+enum { BITS = 64 }; /* colours that a vertex stores as bits */
 
 cs_status cs_greedy_palette_new(const cs_graph *graph, cs_arena *scratch,
                                 cs_greedy_palette *palette, cs_error *error)
 {
     int64_t vertices = graph->vertices, blocks = graph->problem->blocks;
     *palette = (cs_greedy_palette){.graph = graph};
-    palette->seen = cs_arena_take(scratch, vertices, sizeof(int64_t));
+    palette->round_of = cs_arena_take(scratch, vertices, sizeof(int64_t));
     palette->color = cs_arena_take(scratch, blocks, sizeof(int64_t));
     palette->end = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
     palette->sorted = cs_arena_take(scratch, blocks, sizeof(int64_t));
     if (graph->column) {
-        palette->has = cs_arena_take(scratch, blocks, sizeof(int64_t));
-        palette->met = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
+        palette->color_of = cs_arena_take(scratch, blocks, sizeof(int64_t));
+        palette->taken_for = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
     } else {
         palette->taken = cs_arena_take(scratch, vertices, sizeof(uint64_t));
         palette->next = cs_arena_take(scratch, vertices, sizeof(int64_t));
@@ -34,8 +34,8 @@ static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
 
     /* Combine the taken colours of both bodies, which begin each colouring with none. */
     for (int i = 0; i < ends; i++) {
-        if (p->seen[end[i]] != p->round) {
-            p->seen[end[i]] = p->round;
+        if (p->round_of[end[i]] != p->round) {
+            p->round_of[end[i]] = p->round;
             p->taken[end[i]] = 0;
             p->next[end[i]] = BITS;
         }
@@ -58,23 +58,27 @@ static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
 /* Takes the lowest colour that no coupled block of a given A has in this colouring, and returns it. */
 static int64_t color_of_row(cs_greedy_palette *p, int64_t block)
 {
+    /* Mark the colours of the coupled blocks. */
     const cs_graph *graph = p->graph;
     int64_t color = 0;
     for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++) {
         int64_t other = graph->column[e];
-        if (p->seen[other] == p->round) p->met[p->has[other]] = block + 1;
+        if (p->round_of[other] == p->round) p->taken_for[p->color_of[other]] = block + 1;
     }
-    while (p->met[color] == block + 1) color++;
-    p->seen[block] = p->round;
-    p->has[block] = color;
+
+    /* Take the lowest one that is not marked. */
+    while (p->taken_for[color] == block + 1) color++;
+    p->round_of[block] = p->round;
+    p->color_of[block] = color;
     return color;
 }
 
 int64_t cs_greedy_palette_color(cs_greedy_palette *p, const int64_t *block, int64_t count)
 {
+    /* Begin a new colouring, which makes the values of earlier ones invalid. */
     int64_t colors = 0;
     p->round++;
-    if (p->met) memset(p->met, 0, sizeof(int64_t) * (size_t)(count + 1));
+    if (p->taken_for) memset(p->taken_for, 0, sizeof(int64_t) * (size_t)(count + 1));
 
     /* Colour the blocks and count each colour. */
     for (int64_t i = 0; i < count; i++) {
@@ -83,7 +87,7 @@ int64_t cs_greedy_palette_color(cs_greedy_palette *p, const int64_t *block, int6
         p->end[p->color[i]]++;
     }
 
-    /* Turn the counts into ends. */
+    /* Sum the counts: where each colour ends. */
     for (int64_t c = 1; c < colors; c++) p->end[c] += p->end[c - 1];
     return colors;
 }

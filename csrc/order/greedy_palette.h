@@ -1,9 +1,9 @@
-/* Greedy colouring of a few blocks at a time: a chunk, a border, one block of each contact set.
+/* Greedy colouring of some blocks of the problem: those of a chunk, of a border, or one of each contact set.
  *
  * Each block gets the lowest colour that no conflicting block has (S1 section 4.3), as in
- * order/coloring.h. Here every vertex stores the colours taken around it, so that the work is linear in the
- * number of blocks coloured, however small their share of the problem is. A vertex stores its first 64
- * colours as bits; beyond these it only accepts colours above its highest one. */
+ * order/coloring.h. Here every vertex stores the colours of its blocks, so that the work is linear in the number of
+ * blocks coloured, even if they are a small part of the problem. A vertex stores its first 64 colours as
+ * bits; beyond these it only accepts colours above its highest one. */
 #ifndef CS_GREEDY_PALETTE_H
 #define CS_GREEDY_PALETTE_H
 
@@ -11,14 +11,14 @@
 
 typedef struct cs_greedy_palette {
     const cs_graph *graph;
-    int64_t round;   /* number of colourings so far */
-    int64_t *seen;   /* (vertices): the colouring that the vertex's values below belong to */
-    uint64_t *taken; /* (vertices): bit c is set if colour c < 64 is taken */
-    int64_t *next;   /* (vertices): the lowest colour >= 64 that is still free */
-    int64_t *has;    /* given A, (blocks): the colour of a block in this colouring */
-    int64_t *met;    /* given A, (blocks + 1): block (+ 1) that last found the colour taken */
+    int64_t round;      /* number of colourings so far */
+    int64_t *round_of;  /* (vertices): the colouring that the vertex's values below belong to */
+    uint64_t *taken;    /* (vertices): bit c is set if colour c < 64 is taken */
+    int64_t *next;      /* (vertices): the lowest colour >= 64 that is still free */
+    int64_t *color_of;  /* given A, (blocks): the colour of a block in this colouring */
+    int64_t *taken_for; /* given A, (blocks + 1): last block (+ 1) for which the colour is taken */
     int64_t *color;  /* (count): the colours of the last colouring, in the sequence of its blocks */
-    int64_t *end;    /* (colors): number of its blocks that have this colour or a lower one */
+    int64_t *end;    /* (colors): how many of these blocks have this colour or a lower one */
     int64_t *sorted; /* (blocks): scratch */
 } cs_greedy_palette;
 

@@ -1,3 +1,4 @@
+/* order="natural": the order in which the contacts were given. */
 #include "order/schedule.h"
 
 static cs_status plan_natural(const cs_problem *problem, const cs_order_options *options,

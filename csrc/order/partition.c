@@ -1,11 +1,11 @@
-/* Partitioned Gauss-Seidel (S1 sections 4.2, 8.2): the insides of the parts at once, then the
- * contacts between them. Exactly Gauss-Seidel in that order, with few synchronisations. */
+/* Partitioned Gauss-Seidel (S1 sections 4.2, 8.2): sweeps the interiors of all parts in parallel, then the contacts
+ * between them. It is exactly Gauss-Seidel in that order, and needs few synchronisations. */
 #include "core/error.h"
-#include "order/parts.h"
+#include "order/graph_partition.h"
 
 enum { STRATEGY, BORDER, OPTIONS };
 
-/* As cs_labelling and cs_border count them. */
+/* In the sequence of cs_labelling and of cs_border. */
 static const char *const strategies[] = {"auto", "slices", "natural", NULL};
 static const char *const borders[] = {"colored", "sequential", "checkerboard", NULL};
 
@@ -31,6 +31,7 @@ static cs_labelling labelling_of(const cs_order_options *options)
 static cs_status plan_partition(const cs_problem *problem, const cs_order_options *options,
                                 cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
+    /* Label the vertices. */
     cs_graph graph;
     cs_parts parts;
     cs_border border = (cs_border)cs_order_value(options, BORDER);
@@ -38,6 +39,8 @@ static cs_status plan_partition(const cs_problem *problem, const cs_order_option
     if (!status)
         status = cs_parts_label(&graph, options, labelling_of(options), scratch, &parts, error);
     if (status) return status;
+
+    /* Plan the interiors and the border, each in natural order. */
     int64_t *sequence = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
     if (!sequence) return cs_no_memory(error, "the order");
     for (int64_t i = 0; i < problem->blocks; i++) sequence[i] = i;
@@ -60,6 +63,7 @@ const cs_order cs_order_partition = {
 cs_status cs_partition_labels(const cs_problem *problem, const cs_order_options *options,
                               int64_t *labels, cs_error *error)
 {
+    /* Check the arguments. */
     cs_arena scratch = {0};
     cs_graph graph;
     cs_parts parts;
@@ -67,6 +71,8 @@ cs_status cs_partition_labels(const cs_problem *problem, const cs_order_options 
         return cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
     if (options->parts < 1)
         return cs_fail(error, CS_INVALID, "parts is %d: it must be at least 1", options->parts);
+
+    /* Label the vertices as the order does, and copy the labels. */
     cs_setting own[CS_MAX_OWN_OPTIONS];
     cs_order_options settled = *options;
     cs_status status = cs_order_settle(&cs_order_partition, &settled, own, error);

@@ -1,3 +1,4 @@
+/* order="random": one random permutation for all sweeps. */
 #include "order/schedule.h"
 
 /* One step of splitmix64 (Steele, Lea, Flood 2014): small, and good enough to shuffle with. */
@@ -13,6 +14,8 @@ static cs_status plan_random(const cs_problem *problem, const cs_order_options *
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
     (void)scratch, (void)error;
+
+    /* Shuffle (Fisher and Yates). */
     uint64_t state = options->seed;
     for (int64_t i = 0; i < problem->blocks; i++) plan->block[i] = i;
     for (int64_t i = problem->blocks - 1; i > 0; i--) {

@@ -1,5 +1,5 @@
-/* S1's naive parallel Gauss-Seidel (section 7.1): near-equal contiguous ranges at once, each seeing
- * the others' values of the last sweep. */
+/* S1's naive parallel Gauss-Seidel (section 7.1): sweeps contiguous ranges of nearly equal size in parallel. A range
+ * sees the values that the others had before the sweep. */
 #include "order/schedule.h"
 
 enum { WEIGHTED, OPTIONS };

@@ -1,3 +1,4 @@
+/* order="reverse": from the last contact to the first. */
 #include "order/schedule.h"
 
 static cs_status plan_reverse(const cs_problem *problem, const cs_order_options *options,

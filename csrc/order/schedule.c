@@ -179,15 +179,15 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
 /* ---- laying out ------------------------------------------------------------------------------ */
 
 /* The state of a walk through the visits of one stage, which cuts them into parts and ranges. */
-typedef struct cutter {
+typedef struct cut_state {
     const cs_plan *plan;
     const cs_problem *problem;
     int64_t stage, in_part; /* in_part: visits of the current part so far */
     int last_group;         /* group of the visit before; -1 at the beginning */
-} cutter;
+} cut_state;
 
 /* Returns 2 if a part begins with this visit, 1 if only a range does, otherwise 0. */
-static int begins(cutter *c, int64_t visit, int group)
+static int what_begins(cut_state *c, int64_t visit, int group)
 {
     /* A part begins where the plan has a cut, or, without subtasks, after CS_CHUNK visits. */
     cs_stage_kind kind = c->plan->kind[c->stage];
@@ -203,14 +203,14 @@ static int begins(cutter *c, int64_t visit, int group)
     return part ? 2 : range;
 }
 
-/* The numbers of parts and ranges of the schedule. */
+/* Counts the parts and ranges of the schedule. */
 static void count(const cs_problem *problem, const cs_plan *plan, int64_t *parts, int64_t *ranges)
 {
     *parts = *ranges = 0;
     for (int64_t s = 0; s < plan->stages; s++) {
-        cutter c = {plan, problem, s, 0, -1};
+        cut_state c = {plan, problem, s, 0, -1};
         for (int64_t i = plan->start[s]; i < plan->start[s + 1]; i++) {
-            int cut = begins(&c, i, cs_group_number(problem, plan->block[i]));
+            int cut = what_begins(&c, i, cs_group_number(problem, plan->block[i]));
             *parts += cut == 2;
             *ranges += cut > 0;
         }
@@ -222,10 +222,12 @@ static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s,
                       cs_schedule *schedule)
 {
     cs_stage *stage = &schedule->stage[s];
-    cutter c = {plan, problem, s, 0, -1};
+    cut_state c = {plan, problem, s, 0, -1};
+
+    /* Append the visits, and open a part or a range where one begins. */
     *stage = (cs_stage){plan->kind[s], schedule->parts, 0, plan->start[s + 1] - plan->start[s]};
     for (int64_t i = plan->start[s]; i < plan->start[s + 1]; i++) {
-        int group = cs_group_number(problem, plan->block[i]), cut = begins(&c, i, group);
+        int group = cs_group_number(problem, plan->block[i]), cut = what_begins(&c, i, group);
         if (cut == 2) schedule->part[schedule->parts++] = schedule->ranges;
         if (cut) schedule->range[schedule->ranges++] = (cs_range){group, visited[group], 0};
 
@@ -235,6 +237,8 @@ static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s,
         schedule->visit[group][visited[group]++] = index;
         schedule->range[schedule->ranges - 1].count++;
     }
+
+    /* The stage now has all of its parts. */
     stage->parts = schedule->parts - stage->first_part;
     if (stage->parts > schedule->most_parts) schedule->most_parts = stage->parts;
 }

@@ -15,17 +15,20 @@
 void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t parts,
                           const int64_t *weight)
 {
-    double total = 0, sum = 0, share = 0; /* share: of the parts begun so far */
+    /* Without weights, cut by number. */
+    double total = 0, sum = 0, begun = 0; /* begun: number of parts that should have begun by now */
     for (int64_t i = first; i < end; i++) total += (double)weight[plan->block[i]];
     if (total == 0) {
         cs_plan_cut(plan, first, end, parts);
         return;
     }
+
+    /* Begin a part where the weight before it reaches begun * total / parts. */
     for (int64_t i = first; i < end; i++) {
         double done = sum * (double)parts; /* integers, so that the cuts are exact */
-        if (done >= share * total && share < (double)parts) {
+        if (done >= begun * total && begun < (double)parts) {
             plan->cut[i] = 1;
-            share = floor(done / total) + 1;
+            begun = floor(done / total) + 1;
         }
         sum += (double)weight[plan->block[i]];
     }
@@ -63,12 +66,15 @@ static int64_t tasks_of(const cs_order_options *options, int64_t size)
 cs_status cs_plan_divide(const cs_problem *problem, const cs_order_options *options,
                          cs_arena *scratch, cs_plan *plan, cs_error *error)
 {
+    /* Weights are useful unless every contact is a subtask. */
     int64_t *weight = NULL;
     if (!options->subtasks) return CS_OK;
     if (options->weighted_subtasks && options->subtasks > 0) {
         cs_status status = row_blocks(problem, scratch, &weight, error);
         if (status) return status;
     }
+
+    /* Cut each stage whose contacts need no order. */
     plan->divided = 1;
     for (int64_t s = 0; s < plan->stages; s++) {
         int64_t first = plan->start[s], end = plan->start[s + 1];

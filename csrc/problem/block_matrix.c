@@ -81,18 +81,18 @@ static cs_status check_csr(const cs_problem *problem, const cs_csr *csr, cs_erro
     return CS_OK;
 }
 
-typedef struct cutting {
+typedef struct conversion {
     const cs_problem *problem;
     const cs_csr *csr;
     int64_t *block_of; /* (rows): the block that a row or column belongs to */
     int64_t *seen;     /* (blocks): mark of the last search that found the block */
     int64_t *place;    /* (blocks): where the values of this column's block begin */
     int64_t *found;    /* (blocks): block columns of the current block row */
-} cutting;
+} conversion;
 
 /* found <- the block columns of block row k, ascending. Returns their number. Every call needs a `mark` of
  * its own. */
-static int64_t find_columns(cutting *c, int64_t k, int64_t mark)
+static int64_t find_columns(conversion *c, int64_t k, int64_t mark)
 {
     int64_t row = cs_block_row(c->problem, k), end = cs_block_row(c->problem, k + 1), count = 0;
     c->seen[k] = mark;
@@ -108,7 +108,7 @@ static int64_t find_columns(cutting *c, int64_t k, int64_t mark)
 }
 
 /* Fills the columns and values of block row k. */
-static void fill_row(cutting *c, cs_block_matrix *matrix, int64_t k)
+static void fill_row(conversion *c, cs_block_matrix *matrix, int64_t k)
 {
     const cs_problem *problem = c->problem;
 
@@ -133,7 +133,7 @@ static void fill_row(cutting *c, cs_block_matrix *matrix, int64_t k)
 }
 
 /* Converts the given A into blocks. */
-static cs_status cut(cutting *c, cs_arena *arena, cs_block_matrix *matrix, cs_error *error)
+static cs_status convert(conversion *c, cs_arena *arena, cs_block_matrix *matrix, cs_error *error)
 {
     const cs_problem *problem = c->problem;
 
@@ -182,7 +182,8 @@ static cs_status check_diagonal(const cs_csr *csr, cs_error *error)
 
 /* Block (l, k) of the matrix, or NULL if it is not stored. For every l the caller asks for ascending k, so
  * that each row l keeps a cursor that only moves forward: `seen` into column, `place` into value. */
-static const double *mirror_block(cutting *c, const cs_block_matrix *matrix, int64_t l, int64_t k)
+static const double *mirror_block(conversion *c, const cs_block_matrix *matrix, int64_t l,
+                                  int64_t k)
 {
     int rows = cs_block_group_of(c->problem, l)->rows;
     while (c->seen[l] < matrix->start[l + 1] && matrix->column[c->seen[l]] < k)
@@ -192,7 +193,7 @@ static const double *mirror_block(cutting *c, const cs_block_matrix *matrix, int
 }
 
 /* max |A - A^T| / max |A|. The library uses a given A as it is, symmetric or not, and reports this. */
-static double asymmetry(cutting *c, const cs_block_matrix *matrix)
+static double asymmetry(conversion *c, const cs_block_matrix *matrix)
 {
     double defect = 0, largest = 0;
 
@@ -224,7 +225,7 @@ static double asymmetry(cutting *c, const cs_block_matrix *matrix)
 cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *csr, cs_error *error)
 {
     cs_arena scratch = {0};
-    cutting c = {.problem = problem, .csr = csr};
+    conversion c = {.problem = problem, .csr = csr};
     cs_block_matrix *matrix = NULL;
     cs_arena_mark before = cs_arena_position(&problem->arena);
 
@@ -244,7 +245,7 @@ cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *csr, cs_error
     c.place = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
     c.found = cs_arena_take(&scratch, problem->blocks, sizeof(int64_t));
     if (!matrix || cs_arena_failed(&scratch)) status = cs_no_memory(error, "A");
-    if (!status) status = cut(&c, &problem->arena, matrix, error);
+    if (!status) status = convert(&c, &problem->arena, matrix, error);
     if (status) goto out;
     matrix->asymmetry = asymmetry(&c, matrix);
     problem->matrix = matrix;

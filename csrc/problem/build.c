@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A copy of `count` doubles in the problem's arena; NULL if memory runs out, which the arena remembers. */
-static double *keep(cs_problem *problem, const double *values, int64_t count)
+static double *copy_values(cs_problem *problem, const double *values, int64_t count)
 {
     double *copy = cs_arena_take_unset(&problem->arena, count, sizeof(double));
     if (copy && count) memcpy(copy, values, sizeof(double) * (size_t)count);
@@ -18,7 +18,7 @@ static double *keep(cs_problem *problem, const double *values, int64_t count)
 }
 
 /* Fails if one of the copies above did not get its memory. */
-static cs_status copied(const cs_problem *problem, cs_error *error)
+static cs_status copies_status(const cs_problem *problem, cs_error *error)
 {
     return cs_arena_status(&problem->arena, error, "the problem's copy of its arrays");
 }
@@ -53,7 +53,7 @@ static int64_t find_not_finite(const double *values, int64_t count)
 
 /* Copies doubles and checks them in the same pass. bad <- the index of the first that is not finite,
  * or -1. */
-static double *keep_finite(cs_problem *problem, const double *values, int64_t count, int64_t *bad)
+static double *copy_finite(cs_problem *problem, const double *values, int64_t count, int64_t *bad)
 {
     double *copy = cs_arena_take_unset(&problem->arena, count, sizeof(double));
     *bad = -1;
@@ -177,10 +177,10 @@ cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs
 
     /* Copy and factor the inverse masses; a failure leaves the problem unchanged. */
     cs_arena_mark before = cs_arena_position(&problem->arena);
-    group->inverse_mass = keep(problem, bodies->inverse_mass, entries);
+    group->inverse_mass = copy_values(problem, bodies->inverse_mass, entries);
     group->root = cs_arena_take_unset(&problem->arena, entries, sizeof(double));
     group->immovable = cs_arena_take_unset(&problem->arena, bodies->count, 1);
-    cs_status status = copied(problem, error);
+    cs_status status = copies_status(problem, error);
     if (!status)
         status = group->diagonal ? factor_diagonal(group, error) : factor_blocks(group, error);
     if (status) {
@@ -226,8 +226,8 @@ static cs_status keep_jacobian(cs_problem *problem, const cs_blocks *blocks, cs_
                                cs_error *error)
 {
     int64_t size = (int64_t)blocks->rows * (blocks->dof[0] + blocks->dof[1]), bad;
-    group->jacobian = keep_finite(problem, blocks->jacobian, blocks->count * size, &bad);
-    if (bad < 0) return copied(problem, error);
+    group->jacobian = copy_finite(problem, blocks->jacobian, blocks->count * size, &bad);
+    if (bad < 0) return copies_status(problem, error);
 
     /* Split the index into block, partner, row and column. */
     int64_t first_side = (int64_t)blocks->rows * blocks->dof[0], rest = bad % size;
@@ -271,7 +271,7 @@ static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const
     group->dof[1] = blocks->dof[1];
     group->bodies = cs_arena_take_unset(&problem->arena, 2 * group->count, sizeof(int64_t));
     group->velocity = cs_arena_take_unset(&problem->arena, 2 * group->count, sizeof(int64_t));
-    status = copied(problem, error);
+    status = copies_status(problem, error);
     if (status) return status;
     if (group->count)
         memcpy(group->bodies, blocks->bodies, sizeof(int64_t) * 2 * (size_t)group->count);
@@ -294,7 +294,7 @@ static cs_status copy_compliance(cs_problem *problem, cs_block_group *group,
                            "compliance[%lld, %lld] is %s: a finite number, 0 or more, is needed",
                            (long long)(problem->blocks + i / group->rows),
                            (long long)(i % group->rows), cs_number(blocks->compliance[i]).text);
-    group->compliance = keep(problem, blocks->compliance, entries);
+    group->compliance = copy_values(problem, blocks->compliance, entries);
     return CS_OK;
 }
 
@@ -304,7 +304,7 @@ static cs_status copy_included(cs_problem *problem, cs_block_group *group, const
 {
     if (blocks->jacobian)
         return cs_fail(error, CS_INVALID, "included is for a given A: compliance is added to A");
-    group->included = keep(problem, blocks->included, group->count * group->rows);
+    group->included = copy_values(problem, blocks->included, group->count * group->rows);
     return CS_OK;
 }
 
@@ -359,9 +359,9 @@ static cs_status copy_blocks(cs_problem *problem, cs_block_group *group, const c
     if (!status && blocks->compliance) status = copy_compliance(problem, group, blocks, error);
     if (!status && blocks->included) status = copy_included(problem, group, blocks, error);
     if (status) return status;
-    group->b = keep(problem, blocks->b, group->count * group->rows);
-    group->parameter = keep(problem, blocks->parameters, group->count * group->parameters);
-    return copied(problem, error);
+    group->b = copy_values(problem, blocks->b, group->count * group->rows);
+    group->parameter = copy_values(problem, blocks->parameters, group->count * group->parameters);
+    return copies_status(problem, error);
 }
 
 cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs_error *error)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-typedef struct cutting {
+typedef struct extraction {
     const cs_problem *problem;
     const int64_t *block; /* (count), ascending */
     int64_t count;
@@ -12,7 +12,7 @@ typedef struct cutting {
     int64_t bodies;
     cs_arena scratch;
     cs_problem *part;
-} cutting;
+} extraction;
 
 /* The index of the first of the ascending `values` that is not below `value`. */
 static int64_t find(const int64_t *values, int64_t count, int64_t value)
@@ -28,16 +28,17 @@ static int64_t find(const int64_t *values, int64_t count, int64_t value)
 
 /* The blocks of the part that belong to one group: first <- the index of the first of them in c->block.
  * Returns their number. */
-static int64_t of_group(const cutting *c, const cs_block_group *group, int64_t *first)
+static int64_t blocks_of_group(const extraction *c, const cs_block_group *group, int64_t *first)
 {
     *first = find(c->block, c->count, group->first_block);
     return find(c->block, c->count, group->first_block + group->count) - *first;
 }
 
 /* A copy of the `width` numbers of each of these blocks, in scratch memory; NULL if memory runs out. */
-static double *gather(cutting *c, const cs_block_group *group, const double *values, int64_t width)
+static double *gather(extraction *c, const cs_block_group *group, const double *values,
+                      int64_t width)
 {
-    int64_t first, count = of_group(c, group, &first);
+    int64_t first, count = blocks_of_group(c, group, &first);
     double *part = cs_arena_take(&c->scratch, count * width, sizeof(double));
     for (int64_t i = 0; i < count && part && width; i++)
         memcpy(part + i * width, values + (c->block[first + i] - group->first_block) * width,
@@ -48,7 +49,7 @@ static double *gather(cutting *c, const cs_block_group *group, const double *val
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
 /* body <- the movable bodies of the part's blocks, ascending, each once. */
-static cs_status find_bodies(cutting *c, cs_error *error)
+static cs_status find_bodies(extraction *c, cs_error *error)
 {
     int64_t found = 0;
     c->body = cs_arena_take(&c->scratch, 2 * c->count, sizeof(int64_t));
@@ -57,7 +58,7 @@ static cs_status find_bodies(cutting *c, cs_error *error)
     /* Collect the movable partners of all blocks. */
     for (int g = 0; g < c->problem->block_groups; g++) {
         const cs_block_group *group = &c->problem->block_group[g];
-        int64_t first, count = of_group(c, group, &first);
+        int64_t first, count = blocks_of_group(c, group, &first);
         for (int64_t i = 0; i < 2 * count; i++) {
             int64_t end = 2 * (c->block[first + i / 2] - group->first_block) + i % 2;
             if (group->velocity[end] >= 0) c->body[found++] = group->bodies[end];
@@ -72,7 +73,7 @@ static cs_status find_bodies(cutting *c, cs_error *error)
 }
 
 /* Adds the bodies, with as many groups as the whole problem has. */
-static cs_status add_bodies(cutting *c, cs_error *error)
+static cs_status add_bodies(extraction *c, cs_error *error)
 {
     for (int g = 0; g < c->problem->body_groups; g++) {
         const cs_body_group *group = &c->problem->body_group[g];
@@ -97,9 +98,9 @@ static cs_status add_bodies(cutting *c, cs_error *error)
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* bodies (count, 2) <- the body numbers of the blocks of a group, as the part numbers its bodies. */
-static int64_t *number_bodies(cutting *c, const cs_block_group *group)
+static int64_t *number_bodies(extraction *c, const cs_block_group *group)
 {
-    int64_t first, count = of_group(c, group, &first);
+    int64_t first, count = blocks_of_group(c, group, &first);
     int64_t *bodies = cs_arena_take(&c->scratch, 2 * count, sizeof(int64_t));
     for (int64_t i = 0; i < 2 * count && bodies; i++) {
         int64_t end = 2 * (c->block[first + i / 2] - group->first_block) + i % 2;
@@ -110,12 +111,12 @@ static int64_t *number_bodies(cutting *c, const cs_block_group *group)
 }
 
 /* Adds the part's blocks of one group. */
-static cs_status add_blocks(cutting *c, const cs_block_group *group, cs_error *error)
+static cs_status add_blocks(extraction *c, const cs_block_group *group, cs_error *error)
 {
     int64_t first;
     cs_arena_mark before = cs_arena_position(&c->scratch);
     cs_blocks blocks = {
-        .count = of_group(c, group, &first),
+        .count = blocks_of_group(c, group, &first),
         .rows = group->rows,
         .dof = {group->dof[0], group->dof[1]},
         .b = gather(c, group, group->b, group->rows),
@@ -136,7 +137,7 @@ static cs_status add_blocks(cutting *c, const cs_block_group *group, cs_error *e
 }
 
 /* Copies the part's block rows of a given A. All their columns belong to the part. */
-static cs_status cut_matrix(cutting *c, cs_error *error)
+static cs_status cut_matrix(extraction *c, cs_error *error)
 {
     const cs_block_matrix *all = c->problem->matrix;
     cs_block_matrix *matrix = cs_block_matrix_new(&c->part->arena, c->count);
@@ -168,7 +169,7 @@ static cs_status cut_matrix(cutting *c, cs_error *error)
 cs_status cs_subproblem(const cs_problem *problem, const int64_t *block, int64_t count,
                         cs_problem **part, cs_error *error)
 {
-    cutting c = {.problem = problem, .block = block, .count = count};
+    extraction c = {.problem = problem, .block = block, .count = count};
     cs_status status = cs_problem_create(&c.part, error);
     if (!status && !problem->matrix) status = find_bodies(&c, error);
     if (!status) status = add_bodies(&c, error);

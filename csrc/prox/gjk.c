@@ -1,29 +1,31 @@
+/* The derivative of nearest points: see cs_slope_in_scaled. */
 #include "prox/gjk.inc"
 
-/* Of the direction, to both sides. */
-#define TO_BOTH_SIDES 1e-5
-/* What the support point moves by meanwhile, over the size of S, where it jumps along an edge. */
+/* The change of the direction to both sides in central differences. */
+#define DIFFERENCE 1e-5
+/* If the support point moves by more than this part of the size of S meanwhile, it jumps along an edge. */
 #define JUMP 1e-3
 
-/* rate <- how the support point moves as the direction u turns towards e. */
-static void turn_to(gjk_search *q, const double *u, const double *e, double *rate)
+/* rate <- the derivative of the support point as the direction u turns towards e, by a central difference. */
+static void support_rate(gjk_search *q, const double *u, const double *e, double *rate)
 {
     int n = q->oracle->n;
     gjk_probe ahead = {{0}, {0}}, back = {{0}, {0}};
     for (int i = 0; i < n; i++) {
-        ahead.u[i] = u[i] + TO_BOTH_SIDES * e[i];
-        back.u[i] = u[i] - TO_BOTH_SIDES * e[i];
+        ahead.u[i] = u[i] + DIFFERENCE * e[i];
+        back.u[i] = u[i] - DIFFERENCE * e[i];
     }
     gjk_normalise(n, ahead.u);
     gjk_normalise(n, back.u);
-    gjk_ask(q, &ahead);
-    gjk_ask(q, &back);
+    gjk_evaluate(q, &ahead);
+    gjk_evaluate(q, &back);
     gjk_subtract(n, ahead.s, back.s, rate);
-    for (int i = 0; i < n; i++) rate[i] /= 2 * TO_BOTH_SIDES;
+    for (int i = 0; i < n; i++) rate[i] /= 2 * DIFFERENCE;
 }
 
-/* e[0] <- the direction across u in which x lies, e[1] <- the one across both. */
-static void lay_along(const double *u, const double *x, double e[2][3])
+/* e <- two unit vectors orthogonal to u: e[0] along the component of x orthogonal to u, and e[1] orthogonal to
+ * both. */
+static void tangent_axes(const double *u, const double *x, double e[2][3])
 {
     double part = gjk_dot(3, u, x);
     for (int i = 0; i < 3; i++) e[0][i] = x[i] - part * u[i];
@@ -34,38 +36,39 @@ static void lay_along(const double *u, const double *x, double e[2][3])
     }
 }
 
-/* Whether that is a jump: along an edge S does not bend at all. */
-static int jumps(const gjk_search *q, double rate) { return rate * TO_BOTH_SIDES > JUMP * q->size; }
+/* Whether that rate is a jump of the support point from one end of an edge to the other. */
+static int jumps(const gjk_search *q, double rate) { return rate * DIFFERENCE > JUMP * q->size; }
 
-/* Both rates of turning, w, and their directions e, where the support point jumps: along the edge, or one
- * of a face, and across it. What the support point does along the edge while u turns across it is due to
- * rounding, and to how well the edge is known: the second time, to the square of a difference. */
-static void turn_at_edge(gjk_search *q, const double *u, const double *jump, double e[2][3],
-                         double *w)
+/* w <- the eigenvalues of W, e <- their directions, at an edge or a face, where the support point moves by `jump`.
+ * e[0] is the direction of the edge. It is estimated twice, because its error appears as a false movement of the
+ * support point along the edge: the second estimate is accurate to the square of a difference. */
+static void curvature_at_edge(gjk_search *q, const double *u, const double *jump, double e[2][3],
+                              double *w)
 {
     double rate[3];
-    lay_along(u, jump, e);
-    turn_to(q, u, e[0], rate);
-    lay_along(u, rate, e);
+    tangent_axes(u, jump, e);
+    support_rate(q, u, e[0], rate);
+    tangent_axes(u, rate, e);
     for (int i = 0; i < 2; i++) {
-        turn_to(q, u, e[i], rate);
+        support_rate(q, u, e[i], rate);
         w[i] = gjk_dot(3, e[i], rate);
     }
 }
 
-/* The same, for any surface: W is symmetric, and its own directions are taken. */
-static void turn_in_space(gjk_search *q, const double *u, double e[2][3], double *w)
+/* The same for any point of the surface of S. */
+static void curvature_in_space(gjk_search *q, const double *u, double e[2][3], double *w)
 {
+    /* W in any two directions orthogonal to u. If the support point jumps, S has an edge here. */
     double rate[2][3], first[2][3];
     gjk_across(u, first);
-    for (int i = 0; i < 2; i++) turn_to(q, u, first[i], rate[i]);
+    for (int i = 0; i < 2; i++) support_rate(q, u, first[i], rate[i]);
     int longest = gjk_norm(3, rate[1]) > gjk_norm(3, rate[0]);
     if (jumps(q, gjk_norm(3, rate[longest]))) {
-        turn_at_edge(q, u, rate[longest], e, w);
+        curvature_at_edge(q, u, rate[longest], e, w);
         return;
     }
 
-    /* Across u, W = (a b; b c): its eigenvalues and eigenvectors. */
+    /* In these directions W = (a b; b c) is symmetric: compute its eigenvalues and eigenvectors. */
     double a = gjk_dot(3, first[0], rate[0]), c = gjk_dot(3, first[1], rate[1]);
     double b = (gjk_dot(3, first[0], rate[1]) + gjk_dot(3, first[1], rate[0])) / 2;
     double half = hypot((a - c) / 2, b), angle = atan2(2 * b, a - c) / 2;
@@ -80,6 +83,7 @@ static void turn_in_space(gjk_search *q, const double *u, double e[2][3], double
 void cs_slope_in_scaled(const cs_oracle *oracle, double scale, const double *z, const double *x,
                         double *G)
 {
+    /* A point inside is its own nearest point. */
     int n = oracle->n, inside = scale > 0 && gjk_equal(n, z, x);
     gjk_search q = {.oracle = oracle};
     double u[3] = {0}, e[2][3] = {{0}}, w[2] = {0}, rate[3];
@@ -88,17 +92,17 @@ void cs_slope_in_scaled(const cs_oracle *oracle, double scale, const double *z, 
     double distance = gjk_normalise(n, u) / scale;
     if (inside || !(scale > 0) || !isfinite(distance)) return;
 
-    /* The directions in which the surface bends, and how much. */
+    /* Eigenvalues and directions of W. */
     if (n == 3) {
-        turn_in_space(&q, u, e, w);
+        curvature_in_space(&q, u, e, w);
     } else {
         e[0][0] = -u[1];
         e[0][1] = u[0];
-        turn_to(&q, u, e[0], rate);
+        support_rate(&q, u, e[0], rate);
         w[0] = gjk_dot(2, e[0], rate);
     }
 
-    /* What the nearest point follows of a move: all of it along an edge, nothing at a corner. */
+    /* G has the eigenvalues w / (w + D): 1 along an edge, 0 at a corner. */
     for (int k = 0; k < n - 1 && !q.failed; k++) {
         double part = jumps(&q, w[k]) ? 1 : w[k] > 0 ? w[k] / (w[k] + distance) : 0;
         for (int i = 0; i < n * n; i++) G[i] += part * e[k][i / n] * e[k][i % n];

@@ -1,3 +1,4 @@
+/* The functions of prox/nearest.h for the library, and the derivative of the nearest point of a polygon. */
 #include "prox/nearest.inc"
 
 void cs_slope_in_polygon(int sides, const double *vertices, double mu, double normal, double *y,

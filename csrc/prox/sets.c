@@ -7,20 +7,22 @@
 
 #define CS_TURN 6.283185307179586
 
-/* A friction coefficient beyond this is a mistake (inf among them), not a material. */
+/* The largest friction coefficient. Larger ones, with inf, are mistakes of the user. */
 #define CS_LARGEST_FRICTION 1e6
 
+/* Each row is a coupled set of its own. */
 static void cs_coupling_none(int rows, int *coupled_set)
 {
     for (int i = 0; i < rows; i++) coupled_set[i] = i;
 }
 
-/* t1 and t2 share one r, whatever the normal's is. */
+/* The normal is one coupled set, and all other rows are another one, so that t1 and t2 share one r. */
 static void cs_coupling_tangents(int rows, int *coupled_set)
 {
     for (int i = 0; i < rows; i++) coupled_set[i] = i > 0;
 }
 
+/* `check` of sets without parameters. */
 static cs_status cs_check_nothing(int64_t count, int rows, int each, const double *parameters,
                                   int64_t first_block, const char *parameter_name, cs_error *error)
 {
@@ -29,6 +31,7 @@ static cs_status cs_check_nothing(int64_t count, int rows, int each, const doubl
     return CS_OK;
 }
 
+/* Checks one friction coefficient. */
 static cs_status cs_check_one_friction(double coefficient, const char *name, int64_t block,
                                        cs_error *error)
 {
@@ -42,7 +45,7 @@ static cs_status cs_check_one_friction(double coefficient, const char *name, int
                    (long long)block, value.text, CS_LARGEST_FRICTION);
 }
 
-/* Coefficients of friction, `each` to a block, called names[0], names[1] ... in messages. */
+/* Checks friction coefficients, `each` per block. names (each): their names in messages. */
 static cs_status cs_check_friction(int64_t count, int each, const double *parameters,
                                    int64_t first_block, const char *const *names, cs_error *error)
 {
@@ -55,13 +58,14 @@ static cs_status cs_check_friction(int64_t count, int each, const double *parame
 
 /* ---- polygons of friction -------------------------------------------------------------------- */
 
-/* Round sets are cut as finely as asked; with one tangent there are its two ends. */
+/* `corners` of round sets: any number, except for one tangent, which has its two ends. */
 static int64_t cs_corners_of_round(int rows, const double *parameters)
 {
     (void)parameters;
     return rows == 2 ? 2 : 0;
 }
 
+/* `corner` of a unit circle. */
 static void cs_corner_of_circle(int rows, const double *parameters, int64_t i, int64_t count,
                                 double *d)
 {
@@ -71,11 +75,12 @@ static void cs_corner_of_circle(int rows, const double *parameters, int64_t i, i
     d[1] = sin(angle);
 }
 
+/* `multiplier` of sets whose first parameter is mu. */
 static double cs_multiplier_mu(const double *parameters) { return parameters[0]; }
 
 #define CS_SET_PROX(set) .prox_f32 = cs_call_##set##_f32, .prox_f64 = cs_call_##set##_f64
 
-/* The inline bodies once more as functions, for those who call through a pointer. */
+/* The inline prox of each set, compiled once more as a function for cs_set.prox_f32 and prox_f64. */
 #define CS_SET(name)                                                                       \
     static void cs_call_##name##_f32(int m, float *z, const float *p, const float *old)    \
     {                                                                                      \

@@ -1,3 +1,4 @@
+/* Nearest points of shapes, and the checks of their encoding: see prox/shape.h. */
 #include "prox/shape.h"
 
 #include "core/error.h"
@@ -18,31 +19,33 @@ void cs_slope_in_shape(int n, const double *shape, double scale, const double *z
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-enum { DEEPEST = 16 }; /* shapes within shapes */
+enum { MAX_DEPTH = 16 }; /* of shapes within shapes */
 
-/* Larger dimensions, over the normal impulse, are a mistake. */
-#define LARGEST 1e6
-/* How far from 1 a cosine and a sine in single precision may be. */
-#define TURN_TOLERANCE 1e-6
+/* The largest dimension, relative to the normal impulse; larger ones are mistakes of the user. */
+#define MAX_SIZE 1e6
+/* The tolerance of cosine^2 + sine^2 = 1 for numbers in single precision. */
+#define ROTATION_TOLERANCE 1e-6
 
-/* What is wrong with a shape, and the number that is. */
+/* An error in the encoding of a shape: its text, which ends before the wrong number, and that number. Without an error
+ * the text is NULL. */
 typedef struct fault {
     const char *text;
     double value;
 } fault;
 
-static const fault sound = {0};
+static const fault no_fault = {0};
 
+/* Checks that numbers are between `least` and MAX_SIZE. */
 static fault check_range(const double *values, int count, double least, const char *text)
 {
     for (int i = 0; i < count; i++)
-        if (!(values[i] >= least && values[i] <= LARGEST)) return (fault){text, values[i]};
-    return sound;
+        if (!(values[i] >= least && values[i] <= MAX_SIZE)) return (fault){text, values[i]};
+    return no_fault;
 }
 
 static fault check_node(int n, const double *shape, int length, int depth);
 
-/* Shapes one after another that take `length` numbers in all. */
+/* Checks a list of shapes that has `length` numbers. */
 static fault check_parts(int n, const double *parts, int length, int depth)
 {
     if (length < 2) return (fault){"is of no shapes: one or more are needed, not", 0};
@@ -53,7 +56,7 @@ static fault check_parts(int n, const double *parts, int length, int depth)
         if (found.text) return found;
         at += (int)own;
     }
-    return sound;
+    return no_fault;
 }
 
 static fault check_superellipsoid(int n, const double *numbers, int rest)
@@ -69,31 +72,35 @@ static fault check_patch(int n, const double *numbers, int rest)
     if (n != 3) return (fault){"is a patch, which needs a spin row; the tangential rows are", n};
     if (rest < 3 || rest % 3) return (fault){"has a patch of numbers that are no triples,", rest};
     for (int k = 0; k < rest / 3; k++) {
-        fault found = check_range(numbers + 3 * k, 2, -LARGEST, "has a point out of range,");
+        fault found = check_range(numbers + 3 * k, 2, -MAX_SIZE, "has a point out of range,");
         if (!found.text)
             found = check_range(numbers + 3 * k + 2, 1, 0, "has a weight that is out of range,");
         if (found.text) return found;
     }
-    return sound;
+    return no_fault;
 }
 
 static fault check_turned(int n, const double *numbers, int rest, int depth)
 {
     if (rest < 2) return (fault){"is turned by no angle", 0};
     double length = hypot(numbers[0], numbers[1]);
-    if (!(fabs(length - 1) <= TURN_TOLERANCE))
+    if (!(fabs(length - 1) <= ROTATION_TOLERANCE))
         return (fault){"is turned by a cosine and sine of length", length};
     return check_parts(n, numbers + 2, rest - 2, depth);
 }
 
+/* Checks one shape with all shapes inside it. */
 static fault check_node(int n, const double *shape, int length, int depth)
 {
+    /* The code and the length. */
     const double *numbers = shape + 2;
     int rest = length - 2;
     if (length < 2 || shape[1] != length) return (fault){"has a wrong length,", length};
-    if (depth == DEEPEST) return (fault){"has shapes within shapes deeper than", DEEPEST};
+    if (depth == MAX_DEPTH) return (fault){"has shapes within shapes deeper than", MAX_DEPTH};
     if (!(shape[0] >= CS_SHAPE_ELLIPSOID && shape[0] <= CS_SHAPE_SHIFTED))
         return (fault){"has an unknown code,", shape[0]};
+
+    /* The data of the code. */
     switch ((enum cs_shape_code)(int)shape[0]) {
     case CS_SHAPE_ELLIPSOID:
         if (rest != n) return (fault){"has a wrong number of semi-axes for its block,", rest};
@@ -101,22 +108,23 @@ static fault check_node(int n, const double *shape, int length, int depth)
     case CS_SHAPE_SUPERELLIPSOID: return check_superellipsoid(n, numbers, rest);
     case CS_SHAPE_POINTS:
         if (rest < n || rest % n) return (fault){"has points of a wrong size,", rest};
-        return check_range(numbers, rest, -LARGEST, "has a coordinate that is out of range,");
+        return check_range(numbers, rest, -MAX_SIZE, "has a coordinate that is out of range,");
     case CS_SHAPE_PATCH: return check_patch(n, numbers, rest);
     case CS_SHAPE_SUM:
     case CS_SHAPE_HULL: return check_parts(n, numbers, rest, depth + 1);
     case CS_SHAPE_TURNED: return check_turned(n, numbers, rest, depth + 1);
     case CS_SHAPE_SHIFTED:
         if (rest < n) return (fault){"is shifted by too few numbers,", rest};
-        fault found = check_range(numbers, n, -LARGEST, "has an offset that is out of range,");
+        fault found = check_range(numbers, n, -MAX_SIZE, "has an offset that is out of range,");
         return found.text ? found : check_parts(n, numbers + n, rest - n, depth + 1);
     }
-    return sound;
+    return no_fault;
 }
 
-/* How far the origin is from the shape, over the shape's size. */
+/* The distance of the origin from the shape, relative to the size of the shape. */
 static double origin_distance(int n, const double *shape)
 {
+    /* The size: the largest coordinate of the support points along the axes. */
     double size = 0, nearest[3] = {0}, copy[3] = {0}, square = 0;
     cs_oracle oracle = {shape_support_f64, shape, n};
     for (int i = 0; i < 2 * n; i++) {
@@ -125,6 +133,8 @@ static double origin_distance(int n, const double *shape)
         cs_shape_support_f64(n, shape, direction, copy);
         for (int j = 0; j < n; j++) size = fmax(size, fabs(copy[j]));
     }
+
+    /* The nearest point to the origin. */
     cs_nearest_by_support(&oracle, 0, nearest);
     for (int i = 0; i < n; i++) square += nearest[i] * nearest[i];
     return size > 0 ? sqrt(square) / size : 0;
@@ -137,7 +147,7 @@ cs_status cs_shape_check(int n, const double *shape, int length, int64_t block, 
         return cs_fail(error, CS_INVALID, "the shape of contact %lld %s %s", (long long)block,
                        found.text, cs_number(found.value).text);
     double distance = origin_distance(n, shape);
-    if (distance > TURN_TOLERANCE)
+    if (distance > ROTATION_TOLERANCE)
         return cs_fail(error, CS_INVALID,
                        "the shape of contact %lld does not contain the origin, which is %s of its "
                        "size away",

@@ -1,3 +1,4 @@
+/* Derivatives of the prox of boxes, cones, balls and ellipsoids: see prox/slope.h. */
 #include "prox/slope.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@ void cs_slope_of_box(int rows, const double *low, const double *high, const doub
 
 void cs_slope_of_cone(int rows, double mu, const double *z, double *p, double *slope)
 {
+    /* Inside the cone the derivative is the identity, inside the polar cone it is zero. */
     double length = rows == 2 ? fabs(z[1]) : hypot(z[1], z[2]);
     if (z[0] >= 0 && length <= mu * z[0]) {
         memcpy(p, z, sizeof(double) * (size_t)rows);
@@ -21,6 +23,8 @@ void cs_slope_of_cone(int rows, double mu, const double *z, double *p, double *s
         return;
     }
     if (mu * length <= -z[0]) return;
+
+    /* Outside: the projection onto the boundary, p_n = part (z_n + mu |z_t|), p_t = mu p_n z_t / |z_t|. */
     double part = 1 / (1 + mu * mu), normal = part * (z[0] + mu * length), side[2] = {0};
     p[0] = normal;
     slope[0] = part;
@@ -42,6 +46,8 @@ void cs_slope_of_ball(int rows, int first, int count, double reach, double norma
     for (int i = first; i < first + count; i++) square += z[i] * z[i];
     double length = sqrt(square);
     if (!(radius > 0)) return;
+
+    /* Inside the ball the identity, outside the radial projection. */
     for (int i = first; i < first + count; i++) {
         double side = z[i] / length;
         p[i] = length <= radius ? z[i] : radius * side;
@@ -64,11 +70,11 @@ void cs_slope_of_balls(int rows, int sets, const int *ends, const double *reach,
     }
 }
 
-/* A semi-axis below this part of the largest one is zero. */
+/* A semi-axis below this part of the largest one counts as zero. */
 #define FLAT 1e-60
 
-/* The multiplier t of x_i = d_i y_i / (d_i + t), d_i the squares of the semi-axes: of the narrowest
- * axis along which x reaches, where t makes the most difference. */
+/* The multiplier t of x_i = d_i y_i / (d_i + t), where d_i are the squares of the semi-axes. It is computed from the
+ * shortest semi-axis with x_i != 0, where x depends most on t. */
 static double multiplier(int n, const double *d, const double *y, const double *x)
 {
     int from = -1;
@@ -77,14 +83,14 @@ static double multiplier(int n, const double *d, const double *y, const double *
     return from < 0 ? 0 : d[from] * ((y[from] - x[from]) / x[from]);
 }
 
-/* With D_i = d_i / (d_i + t), and the normal u there, as long as need be, u_i ~ y_i / (d_i + t):
+/* With D_i = d_i / (d_i + t) and the normal of any length u_i ~ y_i / (d_i + t) at x:
  *
  *     G = D - D u u^T D / (u^T D u) */
 void cs_slope_in_ellipsoid(int n, const double *axes, const double *y, const double *x, double *G)
 {
     double largest = 0, size = 0, d[3], D[3], Du[3], sum = 0;
 
-    /* Semi-axes over the largest, squared. */
+    /* The squares of the semi-axes, divided by the largest one. */
     for (int i = 0; i < n; i++) largest = fmax(largest, axes[i]);
     for (int i = 0; i < n; i++) size = fmax(size, fabs(y[i]));
     memset(G, 0, sizeof(double) * (size_t)(n * n));
@@ -94,7 +100,7 @@ void cs_slope_in_ellipsoid(int n, const double *axes, const double *y, const dou
         d[i] = ratio > FLAT ? ratio * ratio : 0;
     }
 
-    /* Inside, and where only axes of length zero are left, t is zero and D all that there is. */
+    /* G = D if t is zero: y is inside, or only the components along zero axes are changed. */
     double t = multiplier(n, d, y, x);
     for (int i = 0; i < n; i++) {
         D[i] = !(d[i] > 0) ? 0 : t > 0 ? d[i] / (d[i] + t) : 1;
@@ -102,7 +108,7 @@ void cs_slope_in_ellipsoid(int n, const double *axes, const double *y, const dou
     }
     if (!(t > 0) || isinf(t)) return;
 
-    /* What moves along the normal is not seen. */
+    /* Otherwise remove the component along the normal. */
     for (int i = 0; i < n; i++) {
         double u = y[i] / size * ((1 + t) / (d[i] + t));
         Du[i] = D[i] * u;
@@ -114,6 +120,7 @@ void cs_slope_in_ellipsoid(int n, const double *axes, const double *y, const dou
 
 void cs_slope_follows(int rows, const double *G, const double *p, double *slope)
 {
+    /* The last columns are G, the first one is (1 - G) p_t / p_n. */
     int n = rows - 1;
     slope[0] = 1;
     for (int i = 0; i < n; i++) {

@@ -6,22 +6,23 @@
 #include <math.h>
 #include <string.h>
 
-#define CS_INSTRUCTIONS(name, summary) extern const cs_compress_kernel cs_compress_eight_##name;
+#define CS_INSTRUCTIONS(name, summary) extern const cs_compress_kernel cs_compress_lanes_##name;
 #include "core/instructions.def"
 #undef CS_INSTRUCTIONS
 
 static const cs_compress_kernel *const builds[] = {
-#define CS_INSTRUCTIONS(name, summary) &cs_compress_eight_##name,
+#define CS_INSTRUCTIONS(name, summary) &cs_compress_lanes_##name,
 #include "core/instructions.def"
 #undef CS_INSTRUCTIONS
 };
 
-/* Contacts of a group that are looked at before it is taken for compressed. */
+/* The number of contacts of a group that are tested before its form is chosen. */
 enum { FIRST_CONTACTS = 16 };
 
-/* Rounding units by which J may differ from what its frame and arms say. */
+/* The number of rounding units by which J may differ from the J that its frame and arms give. */
 enum { UNITS = 16 };
 
+/* The relative tolerance of all tests, in the precision of the solve. */
 static double tolerance_of(const cs_packed *packed)
 {
     return UNITS * (packed->dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
@@ -47,6 +48,7 @@ static int is_multiple(const cs_body_group *owner, int64_t k, int first, int end
     return 1;
 }
 
+/* Whether L does not couple the first `linear` rows with the others. */
 static int is_uncoupled(const cs_body_group *owner, int64_t k, int linear)
 {
     for (int i = linear; i < owner->dof; i++)
@@ -55,6 +57,7 @@ static int is_uncoupled(const cs_body_group *owner, int64_t k, int linear)
     return 1;
 }
 
+/* The most compressed form that one body allows. */
 static cs_form form_of_body(const cs_body_group *owner, int64_t k, double tolerance)
 {
     int linear = owner->dof == 3 ? 2 : 3;
@@ -64,7 +67,7 @@ static cs_form form_of_body(const cs_body_group *owner, int64_t k, double tolera
     return is_multiple(owner, k, 3, 6, tolerance) ? CS_SPHERES : CS_SOLIDS;
 }
 
-/* What holds for all bodies of a group that can move. */
+/* The most compressed form that all movable bodies of a group allow. */
 static cs_form form_of_bodies(const cs_body_group *owner, double tolerance)
 {
     cs_form form = owner->dof == 3 ? CS_PLANAR : CS_SPHERES;
@@ -102,8 +105,8 @@ static double dot(int count, const double *a, const double *b)
     return sum;
 }
 
-/* One block of a group: J of each side times the sign that it has in the contact velocity, or NULL
- * where the body cannot move. */
+/* One block of a group: J of each side, NULL if the body is immovable, and the sign of the side in the contact
+ * velocity. */
 typedef struct contact {
     int rows, dof;
     const double *side[2];
@@ -119,21 +122,22 @@ static contact contact_of(const cs_block_group *blocks, int64_t index)
     return c;
 }
 
-/* Direction i of the frame, as side `side` has it. */
+/* d (count) <- direction i of the frame, from the linear columns of one side. */
 static void direction(const contact *c, int side, int i, int count, double *d)
 {
     for (int k = 0; k < count; k++) d[k] = c->sign[side] * c->side[side][i * c->dof + k];
 }
 
-static int near(int count, const double *a, const double *b, double bound)
+/* Whether a and b differ by at most `bound` in each entry. */
+static int is_near(int count, const double *a, const double *b, double bound)
 {
     for (int i = 0; i < count; i++)
         if (!(fabs(a[i] - b[i]) <= bound)) return 0;
     return 1;
 }
 
-/* The lever arm: 2 r = sum over d of d x (r x d). Zero where the body cannot move. */
-static void arm_of(const contact *c, int side, double *arm)
+/* arm <- the lever arm r, from 2 r = sum over d of d x (r x d). Zero if the body is immovable. */
+static void find_arm(const contact *c, int side, double *arm)
 {
     memset(arm, 0, 3 * sizeof *arm);
     for (int i = 0; i < 3 && c->side[side]; i++) {
@@ -145,96 +149,109 @@ static void arm_of(const contact *c, int side, double *arm)
     }
 }
 
-/* Whether a side of a spatial contact is what frame (3, 3) and arm say. */
+/* Whether J of one side of a contact in space is the one that frame (3, 3) and arm give. */
 static int side_fits(const contact *c, int side, const double *frame, const double *arm,
                      double tolerance)
 {
     double lever = fabs(arm[0]) + fabs(arm[1]) + fabs(arm[2]), zero[3] = {0};
     for (int i = 0; i < c->rows; i++) {
+        /* Row i is [d, r x d]; a spin row is [0, n]. */
         double d[3], angular[3], wanted[3];
         const double *linear = i < 3 ? frame + 3 * i : zero;
         direction(c, side, i, 3, d);
         for (int k = 0; k < 3; k++) angular[k] = c->sign[side] * c->side[side][i * 6 + 3 + k];
         if (i < 3) cross(arm, linear, wanted);
         else memcpy(wanted, frame, sizeof wanted);
-        if (!near(3, d, linear, tolerance)) return 0;
-        if (!near(3, angular, wanted, tolerance * (i < 3 ? lever : 1))) return 0;
+        if (!is_near(3, d, linear, tolerance)) return 0;
+        if (!is_near(3, angular, wanted, tolerance * (i < 3 ? lever : 1))) return 0;
     }
     return 1;
 }
 
-/* Whether a spatial contact fits; its handedness goes to `hand`, 0 where nothing can move. */
-static int spatial_fits(const contact *c, double tolerance, int *hand)
+/* Whether a contact in space fits. handedness <- that of its frame, 0 if both bodies are immovable. */
+static int spatial_fits(const contact *c, double tolerance, int *handedness)
 {
+    /* Take the frame from a movable side. */
     double frame[9], third[3], arm[3];
     int side = c->side[1] ? 1 : 0;
-    *hand = 0;
+    *handedness = 0;
     if (!c->side[side]) return 1;
     for (int i = 0; i < 3; i++) direction(c, side, i, 3, frame + 3 * i);
+
+    /* n and t are orthonormal, and s becomes +-(n x t) to the last bit. */
     cross(frame, frame + 3, third);
-    *hand = dot(3, third, frame + 6) > 0 ? 1 : -1;
-    for (int k = 0; k < 3; k++) frame[6 + k] = *hand * third[k];
+    *handedness = dot(3, third, frame + 6) > 0 ? 1 : -1;
+    for (int k = 0; k < 3; k++) frame[6 + k] = *handedness * third[k];
     if (!(fabs(dot(3, frame, frame) - 1) <= tolerance) ||
         !(fabs(dot(3, frame + 3, frame + 3) - 1) <= tolerance) ||
         !(fabs(dot(3, frame, frame + 3)) <= tolerance))
         return 0;
+
+    /* Both sides agree with the frame and their arms. */
     for (side = 0; side < 2; side++) {
         if (!c->side[side]) continue;
-        arm_of(c, side, arm);
+        find_arm(c, side, arm);
         if (!side_fits(c, side, frame, arm, tolerance)) return 0;
     }
     return 1;
 }
 
-/* In the plane any angular entries fit. */
-static int planar_fits(const contact *c, double tolerance, int *hand)
+/* The same for a contact in the plane. Its angular entries may have any values. */
+static int planar_fits(const contact *c, double tolerance, int *handedness)
 {
     double n[2], t[2];
     int side = c->side[1] ? 1 : 0;
-    *hand = 0;
+    *handedness = 0;
     if (!c->side[side]) return 1;
     direction(c, side, 0, 2, n);
     direction(c, side, 1, 2, t);
-    *hand = n[0] * t[1] - n[1] * t[0] > 0 ? 1 : -1;
-    double wanted[2] = {-*hand * n[1], *hand * n[0]};
+    *handedness = n[0] * t[1] - n[1] * t[0] > 0 ? 1 : -1;
+    double wanted[2] = {-*handedness * n[1], *handedness * n[0]};
     for (side = 0; side < 2; side++) {
         double normal[2], tangent[2];
         if (!c->side[side]) continue;
         direction(c, side, 0, 2, normal);
         direction(c, side, 1, 2, tangent);
-        if (!near(2, normal, n, tolerance) || !near(2, tangent, wanted, tolerance)) return 0;
+        if (!is_near(2, normal, n, tolerance) || !is_near(2, tangent, wanted, tolerance)) return 0;
     }
     return 1;
 }
 
-static int contact_fits(const contact *c, double tolerance, int *hand)
+/* Whether a contact fits a compressed form. */
+static int contact_fits(const contact *c, double tolerance, int *handedness)
 {
-    return c->dof == 3 ? planar_fits(c, tolerance, hand) : spatial_fits(c, tolerance, hand);
+    return c->dof == 3 ? planar_fits(c, tolerance, handedness)
+                       : spatial_fits(c, tolerance, handedness);
 }
 
-void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *hand)
+void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *handedness)
 {
     const cs_problem *problem = packed->problem;
     const cs_block_group *blocks = &problem->block_group[g];
     double tolerance = tolerance_of(packed);
     *form = blocks->dof[0] == 3 ? CS_PLANAR : CS_SPHERES;
-    *hand = 0;
+    *handedness = 0;
+
+    /* The form that all bodies of this dimension allow. */
     for (int b = 0; b < problem->body_groups; b++) {
         if (problem->body_group[b].dof != blocks->dof[0]) continue;
         cs_form bodies = form_of_bodies(&problem->body_group[b], tolerance);
         if (bodies == CS_GENERAL || *form == CS_GENERAL) *form = CS_GENERAL;
         else if (bodies == CS_SOLIDS) *form = CS_SOLIDS;
     }
+
+    /* The first contacts have to fit it, with one handedness. */
     for (int64_t k = 0; k < blocks->count && *form != CS_GENERAL; k++) {
-        if (k >= FIRST_CONTACTS && *hand) break;
+        if (k >= FIRST_CONTACTS && *handedness) break;
         contact c = contact_of(blocks, k);
         int own, fits = contact_fits(&c, tolerance, &own);
-        if (!fits || (own && *hand && own != *hand)) *form = CS_GENERAL;
-        if (own) *hand = own;
+        if (!fits || (own && *handedness && own != *handedness)) *form = CS_GENERAL;
+        if (own) *handedness = own;
     }
-    if (!*hand) *hand = 1;
+    if (!*handedness) *handedness = 1;
 }
 
+/* numbers (6) <- n and the angular entries of G. */
 static void compress_planar(const cs_packed *packed, const cs_block_group *blocks, int64_t index,
                             const contact *c, double *numbers)
 {
@@ -248,25 +265,27 @@ static void compress_planar(const cs_packed *packed, const cs_block_group *block
 
 int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
 {
+    /* Test the contact. */
     const cs_block_group *blocks = &packed->problem->block_group[g];
     contact c = contact_of(blocks, index);
-    int side = c.side[1] ? 1 : 0, hand;
-    if (!contact_fits(&c, tolerance_of(packed), &hand)) return 0;
-    if (hand && hand != packed->group[g].factors.hand) return 0;
+    int side = c.side[1] ? 1 : 0, handedness;
+    if (!contact_fits(&c, tolerance_of(packed), &handedness)) return 0;
+    if (handedness && handedness != packed->group[g].factors.handedness) return 0;
     if (c.dof == 3) {
         compress_planar(packed, blocks, index, &c, numbers);
         return 1;
     }
+
+    /* Write n, t and both arms. */
     memset(numbers, 0, 12 * sizeof *numbers);
     for (int i = 0; i < 2 && c.side[side]; i++) direction(&c, side, i, 3, numbers + 3 * i);
-    arm_of(&c, 0, numbers + 6);
-    arm_of(&c, 1, numbers + 9);
+    find_arm(&c, 0, numbers + 6);
+    find_arm(&c, 1, numbers + 9);
     return 1;
 }
 
-int cs_compress_by_eight(const cs_packed *packed, int g, const cs_block_lanes *eight,
-                         double *numbers)
+int cs_compress_lanes(const cs_packed *packed, int g, const cs_block_lanes *lanes, double *numbers)
 {
-    return (*builds[cs_instructions_widest()])(eight, tolerance_of(packed),
-                                               packed->group[g].factors.hand, numbers);
+    return (*builds[cs_instructions_widest()])(lanes, tolerance_of(packed),
+                                               packed->group[g].factors.handedness, numbers);
 }

@@ -1,34 +1,42 @@
-/* The scheme `factorized`: each contact keeps its G_k = J_k L, each body its u = G^T lambda. */
+/* The scheme `factorized`: stores G_k = J_k L of each contact, and u = G^T lambda of each body, where M^-1 = L L^T. */
 #include "core/error.h"
 #include "scheme/fill.h"
 #include "scheme/wide.h"
 
 #include <string.h>
 
+/* The phases of a stage. A stage of some kind has only some of them (function `tasks`):
+ *
+ *     independent, disjoint, sequential   VISIT; the visits update u themselves
+ *     simultaneous, CS_RECOMPUTE          VISIT, GATHER   (S1 section 6.4)
+ *     simultaneous, CS_ADD                KEEP, VISIT, ADD
+ *     simultaneous, CS_ACCUMULATE         KEEP, VISIT, ACCUMULATE, MERGE   (S1 section 6.2)
+ *     concurrent                          COPY, VISIT, CHANGE, MERGE */
 enum {
-    FACTORIZED_KEEP, /* a simultaneous stage whose changes are added: lambda from before it */
-    FACTORIZED_COPY, /* a concurrent one: each part's copies of velocities */
-    FACTORIZED_VISIT,
-    FACTORIZED_GATHER,     /* a simultaneous stage: u recomputed, S1 section 6.4, */
-    FACTORIZED_ADD,        /* or its changes added to u, */
-    FACTORIZED_ACCUMULATE, /* or added up by each part for itself, S1 section 6.2 */
-    FACTORIZED_CHANGE,     /* a concurrent one: what each part changed */
-    FACTORIZED_MERGE,
+    FACTORIZED_KEEP,       /* copy lambda from before the stage */
+    FACTORIZED_COPY,       /* each part copies the velocities that it will change */
+    FACTORIZED_VISIT,      /* update lambda */
+    FACTORIZED_GATHER,     /* recompute u */
+    FACTORIZED_ADD,        /* add the changes of the stage to u */
+    FACTORIZED_ACCUMULATE, /* each part sums its changes of u */
+    FACTORIZED_CHANGE,     /* each part subtracts the old velocities from its copies */
+    FACTORIZED_MERGE,      /* add the parts' sums or changes to u */
     FACTORIZED_PHASES
 };
 
-/* How u follows a simultaneous stage. Recomputing it goes through all contacts, adding to it through
- * those of the stage. */
-static cs_velocities way_of(const cs_packed *packed, const cs_stage *stage)
+/* How u is updated after a simultaneous stage. To recompute it takes time for all contacts, to add changes takes time
+ * for the contacts of the stage. */
+static cs_velocities velocity_update_of(const cs_packed *packed, const cs_stage *stage)
 {
     if (packed->way != CS_AS_FITS) return packed->way;
     return 4 * stage->blocks > packed->problem->blocks ? CS_RECOMPUTE : CS_ADD;
 }
 
+/* The number of tasks of a phase: see the table above. */
 static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 {
     int concurrent = stage->kind == CS_CONCURRENT, simultaneous = stage->kind == CS_SIMULTANEOUS;
-    cs_velocities way = way_of(packed, stage);
+    cs_velocities way = velocity_update_of(packed, stage);
     int recomputes = simultaneous && way == CS_RECOMPUTE, adds = simultaneous && way == CS_ADD;
     int accumulates = simultaneous && way == CS_ACCUMULATE;
     switch (phase) {
@@ -48,7 +56,7 @@ static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 #define CS_MIXED_TOO
 #include "core/both.h"
 
-/* G, or what is left of it: of all contacts of a group, or of none. */
+/* Allocates and computes the factors of a group, in its form if all contacts fit it, otherwise as CS_GENERAL. */
 static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_error *error)
 {
     cs_packed_group *group = &packed->group[g];
@@ -59,10 +67,11 @@ static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_erro
         if (!group->factors.scaled) return cs_no_memory(error, "the factors of A");
         if (cs_fill_factors(packed, g)) return CS_OK;
         group->factors.form = CS_GENERAL;
-        group->factors.hand = 1;
+        group->factors.handedness = 1;
     }
 }
 
+/* Packs what the visits of a group read. */
 static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error *error)
 {
     const cs_problem *problem = packed->problem;
@@ -72,11 +81,15 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     cs_dtype real = cs_real(packed->dtype);
     cs_status status = pack_factors(packed, g, arena, error);
     if (status) return status;
+
+    /* Allocate the places of the partners' velocities. */
     if (group->lanes > 1)
         group->factors.place = cs_arena_take_unset(arena, 2 * group->slots, sizeof(int32_t));
     else group->factors.velocity = cs_arena_take_unset(arena, 2 * group->count, sizeof(int64_t));
     if (packed->way == CS_ACCUMULATE)
         group->factors.sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
+
+    /* Allocate the compliance, and the contributions of batches that share bodies. */
     if (blocks->compliance)
         group->factors.compliance = cs_take_visits(real, group, group->rows, arena);
     if (group->lanes > 1 && packed->schedule->stage[0].kind == CS_SIMULTANEOUS) {
@@ -86,21 +99,25 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     }
     status = cs_arena_status(arena, error, "the factors of A");
     if (status) return status;
+
+    /* Copy the compliance. */
     for (int64_t v = 0; v < group->count && group->factors.compliance; v++)
         cs_put_visit(real, group, group->factors.compliance, v,
                      blocks->compliance + packed->schedule->visit[g][v] * group->rows, group->rows);
     return CS_OK;
 }
 
+/* Whether the velocities of bodies are summed over this group's contacts one by one. Batches without contributions
+ * add to u themselves. */
 static int is_gathered(const cs_packed_group *group)
 {
     return group->lanes == 1 || group->factors.contribution;
 }
 
-/* The contacts of each body, ordered by group and visit, but for groups in batches that add to u
- * themselves. */
+/* Lists the terms of each body's velocity: the sides of its contacts in gathered groups, by group and visit. */
 static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
+    /* Allocate. */
     const cs_problem *problem = packed->problem;
     int64_t sides = 0;
     for (int g = 0; g < problem->block_groups; g++)
@@ -108,6 +125,8 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
     packed->gather_start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
     packed->gather = cs_arena_take_unset(arena, sides, sizeof(cs_gather));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the factors of A");
+
+    /* Counting sort by body: the first pass counts the terms, the second one writes them. */
     int64_t *next = packed->gather_start + 1;
     for (int filling = 0; filling < 2; filling++) {
         for (int g = 0; g < problem->block_groups; g++) {
@@ -122,6 +141,8 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
                     else next[body + 1]++;
                 }
         }
+
+        /* Sum the counts between the passes. */
         for (int64_t body = 0; body < problem->bodies && !filling; body++)
             next[body + 1] += next[body];
     }
@@ -130,32 +151,37 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
 
 /* ---- where the partners' velocities are ------------------------------------------------------ */
 
-typedef struct placing {
+typedef struct placement {
     cs_packed *packed;
     const cs_stage *stage;
-    int64_t *copy; /* (velocities): the copy (+ 1) that the part at hand has of a velocity */
-    int64_t part;  /* whose copies these are, counted through all stages; -1 for none */
-    int64_t end;   /* of all copies so far */
-    int fill;      /* the second time: write, not only count */
-} placing;
+    int64_t *copy; /* (velocities): the last copy (+ 1) of the velocity at each index */
+    int64_t part;  /* the current part, counted through all stages; -1 before the first */
+    int64_t end;   /* where the next copy goes */
+    int fill;      /* 0: count only; 1: write */
+} placement;
 
-/* The part's own copy of the velocity at `place`, made when there is none. */
-static int64_t local_copy(placing *p, int64_t place, int dof)
+/* The index of the part's own copy of the velocity at `place`. Makes the copy if the part has none. While counting
+ * the index has no meaning. */
+static int64_t place_copy(placement *p, int64_t place, int dof)
 {
+    /* The part has the copy if the last one of this velocity is among the part's own. */
     cs_packed *packed = p->packed;
-    int64_t first = packed->local_start[p->part], *count = &packed->local_start[p->part + 1];
+    int64_t first = packed->copy_start[p->part], *count = &packed->copy_start[p->part + 1];
     int64_t known = p->copy[place] - 1;
-    if (known >= first && known < *count && (!p->fill || packed->local[known].place == place))
-        return p->fill ? packed->local[known].copy : 0;
+    if (known >= first && known < *count && (!p->fill || packed->copy[known].shared == place))
+        return p->fill ? packed->copy[known].own : 0;
+
+    /* Make a copy behind all others. */
     p->copy[place] = *count + 1;
-    if (p->fill) packed->local[*count] = (cs_local_velocity){place, p->end, dof};
+    if (p->fill) packed->copy[*count] = (cs_velocity_copy){place, p->end, dof};
     ++*count;
     p->end += cs_velocity_stride(dof);
     return p->end - cs_velocity_stride(dof);
 }
 
-/* Where a visit finds a velocity: for lanes of a batch in 32 bits. All lanes begin at spare ones,
- * several of which keep lanes from waiting for each other's stores. */
+/* Writes the index `at` of the velocity of one side of a visit; in batches with 32 bits. The first lane of a batch
+ * sets all lanes to spare velocities. Several spare velocities are used, because a lane that loads what another
+ * lane has just stored waits for that store. */
 static void put_place(cs_packed_group *group, int64_t visit, int side, int64_t at, int64_t spare)
 {
     if (group->lanes == 1) {
@@ -169,7 +195,8 @@ static void put_place(cs_packed_group *group, int64_t visit, int side, int64_t a
     if (at != spare) place[lane] = (int32_t)at;
 }
 
-CS_INLINE void place_visit(placing *p, int g, int64_t visit, int64_t part)
+/* Writes where a visit finds the velocities of its two sides. `part`: of the stage. */
+CS_INLINE void place_visit(placement *p, int g, int64_t visit, int64_t part)
 {
     const cs_problem *problem = p->packed->problem;
     const cs_block_group *blocks = &problem->block_group[g];
@@ -178,22 +205,26 @@ CS_INLINE void place_visit(placing *p, int g, int64_t visit, int64_t part)
     int concurrent = p->stage->kind == CS_CONCURRENT;
     int sums = p->stage->kind == CS_SIMULTANEOUS && p->packed->way == CS_ACCUMULATE;
     for (int side = 0; side < cs_block_partners(blocks); side++) {
+        /* An immovable partner has the part's spare velocity. */
         int64_t spare = p->packed->first_spare + part * CS_MAX_DOF, at = spare;
         int64_t body = cs_partner_body(blocks, index, side);
         if (cs_partner_moves(blocks, index, side)) at = p->packed->body_place[body];
+
+        /* Parts of a concurrent stage have copies; CS_ACCUMULATE uses copies as sums. */
         int64_t own = at;
-        if (at != spare && (concurrent || sums)) own = local_copy(p, at, blocks->dof[side]);
+        if (at != spare && (concurrent || sums)) own = place_copy(p, at, blocks->dof[side]);
         if (!p->fill) continue;
         put_place(group, visit, side, concurrent ? own : at, spare);
         if (sums) group->factors.sum[2 * visit + side] = own;
     }
 }
 
-static void place_part(placing *p, int64_t part)
+/* Places the visits of one part of the current stage. */
+static void place_part(placement *p, int64_t part)
 {
     const cs_schedule *schedule = p->packed->schedule;
     int64_t number = p->part = p->stage->first_part + part;
-    p->packed->local_start[number + 1] = p->packed->local_start[number];
+    p->packed->copy_start[number + 1] = p->packed->copy_start[number];
     for (int64_t r = schedule->part[number]; r < schedule->part[number + 1]; r++) {
         const cs_range *range = &schedule->range[r];
         for (int64_t v = range->first; v < range->first + range->count; v++)
@@ -201,14 +232,14 @@ static void place_part(placing *p, int64_t part)
     }
 }
 
-/* Goes through all visits: to count the copies, or to place everything. Returns the length of the
- * velocity vector. */
+/* Goes through all visits, and counts the parts' copies, or, with `fill`, writes all places. Returns the length of
+ * cs_packed.velocity. */
 static int64_t place(cs_packed *packed, int64_t *copy, int fill)
 {
     const cs_schedule *schedule = packed->schedule;
-    placing p = {.packed = packed, .copy = copy, .part = -1, .fill = fill};
+    placement p = {.packed = packed, .copy = copy, .part = -1, .fill = fill};
     p.end = packed->first_spare + CS_MAX_DOF * (schedule->most_parts + 1);
-    packed->local_start[0] = 0;
+    packed->copy_start[0] = 0;
     for (int64_t s = 0; s < schedule->stages; s++) {
         p.stage = &schedule->stage[s];
         for (int64_t part = 0; part < p.stage->parts; part++) place_part(&p, part);
@@ -216,15 +247,15 @@ static int64_t place(cs_packed *packed, int64_t *copy, int fill)
     return p.end;
 }
 
-/* Whether parts have copies of velocities, or sums of their own. */
-static int has_copies(const cs_packed *packed)
+/* Whether parts have copies of velocities, for concurrent stages or for CS_ACCUMULATE. */
+static int needs_copies(const cs_packed *packed)
 {
     for (int64_t s = 0; s < packed->schedule->stages; s++)
         if (packed->schedule->stage[s].kind == CS_CONCURRENT) return 1;
     return packed->way == CS_ACCUMULATE;
 }
 
-/* The bodies that blocks move, as they are numbered: others cost nothing. */
+/* Places the velocities of the bodies that blocks move, in the order of their numbers. Other bodies get none. */
 static cs_status place_bodies(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     const cs_problem *problem = packed->problem;
@@ -240,19 +271,24 @@ static cs_status place_bodies(cs_packed *packed, cs_arena *arena, cs_error *erro
     return CS_OK;
 }
 
+/* Places all velocities: of bodies, spare ones, and copies. */
 static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     cs_arena scratch = {0};
     cs_status status = place_bodies(packed, arena, error);
     if (status) return status;
+
+    /* Count the copies. */
     int64_t parts = packed->schedule->parts;
     int64_t *copy = cs_arena_take(&scratch, packed->first_spare, sizeof(int64_t));
-    packed->local_start = cs_arena_take(arena, parts + 1, sizeof(int64_t));
+    packed->copy_start = cs_arena_take(arena, parts + 1, sizeof(int64_t));
     if (cs_arena_failed(&scratch) || cs_arena_failed(arena)) goto no_memory;
     int64_t spare = CS_MAX_DOF * (packed->schedule->most_parts + 1);
     packed->velocities = packed->first_spare + spare;
-    if (has_copies(packed)) packed->velocities = place(packed, copy, 0);
-    packed->local = cs_arena_take(arena, packed->local_start[parts], sizeof(cs_local_velocity));
+    if (needs_copies(packed)) packed->velocities = place(packed, copy, 0);
+
+    /* Allocate the velocities, and place them. */
+    packed->copy = cs_arena_take(arena, packed->copy_start[parts], sizeof(cs_velocity_copy));
     packed->velocity = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
     if (cs_arena_failed(arena)) goto no_memory;
     memset(copy, 0, sizeof(int64_t) * (size_t)packed->first_spare);
@@ -268,7 +304,7 @@ out:
 static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *control,
                       cs_error *error)
 {
-    (void)control; /* short work: linear in the contacts */
+    (void)control; /* needs no cancellation: the work is linear in the contacts */
     for (int g = 0; g < packed->problem->block_groups; g++) {
         cs_status status = pack_group(packed, g, arena, error);
         if (status) return status;

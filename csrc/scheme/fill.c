@@ -4,17 +4,18 @@
 
 #include <string.h>
 
-/* Visits of a group that one thread fills. */
-typedef struct filling {
+/* The visits of a group that one thread fills. */
+typedef struct fill_task {
     const cs_packed *packed;
     int g;
-    int64_t first, end;
-    int fits;
-} filling;
+    int64_t first, end; /* visits */
+    int fits;           /* out: whether all contacts fit the form of the group */
+} fill_task;
 
-/* The `width` numbers of the eight visits from `visit` on, number by number. */
-static void put_eight(const cs_packed *packed, const cs_packed_group *group, int64_t visit,
-                      const double *numbers, int64_t width)
+/* Writes the `width` numbers of CS_BLOCK_LANES visits, from `visit` on, to wherever their slots are. `numbers` holds
+ * number 0 of all visits, then number 1, and so on. */
+static void put_scattered(const cs_packed *packed, const cs_packed_group *group, int64_t visit,
+                          const double *numbers, int64_t width)
 {
     int64_t lanes = group->lanes;
     for (int l = 0; l < CS_BLOCK_LANES; l++) {
@@ -30,9 +31,9 @@ static void put_eight(const cs_packed *packed, const cs_packed_group *group, int
     }
 }
 
-/* The same where the eight visits lie side by side in one batch. */
-static void put_row(const cs_packed *packed, const cs_packed_group *group, int64_t visit,
-                    const double *numbers, int64_t width)
+/* The same if the slots of these visits are consecutive lanes of one batch. */
+static void put_contiguous(const cs_packed *packed, const cs_packed_group *group, int64_t visit,
+                           const double *numbers, int64_t width)
 {
     int64_t first = cs_packed_place(group, visit, width, 0), lanes = group->lanes;
     if (cs_stored(packed->dtype) == CS_F64) {
@@ -47,7 +48,8 @@ static void put_row(const cs_packed *packed, const cs_packed_group *group, int64
             to[i * lanes + l] = (float)numbers[i * CS_BLOCK_LANES + l];
 }
 
-static int lie_side_by_side(const cs_packed_group *group, int64_t visit)
+/* Whether CS_BLOCK_LANES visits from `visit` on have consecutive lanes of one batch. */
+static int are_contiguous(const cs_packed_group *group, int64_t visit)
 {
     if (group->lanes < CS_BLOCK_LANES) return 0;
     int64_t slot = group->slot[visit];
@@ -55,69 +57,81 @@ static int lie_side_by_side(const cs_packed_group *group, int64_t visit)
            group->slot[visit + CS_BLOCK_LANES - 1] == slot + CS_BLOCK_LANES - 1;
 }
 
-static int fill_one(const filling *f, int64_t visit)
+/* Fills one visit. Returns 0 if the contact does not fit the form. */
+static int fill_visit(const fill_task *task, int64_t visit)
 {
-    const cs_packed *packed = f->packed;
-    const cs_packed_group *group = &packed->group[f->g];
-    const cs_block_group *blocks = &packed->problem->block_group[f->g];
-    int64_t index = packed->schedule->visit[f->g][visit];
+    const cs_packed *packed = task->packed;
+    const cs_packed_group *group = &packed->group[task->g];
+    const cs_block_group *blocks = &packed->problem->block_group[task->g];
+    int64_t index = packed->schedule->visit[task->g][visit];
     double numbers[2 * CS_MAX_ROWS * CS_MAX_DOF];
     int width = cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
     if (group->factors.form == CS_GENERAL)
         cs_scaled_jacobian(packed->problem, blocks, index, numbers);
-    else if (!cs_compress(packed, f->g, index, numbers)) return 0;
+    else if (!cs_compress(packed, task->g, index, numbers)) return 0;
     cs_put_visit(cs_stored(packed->dtype), group, group->factors.scaled, visit, numbers, width);
     return 1;
 }
 
-static int fill_eight(const filling *f, int64_t visit)
+/* Fills CS_BLOCK_LANES visits at once. Returns 0 if a contact does not fit the form. */
+static int fill_lanes(const fill_task *task, int64_t visit)
 {
-    const cs_packed *packed = f->packed;
-    const cs_packed_group *group = &packed->group[f->g];
-    const cs_block_group *blocks = &packed->problem->block_group[f->g];
+    const cs_packed *packed = task->packed;
+    const cs_packed_group *group = &packed->group[task->g];
+    const cs_block_group *blocks = &packed->problem->block_group[task->g];
     int width = cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
     _Alignas(64) double numbers[CS_BLOCK_LANES_NUMBERS * CS_BLOCK_LANES];
-    cs_block_lanes eight;
-    cs_block_lanes_find(packed->problem, blocks, packed->schedule->visit[f->g] + visit, &eight);
-    if (group->factors.form == CS_GENERAL && eight.twofold) {
-        for (int l = 0; l < CS_BLOCK_LANES; l++)
-            fill_one(f, visit + l); /* every block has this form */
+    cs_block_lanes lanes;
+    cs_block_lanes_find(packed->problem, blocks, packed->schedule->visit[task->g] + visit, &lanes);
+
+    /* A block whose partners are one body: visit by visit. CS_GENERAL holds any contact. */
+    if (group->factors.form == CS_GENERAL && lanes.twofold) {
+        for (int l = 0; l < CS_BLOCK_LANES; l++) fill_visit(task, visit + l);
         return 1;
     }
-    if (group->factors.form == CS_GENERAL) cs_block_lanes_widest()->scaled(&eight, numbers);
-    else if (!cs_compress_by_eight(packed, f->g, &eight, numbers)) return 0;
-    if (lie_side_by_side(group, visit)) put_row(packed, group, visit, numbers, width);
-    else put_eight(packed, group, visit, numbers, width);
+
+    /* Compute G, or compress it. */
+    if (group->factors.form == CS_GENERAL) cs_block_lanes_widest()->scaled(&lanes, numbers);
+    else if (!cs_compress_lanes(packed, task->g, &lanes, numbers)) return 0;
+
+    /* Store the numbers. */
+    if (are_contiguous(group, visit)) put_contiguous(packed, group, visit, numbers, width);
+    else put_scattered(packed, group, visit, numbers, width);
     return 1;
 }
 
-static void fill(void *context, int thread)
+/* Fills the visits of one task: in vectors while possible, the remaining ones one by one. */
+static void run_task(void *context, int thread)
 {
-    filling *f = (filling *)context + thread;
-    const cs_block_group *blocks = &f->packed->problem->block_group[f->g];
-    int64_t visit = f->first;
-    /* In the plane a form keeps numbers of G beside the frame. */
-    int eights = cs_block_lanes_fit(f->packed->problem, blocks) &&
-                 f->packed->group[f->g].factors.form != CS_PLANAR;
-    f->fits = 1;
-    for (; eights && visit + CS_BLOCK_LANES <= f->end && f->fits; visit += CS_BLOCK_LANES)
-        f->fits = fill_eight(f, visit);
-    for (; visit < f->end && f->fits; visit++) f->fits = fill_one(f, visit);
+    fill_task *task = (fill_task *)context + thread;
+    const cs_block_group *blocks = &task->packed->problem->block_group[task->g];
+    int64_t visit = task->first;
+
+    /* The vectors compress contacts in space only. */
+    int in_lanes = cs_block_lanes_fit(task->packed->problem, blocks) &&
+                   task->packed->group[task->g].factors.form != CS_PLANAR;
+    task->fits = 1;
+    for (; in_lanes && visit + CS_BLOCK_LANES <= task->end && task->fits; visit += CS_BLOCK_LANES)
+        task->fits = fill_lanes(task, visit);
+    for (; visit < task->end && task->fits; visit++) task->fits = fill_visit(task, visit);
 }
 
 int cs_fill_factors(const cs_packed *packed, int g)
 {
-    filling piece[CS_MOST_PIECES];
-    int64_t count = packed->group[g].count, eights = count / CS_BLOCK_LANES;
+    /* Cut the visits into pieces of whole vectors; the last piece also has the rest. */
+    fill_task piece[CS_MOST_PIECES];
+    int64_t count = packed->group[g].count, vectors = count / CS_BLOCK_LANES;
     int pieces = cs_pieces(packed->threads, count), fits = 1;
     for (int p = 0; p < pieces; p++)
-        piece[p] =
-            (filling){.packed = packed,
-                      .g = g,
-                      .first = eights * p / pieces * CS_BLOCK_LANES,
-                      .end = p + 1 < pieces ? eights * (p + 1) / pieces * CS_BLOCK_LANES : count};
-    if (pieces == 1) fill(piece, 0);
-    else cs_parallel(pieces, fill, piece);
+        piece[p] = (fill_task){.packed = packed,
+                               .g = g,
+                               .first = vectors * p / pieces * CS_BLOCK_LANES,
+                               .end = p + 1 < pieces ? vectors * (p + 1) / pieces * CS_BLOCK_LANES
+                                                     : count};
+
+    /* Fill them, on several threads if there are several pieces. */
+    if (pieces == 1) run_task(piece, 0);
+    else cs_parallel(pieces, run_task, piece);
     for (int p = 0; p < pieces; p++) fits &= piece[p].fits;
     return fits;
 }

@@ -1,9 +1,9 @@
-/* The scheme `iteration_matrix`: z_k = T_row k lambda + c_k with T = 1 - R A and c = -R b, made
- * once and out of the loop (S1 section 3.4.1, whose sign of R b in eqs. 3.10, 3.11 is wrong).
+/* The scheme `iteration_matrix`: z_k = T_row k lambda + c_k with T = 1 - R A and c = -R b, which are computed before
+ * the sweeps (S1 section 3.4.1, whose sign of R b in eqs. 3.10, 3.11 is wrong).
  *
- * R is part of T. Where R changes by a factor, rows of T are rescaled in place (eq. 3.17). A is
- * kept beside T, not read by sweeps: where R is rewritten, and for the next solve after rollbacks,
- * T is made anew, to the very bits of a fresh solver, whatever the factors were. */
+ * T contains R. If R changes by a factor, the rows of T are rescaled in place (eq. 3.17). A is stored beside T, but
+ * sweeps do not read it: if R is rewritten, and before the next solve after rollbacks, T is computed again from A
+ * and has the same bits as in a new solver. */
 #include "scheme/row_kernels.h"
 #include "scheme/rows.h"
 
@@ -15,12 +15,15 @@
 static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *control,
                       cs_error *error)
 {
+    /* Lay out rows like those of A; T is written into them when R is. */
     cs_arena scratch = {0};
     cs_places places;
     cs_status status = cs_rows_of(packed, arena, control, &packed->matrix, error);
     if (!status) status = cs_find_places(packed, &scratch, &places, error);
     cs_layout layout = {.matrix = packed->matrix, .places = &places};
     if (!status) status = cs_pack_rows(packed, &layout, arena, error);
+
+    /* Allocate c. */
     for (int g = 0; g < packed->problem->block_groups && !status; g++) {
         cs_packed_group *group = &packed->group[g];
         group->matrix.c =
@@ -38,9 +41,9 @@ const cs_scheme cs_scheme_iteration_matrix = {
     .lay_out = cs_rows_lay_out,
     .pack = pack,
     .refresh = {iteration_matrix_refresh_f32, iteration_matrix_refresh_f64},
-    .take_steps = {iteration_matrix_take_steps_f32, iteration_matrix_take_steps_f64},
-    .take_data = {iteration_matrix_take_data_f32, iteration_matrix_take_data_f64},
-    .take_step = {iteration_matrix_take_step_f32, iteration_matrix_take_step_f64},
+    .steps_written = {iteration_matrix_steps_written_f32, iteration_matrix_steps_written_f64},
+    .data_written = {iteration_matrix_data_written_f32, iteration_matrix_data_written_f64},
+    .step_changed = {iteration_matrix_step_changed_f32, iteration_matrix_step_changed_f64},
     .tasks = cs_rows_tasks,
     .run = {rows_run_f32, rows_run_f64},
 };

@@ -1,4 +1,4 @@
-/* The scheme `matrix`: A is built, or given, and a visit multiplies one row of blocks. */
+/* The scheme `matrix`: A is assembled, or was given, and a visit multiplies one row of blocks. */
 #include "scheme/row_kernels.h"
 #include "scheme/rows.h"
 
@@ -6,8 +6,8 @@
 #define CS_MIXED_TOO
 #include "core/both.h"
 
-/* Values are shared with A where they are in place already: double precision, natural order, and
- * visits by the scalar loop, which reads blocks row by row. */
+/* Whether visits can read the entries of A without a copy: in double precision, in natural order, and by the scalar
+ * loop, which reads blocks row by row. */
 static int may_share(const cs_packed *packed)
 {
     int scalar = 0;

@@ -1,14 +1,14 @@
-/* What the visits of a sweep read and write, in C and in C++: a GPU's kernels are made of the same
- * bodies (scheme/update.inc, contact_visits.inc and row_visits.inc).
+/* The data that the visits of a sweep read and write. The header compiles as C and as C++, because the kernels of
+ * a GPU are made from the same bodies (scheme/update.inc, contact_visits.inc and row_visits.inc).
  *
- * A packed group holds what one visit reads, in the order of the visits and in the precision of the
+ * A packed group holds what its visits read, in the order of the visits and in the precision of the
  * solve: visit by visit, or in batches of `lanes` visits that are made at once,
  *
  *     lanes = 1:  visit 0: x0 y0 z0   visit 1: x1 y1 z1   ...
  *     lanes = 4:  batch 0: x0 x1 x2 x3  y0 y1 y2 y3  z0 z1 z2 z3   batch 1: ...
  *
- * where a batch may have lanes to spare, whose numbers are zero. lambda is in the user's order, but
- * for groups in batches. */
+ * A batch may have unused lanes, whose numbers are zero. lambda is in the user's order, except for
+ * groups in batches, which have it in the order of their slots. */
 #ifndef CS_PACKED_H
 #define CS_PACKED_H
 
@@ -18,116 +18,119 @@
 #include "prox/prox.h"
 #include "scheme/local/local.h"
 
-/* CS_MIXED: what sweeps only read in bulk (factors, rows of A, R) in float, everything else in
- * double. Then A is that of rounded factors; solver/refresh.c makes up for it. */
+/* The precision of a solve. CS_MIXED: large arrays that sweeps only read (factors, rows of A, R) are float,
+ * everything else is double. Sweeps then use an A with rounded entries, which solver/refresh.c corrects. */
 typedef enum cs_dtype { CS_F32, CS_F64, CS_MIXED, CS_DTYPES } cs_dtype;
 
-/* Which of the three pieces of row k a block of column l belongs to: l is visited before k in a
- * forward sweep, or after it, or neither (scheme/rows.h). */
+/* The three pieces of a row k of blocks. In a forward sweep, column l is visited before k, after k, or neither
+ * (cs_piece_of in scheme/rows.h). */
 enum { CS_BEFORE, CS_NEITHER, CS_AFTER, CS_PIECES };
 
-/* Where the pieces of one row begin. */
+/* Where the pieces of one row begin; the first piece begins where the row does. */
 typedef struct cs_row_pieces {
-    int64_t neither, after; /* in cs_packed_rows.column */
-    int64_t first_neither;  /* in cs_packed_rows.value */
+    int64_t neither, after; /* index into cs_packed_rows.column */
+    int64_t first_neither;  /* index into cs_packed_rows.value */
 } cs_row_pieces;
 
-/* What is kept of the factors G of a group's blocks; scheme/compressed.h tells of all but G. */
+/* How the factors G of a group's blocks are stored: in full, or compressed (scheme/compressed.h). */
 typedef enum cs_form {
     CS_GENERAL, /* G itself */
-    CS_SPHERES, /* frame and arms of contacts between bodies whose I^-1 is a multiple of identity */
-    CS_SOLIDS,  /* and of any others */
-    CS_PLANAR,  /* frame and angular entries of contacts in the plane */
+    CS_SPHERES, /* frame and lever arms; I^-1 of every body is a multiple of the identity */
+    CS_SOLIDS,  /* frame and lever arms; bodies have any I^-1 */
+    CS_PLANAR,  /* contacts in the plane: frame and the angular entries of G */
 } cs_form;
 
-/* Arrays of numbers are void * here: float or double, as cs_packed.dtype says; those marked (stored)
- * are float where it is CS_MIXED. `count` in their lengths is `slots` for groups in batches. */
+/* Arrays of numbers are void * here: float or double, depending on cs_packed.dtype. Those marked (stored)
+ * are float if it is CS_MIXED. For groups in batches, read `slots` for `count` in their lengths. */
 
-/* What `factorized` reads of a group: G_k, and where the partners' velocities are (the spare ones
- * where immovable). */
+/* What the scheme `factorized` reads of a group: G_k, and where the velocities of both partners are. An immovable
+ * partner has a spare velocity, which is always zero. */
 typedef struct cs_packed_factors {
-    cs_form form;      /* CS_GENERAL but for groups in batches */
-    int hand;          /* of compressed frames: 1 where the last axis is n x t, else -1 */
-    void *scaled;      /* (count, m d_0 + m d_1) (stored), or the numbers of a compressed contact */
+    cs_form form;   /* CS_GENERAL for groups that are not in batches */
+    int handedness; /* of compressed frames: 1 if the last axis is n x t, -1 if it is -n x t */
+    void *scaled;   /* (count, m d_0 + m d_1) (stored): G, or the numbers of a compressed contact */
     void *compliance;  /* (count, m): diagonal of Sigma; or NULL */
-    int64_t *velocity; /* (count, 2) */
-    int32_t *place;    /* the same in batches: (slots / lanes, 2, lanes) */
-    void *contribution; /* (slots, 2, stride of d): G^T lambda of each side, in batches whose visits
+    int64_t *velocity; /* (count, 2): indices into cs_packed.velocity */
+    int32_t *place;    /* (slots / lanes, 2, lanes): the same indices for groups in batches */
+    void
+        *contribution; /* (slots, 2, stride of d): G^T lambda of each side, for batches whose visits
                          * share bodies; or NULL */
-    int64_t *sum;       /* (count, 2): where the part sums what it changes there; or NULL */
+    int64_t *sum;      /* (count, 2): where the part accumulates its changes of u; or NULL */
 } cs_packed_factors;
 
-/* What schemes over rows read of one: its rows of blocks, of A or of T. */
+/* What schemes over rows read of a group: its rows of blocks, of A or of T. */
 typedef struct cs_packed_rows {
-    int64_t *start;        /* (count + 1) into column */
-    int64_t *first;        /* (count + 1) into value */
-    int64_t *column;       /* first row of the column's block in lambda */
-    int in_vectors;        /* visited by scheme/row_kernels.h: blocks column by column, */
-    int32_t *short_column; /* and this in place of `column` */
-    unsigned char *width;  /* its rows; NULL where every block of the problem has m */
-    void *value;           /* (stored) */
+    int64_t *start;  /* (count + 1) into column */
+    int64_t *first;  /* (count + 1) into value */
+    int64_t *column; /* first row of the column's block in lambda */
+    int in_vectors;  /* visited by scheme/row_kernels.h, with blocks stored column by column */
+    int32_t *short_column; /* `column` in 32 bits, for groups in vectors */
+    unsigned char *width;  /* columns of each block; NULL if every block of the problem is m x m */
+    void *value;           /* (stored): entries of all blocks */
     void *c;               /* iteration_matrix: (count, m): -R_k b_k */
-    cs_row_pieces *piece;  /* halves: (count); NULL where rows are not split */
-    void *kept;            /* halves: (count, 2, m): products with what comes before and after */
+    cs_row_pieces *piece;  /* half_sweeps.c: (count); NULL if rows are not split */
+    void *kept; /* half_sweeps.c: (count, 2, m): products of the pieces before and after */
 } cs_packed_rows;
 
-/* What every scheme reads of a group, and the scheme's own part, the other one being zero. */
+/* What every scheme reads of a group, and what `factorized` or the schemes over rows read; the part of the other
+ * scheme is zero. */
 typedef struct cs_packed_group {
     int64_t count;
     int lanes;             /* visits made at once */
-    int64_t slots;         /* lanes of all batches; count where lanes is 1 */
-    int64_t *slot;         /* (count): batch x lanes + lane of a visit; NULL where lanes is 1 */
-    int keeps;             /* its visits put lambda from before them to cs_packed.kept */
+    int64_t slots;         /* lanes of all batches; equal to `count` if `lanes` is 1 */
+    int64_t *slot;         /* (count): batch x lanes + lane of a visit; NULL if `lanes` is 1 */
+    int keeps;             /* its visits copy lambda_k to cs_packed.kept before they change it */
     unsigned char *used;   /* (slots / lanes): lanes of each batch that have a visit */
-    int64_t first_impulse; /* in cs_packed.lambda */
+    int64_t first_impulse; /* index into cs_packed.lambda */
     int rows, dof[2];
     cs_set_kind set;
     int parameters;
-    int64_t *row;    /* (count): first row of the visited block in lambda; NULL in batches */
-    void *b;         /* (count, m) */
-    void *r;         /* (count, m) (stored): diagonal of R_k, relaxation and rollback included */
+    int64_t *row; /* (count): first row of the visited block in lambda; NULL in batches */
+    void *b;      /* (count, m) */
+    void *r;      /* (count, m) (stored): diagonal of R_k, with relaxation and rollbacks applied */
     void *parameter; /* (count, parameters) */
     void *step; /* (count, m, m) (stored): a full R_k, for free blocks solved exactly; or NULL */
     void *
-        diagonal; /* (count, m, m) (stored): A_kk, where the block's own problem is solved; or NULL */
+        diagonal; /* (count, m, m) (stored): A_kk, if the blocks' local problems are solved; or NULL */
     const cs_set
-        *outright;    /* its set, and how such a problem is solved (scheme/local/local.h); NULL */
-    cs_local_way way; /* where projected steps have to do */
-    void *weight;     /* (count): omega of each block; NULL where all have cs_packed.averaging */
+        *local_set; /* the set, if scheme/local/local.h solves its local problems; or NULL */
+    cs_local_method local_method;
+    void *weight; /* (count): omega of each block; NULL if all have cs_packed.averaging */
     int sets, coupled_set[CS_MAX_ROWS];
     cs_packed_factors factors;
     cs_packed_rows matrix;
 } cs_packed_group;
 
-/* Where a body's velocity comes from: one side of one visited block. */
+/* One term of a body's velocity: G^T lambda of one side of one visited block. */
 typedef struct cs_gather {
     int64_t visit;
     int group, side;
 } cs_gather;
 
-/* A part's own copy of one body's velocity: in a concurrent stage it sees no other part's work. */
-typedef struct cs_local_velocity {
-    int64_t place, copy; /* in cs_packed.velocity */
+/* A part's own copy of one body's velocity. In a concurrent stage, the part changes the copy and therefore does
+ * not see the changes of other parts. */
+typedef struct cs_velocity_copy {
+    int64_t shared, own; /* indices into cs_packed.velocity: of the velocity, and of its copy */
     int dof;
-} cs_local_velocity;
+} cs_velocity_copy;
 
 typedef struct cs_sweep_stats {
     double residual;    /* max |new - old|  S1 eq. 3.31 */
     double merit;       /* sum (new - old)^2  S1 eq. 3.30; not a number once an impulse is not */
-    int64_t unfinished; /* block solves given up before rounding */
+    int64_t unfinished; /* local problems that were not solved to rounding */
 } cs_sweep_stats;
 
-/* How u = G^T lambda follows a simultaneous stage (factorized). */
+/* How `factorized` updates u = G^T lambda after a simultaneous stage. */
 typedef enum cs_velocities {
-    CS_AS_FITS,    /* recomputed after large stages, added to after small ones */
-    CS_RECOMPUTE,  /* from all contacts, body by body */
-    CS_ADD,        /* the stage's changes added, one contact after another */
-    CS_ACCUMULATE, /* the changes summed by each part of the stage, these sums added in order */
+    CS_AS_FITS,   /* CS_RECOMPUTE after large stages, CS_ADD after small ones */
+    CS_RECOMPUTE, /* sum u again, from all contacts of each body */
+    CS_ADD,       /* add the changes of the stage to u, one contact after another */
+    CS_ACCUMULATE, /* each part sums its changes; the sums are added to u in the order of the parts */
 } cs_velocities;
 
-/* Steps after which the solution of a block's own problem is given up, and after how many it
- * is asked whether they get smaller. */
-enum { CS_INNER_STEPS = 5000, CS_INNER_PATIENCE = 100 };
+/* The most projected steps for a block's local problem, and the number of steps between two checks that the steps
+ * become smaller. */
+enum { CS_INNER_STEPS = 5000, CS_INNER_CHECK_EVERY = 100 };
 
 typedef struct cs_packed {
     const cs_problem *problem;
@@ -135,60 +138,67 @@ typedef struct cs_packed {
     const cs_schedule *schedule;
     cs_dtype dtype;
     int threads;
-    int paced;          /* `threads` are the most, shared or not as the pace says */
-    cs_pace pace;       /* of the sweeps so far */
-    int bound_previous; /* friction bound from the impulse before the update */
-    cs_velocities way;  /* how velocities follow stages whose contacts do not see each other */
+    int paced;          /* core/pace.h decides for each sweep between `threads` and one thread */
+    cs_pace pace;       /* measured times of the sweeps so far */
+    int bound_previous; /* the friction bound uses the normal impulse from before the update */
+    cs_velocities way;  /* how u is updated after a simultaneous stage */
     double averaging;   /* omega */
-    double damping;     /* nu, for blocks whose own problem is solved */
+    double damping;     /* nu, factor of omega for blocks whose local problems are solved */
     int backwards;      /* this sweep goes through stages, ranges and visits from the end */
-    int general;        /* nothing is to be compressed */
-    int instructions;   /* asked for: cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
-    const struct cs_wide_kernels *wide; /* that visit groups in batches; NULL where none are */
-    const struct cs_row_kernels *row_kernels; /* that visit rows in vectors; NULL where none are */
+    int general;        /* store all factors as CS_GENERAL */
+    int instructions;   /* the option: a cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
+    const struct cs_wide_kernels *wide;       /* visit groups in batches; NULL if there are none */
+    const struct cs_row_kernels *row_kernels; /* visit rows in vectors; NULL if there are none */
     cs_packed_group group[CS_MAX_GROUPS];
     int64_t matrix_blocks;
-    int64_t products;              /* of blocks with impulses, in the sweeps of this solve */
-    const cs_block_matrix *matrix; /* iteration_matrix: A, for when R changes */
-    /* halves: blocks in each piece of the rows, what this sweep computes of the outer two, and
-     * whether what it does not is kept */
+    int64_t products;              /* blocks multiplied by impulses, in the sweeps of this solve */
+    const cs_block_matrix *matrix; /* iteration_matrix: A, from which T is made when R changes */
+
+    /* half_sweeps.c: number of blocks in each piece of the rows; whether this sweep computes the products of the
+     * pieces before and after; whether the products of the sweep before are still valid. */
     int64_t piece_blocks[CS_PIECES];
     int computes_before, computes_after, products_kept;
-    int64_t impulses; /* in lambda, lanes to spare included */
-    /* (impulses), then as many as before the stage, for those who may not see others */
+
+    /* lambda (impulses), and behind it a copy (impulses) from before the stage, for visits that must not see the
+     * updates of others. */
+    int64_t impulses; /* length of lambda, with the unused lanes of batches */
     void *lambda;
-    void *kept;     /* (impulses): the next sweep puts lambda from before it there; or NULL */
-    void *velocity; /* u = G^T lambda, then spare ones for immovable bodies, one for each part of
-                     * a stage, then the parts' own copies of what they touch */
-    int64_t *body_place; /* (bodies): where that of each begins; -1: no block moves it */
-    int64_t *moved;      /* (moved_bodies): those that blocks move, ascending */
+    void *kept; /* (impulses): the next sweep stores here the lambda from before it; or NULL */
+
+    /* u = G^T lambda of the bodies that blocks move; then spare velocities for immovable bodies, one for each part
+     * of a stage; then the parts' own copies. */
+    void *velocity;
+    int64_t
+        *body_place; /* (bodies): where the velocity of each body begins; -1: no block moves it */
+    int64_t *moved;  /* (moved_bodies): the bodies that blocks move, ascending */
     int64_t moved_bodies;
-    int64_t first_spare; /* and the spare ones */
-    int64_t velocities;  /* length of all */
-    void *inertia; /* (velocities): roots of M^-1 beside the velocities, for CS_SOLIDS; or NULL */
-    struct cs_local_velocity *local; /* these copies */
-    int64_t *local_start;            /* (parts + 1) into local; NULL without concurrent stages */
-    int64_t *gather_start;           /* (bodies + 1) */
-    cs_gather *gather;
-    cs_sweep_stats *part;   /* (parts of all stages), of the last sweep */
+    int64_t first_spare; /* where the spare velocities begin */
+    int64_t velocities;  /* length of `velocity` */
+    void *inertia; /* (velocities): roots of M^-1 at the same indices, for CS_SOLIDS; or NULL */
+    struct cs_velocity_copy *copy; /* the parts' own copies */
+    int64_t *copy_start;           /* (parts + 1) into copy */
+    int64_t *gather_start;         /* (bodies + 1) into gather */
+    cs_gather *gather;             /* the terms of each body's velocity */
+
+    cs_sweep_stats *part;   /* (parts of all stages): statistics of the last sweep */
     struct cs_phase *phase; /* (phases): what a sweep does, in order */
-    int64_t *backward;      /* (phases): the same from the last stage to the first */
+    int64_t *backward;      /* (phases): the order of the phases in a backward sweep */
     int64_t phases;
 } cs_packed;
 
-/* What a visit multiplies. */
+/* The rows that a visit multiplies, and the schemes that use them. */
 typedef enum cs_row_products {
     CS_ROWS_OF_A,      /* matrix */
     CS_ROWS_OF_T,      /* iteration_matrix */
-    CS_ROWS_IN_PIECES, /* half_sweep, symmetric_half */
+    CS_ROWS_IN_PIECES, /* half_sweep, symmetric_half: rows of A in three pieces */
 } cs_row_products;
 
-/* A loop in the direction of the sweep: `count` numbers from `first`, each a `step` further. */
+/* A loop in the direction of the sweep: first, first + step, ..., `count` numbers. */
 typedef struct cs_walk {
     int64_t first, step, count;
 } cs_walk;
 
-/* Numbers from one body's velocities to the next: whole pieces of 16 bytes in either precision. */
+/* The distance from one body's velocity to the next: a multiple of 16 bytes in both precisions. */
 CS_DEVICE static inline int cs_velocity_stride(int dof) { return (dof + 3) / 4 * 4; }
 
 #endif

@@ -15,8 +15,7 @@ static const cs_row_kernels *const builds[] = {
 #undef CS_INSTRUCTIONS
 };
 
-/* Blocks are all of one size, and columns are kept in 32 bits, of lambda and of its copy from
- * before the stage. */
+/* Whether all blocks have one size, and 32 bits can index lambda and its copy from before the stage. */
 static int problem_fits(const cs_problem *problem)
 {
     return cs_uniform_rows(problem) > 0 && problem->rows < INT32_MAX / 2;

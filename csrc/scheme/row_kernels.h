@@ -1,20 +1,20 @@
-/* Visits to rows of blocks with vectors inside each block.
+/* Kernels for visits to rows of blocks, with vectors inside each block.
  *
  *     block of A, column by column      a d g | b e h | c f i | (next block)
  *     xi += (a d g .) x + (b e h .) y + (c f i .) z
  *
- * Four numbers are read at once, of a column and what is behind it; nothing is added up across
- * lanes. No two visits need to be independent, so that every order profits and any A, a dense one
- * too. Groups visited so have `short_column` in place of `column`.
+ * A vector loads four numbers: a column of the block and the numbers behind it. Nothing is summed across lanes.
+ * Visits need not be independent of each other, so that the kernels work with every order and any A, even a dense
+ * one. Groups in vectors have `short_column` instead of `column`.
  *
- * What does not fit (blocks of several sizes, blocks solved outright, more rows than 32 bits count)
- * is visited by the scalar loop of scheme/rows.inc, which is the reference. */
+ * The scalar loop of scheme/rows.inc visits all other groups: those of problems whose blocks have several sizes, those
+ * whose local problems are solved, and those with more rows than 32 bits count. It is also the reference. */
 #ifndef CS_ROW_KERNELS_H
 #define CS_ROW_KERNELS_H
 
 #include "scheme/scheme.h"
 
-enum { CS_ROW_SLACK = 4 }; /* numbers read behind the last block */
+enum { CS_ROW_SLACK = 4 }; /* how many numbers vectors may read behind the last block */
 
 /* One build of the kernels. */
 typedef struct cs_row_kernels {
@@ -28,7 +28,7 @@ typedef struct cs_row_kernels {
 cs_status cs_rows_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
                           cs_error *error);
 
-/* "wide rows, avx2" */
+/* text <- a description of the kernels, for example "wide rows, avx2". */
 void cs_rows_kernel(const cs_packed *packed, char *text, size_t size);
 
 #endif

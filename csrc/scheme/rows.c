@@ -12,20 +12,24 @@ int64_t cs_rows_tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 
 /* ---- when blocks are visited ----------------------------------------------------------------- */
 
+/* The number of a visited block. */
 static int64_t block_of(const cs_packed *packed, int group, int64_t visit)
 {
     return packed->problem->block_group[group].first_block + packed->schedule->visit[group][visit];
 }
 
-typedef struct noting {
+/* The state of a walk through all visits. */
+typedef struct place_recorder {
     const cs_packed *packed;
     cs_places *places;
-    int64_t stage, visits;
-} noting;
+    int64_t stage;  /* the current stage */
+    int64_t visits; /* visits so far */
+} place_recorder;
 
-static void note_place(void *context, int group, int64_t visit, int64_t part)
+/* Records the place of one visit. */
+static void record_place(void *context, int group, int64_t visit, int64_t part)
 {
-    noting *n = context;
+    place_recorder *n = context;
     int64_t block = block_of(n->packed, group, visit);
     n->places->stage[block] = n->stage;
     n->places->part[block] = part;
@@ -42,9 +46,9 @@ cs_status cs_find_places(const cs_packed *packed, cs_arena *scratch, cs_places *
     places->part = cs_arena_take(scratch, blocks, sizeof(int64_t));
     places->visit = cs_arena_take(scratch, blocks, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "A in the order of the sweep");
-    noting n = {.packed = packed, .places = places};
+    place_recorder n = {.packed = packed, .places = places};
     for (; n.stage < schedule->stages; n.stage++)
-        cs_each_visit(schedule, &schedule->stage[n.stage], note_place, &n);
+        cs_each_visit(schedule, &schedule->stage[n.stage], record_place, &n);
     return CS_OK;
 }
 
@@ -86,8 +90,9 @@ int cs_uniform_rows(const cs_problem *problem)
     return rows;
 }
 
-static cs_status take_group(cs_packed *packed, int g, const cs_layout *layout, cs_arena *arena,
-                            cs_error *error)
+/* Allocates the rows of one group. */
+static cs_status allocate_group(cs_packed *packed, int g, const cs_layout *layout, cs_arena *arena,
+                                cs_error *error)
 {
     const cs_block_group *blocks = &packed->problem->block_group[g];
     const cs_block_matrix *matrix = layout->matrix;
@@ -110,7 +115,8 @@ static cs_status take_group(cs_packed *packed, int g, const cs_layout *layout, c
     return cs_arena_status(arena, error, "A in the order of the sweep");
 }
 
-/* A square block column by column, as vectors read it. */
+/* Writes a square block column by column, as the vector kernels read it. at, to: where its column and its entries
+ * go. */
 static void put_columns(const cs_packed *packed, cs_packed_group *group, int64_t at, int64_t to,
                         int64_t first_row, const double *value)
 {
@@ -122,7 +128,7 @@ static void put_columns(const cs_packed *packed, cs_packed_group *group, int64_t
     cs_convert(cs_stored(packed->dtype), group->matrix.value, to, column, rows * rows);
 }
 
-/* Columns and values of one visited row of blocks; of one piece alone where it is split. */
+/* Appends columns and entries of one row of blocks; if rows are split, only those of one piece. */
 static void pack_piece(const cs_packed *packed, const cs_layout *layout, int piece,
                        cs_packed_group *group, int64_t visit, int64_t block)
 {
@@ -133,6 +139,7 @@ static void pack_piece(const cs_packed *packed, const cs_layout *layout, int pie
         int64_t other = matrix->column[e];
         int width = cs_block_group_of(packed->problem, other)->rows, size = group->rows * width;
         if (!layout->split || cs_piece_of(layout->places, block, other) == piece) {
+            /* The column of a hidden block is in the copy of lambda, behind all rows. */
             int64_t hidden = is_hidden(layout->places, block, other) ? packed->problem->rows : 0;
             int64_t first = cs_block_row(packed->problem, other) + hidden;
             if (group->matrix.width) group->matrix.width[*at] = (unsigned char)width;
@@ -147,6 +154,7 @@ static void pack_piece(const cs_packed *packed, const cs_layout *layout, int pie
     }
 }
 
+/* Packs one row of blocks, in three pieces if rows are split. */
 static void pack_row(const cs_packed *packed, const cs_layout *layout, cs_packed_group *group,
                      int64_t visit, int64_t block)
 {
@@ -166,7 +174,7 @@ cs_status cs_pack_rows(cs_packed *packed, const cs_layout *layout, cs_arena *are
 {
     for (int g = 0; g < packed->problem->block_groups; g++) {
         cs_packed_group *group = &packed->group[g];
-        cs_status status = take_group(packed, g, layout, arena, error);
+        cs_status status = allocate_group(packed, g, layout, arena, error);
         if (status) return status;
         for (int64_t v = 0; v < group->count; v++)
             pack_row(packed, layout, group, v, block_of(packed, g, v));

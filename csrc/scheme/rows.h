@@ -1,50 +1,54 @@
-/* Rows of A in the order of the visits: what the schemes share that multiply them.
+/* Rows of blocks in the order of the visits. The schemes that multiply rows share this code:
  *
  *     matrix                       xi_k = A_row k lambda + b_k
  *     iteration_matrix             z_k  = T_row k lambda + c_k
- *     half_sweep, symmetric_half   xi_k from rows cut in three: before | neither | after
+ *     half_sweep, symmetric_half   xi_k from rows in three pieces: before | neither | after
  *
- * What a visit may not see of others it reads behind lambda, as it was before the stage: such
- * columns point there, and the kernels know nothing of it. */
+ * If a visit must not see the update of another block, its column points to the copy of lambda from before the
+ * stage, which is stored behind lambda. The kernels need not distinguish the two. */
 #ifndef CS_ROWS_H
 #define CS_ROWS_H
 
 #include "scheme/scheme.h"
 
-/* The phases of a stage: lambda kept as it is before it, where the stage hides, and the visits. */
+/* The phases of a stage: copy lambda if the stage hides updates, then make the visits. */
 enum { ROWS_KEEP, ROWS_VISIT, ROWS_PHASES };
+
+/* cs_scheme.tasks of the schemes over rows. */
 int64_t cs_rows_tasks(const cs_packed *packed, const cs_stage *stage, int phase);
 
-/* The rows of every block of the problem; 0 where they differ. Empty groups do not count. */
+/* The number of rows of every block of the problem; 0 if blocks differ. Empty groups do not count. */
 int cs_uniform_rows(const cs_problem *problem);
 
 /* When a forward sweep visits each block. */
 typedef struct cs_places {
     const cs_schedule *schedule;
-    int64_t *stage, *part, *visit; /* (blocks): counted through the whole sweep */
+    int64_t *stage, *part; /* (blocks): number of the stage, and of the part in it */
+    int64_t *visit;        /* (blocks): number of the visit in the sweep */
 } cs_places;
 
+/* Fills `places` from the schedule. */
 cs_status cs_find_places(const cs_packed *packed, cs_arena *scratch, cs_places *places,
                          cs_error *error);
 
-/* The piece of row k that column l belongs to. Neither before nor after are k itself and what k
- * sees as before the stage. */
+/* The piece of row k that column l belongs to. CS_NEITHER: k itself, and the blocks whose updates are hidden from
+ * k. */
 int cs_piece_of(const cs_places *places, int64_t k, int64_t l);
 
 /* A as given, or built from the Jacobians in `arena`. */
 cs_status cs_rows_of(const cs_packed *packed, cs_arena *arena, const cs_control *control,
                      const cs_block_matrix **matrix, cs_error *error);
 
-/* What rows of blocks are laid out from, and how. */
+/* From what, and how, rows of blocks are laid out. */
 typedef struct cs_layout {
     const cs_block_matrix *matrix;
     const cs_places *places;
-    int share; /* values stay those of `matrix`, which has them in place and lives as long; but for
-                * groups in vectors */
-    int split; /* rows are cut into three pieces */
+    int share; /* use the entries of `matrix` without a copy, except for groups in vectors; `matrix` has them in
+                * the order of the visits and exists as long as the packed problem */
+    int split; /* cut the rows into three pieces */
 } cs_layout;
 
-/* Where the values of a visited row begin. */
+/* Where the entries of a visited row begin in cs_packed_rows.value. */
 static inline int64_t cs_first_value(const cs_packed_group *group, int64_t visit)
 {
     if (!group->matrix.in_vectors) return group->matrix.first[visit];

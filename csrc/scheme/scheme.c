@@ -43,6 +43,7 @@ void *cs_take_visits(cs_dtype precision, const cs_packed_group *group, int64_t w
     return array;
 }
 
+/* Fills a group with the sizes and the set of its blocks. */
 static void describe_group(cs_packed *packed, int g)
 {
     const cs_block_group *group = &packed->problem->block_group[g];
@@ -56,6 +57,8 @@ static void describe_group(cs_packed *packed, int g)
         .set = (cs_set_kind)group->set->kind,
         .parameters = group->parameters,
     };
+
+    /* Copy the coupled set of each row, and count the sets. */
     for (int i = 0; i < p->rows; i++) {
         p->coupled_set[i] = group->coupled_set[i];
         if (p->coupled_set[i] >= p->sets) p->sets = p->coupled_set[i] + 1;
@@ -73,9 +76,11 @@ int64_t cs_visited_row(const cs_packed *packed, int group, int64_t visit)
     return cs_group_row(blocks, packed->schedule->visit[group][visit]);
 }
 
+/* Allocates the arrays of a group that every scheme reads, and finds where its visits have their impulses. */
 static cs_status pack_group(cs_packed *packed, int g, cs_local local, int weighted, cs_arena *arena,
                             cs_error *error)
 {
+    /* b, R and the parameters of the sets. */
     cs_packed_group *p = &packed->group[g];
     cs_dtype real = cs_real(packed->dtype), stored = cs_stored(packed->dtype);
     p->b = cs_take_visits(real, p, p->rows, arena);
@@ -85,17 +90,23 @@ static cs_status pack_group(cs_packed *packed, int g, cs_local local, int weight
         *(local == CS_EXACT ? &p->step : &p->diagonal) =
             cs_take_visits(stored, p, p->rows * p->rows, arena);
     if (weighted) p->weight = cs_take_visits(real, p, 1, arena);
+
+    /* The method that solves local problems. */
     const cs_set *set = packed->problem->block_group[g].set;
-    p->way = (cs_local_way)(cs_solves_block(local) ? local - CS_BLOCK : 0);
-    p->outright = cs_local_fits(set, p->rows, p->way) ? set : NULL;
-    int64_t vector = p->lanes; /* to which batches are aligned */
+    p->local_method = (cs_local_method)(cs_solves_block(local) ? local - CS_BLOCK : 0);
+    p->local_set = cs_local_fits(set, p->rows, p->local_method) ? set : NULL;
+
+    /* The place of the group's impulses; batches are aligned to whole vectors. */
+    int64_t vector = p->lanes;
     p->first_impulse = (packed->impulses + vector - 1) / vector * vector;
     packed->impulses = p->first_impulse + p->slots * p->rows;
     if (p->lanes == 1) p->row = cs_arena_take_unset(arena, p->count, sizeof(int64_t));
     cs_status status = cs_arena_status(arena, error, "packing the problem");
     if (status || p->lanes > 1) return status;
-    int64_t moved = p->first_impulse - packed->problem->block_group[g].first_row;
-    for (int64_t v = 0; v < p->count; v++) p->row[v] = cs_visited_row(packed, g, v) + moved;
+
+    /* Groups before this one may have unused lanes, which shift its impulses behind the user's rows. */
+    int64_t shift = p->first_impulse - packed->problem->block_group[g].first_row;
+    for (int64_t v = 0; v < p->count; v++) p->row[v] = cs_visited_row(packed, g, v) + shift;
     return CS_OK;
 }
 
@@ -107,16 +118,21 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     packed->damping = 1;
     packed->part = cs_arena_take(arena, packed->schedule->parts, sizeof *packed->part);
     if (!packed->part) return cs_no_memory(error, "packing the problem");
+
+    /* Choose the groups in batches, and allocate the arrays of all groups. */
     cs_describe_groups(packed);
     if (packed->scheme->lay_out) status = packed->scheme->lay_out(packed, local, arena, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
         status = pack_group(packed, g, local[g], weighted, arena, error);
     if (status) return status;
+
+    /* lambda, and behind it a copy from before a stage. */
     packed->lambda = cs_arena_take(arena, 2 * packed->impulses, cs_real_size(packed->dtype));
     return cs_arena_status(arena, error, "packing the problem");
 }
 
-/* The stages from the last to the first; the phases of one stage stay in their order. */
+/* packed->backward <- the phases, with the stages from the last to the first. The phases of one stage keep their
+ * order. */
 static void list_backwards(cs_packed *packed)
 {
     for (int64_t first = 0, end; first < packed->phases; first = end) {
@@ -131,6 +147,8 @@ cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     const cs_scheme *scheme = packed->scheme;
     const cs_schedule *schedule = packed->schedule;
+
+    /* The first pass counts the phases, the second one fills them. */
     for (int fill = 0; fill < 2; fill++) {
         packed->phases = 0;
         for (int64_t s = 0; s < schedule->stages; s++) {
@@ -148,6 +166,8 @@ cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
             }
         }
         if (fill) break;
+
+        /* Allocate between the passes. */
         packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
         packed->backward = cs_arena_take(arena, packed->phases, sizeof(int64_t));
         if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
@@ -189,7 +209,8 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
                          p->parameters);
         }
     }
-    if (packed->scheme->take_data[packed->dtype]) packed->scheme->take_data[packed->dtype](packed);
+    if (packed->scheme->data_written[packed->dtype])
+        packed->scheme->data_written[packed->dtype](packed);
 }
 
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
@@ -207,8 +228,8 @@ void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
                              step[g] + packed->schedule->visit[g][v] * size, size);
         }
     }
-    if (packed->scheme->take_steps[packed->dtype])
-        packed->scheme->take_steps[packed->dtype](packed);
+    if (packed->scheme->steps_written[packed->dtype])
+        packed->scheme->steps_written[packed->dtype](packed);
 }
 
 void cs_pack_weights(cs_packed *packed, const double *weight)
@@ -222,6 +243,7 @@ void cs_pack_weights(cs_packed *packed, const double *weight)
     }
 }
 
+/* Multiplies the `width` numbers of one visit, in an array of its group, by `factor`. */
 static void scale_visit(const cs_packed *packed, const cs_packed_group *group, void *values,
                         int64_t visit, int64_t width, double factor)
 {
@@ -234,8 +256,8 @@ static void scale_visit(const cs_packed *packed, const cs_packed_group *group, v
 
 void cs_step_changed(cs_packed *packed, int group, int64_t visit, const double *factor)
 {
-    if (packed->scheme->take_step[packed->dtype])
-        packed->scheme->take_step[packed->dtype](packed, group, visit, factor);
+    if (packed->scheme->step_changed[packed->dtype])
+        packed->scheme->step_changed[packed->dtype](packed, group, visit, factor);
 }
 
 void cs_scale_step(cs_packed *packed, int group, int64_t visit, double factor)
@@ -268,6 +290,8 @@ void cs_put_impulses(cs_packed *packed, const double *lambda)
         const cs_block_group *group = &packed->problem->block_group[g];
         const cs_packed_group *p = &packed->group[g];
         char *own = (char *)packed->lambda + (size_t)p->first_impulse * cs_real_size(packed->dtype);
+
+        /* Without batches, the group keeps the user's order. */
         if (p->lanes == 1)
             cs_convert(precision, own, 0, lambda + group->first_row, p->count * p->rows);
         for (int64_t v = 0; v < p->count && p->lanes > 1; v++)
@@ -275,9 +299,9 @@ void cs_put_impulses(cs_packed *packed, const double *lambda)
     }
 }
 
-/* to[i] <- from[first + i step] */
-static void widen(cs_dtype precision, const void *from, int64_t first, int64_t step, int64_t count,
-                  double *to)
+/* to[i] <- from[first + i step], from an array in `precision`. */
+static void copy_to_double(cs_dtype precision, const void *from, int64_t first, int64_t step,
+                           int64_t count, double *to)
 {
     if (precision == CS_F64 && step == 1)
         memcpy(to, (const double *)from + first, sizeof(double) * (size_t)count);
@@ -287,14 +311,14 @@ static void widen(cs_dtype precision, const void *from, int64_t first, int64_t s
         for (int64_t i = 0; i < count; i++) to[i] = (double)((const float *)from)[first + i * step];
 }
 
-/* An array (slots, m) of a group, in the user's order. */
+/* to (rows) <- an array (slots, m) of a group, which begins at array[first], in the user's order. */
 static void get_visits(const cs_packed *packed, int g, const void *array, int64_t first, double *to)
 {
     const cs_packed_group *p = &packed->group[g];
     cs_dtype precision = cs_real(packed->dtype);
     for (int64_t v = 0; v < p->count; v++)
-        widen(precision, array, first + cs_packed_place(p, v, p->rows, 0), p->lanes, p->rows,
-              to + cs_visited_row(packed, g, v));
+        copy_to_double(precision, array, first + cs_packed_place(p, v, p->rows, 0), p->lanes,
+                       p->rows, to + cs_visited_row(packed, g, v));
 }
 
 void cs_get_data(const cs_packed *packed, double *b)
@@ -310,7 +334,9 @@ void cs_get_impulses(const cs_packed *packed, double *lambda)
         const cs_packed_group *p = &packed->group[g];
         int64_t first = p->first_impulse;
         if (p->lanes > 1) get_visits(packed, g, packed->lambda, first, lambda);
-        else widen(cs_real(packed->dtype), packed->lambda, first, 1, p->count * p->rows, to);
+        else
+            copy_to_double(cs_real(packed->dtype), packed->lambda, first, 1, p->count * p->rows,
+                           to);
     }
 }
 

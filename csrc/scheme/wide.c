@@ -20,14 +20,15 @@ static const cs_wide_kernels *const builds[] = {
 #undef CS_INSTRUCTIONS
 };
 
-/* ---- what fits ------------------------------------------------------------------------------- */
+/* ---- tests whether batches are possible ------------------------------------------------------- */
 
+/* Whether a kernel can visit the contacts of a group. */
 static int has_kernel(const cs_packed *packed, int g, cs_local local)
 {
     return !cs_solves_block(local) && cs_fits_lanes(&packed->problem->block_group[g]);
 }
 
-/* Simultaneous stages are visited in batches where they are the whole sweep. */
+/* Whether the stages can be visited in batches. A simultaneous stage can if it is the only one. */
 static int stages_fit(const cs_schedule *schedule)
 {
     if (schedule->stages == 1) return 1;
@@ -36,35 +37,42 @@ static int stages_fit(const cs_schedule *schedule)
     return 1;
 }
 
-/* Places are kept in 32 bits. */
+/* Whether 32 bits can index all velocities. */
 static int velocities_fit(const cs_packed *packed)
 {
+    /* Spare velocities and velocities of bodies. */
     const cs_problem *problem = packed->problem;
     double length = (double)(packed->schedule->most_parts + 1) * CS_MAX_DOF;
     for (int g = 0; g < problem->body_groups; g++) {
         const cs_body_group *bodies = &problem->body_group[g];
         length += (double)bodies->count * cs_velocity_stride(bodies->dof);
     }
-    /* Parts of concurrent stages have copies of what they touch: two bodies a contact at most. */
+
+    /* Copies of parts in concurrent stages: at most two bodies per contact. */
     length += 2.0 * (double)problem->blocks * CS_MAX_DOF;
     return length < (double)INT32_MAX;
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-typedef struct laying {
+/* The state of a walk through the visits of one group, which puts them into batches. */
+typedef struct batch_layout {
     const cs_packed *packed;
     int group, lanes;
-    int64_t *touched; /* (bodies): the last batch (+ 1) that a body is in */
-    int64_t slots;    /* so far */
-    int64_t *slot;    /* of each visit; NULL to count only */
-    unsigned char *used;
-} laying;
+    int64_t *touched;    /* (bodies): the last batch (+ 1) that a body is in */
+    int64_t slots;       /* slots so far */
+    int64_t *slot;       /* (count): the slot of each visit; NULL to count only */
+    unsigned char *used; /* (batches): lanes that have a visit */
+} batch_layout;
 
-static void next_batch(laying *l) { l->slots = (l->slots + l->lanes - 1) / l->lanes * l->lanes; }
+/* Ends the current batch. */
+static void next_batch(batch_layout *l)
+{
+    l->slots = (l->slots + l->lanes - 1) / l->lanes * l->lanes;
+}
 
-/* Whether a block shares a moving body with the batch at hand; if not, it is in it from now on. */
-static int conflicts(laying *l, int64_t index)
+/* Whether a block shares a moving body with the current batch. If it does not, the block joins the batch. */
+static int conflicts(batch_layout *l, int64_t index)
 {
     const cs_block_group *blocks = &l->packed->problem->block_group[l->group];
     int64_t batch = l->slots / l->lanes + 1;
@@ -78,16 +86,20 @@ static int conflicts(laying *l, int64_t index)
     return 0;
 }
 
-static void lay_range(laying *l, cs_stage_kind kind, const cs_range *range)
+/* Puts the visits of a range into batches. */
+static void lay_range(batch_layout *l, cs_stage_kind kind, const cs_range *range)
 {
     const int64_t *visit = l->packed->schedule->visit[l->group];
     int free = kind == CS_INDEPENDENT || kind == CS_SIMULTANEOUS;
     next_batch(l);
     for (int64_t v = range->first; v < range->first + range->count; v++) {
+        /* A conflict ends the batch, and the block joins the next one. */
         if (!free && conflicts(l, visit[v])) {
             next_batch(l);
             conflicts(l, visit[v]);
         }
+
+        /* Take the next slot. */
         if (l->slot) {
             l->slot[v] = l->slots;
             l->used[l->slots / l->lanes]++;
@@ -96,8 +108,8 @@ static void lay_range(laying *l, cs_stage_kind kind, const cs_range *range)
     }
 }
 
-/* Puts the visits of a group into batches; returns how many slots that takes. */
-static int64_t lay_group(laying *l)
+/* Puts all visits of a group into batches. Returns the number of slots. */
+static int64_t lay_group(batch_layout *l)
 {
     const cs_schedule *schedule = l->packed->schedule;
     memset(l->touched, 0, sizeof(int64_t) * (size_t)l->packed->problem->bodies);
@@ -114,12 +126,13 @@ static int64_t lay_group(laying *l)
     return l->slots;
 }
 
-/* Slots of all groups with a kernel, and how many of them would be used. */
-static double fill_of(const cs_packed *packed, const cs_local *local, int lanes, int64_t *touched)
+/* The fraction of slots with a visit, over all groups with a kernel. */
+static double filled_fraction(const cs_packed *packed, const cs_local *local, int lanes,
+                              int64_t *touched)
 {
     double slots = 0, visits = 0;
     for (int g = 0; g < packed->problem->block_groups; g++) {
-        laying l = {.packed = packed, .group = g, .lanes = lanes, .touched = touched};
+        batch_layout l = {.packed = packed, .group = g, .lanes = lanes, .touched = touched};
         if (!has_kernel(packed, g, local[g])) continue;
         slots += (double)lay_group(&l);
         visits += (double)packed->group[g].count;
@@ -127,43 +140,51 @@ static double fill_of(const cs_packed *packed, const cs_local *local, int lanes,
     return slots > 0 ? visits / slots : 0;
 }
 
-/* What was asked for, or the widest vectors that are well filled; NULL for none. */
-static const cs_wide_kernels *choose(const cs_packed *packed, const cs_local *local,
-                                     int64_t *touched)
+/* The kernels of the instruction set that the user asked for, or those with the widest vectors that are well filled;
+ * NULL if there are none. */
+static const cs_wide_kernels *choose_kernels(const cs_packed *packed, const cs_local *local,
+                                             int64_t *touched)
 {
     if (packed->instructions >= 0) return builds[packed->instructions];
     for (int i = CS_INSTRUCTION_SETS - 1; i >= 0; i--) {
         int lanes = builds[i]->lanes[packed->dtype];
         if (cs_instructions_run(i) && lanes >= CS_WORTH_LANES &&
-            fill_of(packed, local, lanes, touched) >= CS_WORTH_FILL)
+            filled_fraction(packed, local, lanes, touched) >= CS_WORTH_FILL)
             return builds[i];
     }
     return NULL;
 }
 
+/* Puts the visits of a group into batches, and chooses the form of its factors. */
 static cs_status lay_out_group(cs_packed *packed, int g, int64_t *touched, cs_arena *arena,
                                cs_error *error)
 {
     cs_packed_group *group = &packed->group[g];
-    laying l = {.packed = packed, .group = g, .touched = touched};
+    batch_layout l = {.packed = packed, .group = g, .touched = touched};
     l.lanes = packed->wide->lanes[packed->dtype];
+
+    /* Count the slots, then assign them. */
     int64_t slots = lay_group(&l);
     l.slot = cs_arena_take_unset(arena, group->count, sizeof(int64_t));
     l.used = cs_arena_take(arena, slots / l.lanes, 1);
     if (cs_arena_failed(arena)) return cs_no_memory(error, "batches of contacts");
     group->slots = lay_group(&l);
+
+    /* Describe the batches. */
     group->lanes = l.lanes;
     group->keeps = 1;
     group->slot = l.slot;
     group->used = l.used;
-    group->factors.hand = 1;
-    if (!packed->general) cs_choose_form(packed, g, &group->factors.form, &group->factors.hand);
+    group->factors.handedness = 1;
+    if (!packed->general)
+        cs_choose_form(packed, g, &group->factors.form, &group->factors.handedness);
     return CS_OK;
 }
 
 cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
                           cs_error *error)
 {
+    /* Nothing to do if no group fits, or the stages do not. */
     cs_arena scratch = {0};
     cs_status status = CS_OK;
     int fitting = 0;
@@ -171,11 +192,14 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
         fitting += has_kernel(packed, g, local[g]);
     if (!fitting || packed->instructions == CS_INSTRUCTIONS_SCALAR) return CS_OK;
     if (!stages_fit(packed->schedule) || !velocities_fit(packed)) return CS_OK;
-    /* Batches know of adding to u and of recomputing it, body by body. */
+
+    /* Batches can update u after each visit or recompute it, but not add or accumulate changes. */
     if (packed->way == CS_ADD || packed->way == CS_ACCUMULATE) return CS_OK;
+
+    /* Choose the kernels, and lay out each group that they can visit. */
     int64_t *touched = cs_arena_take(&scratch, packed->problem->bodies, sizeof(int64_t));
     if (!touched) return cs_no_memory(error, "batches of contacts");
-    packed->wide = choose(packed, local, touched);
+    packed->wide = choose_kernels(packed, local, touched);
     for (int g = 0; g < packed->problem->block_groups && packed->wide && !status; g++)
         if (has_kernel(packed, g, local[g]))
             status = lay_out_group(packed, g, touched, arena, error);
@@ -185,7 +209,8 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
 
 /* ---- roots of M^-1 --------------------------------------------------------------------------- */
 
-/* The numbers of a body's root, to the places behind its velocity or, for CS_SOLIDS, beside it. */
+/* Writes the numbers of a body's root: behind its velocity in the same stride, or, for CS_SOLIDS, at the same index
+ * of `inertia`. */
 static void put_root(const cs_packed *packed, const cs_body_group *owner, int64_t body,
                      cs_form form, int64_t at)
 {
@@ -197,6 +222,7 @@ static void put_root(const cs_packed *packed, const cs_body_group *owner, int64_
     else cs_convert(cs_real(packed->dtype), packed->velocity, at + 6, numbers, 2);
 }
 
+/* Writes the roots of all bodies with velocities, in a form. */
 static void put_roots(const cs_packed *packed, cs_form form)
 {
     const cs_problem *problem = packed->problem;
@@ -210,15 +236,15 @@ static void put_roots(const cs_packed *packed, cs_form form)
     }
 }
 
-/* The same beside the parts' own copies. */
+/* Copies the roots to the parts' own copies of the velocities. */
 static void copy_roots(const cs_packed *packed)
 {
     size_t size = cs_real_size(packed->dtype);
     char *velocity = packed->velocity, *inertia = packed->inertia;
-    for (int64_t i = 0; i < packed->local_start[packed->schedule->parts]; i++) {
-        const cs_local_velocity *local = &packed->local[i];
-        size_t bytes = size * (size_t)cs_velocity_stride(local->dof);
-        size_t from = size * (size_t)local->place, to = size * (size_t)local->copy;
+    for (int64_t i = 0; i < packed->copy_start[packed->schedule->parts]; i++) {
+        const cs_velocity_copy *copy = &packed->copy[i];
+        size_t bytes = size * (size_t)cs_velocity_stride(copy->dof);
+        size_t from = size * (size_t)copy->shared, to = size * (size_t)copy->own;
         memcpy(velocity + to, velocity + from, bytes);
         if (inertia) memcpy(inertia + to, inertia + from, bytes);
     }
@@ -239,7 +265,7 @@ cs_status cs_wide_pack_roots(cs_packed *packed, cs_arena *arena, cs_error *error
     return CS_OK;
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 void cs_packed_kernel(const cs_packed *packed, char *text, size_t size)
 {

@@ -2,13 +2,13 @@
  *
  *     a stage's contacts   c0 c1 c2 c3 | c4 c5 c6 c7 | c8 c9 -  -        batches of 4 lanes
  *
- * The contacts of a batch share no moving body, so that visiting them at once is the same as one
- * after another: in an independent stage all of them, in others as many consecutive ones as there
- * are. Which they are is found here, from the bodies; a schedule need not say it. All contacts of a
- * simultaneous stage may be visited at once; what they give to u is then added up body by body.
+ * The contacts of a batch share no moving body, so that a visit to all of them at once gives the same result as
+ * visits one after another. In an independent stage this holds for any contacts. In other stages, a batch takes
+ * consecutive visits until one shares a body with it; the batches are found from the bodies, not from the schedule.
+ * In a simultaneous stage, any contacts may form a batch; their contributions to u are then summed body by body.
  *
- * What does not fit (shapes without a kernel, blocks solved outright, orders with too few
- * independent neighbours) is visited one after another by the scheme itself. */
+ * The scheme itself visits one after another the groups that do not fit: shapes without a kernel, blocks whose local
+ * problems are solved, and orders with too few consecutive visits that do not share bodies. */
 #ifndef CS_WIDE_H
 #define CS_WIDE_H
 
@@ -18,8 +18,8 @@
 typedef struct cs_wide_kernels {
     const char *name;
     int lanes[CS_DTYPES];
-    /* Visits batches first .. end - 1 of a group and adds to `stats`; NULL: lambda stays as it is,
-     * and u += G^T lambda. Where the group has contributions they are renewed in place of u. */
+    /* Visits batches first .. end - 1 of a group, and adds to `stats`. If `stats` is NULL, it does not change lambda
+     * and computes u += G^T lambda. A group with contributions gets new contributions instead of changes of u. */
     void (*visit[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group, int64_t first,
                              int64_t end, cs_sweep_stats *stats);
     /* In mixed precision: b -= G u of these batches. */
@@ -31,10 +31,10 @@ typedef struct cs_wide_kernels {
 cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
                           cs_error *error);
 
-/* Puts what compressed contacts need of the bodies beside their velocities. */
+/* Stores the roots of M^-1, which compressed contacts need, beside the velocities of the bodies. */
 cs_status cs_wide_pack_roots(cs_packed *packed, cs_arena *arena, cs_error *error);
 
-/* The batches of a range. */
+/* The batches of a range: from cs_first_batch to cs_end_batch - 1. */
 static inline int64_t cs_first_batch(const cs_packed_group *group, const cs_range *range)
 {
     return group->slot[range->first] / group->lanes;

@@ -7,12 +7,12 @@
 #include <float.h>
 #include <string.h>
 
-#define CS_INSTRUCTIONS(name, summary) extern const cs_compress_kernel cs_compress_eight_##name;
+#define CS_INSTRUCTIONS(name, summary) extern const cs_compress_kernel cs_compress_lanes_##name;
 #include "core/instructions.def"
 #undef CS_INSTRUCTIONS
 
 static const cs_compress_kernel *const builds[] = {
-#define CS_INSTRUCTIONS(name, summary) &cs_compress_eight_##name,
+#define CS_INSTRUCTIONS(name, summary) &cs_compress_lanes_##name,
 #include "core/instructions.def"
 #undef CS_INSTRUCTIONS
 };
@@ -37,7 +37,7 @@ static void normalize(double *a)
 }
 
 /* J of a contact with a random frame and random arms; the fourth row is spin. */
-static void fill_contact(int rows, int hand, double *own)
+static void fill_contact(int rows, int handedness, double *own)
 {
     double frame[3][3], arm[2][3];
     for (int i = 0; i < 3; i++)
@@ -46,7 +46,7 @@ static void fill_contact(int rows, int hand, double *own)
     cross(frame[0], frame[1], frame[2]);
     normalize(frame[2]);
     cross(frame[2], frame[0], frame[1]);
-    for (int i = 0; i < 3; i++) frame[2][i] *= hand;
+    for (int i = 0; i < 3; i++) frame[2][i] *= handedness;
     for (int i = 0; i < 6; i++) arm[i / 3][i % 3] = test_random(&state);
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < rows; i++, own += 6) {
@@ -82,24 +82,24 @@ static cs_problem *make(int rows)
 }
 
 /* Whether all builds agree with one contact after another; returns whether these fit. */
-static int compare(int rows, int hand, cs_dtype dtype)
+static int compare(int rows, int handedness, cs_dtype dtype)
 {
     cs_problem *problem = make(rows);
     static cs_packed packed;
     double own[CS_BLOCK_LANES][12];
-    cs_block_lanes eight;
+    cs_block_lanes lanes;
     int64_t index[CS_BLOCK_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
     int fit = 1;
     packed.problem = problem;
     packed.dtype = dtype;
-    packed.group[0].factors.hand = hand;
+    packed.group[0].factors.handedness = handedness;
     for (int l = 0; l < CS_BLOCK_LANES; l++) fit &= cs_compress(&packed, 0, l, own[l]);
-    cs_block_lanes_find(problem, &problem->block_group[0], index, &eight);
+    cs_block_lanes_find(problem, &problem->block_group[0], index, &lanes);
     double tolerance = 16 * (dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
     for (int i = 0; i < CS_INSTRUCTION_SETS; i++) {
         _Alignas(64) double numbers[12 * CS_BLOCK_LANES];
         if (!cs_instructions_run(i)) continue;
-        CHECK((*builds[i])(&eight, tolerance, hand, numbers) == fit);
+        CHECK((*builds[i])(&lanes, tolerance, handedness, numbers) == fit);
         for (int n = 0; n < 12 * CS_BLOCK_LANES && fit; n++)
             CHECK(memcmp(&numbers[n], &own[n % CS_BLOCK_LANES][n / CS_BLOCK_LANES],
                          sizeof *numbers) == 0);
@@ -110,18 +110,18 @@ static int compare(int rows, int hand, cs_dtype dtype)
 
 static void check_shape(int rows)
 {
-    for (int hand = -1; hand < 2; hand += 2)
+    for (int handedness = -1; handedness < 2; handedness += 2)
         for (int round = 0; round < 20; round++) {
             for (int k = 0; k < CS_BLOCK_LANES; k++)
-                fill_contact(rows, hand, jacobian + k * rows * 12);
-            CHECK(compare(rows, hand, CS_F64));
-            CHECK(!compare(rows, -hand, CS_F64));
+                fill_contact(rows, handedness, jacobian + k * rows * 12);
+            CHECK(compare(rows, handedness, CS_F64));
+            CHECK(!compare(rows, -handedness, CS_F64));
             /* Any number of J matters, but those of sides that cannot move. */
             int at = (int)(fabs(test_random(&state)) * CS_BLOCK_LANES * rows * 12);
             int side = at / (rows * 6) % 2, contact = at / (rows * 12);
             jacobian[at] += 1e-8;
-            CHECK(compare(rows, hand, CS_F64) == (bodies[2 * contact + side] < 1));
-            CHECK(compare(rows, hand, CS_F32));
+            CHECK(compare(rows, handedness, CS_F64) == (bodies[2 * contact + side] < 1));
+            CHECK(compare(rows, handedness, CS_F32));
         }
 }
 

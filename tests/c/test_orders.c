@@ -2,7 +2,7 @@
  * moving body (for a given A: no two blocks are coupled). */
 #include "order/components.h"
 #include "order/greedy_palette.h"
-#include "order/parts.h"
+#include "order/graph_partition.h"
 #include "testing.h"
 
 #include <stdlib.h>

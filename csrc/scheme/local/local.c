@@ -6,41 +6,42 @@
 #include <math.h>
 #include <string.h>
 
-int cs_local_fits(const cs_set *set, int rows, cs_local_way way)
+int cs_local_fits(const cs_set *set, int rows, cs_local_method method)
 {
     switch ((cs_set_kind)set->kind) {
     case CS_SET_half_line: return 1;
     case CS_SET_disc:
     case CS_SET_ellipse: return 1;
-    case CS_SET_box_friction: return way != CS_LOCAL_QUARTIC || rows == 2;
+    case CS_SET_box_friction: return method != CS_LOCAL_QUARTIC || rows == 2;
     case CS_SET_box:
     case CS_SET_rolling:
     case CS_SET_contensou:
     case CS_SET_contensou_coupled:
     case CS_SET_tresca:
-    case CS_SET_second_order_cone: return way != CS_LOCAL_QUARTIC;
+    case CS_SET_second_order_cone: return method != CS_LOCAL_QUARTIC;
     default: return 0;
     }
 }
 
 /* ---- the set as a local problem -------------------------------------------------------------- */
 
-/* The impulses of the set are D z, D (m, rows of the problem), z those of the problem. */
-typedef struct change {
+/* The unknowns x of the local problem: the impulses of the block are z = D x, with D (m, rows of the problem). Rows
+ * that cannot have an impulse have no unknown. */
+typedef struct coordinates {
     int plain; /* D = 1 */
     double D[CS_MAX_ROWS * CS_MAX_ROWS];
-} change;
+} coordinates;
 
-/* Another unknown along `axis` (m), of the ball that is being added, or the normal impulse. */
-static void add_axis(cs_local_problem *p, change *c, int m, const double *axis)
+/* Adds an unknown along `axis` (m): the normal impulse if it is the first one, otherwise one of the next ball. */
+static void add_axis(cs_local_problem *p, coordinates *c, int m, const double *axis)
 {
     for (int i = 0; i < m; i++) c->D[i * CS_MAX_ROWS + p->rows] = axis[i];
     p->set_of[p->rows] = p->rows > 0 ? 1 + p->balls : 0;
     p->rows++;
 }
 
-/* Rows first ... first + count - 1 of the set as a ball; without a radius they are none. */
-static void add_ball(cs_local_problem *p, change *c, int m, int first, int count, double reach)
+/* Adds a ball of rows first ... first + count - 1. If its radius is zero, these rows have no unknowns. */
+static void add_ball(cs_local_problem *p, coordinates *c, int m, int first, int count, double reach)
 {
     if (!(reach * (p->fixed ? p->normal : 1) > 0)) {
         c->plain = 0;
@@ -55,8 +56,9 @@ static void add_ball(cs_local_problem *p, change *c, int m, int first, int count
     p->first[p->balls] = p->rows;
 }
 
-/* An ellipsoid of those semi-axes along the columns of `axes` (m, count): a ball of radius z_n. */
-static void add_ellipsoid(cs_local_problem *p, change *c, int m, int count, const double *semi,
+/* Adds an ellipsoid with semi-axes `semi` along the rows of `axes` (count, m). Scaled to unit axes, it is a ball of
+ * radius z_n. */
+static void add_ellipsoid(cs_local_problem *p, coordinates *c, int m, int count, const double *semi,
                           const double axes[][CS_MAX_ROWS])
 {
     c->plain = 0;
@@ -72,8 +74,9 @@ static void add_ellipsoid(cs_local_problem *p, change *c, int m, int count, cons
     p->first[p->balls] = p->rows;
 }
 
+/* Adds the normal impulse and the balls of friction of a set. */
 static void describe_friction(cs_set_kind kind, int m, const double *parameters,
-                              cs_local_problem *p, change *c)
+                              cs_local_problem *p, coordinates *c)
 {
     double mu = parameters[0], normal[CS_MAX_ROWS] = {1};
     add_axis(p, c, m, normal);
@@ -100,9 +103,9 @@ static void describe_friction(cs_set_kind kind, int m, const double *parameters,
     }
 }
 
-/* W <- D^T W D, q <- D^T q */
-static void put_matrix(const change *c, int m, const double *W, const double *q,
-                       cs_local_problem *p)
+/* p->W <- D^T W D, p->q <- D^T q */
+static void transform_matrix(const coordinates *c, int m, const double *W, const double *q,
+                             cs_local_problem *p)
 {
     int rows = p->rows;
     if (c->plain) {
@@ -123,8 +126,8 @@ static void put_matrix(const change *c, int m, const double *W, const double *q,
     }
 }
 
-/* r of each coupled set, 1 over the trace of its part of W. Returns whether all are positive. */
-static int put_factors(cs_local_problem *p)
+/* p->r <- 1 / the trace of W over each coupled set. Returns whether all values are positive and finite. */
+static int set_factors(cs_local_problem *p)
 {
     double trace[CS_MAX_ROWS] = {0};
     for (int i = 0; i < p->rows; i++) trace[p->set_of[i]] += p->W[i * (p->rows + 1)];
@@ -135,10 +138,12 @@ static int put_factors(cs_local_problem *p)
     return 1;
 }
 
+/* Describes the local problem of a set, in p and c. Returns 0 if its factors r are not positive and finite. */
 static int describe(const cs_set *set, int m, const double *W, const double *q,
                     const double *parameters, int previous, double normal, cs_local_problem *p,
-                    change *c)
+                    coordinates *c)
 {
+    /* Begin without unknowns, and choose how friction is bounded. */
     cs_set_kind kind = (cs_set_kind)set->kind;
     c->plain = 1;
     p->rows = p->balls = 0;
@@ -147,6 +152,8 @@ static int describe(const cs_set *set, int m, const double *W, const double *q,
     p->shape = CS_LOCAL_BALLS;
     p->fixed = (previous && kind != CS_SET_half_line) || kind == CS_SET_tresca;
     p->normal = kind == CS_SET_tresca ? 1 : normal > 0 ? normal : 0;
+
+    /* Describe the shape. */
     if (kind == CS_SET_box) {
         p->shape = CS_LOCAL_BOX;
         p->rows = m;
@@ -157,12 +164,12 @@ static int describe(const cs_set *set, int m, const double *W, const double *q,
         p->rows = m;
         p->reach[0] = parameters[0];
     } else describe_friction(kind, m, parameters, p, c);
-    put_matrix(c, m, W, q, p);
-    return put_factors(p);
+    transform_matrix(c, m, W, q, p);
+    return set_factors(p);
 }
 
-/* x <- the unknowns of impulses z (m), whose axes are orthogonal. */
-static void put_start(const change *c, int m, const double *z, int rows, double *x)
+/* x <- the unknowns of impulses z (m): D^T z, divided by the squares of D's orthogonal columns. */
+static void to_unknowns(const coordinates *c, int m, const double *z, int rows, double *x)
 {
     for (int i = 0; i < rows; i++) {
         double square = 0;
@@ -177,7 +184,8 @@ static void put_start(const change *c, int m, const double *z, int rows, double 
     }
 }
 
-static void get_impulses(const change *c, int m, int rows, const double *x, double *z)
+/* z (m) <- D x */
+static void to_impulses(const coordinates *c, int m, int rows, const double *x, double *z)
 {
     for (int k = 0; k < m; k++) {
         z[k] = c->plain ? x[k] : 0;
@@ -185,10 +193,11 @@ static void get_impulses(const change *c, int m, int rows, const double *x, doub
     }
 }
 
-/* ---- the ways -------------------------------------------------------------------------------- */
+/* ---- methods --------------------------------------------------------------------------------- */
 
-/* Newton's from here, and from where nothing but the normal impulse acts. */
-static double from_two_starts(const cs_local_problem *p, double *x)
+/* Newton's method from x, and if that fails from the frictionless solution. x <- the better result; returns its
+ * defect. */
+static double newton_from_two_starts(const cs_local_problem *p, double *x)
 {
     double other[CS_MAX_ROWS] = {0}, defect = cs_local_newton(p, x);
     if (defect <= CS_LOCAL_TOLERANCE) return defect;
@@ -199,20 +208,22 @@ static double from_two_starts(const cs_local_problem *p, double *x)
     return there;
 }
 
+/* Newton's method, and if that fails the exhaustive method for the shape. x <- the better result; returns its
+ * defect. */
 static double newton_first(const cs_local_problem *p, double *x)
 {
-    double other[CS_MAX_ROWS] = {0}, defect = from_two_starts(p, x), there = INFINITY;
+    double other[CS_MAX_ROWS] = {0}, defect = newton_from_two_starts(p, x), there = INFINITY;
     if (defect <= CS_LOCAL_TOLERANCE) return defect;
-    if (p->shape == CS_LOCAL_BOX) there = cs_local_pivots(p, other);
-    else if (p->shape == CS_LOCAL_CONE) there = cs_local_boundary(p, other);
-    else there = p->fixed ? cs_local_by_sets(p, other) : cs_local_modes(p, other);
+    if (p->shape == CS_LOCAL_BOX) there = cs_local_murty(p, other);
+    else if (p->shape == CS_LOCAL_CONE) there = cs_local_cone_boundary(p, other);
+    else there = p->fixed ? cs_local_fixed_bounds(p, other) : cs_local_modes(p, other);
     if (!(there < defect)) return defect;
     memcpy(x, other, sizeof(double) * (size_t)p->rows);
     return there;
 }
 
-/* kappa as the impulses before the visit have it: v_t = -kappa z_t. */
-static double guess_of(const cs_local_problem *p, const double *x)
+/* An estimate of kappa from the impulses before the visit, by least squares on v_t = -kappa z_t. */
+static double guess_kappa(const cs_local_problem *p, const double *x)
 {
     double product = 0, square = 0;
     for (int i = 1; i < p->rows; i++) {
@@ -224,20 +235,20 @@ static double guess_of(const cs_local_problem *p, const double *x)
     return square > 0 ? product / square : 0;
 }
 
-/* One ball of friction by one root. Returns the defect. */
-static double by_root(const cs_local_problem *p, double *x)
+/* Solves a contact with one ball of friction: sticking, or sliding by one root. Returns the defect. */
+static double solve_by_root(const cs_local_problem *p, double *x)
 {
     cs_sliding c;
     double z[4];
     if (!cs_sliding_reduce(p->rows, p->W, p->q, p->reach[0], &c)) return INFINITY;
-    if (!cs_sliding_stick(&c, z) && !cs_sliding_root(&c, guess_of(p, x), z)) return INFINITY;
+    if (!cs_sliding_stick(&c, z) && !cs_sliding_root(&c, guess_kappa(p, x), z)) return INFINITY;
     double defect = cs_local_defect(p, z);
     if (defect <= CS_LOCAL_TOLERANCE) memcpy(x, z, sizeof(double) * (size_t)p->rows);
     return defect;
 }
 
-/* One ball of friction of two rows by the quartic: the first root that is a solution. */
-static double by_quartic(const cs_local_problem *p, double *x)
+/* The same for two tangential rows by the quartic; takes the first root that is a solution. */
+static double solve_by_quartic(const cs_local_problem *p, double *x)
 {
     cs_sliding c;
     double z[CS_SLIDING_MOST][4], defect = INFINITY;
@@ -251,9 +262,13 @@ static double by_quartic(const cs_local_problem *p, double *x)
     return defect;
 }
 
-static double solve_in_balls(const cs_local_problem *p, cs_local_way way, double *x)
+/* Solves a problem with balls of friction by `method`. Returns the defect. */
+static double solve_balls(const cs_local_problem *p, cs_local_method method, double *x)
 {
+    /* Bounds that do not follow the normal impulse. */
     if (p->fixed) return newton_first(p, x);
+
+    /* Closed forms: an open contact, and one without friction. */
     if (p->q[0] >= 0) {
         memset(x, 0, sizeof(double) * (size_t)p->rows);
         return 0;
@@ -262,12 +277,16 @@ static double solve_in_balls(const cs_local_problem *p, cs_local_way way, double
         x[0] = -p->q[0] / p->W[0];
         return 0;
     }
-    if (way == CS_LOCAL_NEWTON) return newton_first(p, x);
+
+    /* One ball of two rows, by one root or by the quartic. */
+    if (method == CS_LOCAL_NEWTON) return newton_first(p, x);
     if (p->rows == 3 && p->balls == 1) {
-        double defect = way == CS_LOCAL_BEST ? by_root(p, x) : by_quartic(p, x);
+        double defect = method == CS_LOCAL_BEST ? solve_by_root(p, x) : solve_by_quartic(p, x);
         if (defect <= CS_LOCAL_TOLERANCE) return defect;
     }
-    if (way == CS_LOCAL_QUARTIC || p->rows == 2) {
+
+    /* All modes, if that is what the method asks for, or if they are linear. */
+    if (method == CS_LOCAL_QUARTIC || p->rows == 2) {
         double other[CS_MAX_ROWS] = {0}, defect = cs_local_modes(p, other);
         if (defect <= CS_LOCAL_TOLERANCE) memcpy(x, other, sizeof(double) * (size_t)p->rows);
         if (defect <= CS_LOCAL_TOLERANCE) return defect;
@@ -275,17 +294,22 @@ static double solve_in_balls(const cs_local_problem *p, cs_local_way way, double
     return newton_first(p, x);
 }
 
-int cs_local_solve(const cs_set *set, int rows, cs_local_way way, const double *W, const double *q,
-                   const double *parameters, int previous, double *z)
+int cs_local_solve(const cs_set *set, int rows, cs_local_method method, const double *W,
+                   const double *q, const double *parameters, int previous, double *z)
 {
+    /* Describe the problem. */
     cs_local_problem p;
-    change c;
+    coordinates c;
     double x[CS_MAX_ROWS], before = z[0];
     if (!describe(set, rows, W, q, parameters, previous, z[0], &p, &c)) return 0;
-    put_start(&c, rows, z, p.rows, x);
-    double defect = p.shape == CS_LOCAL_BALLS ? solve_in_balls(&p, way, x) : newton_first(&p, x);
+    to_unknowns(&c, rows, z, p.rows, x);
+
+    /* Solve it from the impulses of before the visit. */
+    double defect = p.shape == CS_LOCAL_BALLS ? solve_balls(&p, method, x) : newton_first(&p, x);
+
+    /* Return the impulses; the transformation may have moved them out of the set by rounding errors. */
     if (!(defect < 1)) return 0;
-    get_impulses(&c, rows, p.rows, x, z);
+    to_impulses(&c, rows, p.rows, x, z);
     if (!c.plain) set->prox_f64(rows, z, parameters, previous ? &before : NULL);
     return defect <= CS_LOCAL_TOLERANCE;
 }

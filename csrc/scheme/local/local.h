@@ -1,13 +1,12 @@
-/* One block's own problem, all other impulses as they are (S4), in double precision:
+/* Solves the local problem of one block, with all other impulses fixed (S4), in double precision:
  *
  *     W z + q = v,   z = prox(z - r v)   for any r > 0
  *
  *     block ──describe──► cs_local_problem ──► closed form, root, Newton, all modes ──► z
  *
- * Sets are described as what they are in common: friction as balls that follow the normal impulse
- * (disc, box friction, rolling, Contensou; an ellipse after its axes are scaled to one), a box, or a
- * cone. What one way finds counts only where the natural map is zero to rounding (cs_local_defect);
- * otherwise the next way is tried. */
+ * Every set is described by one of three shapes: balls of friction whose radius is proportional to the normal impulse
+ * (disc, box friction, rolling, Contensou; an ellipse after its axes are scaled to one), a box, or a cone. A result
+ * is accepted if its natural map is zero to rounding (cs_local_defect); otherwise the next method is tried. */
 #ifndef CS_LOCAL_H
 #define CS_LOCAL_H
 
@@ -15,12 +14,12 @@
 
 #include <float.h>
 
-/* How a block's own problem is solved. */
-typedef enum cs_local_way {
-    CS_LOCAL_BEST,    /* what is fastest for the set, see cs_local_solve */
+/* How local problems are solved. */
+typedef enum cs_local_method {
+    CS_LOCAL_BEST,    /* by the fastest method for the set */
     CS_LOCAL_NEWTON,  /* Newton's method first, whatever the set */
     CS_LOCAL_QUARTIC, /* sliding by the roots of a polynomial */
-} cs_local_way;
+} cs_local_method;
 
 typedef enum cs_local_shape { CS_LOCAL_BALLS, CS_LOCAL_BOX, CS_LOCAL_CONE } cs_local_shape;
 
@@ -29,53 +28,54 @@ enum { CS_LOCAL_BALLS_MOST = 2 };
 typedef struct cs_local_problem {
     cs_local_shape shape;
     int rows, balls;
-    int first[CS_LOCAL_BALLS_MOST + 1]; /* rows first[i] ... first[i + 1] - 1 are of ball i */
-    double reach[CS_LOCAL_BALLS_MOST];  /* its radius over the normal impulse; of the cone, too, */
-    int fixed;                          /* or over `normal`, that of before the visit */
-    double normal;
-    double low[CS_MAX_ROWS], high[CS_MAX_ROWS];          /* of the box */
+    int first[CS_LOCAL_BALLS_MOST + 1]; /* ball i consists of rows first[i] ... first[i + 1] - 1 */
+    double reach
+        [CS_LOCAL_BALLS_MOST]; /* radius of each ball, or of the cone, over the normal impulse */
+    int fixed;     /* the radii do not follow the normal impulse: they are `reach` times `normal` */
+    double normal; /* the normal impulse from before the visit */
+    double low[CS_MAX_ROWS], high[CS_MAX_ROWS];          /* bounds of the box */
     double W[CS_MAX_ROWS * CS_MAX_ROWS], q[CS_MAX_ROWS]; /* row-major */
-    double r[CS_MAX_ROWS];   /* > 0, the same on the rows of one coupled set, */
-    int set_of[CS_MAX_ROWS]; /* which is that */
+    double r[CS_MAX_ROWS];   /* > 0, with one value for all rows of a coupled set */
+    int set_of[CS_MAX_ROWS]; /* the coupled set of each row */
 } cs_local_problem;
 
-/* Relative to the terms that it is made of, what the natural map of a solution may be. */
+/* The largest defect of a solution: cs_local_defect. */
 #define CS_LOCAL_TOLERANCE (64 * DBL_EPSILON)
 
-/* Whether blocks of this set and size are solved outright in that way. */
-int cs_local_fits(const cs_set *set, int rows, cs_local_way way);
+/* Whether this method solves blocks of this set and size. */
+int cs_local_fits(const cs_set *set, int rows, cs_local_method method);
 
-/* z (m) <- the solution, from z of before the visit. `parameters` as the set has them; `previous`:
- * the bound of friction is that of z[0]. Returns whether one was found; otherwise z is the best of
- * what was tried. */
-int cs_local_solve(const cs_set *set, int rows, cs_local_way way, const double *W, const double *q,
-                   const double *parameters, int previous, double *z);
+/* z (m) <- the solution. On entry z holds the impulses from before the visit. `parameters`: those of the set;
+ * `previous`: friction is bounded by the z[0] from before the visit. Returns whether a solution was found;
+ * otherwise z is the best impulse found, or unchanged. */
+int cs_local_solve(const cs_set *set, int rows, cs_local_method method, const double *W,
+                   const double *q, const double *parameters, int previous, double *z);
 
-/* ---- what the ways share --------------------------------------------------------------------- */
+/* ---- methods --------------------------------------------------------------------------------- */
 
-/* |z - prox(z - r v)|, the largest of its rows, each relative to the terms of its coupled set. */
+/* The defect of z: the largest row of |z - prox(z - r v)|, relative to the terms of z - r v in its coupled set. */
 double cs_local_defect(const cs_local_problem *p, const double *z);
 
-/* Newton's method on z = prox(z - r v) from z (Alart and Curnier 1991), while the map gets smaller.
+/* Newton's method on z = prox(z - r v) from z (Alart and Curnier 1991), as long as the natural map decreases.
  * Returns the defect. */
 double cs_local_newton(const cs_local_problem *p, double *z);
 
-/* Every mode of contact (a ball sticks or slides), q_n < 0 and bounds that follow the normal
- * impulse. z <- the best; returns its defect. */
+/* Tries every mode of contact: each ball sticks or slides. Needs q_n < 0 and bounds that follow the normal impulse.
+ * z <- the best solution found; returns its defect. */
 double cs_local_modes(const cs_local_problem *p, double *z);
 
-/* A cone's boundary. Returns the defect. */
-double cs_local_boundary(const cs_local_problem *p, double *z);
+/* z <- the best point found on the boundary of a cone; returns its defect. */
+double cs_local_cone_boundary(const cs_local_problem *p, double *z);
 
-/* Friction bounds that do not follow the normal impulse: set after set, each exactly, with Newton's
- * method from where that has come. Returns the defect. */
-double cs_local_by_sets(const cs_local_problem *p, double *z);
+/* For friction bounds that do not follow the normal impulse: block Gauss-Seidel over the coupled sets, each solved
+ * exactly, and from time to time Newton's method from there. z <- the best point; returns its defect. */
+double cs_local_fixed_bounds(const cs_local_problem *p, double *z);
 
-/* The solution of a box by Murty's least index: finite for P-matrices. Returns the defect. */
-double cs_local_pivots(const cs_local_problem *p, double *z);
+/* z <- the solution of a box by Murty's least-index rule, which is finite for P-matrices. Returns the defect. */
+double cs_local_murty(const cs_local_problem *p, double *z);
 
-/* a x = b (n, n), b <- x; a is overwritten. Directions in which a is singular to rounding are left
- * out. */
+/* Solves a x = b (n, n) by Gaussian elimination; b <- x, and a is overwritten. If a pivot is zero to rounding, its
+ * component of x is zero. */
 void cs_local_eliminate(int n, double *a, double *b);
 
 #endif

@@ -1,3 +1,4 @@
+/* Newton's method on the natural map of one block: F(z) = z - prox(z - r v) = 0 (Alart and Curnier 1991). */
 #include "prox/slope.h"
 #include "scheme/local/local.h"
 
@@ -6,7 +7,7 @@
 
 enum { NEWTON_STEPS = 40, HALVINGS = 6 };
 
-/* p <- prox(z), slope <- an element of its Jacobian, of zeros. */
+/* out <- prox(z), slope <- an element of its generalised Jacobian; both are zero on entry. */
 static void prox_slope(const cs_local_problem *p, const double *z, double *out, double *slope)
 {
     int rows = p->rows;
@@ -18,6 +19,8 @@ static void prox_slope(const cs_local_problem *p, const double *z, double *out, 
         cs_slope_of_cone(rows, p->reach[0], z, out, slope);
         return;
     }
+
+    /* The normal row, then each ball. */
     int open = !(z[0] > 0);
     out[0] = open ? 0 : z[0];
     slope[0] = !open;
@@ -27,7 +30,7 @@ static void prox_slope(const cs_local_problem *p, const double *z, double *out, 
                          p->fixed ? p->normal : out[0], !p->fixed, z, out, slope);
 }
 
-/* The row with the largest entry of a column, each row measured by its largest entry. */
+/* The pivot row of a column: the largest entry relative to the largest entry of its row (scaled partial pivoting). */
 static int pivot_row(int n, const double *a, const double *size, int column)
 {
     int best = column;
@@ -36,6 +39,7 @@ static int pivot_row(int n, const double *a, const double *size, int column)
     return best;
 }
 
+/* Exchanges two arrays. */
 static void swap(int count, double *x, double *y)
 {
     for (int i = 0; i < count; i++) {
@@ -47,9 +51,12 @@ static void swap(int count, double *x, double *y)
 
 void cs_local_eliminate(int n, double *a, double *b)
 {
+    /* size[i]: the largest entry of row i. */
     double size[CS_MAX_ROWS] = {0};
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) size[i] = fmax(size[i], fabs(a[i * n + j]));
+
+    /* Eliminate column by column; a pivot that is zero to rounding becomes zero. */
     for (int k = 0; k < n; k++) {
         int best = pivot_row(n, a, size, k);
         if (best != k) {
@@ -64,21 +71,25 @@ void cs_local_eliminate(int n, double *a, double *b)
             b[i] -= factor * b[k];
         }
     }
+
+    /* Substitute backwards. */
     for (int k = n - 1; k >= 0; k--) {
         for (int j = k + 1; j < n; j++) b[k] -= a[k * n + j] * b[j];
         b[k] = a[k * n + k] != 0 ? b[k] / a[k * n + k] : 0;
     }
 }
 
-/* One point: F = z - prox(z - r v), how large it is, and what Newton's method needs of it. */
+/* F = z - prox(z - r v) at one point z, its size, and its derivative. */
 typedef struct point {
     double F[CS_MAX_ROWS], projected[CS_MAX_ROWS], slope[CS_MAX_ROWS * CS_MAX_ROWS];
-    double merit;  /* |F|^2, rows of different units weighed by 1/r */
-    double defect; /* as cs_local_defect has it */
+    double merit;  /* |F|^2 with rows weighted by 1/r, because their units differ */
+    double defect; /* see cs_local_defect */
 } point;
 
-static void look(const cs_local_problem *p, const double *z, point *at)
+/* at <- F at z. */
+static void evaluate(const cs_local_problem *p, const double *z, point *at)
 {
+    /* y = z - r v; size[i]: the sum of the absolute terms of row i. */
     int rows = p->rows;
     double y[CS_MAX_ROWS], size[CS_MAX_ROWS], defect = 0;
     memset(at->slope, 0, sizeof(double) * (size_t)(rows * rows));
@@ -93,13 +104,16 @@ static void look(const cs_local_problem *p, const double *z, point *at)
         y[i] = z[i] - p->r[i] * v;
         size[i] = fabs(z[i]) + p->r[i] * terms;
     }
+
+    /* F and the merit. */
     prox_slope(p, y, at->projected, at->slope);
     at->merit = 0;
     for (int i = 0; i < rows; i++) {
         at->F[i] = z[i] - at->projected[i];
         at->merit += at->F[i] * at->F[i] / p->r[i];
     }
-    /* A coupled set, whose rows share one r, is as large as the largest of its rows. */
+
+    /* The defect: each row relative to the largest size in its coupled set. */
     for (int i = 0; i < rows; i++) {
         double most = size[i];
         for (int j = 0; j < rows; j++)
@@ -112,11 +126,11 @@ static void look(const cs_local_problem *p, const double *z, point *at)
 double cs_local_defect(const cs_local_problem *p, const double *z)
 {
     point here;
-    look(p, z, &here);
+    evaluate(p, z, &here);
     return here.defect;
 }
 
-/* d <- -(1 - S (1 - r W))^-1 F */
+/* d <- the Newton direction -(1 - S (1 - r W))^-1 F, where S is the slope of the prox. */
 static void direction(const cs_local_problem *p, const point *at, double *d)
 {
     int rows = p->rows;
@@ -133,14 +147,15 @@ static void direction(const cs_local_problem *p, const point *at, double *d)
     cs_local_eliminate(rows, a, d);
 }
 
-/* z <- z + t d with the first t of 1, 1/2, ... that makes F smaller. Returns whether there is one. */
+/* Line search: z <- z + t d with the first t of 1, 1/2, ... that decreases the merit. Returns whether there is
+ * one. */
 static int descend(const cs_local_problem *p, const double *d, double *z, point *here)
 {
     double t = 1, trial[CS_MAX_ROWS];
     for (int n = 0; n < HALVINGS; n++, t /= 2) {
         point there;
         for (int i = 0; i < p->rows; i++) trial[i] = z[i] + t * d[i];
-        look(p, trial, &there);
+        evaluate(p, trial, &there);
         if (!(there.merit < here->merit)) continue;
         memcpy(z, trial, sizeof(double) * (size_t)p->rows);
         *here = there;
@@ -151,16 +166,18 @@ static int descend(const cs_local_problem *p, const double *d, double *z, point 
 
 double cs_local_newton(const cs_local_problem *p, double *z)
 {
+    /* Iterate while the merit decreases. */
     double d[CS_MAX_ROWS], kept[CS_MAX_ROWS];
     point here, last;
-    look(p, z, &here);
+    evaluate(p, z, &here);
     for (int n = 0; n < NEWTON_STEPS && here.defect > 2 * DBL_EPSILON; n++) {
         direction(p, &here, d);
         if (!descend(p, d, z, &here)) break;
     }
-    /* What comes out of a prox is within the set. */
+
+    /* Prefer prox(z - r v), which is in the set, if it is as good. */
     memcpy(kept, here.projected, sizeof kept);
-    look(p, kept, &last);
+    evaluate(p, kept, &last);
     if (last.defect <= fmax(here.defect, CS_LOCAL_TOLERANCE / 4)) {
         memcpy(z, kept, sizeof(double) * (size_t)p->rows);
         return last.defect;

@@ -1,10 +1,11 @@
-/* One contact with one ball of friction of up to three rows, W z + q = v, q_n < 0:
+/* A contact with one ball of friction of up to three tangential rows, W z + q = v, q_n < 0. It has two modes:
  *
- *     stick  v = 0                      where |z_t| <= c z_n
+ *     stick  v = 0                      if |z_t| <= c z_n
  *     slide  v_n = 0, v_t = -kappa z_t  with kappa > 0 and |z_t| = c z_n
  *
- * With the normal impulse eliminated, sliding is (S + kappa 1) z_t = g and one equation for kappa,
- * |z_t| = c z_n. Two rows make it a quartic (Bonnefon and Daviet 2011). */
+ * Eliminating the normal impulse gives (S + kappa 1) z_t = g, with S = W_tt - W_tn W_nt / W_nn and
+ * g = W_tn q_n / W_nn - q_t. Sliding then is one equation for kappa, |z_t| = c z_n; for two tangential rows it is a
+ * quartic (Bonnefon and Daviet 2011). */
 #ifndef CS_SLIDING_H
 #define CS_SLIDING_H
 
@@ -21,28 +22,28 @@ typedef struct cs_sliding {
     double size; /* largest entry of diag W_tt */
 } cs_sliding;
 
-/* W (n, n), of the normal and n - 1 tangential rows. Returns whether W_nn is not zero. */
+/* Reduces the problem of W (n, n), with a normal row and n - 1 tangential rows. Returns 0 if W_nn is zero. */
 int cs_sliding_reduce(int n, const double *W, const double *q, double reach, cs_sliding *problem);
 
-/* z <- the sticking contact; where S is singular to rounding, one of them. Returns whether friction is
+/* z <- the impulses of a sticking contact; if S is singular to rounding, one of several. Returns whether friction is
  * within its bound. */
 int cs_sliding_stick(const cs_sliding *problem, double *z);
 
-/* z <- a sliding contact, by Newton's method on 1/|z_t| - 1/(c z_n), which is nearly straight in
- * kappa, between bounds; `guess` of kappa, 0 for none. There is one where W is positive semidefinite
- * and sticking is none. Returns whether it was found. */
+/* z <- the impulses of a sliding contact, by Newton's method on 1/|z_t| - 1/(c z_n) = 0, which is nearly linear in
+ * kappa, with bisection as a safeguard. `guess`: an estimate of kappa, or 0. If W is positive semidefinite and the
+ * contact cannot stick, a solution exists. Returns whether it was found. */
 int cs_sliding_root(const cs_sliding *problem, double guess, double *z);
 
-/* z (most, 4) <- the contacts of all positive roots of the quartic, for two tangential rows. Returns
- * how many. */
+/* z (CS_SLIDING_MOST, 4) <- the impulses for all positive roots of the quartic, for two tangential rows. Returns
+ * their number. */
 int cs_sliding_quartic(const cs_sliding *problem, double (*z)[4]);
 
-/* The same where kappa, looked for over all scales, changes the sign of |z_t| - c z_n. Slower, and no
- * worse for badly conditioned W, of which the quartic's coefficients keep little. */
+/* The same, by a search over all scales of kappa for sign changes of |z_t| - c z_n. Slower than the quartic, but
+ * accurate if W is ill-conditioned, where the coefficients of the quartic have large rounding errors. */
 int cs_sliding_scan(const cs_sliding *problem, double (*z)[4]);
 
-/* root <- positive roots, ascending, of c[0] + c[1] x + ... + c[degree] x^degree, degree <= 4, and the
- * points where it touches zero to rounding. Returns how many. */
+/* root <- the positive roots, ascending, of c[0] + c[1] x + ... + c[degree] x^degree, degree <= 4, with the points
+ * where the polynomial touches zero to rounding. Returns their number. */
 int cs_positive_roots(int degree, const double *c, double *root);
 
 #endif

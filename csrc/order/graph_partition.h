@@ -7,8 +7,8 @@
  *
  * For a given A, a block is on the border if it is coupled to a block with a lower label: it suffices that the
  * border holds one of two coupled blocks in different parts. */
-#ifndef CS_PARTS_H
-#define CS_PARTS_H
+#ifndef CS_GRAPH_PARTITION_H
+#define CS_GRAPH_PARTITION_H
 
 #include "order/graph.h"
 
@@ -34,9 +34,9 @@ typedef struct cs_parts {
 /* The number of parts: options->parts, but at most one per block, and at least one. */
 int64_t cs_parts_wanted(const cs_graph *graph, const cs_order_options *options);
 
-/* Labels a list of vertices with `parts->count` contiguous parts whose degrees have nearly equal sums. The
- * vertices from start[i] to start[i + 1] - 1, run i, stay in one part; if `start` is NULL, every vertex is
- * a run. */
+/* Labels a list of vertices with `parts->count` contiguous parts whose degrees have nearly equal sums. Run i
+ * is vertex[start[i]] ... vertex[start[i + 1] - 1], and a run is never cut; if `start` is NULL, every vertex
+ * is a run of its own. */
 void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *start, int64_t runs,
                   cs_parts *parts);
 

@@ -1,14 +1,15 @@
-/* Two schemes over rows of A that compute a part of a row's products and take the rest from the
- * sweep before. A row is cut into what a forward sweep visits before it, after it, and neither:
+/* Two schemes over rows of A that compute some of a row's products and reuse those of the sweep before. A row is
+ * cut into three pieces: the columns that a forward sweep visits before the row, after it, and neither.
  *
- *     half_sweep      a whole sweep, then one that computes what comes before and what is neither,
- *                     and takes what comes after as the whole sweep had it: a quarter of the
- *                     products saved, but a delayed iteration (S1 section 3.4.1, last paragraph)
- *     symmetric_half  sweeps forwards and backwards in turn. What comes after a row is what the
- *                     sweep before has just passed: its products are still right. Exactly
- *                     symmetric Gauss-Seidel for half the products
+ *     half_sweep      alternates between a full sweep and one that computes only the pieces `before` and
+ *                     `neither`, and reuses the products of the piece `after`. It saves a quarter of the
+ *                     products, but the iteration is delayed (S1 section 3.4.1, last paragraph)
+ *     symmetric_half  alternates between forward and backward sweeps. A forward sweep reuses the products of the
+ *                     piece `after`, which the backward sweep before it computed from the same impulses; a
+ *                     backward sweep, those of the piece `before`. This is exactly symmetric Gauss-Seidel with
+ *                     half the products
  *
- * Products are those of A, so that R may change at any time. */
+ * The stored products are those of A, without R, so that R may change at any time. */
 #include "core/error.h"
 #include "scheme/row_kernels.h"
 #include "scheme/rows.h"
@@ -17,6 +18,7 @@
 #define CS_TEMPLATE "scheme/rows.inc"
 #include "core/both.h"
 
+/* Counts the blocks in each of the three pieces, over all rows. */
 static void count_pieces(cs_packed *packed)
 {
     for (int g = 0; g < packed->problem->block_groups; g++) {
@@ -35,6 +37,7 @@ static void count_pieces(cs_packed *packed)
 static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *control,
                       cs_error *error)
 {
+    /* Lay out the rows of A in pieces. */
     cs_arena scratch = {0};
     cs_places places;
     const cs_block_matrix *matrix = NULL;
@@ -42,6 +45,8 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
     if (!status) status = cs_find_places(packed, &scratch, &places, error);
     cs_layout layout = {.matrix = matrix, .places = &places, .split = 1};
     if (!status) status = cs_pack_rows(packed, &layout, arena, error);
+
+    /* Allocate the products that a sweep stores. */
     for (int g = 0; g < packed->problem->block_groups && !status; g++) {
         cs_packed_group *group = &packed->group[g];
         group->matrix.kept =
@@ -53,11 +58,12 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
     return status;
 }
 
-/* lambda has been changed by others than a sweep: no product kept belongs to it. */
-static void forget(cs_packed *packed) { packed->products_kept = 0; }
+/* lambda was written from outside, so that the stored products are invalid. */
+static void discard_products(cs_packed *packed) { packed->products_kept = 0; }
 
-/* What this sweep computes: what has changed since the sweep before, or all. */
-static int64_t begin(cs_packed *packed)
+/* Chooses the pieces that this sweep computes: all of them if no products are stored; otherwise `before` in a forward
+ * sweep and `after` in a backward one, beside `neither`. Returns the number of blocks in them. */
+static int64_t begin_sweep(cs_packed *packed)
 {
     int whole = !packed->products_kept, before = whole || !packed->backwards,
         after = whole || packed->backwards;
@@ -68,11 +74,11 @@ static int64_t begin(cs_packed *packed)
            (after ? packed->piece_blocks[CS_AFTER] : 0);
 }
 
-/* Every second sweep is a whole one. */
-static int64_t begin_half(cs_packed *packed)
+/* The same for half_sweep: every second sweep computes all pieces. */
+static int64_t begin_half_sweep(cs_packed *packed)
 {
     int whole = !packed->products_kept;
-    int64_t products = begin(packed);
+    int64_t products = begin_sweep(packed);
     packed->products_kept = whole;
     return products;
 }
@@ -83,8 +89,8 @@ const cs_scheme cs_scheme_half_sweep = {
                "section 3.4.1)",
     .lay_out = cs_rows_lay_out,
     .pack = pack,
-    .refresh = {forget, forget},
-    .begin = begin_half,
+    .refresh = {discard_products, discard_products},
+    .begin = begin_half_sweep,
     .tasks = cs_rows_tasks,
     .run = {rows_run_f32, rows_run_f64},
 };
@@ -95,8 +101,8 @@ const cs_scheme cs_scheme_symmetric_half = {
     .needs_symmetric = 1,
     .lay_out = cs_rows_lay_out,
     .pack = pack,
-    .refresh = {forget, forget},
-    .begin = begin,
+    .refresh = {discard_products, discard_products},
+    .begin = begin_sweep,
     .tasks = cs_rows_tasks,
     .run = {rows_run_f32, rows_run_f64},
 };

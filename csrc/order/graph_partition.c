@@ -1,4 +1,4 @@
-#include "order/parts.h"
+#include "order/graph_partition.h"
 
 #include "core/error.h"
 #include "order/greedy_palette.h"
@@ -16,6 +16,7 @@ int64_t cs_parts_wanted(const cs_graph *graph, const cs_order_options *options)
 void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *start, int64_t runs,
                   cs_parts *parts)
 {
+    /* The weight of a vertex is its degree, the number of its contacts. */
     double total = 0, before = 0;
     for (int64_t v = 0; v < graph->vertices; v++) total += (double)cs_graph_degree(graph, v);
     for (int64_t run = 0; run < runs; run++) {
@@ -23,10 +24,10 @@ void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *s
         double weight = 0;
         for (int64_t i = first; i < end; i++) weight += (double)cs_graph_degree(graph, vertex[i]);
 
-        /* Part p covers the share from p / count to (p + 1) / count of all degrees. The run goes to the part
-         * that its middle falls into. */
-        double share = total > 0 ? (before + weight / 2) / total : 0;
-        int64_t label = (int64_t)(share * (double)parts->count);
+        /* Part p covers the fraction from p / count to (p + 1) / count of the total weight. The run goes to
+         * the part that contains its middle. */
+        double position = total > 0 ? (before + weight / 2) / total : 0;
+        int64_t label = (int64_t)(position * (double)parts->count);
         if (label >= parts->count) label = parts->count - 1;
         for (int64_t i = first; i < end; i++) parts->label[vertex[i]] = label;
         before += weight;
@@ -34,8 +35,8 @@ void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *s
 }
 
 /* Copies the user's labels, after checking them. */
-static cs_status take_given(const cs_graph *graph, const int64_t *given, cs_parts *parts,
-                            cs_error *error)
+static cs_status copy_labels(const cs_graph *graph, const int64_t *given, cs_parts *parts,
+                             cs_error *error)
 {
     parts->count = 1;
     for (int64_t v = 0; v < graph->vertices; v++) {
@@ -73,8 +74,8 @@ static cs_status label_slices(const cs_graph *graph, cs_arena *scratch, cs_parts
 }
 
 /* Labels slices, or ranges if these have the smaller border. */
-static cs_status label_as_fits(const cs_graph *graph, cs_arena *scratch, cs_parts *parts,
-                               cs_error *error)
+static cs_status label_smaller_border(const cs_graph *graph, cs_arena *scratch, cs_parts *parts,
+                                      cs_error *error)
 {
     cs_parts ranges = {parts->count, cs_arena_take(scratch, graph->vertices, sizeof(int64_t))};
     if (!ranges.label) return cs_no_memory(error, "the parts of a sweep");
@@ -91,13 +92,13 @@ cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options,
     *parts = (cs_parts){.count = cs_parts_wanted(graph, options)};
     parts->label = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));
     if (!parts->label) return cs_no_memory(error, "the parts of a sweep");
-    if (options->labels) return take_given(graph, options->labels, parts, error);
+    if (options->labels) return copy_labels(graph, options->labels, parts, error);
     switch (labelling) {
     case CS_LABELS_SLICES: return label_slices(graph, scratch, parts, error);
     case CS_LABELS_RANGES: return label_ranges(graph, scratch, parts, error);
     case CS_LABELS_AS_FIT: break;
     }
-    return label_as_fits(graph, scratch, parts, error);
+    return label_smaller_border(graph, scratch, parts, error);
 }
 
 /* ---- interiors and border -------------------------------------------------------------------- */
@@ -130,11 +131,12 @@ int64_t cs_parts_border(const cs_graph *graph, const cs_parts *parts)
     return count;
 }
 
-/* visits (blocks) <- `sequence`, sorted by interior, with the border last. start (count + 3) <- where each
- * begins. */
-static void share_out(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
-                      int64_t *start, int64_t *visits)
+/* visits (blocks) <- `sequence`, sorted stably by interior, with the border last. start (count + 3) <- the
+ * first visit of each interior, then that of the border. */
+static void sort_by_interior(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
+                             int64_t *start, int64_t *visits)
 {
+    /* Counting sort: count the blocks of each interior, sum the counts, and place the blocks. */
     int64_t blocks = graph->problem->blocks, *next = start + 1;
     for (int64_t i = 0; i < blocks; i++) next[interior_of(graph, parts, i) + 1]++;
     for (int64_t p = 0; p <= parts->count; p++) next[p + 1] += next[p];
@@ -195,8 +197,10 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     int64_t blocks = graph->problem->blocks;
     int64_t *start = cs_arena_take(scratch, parts->count + 3, sizeof(int64_t));
     if (!start) return cs_no_memory(error, "the parts of a sweep");
-    share_out(graph, parts, sequence, start, plan->block);
+    sort_by_interior(graph, parts, sequence, start, plan->block);
     int64_t first = start[parts->count]; /* first visit of the border */
+
+    /* A palette is needed to sort chunks, or to colour the border. */
     cs_greedy_palette palette = {0};
     cs_status status = CS_OK;
     if (chunk || border == CS_BORDER_COLORED)
@@ -208,7 +212,7 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
         if (start[p] < start[p + 1]) plan->cut[start[p]] = 1;
     cs_plan_close(plan, CS_DISJOINT, first);
 
-    /* Make the stages of the border. */
+    /* Make the stages of the border. If it holds most blocks, colours share the work best. */
     if (chunk && 2 * (blocks - first) > blocks) border = CS_BORDER_COLORED;
     switch (border) {
     case CS_BORDER_COLORED: plan_colors(&palette, first, blocks, plan); break;
