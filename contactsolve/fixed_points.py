@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from . import sets
+from . import _core, sets
 from .problem import Problem
 from .result import History, Result
 from .solver import Solver
@@ -116,7 +116,7 @@ def solve(
     for name, value in (("floor", floor), ("max_iterations", max_iterations)):
         if not value >= 0:
             raise ValueError(f"{name} is {value}: it must be at least 0")
-    if isinstance(problem.sets, list) or problem.sets.name != "disc":
+    if problem.grouped or not _has_discs(problem):
         raise ValueError("problem: one group of contacts with discs is needed (mu=)")
     judge = Solver(problem, method="gauss_seidel", rtol=rtol, atol=atol, max_iterations=0)
     A, mu = problem.delassus(), np.broadcast_to(problem.mu, problem.contacts)
@@ -157,6 +157,13 @@ def _law_result(best: Result, law: str, number: int, rows: np.ndarray) -> Result
         message=f"{how} after {number} convex problems ({law}): {reached}",
         info={**best.info, "method": f"fixed_points {law}", "best_iteration": at},
     )
+
+
+def _has_discs(problem: Problem) -> bool:
+    """Whether one disc bounds all tangents of each contact."""
+    described = _core.describe_set(problem.sets.name, problem.rows)
+    coulomb = described["circular"] and described["frictional"]
+    return bool(coulomb and described["coupling"][-1] == 1)
 
 
 def _freeze(law: str, mu: np.ndarray, judged: Result) -> np.ndarray:

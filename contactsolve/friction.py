@@ -170,14 +170,22 @@ def friction_used(sets: Set, impulses: Any, *, parameters: np.ndarray | None = N
     z = real_array("impulses", impulses)
     if z.ndim != 2:
         raise ValueError(f"impulses has shape {z.shape}: (K, m) is needed")
-    if sets.name == "half_line" or sets.name not in _core.contact_sets():
+    described = _core.describe_set(sets.name, z.shape[1])
+    if not described["frictional"]:
         raise ValueError(f"sets is {sets!r}: a set with friction is needed")
     table = sets.parameters(*z.shape) if parameters is None else parameters
-    if sets.name in ("disc", "rolling", "contensou", "second_order_cone"):
-        return _over(np.linalg.norm(z[:, 1:3], axis=1), table[:, 0] * z[:, 0])
-    if sets.name == "box_friction":
-        return _over(np.abs(z[:, 1:]).max(axis=1, initial=0.0), table[:, 0] * z[:, 0])
+
+    # A ball has a known radius. Other bounds are found by trying impulses.
+    if described["balls"]:
+        return _over(_tangential(z, described["coupling"]), table[:, 0] * z[:, 0])
     return _by_bisection(sets.name, z, table)
+
+
+def _tangential(z: np.ndarray, coupling: tuple[int, ...]) -> np.ndarray:
+    """Length of the tangential impulse; the largest one where tangents are bounded separately."""
+    tangents = range(1, min(len(coupling), 3))
+    rows_of = [[i for i in tangents if coupling[i] == s] for s in {coupling[i] for i in tangents}]
+    return np.max([np.linalg.norm(z[:, rows], axis=1) for rows in rows_of], axis=0)
 
 
 def _over(length: np.ndarray, bound: np.ndarray) -> np.ndarray:

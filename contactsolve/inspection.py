@@ -136,12 +136,9 @@ def activity(result: Result) -> Any:
 def _by_group(result: Result, values: np.ndarray) -> list[tuple[bool, np.ndarray]]:
     """Values of all rows as ``(K, m)`` of each group, and whether the group holds contacts."""
     problem = result.problem
-    parts = problem.split(values)
-    sets = problem.sets
-    if not problem.grouped:
-        parts, sets = [parts], [sets]
-    known = _core.contact_sets()
-    return [(one.name in known, part) for one, part in zip(sets, parts, strict=True)]
+    parts = problem.split(values) if problem.grouped else [problem.split(values)]
+    described = [_core.describe_set(group.set.name, group.rows) for group in problem._groups]
+    return [(one["contact"], part) for one, part in zip(described, parts, strict=True)]
 
 
 def check(result: Result, count: int) -> Check:
@@ -176,17 +173,23 @@ def check(result: Result, count: int) -> Check:
 
 def set_in_words(problem: Problem, contact: int, row: int) -> str:
     """Return the name of a coupled set from its first row in the block."""
-    sets = problem.sets if problem.grouped else [problem.sets]
     end = 0
-    for group, one in zip(problem._groups, sets, strict=True):
+    for group in problem._groups:
         end += group.contacts
-        if contact < end and one.name == "second_order_cone":
-            return "cone"
-        if contact < end and one.name in _core.contact_sets():
-            return "normal" if row == 0 else "friction"
         if contact < end:
-            return f"row {row}"
+            return _part_of_block(_core.describe_set(group.set.name, group.rows), row)
     return ""
+
+
+def _part_of_block(described: dict[str, Any], row: int) -> str:
+    """Return the name of the coupled set of a row, from the description of the block's set."""
+    if not described["contact"]:
+        return f"row {row}"
+    # A cone couples the normal impulse with the first tangent.
+    normal, *friction = described["coupling"]
+    if friction and friction[0] == normal:
+        return "cone"
+    return "normal" if row == 0 else "friction"
 
 
 def _inspect(result: Result) -> dict[str, np.ndarray]:

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from contactsolve import sets
+from contactsolve import _core, sets
 from contactsolve._matrices import Unsymmetric
 from contactsolve._optional import optional
 from contactsolve.io._hdf5 import FORMAT, Dataset, Hdf5Reader, new_file, refuse_existing
@@ -252,12 +252,13 @@ def kind_to_write(problem: Problem, kind: str) -> str:
         raise ValueError(f"kind: {kind!r} is unknown; known: auto, local, global")
     if problem.grouped:
         raise ValueError("problem has several groups: FCLIB holds contacts of one kind")
-    rolling = problem.sets.name == "rolling"
-    if problem.sets.name not in ("disc", "rolling"):
+    described = _core.describe_set(problem.sets.name, problem.rows)
+    if not (described["frictional"] and described["circular"]):
         raise ValueError(
             f"problem has the set {problem.sets.name!r}: FCLIB holds Coulomb and rolling "
             "friction only"
         )
+    rolling = problem.rows > 3
     state, mass = problem.state, problem.mass_matrix
     whole = mass is not None and state is not None and not np.any(state.velocity)
     if kind == "global" and not whole:

@@ -103,8 +103,8 @@ def _cone(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if not problem.grouped:
         impulses, states, sets = [impulses], [states], [sets]
     tables = _parameters(result, sets, [part.shape for part in impulses])
-    frictional = set(_core.contact_sets()) - {"half_line"}
-    kept = [g for g, one in enumerate(sets) if one.name in frictional]
+    described = [_core.describe_set(group.set.name, group.rows) for group in problem._groups]
+    kept = [g for g, one in enumerate(described) if one["frictional"]]
     if not kept:
         raise ValueError("no contact of this problem has friction: there is no cone to draw")
     normal = np.concatenate([impulses[g][:, 0] for g in kept])

@@ -242,6 +242,8 @@ def test_friction_used_of_every_set():
         (sets.polygon(0.5, sides=5), 3),
         (sets.contensou(0.5, 0.1), 4),
         (sets.contensou_coupled(0.5, 0.1), 4),
+        (sets.rolling(0.5, 0.1), 5),
+        (sets.second_order_cone(0.5), 2),
         (sets.second_order_cone(0.5), 3),
         (sets.support(shapes.superellipse(0.5, 0.3, 3.0)), 3),
     ):
@@ -258,6 +260,8 @@ def test_friction_used_of_every_set():
     for wrong in (sets.half_line(), sets.free(), sets.box(0, 1)):
         with pytest.raises(ValueError, match="a set with friction is needed"):
             friction_used(wrong, [[1.0, 0.0, 0.0]])
+    with pytest.raises(ValueError, match="the set 'disc' takes no blocks of 5 rows"):
+        friction_used(sets.disc(0.5), [[1.0, 0.0, 0.0, 0.0, 0.0]])
 
 
 @pytest.mark.parametrize("name", list(KINDS))
