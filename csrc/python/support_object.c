@@ -50,8 +50,8 @@ static int read_point(PyObject *answer, int64_t block, int n, const double *dire
     }
     if (reach >= -ORIGIN_TOLERANCE * length) return 0;
     PyErr_Format(PyExc_ValueError,
-                 "the support function of contact %lld returned %R, on the far side of the origin: "
-                 "the set has to contain it",
+                 "the support function of contact %lld returned %R, which excludes the origin: the "
+                 "set must contain it",
                  (long long)block, answer);
     return -1;
 }
@@ -134,7 +134,8 @@ static PyObject *support_handle(support_object *self, void *closure)
 }
 
 static PyGetSetDef support_attributes[] = {
-    {"handle", (getter)support_handle, NULL, "What the parameters of its blocks name it by.", NULL},
+    {"handle", (getter)support_handle, NULL,
+     "The number that the parameters of its blocks refer to.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -144,7 +145,7 @@ static PyType_Slot support_slots[] = {
     {Py_tp_traverse, (void *)support_traverse},
     {Py_tp_clear, (void *)support_clear},
     {Py_tp_getset, support_attributes},
-    {Py_tp_doc, "Support(function)\n--\n\nA Python function that tells a convex set."},
+    {Py_tp_doc, "Support(function)\n--\n\nA Python function that describes a convex set."},
     {0, NULL},
 };
 

@@ -909,7 +909,7 @@ OPTIONS = [
         "stop without atol",
         {"stop": "residual"},
         ValueError,
-        "stop='residual' is compared with atol, which is 0: give one",
+        "stop='residual' is compared with atol, which is 0: set atol above 0",
     ),
 ]
 
