@@ -254,7 +254,7 @@ BODIES = [
         "square",
         lambda: cs.Bodies(np.eye(3)),
         ValueError,
-        "Minv of shape (3, 3) may be 3 diagonals or one body: say diagonal=True or diagonal=False",
+        "Minv of shape (3, 3) may be 3 diagonals or one body: give diagonal=True or diagonal=False",
     ),
     (
         "flat",
