@@ -81,9 +81,9 @@ def test_numbers_may_be_words(stack, name):
     [
         (
             {"r_factor": "global", "local": "block"},
-            "r_factor is global: it chooses R, and local='bl",
+            "r_factor is global: it determines R, and local='bl",
         ),
-        ({"r_factor": 0.5, "local": "block"}, "r_factor is 0.5: it chooses R, and local='block'"),
+        ({"r_factor": 0.5, "local": "block"}, "r_factor is 0.5: it determines R, and local='block'"),
         (
             {"relaxation": 1.5, "local": "block"},
             "relaxation is 1.5: it scales R, and local='block'",
