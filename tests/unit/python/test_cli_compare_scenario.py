@@ -163,7 +163,10 @@ def test_compare_errors_are_told_in_one_line(tmp_path, capsys, arguments, messag
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([EASY, "--methods", "jacobi,relax=2"], "'relax=2' in 'jacobi,relax=2' is no OPTION=VALUE"),
+        (
+            [EASY, "--methods", "jacobi,relax=2"],
+            "'relax=2' in 'jacobi,relax=2' is not OPTION=VALUE",
+        ),
         ([EASY, "--methods", "jacobi,relaxation=a"], "relaxation in 'jacobi,relaxation=a': 'a' is"),
         ([EASY, "--until", "good"], "argument --until: 'good' is not a number"),
         ([EASY, "--until", "jacobi:0"], "'jacobi:0': iterations is 0: at least 1 is needed"),
