@@ -145,7 +145,10 @@ def test_compare_tells_what_did_not_get_there_and_is_done(capsys):
         (["nothing.hdf5"], "nothing.hdf5 does not exist"),
         ([EASY, "--methods", "sor"], "method: 'sor' is unknown; known: auto, jacobi"),
         ([EASY, "--repeats", "0"], "repeats is 0: at least 1 is needed"),
-        ([EASY, "--until", "1e-3", "--rtol", "1"], "rtol is given for auto, but until= decides"),
+        (
+            [EASY, "--until", "1e-3", "--rtol", "1"],
+            "rtol is given for auto, but until= determines it",
+        ),
         ([EASY, "--methods", "jacobi", "jacobi"], "two methods are labelled 'jacobi'"),
         ([EASY, "--plot", "no/a.png"], "the folder of no/a.png does not exist"),
     ],
