@@ -133,7 +133,8 @@ def solve_static_kinetic(
         "mu": read_only(mu.copy()),
     }
     if changed:
-        ending = f"{changed} contacts still change between sticking and sliding"
+        who = "1 contact still changes" if changed == 1 else f"{changed} contacts still change"
+        ending = f"{who} between sticking and sliding"
     else:
         ending = "no contact changes between sticking and sliding"
     return replace(

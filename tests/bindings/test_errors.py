@@ -213,7 +213,7 @@ PROBLEM = [
         "bodies missing",
         {"bodies": None},
         TypeError,
-        "bodies is missing: J of blocks needs the two bodies of each contact",
+        "bodies is missing: a J of blocks needs the two bodies of each contact",
     ),
     ("body too large", entry("bodies", (2, 1), 57), ValueError, f"bodies[2, 1] is 57: {RANGE}"),
     ("body too small", entry("bodies", (0, 0), -2), ValueError, f"bodies[0, 0] is -2: {RANGE}"),

@@ -341,13 +341,13 @@ MATRICES = [
         "no bodies",
         lambda: matrices(J6),
         TypeError,
-        "bodies is missing: J of blocks needs the two bodies of each contact",
+        "bodies is missing: a J of blocks needs the two bodies of each contact",
     ),
     (
         "no bodies for a pair",
         lambda: matrices(PAIR),
         TypeError,
-        "bodies is missing: J of blocks needs the two bodies of each contact",
+        "bodies is missing: a J of blocks needs the two bodies of each contact",
     ),
     (
         "rows beside bodies",
