@@ -166,7 +166,7 @@ static const cs_option options_of_cache[OPTIONS] = {
         "divide the bodies into contiguous domains, as many as the solver's option parts, with "
         "about equal numbers of contacts, and sweep the interiors of all domains in parallel, "
         "chunk by chunk. The contacts between domains follow, as in the order partition with "
-        "border=\"checkerboard\", or by colours if they are most of all contacts. False: each "
+        "border=\"checkerboard\", or by colours if they are most of all contacts. Otherwise each "
         "colour of each chunk is a stage for all threads, and results do not depend on parts"),
 };
 

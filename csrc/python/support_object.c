@@ -12,7 +12,7 @@ typedef struct support_object {
     int handle;
 } support_object;
 
-/* The origin may lie outside of what the function tells by this much of its reach: rounding. */
+/* Rounding: the origin may lie outside of the set by this fraction of its reach. */
 #define ORIGIN_TOLERANCE 1e-9
 
 /* Copies n finite coordinates, or raises what is wrong with them. */
@@ -21,7 +21,7 @@ static int read_point(PyObject *answer, int64_t block, int n, const double *dire
 {
     PyArrayObject *array = NULL;
     double reach = 0, length = 0;
-    if (answer != Py_None) /* which would become a NaN */
+    if (answer != Py_None) /* None would become a NaN */
         array = (PyArrayObject *)PyArray_FROM_OTF(answer, NPY_DOUBLE, NPY_ARRAY_IN_ARRAY);
     if (!array) {
         PyErr_Format(PyExc_TypeError,
@@ -56,8 +56,8 @@ static int read_point(PyObject *answer, int64_t block, int n, const double *dire
     return -1;
 }
 
-/* With the GIL, and an error of an earlier call still set once there was one: the solve ends with
- * it at its next poll. */
+/* Calls the function, with the GIL held. An error of an earlier call stays set: the solve ends with it at its
+ * next poll. */
 static int ask(support_object *self, int64_t block, int n, const double *direction, double *point)
 {
     if (PyErr_Occurred()) return -1;
@@ -72,11 +72,11 @@ static int ask(support_object *self, int64_t block, int n, const double *directi
     return failed;
 }
 
-/* Called between the lines of a sweep, on the thread that solves. */
+/* The callback of cs_support: called within a sweep, on the thread of the solve. */
 static int point_of(void *context, int64_t block, int n, const double *direction, double *point)
 {
     PyGILState_STATE state = PyGILState_Ensure();
-    cs_float_mode mode = cs_keep_denormals(); /* Python computes as ever */
+    cs_float_mode mode = cs_keep_denormals(); /* Python code expects denormals */
     int failed = ask(context, block, n, direction, point);
     cs_restore_denormals(mode);
     PyGILState_Release(state);

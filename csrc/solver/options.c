@@ -290,7 +290,7 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     if (!status) status = check_stop(solver, error);
     if (status) return status;
     if (options->records < 0 || options->records > CS_MAX_COLUMNS)
-        return cs_fail(error, CS_INVALID, "record names %d measures; at most %d are taken",
+        return cs_fail(error, CS_INVALID, "record names %d measures; at most %d are allowed",
                        options->records, CS_MAX_COLUMNS);
     solver->history.columns = options->records + 2;
     for (int i = 0; i < options->records && !status; i++)

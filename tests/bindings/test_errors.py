@@ -148,13 +148,13 @@ PROBLEM = [
         "too many degrees of freedom",
         {"J": np.ones((3, 2, 3, 65)), "Minv": np.ones((2, 65))},
         ValueError,
-        "Minv describes bodies with 65 degrees of freedom; from 1 to 64 are taken",
+        "Minv describes bodies with 65 degrees of freedom; 1 to 64 are allowed",
     ),
     (
         "no degrees of freedom",
         {"J": np.ones((3, 2, 3, 0)), "Minv": np.ones((2, 0))},
         ValueError,
-        "Minv describes bodies with 0 degrees of freedom; from 1 to 64 are taken",
+        "Minv describes bodies with 0 degrees of freedom; 1 to 64 are allowed",
     ),
     (
         "Minv negative",
@@ -826,7 +826,7 @@ OPTIONS = [
         "too many measures",
         {"record": ("residual",) * 33},
         ValueError,
-        "record names 33 measures; at most 32 are taken",
+        "record names 33 measures; at most 32 are allowed",
     ),
     (
         "max_iterations beyond 64 bits",

@@ -191,7 +191,7 @@ GROUPS = [
         "J of the world too wide",
         lambda: grouped(group((np.ones((3, 3, 65)), np.ones((3, 3, 6))), [[-1, 0]] * 3)),
         ValueError,
-        "J has 65 columns for bodies[:, 0]; at most 64 are taken",
+        "J has 65 columns for bodies[:, 0]; at most 64 are allowed",
     ),
     (
         "mu negative",
@@ -320,7 +320,7 @@ BODIES = [
         "65 degrees of freedom",
         lambda: grouped(joint(), robot=np.ones((1, 65))),
         ValueError,
-        "Minv describes bodies with 65 degrees of freedom; from 1 to 64 are taken",
+        "Minv describes bodies with 65 degrees of freedom; 1 to 64 are allowed",
     ),
 ]
 
