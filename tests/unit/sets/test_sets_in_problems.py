@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -381,3 +383,13 @@ def test_sets_are_what_the_module_shows():
     assert set(sets.names()) <= set(dir(sets))
     assert "support_function" not in sets.names()
     assert "np" not in dir(sets)
+
+
+def test_no_module_compares_the_name_of_a_set():
+    """They ask for its properties (`_core.describe_set`), so that a new set works at once."""
+    names = "|".join(sets.names())
+    compared = re.compile(rf'\.name (?:==|!=|in|not in) \(?(?:"\w+", )*"(?:{names})"')
+    assert compared.search('if problem.sets.name not in ("rolling", "disc"):')
+    for file in Path(cs.__file__).parent.rglob("*.py"):
+        if file.name != "sets.py":
+            assert not compared.search(file.read_text(encoding="utf-8")), file
