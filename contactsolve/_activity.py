@@ -1,4 +1,4 @@
-"""Index sets for methods that pivot, from the states of contacts in words."""
+"""Index sets for methods that pivot, from the states of contacts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["index_set_of", "is_activity"]
 
-_CONTACT = {"open": -1, "stick": 0, "slide": 0}  # its normal; tangents are free
+_CONTACT = {"open": -1, "stick": 0, "slide": 0}  # of the normal row; tangents are free
 _ROW = {"free": 0, "low": -1, "high": 1}
 
 
