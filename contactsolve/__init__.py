@@ -1,6 +1,7 @@
 """contactsolve: solvers for contact problems with friction.
 
-The contact Jacobian, the inverse mass, b and friction in; impulses and a convergence history out:
+A solve takes the contact Jacobian, the inverse mass, b and friction coefficients, and returns the
+impulses and a convergence history:
 
 >>> import contactsolve as cs
 >>> problem = cs.scenarios.ball_grid(4)

@@ -1,4 +1,4 @@
-"""Index sets for methods that pivot, from the states of contacts in words."""
+"""Index sets for methods that pivot, from the states of contacts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["index_set_of", "is_activity"]
 
-_CONTACT = {"open": -1, "stick": 0, "slide": 0}  # its normal; tangents are free
+_CONTACT = {"open": -1, "stick": 0, "slide": 0}  # of the normal row; tangents are free
 _ROW = {"free": 0, "low": -1, "high": 1}
 
 
@@ -38,7 +38,7 @@ def index_set_of(problem: Problem, active: Any) -> np.ndarray:
     ValueError
         For words, or shapes, that do not fit the problem's groups.
     """
-    layouts, known = problem._groups, set(_core.contact_sets())
+    layouts = problem._groups
     parts = list(active) if problem.grouped else [active]
     if len(parts) != len(layouts):
         raise ValueError(f"initial has {len(parts)} groups: the problem has {len(layouts)}")
@@ -46,7 +46,7 @@ def index_set_of(problem: Problem, active: Any) -> np.ndarray:
     for g, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         name = f"initial[{g}]" if problem.grouped else "initial"
         words = np.asarray(part)
-        contact = layout.set.name in known
+        contact = _core.describe_set(layout.set.name, layout.rows)["contact"]
         shape = (layout.contacts,) if contact else layout.shape
         if words.shape != shape:
             raise ValueError(f"{name} has shape {words.shape}: {shape} is needed")

@@ -1,4 +1,4 @@
-"""What to try after a solve that did not converge, from what is known of problem and method."""
+"""Advice after a solve that did not converge, from facts about the problem and the method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays as they arrive from a caller, with errors that name the argument."""
+"""Arrays from a caller, converted and checked, with errors that name the argument."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def index_array(name: str, value: Any) -> np.ndarray:
 
 
 def index(name: str, value: Any) -> int:
-    """Return a whole number, which a fraction is not."""
+    """Return an integer; fractions are refused."""
     try:
         return operator.index(value)
     except TypeError:
@@ -62,7 +62,7 @@ def finite_array(name: str, value: Any) -> np.ndarray:
 
 
 def shortest(value: Any) -> str:
-    """Return a number in the fewest digits that name it: ``"1"``, ``"1.0000001"``, ``"inf"``."""
+    """Return a number in the fewest digits that identify it: ``"1"``, ``"1.0000001"``."""
     number = float(value)
     text = f"{number:g}"
     return text if float(text) == number or number != number else repr(number)
@@ -104,6 +104,6 @@ def spread(name: str, value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """Return the array with writing switched off."""
+    """Make an array read-only and return it."""
     array.flags.writeable = False
     return array

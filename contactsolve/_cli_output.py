@@ -1,4 +1,4 @@
-"""What the command writes: files, pictures, text, JSON; and the progress line."""
+"""Output of the command: files, pictures, text, JSON, and the progress line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ STANDARD_OUTPUT = Path("-")  # as a path on the command line
 
 _SECONDS_BEFORE_PROGRESS = 1.0
 
-# What a result has for every contact, body or iteration; --save and --csv write it.
+# Attributes of a result with an entry for every contact, body or iteration; --save and --csv write
+# them.
 _ARRAYS = ("impulses", "residual_velocities", "body_velocity_change", "history")
 
 
@@ -77,11 +78,11 @@ class Picture:
     """A figure without a window, bound to a file that is checked before any work is done."""
 
     def __init__(self, path: Path, columns: int = 1, share: bool = True) -> None:
-        make: type[Figure] = optional("matplotlib.figure", "pictures need").Figure
+        figure_type: type[Figure] = optional("matplotlib.figure", "pictures need").Figure
         require_folder(path)
         self.path = path if path.suffix else path.with_suffix(".png")
         size = (6.0, 4.0) if columns == 1 else (9.6, 4.4)
-        self.figure: Figure = make(figsize=size, layout="constrained")
+        self.figure: Figure = figure_type(figsize=size, layout="constrained")
         known = self.figure.canvas.get_supported_filetypes()
         if self.path.suffix[1:].lower() not in known:
             raise ValueError(
@@ -98,7 +99,7 @@ class Picture:
 def written_files(
     chosen: argparse.Namespace, result: Result, picture: Picture | None
 ) -> Iterator[tuple[str, Path]]:
-    """Write the files that were asked for; yield what each holds, and its path."""
+    """Write the requested files; yield the content of each, in a word, and its path."""
     if chosen.output is not None:
         write_fclib(chosen.output, result.problem, result, overwrite=chosen.overwrite)
         yield "solution", chosen.output.resolve()
@@ -135,9 +136,10 @@ def summary(problem: Problem, result: Result) -> str:
 
 
 def size(problem: Problem) -> str:
-    """Say how many contacts there are, of how many rows."""
+    """Return the numbers of contacts and of their rows, as text."""
     rows = sorted(set(problem.rows)) if problem.grouped else [problem.rows]
-    return f"{problem.contacts} contacts of {', '.join(map(str, rows))} rows"
+    contacts = f"{problem.contacts} contact{'' if problem.contacts == 1 else 's'}"
+    return f"{contacts} of {', '.join(map(str, rows))} row{'' if rows == [1] else 's'}"
 
 
 # ---- JSON ---------------------------------------------------------------------------------------
@@ -181,7 +183,7 @@ def _has_array(value: Any) -> bool:
 
 
 def progress_options(chosen: argparse.Namespace) -> dict[str, Any]:
-    """Return ``progress=`` for a terminal that may show a line of progress; nothing otherwise."""
+    """Return ``progress=`` if standard error is a terminal that may show it; nothing otherwise."""
     if chosen.quiet or not sys.stderr.isatty():
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Tables as CSV: names with units in the first line, numbers that read back to the same bits."""
+"""Tables as CSV: the first line has names with units, and numbers have all their digits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def with_units(names: Iterable[str]) -> list[str]:
 def write_csv(target: Target, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write names and rows to a file, which is replaced, or to an open text file.
 
-    What is not a number becomes an empty cell.
+    NaN becomes an empty cell.
     """
     if isinstance(target, (str, os.PathLike)):
         with open(target, "w", encoding="utf-8", newline="") as file:

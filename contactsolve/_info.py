@@ -1,4 +1,4 @@
-"""How this library was built."""
+"""Information on the build of the library."""
 
 from __future__ import annotations
 

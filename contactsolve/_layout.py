@@ -1,4 +1,4 @@
-"""One vector over all rows of a problem, and its parts: one array per group."""
+"""Vectors over all rows of a problem, and their parts: one array per group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices in their many forms: a given A, and A = J M⁻¹ Jᵀ for a J of any pattern."""
+"""Matrices in all accepted forms: a given A, and A = J M⁻¹ Jᵀ for a J of any pattern."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ._sparse import Csr, checked_sparse, checked_triple
 from .groups import inverted
 
 _COLUMNS_AT_ONCE = 256  # right-hand sides of a sparse solve
-_INDEFINITE = 1e-9  # what a negative eigenvalue must exceed, for rows scaled to a diagonal of ones
+_INDEFINITE = 1e-9  # least size of a negative eigenvalue, for rows scaled to a diagonal of ones
 
 
 def csr_of(A: Any) -> Csr:
     """Return copies of ``(data, indices, indptr)`` of any form of a square matrix.
 
-    A tuple of three is that triple; where it may be three rows of a matrix, that has to be said.
+    A tuple of three arrays is such a triple; three rows of three in a tuple are ambiguous.
     """
     if isinstance(A, tuple) and len(A) == 3:
         if all(isinstance(part, (list, tuple)) and len(part) == 3 for part in A):
@@ -49,7 +49,7 @@ def csr_of(A: Any) -> Csr:
 
 
 class Unsymmetric:
-    """A mass matrix to be taken as it is, symmetric or not: some published ones are not."""
+    """A mass matrix that is used unchanged: some published ones are not symmetric."""
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
@@ -73,6 +73,8 @@ class Operator:
             raise TypeError("give either Minv or mass")
         self.J = _checked_matrix("J", J)
         self.rows, self.dof = self.J.shape
+
+        # An inverse is used as it is; a mass is inverted if it is diagonal, and factored otherwise.
         self._factor: Any = None
         if mass is None:
             self._matrix = _square_form("Minv", Minv, self.dof)
@@ -93,7 +95,7 @@ class Operator:
 
     @property
     def Minv(self) -> Any:
-        """M⁻¹ as it is kept, the caller's to change; None where a mass is."""
+        """A copy of M⁻¹; None if the mass was given."""
         return None if self._is_mass else self._matrix.copy()
 
     def apply_inverse_mass(self, x: np.ndarray) -> np.ndarray:
@@ -120,6 +122,7 @@ class Operator:
 
     def delassus(self, compliance: np.ndarray | None) -> Csr:
         """Return A = J M⁻¹ Jᵀ + Σ in compressed sparse rows."""
+        # Dense, if J or the mass is.
         J = self.J
         if not is_sparse(J) or (not is_sparse(self._matrix) and self._matrix.ndim == 2):
             dense = J.toarray() if is_sparse(J) else J
@@ -130,6 +133,7 @@ class Operator:
             return csr_of(A)
         import scipy.sparse as sparse
 
+        # A sparse factor solves for some columns at a time.
         if self._is_mass and is_sparse(self._matrix):
             columns = [
                 sparse.csr_array(J @ self._factor(J[at : at + _COLUMNS_AT_ONCE].toarray().T))
@@ -187,7 +191,7 @@ def _square_form(name: str, matrix: Any, dof: int, *, symmetric: bool = True) ->
     if not is_sparse(matrix):
         matrix = real_array(name, matrix)
         if name == "mass" and matrix.shape == (dof,):
-            return matrix  # infinite for what does not move
+            return matrix  # infinite entries are immovable
     matrix = _checked_matrix(name, matrix)
     if matrix.shape == (dof,):
         return matrix
@@ -289,7 +293,7 @@ def _sparse_lu(M: Any) -> Any:
 
 
 def _pivots(M: Any) -> tuple[Any, np.ndarray]:
-    """Return the solve of M = L D Lᵀ and the diagonal D; RuntimeError where M is singular."""
+    """Return the solve of M = L D Lᵀ and the diagonal D; RuntimeError if M is singular."""
     from scipy.sparse.linalg import splu
 
     options = {"SymmetricMode": True}
@@ -298,7 +302,7 @@ def _pivots(M: Any) -> tuple[Any, np.ndarray]:
 
 
 def flat_compliance(value: Any, total: int, rows: int) -> np.ndarray:
-    """Return Σ's diagonal for `total` rows, in blocks of `rows`, checked."""
+    """Return the diagonal of Σ for `total` rows, in blocks of `rows`, checked."""
     given = real_array("compliance", value)
     bad = ~((given >= 0) & np.isfinite(given))
     if bad.any():
@@ -316,7 +320,7 @@ def scalar_rows(
     rows: np.ndarray,
     first_row: np.ndarray,
 ) -> Csr:
-    """Cut rows of blocks, whose sizes may vary, into scalar rows."""
+    """Return scalar rows from rows of blocks, whose sizes may vary."""
     block_row = np.repeat(np.arange(len(rows)), np.diff(starts))
     height, width = rows[block_row], rows[columns]
     # Entries of all blocks in the order of `values`: block by block, row by row.

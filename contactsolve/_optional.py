@@ -1,4 +1,4 @@
-"""Packages that extras bring: imported where they are needed, or an error that names the extra."""
+"""Optional packages: imported on use; if one is missing, the error names the extra to install."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of a caller's options for the C library, with errors that name them."""
+"""Conversion of options for the C library, with errors that name them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NAMED = {name for name, entry in _TABLE.items() if entry["kind"] != "word" and 
 
 
 def explain(given: dict[str, Any], error: Exception) -> Exception:
-    """Return an error that names the option of a wrong type, or what an unknown name may mean."""
+    """Return an error that names an option of a wrong type, or suggests a known name."""
     for name, value in given.items():
         kind = KINDS[name]
         if isinstance(value, str) and not _is_c_text(value):
@@ -92,7 +92,7 @@ def for_library(given: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     TypeError, ValueError
-        For values of another type, and for those that the library would read as unset.
+        For values of a wrong type, and for those that the library would read as unset.
     """
     taken = {
         **given,
@@ -204,7 +204,7 @@ def count(name: str, value: Any, least: int = 0) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """Return what is True or False."""
+    """Return a truth value, checked."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {value!r}: True or False is needed")
     return bool(value)

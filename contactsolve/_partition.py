@@ -17,7 +17,7 @@ _METIS_OPTIONS: dict[str, dict[str, int]] = {
     "metis_volume": {"objtype": 1},  # METIS_OBJTYPE_VOL
     "metis_neighbours": {"minconn": 1},
 }
-_DECLARED = next(told["options"] for told in _core.orders() if told["name"] == "partition")
+_DECLARED = next(one["options"] for one in _core.orders() if one["name"] == "partition")
 # The strategies of the C library, then those that need pymetis.
 STRATEGIES = (
     *next(option["words"] for option in _DECLARED if option["name"] == "strategy"),
@@ -36,10 +36,10 @@ class PartitionQuality:
     border
         Contacts between parts.
     neighbours
-        How many parts each part touches, ``(parts,)``.
+        Number of parts that each part touches, ``(parts,)``.
     edge_cut
-        Edges of the graph that are cut, weighted (S1 Definition 4.3): contacts between bodies of
-        different parts; for a given A pairs of contacts of different parts that are coupled.
+        Weighted number of cut edges of the graph (S1 Definition 4.3): contacts between bodies of
+        different parts; for a given A, coupled pairs of contacts of different parts.
     """
 
     interiors: np.ndarray
@@ -54,21 +54,21 @@ def labels(problem: Problem, strategy: str = "auto", parts: int = 8) -> np.ndarr
     Parameters
     ----------
     problem
-        A `Problem`. Where A was given, its contacts are divided instead of bodies.
+        A `Problem`. If A was given, its contacts are divided instead of bodies.
     strategy
-        A name that `partition` knows.
+        A strategy of `contactsolve.orders.partition`.
     parts
         Maximum number of parts.
 
     Returns
     -------
     np.ndarray
-        The part of each body, ``(bodies,)``, 0 for immovable ones; ``(K,)`` where A was given.
+        The part of each body, ``(bodies,)``, 0 for immovable ones; ``(K,)`` if A was given.
 
     Raises
     ------
     TypeError, ValueError
-        `problem` that is no `Problem`, another strategy, `parts` that is no number of 1 or more.
+        `problem` is not a `Problem`, the strategy is unknown, or `parts` is below 1.
     ImportError
         pymetis is not installed.
     """
@@ -91,25 +91,31 @@ def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:
     problem
         A `Problem`.
     labels
-        The part of each body, ``(bodies,)``, or of each contact, ``(K,)``, where A was given. Those
-        of bodies that nothing moves or touches do not count.
+        The part of each body, ``(bodies,)``; or of each contact, ``(K,)``, if A was given. Labels
+        of immovable bodies and of bodies without contacts do not count.
+
+    Returns
+    -------
+    PartitionQuality
 
     Raises
     ------
     TypeError, ValueError
-        `problem` that is no `Problem`, another number of labels, labels out of range.
+        `problem` is not a `Problem`, or the number or range of the labels is wrong.
     """
     _require_problem(problem)
     if problem._matrix is None:
+        # The parts of the two bodies of each contact; one movable body counts for both.
         pairs = _moving_pairs(problem)
         used = np.zeros(problem.bodies_count, bool)
         used[pairs[pairs >= 0]] = True
         label = _checked(labels, used)
         pairs = pairs[(pairs >= 0).any(axis=1)]
-        met = label[np.where(pairs >= 0, pairs, pairs[:, ::-1])]  # one that moves counts twice
-        on_border = met[:, 0] != met[:, 1]
-        inside, edges = met[~on_border, 0], met[on_border]
+        parts = label[np.where(pairs >= 0, pairs, pairs[:, ::-1])]
+        on_border = parts[:, 0] != parts[:, 1]
+        inside, edges = parts[~on_border, 0], parts[on_border]
     else:
+        # Of two coupled contacts in different parts, the one in the higher part lies on the border.
         label = _checked(labels, np.ones(problem.contacts, bool))
         coupled = _coupled(problem)
         coupled = coupled[label[coupled[:, 0]] != label[coupled[:, 1]]]
@@ -117,6 +123,8 @@ def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:
         on_border = np.zeros(problem.contacts, bool)
         on_border[np.where(edges[:, 0] > edges[:, 1], coupled[:, 0], coupled[:, 1])] = True
         inside = label[~on_border]
+
+    # Figures of each part.
     count = int(label.max(initial=-1)) + 1
     touching = np.unique(np.sort(edges, axis=1), axis=0)
     return PartitionQuality(
@@ -133,7 +141,7 @@ def _require_problem(problem: Any) -> None:
 
 
 def _checked(labels: Any, used: np.ndarray) -> np.ndarray:
-    """Return labels, 0 where they are not used; one for each entry of `used` is needed."""
+    """Return labels, checked, with 0 for unused ones; there is one for each entry of `used`."""
     label, count = index_array("labels", labels), len(used)
     if label.shape != (count,):
         raise ValueError(f"labels has shape {label.shape}: ({count},) is needed")
@@ -172,9 +180,12 @@ def _coupled(problem: Problem) -> np.ndarray:
 
 
 def _metis_labels(problem: Problem, strategy: str, parts: int) -> np.ndarray:
+    """Return labels from METIS, of bodies or of the contacts of a given A."""
     pymetis = optional("pymetis", f"strategy={strategy!r} needs")
     if parts < 1:
         raise ValueError(f"parts is {parts}: it must be at least 1")
+
+    # A vertex weighs as much as it has contacts; contacts of a given A weigh one.
     if problem._matrix is None:
         pairs = _moving_pairs(problem)
         label, weight = np.zeros(problem.bodies_count, np.int64), _contacts_of(pairs, problem)
@@ -183,6 +194,8 @@ def _metis_labels(problem: Problem, strategy: str, parts: int) -> np.ndarray:
         pairs = _coupled(problem)
         label = np.zeros(problem.contacts, np.int64)
         weight = np.ones(problem.contacts, np.int64)
+
+    # Only vertices with contacts are divided.
     used = np.flatnonzero(weight)
     parts = min(parts, len(used))
     if parts < 2:
@@ -201,12 +214,12 @@ def _metis_labels(problem: Problem, strategy: str, parts: int) -> np.ndarray:
 
 
 def _contacts_of(pairs: np.ndarray, problem: Problem) -> np.ndarray:
-    """How many contacts each body has; none where it cannot move."""
+    """Return the number of contacts of each body; 0 for immovable bodies."""
     return np.bincount(pairs[pairs >= 0], minlength=problem.bodies_count)
 
 
 def _weighted_graph(pairs: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Neighbours in compressed rows, both ways; equal edges become one of their number's weight."""
+    """Return neighbours in compressed rows, and weights: how often each edge occurs in `pairs`."""
     both = np.concatenate([pairs, pairs[:, ::-1]])
     edges, weights = np.unique(both[:, 0] * count + both[:, 1], return_counts=True)
     rows, columns = np.divmod(edges, count)

@@ -1,4 +1,4 @@
-"""What a contact problem is made of, read back and multiplied with."""
+"""The arrays of a contact problem, and products with them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ __all__ = ["ProblemData"]
 
 
 class ProblemData:
-    """The arrays of a problem as its makers left them; nothing here changes any.
+    """The arrays of a problem; nothing here changes them.
 
-    They are in the C library and, where matrices were given, beside it: A, and the Jacobian of any
-    pattern with its mass that A was made of. `contactsolve.Problem` fills and renews them.
+    They are stored in the C library. If matrices were given, Python keeps these too: A, and the
+    Jacobian of any pattern with its mass from which A was computed. `contactsolve.Problem` sets and
+    updates them.
     """
 
     __slots__ = (
@@ -50,33 +51,33 @@ class ProblemData:
     grouped: bool
     name: str
     state: InitialState | None
-    updates: int  # made so far
+    updates: int  # number of updates so far
 
     # ---- reading back ---------------------------------------------------------------------------
 
     def _each(self, values: list) -> Any:
-        """One value per group, or the value of the only one."""
+        """Return one value per group, or that of the only group of an ungrouped problem."""
         return values if self.grouped else values[0]
 
     def _inverse_masses(self) -> list[np.ndarray]:
-        """Copies of those of each group of bodies, ``(n, d)`` or ``(n, d, d)``."""
+        """Return copies of the inverse masses of each group, ``(n, d)`` or ``(n, d, d)``."""
         return [self._core.inverse_mass(g).reshape(shape) for g, shape in enumerate(self._bodies)]
 
     def _body_pairs(self) -> np.ndarray:
-        """The bodies of all contacts, ``(K, 2)``, in the order of the groups."""
+        """Return the bodies of all contacts, ``(K, 2)``, in the order of the groups."""
         groups = [self._core.bodies(g) for g in range(len(self._groups))]
         return np.concatenate([np.zeros((0, 2), np.int64), *groups])
 
     @property
     def rows(self) -> Any:
-        """m; a list for grouped problems."""
+        """The number of rows of a contact, m; a list for grouped problems."""
         return self._each([group.rows for group in self._groups])
 
     @property
     def J(self) -> Any:
-        """The Jacobian in the form given, a read-only copy; None where A was given.
+        """The Jacobian in the form given, a read-only copy; None if A was given.
 
-        ``(K, 2, m, d)``, a pair where the partners' degrees of freedom differ, a matrix where one
+        ``(K, 2, m, d)``, a pair if the partners have different degrees of freedom, a matrix if one
         was given; a list for grouped problems.
         """
         if self._operator is not None:
@@ -100,7 +101,7 @@ class ProblemData:
 
     @property
     def Minv(self) -> Any:
-        """The inverse masses, a read-only copy; None where A or a mass matrix was given."""
+        """The inverse masses, a read-only copy; None if A or a mass matrix was given."""
         if self._operator is not None:
             return self._operator.Minv
         if self._matrix is not None:
@@ -109,7 +110,7 @@ class ProblemData:
 
     @property
     def mass_matrix(self) -> Any:
-        """The mass of a problem given by a J of any pattern and a mass, a copy; None otherwise."""
+        """A copy of the mass matrix of a problem with a J of any pattern; None for others."""
         operator = self._operator
         if operator is None or not operator._is_mass:
             return None
@@ -120,25 +121,25 @@ class ProblemData:
 
     @property
     def b(self) -> Any:
-        """``(K, m)``, a read-only copy [m/s]; a list for grouped problems."""
+        """b, ``(K, m)``, a read-only copy [m/s]; a list for grouped problems."""
         groups = enumerate(self._groups)
         return self._each([read_only(self._core.b(g).reshape(x.shape)) for g, x in groups])
 
     @property
     def mu(self) -> Any:
-        """Friction coefficients, ``(K,)``; None for sets without; a list for grouped problems."""
+        """Friction coefficients, ``(K,)``, None for sets without them; a list if grouped."""
         return self._each([group.set.mu(group.contacts) for group in self._groups])
 
     @property
     def bodies(self) -> Any:
-        """The body pairs, ``(K, 2)``, a read-only copy; None without; a list for grouped ones."""
+        """The body pairs, ``(K, 2)``, a read-only copy; None without bodies; a list if grouped."""
         if self._matrix is not None:
             return None
         return self._each([read_only(self._core.bodies(g)) for g in range(len(self._groups))])
 
     @property
     def compliance(self) -> Any:
-        """Σ's diagonal, ``(K, m)``, or None; a list for grouped problems."""
+        """The diagonal of Σ, ``(K, m)`` [m/(N s)], or None; a list for grouped problems."""
         if self._matrix is not None:
             sigma, shape = self._sigma, self._groups[0].shape
             return None if sigma is None else read_only(sigma.reshape(shape).copy())
@@ -153,12 +154,12 @@ class ProblemData:
 
     @property
     def bodies_count(self) -> int:
-        """The number of bodies; 0 where a matrix was given."""
+        """The number of bodies; 0 if a matrix was given."""
         return sum(shape[0] for shape in self._bodies)
 
     @property
     def block_count(self) -> int:
-        """The number of non-zero blocks of A, immovable bodies apart (S1 Corollary 3.2)."""
+        """The number of non-zero blocks of A, without building it (S1 Corollary 3.2)."""
         return self.count_blocks()
 
     def count_blocks(self, *, fixed_as_body: bool = False) -> int:
@@ -167,13 +168,13 @@ class ProblemData:
         Parameters
         ----------
         fixed_as_body
-            Let bodies with zero inverse mass couple their contacts, as S1 counts its ground.
+            Let bodies with zero inverse mass couple their contacts, as S1 does for the ground.
         """
         return self._core.count_blocks(fixed_as_body)
 
     @property
     def info(self) -> dict[str, Any]:
-        """Figures of the problem: contacts, rows, bodies, blocks of A, its asymmetry if given."""
+        """Figures of the problem: contacts, rows, bodies, sets, blocks and asymmetry of A."""
         info: dict[str, Any] = {
             "name": self.name,
             "contacts": self.contacts,
@@ -220,11 +221,12 @@ class ProblemData:
         shape = self._groups[0].shape
         if self._operator is not None:
             return np.asarray(self._operator.J @ velocity).reshape(shape)
-        padded = np.vstack([velocity, np.zeros((1, velocity.shape[1]))])  # body −1 is at rest
+        # Body −1, the last row, is the fixed world at rest.
+        padded = np.vstack([velocity, np.zeros((1, velocity.shape[1]))])
         J, bodies, v = self.J, self.bodies, np.zeros(shape)
         for side in range(2):
             block = J[side] if isinstance(J, tuple) else J[:, side]
-            if block.shape[2] == velocity.shape[1]:  # otherwise all of them are the fixed world
+            if block.shape[2] == velocity.shape[1]:  # otherwise this side is the fixed world
                 v += np.einsum("kmd,kd->km", block, padded[bodies[:, side]])
         return v
 
@@ -241,7 +243,7 @@ class ProblemData:
         return parameters(self._groups, self.grouped, mu)
 
     def velocity_change(self, flat: np.ndarray, impulses: np.ndarray) -> Any:
-        """Return M⁻¹Jᵀλ in the shape of the bodies, as the C library computed it or anew."""
+        """Return M⁻¹Jᵀλ in the shape of the bodies; `flat` is that of the C library."""
         if self._operator is not None:
             return self._operator.velocity_change(impulses)
         if self._matrix is not None:
@@ -253,7 +255,7 @@ class ProblemData:
         return [part.reshape(shape[:2]) for part, shape in zip(parts, self._bodies, strict=True)]
 
     def delassus(self) -> Any:
-        """Return A as a SciPy sparse array: BSR with ``(m, m)`` blocks, or CSR when m varies."""
+        """Return A as a SciPy sparse array: BSR with ``(m, m)`` blocks, or CSR if m varies."""
         sparse = optional("scipy.sparse", "delassus() needs")
         sizes = {group.rows for group in self._groups}
         if len(sizes) != 1:
@@ -267,7 +269,7 @@ class ProblemData:
     def delassus_csr(self) -> Csr:
         """Return A in compressed sparse rows, ``(data, indices, indptr)``.
 
-        A given A comes back value for value and entry for entry; otherwise it is assembled.
+        A given A is returned entry for entry; otherwise A is assembled.
         """
         if self._matrix is not None:
             return self._matrix
@@ -284,6 +286,12 @@ class ProblemData:
         elif self._matrix is not None:
             origin = "given matrix"
         else:
-            origin = f"{self.bodies_count} bodies"
-        kinds = ", ".join(f"{x.contacts} of {x.rows} rows in {x.set.name}" for x in self._groups)
-        return f"Problem({name}{self.contacts} contacts ({kinds}), {origin})"
+            count = self.bodies_count
+            origin = f"{count} {'body' if count == 1 else 'bodies'}"
+        kinds = ", ".join(f"{x.contacts} of {_rows(x.rows)} in {x.set.name}" for x in self._groups)
+        contacts = f"{self.contacts} contact{'' if self.contacts == 1 else 's'}"
+        return f"Problem({name}{contacts} ({kinds}), {origin})"
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"

@@ -18,6 +18,7 @@ def info_of(
     described: dict[str, Any], problem: Problem, method: str, scheme: str
 ) -> dict[str, Any]:
     """Return `Solver.info`, from the C library's description and the options asked for."""
+    # Figures that this solver does not have are left out.
     info = described
     info["contacts"] = problem.contacts
     if info["engine"] is None:
@@ -25,17 +26,21 @@ def info_of(
     for name in ("islands", "clusters"):
         if not info[name]:
             del info[name]
+
+    # Reasons of automatic choices.
     why = []
     chosen_because = info.pop("why_order")
     if method == "auto":
         why.append(
-            "method='auto' is a chain of methods: info['links'] of a result lists those that ran"
+            "method='auto' is a chain of methods: info['links'] of a result lists those used"
         )
     if scheme == "auto":
         why.append(_why_scheme(info, problem))
     if chosen_because is not None:
         why.append(f"order='auto' is '{info['order']}': {chosen_because}")
     info["why"] = why
+
+    # Figures about R.
     r_value, eigenvalues = info.pop("r_value"), info.pop("eigenvalues")
     if not math.isnan(r_value):
         info["r_factor"] = r_value
@@ -79,14 +84,14 @@ def _why_scheme(info: dict[str, Any], problem: Problem) -> str:
 
 
 class Worst(NamedTuple):
-    """The coupled set with the largest error relative to what the stop rule allows."""
+    """The coupled set with the largest error relative to its tolerance."""
 
     contact: int
     what: str
     velocity: float
 
     def text(self) -> str:
-        """Return where it is and the error of its velocities, as text."""
+        """Return its place and the error of its velocities, as text."""
         if self.contact < 0:
             return "no contact"
         off = f" off by {self.velocity:.1e} m/s" if math.isfinite(self.velocity) else ""
@@ -246,7 +251,7 @@ class RunBar:
     """A tqdm bar over runs of methods; none where `progress` is False."""
 
     def __init__(self, total: int, progress: bool | float) -> None:
-        # Draw every change at once and nothing in between: the bar must not be drawn during a run.
+        # Draw changes at once and nothing in between: the bar must not be drawn during a timed run.
         drawn = {"mininterval": 0, "miniters": 0}
         self._bar = _tqdm(progress, total=total, unit="run", **drawn) if progress else None
 

@@ -1,4 +1,4 @@
-"""The values of a result, computed when they are first read."""
+"""The values of a result, which are computed when they are first read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ResultValues:
         self._columns, self._figures, self._info, self._asked = solver
         self._facts, self._given = facts, given
         self._kept = self._message() if self._gives_advice() else ""
-        # By matrices that the problem may lose, from impulses that the caller may write to.
+        # Computed now: the problem may lose its matrices, and the caller may change impulses.
         self._change = self._velocity_change() if problem._operator is not None else None
 
     def impulses(self) -> Any:
@@ -94,7 +94,7 @@ class ResultValues:
         return self._kept or self._message()
 
     def _gives_advice(self) -> bool:
-        """Whether the message has advice, which depends on the problem's present values."""
+        """Whether the message gives advice, which depends on the current values of the problem."""
         status = self._answer.status
         as_asked = status == "max_iterations" and self._asked == "rtol=None, atol=None"
         return status not in _NO_ADVICE and not as_asked
@@ -133,9 +133,11 @@ class ResultValues:
         self._add_proof(info)
         self._add_pivots(info)
         if answer.unfinished_blocks:
+            count = answer.unfinished_blocks
+            which = "1 block was" if count == 1 else f"{count} blocks were"
             line = (
-                f"{answer.unfinished_blocks} blocks were not solved to rounding in the last sweep: "
-                f"their inner steps reached their limit"
+                f"{which} not solved to rounding in the last sweep: the inner steps reached their "
+                f"limit"
             )
             info["warnings"] = [*info["warnings"], line]
         return info

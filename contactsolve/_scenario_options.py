@@ -1,7 +1,7 @@
 """The parameters of scenarios as options of the command line, read from their signatures.
 
-Nothing here knows a scenario: one that is added has its options, its help and its place in the list
-from its signature and its docstring.
+Nothing here is specific to a scenario: its options, its help and its line in the list follow from
+its signature and its docstring.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contactsolve import scenarios
 
 __all__ = ["add_scenarios", "chosen_parameters", "listing"]
 
-_PREFIX = "parameter "  # of what argparse stores: the name of an option can then be any
-_NOT_WHOLE = {"float", "ArrayLike"}
+_PREFIX = "parameter "  # keeps names of parameters apart from other names that argparse stores
+_FRACTIONAL = {"float", "ArrayLike"}
 _SEQUENCES = {"Sequence", "ArrayLike", "tuple", "list"}
 
 
@@ -39,7 +39,7 @@ def add_scenarios(parser: argparse.ArgumentParser, common: argparse.ArgumentPars
 
 
 def chosen_parameters(chosen: argparse.Namespace) -> dict[str, Any]:
-    """The parameters that were given, by their names in Python."""
+    """Return the given parameters by their names in Python."""
     return {
         name.removeprefix(_PREFIX): value
         for name, value in vars(chosen).items()
@@ -48,7 +48,7 @@ def chosen_parameters(chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def listing() -> str:
-    """Every scenario with its summary, and its parameters with their defaults."""
+    """Return every scenario with its summary, and its parameters with their defaults."""
     blocks = []
     for name in scenarios.names():
         function = scenarios.get(name)
@@ -89,7 +89,7 @@ def _flag(name: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A default as it would be written on the command line."""
+    """Return a default as it would be written on the command line."""
     if isinstance(value, (tuple, list)):
         return ",".join(_shown(item) for item in value)
     if isinstance(value, float):
@@ -100,15 +100,15 @@ def _shown(value: Any) -> str:
 
 
 def _converter(parameter: inspect.Parameter) -> Callable[[str], Any]:
-    """From the text of an option to the value, as annotation and default would have it."""
+    """Return the function that converts the text of an option, by annotation and default."""
     annotation = str(parameter.annotation)
     words = set(re.findall(r"\w+", annotation))
     default = parameter.default
     if "str" in words or isinstance(default, str):
         return str
-    fractional = bool(words & _NOT_WHOLE) or isinstance(default, float)
+    fractional = bool(words & _FRACTIONAL) or isinstance(default, float)
     several = bool(words & _SEQUENCES)
-    # A type of the scenario's own, such as a seed, may stand for None; the scenario decides.
+    # A type of the scenario's own, such as a seed, may accept None; the scenario decides.
     optional = default is None or "None" in words or not words & {"int", "float", *_SEQUENCES}
 
     def convert(text: str) -> Any:
@@ -139,13 +139,16 @@ def _summary(function: Callable[..., Any]) -> str:
 
 
 def _texts(function: Callable[..., Any]) -> dict[str, str]:
-    """What the section "Parameters" of a numpydoc docstring says of each parameter, on one line."""
+    """Return the description of each parameter in a numpydoc docstring, on one line."""
+    # The section ends before the next title.
     text = inspect.getdoc(function) or ""
     section = re.search(
         r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE
     )
     if section is None:
         return {}
+
+    # Each entry is a line "name : type" with indented text below.
     entries = re.findall(r"^(\w+) *:[^\n]*\n((?:[ ]+[^\n]*\n?|\n)*)", section[1], re.MULTILINE)
     return {name: " ".join(body.replace("`", "").split()) for name, body in entries}
 

@@ -1,4 +1,4 @@
-"""The schedule of an order for a problem: stages, parts, colours, and figures about them."""
+"""The schedule of an order for a problem: its stages, parts and colours, and their figures."""
 
 from __future__ import annotations
 
@@ -32,38 +32,39 @@ class Schedule:
     Attributes
     ----------
     order, method
-        Their names.
+        Names of the order and of the method.
     kinds
-        Of each stage, ``(S,)``: ``"sequential"``, every contact sees the ones before;
+        The kind of each stage, ``(S,)``: ``"sequential"``, every contact sees the ones before;
         ``"simultaneous"``, all see the values from before the stage; ``"independent"``, no two
-        share a moving body, so that both are the same; ``"concurrent"``, parts that are sequential
+        share a moving body, so that both give the same; ``"concurrent"``, parts that are sequential
         inside and see the other parts as before the stage; ``"disjoint"``, parts that are
         sequential inside and share no moving body.
     sizes
-        Contacts of each stage, ``(S,)``.
+        Number of contacts in each stage, ``(S,)``.
     parts
-        Parts of each stage, ``(S,)``.
+        Number of parts in each stage, ``(S,)``.
     visits
-        The contacts in the order in which they are visited, ``(K,)``.
+        The contacts in the order of their visits, ``(K,)``.
     stage, part
-        Of each contact ``(K,)``: its stage, and its part within the stage.
+        The stage of each contact, and its part within the stage, ``(K,)``.
     row_blocks
-        Non-zero blocks in each contact's row of A, ``(K,)`` (S1 Corollary 3.2).
+        Number of non-zero blocks in the row of A of each contact, ``(K,)`` (S1 Corollary 3.2).
     color_sizes
-        Contacts of each colour, before small ones are merged; empty where nothing is coloured. The
-        colours are those of the border with ``"partition"`` and ``"cache"``, or, without domains,
-        those of all chunks together.
+        Number of contacts of each colour, before small colours are merged; empty without colours.
+        With ``"partition"`` and ``"cache"`` the colours are those of the border, or, without
+        domains, those of all chunks together.
     rounds
-        Rounds that colouring all contacts took: one, or more with ``parallel=True``; 0 for other
-        orders than ``"colored"``.
+        Number of rounds of the colouring: one, or more with ``parallel=True``; 0 for other orders
+        than ``"colored"``.
     balance, balance_blocks
-        Of each stage ``(S,)``: its largest part over the mean of its parts, by contacts and by
-        blocks of A. One is perfect; p parts take no less than this times 1/p of the stage.
+        The largest part of each stage over the mean of its parts, ``(S,)``, by contacts and by
+        blocks of A. The optimum is 1: p threads need at least this value times 1/p of the stage's
+        time.
     fill
-        For vectors of 4 and of 8 lanes: the share of full lanes when each group of contacts in the
+        For vectors of 4 and of 8 lanes: the share of used lanes if each group of contacts in the
         parts of independent stages is packed separately. NaN without such stages.
     seconds
-        Time to find the order.
+        Time to compute the order [s].
     """
 
     order: str
@@ -94,25 +95,25 @@ class Schedule:
 
     @property
     def colors(self) -> int:
-        """The number of colours; 0 where nothing is coloured."""
+        """The number of colours; 0 without colours."""
         return len(self.color_sizes)
 
     @property
     def smallest(self) -> int:
-        """Contacts of the smallest stage; 0 without stages."""
+        """The number of contacts in the smallest stage; 0 without stages."""
         return int(self.sizes.min(initial=self.contacts))
 
     @property
     def largest(self) -> int:
-        """Contacts of the largest stage; 0 without stages."""
+        """The number of contacts in the largest stage; 0 without stages."""
         return int(self.sizes.max(initial=0))
 
     @property
     def synchronizations(self) -> int:
         """Number of times per sweep that all threads wait for each other: once per stage.
 
-        In stages whose contacts do not see each other a scheme adds steps, to keep old values and
-        to sum changes.
+        Schemes have further synchronizations in stages whose contacts do not see each other, to
+        keep old values and to add up changes.
         """
         return self.stages
 
@@ -124,7 +125,7 @@ class Schedule:
         return place
 
     def _summary(self) -> list[tuple[str, str]]:
-        """Names and figures, for people."""
+        """Return names and figures as text."""
         rows = [("contacts", f"{self.contacts:,}"), ("stages", _stages(self))]
         if self.colors:
             few = f"{self.color_sizes.min():,} to {self.color_sizes.max():,} contacts each"
@@ -132,6 +133,8 @@ class Schedule:
         if self.rounds > 1:
             rows.append(("rounds of colouring", str(self.rounds)))
         rows.append(("parts", f"{int(self.parts.sum()):,}, at most {self._most_parts():,} at once"))
+
+        # How well the parts are balanced, and how full vectors are.
         worst = self.balance.max(initial=1.0), self.balance_blocks.max(initial=1.0)
         text = f"{worst[0]:.2f} by contacts, {worst[1]:.2f} by blocks of A"
         rows.append(("largest over mean part", text))
@@ -171,7 +174,7 @@ def _lists(rows: list[tuple[str, str]]) -> list[list[str]]:
 
 
 def _stages(schedule: Schedule) -> str:
-    """``"6 independent stages of 16 to 32"``; several kinds are named one by one."""
+    """Return the stages as text, ``"6 independent stages of 16 to 32"``, kind by kind."""
     found = []
     for kind in dict.fromkeys(schedule.kinds.tolist()):
         sizes = schedule.sizes[schedule.kinds == kind]
@@ -201,6 +204,8 @@ def schedule_of(
 
 
 def _schedule(problem: Problem, found: dict[str, Any]) -> Schedule:
+    """Return a schedule from the arrays of the C library."""
+    # The stage and the part of each visit, and from these of each contact.
     visits, part_start, stage_start = found["visit"], found["part_start"], found["stage_start"]
     part_sizes, parts = np.diff(part_start), np.diff(stage_start)
     stage_of_part = np.repeat(np.arange(len(parts)), parts)
@@ -208,6 +213,8 @@ def _schedule(problem: Problem, found: dict[str, Any]) -> Schedule:
     stage, part = np.empty_like(visits), np.empty_like(visits)
     stage[visits] = stage_of_part[part_of_visit]
     part[visits] = part_of_visit - stage_start[stage_of_part[part_of_visit]]
+
+    # Blocks of A in each part, and visits that fill lanes.
     kinds = np.array(_core.stage_kinds())[found["kind"]]
     part_blocks = _sums(found["row_blocks"][visits], part_start)
     independent = (kinds == "independent")[stage_of_part[part_of_visit]]
@@ -231,11 +238,12 @@ def _schedule(problem: Problem, found: dict[str, Any]) -> Schedule:
 
 
 def _sums(values: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return the sums of values between consecutive starts."""
     return np.diff(np.concatenate([[0], np.cumsum(values)])[start])
 
 
 def _balance(work: np.ndarray, stage_start: np.ndarray) -> np.ndarray:
-    """Largest over mean work of the parts of each stage; 1 where there is no work."""
+    """Return the largest over the mean work of the parts of each stage; 1 without work."""
     if len(stage_start) == 1:
         return np.zeros(0)
     total, parts = _sums(work, stage_start), np.diff(stage_start)
@@ -244,7 +252,7 @@ def _balance(work: np.ndarray, stage_start: np.ndarray) -> np.ndarray:
 
 
 def _fill(problem: Problem, visits: np.ndarray, part: np.ndarray) -> dict[int, float]:
-    """The share of full lanes by their number; visits of one part and one group fill lanes."""
+    """Return the share of used lanes by their number, for visits packed by part and group."""
     sizes = [group.contacts for group in problem._groups]
     group = np.repeat(np.arange(len(sizes)), sizes)[visits]
     _, counts = np.unique(part * max(len(sizes), 1) + group, return_counts=True)

@@ -1,8 +1,8 @@
-"""Sparse matrices as they arrive from a caller, checked before anything follows their indices.
+"""Sparse matrices from a caller, checked before their indices are used.
 
-SciPy's conversions and products read and write wherever the indices of a matrix lead, and its
-constructors check little of what can be changed afterwards. So the arrays of a matrix are copied,
-the copies are checked, and only they are converted.
+SciPy's conversions and products follow the indices of a matrix without checks, and its constructors
+check little that can change afterwards. Therefore the arrays of a matrix are copied, the copies are
+checked, and only these are converted.
 """
 
 from __future__ import annotations

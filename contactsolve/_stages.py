@@ -1,4 +1,4 @@
-"""Stages of the caller's own, as the order ``given`` takes them."""
+"""Stages that the caller gives, for the order ``given``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PART_BEGINS, _STAGE_BEGINS = 1, 2  # as in contactsolve.h
 
 
 def listed_stages(stages: Any, kind: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the contacts of all stages in turn, and what begins at each of them.
+    """Return the contacts of all stages in turn, and whether a part or stage begins at each.
 
-    The latter is 0 for nothing, 1 for a part, 2 and the number of its kind for a stage, as
-    ``cs_order_options`` takes it.
+    The latter is 0 for neither, 1 for a part, 2 plus the number of its kind for a stage, as in
+    ``cs_order_options``.
     """
     known = _core.stage_kinds()
     if not isinstance(stages, (list, tuple, np.ndarray)):
@@ -57,7 +57,7 @@ def _kinds(kind: Any, count: int, known: list[str]) -> list[str]:
 
 
 def _parts(place: str, stage: Any, kind: str) -> Iterator[tuple[str, np.ndarray]]:
-    """The contacts of each part of a stage, and where they stand."""
+    """Yield the contacts of each part of a stage, and their place in the argument."""
     if kind not in _IN_PARTS:
         yield place, _contacts(place, stage, "")
         return
@@ -78,7 +78,7 @@ def _contacts(place: str, values: Any, because: str) -> np.ndarray:
 
 
 def _refuse_repeated(listed: np.ndarray, places: list[str]) -> None:
-    """Raise where the contacts 0 to the last are not all there, each once."""
+    """Raise unless every contact occurs exactly once."""
     wrong = np.flatnonzero((listed < 0) | (listed >= len(listed)))
     if len(wrong):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""New values for the groups of a problem, where they are given; its own otherwise."""
+"""New values for the groups of a problem; values that are not given stay the same."""
 
 from __future__ import annotations
 

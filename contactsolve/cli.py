@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import contactsolve as cs
-from contactsolve import _core
+from contactsolve._cli_options import DEFAULTS, SOLVER_OPTIONS, integer, method, until
 from contactsolve._cli_output import (
     STANDARD_OUTPUT,
     Picture,
@@ -31,7 +31,6 @@ from contactsolve._cli_output import (
     written_files,
 )
 from contactsolve._scenario_options import add_scenarios, chosen_parameters, listing
-from contactsolve._specific_options import Option, options_of
 from contactsolve.compare import QualityOf
 from contactsolve.io.fclib import kind_to_write
 from contactsolve.io.saved import is_saved
@@ -138,71 +137,7 @@ def _print_result(chosen: argparse.Namespace, result: cs.Result, picture: Pictur
 
 def _solver_options(chosen: argparse.Namespace) -> dict[str, Any]:
     """Return the solver options that the user gave; the solver has defaults for the others."""
-    return {name: getattr(chosen, name) for name in _OPTIONS if hasattr(chosen, name)}
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-
-
-def _integer(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
-
-
-_DEFAULTS = inspect.signature(cs.Solver).parameters
-# Words that only Python knows, in addition to those of the C library's table.
-_BESIDES = {
-    "rtol": "auto: 1e-6, in float32 1e-4",
-    "max_seconds": "auto: 10 if nothing else limits the solve",
-    "max_iterations": "none: 1000, or no limit with --method auto",
-}
-_FEW = 6  # words that a line of help lists; `contactsolve methods` lists longer ones
-
-
-def _read_by(option: Option) -> Callable[[str], Any]:
-    """Return the function that converts a word of the command line to an option's value."""
-    if option.kind == "word":
-        return str
-    default = _DEFAULTS[option.name].default
-    convert = _integer if option.kind == "count" else _number
-    takes_none = None in (default, option.default)
-
-    def read(text: str) -> Any:
-        if text == "none" and takes_none:
-            return None
-        if option.words and text.isidentifier() and text not in ("nan", "inf"):
-            return text
-        return text if text == default == "auto" else convert(text)
-
-    return read
-
-
-def _help_of(option: Option) -> str:
-    """Return one line on an option, with the words that it takes."""
-    listed = option.words if len(option.words) <= _FEW else ()
-    parts = [option.summary]
-    if listed and option.summary.count(listed[0]) == 0:
-        parts.append(", ".join(listed) + ("" if option.kind == "word" else ", or a number"))
-    text = ": ".join(parts)
-    explained = _BESIDES.get(option.name, "").startswith("none")
-    if not explained and None in (option.default, _DEFAULTS[option.name].default):
-        text += ", or none"
-    return f"{text}; {_BESIDES[option.name]}" if option.name in _BESIDES else text
-
-
-# The options of `Solver` that a word or a number can express. The solver alone checks values and
-# has the defaults.
-_OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
-    name: (_read_by(option), _help_of(option))
-    for name, option in options_of(_core.options()).items()
-    if option.kind != "flag"
-} | {"rng": (_integer, "seed of --order random")}
+    return {name: getattr(chosen, name) for name in SOLVER_OPTIONS if hasattr(chosen, name)}
 
 
 # ---- compare ------------------------------------------------------------------------------------
@@ -246,36 +181,6 @@ def _draw(table: cs.Table, picture: Picture, measure: str) -> None:
 def _print_unless(silent: bool, text: str) -> None:
     if not silent:
         print(text)
-
-
-def _method(text: str) -> cs.Method:
-    """Parse a method as tables label it: ``gauss_seidel,relaxation=1.5,dtype=float32``."""
-    name, *words = (word.strip() for word in text.split(","))
-    options: dict[str, Any] = {}
-    for word in words:
-        option, sign, value = word.partition("=")
-        option = option.replace("-", "_")
-        if not sign or option not in _OPTIONS or option == "method":
-            known = ", ".join(known for known in _OPTIONS if known != "method")
-            raise argparse.ArgumentTypeError(
-                f"{word!r} in {text!r} is no OPTION=VALUE; options are {known}"
-            )
-        try:
-            options[option] = _OPTIONS[option][0](value)
-        except argparse.ArgumentTypeError as error:
-            raise argparse.ArgumentTypeError(f"{option} in {text!r}: {error}") from None
-    return cs.Method(name, **options)
-
-
-def _until(text: str) -> float | QualityOf:
-    """Parse a goal: a natural map, or a method and its sweeps, ``gauss_seidel:50``."""
-    name, colon, sweeps = text.rpartition(":")
-    if not colon:
-        return _number(text)
-    try:
-        return cs.quality_of(_method(name), iterations=_integer(sweeps))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
 
 
 # ---- scenario -----------------------------------------------------------------------------------
@@ -376,25 +281,32 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=cs.__version__)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="solve a shipped problem by several methods")
+    text = "solve a problem that comes with the package by several methods"
+    demo = commands.add_parser("demo", help=text, description=_sentence(text))
     demo.set_defaults(run=_demo)
     demo.add_argument(
         "--output",
         type=Path,
         default=Path("contactsolve_demo.png"),
         metavar="PATH",
-        help="the picture (default: %(default)s)",
+        help="file of the picture (default: %(default)s)",
     )
 
     _add_solve(commands.add_parser("solve", help="solve the problem of a file"))
     _add_compare(commands.add_parser("compare", help="run several methods on a file"))
     _add_scenario(commands.add_parser("scenario", help="make a problem from a few numbers"))
 
-    methods = commands.add_parser("methods", help="list methods, schemes, orders, measures, sets")
+    text = "list methods, schemes, orders, measures and sets"
+    methods = commands.add_parser("methods", help=text, description=_sentence(text))
     methods.set_defaults(run=_methods)
-    info = commands.add_parser("info", help="print the version and how the library was built")
+    text = "print the version and how the library was built"
+    info = commands.add_parser("info", help=text, description=_sentence(text))
     info.set_defaults(run=_info)
     return parser
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _add_solve(parser: argparse.ArgumentParser) -> None:
@@ -407,10 +319,17 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE.hdf5")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the convergence")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="PATH", help="write problem and solution for FCLIB"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="write problem and solution to an FCLIB file",
     )
     parser.add_argument(
-        "--save", type=Path, metavar="PATH", help="write the result, for contactsolve.load_result"
+        "--save",
+        type=Path,
+        metavar="PATH",
+        help="write the result to a file for contactsolve.load_result",
     )
     _add_documents(parser, "the result", "the history")
     _add_options(parser)
@@ -425,23 +344,24 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE.hdf5")
     parser.add_argument(
         "--methods",
-        type=_method,
+        type=method,
         nargs="+",
         action="extend",
         metavar="METHOD",
-        help="names, with options after commas: gauss_seidel,relaxation=1.5 (default: all)",
+        help="names, with options after commas, as in gauss_seidel,relaxation=1.5 (default: all "
+        "that sweep over contacts)",
     )
     parser.add_argument(
         "--until",
-        type=_until,
+        type=until,
         metavar="GOAL",
-        help="a natural map [N s], or the quality of a method after some sweeps, as in "
-        "gauss_seidel:50 (default: the tolerances in the options)",
+        help="where each method stops: at a natural map [N s], or at the quality of a method after "
+        "some sweeps, as in gauss_seidel:50 (default: at the tolerances in the options)",
     )
     repeats = inspect.signature(cs.compare).parameters["repeats"].default
     parser.add_argument(
         "--repeats",
-        type=_integer,
+        type=integer,
         default=repeats,
         metavar="VALUE",
         help="timed runs of each method (default: %(default)s)",
@@ -458,7 +378,7 @@ def _add_documents(parser: argparse.ArgumentParser, document: str, table: str) -
         "--csv",
         type=Path,
         metavar="PATH",
-        help=f"write {table}; -: print only it, to standard output",
+        help=f"write {table} to a CSV file; -: print only this, to standard output",
     )
     parser.add_argument(
         "--overwrite",
@@ -488,7 +408,10 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
     common.set_defaults(run=_scenario)
     common.add_argument("-o", "--output", type=Path, metavar="PATH", help="write an FCLIB file")
     common.add_argument(
-        "--save", type=Path, metavar="PATH", help="write it for contactsolve.load_problem"
+        "--save",
+        type=Path,
+        metavar="PATH",
+        help="write the problem to a file for contactsolve.load_problem",
     )
     common.add_argument("--overwrite", action="store_true", help="replace existing files")
     common.add_argument("--plot", type=Path, metavar="PATH", help="draw matrix and contact graph")
@@ -497,10 +420,10 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
 
 def _add_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     options = parser.add_argument_group("options of the solver")
-    for name, (convert, text) in _OPTIONS.items():
+    for name, (convert, text) in SOLVER_OPTIONS.items():
         if name in without:
             continue
-        default = _DEFAULTS[name].default
+        default = DEFAULTS[name].default
         options.add_argument(
             f"--{name.replace('_', '-')}",
             dest=name,

@@ -1,9 +1,9 @@
 """Outer fixed points around any solver of convex problems, such as Clarabel or SCS.
 
-`methods.de_saxce` and `methods.tresca` are the same with the methods of this library inside, and
-much faster. Here the inner solver is a Python function: of others' packages (`clarabel`, `scs`; the
-extra ``contactsolve[peers]`` installs both), of this one (`library`), or your own. What it returns
-is judged by Coulomb's law, from outside:
+`methods.de_saxce` and `methods.tresca` are the same iterations with inner methods of this library,
+and much faster. Here the inner solver is a Python function: one of another package (`clarabel`,
+`scs`; the extra ``contactsolve[peers]`` installs both), of this one (`library`), or your own. The
+natural map of Coulomb's law judges the impulses that it returns:
 
 >>> import contactsolve as cs
 >>> problem = cs.scenarios.random(5, bodies=8, rng=0)
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from . import sets
+from . import _core, sets
 from .problem import Problem
 from .result import History, Result
 from .solver import Solver
@@ -41,9 +41,9 @@ class Convex:
     b
         ``(K, m)`` [m/s], with De Saxcé's shift.
     mu
-        ``|x_t| <= mu x_n``, ``(K,)``; None where `radius` is given.
+        Friction coefficients of the cones ``|x_t| <= mu x_n``, ``(K,)``; None if `radius` is given.
     radius
-        ``x_n >= 0`` and ``|x_t| <= radius``, ``(K,)`` [N s]; None where `mu` is given.
+        Bounds of ``|x_t| <= radius`` with ``x_n >= 0``, ``(K,)`` [N s]; None if `mu` is given.
     """
 
     A: Any
@@ -53,7 +53,8 @@ class Convex:
 
 
 Inner = Callable[[Convex, np.ndarray, float], np.ndarray]
-"""From a problem, impulses ``(K, m)`` to begin with, and a relative tolerance to impulses."""
+"""An inner solver: from a problem, initial impulses ``(K, m)`` and a relative tolerance it returns
+impulses."""
 
 
 def solve(
@@ -69,28 +70,28 @@ def solve(
     floor: float = 1e-10,
     initial: Any = None,
 ) -> Result:
-    """Solve a Coulomb problem by convex problems whose shift or friction bounds are renewed.
+    """Solve a Coulomb problem by convex problems whose shift or friction bounds are updated.
 
     Parameters
     ----------
     problem
         One group of contacts with discs, of 2 or 3 rows.
     inner
-        The solver of the convex problems, see `Inner`.
+        The solver of the convex problems; see `Inner`.
     law
         ``"de_saxce"``: second-order cones, and ``mu |ξ_t|`` on the normal rows of b (De Saxcé and
         Feng 1998). ``"tresca"``: discs of the radii ``mu λ_n`` (Haslinger 1983).
     rtol, atol
         As for `Solver`.
     max_iterations
-        Convex problems at most.
+        Maximum number of convex problems.
     weight
-        Of the new shift, or bound, against the one before: above 0, below 2.
+        Weight of the new shift, or bound, against the one before: above 0, below 2.
     tolerance, floor
-        Inner solves are asked for `tolerance` times the scaled natural map at hand, not for less
-        than `floor`.
+        The relative tolerance of an inner solve is `tolerance` times the current scaled natural
+        map, and at least `floor`.
     initial
-        Impulses to begin with, or a `Result`.
+        Impulses to start from, or a `Result`.
 
     Returns
     -------
@@ -100,10 +101,10 @@ def solve(
     Raises
     ------
     TypeError
-        Where `inner` is no function.
+        `inner` is not a function.
     ValueError
-        For an unknown `law`, numbers out of range, other sets than discs, and an inner solver whose
-        answer has another shape or is not finite.
+        The `law` is unknown, a number is out of range, the sets are not discs, or the inner solver
+        returns another shape or values that are not finite.
     """
     if not callable(inner):
         raise TypeError(f"inner is {inner!r}: a function is needed, such as library({inner!r})")
@@ -116,11 +117,15 @@ def solve(
     for name, value in (("floor", floor), ("max_iterations", max_iterations)):
         if not value >= 0:
             raise ValueError(f"{name} is {value}: it must be at least 0")
-    if isinstance(problem.sets, list) or problem.sets.name != "disc":
+    if problem.grouped or not _has_discs(problem):
         raise ValueError("problem: one group of contacts with discs is needed (mu=)")
+
+    # A solver without sweeps judges iterates by Coulomb's law.
     judge = Solver(problem, method="gauss_seidel", rtol=rtol, atol=atol, max_iterations=0)
     A, mu = problem.delassus(), np.broadcast_to(problem.mu, problem.contacts)
     convex = Convex((A + A.T) / 2, problem.b)
+
+    # Solve a convex problem, judge its impulses, and update what is constant in the next one.
     best = last = judge.solve(initial=initial)
     rows, number, frozen = [_row(0, 0.0, last)], 0, _freeze(law, mu, last)
     begun = time.perf_counter()
@@ -144,7 +149,7 @@ def _row(number: int, seconds: float, judged: Result) -> tuple[float, float, flo
 
 
 def _law_result(best: Result, law: str, number: int, rows: np.ndarray) -> Result:
-    """The result with what the outer iteration did."""
+    """Return the best result, with the figures of the outer iteration."""
     at = int(np.argmin(np.abs(rows[:, 3] - best.natural_map_scaled)))
     reached = f"natural map {best.natural_map:.2e} N s (scaled {best.natural_map_scaled:.1e})"
     how = "converged" if best.converged else "not converged"
@@ -159,8 +164,15 @@ def _law_result(best: Result, law: str, number: int, rows: np.ndarray) -> Result
     )
 
 
+def _has_discs(problem: Problem) -> bool:
+    """Whether one disc bounds all tangents of each contact."""
+    described = _core.describe_set(problem.sets.name, problem.rows)
+    coulomb = described["circular"] and described["frictional"]
+    return bool(coulomb and described["coupling"][-1] == 1)
+
+
 def _freeze(law: str, mu: np.ndarray, judged: Result) -> np.ndarray:
-    """What the next convex problem keeps of an iterate."""
+    """Return the constants of the next convex problem: normal impulses, or the shift."""
     if law == "tresca":
         return np.maximum(judged.impulses[:, 0], 0.0)
     return mu * np.linalg.norm(judged.residual_velocities[:, 1:], axis=1)
@@ -175,7 +187,7 @@ def _with(convex: Convex, law: str, mu: np.ndarray, frozen: np.ndarray) -> Conve
 
 
 def _checked(x: Any, problem: Problem, mu: np.ndarray) -> np.ndarray:
-    """Impulses of an inner solver, within the friction cone: interior points end beside it."""
+    """Return the impulses of an inner solver, projected: interior points may leave the cone."""
     x = np.asarray(x, dtype=np.float64)
     if x.shape != problem.b.shape or not np.isfinite(x).all():
         raise ValueError(
@@ -209,7 +221,7 @@ def library(method: Any = "nesterov", **options: Any) -> Inner:
 class _Conic:
     """min ½ xᵀPx + qᵀx, h - Gx in a product of cones: zero, nonnegative, second-order.
 
-    In impulses over `unit`, so that P and q are of order one.
+    The unknowns are the impulses over `unit`, so that P and q are of order one.
     """
 
     P: Any
@@ -225,34 +237,39 @@ class _Conic:
 def _conic(convex: Convex) -> _Conic:
     from scipy import sparse
 
+    # Scale A and b to order one.
     contacts, m = convex.b.shape
     A = sparse.csc_matrix(convex.A)
     scale = float(A.diagonal().max(initial=0.0)) or 1.0
     unit = (float(np.abs(convex.b).max(initial=0.0)) or 1.0) / scale
+
+    # The rows of G: equalities, inequalities, then cones.
     bounds = convex.mu if convex.radius is None else convex.radius
     assert bounds is not None
-    slides = np.flatnonzero(bounds > 0)
+    frictional = np.flatnonzero(bounds > 0)
     normal = np.arange(contacts) * m
     tangents = normal[:, None] + np.arange(1, m)
-    # Cones follow from mu > 0; everything else needs lambda_n >= 0, and no friction lambda_t = 0.
-    pushes = normal[bounds <= 0] if convex.radius is None else normal
-    sticks = tangents[bounds <= 0].ravel()
-    lead = convex.mu[slides] if convex.mu is not None and convex.radius is None else 0 * slides
-    columns = [sticks, pushes, np.column_stack([normal[slides], tangents[slides]]).ravel()]
-    leads = np.column_stack([lead, np.ones((len(slides), m - 1))]).ravel()
-    values = -np.concatenate([np.ones(len(sticks) + len(pushes)), leads])
+    # With mu > 0 the cone implies lambda_n >= 0; without friction lambda_t = 0.
+    inequalities = normal[bounds <= 0] if convex.radius is None else normal
+    equalities = tangents[bounds <= 0].ravel()
+    mu = convex.mu if convex.radius is None else None
+    first = 0 * frictional if mu is None else mu[frictional]
+    in_cones = np.column_stack([normal[frictional], tangents[frictional]]).ravel()
+    columns = [equalities, inequalities, in_cones]
+    factors = np.column_stack([first, np.ones((len(frictional), m - 1))]).ravel()
+    values = -np.concatenate([np.ones(len(equalities) + len(inequalities)), factors])
     column = np.concatenate(columns)
     G = sparse.csc_matrix((values, (np.arange(len(column)), column)), (len(column), contacts * m))
     h = np.zeros(len(column))
     if convex.radius is not None:
-        h[len(sticks) + len(pushes) :: m] = convex.radius[slides] / unit
+        h[len(equalities) + len(inequalities) :: m] = convex.radius[frictional] / unit
     return _Conic(
         sparse.triu(A / scale, format="csc"), convex.b.ravel() / (scale * unit), G, h,
-        len(sticks), len(pushes), len(slides), unit,
+        len(equalities), len(inequalities), len(frictional), unit,
     )  # fmt: skip
 
 
-LEAST_GAP = 1e-14
+LEAST_GAP = 1e-14  # smallest tolerance of other solvers
 
 
 def _needs(name: str, error: ImportError) -> ImportError:
@@ -270,7 +287,7 @@ def clarabel(**settings: Any) -> Inner:
     Raises
     ------
     ImportError
-        Without the package clarabel.
+        The package clarabel or SciPy is not installed.
     """
     try:
         import clarabel as peer
@@ -281,10 +298,10 @@ def clarabel(**settings: Any) -> Inner:
         if not start.size:
             return start
         conic, own = _conic(convex), peer.DefaultSettings()
-        # The energy is flat where it is least: impulses are off by the root of the gap.
+        # The energy is flat at its minimum: the error of the impulses is the root of the gap.
         gap = max(tolerance**2, LEAST_GAP)
-        told = {"tol_gap_abs": gap, "tol_gap_rel": gap, "tol_feas": max(tolerance, LEAST_GAP)}
-        for name, value in {"verbose": False, **told, **settings}.items():
+        tolerances = {"tol_gap_abs": gap, "tol_gap_rel": gap, "tol_feas": max(tolerance, LEAST_GAP)}
+        for name, value in {"verbose": False, **tolerances, **settings}.items():
             setattr(own, name, value)
         parts = [(peer.ZeroConeT, conic.zero), (peer.NonnegativeConeT, conic.nonnegative)]
         cones = [cone(count) for cone, count in parts if count]
@@ -296,17 +313,17 @@ def clarabel(**settings: Any) -> Inner:
 
 
 def scs(**settings: Any) -> Inner:
-    """Return SCS, a splitting method, as an inner solver, begun from the impulses at hand.
+    """Return the splitting method SCS as an inner solver, which starts from the current impulses.
 
     Parameters
     ----------
     **settings
-        Of ``scs.SCS``.
+        Settings of ``scs.SCS``.
 
     Raises
     ------
     ImportError
-        Without the package scs.
+        The package scs or SciPy is not installed.
     """
     try:
         import scs as peer

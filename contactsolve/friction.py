@@ -1,9 +1,9 @@
 """Static against kinetic friction.
 
-Which coefficient holds is decided per contact before a solve and frozen in it (mathematics, section
-2): deciding inside the prox would make the solution depend on the factors R. `choose_friction`
-decides by the velocities before the step, `solve_static_kinetic` by what the contacts do in the
-solution, in several passes. `friction_used` returns how close impulses are to their bound.
+The coefficient of each contact is chosen before a solve and constant during it: a choice inside the
+prox would make the solution depend on the factors R. `choose_friction` chooses by the velocities
+before the step, `solve_static_kinetic` by the states of the contacts in the solution, in several
+passes. `friction_used` returns how close impulses are to their bound.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = ["choose_friction", "friction_used", "solve_static_kinetic"]
 def choose_friction(
     mu_static: Any, mu_kinetic: Any, tangential_velocity: Any, threshold: float
 ) -> np.ndarray:
-    """Return the friction coefficient of each contact by how fast it slides.
+    """Return the friction coefficient of each contact, chosen by its sliding velocity.
 
     Parameters
     ----------
     mu_static, mu_kinetic
-        Coefficients of contacts that stick and that slide: a number or ``(K,)``; the kinetic one
-        is not the larger.
+        Coefficients of contacts that stick and that slide: a number or ``(K,)``; the kinetic
+        coefficient is at most the static one.
     tangential_velocity
         Sliding velocities before the step [m/s], ``(K,)`` or ``(K, tangents)``.
     threshold
-        Contacts slide when they are faster than this [m/s], 0 or more.
+        Velocity above which a contact slides [m/s], 0 or more.
 
     Returns
     -------
@@ -68,18 +68,18 @@ def choose_friction(
 def solve_static_kinetic(
     problem: Problem, mu_static: Any, mu_kinetic: Any, *, passes: int = 10, **options: Any
 ) -> Result:
-    """Solve with static friction where contacts stick and kinetic friction where they slide.
+    """Solve with static friction at contacts that stick and kinetic friction at those that slide.
 
-    The first pass takes the static coefficient everywhere. Each later one takes the kinetic
-    coefficient for the contacts that slid in the pass before and the static one for the others,
-    starting from its impulses, until no contact changes.
+    The first pass takes the static coefficient everywhere. Each later pass takes the kinetic
+    coefficient for the contacts that slid in the pass before and the static one for the others. It
+    starts from the impulses of that pass. The passes end when no contact changes.
 
     Parameters
     ----------
     problem
         A problem with friction; its own coefficients are not used.
     mu_static, mu_kinetic
-        A number or ``(K,)``; the kinetic one is not the larger.
+        A number or ``(K,)``; the kinetic coefficient is at most the static one.
     passes
         Maximum number of solves.
     **options
@@ -90,8 +90,8 @@ def solve_static_kinetic(
     Result
         The result of the last pass. ``info["static_kinetic"]`` has ``passes``, ``settled`` (whether
         the last pass changed no contact), ``changed`` (how many it changed), ``iterations`` and
-        ``time`` of all passes, and ``mu``, the coefficients of the last pass. Contacts may change
-        without end; the message then says so.
+        ``time`` of all passes, and ``mu``, the coefficients of the last pass. Contacts may keep
+        changing; the message then says so.
 
     Raises
     ------
@@ -106,18 +106,24 @@ def solve_static_kinetic(
     if passes < 1:
         raise ValueError(f"passes is {passes}: at least 1 is needed")
     static, kinetic = _coefficients(mu_static, mu_kinetic, problem.contacts)
-    own = {name: options.pop(name) for name in ("callback", "progress") if name in options}
+
+    # Some options are those of `Solver.solve`, the others of `Solver`.
+    of_solve = {name: options.pop(name) for name in ("callback", "progress") if name in options}
     initial: Any = options.pop("initial", None)
     solver = Solver(problem, **options)
+
+    # Passes until no contact changes its coefficient.
     mu, iterations, seconds = static, 0, 0.0
     for number in range(1, passes + 1):
-        result = solver.solve(mu=mu, initial=initial, **own)
+        result = solver.solve(mu=mu, initial=initial, **of_solve)
         iterations, seconds = iterations + result.iterations, seconds + result.time
         wanted = np.where(result.active == "slide", kinetic, static)
         changed = int(np.count_nonzero(wanted != mu))
         if not changed or result.status == "stopped" or number == passes:
             break
         mu, initial = wanted, result
+
+    # Report what the passes did.
     report = {
         "passes": number,
         "settled": not changed,
@@ -127,7 +133,8 @@ def solve_static_kinetic(
         "mu": read_only(mu.copy()),
     }
     if changed:
-        ending = f"{changed} contacts still change between sticking and sliding"
+        who = "1 contact still changes" if changed == 1 else f"{changed} contacts still change"
+        ending = f"{who} between sticking and sliding"
     else:
         ending = "no contact changes between sticking and sliding"
     return replace(
@@ -138,7 +145,7 @@ def solve_static_kinetic(
 
 
 def friction_used(sets: Set, impulses: Any, *, parameters: np.ndarray | None = None) -> np.ndarray:
-    """Return the part of its bound that the friction of each contact uses.
+    """Return the friction of each contact as a fraction of its bound.
 
     Parameters
     ----------
@@ -147,14 +154,14 @@ def friction_used(sets: Set, impulses: Any, *, parameters: np.ndarray | None = N
     impulses
         ``(K, m)`` [N s].
     parameters
-        Of the set, ``(K, p)``, in place of its own.
+        Parameters of the set, ``(K, p)``, in place of its own.
 
     Returns
     -------
     ndarray, shape (K,)
         The smallest factor by which the set of the tangential impulses could be multiplied and
-        still hold them: below 1 within the bound, 1 on it, 0 without friction, infinite where none
-        is allowed. Moments count where the set couples them with the tangents.
+        still contain them: below 1 within the bound, 1 on it, 0 without a tangential impulse,
+        infinite if none is allowed. Moments count if the set couples them with the tangents.
 
     Raises
     ------
@@ -170,14 +177,22 @@ def friction_used(sets: Set, impulses: Any, *, parameters: np.ndarray | None = N
     z = real_array("impulses", impulses)
     if z.ndim != 2:
         raise ValueError(f"impulses has shape {z.shape}: (K, m) is needed")
-    if sets.name == "half_line" or sets.name not in _core.contact_sets():
+    described = _core.describe_set(sets.name, z.shape[1])
+    if not described["frictional"]:
         raise ValueError(f"sets is {sets!r}: a set with friction is needed")
     table = sets.parameters(*z.shape) if parameters is None else parameters
-    if sets.name in ("disc", "rolling", "contensou", "second_order_cone"):
-        return _over(np.linalg.norm(z[:, 1:3], axis=1), table[:, 0] * z[:, 0])
-    if sets.name == "box_friction":
-        return _over(np.abs(z[:, 1:]).max(axis=1, initial=0.0), table[:, 0] * z[:, 0])
+
+    # A ball has a known radius. Other bounds are found by trying impulses.
+    if described["balls"]:
+        return _over(_tangential(z, described["coupling"]), table[:, 0] * z[:, 0])
     return _by_bisection(sets.name, z, table)
+
+
+def _tangential(z: np.ndarray, coupling: tuple[int, ...]) -> np.ndarray:
+    """Length of the tangential impulse; the largest one where tangents are bounded separately."""
+    tangents = range(1, min(len(coupling), 3))
+    rows_of = [[i for i in tangents if coupling[i] == s] for s in {coupling[i] for i in tangents}]
+    return np.max([np.linalg.norm(z[:, rows], axis=1) for rows in rows_of], axis=0)
 
 
 def _over(length: np.ndarray, bound: np.ndarray) -> np.ndarray:
@@ -187,28 +202,30 @@ def _over(length: np.ndarray, bound: np.ndarray) -> np.ndarray:
 
 
 def _by_bisection(name: str, z: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """The same for any set: impulses stay where they are just when the bound leaves them room."""
+    """Return the fraction for any set: the prox changes impulses only outside of the bound."""
     normal = np.maximum(z[:, 0], 0.0)
     start = z.copy()
     start[:, 0] = normal
 
-    def held(part: np.ndarray) -> np.ndarray:
+    def inside_of(part: np.ndarray) -> np.ndarray:
+        """Return which impulses lie within that part of the bound."""
         return np.all(_core.project(name, False, start, table, part * normal) == start, axis=1)
 
+    # Double an upper bound of the factor, then bisect.
     low, high = np.zeros(len(z)), np.ones(len(z))
     for _ in range(60):  # no friction coefficient is above 1e6, or below 1e-18 and of interest
-        high = np.where(held(high), high, 2.0 * high)
-    endless = ~held(high)
+        high = np.where(inside_of(high), high, 2.0 * high)
+    unbounded = ~inside_of(high)
     for _ in range(70):
         middle = 0.5 * (low + high)
-        inside = held(middle)
+        inside = inside_of(middle)
         low, high = np.where(inside, low, middle), np.where(inside, middle, high)
-    used = np.where(endless, np.inf, high)
+    used = np.where(unbounded, np.inf, high)
     return np.where(np.any(z[:, 1:] != 0.0, axis=1), used, 0.0)
 
 
 def _coefficients(mu_static: Any, mu_kinetic: Any, contacts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Both coefficients of each contact, checked."""
+    """Return both coefficients of each contact, checked."""
     static = spread("mu_static", real_array("mu_static", mu_static), (contacts,))
     kinetic = spread("mu_kinetic", real_array("mu_kinetic", mu_kinetic), (contacts,))
     wrong = np.flatnonzero(~((kinetic >= 0) & (kinetic <= static) & np.isfinite(static)))

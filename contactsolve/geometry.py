@@ -27,7 +27,7 @@ def contact_jacobian(
     tangents: ArrayLike | None = None,
     spin: bool = False,
 ) -> NDArray[np.float64]:
-    r"""Jacobian blocks that turn body velocities into contact velocities.
+    r"""Return the Jacobian blocks that map body velocities to contact velocities.
 
     The contact velocity is the velocity of body ``j`` at the contact point minus that of body
     ``i``, in the contact frame; the normal points from ``i`` to ``j``. Body velocities are six
@@ -88,8 +88,9 @@ def contact_jacobian(
     pairs = _body_pairs(bodies, count, len(positions))
     first, second = tangent_basis(normals) if tangents is None else _given(tangents, normals)
 
+    # The row of a direction e with the lever arm r is [e, r x e].
     axes = np.stack((normals, first, second), axis=1)
-    # Index -1 picks the extra last row, so the fixed world needs no case of its own here.
+    # Index -1 selects the additional last row, so that the fixed world is no special case here.
     padded = np.concatenate((positions, np.zeros((1, 3))))
     J = np.zeros((count, 2, 4 if spin else 3, 6))
     for side, sign in ((0, -1.0), (1, 1.0)):
@@ -106,11 +107,11 @@ def contact_jacobian(
 def tangent_basis(
     normals: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two tangents that make a right-handed orthonormal frame with each unit normal.
+    """Return two tangents that form a right-handed orthonormal frame with each unit normal.
 
-    No choice is continuous on the whole sphere. This one jumps on a single circle, at height
-    -0.55 of the normal; around every coordinate direction it is smooth, and at these directions
-    the tangents are coordinate directions too.
+    No choice is continuous on the whole sphere. This one is discontinuous on one circle, at height
+    -0.55 of the normal. It is smooth around every coordinate direction, where the tangents are
+    coordinate directions too.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def tangent_basis(
 def _given(
     tangents: ArrayLike, normals: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The user's tangents, checked against the normals."""
+    """Return the given tangents, checked against the normals."""
     given = _real("tangents", tangents)
     count = len(normals)
     if given.shape not in ((count, 3), (count, 2, 3)):
@@ -157,7 +158,7 @@ def _given(
 
 
 def _real(name: str, value: Any) -> NDArray[np.float64]:
-    """`value` as a finite float64 array."""
+    """Return `value` as a finite float64 array."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} has dtype {array.dtype}: expected real numbers")
@@ -170,7 +171,7 @@ def _real(name: str, value: Any) -> NDArray[np.float64]:
 
 
 def _vectors(name: str, value: Any) -> NDArray[np.float64]:
-    """`value` as finite float64 rows of three; an empty list stands for no rows."""
+    """Return `value` as finite float64 rows of three; an empty list has no rows."""
     array = _real(name, value)
     if array.ndim == 1 and array.size == 0:
         array = array.reshape(0, 3)
@@ -180,7 +181,7 @@ def _vectors(name: str, value: Any) -> NDArray[np.float64]:
 
 
 def _body_pairs(value: Any, count: int, body_count: int) -> NDArray[np.int64]:
-    """`value` as checked index pairs."""
+    """Return `value` as index pairs, checked."""
     array = np.asarray(value)
     if array.ndim == 1 and array.size == 0:
         array = np.zeros((0, 2), dtype=np.int64)

@@ -24,8 +24,15 @@ class Bodies:
         Masses in the same forms, instead of `Minv`; they are inverted. An infinite diagonal entry
         means immovable.
     diagonal
-        Whether a square two-dimensional array holds diagonals. It has to be said when the shape
-        alone leaves it open: six bodies of six degrees of freedom, or one robot?
+        Whether a square two-dimensional array holds the diagonals of several bodies, or the matrix
+        of one. It is required for such arrays, because their shape fits both.
+
+    Raises
+    ------
+    TypeError
+        Neither or both of `Minv` and `mass` are given, or entries are not real numbers.
+    ValueError
+        A wrong shape, a missing `diagonal`, or masses that are not symmetric and positive definite.
     """
 
     __slots__ = ("count", "dof", "inverse_mass", "shape")
@@ -36,21 +43,25 @@ class Bodies:
             raise TypeError("give either Minv or mass")
         array = real_array(name, Minv if mass is None else mass)
         self.shape = array.shape
+
+        # A square matrix may be one body, or the diagonals of several.
         square = array.ndim > 1 and array.shape[-2] == array.shape[-1]
         if array.ndim == 2 and square and array.size > 1 and diagonal is None:
             raise ValueError(
-                f"{name} of shape {array.shape} may be {len(array)} diagonals or one body: say "
+                f"{name} of shape {array.shape} may be {len(array)} diagonals or one body: give "
                 f"diagonal=True or diagonal=False"
             )
-        flat = array.ndim == 2 and diagonal is not False
-        blocks = array.ndim in (2, 3) and square and diagonal is not True
-        if not flat and not blocks:
+        has_diagonals = array.ndim == 2 and diagonal is not False
+        has_blocks = array.ndim in (2, 3) and square and diagonal is not True
+        if not has_diagonals and not has_blocks:
             wanted = {None: "(count, d, d), (count, d) or (d, d)", True: "(count, d)"}
             raise ValueError(
                 f"{name} has shape {array.shape}: "
                 f"{wanted.get(diagonal, '(count, d, d) or (d, d)')} is needed"
             )
-        if not flat and array.ndim == 2:
+
+        # One matrix is a single block.
+        if not has_diagonals and array.ndim == 2:
             array = array[None]
         if mass is not None:
             array = inverted(array)
@@ -80,6 +91,8 @@ def inverted(mass: np.ndarray) -> np.ndarray:
             value = mass[bad][0]
             raise ValueError(f"mass[{first_entry(bad)}] is {shortest(value)}: a mass is positive")
         return 1.0 / mass
+
+    # Blocks must be symmetric, up to rounding, and positive definite.
     for body, block in enumerate(finite_array("mass", mass)):
         if not np.allclose(block, block.T, rtol=0, atol=1e-6 * np.abs(block).max(initial=0.0)):
             row, column = np.unravel_index(np.abs(block - block.T).argmax(), block.shape)
@@ -93,6 +106,8 @@ def inverted(mass: np.ndarray) -> np.ndarray:
             raise ValueError(
                 f"mass[{body}] has the eigenvalue {smallest:g}: a mass is positive definite"
             )
+
+    # The inverse is made exactly symmetric.
     inverse = np.linalg.inv(mass)
     return (inverse + inverse.transpose(0, 2, 1)) / 2
 
@@ -106,13 +121,18 @@ class Group:
         ``(K, 2, m, d)``, or a pair ``(J_i (K, m, d_i), J_j (K, m, d_j))`` where the partners have
         different degrees of freedom.
     bodies
-        ``(K, 2)`` body numbers through all groups of bodies in turn; −1 for the fixed world. Both
+        ``(K, 2)`` body numbers, counted through all groups of bodies; −1 for the fixed world. Both
         partners may be the same body.
     b, mu, sets, lo, hi
         As for `contactsolve.Problem`.
     compliance
         Diagonal of Σ, added to A: a number, ``(K, 1)``, ``(m,)`` or ``(K, m)``. A physical
         compliance c in m/N enters as c/h².
+
+    Raises
+    ------
+    TypeError, ValueError
+        Arrays of a wrong shape or type, or sets that do not fit the rows.
     """
 
     __slots__ = ("J", "b", "bodies", "compliance", "dofs", "set", "shape")
@@ -164,7 +184,7 @@ class Group:
 def packed_blocks(
     shape: tuple[int, ...], dofs: tuple[int, ...], feasible: Set, **arrays: Any
 ) -> dict[str, Any]:
-    """Return blocks as the C library takes them, by name; what is not given is None."""
+    """Return blocks as the C library takes them, by name; missing arrays are None."""
     names = ("jacobian", "bodies", "b", "compliance")
     return {
         "count": shape[0],
@@ -194,6 +214,8 @@ def given_jacobian(J: Any) -> Any:
 def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
     """Return J as ``(K, m d_i + m d_j)`` and ``(K, m, d_i, d_j)``."""
     J = given_jacobian(J)
+
+    # A pair of arrays: the partners have degrees of freedom of their own.
     if isinstance(J, tuple):
         first, second = J
         if first.ndim != 3 or second.ndim != 3 or first.shape[:2] != second.shape[:2]:
@@ -205,6 +227,8 @@ def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
         _check_rows(f"J is a pair of shapes {first.shape} and {second.shape}", rows)
         flat = [half.reshape(contacts, rows * half.shape[2]) for half in (first, second)]
         return np.concatenate(flat, axis=1), (contacts, rows, dof, second.shape[2])
+
+    # One array of blocks.
     if is_sparse(J):
         raise TypeError(
             "J is a sparse matrix: with bodies, blocks (contacts, 2, rows, dof) are needed"
@@ -216,9 +240,10 @@ def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
     return J.reshape(contacts, 2 * rows * dof), (contacts, rows, dof, dof)
 
 
-def _check_rows(told: str, rows: int) -> None:
+def _check_rows(what: str, rows: int) -> None:
+    """Raise for a number of rows that no set takes; `what` begins the message."""
     if not 1 <= rows <= 6:
-        raise ValueError(f"{told}: contacts have from 1 to 6 rows")
+        raise ValueError(f"{what}: contacts have from 1 to 6 rows")
 
 
 def shaped_b(b: Any, contacts: int, rows: int) -> np.ndarray:
@@ -233,7 +258,7 @@ def shaped_b(b: Any, contacts: int, rows: int) -> np.ndarray:
 
 
 def row_count(J: Any) -> int:
-    """Return the rows of the whole problem from a J of `given_jacobian`, 0 for a wrong shape."""
+    """Return the total number of rows of a J from `given_jacobian`; 0 for a wrong shape."""
     shape = J[0].shape if isinstance(J, tuple) else J.shape
     if len(shape) == 2:
         return int(shape[0])
@@ -246,6 +271,8 @@ def inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
         raise TypeError("give either Minv or mass")
     name = "Minv" if mass is None else "mass"
     array = real_array(name, Minv if mass is None else mass)
+
+    # The degrees of freedom are those of a side that has bodies, not only the fixed world.
     sides = [d for d, side in zip(group.dofs, group.bodies.T, strict=True) if (side >= 0).any()]
     dof = sides[0] if sides else group.dofs[0]
     if array.ndim not in (2, 3) or array.shape[1:] != (dof,) * (array.ndim - 1):

@@ -32,21 +32,21 @@ class Check:
     Attributes
     ----------
     contact
-        Their numbers.
+        Numbers of the contacts.
     what
         The coupled set with the largest error: normal, friction, cone, or a row.
     velocity_defect
         The error of that set as a velocity: Δ_s/ρ_s, its natural map over ρ_s = 1/max diag(A_ss)
         [m/s].
     gap_velocity
-        ξ_n [m/s]; below zero they approach. NaN for blocks that are no contacts.
+        ξ_n [m/s]; below zero the bodies approach. NaN for blocks that are not contacts.
     cone_violation
         Largest distance of a coupled set's impulse from the set [N s].
     natural_map, natural_map_scaled
         Δ, the distance of the impulses from their prox step [N s], and Δ_s/(ρ_s V), what the stop
         rule tests [1], by which the contacts are sorted.
     activity
-        What each does, as in `Result.active`; for other blocks one word a row, joined by spaces.
+        The state of each, as in `Result.active`; for other blocks one word per row, with spaces.
     total
         The number of contacts in the result.
     """
@@ -112,11 +112,11 @@ class Energy:
     ----------
     contact_work
         ½ λᵀ(b + ξ), the work of the contact impulses on the velocities ½(b + ξ). It is the change
-        of kinetic energy where b holds nothing but the contacts' velocities without impulses:
-        neither restitution nor stabilisation, and no compliance in A.
+        of kinetic energy if b contains only the velocities of the contacts without impulses
+        (neither restitution nor stabilisation), and A no compliance.
     before, without_contact, after
         Kinetic energies of the bodies before the step, after the external impulses alone, and
-        after the step; None where the problem was not built from a state.
+        after the step; None if the problem was not built from a state.
     """
 
     contact_work: float
@@ -126,7 +126,7 @@ class Energy:
 
 
 def activity(result: Result) -> Any:
-    """Return what each contact does, or each row of other blocks; see `Result.active`."""
+    """Return the state of each contact, or of each row of other blocks; see `Result.active`."""
     codes = _inspect(result)["activity"]
     groups = _by_group(result, _ACTIVITIES[codes])
     words = [group[:, 0] if contact else group for contact, group in groups]
@@ -136,12 +136,9 @@ def activity(result: Result) -> Any:
 def _by_group(result: Result, values: np.ndarray) -> list[tuple[bool, np.ndarray]]:
     """Values of all rows as ``(K, m)`` of each group, and whether the group holds contacts."""
     problem = result.problem
-    parts = problem.split(values)
-    sets = problem.sets
-    if not problem.grouped:
-        parts, sets = [parts], [sets]
-    known = _core.contact_sets()
-    return [(one.name in known, part) for one, part in zip(sets, parts, strict=True)]
+    parts = problem.split(values) if problem.grouped else [problem.split(values)]
+    described = [_core.describe_set(group.set.name, group.rows) for group in problem._groups]
+    return [(one["contact"], part) for one, part in zip(described, parts, strict=True)]
 
 
 def check(result: Result, count: int) -> Check:
@@ -155,6 +152,8 @@ def check(result: Result, count: int) -> Check:
     order = np.where(np.isnan(scaled), np.inf, scaled)
     tied = np.where(scaled == 0, natural_map, 0.0)
     worst = np.lexsort((-tied, -order))[: max(0, count)]
+
+    # The state and the gap velocity of every block.
     words, gaps = [], []
     xi = result.problem.join("residual_velocities", result.residual_velocities)
     for contact, group in _by_group(result, _ACTIVITIES[found["activity"]]):
@@ -176,17 +175,23 @@ def check(result: Result, count: int) -> Check:
 
 def set_in_words(problem: Problem, contact: int, row: int) -> str:
     """Return the name of a coupled set from its first row in the block."""
-    sets = problem.sets if problem.grouped else [problem.sets]
     end = 0
-    for group, one in zip(problem._groups, sets, strict=True):
+    for group in problem._groups:
         end += group.contacts
-        if contact < end and one.name == "second_order_cone":
-            return "cone"
-        if contact < end and one.name in _core.contact_sets():
-            return "normal" if row == 0 else "friction"
         if contact < end:
-            return f"row {row}"
+            return _part_of_block(_core.describe_set(group.set.name, group.rows), row)
     return ""
+
+
+def _part_of_block(described: dict[str, Any], row: int) -> str:
+    """Return the name of the coupled set of a row, from the description of the block's set."""
+    if not described["contact"]:
+        return f"row {row}"
+    # A cone couples the normal impulse with the first tangent.
+    normal, *friction = described["coupling"]
+    if friction and friction[0] == normal:
+        return "cone"
+    return "normal" if row == 0 else "friction"
 
 
 def _inspect(result: Result) -> dict[str, np.ndarray]:
@@ -204,7 +209,7 @@ def _inspect(result: Result) -> dict[str, np.ndarray]:
 
 
 def _b(result: Result) -> np.ndarray:
-    """The b that was solved with."""
+    """Return the b of the solve."""
     return result.problem.join("b", result.problem.b if result._b is None else result._b)
 
 
@@ -217,7 +222,7 @@ def energy(result: Result) -> Energy:
 
 
 def _kinetic_energies(result: Result) -> tuple[float, ...]:
-    """Kinetic energies before, without contact and after, of a problem that knows its state."""
+    """Return kinetic energies before, without contact and after; none without a state."""
     problem, state = result.problem, result.problem.state
     if state is None:
         return ()
@@ -239,7 +244,8 @@ def islands(problem: Problem) -> np.ndarray:
     Returns
     -------
     ndarray
-        ``(K,)``, numbered as the contacts come to them; -1 for contacts between immovable bodies.
+        ``(K,)``, numbered in the order of their first contacts; -1 for contacts between immovable
+        bodies.
 
     Raises
     ------
@@ -260,15 +266,19 @@ def islands(problem: Problem) -> np.ndarray:
 def block_count(problem: Problem, *, fixed_as_body: bool = False) -> int:
     """Count the non-zero blocks of A without building it (S1 Corollary 3.2).
 
-    A contact between bodies i and j has n_i + n_j − n_ij of them in its row, n being the numbers
-    of contacts on each body and on both. ``scheme="auto"`` decides by it.
+    The row of a contact between bodies i and j has n_i + n_j − n_ij blocks, with the numbers n of
+    contacts on each body and on both. ``scheme="auto"`` depends on it.
 
     Parameters
     ----------
     problem
         A `Problem`.
     fixed_as_body
-        Let bodies with zero inverse mass couple their contacts, as S1 counts its ground.
+        Let bodies with zero inverse mass couple their contacts, as S1 does for the ground.
+
+    Returns
+    -------
+    int
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Joint Jacobians of rigid bodies: ball, hinge, slider, fixed, distance, and single rows.
 
-A joint is a block of rows between two bodies, like a contact, whose set is `sets.free` (held
-still) or, for motors, limits and clutches, `sets.box` (held still as far as the bound allows):
+A joint is a block of rows between two bodies, like a contact. Its set is `sets.free`, which holds
+the rows at rest, or for motors, limits and clutches `sets.box`, which does so within bounds:
 
 >>> import contactsolve as cs
 >>> J = cs.joints.hinge([[0, 0, 1]], [[0, 1, 0]], [[-1, 0]], [[0.5, 0, 1]])
@@ -17,8 +17,8 @@ still) or, for motors, limits and clutches, `sets.box` (held still as far as the
 Blocks have the shape ``(K, 2, m, 6)`` of `contact_jacobian`, and rows give the velocity of the
 second body minus that of the first: linear rows at a point, of `linear` [m/s], before angular
 rows, of `angular` [rad/s] (S3 section 1.2; Bender, Erleben and Trinkle 2014). -1 is the fixed
-world. Joints are those of the configuration at hand: what has drifted apart is put right by b,
-to which a defect over the time step is added (S3 eq. 1.14).
+world. The rows are those of the current configuration. To correct drift, add the position error
+over the time step to b (S3 eq. 1.14).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = ["angular", "ball", "distance", "fixed", "gear", "hinge", "linear", "s
 def linear(
     points: ArrayLike, directions: ArrayLike, bodies: ArrayLike, positions: ArrayLike
 ) -> NDArray[np.float64]:
-    """Relative velocities at points, along directions.
+    """Return rows of the relative velocities at points, along directions.
 
     Parameters
     ----------
     points : array_like, shape (K, 3)
-        In the world frame [m].
+        Points of the joints in the world frame [m].
     directions : array_like, shape (K, m, 3)
         Unit vectors, one for each row.
     bodies : array_like of int, shape (K, 2)
@@ -70,13 +70,14 @@ def linear(
 
 
 def angular(directions: ArrayLike, bodies: ArrayLike) -> NDArray[np.float64]:
-    """Relative angular velocities about directions.
+    """Return rows of the relative angular velocities about directions.
 
     Parameters
     ----------
     directions : array_like, shape (K, m, 3)
         Unit vectors, one for each row.
     bodies : array_like of int, shape (K, 2)
+        The pair of each joint; -1 is the fixed world.
 
     Returns
     -------
@@ -89,19 +90,20 @@ def angular(directions: ArrayLike, bodies: ArrayLike) -> NDArray[np.float64]:
         As for `linear`.
     """
     axes = _directions("directions", directions, None)
-    return _turning(axes, axes, _pairs(bodies, len(axes)))
+    return _angular_rows(axes, axes, _pairs(bodies, len(axes)))
 
 
 def gear(
     first_axes: ArrayLike, second_axes: ArrayLike, bodies: ArrayLike, ratio: ArrayLike = 1.0
 ) -> NDArray[np.float64]:
-    """Rows that couple the speeds of two shafts, each about an axis of its own.
+    """Return rows that couple the speeds of two shafts, each about an axis of its own.
 
     Parameters
     ----------
     first_axes, second_axes : array_like, shape (K, 3)
-        Unit vectors.
+        Unit vectors along the shafts.
     bodies : array_like of int, shape (K, 2)
+        The pair of each joint; -1 is the fixed world.
     ratio : float or array_like, shape (K,)
         The row is ``second_axis . w_j - ratio first_axis . w_i`` [rad/s].
 
@@ -120,11 +122,11 @@ def gear(
     _require_unit("second_axes", second)
     pairs = _pairs(bodies, len(first))
     scale = np.broadcast_to(_real("ratio", ratio), (len(first),))
-    return _turning(scale[:, None, None] * first[:, None], second[:, None], pairs)
+    return _angular_rows(scale[:, None, None] * first[:, None], second[:, None], pairs)
 
 
 def ball(points: ArrayLike, bodies: ArrayLike, positions: ArrayLike) -> NDArray[np.float64]:
-    """Spherical joints: three rows that hold two bodies together at a point.
+    """Return spherical joints: three rows that hold two bodies together at a point.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ def ball(points: ArrayLike, bodies: ArrayLike, positions: ArrayLike) -> NDArray[
 def hinge(
     points: ArrayLike, axes: ArrayLike, bodies: ArrayLike, positions: ArrayLike
 ) -> NDArray[np.float64]:
-    """Hinges: five rows that leave the rotation about an axis.
+    """Return hinges: five rows that leave only the rotation about an axis free.
 
     Parameters
     ----------
@@ -165,7 +167,7 @@ def hinge(
 def slider(
     points: ArrayLike, axes: ArrayLike, bodies: ArrayLike, positions: ArrayLike
 ) -> NDArray[np.float64]:
-    """Sliders: five rows that leave the movement along an axis.
+    """Return sliders: five rows that leave only the translation along an axis free.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def slider(
 
 
 def fixed(points: ArrayLike, bodies: ArrayLike, positions: ArrayLike) -> NDArray[np.float64]:
-    """Fixed joints: six rows that leave nothing; with a compliance, the segments of a cable.
+    """Return fixed joints: six rows that leave nothing free; compliant ones form a cable.
 
     Parameters
     ----------
@@ -204,12 +206,12 @@ def fixed(points: ArrayLike, bodies: ArrayLike, positions: ArrayLike) -> NDArray
 def distance(
     first_points: ArrayLike, second_points: ArrayLike, bodies: ArrayLike, positions: ArrayLike
 ) -> NDArray[np.float64]:
-    """Rods without mass: one row, the rate of the distance between a point on each body.
+    """Return massless rods: one row, the rate of the distance between a point on each body.
 
     Parameters
     ----------
     first_points, second_points : array_like, shape (K, 3)
-        On the first and the second body, in the world frame and apart [m].
+        Points on the first and on the second body, in the world frame, at a distance above 0 [m].
     bodies, positions
         As for `linear`.
 
@@ -237,10 +239,12 @@ def _point_rows(
     bodies: ArrayLike,
     positions: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Rows of the velocity at `second` on the second body minus that at `first` on the first."""
+    """Return rows of the velocity at `second` on the second body minus that at `first`."""
     axes = _directions("directions", directions, len(first))
     pairs = _body_pairs(bodies, len(first), len(positions))
-    padded = np.concatenate((positions, np.zeros((1, 3))))  # -1 picks the last row
+
+    # Body -1 selects the additional last row. The row of a direction e is [e, r x e].
+    padded = np.concatenate((positions, np.zeros((1, 3))))
     J = np.zeros((len(first), 2, axes.shape[1], 6))
     for side, sign, points in ((0, -1.0, first), (1, 1.0, second)):
         arms = points - padded[pairs[:, side]]
@@ -249,9 +253,10 @@ def _point_rows(
     return _without_world(J, pairs)
 
 
-def _turning(
+def _angular_rows(
     first: NDArray[np.float64], second: NDArray[np.float64], pairs: NDArray[np.int64]
 ) -> NDArray[np.float64]:
+    """Return rows of the second angular velocity minus the first, about axes ``(K, m, 3)``."""
     J = np.zeros((len(first), 2, first.shape[1], 6))
     J[:, 0, :, 3:] = -first
     J[:, 1, :, 3:] = second
@@ -259,6 +264,7 @@ def _turning(
 
 
 def _without_world(J: NDArray[np.float64], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Set the blocks of the fixed world to zero, in place."""
     J[pairs < 0] = 0.0
     J += 0.0  # turns -0.0 into 0.0
     return J
@@ -268,6 +274,7 @@ def _without_world(J: NDArray[np.float64], pairs: NDArray[np.int64]) -> NDArray[
 
 
 def _directions(name: str, value: ArrayLike, count: int | None) -> NDArray[np.float64]:
+    """Return unit vectors ``(K, m, 3)``, checked; `count` is K, None for any."""
     axes = _real(name, value)
     fits = axes.ndim == 3 and axes.shape[2] == 3 and (count is None or len(axes) == count)
     if not fits:
@@ -278,14 +285,14 @@ def _directions(name: str, value: ArrayLike, count: int | None) -> NDArray[np.fl
 
 
 def _across(name: str, axes: ArrayLike) -> NDArray[np.float64]:
-    """Two directions across each axis, ``(K, 2, 3)``."""
+    """Return two directions perpendicular to each axis, ``(K, 2, 3)``."""
     along = _vectors(name, axes)
     _require_unit(name, along)
     return np.stack(tangent_basis(along), axis=1)
 
 
 def _pairs(bodies: ArrayLike, count: int) -> NDArray[np.int64]:
-    """Checked pairs where the number of bodies is not known."""
+    """Return body pairs, checked; the number of bodies is not known here."""
     given = np.asarray(bodies)
     return _body_pairs(given, count, int(given.max(initial=-1)) + 1 if given.dtype != object else 0)
 

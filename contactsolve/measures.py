@@ -1,4 +1,4 @@
-"""Measures: how good an iterate is."""
+"""Measures of the error of an iterate: their names, meanings and units."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ def names() -> list[str]:
 
 
 def describe() -> dict[str, str]:
-    """Return one line on each, by name."""
+    """Return one line on each measure, by name."""
     return dict(_core.measures())
 
 
 def units() -> dict[str, str]:
-    """Return the unit of each, by name: what stands in brackets in its line."""
+    """Return the unit of each measure, by name."""
+    # The unit is in brackets in the line of the measure.
     found = {name: re.search(r"\[(.*?)\]", line) for name, line in _core.measures()}
     return {name: match[1] if match else "" for name, match in found.items()}
 

@@ -45,19 +45,21 @@ class Description:
     Attributes
     ----------
     name, summary, about
-        Its name, one line on it, and how it works.
+        The name, one line on the method, and how it works.
     paper
-        Its source.
+        The source of the method.
     options
-        Its own options by name, each an `Option`.
+        Options of the method by name, each an `Option`.
     needs
-        What it requires of a problem; `needs` explains the words.
+        The requirements on a problem; `needs` explains the words.
     solves
-        The classes of problems on which it reaches its tolerance; `classes` explains the words.
+        The classes of problems on which the method reaches its tolerance; `classes` explains the
+        words.
     direct
-        It makes no sweeps itself: options about sweeps are refused, or apply to its inner method.
+        Whether the method makes no sweeps itself. Options about sweeps are then refused, or apply
+        to its inner method.
     experimental
-        Its options and defaults may change between releases.
+        Whether options and defaults of the method may change between releases.
     """
 
     name: str
@@ -125,7 +127,7 @@ def describe() -> dict[str, Description]:
 
 
 def summaries() -> dict[str, str]:
-    """Return one line on each, by name."""
+    """Return one line on each method, by name."""
     return {name: method.summary for name, method in _DESCRIPTIONS.items()}
 
 

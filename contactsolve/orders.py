@@ -59,17 +59,20 @@ class Order:
     Attributes
     ----------
     name
-        Its name in the C library.
+        Name of the order in the C library.
     settings
-        Its own options by name, without those that have their defaults.
+        Options of the order by name, without those that have their defaults.
     permutation, begins
-        For ``"given"``: the contacts in the order of their visits, and what starts at each visit.
+        For ``"given"``: the contacts in the order of their visits, and whether a part or a stage
+        starts at each visit.
     labels
-        For ``"partition"``: the caller's labels, or the strategy of METIS; otherwise None.
+        For ``"partition"``: the labels given by the caller, or the strategy of METIS; otherwise
+        None.
     subtasks, weighted_subtasks
-        Into how many tasks stages are divided: 0: the default, -1: one task for each contact.
+        Number of tasks into which stages are divided, for each part (0: the default, -1: one task
+        for each contact), and whether by blocks of A.
     text
-        The call that made it.
+        The call that made the order.
     """
 
     name: str
@@ -96,7 +99,7 @@ class Order:
         }
 
     def __repr__(self) -> str:
-        """The call that made it."""
+        """Return the call that made the order."""
         return self.text or f"Order({self.name!r})"
 
 
@@ -107,8 +110,8 @@ def _made(name: str, given: dict[str, Any], **others: Any) -> Order:
     return order
 
 
-def _telling(make: Callable[P, Order]) -> Callable[P, Order]:
-    """Let orders made by a function show their call, without defaults."""
+def _with_text(make: Callable[P, Order]) -> Callable[P, Order]:
+    """Give the orders that a function makes the text of their call, without defaults."""
     signature = inspect.signature(make)
 
     @functools.wraps(make)
@@ -141,7 +144,7 @@ def _short(value: Any) -> str:
     return f"<list of {len(value)}>" if isinstance(value, (list, tuple)) else repr(value)
 
 
-@_telling
+@_with_text
 def given(permutation: Any = None, *, stages: Any = None, kind: Any = "sequential") -> Order:
     """Visit the contacts in the order, or in the stages, that the caller gives.
 
@@ -150,15 +153,26 @@ def given(permutation: Any = None, *, stages: Any = None, kind: Any = "sequentia
     permutation
         The contacts in the order of their visits, ``(K,)``, in one stage.
     stages
-        Instead of it, lists of contacts, one for each stage; or, for kinds whose stages have parts,
-        a list of lists for each stage. Every contact is in exactly one of them.
+        Instead of a permutation: lists of contacts, one for each stage; or, for kinds whose stages
+        have parts, a list of lists for each stage. Every contact is in exactly one of them.
     kind
         The kind of all stages, or a list with one for each: ``"sequential"``, every contact sees
         the ones before; ``"simultaneous"``, all see the values from before the stage;
         ``"independent"``, all in parallel, and no two may share a moving body; ``"concurrent"``,
         parts in parallel, each sequential, which see the other parts as before the stage;
         ``"disjoint"``, parts in parallel, of which no two may share a moving body. Shared bodies
-        are checked for each problem; where A was given, coupled contacts count as sharing one.
+        are checked for each problem; if A was given, coupled contacts count as sharing one.
+
+    Returns
+    -------
+    Order
+        For a solver's `order`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Neither or both of `permutation` and `stages`, unknown kinds, or contacts that are missing
+        or repeated.
 
     Examples
     --------
@@ -177,42 +191,57 @@ def given(permutation: Any = None, *, stages: Any = None, kind: Any = "sequentia
     return Order("given", permutation=contacts, begins=begins)
 
 
-@_telling
+@_with_text
 def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True) -> Order:
-    """An order whose stages are cut into finer or coarser tasks (S1 section 6.3).
+    """An order whose stages are divided into more or fewer tasks (S1 section 6.3).
 
-    Threads take the next task when they are free. Simultaneous and independent stages, such as
-    Jacobi's, are divided into tasks of 512 contacts by default, and here into `parts` × `count`
-    tasks, or fewer if a stage has fewer contacts. Impulses are the same, up to rounding where finer
-    tasks leave vector lanes empty and other kernels visit the contacts (``info["kernel"]``);
-    ``merit``, a sum over tasks, may differ in its last digits.
+    A free thread takes the next task. Simultaneous and independent stages, such as Jacobi's, have
+    tasks of 512 contacts by default, and here `parts` × `count` tasks, or fewer if a stage has
+    fewer contacts. Impulses are the same, but for rounding if small tasks leave vector lanes empty
+    and another kernel visits the contacts (``info["kernel"]``); ``merit``, a sum over tasks, may
+    differ in its last digits.
 
     Parameters
     ----------
     order
         A name, an object of this module, or a permutation.
     count
-        Tasks for each of the solver's `parts`, which are S1's workers. S1 recommends 100, and at
-        least 10.
+        Number of tasks for each of the solver's `parts`, which are S1's workers. S1 recommends 100,
+        and at least 10.
     weighted
-        Tasks of about equal numbers of blocks of A, as for `ranges`.
+        Divide stages by blocks of A instead of contacts, as in `ranges`.
+
+    Returns
+    -------
+    Order
+        For a solver's `order`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `count` is not an integer of 1 or more, or `order` is not an order.
     """
     if index("count", count) < 1:
         raise ValueError(f"count is {count}: at least 1 is needed")
     return replace(chosen(order), subtasks=int(count), weighted_subtasks=bool(weighted))
 
 
-@_telling
+@_with_text
 def extreme(order: Any = "natural") -> Order:
     """An order whose simultaneous and independent stages have a task for each contact.
 
-    S1 section 6.1, the limit of `subtasks`: threads fetch single contacts, which costs more than
-    visiting them. The scheme ``"factorized"`` stores half a kilobyte for each contact.
+    This is the limit of `subtasks` (S1 section 6.1): threads fetch single contacts, which costs
+    more than the visits. The scheme ``"factorized"`` stores half a kilobyte for each contact.
 
     Parameters
     ----------
     order
         A name, an object of this module, or a permutation.
+
+    Returns
+    -------
+    Order
+        For a solver's `order`.
     """
     return replace(chosen(order), subtasks=-1, weighted_subtasks=False)
 
@@ -232,7 +261,7 @@ def _with_options(name: str) -> Callable[[Callable[P, Order]], Callable[P, Order
     return show
 
 
-@_telling
+@_with_text
 @_with_options("colored")
 def relaxed(unsafe_below: int, strategy: str = "greedy", **options: Any) -> Order:
     """Coloured, with small colours merged into one unsafe stage (S1 sections 4.3.1, 7.2.2).
@@ -240,10 +269,15 @@ def relaxed(unsafe_below: int, strategy: str = "greedy", **options: Any) -> Orde
     Parameters
     ----------
     unsafe_below
-        Colours with fewer contacts are merged; S1 takes a multiple n p of the processors.
+        Colours with fewer contacts are merged. S1 takes a multiple n p of the number of processors.
     strategy, **options
-        As for `colored`, which this is with `unsafe_below`: how the unsafe stage runs is its option
-        `unsafe`, whether it is the first stage its option `first`.
+        As for `colored`: its option `unsafe` determines how the unsafe stage runs, and `first`
+        whether it is the first stage.
+
+    Returns
+    -------
+    Order
+        For a solver's `order`.
     """
     given = {"unsafe_below": unsafe_below, "strategy": strategy, **options}
     given = arguments("order='colored'", _OPTIONS["colored"], (), given)
@@ -272,7 +306,7 @@ def _documented_partition(make: Callable[P, Order]) -> Callable[P, Order]:
     return make
 
 
-@_telling
+@_with_text
 @_documented_partition
 def partition(strategy: Any = "auto", *, border: str = "colored") -> Order:  # noqa: D103
     given = _besides_defaults("partition", {"border": border})
@@ -316,7 +350,7 @@ def _maker(name: str, summary: str, about: str) -> Callable[..., Order]:
 
 
 def _refined(declared: dict[str, Option], given: dict[str, Any]) -> set[str]:
-    """Given options on which other given ones depend: kept even with their defaults."""
+    """Return the given options on which other given ones depend; they are kept with defaults."""
     return {declared[name].of for name in given} & given.keys()
 
 
@@ -366,7 +400,7 @@ def describe(
     method: str = "auto",
     threads: int | None = None,
 ) -> dict[str, str] | Schedule:
-    """Return one line on each order, by name; or the schedule of one order for a problem.
+    """Return the summaries of all orders, or the schedule of one order for a problem.
 
     Parameters
     ----------
@@ -375,11 +409,13 @@ def describe(
     order, parts, rng, method
         As for `Solver`. Nothing is packed or solved.
     threads
-        For ``colored(parallel=True)``; None: chosen automatically. Only ``seconds`` depends on it.
+        Threads of ``colored(parallel=True)``; None: chosen automatically. Only ``seconds`` depends
+        on it.
 
     Returns
     -------
     dict or Schedule
+        Without a problem, one line on each order by name.
 
     Raises
     ------

@@ -77,10 +77,10 @@ class Problem(ProblemData):
         degrees of freedom): a list of `Group`, with ``bodies=[Bodies(...), ...]``. Results then
         hold one array per group.
     strict
-        Make contacts between immovable bodies an error. Otherwise they keep their impulse and
-        ``result.info["warnings"]`` says so.
+        Raise an error for contacts between immovable bodies. Otherwise these keep their initial
+        impulse, and ``result.info["warnings"]`` reports them.
     name
-        Shown in tables and plots.
+        Name of the problem in tables and plots.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class Problem(ProblemData):
     __slots__ = ()
 
     def __new__(cls, *args: Any, **keywords: Any) -> Problem:  # noqa: ARG004 (of __init__)
-        """Make a problem without values, which __init__ or another way to begin fills."""
+        """Make a problem without values, which __init__ or another constructor sets."""
         self = super().__new__(cls)
         self.name, self.state, self.updates = "", None, 0
         return self
@@ -148,7 +148,7 @@ class Problem(ProblemData):
         if strict:
             self.refuse_immovable()
 
-    # ---- ways to begin --------------------------------------------------------------------------
+    # ---- other constructors ---------------------------------------------------------------------
 
     @classmethod
     def from_delassus(
@@ -170,14 +170,19 @@ class Problem(ProblemData):
         ----------
         A
             ``(K m, K m)``: a SciPy sparse matrix, a dense array, or the CSR triple ``(data,
-            indices, indptr)`` as a tuple of arrays. It may be slightly unsymmetric and is used as
-            it is; ``problem.info`` tells.
+            indices, indptr)`` as a tuple of arrays. It may be slightly unsymmetric and is used
+            unchanged; ``problem.info["asymmetry"]`` reports it.
         b
-            ``(K, m)`` or flat.
+            Relative velocities without contact impulses [m/s], ``(K, m)`` or flat.
         mu, sets, lo, hi, strict, name
             As for `Problem`.
         rows
             m, the rows of each contact.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `Problem`, and for an A that is not square or has no multiple of `rows` rows.
         """
         self = cls.__new__(cls)
         self.name, self._operator, self.dof = str(name), None, 0
@@ -208,11 +213,11 @@ class Problem(ProblemData):
         strict: bool = False,
         name: str = "",
     ) -> Problem:
-        r"""Make a problem from a state: b is built here.
+        r"""Make a problem from velocities and external impulses, which determine b.
 
         .. math:: b = J (u + M^{-1} h) + χ + ε (J u + χ) + \text{bias}
 
-        (math: S2 section 4.4 with Newton's law in every row that has a restitution.)
+        This is S2 section 4.4 with Newton's law of impact in every row that has a restitution.
 
         Parameters
         ----------
@@ -225,16 +230,22 @@ class Problem(ProblemData):
         impulse
             External impulses h (gravity, gyroscopic), in the shape of `velocity` or a number [N s].
         drive
-            χ, velocity of kinematic partners, a number or ``(K, m)`` [m/s].
+            χ, relative velocity that driven partners add, a number or ``(K, m)`` [m/s].
         restitution
             ε between 0 and 1: a number or ``(K,)`` for the normal rows, or ``(K, m)``.
         bias
             Stabilisation added to b, a number or ``(K, m)`` [m/s].
         mu, sets, lo, hi, compliance, strict, name
             As for `Problem`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `Problem`, and for a restitution outside of [0, 1].
         """
         if (M is None) == (Minv is None):
             raise TypeError("give either M or Minv")
+        # The problem first, with b = 0; its products then give b.
         J = given_jacobian(J)
         self = cls(
             J,
@@ -291,7 +302,7 @@ class Problem(ProblemData):
     ) -> None:
         J = given_jacobian(J)
         if isinstance(J, tuple) or len(J.shape) != 2:
-            raise TypeError("bodies is missing: J of blocks needs the two bodies of each contact")
+            raise TypeError("bodies is missing: a J of blocks needs the two bodies of each contact")
         operator = Operator(J, Minv, mass)
         m = rows_per_contact(3 if rows is None else rows)
         if operator.rows % m:
@@ -329,7 +340,7 @@ class Problem(ProblemData):
         self._core = _core.Problem((), (block,), matrix)
 
     def refuse_immovable(self) -> None:
-        """Raise ValueError where a contact is between immovable bodies, as ``strict=True`` does."""
+        """Raise ValueError if a contact is between immovable bodies, as ``strict=True`` does."""
         contact = self._core.first_immovable()
         if contact >= 0:
             pair = ""
@@ -344,25 +355,26 @@ class Problem(ProblemData):
     def update(
         self, *, J: Any = None, Minv: Any = None, b: Any = None, mu: Any = None, sets: Any = None
     ) -> None:
-        """Change values, never structure; solvers built on the problem notice.
+        """Change values, but not the structure; solvers of the problem use the new values.
 
         Parameters
         ----------
         J, Minv, b, mu
-            New values in the shapes the problem was made with; for grouped problems lists with one
-            entry per group (of bodies, for `Minv`), None to keep one. Changing J or Minv leaves b
-            as it is. A problem built from a state forgets it unless only friction changes.
+            New values in the shapes of the old ones; for grouped problems lists with one entry per
+            group (of bodies, for `Minv`), None to keep one. A change of J or Minv does not change
+            b. A problem built from a state loses the state unless only friction changes.
         sets
             The same kind of set with other parameters, in place of `mu`.
 
         Raises
         ------
         ValueError
-            For values that a new problem would refuse, or of another structure. The problem is
-            unchanged then.
+            For values that a new problem would refuse, or of another structure. The problem remains
+            unchanged.
         RuntimeError
             While a solver is using the problem.
         """
+        # A new problem checks the values, which then replace the old ones.
         fresh = Problem.__new__(Problem)
         if self._matrix is not None:
             self._fill_matrix(fresh, J, Minv, b, mu, sets)
@@ -395,7 +407,7 @@ class Problem(ProblemData):
         b = self.b if b is None else b
         fresh._from_matrix(csr, b, None, layout.rows, feasible, None, None, self._sigma)
 
-    # ---- keeping --------------------------------------------------------------------------------
+    # ---- files and pickles ----------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the problem to an HDF5 file, bit for bit; `contactsolve.load_problem` reads it.
@@ -403,7 +415,7 @@ class Problem(ProblemData):
         Parameters
         ----------
         path
-            The file to make. It takes its name once it is complete.
+            Path of the new file, which appears once it is complete.
         overwrite
             Replace an existing file.
 
@@ -414,7 +426,7 @@ class Problem(ProblemData):
         FileNotFoundError
             The folder of the file does not exist.
         TypeError
-            A set is made of a function, which no file can hold.
+            A set is defined by a Python function, which a file cannot contain.
         ValueError
             The name contains a null character.
         ImportError

@@ -62,13 +62,13 @@ class History(Mapping[str, np.ndarray]):
         return pandas.DataFrame({name: self[name] for name in self.columns})
 
     def to_csv(self, target: Target) -> None:
-        """Write the history as CSV, one line per row, the units beside the names of the columns.
+        """Write the history as CSV: one line per row; names of columns have their units.
 
         Parameters
         ----------
         target
-            A path, whose file is replaced, or an open text file. Numbers read back to the same
-            bits; a measure that was not evaluated is an empty cell.
+            A path, whose file is replaced, or an open text file. Numbers have all their digits; a
+            measure that was not evaluated is an empty cell.
         """
         whole = self.columns.index("iteration") if "iteration" in self.columns else -1
         rows = self._values.tolist()
@@ -94,7 +94,7 @@ class History(Mapping[str, np.ndarray]):
 
 
 def _ends(rows: np.ndarray, shown: int = 8) -> Iterator[list[str]]:
-    """The first and last rows as text, with an ellipsis between."""
+    """Return the first and last rows as text, with an ellipsis between."""
     for i, row in enumerate(rows):
         if len(rows) <= shown or i < shown // 2 or i >= len(rows) - shown // 2:
             yield [f"{value:.6g}" for value in row]
@@ -155,11 +155,11 @@ class Result(_Lazy):
     history
         One row per recorded iteration.
     converged
-        Whether the stopping rule was met, and rounding cannot exceed its tolerance.
+        Whether the stopping rule is met, and rounding errors are below its tolerance.
     status
         ``"converged"``, ``"max_iterations"``, ``"max_seconds"``, ``"stalled"`` or ``"wandering"``
         (the natural map stagnates, or oscillates without being halved; ``info["band"]``),
-        ``"diverging"`` (the best iterate is returned), ``"inaccurate"`` (rounding alone may exceed
+        ``"diverging"`` (the best iterate is returned), ``"inaccurate"`` (rounding errors may exceed
         the tolerance, ``info["floor"]``), ``"infeasible"`` (``info["certificate"]`` proves that
         there is no solution), ``"unbounded"`` (impulses grow along the certificate, which with
         friction is no proof) or ``"stopped"`` (by the callback).
@@ -174,10 +174,10 @@ class Result(_Lazy):
     worst_contact
         The contact with the largest scaled natural map; -1 without contacts.
     worst
-        The same in words: the contact, the part of it with the largest error, and the error [m/s].
+        This contact in words: its number, the part with the largest error, and the error [m/s].
     info
-        Choices that were made and their reasons, bytes, set-up seconds, rollbacks, products of
-        blocks of A with impulses, warnings.
+        Automatic choices and their reasons, bytes, set-up seconds, rollbacks, products of blocks of
+        A with impulses, warnings.
     problem
         The problem that was solved.
     """
@@ -221,7 +221,7 @@ class Result(_Lazy):
 
     @property
     def active(self) -> Any:
-        """What each contact does: ``"open"``, ``"stick"`` or ``"slide"``, ``(K,)``.
+        """The state of each contact: ``"open"``, ``"stick"`` or ``"slide"``, ``(K,)``.
 
         For boxes and free blocks the state of each row: ``"free"``, ``"low"`` or ``"high"``,
         ``(K, m)``. The point λ − ρξ decides: at or below zero along the normal (open), beyond the
@@ -241,6 +241,11 @@ class Result(_Lazy):
         ----------
         count
             Maximum number of contacts to list.
+
+        Raises
+        ------
+        RuntimeError
+            The problem was updated after the solve.
 
         Examples
         --------
@@ -272,7 +277,7 @@ class Result(_Lazy):
         if state is None:
             raise AttributeError(
                 "velocities needs a problem built by Problem.from_state and not updated since: "
-                "others do not know u; residual_velocities is A λ + b"
+                "other problems have no velocities u; residual_velocities is A λ + b"
             )
         return problem.contact_velocity(state.free_velocity + self.body_velocity_change) + (
             state.drive
@@ -286,7 +291,7 @@ class Result(_Lazy):
         Parameters
         ----------
         path
-            The file to make. It takes its name once it is complete.
+            Path of the new file, which appears once it is complete.
         overwrite
             Replace an existing file.
 
@@ -297,8 +302,8 @@ class Result(_Lazy):
         FileNotFoundError
             The folder of the file does not exist.
         TypeError
-            A set of the problem is made of a function, or `info` was given a value that is neither
-            plain nor an array of numbers.
+            A set of the problem is defined by a function, or `info` contains a value that is
+            neither plain nor an array of numbers.
         ValueError
             The name of the problem contains a null character.
         ImportError
@@ -337,7 +342,7 @@ class Result(_Lazy):
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration in the unit that suits it."""
+    """Return a duration as text, in a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -1,11 +1,11 @@
 """Convex shapes of friction, for `contactsolve.sets.support`.
 
-A shape lies in the plane of the two tangents, or, with three numbers to a point, in the space of
-the tangents and the spin. It holds the impulses that a normal impulse of 1 allows, the origin among
-them. Dimensions are one number, or ``(K,)`` for each contact.
+A shape lies in the plane of the two tangents, or, if its points have three coordinates, in the
+space of the tangents and the spin. It contains the friction impulses for a normal impulse of 1, and
+the origin. Dimensions are one number, or ``(K,)`` for each contact.
 
-Shapes are built from each other: ``a + b`` is the Minkowski sum, `hull` the convex hull,
-``a.turned(angle)`` and ``a.shifted(offset)`` move one.
+Shapes can be combined: ``a + b`` is the Minkowski sum, `hull` the convex hull,
+``a.turned(angle)`` and ``a.shifted(offset)`` move a shape.
 
 >>> from contactsolve import sets, shapes
 >>> stadium = shapes.hull(shapes.disc(0.2).shifted([0.3, 0]), shapes.disc(0.2).shifted([-0.3, 0]))
@@ -75,7 +75,7 @@ class Shape:
         return Shape(f"{self}.turned(...)", self.dimensions, _TURNED, columns)
 
     def shifted(self, offset: Any) -> Shape:
-        """Return the shape moved by ``(n,)``, or ``(K, n)``; the origin has to stay in it."""
+        """Return the shape moved by ``(n,)``, or ``(K, n)``; it must still contain the origin."""
         moved = real_array("offset", offset)
         if moved.ndim not in (1, 2) or moved.shape[-1] != self.dimensions:
             raise ValueError(
@@ -90,7 +90,7 @@ class Shape:
 
 
 def _dimension(name: str, value: Any) -> Any:
-    """A number, or one for each contact."""
+    """Return a number, or one for each contact, checked."""
     array = real_array(name, value)
     if array.ndim > 1:
         raise ValueError(f"{name} has shape {array.shape}: one number or (K,) is needed")
@@ -145,17 +145,17 @@ def points(points: Any) -> Shape:
 def patch(positions: Any, weights: Any) -> Shape:
     """The friction of a contact patch: tangential impulse and spin moment, exactly coupled.
 
-    The patch consists of points that share the normal impulse; each has Coulomb friction of its own
-    against where it moves when the patch slides and spins. The set is the sum over them of
-    ``weight (f, x f_2 - y f_1)`` for all ``|f| <= 1``: for points all over a disc it is that of
-    Contensou, whose simplification is `contactsolve.sets.contensou_coupled`.
+    The points of the patch share the normal impulse. Each has Coulomb friction against its own
+    velocity when the patch slides and spins. The set is the sum over the points of
+    ``weight (f, x f_2 - y f_1)`` for all ``|f| <= 1``. For points all over a disc it is
+    Contensou's set, which `contactsolve.sets.contensou_coupled` approximates.
 
     Parameters
     ----------
     positions
         x along t1 and y along t2 [m], ``(k, 2)`` for all contacts or ``(K, k, 2)``.
     weights
-        The part of the normal impulse on each point times its friction coefficient, ``(k,)`` or
+        The share of each point in the normal impulse times its friction coefficient, ``(k,)`` or
         ``(K, k)``.
     """
     place, weight = real_array("positions", positions), real_array("weights", weights)
@@ -190,7 +190,7 @@ def _together(name: str, code: int, shapes: tuple[Shape, ...]) -> Shape:
 
 
 def _columns_of(array: np.ndarray) -> list[Any]:
-    """The coordinates of all points, one column each."""
+    """Return the coordinates of all points, as one column each."""
     return [array[..., i, j] for i in range(array.shape[-2]) for j in range(array.shape[-1])]
 
 

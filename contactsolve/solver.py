@@ -89,7 +89,7 @@ class Method:
     method
         A name of ``contactsolve.methods.names()``, or an object of `contactsolve.methods`.
     label
-        Shown in tables and plots; made from the method and its options by default.
+        Label in tables and plots; made from the method and its options by default.
     **options
         Options of `Solver`.
     """
@@ -113,12 +113,12 @@ def _short(value: Any) -> str:
 
 @dataclass(slots=True, repr=False)
 class State:
-    """What a callback sees between two sweeps.
+    """The state that a callback receives between two sweeps.
 
     Attributes
     ----------
     iteration
-        Sweeps made so far.
+        Number of sweeps so far.
     impulses
         λ at this iteration, ``(K, m)``, read-only [N s].
     measures
@@ -371,13 +371,19 @@ class Solver:
                 "contactsolve.solve also takes arrays"
             )
         self.problem = problem
+
+        # Order, scheme and method are names or objects.
         visits, way = chosen(order), schemes.chosen(scheme)
         own = methods.chosen(method)
         method = own.name
+
+        # The C library reads these values as unset.
         if isinstance(averaging, float) and math.isnan(averaging):
             raise ValueError("averaging is nan: a weight is above 0, at most 1")
         if rollback_growth is not None and rollback_growth == 0:
             raise ValueError("rollback_growth is 0: it must be at least 1")
+
+        # Defaults that depend on the method and the precision.
         precision, recorded = dtype_name(dtype), names_of("record", record)
         endless = max_iterations is None and method == "auto" and (rtol, atol) != (None, None)
         if max_iterations is None:
@@ -386,6 +392,8 @@ class Solver:
             max_seconds = _SECONDS_OF_AUTO if endless else None
         rtol = relative_tolerance(rtol, precision)
         seed = seed_of(rng) if visits.name == "random" else 0
+
+        # The C library checks the options and packs the problem.
         given: dict[str, Any] = {
             "method": method,
             "scheme": way.name,
@@ -428,6 +436,8 @@ class Solver:
         except (TypeError, ValueError, OverflowError) as error:
             given["max_setup_seconds"] = max_setup_seconds
             raise explain(given, error) from None
+
+        # What messages and results need later.
         described = self._core.describe()
         self._asked = f"rtol={rtol}, atol={atol}"
         self._facts = Facts(problem)
@@ -444,7 +454,7 @@ class Solver:
 
     @property
     def info(self) -> dict[str, Any]:
-        """Choices that were made and their reasons, bytes, set-up seconds, warnings."""
+        """Automatic choices and their reasons, bytes, set-up seconds, warnings."""
         return dict(self._info)
 
     def solve(
@@ -461,9 +471,9 @@ class Solver:
         Parameters
         ----------
         b
-            ``(K, m)`` or flat, in place of the problem's [m/s].
+            Velocities in place of those of the problem [m/s], ``(K, m)`` or flat.
         mu
-            A number or ``(K,)``, in place of the problem's.
+            Friction coefficients in place of those of the problem, a number or ``(K,)``.
         initial
             Impulses to start from, ``(K, m)`` or flat, or a `Result`; zero by default. The methods
             ``"bpp"``, ``"murty"``, ``"keller"`` and ``"dantzig"`` also start from the states of
@@ -478,8 +488,14 @@ class Solver:
         progress
             Show a progress bar (needs tqdm). A number: show it only after this many seconds.
 
+        Returns
+        -------
+        Result
+
         Raises
         ------
+        ValueError, TypeError
+            `b`, `mu` or `initial` of a wrong shape or type, or out of range.
         RuntimeError
             If the solver is already running.
         KeyboardInterrupt
@@ -488,6 +504,8 @@ class Solver:
         problem = self.problem
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}: a function of a State is needed")
+
+        # Values for this solve, and the start: impulses or an index set.
         if b is not None:
             b = problem.join("b", b)
         parameters = None if mu is None else problem.parameters(mu)
@@ -498,6 +516,8 @@ class Solver:
             initial, index_set = None, index_set_of(problem, initial)
         elif initial is not None:
             initial = problem.join("initial", initial)
+
+        # Solve, with the progress bar closed at the end in any case.
         bar = ProgressBar(self._columns, progress) if progress else None
         notify = None if callback is None else self._notifier(callback)
         try:
@@ -505,6 +525,8 @@ class Solver:
         finally:
             if bar is not None:
                 bar.close()
+
+        # The result computes its values when they are read.
         if self._updates != problem.updates:
             self._describe_again()
         started = initial is not None or index_set is not None
@@ -568,7 +590,7 @@ def solve(
     Minv, b, mu, bodies, mass, rows, sets, lo, hi, compliance
         As for `Problem`, when J is given.
     strict
-        Make contacts between immovable bodies an error.
+        Raise an error for contacts between immovable bodies.
     initial, callback, progress
         As for `Solver.solve`.
     method, **options
@@ -578,7 +600,14 @@ def solve(
     Returns
     -------
     Result
-        A missed tolerance never raises: see ``result.converged`` and ``result.message``.
+        A missed tolerance raises no error: see ``result.converged`` and ``result.message``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `Problem`, `Solver` and `Solver.solve`.
+    TimeoutError
+        The set-up takes longer than a given `max_setup_seconds`.
 
     Examples
     --------
@@ -596,6 +625,8 @@ def solve(
             "reads a file of Problem.save or Result.save, contactsolve.io.read_fclib(path) an "
             "FCLIB file"
         )
+
+    # Arrays become a problem; a problem has its own arrays.
     if not isinstance(problem, Problem):
         problem = Problem(problem, Minv, b, mu, strict=strict, **arrays)
     else:
@@ -604,6 +635,8 @@ def solve(
                 raise TypeError(f"{name} is given, but the Problem has its own")
         if strict:
             problem.refuse_immovable()
+
+    # Without a limit of its own, the set-up has that of the solve.
     own_limit = "max_setup_seconds" in options
     if not own_limit:
         given = options.get("max_seconds")

@@ -1,4 +1,4 @@
-"""The state that a problem was built from: velocities, external impulses, driven partners."""
+"""The state of a problem: velocities, external impulses and driven partners."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InitialState(NamedTuple):
-    """What `Problem.from_state` keeps.
+    """The state that `Problem.from_state` stores.
 
     Attributes
     ----------
@@ -45,6 +45,7 @@ def b_of_state(
     bias: Any,
 ) -> tuple[np.ndarray, InitialState]:
     """Return ``b = J (u + M⁻¹ h) + χ + ε (J u + χ) + bias``, ``(K, m)``, and the state."""
+    # The arrays in the shapes of the problem.
     u, wanted = finite_array("velocity", velocity), problem.velocity_shape
     if u.shape != wanted:
         raise ValueError(f"velocity has shape {u.shape}: {wanted} is needed")
@@ -53,6 +54,8 @@ def b_of_state(
     chi = _of_rows("drive", drive, rows)
     extra = _of_rows("bias", bias, rows)
     epsilon = _restitution_rows(restitution, *rows)
+
+    # Velocities of the contacts with the external impulses, and before them for restitution.
     free = u + problem.apply_inverse_mass(h)
     before = problem.contact_velocity(u) + chi
     b = problem.contact_velocity(free) + chi + epsilon * before + extra

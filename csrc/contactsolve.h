@@ -123,8 +123,19 @@ CS_PUBLIC int cs_set_is_variable(const char *set);
 /* The instruction sets with kernels, and whether this machine supports the i-th. */
 CS_PUBLIC const char *cs_instructions_name(int i, const char **summary);
 CS_PUBLIC int cs_instructions_run(int i);
-/* Whether row 0 of the set's blocks is a normal impulse. */
-CS_PUBLIC int cs_set_is_contact(const char *set);
+
+/* The properties of a set on blocks of m rows. */
+typedef struct cs_set_info {
+    int contact;    /* row 0 is a normal impulse */
+    int frictional; /* a friction coefficient bounds the other rows by the normal impulse */
+    int balls;    /* each coupled set of friction rows lies in a ball; parameter 0 times the normal
+                         * impulse is the radius for the tangents */
+    int circular; /* the friction cone is a circular one */
+    int coupled_set[6]; /* (m) number of the coupled set that each row belongs to */
+} cs_set_info;
+
+/* Returns 0, and leaves `info` unset, if there is no such set or it does not take m rows. */
+CS_PUBLIC int cs_set_describe(const char *set, int rows, cs_set_info *info);
 
 /* ---- options --------------------------------------------------------------------------------- */
 

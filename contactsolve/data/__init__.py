@@ -1,6 +1,6 @@
 """Real contact problems that come with the package, for demonstrations and first trials.
 
-They are FCLIB files; ``README.md`` beside them says where they come from.
+They are FCLIB files; ``README.md`` in their folder gives their sources.
 
 Examples
 --------
@@ -21,12 +21,12 @@ _SUFFIX = ".hdf5"
 
 
 def names() -> tuple[str, ...]:
-    """The names of the shipped problems, sorted."""
+    """Return the names of the problems that come with the package, sorted."""
     return tuple(sorted(file.name.removesuffix(_SUFFIX) for file in _FOLDER.glob(f"*{_SUFFIX}")))
 
 
 def path(name: str) -> Path:
-    """The file of a shipped problem.
+    """Return the path of the file of a problem that comes with the package.
 
     Parameters
     ----------

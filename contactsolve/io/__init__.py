@@ -1,4 +1,4 @@
-"""Problems from files and into files."""
+"""Reading and writing of problems in FCLIB files."""
 
 from contactsolve.io.fclib import FclibFile, FclibPoint, read_fclib, write_fclib
 

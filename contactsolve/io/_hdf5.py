@@ -1,8 +1,8 @@
 """HDF5 files: written atomically, and read with errors that name the part.
 
-A file may be truncated, damaged or made by others. h5py raises errors of many types for a damaged
-file, and allocates whatever size a dataset claims. Here everything that h5py is asked for when a
-file is read goes through `Hdf5Reader.reading`, and sizes are compared with that of the file first.
+A file may be truncated, damaged or made by other programs. h5py raises errors of many types for a
+damaged file, and allocates whatever size a dataset claims. All calls of h5py for reading therefore
+go through `Hdf5Reader.reading`, and sizes are first compared with that of the file.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from contactsolve._optional import optional
 
 FORMAT = "contactsolve"  # the root attribute `format` of the files of `io.saved`
 
-_EXPANSION = 1024  # a little less than this is what deflate, HDF5's usual filter, makes of zeros
+_EXPANSION = 1024  # above the best compression ratio of deflate, the usual filter of HDF5
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise where a file exists that is not to be replaced."""
+    """Raise if the file exists and may not be replaced."""
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} exists: pass overwrite=True to replace it")
 
@@ -35,8 +35,8 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 def new_file(path: Path, what: str, *, overwrite: bool) -> Iterator[Any]:
     """Open a new HDF5 file, which takes its name once it is complete.
 
-    It is written under a temporary name in the same folder. An interrupted or failed write leaves
-    an existing file as it was, and no other file behind.
+    The file has a temporary name in the same folder until then. An interrupted or failed write
+    leaves an existing file unchanged and removes the temporary one.
     """
     h5py = optional("h5py", what)
     refuse_existing(path, overwrite)
@@ -54,7 +54,7 @@ def new_file(path: Path, what: str, *, overwrite: bool) -> Iterator[Any]:
 
 
 class Dataset(NamedTuple):
-    """A dataset of plausible size whose values have not been read."""
+    """A dataset of a plausible size, whose values are not read yet."""
 
     name: str
     node: Any
@@ -70,7 +70,7 @@ class Hdf5Reader:
     path
         The file.
     what
-        What needs h5py, for the error where it is missing ("FCLIB files need").
+        Subject and verb of the error message if h5py is missing, as in "FCLIB files need".
     """
 
     def __init__(self, path: Path, what: str) -> None:
@@ -80,7 +80,7 @@ class Hdf5Reader:
             raise FileNotFoundError(f"{path} does not exist")
         if not path.is_file():
             raise self.error("this is not an HDF5 file")
-        with path.open("rb"):  # for what the system has to say, about permissions for example
+        with path.open("rb"):  # raises errors of the system, such as missing permissions
             self.size = path.stat().st_size
         with self.reading("this HDF5 file"):
             known = self.h5py.is_hdf5(path)
@@ -96,23 +96,23 @@ class Hdf5Reader:
             self.file.close()
 
     def error(self, message: str) -> ValueError:
-        """Return an error that names the file, in one line whatever names the file holds."""
+        """Return an error that names the file, in one line."""
         return ValueError(f"{self.path}: {' '.join(message.split())}")
 
     @contextmanager
     def reading(self, what: str) -> Iterator[None]:
-        """Turn whatever h5py raises for a damaged file into an error that names the part."""
+        """Replace errors of h5py by one that names the part of the file."""
         try:
             yield
         except (PermissionError, BlockingIOError):
-            raise  # the file may be sound
+            raise  # the file may be intact
         except Exception as error:
             reason = error.args[0] if error.args else error
             raise self.error(f"{what} cannot be read: {reason}") from error
 
     @contextmanager
     def making(self, what: str) -> Iterator[None]:
-        """Name the file in what is said about the values it holds."""
+        """Add the name of the file to errors about its values."""
         try:
             yield
         except (ValueError, TypeError, OverflowError) as error:
@@ -144,13 +144,13 @@ class Hdf5Reader:
         Parameters
         ----------
         name
-            Of the dataset.
+            Name of the dataset.
         kinds
-            Kinds of dtypes that are accepted.
+            Accepted kinds of dtypes.
         wanted
-            The same in words, for the error.
+            These kinds in words, for the error.
         dimensions
-            Numbers of dimensions that are accepted; empty for any.
+            Accepted numbers of dimensions; empty for any.
         """
         shape, dtype, node = self._looked_at(name)
         if dtype.kind not in kinds:
@@ -163,7 +163,7 @@ class Hdf5Reader:
             return np.array(node[()], dtype=dtype.newbyteorder("="), order="C")
 
     def dataset(self, name: str, kinds: str, wanted: str) -> Dataset:
-        """Return a dataset of at most one dimension, whose dtype is one of those kinds."""
+        """Return a dataset of at most one dimension and of an accepted kind of dtype."""
         shape, dtype, node = self._looked_at(name)
         if dtype.kind not in kinds:
             raise self.error(f"/{name} has dtype {dtype}: expected {wanted}")
@@ -196,7 +196,7 @@ class Hdf5Reader:
 
     def reals(self, dataset: Dataset, count: int | None = None) -> NDArray[np.float64]:
         """Return finite numbers as float64."""
-        with np.errstate(over="ignore"):  # what float64 cannot hold becomes infinite
+        with np.errstate(over="ignore"):  # numbers that are too large become infinite
             values = self.values(dataset, count).astype(np.float64)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
@@ -205,7 +205,7 @@ class Hdf5Reader:
         return values
 
     def text(self, name: str) -> str:
-        """Return a text, or an empty one where there is none."""
+        """Return a text; an empty one if the dataset does not exist."""
         if not self.has(name):
             return ""
         text = self.values(self.dataset(name, "SO", "a text"))
@@ -223,7 +223,7 @@ class Hdf5Reader:
     def fixed_texts(self, name: str) -> list[str]:
         """Return texts of fixed length.
 
-        Those of variable length are refused: h5py crashes where a damaged file leads them astray.
+        Texts of variable length are refused: in a damaged file their pointers can crash h5py.
         """
         return [_text(one) for one in self.values(self.dataset(name, "S", "texts of fixed length"))]
 
@@ -243,7 +243,8 @@ class Hdf5Reader:
         return _text(value) if dtype.kind == "S" else int(value)
 
     def attributes(self, name: str) -> dict[str, Any]:
-        """Return the attributes of a group or dataset; none where it is missing."""
+        """Return the attributes of a group or dataset; none if it does not exist."""
+        # The names first; then each attribute, after a check of its size.
         node = self._node(name)
         found: dict[str, Any] = {}
         if node is None:
@@ -275,7 +276,7 @@ class Hdf5Reader:
             return node.shape, node.dtype, node
 
     def _refuse_impossible(self, what: str, shape: Any, dtype: np.dtype[Any]) -> None:
-        """Raise where a file of this size cannot hold what it claims, however compressed."""
+        """Raise if a file of this size cannot contain the data that it claims, even compressed."""
         claimed = math.prod(shape or ()) * dtype.itemsize
         if claimed > _EXPANSION * self.size:
             raise self.error(
@@ -284,5 +285,5 @@ class Hdf5Reader:
 
 
 def _text(value: bytes | str) -> str:
-    """Return a text of a file; bytes that are no UTF-8 are replaced."""
+    """Return a text of a file; bytes that are not UTF-8 are replaced."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value

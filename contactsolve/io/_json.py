@@ -1,8 +1,8 @@
-"""Values of `info` as a JSON text and arrays beside it.
+"""Values of `info` as a JSON text and a list of arrays.
 
-What JSON has no form for is an object with one key: ``{"$array": 3}`` (the array of that number),
-``{"$float": "nan"}``, ``{"$tuple": [...]}``, and ``{"$dict": [[key, value], ...]}`` for other keys
-than texts.
+Values that JSON lacks are objects with one key: ``{"$array": 3}`` (the array of that number),
+``{"$float": "nan"}``, ``{"$tuple": [...]}``, and ``{"$dict": [[key, value], ...]}`` if keys are
+not texts.
 """
 
 from __future__ import annotations
@@ -23,20 +23,24 @@ def to_json(name: str, value: Any) -> tuple[str, list[NDArray[Any]]]:
     Raises
     ------
     TypeError
-        For anything but None, truth values, numbers, texts, lists, tuples, dictionaries and arrays
-        of numbers. The message names its place, which begins with `name`.
+        For other values than None, truth values, numbers, texts, lists, tuples, dictionaries and
+        arrays of numbers. The message names the place of the value, beginning with `name`.
     """
     arrays: list[NDArray[Any]] = []
     return json.dumps(_encoded(name, value, arrays), allow_nan=False), arrays
 
 
 def _encoded(place: str, value: Any, arrays: list[NDArray[Any]]) -> Any:
+    """Return a value in forms that JSON has; arrays are appended to `arrays`."""
+    # Plain values.
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"$float": str(float(value))}
+
+    # Arrays and containers.
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         arrays.append(value)
         return {"$array": len(arrays) - 1}
@@ -52,7 +56,7 @@ def _encoded(place: str, value: Any, arrays: list[NDArray[Any]]) -> Any:
 
 
 def _encoded_dict(place: str, value: dict[Any, Any], arrays: list[NDArray[Any]]) -> Any:
-    """A dictionary as an object, or as pairs where its keys are no plain texts."""
+    """Return a dictionary as an object, or as pairs if its keys are not plain texts."""
     items = {key: _encoded(f"{place}[{key!r}]", item, arrays) for key, item in value.items()}
     if all(isinstance(key, str) and not key.startswith("$") for key in items):
         return items
@@ -67,7 +71,7 @@ def from_json(text: str, arrays: list[NDArray[Any]]) -> Any:
     Raises
     ------
     ValueError
-        The text is no JSON, or has an unknown form.
+        The text is not JSON, or contains an unknown form.
     """
     try:
         return _decoded(json.loads(text, parse_constant=_refuse_constant), arrays)
@@ -76,10 +80,11 @@ def from_json(text: str, arrays: list[NDArray[Any]]) -> Any:
 
 
 def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _decoded(value: Any, arrays: list[NDArray[Any]]) -> Any:
+    """Return a value of JSON with its arrays and other forms."""
     if isinstance(value, list):
         return [_decoded(item, arrays) for item in value]
     if not isinstance(value, dict):
@@ -87,6 +92,8 @@ def _decoded(value: Any, arrays: list[NDArray[Any]]) -> Any:
     (key, inside), *others = value.items() or [("", None)]
     if others or not key.startswith("$"):
         return {name: _decoded(item, arrays) for name, item in value.items()}
+
+    # An object with one key that begins with $ is a form of our own.
     if key == "$float" and inside in ("nan", "inf", "-inf"):
         return float(inside)
     if key == "$array" and type(inside) is int and 0 <= inside < len(arrays):

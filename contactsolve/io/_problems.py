@@ -1,4 +1,4 @@
-"""Problems as groups of HDF5 files, by the description that pickles have, too.
+"""Problems as groups of HDF5 files, from the same state as pickles.
 
 `docs/files.md` lists the datasets.
 """
@@ -45,7 +45,7 @@ def write_problem(group: Any, problem: Problem) -> None:
     Raises
     ------
     TypeError
-        A set is made of a function of this process, which no file can hold.
+        A set is defined by a Python function, which a file cannot contain.
     ValueError
         The name contains a null character.
     """
@@ -63,7 +63,7 @@ def write_problem(group: Any, problem: Problem) -> None:
 
 def _write_bodies(group: Any, inverses: list, contacts: list) -> None:
     """Write groups of bodies, and groups of contacts between them."""
-    # The groups exist also where they have no members.
+    # The HDF5 groups exist even if they have no members.
     bodies, parts = group.create_group("bodies"), group.create_group("groups")
     for g, inverse in enumerate(inverses):
         bodies[f"{g}/inverse_mass"] = inverse
@@ -76,7 +76,7 @@ def _write_bodies(group: Any, inverses: list, contacts: list) -> None:
 
 
 def _write_rows(group: Any, b: Any, compliance: Any, feasible: sets.Set) -> None:
-    """Write what every group of contacts has, whatever A is made of."""
+    """Write the arrays that every group of contacts has."""
     group["b"] = b
     if compliance is not None:
         group["compliance"] = compliance.reshape(b.shape)
@@ -127,8 +127,8 @@ def _write_csr(group: Any, csr: Csr) -> None:
 def _write_set(group: Any, feasible: sets.Set) -> None:
     if feasible.function is not None:
         raise TypeError(
-            f"{feasible!r} cannot be saved: its function belongs to this process. Save what the "
-            f"problem is made of, and make it anew"
+            f"{feasible!r} cannot be saved: its function belongs to this process. Save the "
+            f"arrays of the problem, and make it again from them"
         )
     values = feasible.values
     write_text(group, "name", feasible.name)
@@ -156,11 +156,11 @@ def write_text(group: Any, name: str, text: str) -> None:
 
 
 def write_texts(group: Any, name: str, texts: str | Sequence[str]) -> None:
-    """Write a text, or several, of fixed length: readers can trust them in damaged files, too."""
+    """Write a text, or several, of fixed length, which is safe to read from damaged files."""
     try:
         raw = np.char.encode(np.array(texts, np.str_), "utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(f"{name} cannot be saved: it is no Unicode text ({error})") from None
+        raise ValueError(f"{name} cannot be saved: it is not a Unicode text ({error})") from None
     for text in [texts] if isinstance(texts, str) else texts:
         if "\0" in text:
             raise ValueError(f"{name} contains a null character, which HDF5 texts cannot hold")
@@ -204,7 +204,8 @@ def _require_one_group(reader: Hdf5Reader, prefix: str, parts: Sequence[str]) ->
 
 
 def _read_values(reader: Hdf5Reader, prefix: str) -> tuple[Any, tuple]:
-    """Return what a problem is made of, as `Problem.__getstate__` describes it."""
+    """Return the matrices and values of a problem, as `Problem.__getstate__` returns them."""
+    # Bodies and contacts between them.
     groups = reader.numbered(f"{prefix}/groups")
     if not reader.has(f"{prefix}/A"):
         bodies = reader.numbered(f"{prefix}/bodies")
@@ -238,7 +239,7 @@ def _read_contacts(reader: Hdf5Reader, name: str) -> tuple:
 def _read_compliance(
     reader: Hdf5Reader, group: str, shape: tuple[int, ...]
 ) -> NDArray[np.float64] | None:
-    """Return the diagonal of Σ, flat; None where there is none."""
+    """Return the diagonal of Σ, flat; None without one."""
     name = f"{group}/compliance"
     if not reader.has(name):
         return None
@@ -259,7 +260,7 @@ def _read_set(reader: Hdf5Reader, group: str) -> sets.Set:
     if name not in sets.names():
         raise reader.error(f"/{group}/name is {name!r}: expected one of {', '.join(sets.names())}")
 
-    # What is told of each parameter, and its values.
+    # The description of each parameter, and its values.
     names = reader.fixed_texts(f"{group}/parameters")
     of_rows = reader.array(f"{group}/of_rows", "u", "unsigned integers", (1,))
     dimensions = reader.array(f"{group}/dimensions", "i", "integers", (1,))
@@ -281,7 +282,7 @@ def _read_set(reader: Hdf5Reader, group: str) -> sets.Set:
 
 
 def _read_operator(reader: Hdf5Reader, prefix: str, rows: int) -> Operator | None:
-    """Return a Jacobian of any pattern with its mass; None where A itself was given."""
+    """Return a Jacobian of any pattern with its mass; None if A itself was given."""
     if not reader.has(f"{prefix}/J"):
         return None
     J, inverse, mass = _read_matrix(reader, f"{prefix}/J"), None, None
@@ -333,7 +334,7 @@ def _read_state(reader: Hdf5Reader, group: str, problem: Problem) -> InitialStat
 
 
 def read_numbers(reader: Hdf5Reader, name: str, *dimensions: int) -> NDArray[np.float64]:
-    """Return a dataset of float64 bit for bit, of so many dimensions, any by default."""
+    """Return a dataset of float64, bit for bit; `dimensions` are the accepted numbers of them."""
     values = reader.array(name, "f", "float64", dimensions)
     if values.dtype != np.float64:
         raise reader.error(f"/{name} has dtype {values.dtype}: expected float64")

@@ -26,13 +26,14 @@ _VELOCITIES = ("impulses", "residual_velocities")
 
 
 def write_result(group: Any, result: Result) -> None:
-    """Write a result, its problem apart, into an empty group of an open HDF5 file.
+    """Write a result without its problem into an empty group of an open HDF5 file.
 
     Raises
     ------
     TypeError
-        `info` holds something that is neither plain nor an array of numbers.
+        `info` contains a value that is neither plain nor an array of numbers.
     """
+    # Plain values, then arrays.
     for name in _TEXTS:
         write_text(group, name, getattr(result, name))
     write_arrays(group, {name: np.int64(getattr(result, name)) for name in _INTEGERS})
@@ -40,6 +41,8 @@ def write_result(group: Any, result: Result) -> None:
     group["converged"], group["updates"] = np.uint8(result.converged), np.int64(result._updates)
     for name in (*_VELOCITIES, "body_velocity_change"):
         _write_parts(group, name, getattr(result, name))
+
+    # b and friction that the solve had in place of those of the problem.
     if result._b is not None:
         group["b"] = result._b
     if result._parameters is not None:
@@ -49,7 +52,7 @@ def write_result(group: Any, result: Result) -> None:
 
 
 def _write_parts(group: Any, name: str, value: Any) -> None:
-    """Write an array, or one for each group; nothing where there is none."""
+    """Write an array, or one for each group; nothing for None."""
     if isinstance(value, list):
         parts = group.create_group(name)
         write_arrays(parts, {str(g): part for g, part in enumerate(value)})
@@ -58,7 +61,7 @@ def _write_parts(group: Any, name: str, value: Any) -> None:
 
 
 def _used_friction(problem: Problem, parameters: NDArray[np.float64]) -> Any:
-    """The friction coefficients of a solve that had its own, from the parameters of its sets.
+    """Return the friction coefficients of a solve, from the parameters of its sets.
 
     A group whose set has no friction coefficient has an empty array.
     """
@@ -88,7 +91,7 @@ def _write_info(group: Any, info: dict[str, Any]) -> None:
 
 
 def read_result(reader: Hdf5Reader, prefix: str, problem: Problem) -> Result:
-    """Return the result in a group of an open file, whose problem has been read.
+    """Return the result in a group of an open file, for a problem that has been read.
 
     Raises
     ------
@@ -135,7 +138,7 @@ def _read_shaped(reader: Hdf5Reader, name: str, shape: tuple[int, ...]) -> NDArr
 
 
 def _read_change(reader: Hdf5Reader, name: str, problem: Problem) -> Any:
-    """Return the change of the bodies' velocities; None where A was given."""
+    """Return the change of the velocities of the bodies; None if A was given."""
     if not reader.has(name):
         if problem.dof:
             raise reader.error(f"the dataset /{name} is missing")
@@ -147,7 +150,7 @@ def _read_change(reader: Hdf5Reader, name: str, problem: Problem) -> Any:
 
 
 def _read_used_b(reader: Hdf5Reader, name: str, problem: Problem) -> NDArray[np.float64] | None:
-    """Return the b that the solve had in place of the problem's."""
+    """Return the b of a solve that did not use that of the problem; None otherwise."""
     rows = sum(group.contacts * group.rows for group in problem._groups)
     return _read_shaped(reader, name, (rows,)) if reader.has(name) else None
 
@@ -155,7 +158,7 @@ def _read_used_b(reader: Hdf5Reader, name: str, problem: Problem) -> NDArray[np.
 def _read_used_parameters(
     reader: Hdf5Reader, name: str, problem: Problem
 ) -> NDArray[np.float64] | None:
-    """Return the sets' parameters of a solve that had its own friction coefficients."""
+    """Return the parameters of the sets of a solve with its own friction coefficients."""
     if not reader.has(name):
         return None
     shapes = [(group.contacts if group.set.takes_mu else 0,) for group in problem._groups]
@@ -166,6 +169,8 @@ def _read_used_parameters(
             raise reader.error(
                 f"/{name} has the entry {part[wrong[0]]:g}: expected finite numbers, 0 or more"
             )
+
+    # Groups without friction coefficients keep their parameters.
     if problem.grouped:
         pairs = zip(mu, problem._groups, strict=True)
         mu = [part if group.set.takes_mu else None for part, group in pairs]

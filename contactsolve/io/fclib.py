@@ -1,8 +1,8 @@
-"""FCLIB files: the HDF5 format in which the field exchanges frictional-contact problems.
+"""FCLIB files: the HDF5 format of the collection of frictional-contact problems FCLIB.
 
-A local FCLIB problem is ours without bodies: u = W r + q with W = A, q = b, r the impulses and
-u the residual velocities, per contact in the order normal, tangent 1, tangent 2. A global one is
-ours with generalised coordinates, built from a state at rest: M v = H r + f and u = H^T v + w, so
+A local FCLIB problem is a problem without bodies: u = W r + q with W = A, q = b, impulses r and
+residual velocities u, for each contact in the order normal, tangent 1, tangent 2. A global one is a
+problem in generalised coordinates, built from a state at rest: M v = H r + f and u = H^T v + w, so
 that J = H^T, h = f, and w is the velocity of driven partners.
 
     /fclib_local/spacedim                       2 or 3, the rows of a contact
@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from contactsolve import sets
+from contactsolve import _core, sets
 from contactsolve._matrices import Unsymmetric
 from contactsolve._optional import optional
 from contactsolve.io._hdf5 import FORMAT, Dataset, Hdf5Reader, new_file, refuse_existing
@@ -39,7 +39,7 @@ PathLike = str | os.PathLike[str]
 _NEED = "FCLIB files need"
 
 _CSR, _CSC = -2, -1
-# The kinds that are read, each with the matrices of bilateral constraints, which are not.
+# The supported kinds, each with the matrices of bilateral constraints, which are not supported.
 _UNSUPPORTED = {"local": ("V", "R"), "global": ("G",), "global_rolling": ("G",)}
 _INFO_TEXTS = ("title", "description", "math_info")
 
@@ -54,7 +54,7 @@ class Csr(NamedTuple):
 
 @dataclass(frozen=True, eq=False)  # arrays have no single truth value
 class FclibPoint:
-    """Impulses and velocities stored beside a problem, as a guess or as its solution.
+    """Impulses and velocities in the file of a problem, as a guess or as its solution.
 
     Attributes
     ----------
@@ -70,16 +70,18 @@ class FclibPoint:
 
 @dataclass(frozen=True, eq=False)  # arrays have no single truth value
 class FclibFile:
-    """All that `read_fclib` finds in a file.
+    """The content of an FCLIB file.
 
     Attributes
     ----------
     problem : Problem
+        The problem, as `read_fclib` returns it without `details`.
     title, description, math_info : str
-        Empty where the file has none.
+        Texts of the file; empty if it has none.
     guesses : tuple of FclibPoint
         Starting points, in the file's order.
     solution : FclibPoint or None
+        The stored solution; None if there is none, or only a placeholder of zeros.
     kind : str
         ``"local"``, ``"global"`` or ``"global_rolling"``.
     attributes : dict
@@ -97,7 +99,7 @@ class FclibFile:
 
 
 class _Solution(Protocol):
-    """What a solution to be written offers: a `Result`, or an `FclibPoint`."""
+    """A solution to be written: a `Result`, or an `FclibPoint`."""
 
     @property
     def impulses(self) -> Any: ...
@@ -117,17 +119,18 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
     ----------
     path : str or path-like
         An HDF5 file with an ``/fclib_local``, ``/fclib_global`` or ``/fclib_global_rolling`` group,
-        its matrices by rows, by columns or as triplets. Global problems need SciPy.
+        with matrices by rows, by columns or as triplets. Global problems need SciPy.
     details : bool, default False
-        Return everything the file holds, not the problem alone.
+        Return the whole content of the file, not only the problem.
 
     Returns
     -------
     Problem or FclibFile
-        A local problem has ``A = W`` exactly as stored, also where it is singular or slightly
+        A local problem has ``A = W`` exactly as stored, even if it is singular or slightly
         unsymmetric, ``b = q`` and friction discs with the file's coefficients. A global one has
         ``J = H^T``, the mass M and a state (at rest, impulse f, drive w), so that
-        ``result.velocities`` is FCLIB's u. The name is the file's. With `details`, an `FclibFile`.
+        ``result.velocities`` is FCLIB's u. The problem is named after the file. With `details`, an
+        `FclibFile`.
 
     Warns
     -----
@@ -139,20 +142,20 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
     FileNotFoundError
         There is no such file.
     ValueError
-        The file is not HDF5, is truncated or damaged, holds a problem that is not supported (with
-        bilateral constraints; the message says so), lacks a dataset or has one of a wrong shape,
-        type or content. The message names the file and, where it is one, the dataset.
+        The file is not HDF5, is truncated or damaged, contains a problem that is not supported
+        (with bilateral constraints), lacks a dataset or has one of a wrong shape, type or content.
+        The message names the file and, if one is at fault, the dataset.
     ImportError
         h5py is not installed, or SciPy for a global problem.
 
     Notes
     -----
-    Many published files carry a solution whose impulses are all zero: a placeholder. It is
-    taken for a solution only where zero is one, that is where no contact is closing
-    (all normal q >= 0).
+    Many published files contain a solution whose impulses are all zero: a placeholder. It counts as
+    a solution only if zero solves the problem, that is if no contact is closing (all normal
+    q >= 0).
 
-    Triplets may repeat an entry; repeated values are added. In triplets ``i`` holds the rows and
-    ``p`` the columns, contrary to the comment in FCLIB's header.
+    Triplets may repeat an entry; repeated values are added. In triplets ``i`` are the rows and
+    ``p`` the columns, unlike the comment in FCLIB's header says.
 
     Examples
     --------
@@ -192,23 +195,23 @@ def write_fclib(
 ) -> None:
     """Write a problem as an FCLIB file.
 
-    Values are written bit for bit, matrices by rows. A problem of bodies is written through its
-    Delassus matrix as a local one: bodies and Jacobians of blocks have no place in this format.
+    Values are written bit for bit, matrices by rows. A problem of bodies is written as a local one,
+    with its Delassus matrix: the format has no bodies and no Jacobians of blocks.
 
     Parameters
     ----------
     path : str or path-like
-        The file to make.
+        Path of the new file.
     problem : Problem
-        With friction: rows 2 or 3, or rolling friction with rows 5.
+        A problem with Coulomb friction and 2 or 3 rows, or with rolling friction and 5 rows.
     result : Result or FclibPoint, optional
-        Written as the file's solution.
+        Solution to be written.
     kind : {"auto", "local", "global"}
         A global file holds J, the mass and the state of a problem that was built by
         `Problem.from_state` from a J of any pattern and a mass at rest, as global files are read.
         ``"auto"`` writes such problems as global ones and all others as local ones.
     title, description, math_info : str
-        Texts for the reader of the file; the title defaults to the problem's name.
+        Texts about the problem; the title defaults to the problem's name.
     overwrite : bool, default False
         Replace an existing file.
 
@@ -217,11 +220,12 @@ def write_fclib(
     FileExistsError
         The file exists and `overwrite` is False.
     ValueError
-        A problem the format cannot hold, a result of another problem, or a text with a null
-        character.
+        A problem that the format does not support, a result of another problem, or a text with a
+        null character.
     ImportError
         h5py is not installed.
     """
+    # Everything that can be wrong is checked before the file is made.
     h5py = optional("h5py", _NEED)
     path = Path(path)
     refuse_existing(path, overwrite)
@@ -241,23 +245,26 @@ def write_fclib(
         for name, text in texts.items():
             _write_text(h5py, file, f"{root}/info/{name}", text)
         if problem.bodies is not None:
-            # Siconos names the bodies that take part by this attribute.
+            # Siconos stores the number of bodies with contacts in this attribute.
             involved = np.unique(problem.bodies[problem.bodies >= 0])
             file[f"{root}/info"].attrs.create("numberOfInvolvedDS", [len(involved)], dtype="i4")
 
 
 def kind_to_write(problem: Problem, kind: str) -> str:
-    """``local``, ``global`` or ``global_rolling``, or an error that says what is in the way."""
+    """Return ``local``, ``global`` or ``global_rolling``; raise if the format cannot hold it."""
     if kind not in ("auto", "local", "global"):
         raise ValueError(f"kind: {kind!r} is unknown; known: auto, local, global")
     if problem.grouped:
         raise ValueError("problem has several groups: FCLIB holds contacts of one kind")
-    rolling = problem.sets.name == "rolling"
-    if problem.sets.name not in ("disc", "rolling"):
+    described = _core.describe_set(problem.sets.name, problem.rows)
+    if not (described["frictional"] and described["circular"]):
         raise ValueError(
             f"problem has the set {problem.sets.name!r}: FCLIB holds Coulomb and rolling "
             "friction only"
         )
+
+    # Global files hold a state at rest with its mass; rolling friction has no local form.
+    rolling = problem.rows > 3
     state, mass = problem.state, problem.mass_matrix
     whole = mass is not None and state is not None and not np.any(state.velocity)
     if kind == "global" and not whole:
@@ -273,7 +280,7 @@ def kind_to_write(problem: Problem, kind: str) -> str:
 
 
 def _datasets(problem: Problem, root: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The numbers of a file by path: what is stored as int32, and what as float64."""
+    """Return the arrays of a file by path: those of int32, and those of float64."""
     integers: dict[str, Any] = {f"{root}/spacedim": [problem.rows]}
     floats: dict[str, Any] = {}
     if root == "fclib_local":
@@ -345,7 +352,7 @@ class _Reader(Hdf5Reader):
     """An open FCLIB file."""
 
     def kind(self) -> str:
-        """Which kind of problem this is; an error for those that are not supported."""
+        """Return the kind of the problem; raise for unsupported kinds."""
         if self.mark("format") == FORMAT:
             raise self.error(
                 "Problem.save or Result.save wrote this file: contactsolve.load_problem reads it"
@@ -368,7 +375,7 @@ class _Reader(Hdf5Reader):
         raise self.error("there is no /fclib_local or /fclib_global group: not an FCLIB problem")
 
     def rows(self, kind: str) -> int:
-        """Rows of a contact."""
+        """Return the rows of a contact."""
         rows = self.integer(f"fclib_{kind}/spacedim")
         expected = (5,) if kind.endswith("rolling") else (2, 3)
         if rows not in expected:
@@ -377,7 +384,7 @@ class _Reader(Hdf5Reader):
         return rows
 
     def local(self, name: str) -> Problem:
-        """The problem u = W r + q."""
+        """Return the problem u = W r + q."""
         rows = self.rows("local")
         size, _ = self.sizes("fclib_local/W", square=True)
         if size % rows:
@@ -385,7 +392,8 @@ class _Reader(Hdf5Reader):
                 f"/fclib_local/W is {size} x {size}: expected a multiple of the {rows} rows of a "
                 "contact"
             )
-        # The vectors come first: nothing is allocated for sizes that they do not confirm.
+
+        # The vectors are read first: they confirm the sizes before the matrix is allocated.
         b = self.vector("fclib_local/vectors/q", size, "the order of W")
         mu = self.vector("fclib_local/vectors/mu", size // rows, "the number of contacts")
         A = self.matrix("fclib_local/W", size, size)
@@ -393,7 +401,8 @@ class _Reader(Hdf5Reader):
             return Problem.from_delassus(A, b, mu, rows=rows, name=name)
 
     def at_large(self, kind: str, name: str) -> Problem:
-        """The problem M v = H r + f, u = H^T v + w."""
+        """Return the problem M v = H r + f, u = H^T v + w."""
+        # Sizes, which the vectors confirm before the matrices are allocated.
         sparse = optional("scipy.sparse", "global FCLIB problems need")
         root, rows = f"fclib_{kind}", self.rows(kind)
         dof, _ = self.sizes(f"{root}/M", square=True)
@@ -410,6 +419,8 @@ class _Reader(Hdf5Reader):
         mu_r = None
         if kind.endswith("rolling"):
             mu_r = self.vector(f"{root}/vectors/mu_r", contacts, "the number of contacts")
+
+        # Matrices; some files store one triangle of M.
         M = sparse.csr_array(self.matrix(f"{root}/M", dof, dof), shape=(dof, dof))
         H = sparse.csr_array(self.matrix(f"{root}/H", height, width), shape=(height, width))
         whole = _whole(M)
@@ -439,7 +450,7 @@ class _Reader(Hdf5Reader):
         return self.reals(dataset)
 
     def sizes(self, name: str, *, square: bool = False) -> tuple[int, int]:
-        """The height and width of the matrix under `name`."""
+        """Return the height and width of the matrix `name`."""
         height, width = self.integer(f"{name}/m"), self.integer(f"{name}/n")
         if height < 0 or width < 0 or (square and height != width):
             wanted = "a square matrix" if square else "two sizes, 0 or more"
@@ -447,7 +458,7 @@ class _Reader(Hdf5Reader):
         return height, width
 
     def matrix(self, name: str, height: int, width: int) -> Csr:
-        """The matrix under `name` by rows."""
+        """Return the matrix `name` by rows."""
         storage = self.integer(f"{name}/nz")
         if storage == _CSR:
             return self._compressed(name, height, width)
@@ -462,7 +473,7 @@ class _Reader(Hdf5Reader):
         )
 
     def _compressed(self, name: str, lines: int, length: int) -> Csr:
-        """The arrays of a compressed matrix as stored, without the unused room at the end."""
+        """Return the arrays of a compressed matrix, without unused entries at the end."""
         starts = self.dataset(f"{name}/p", "iu", "integers")
         if starts.shape != (lines + 1,):
             raise self.error(f"/{name}/p has shape {starts.shape}: expected ({lines + 1},)")
@@ -495,7 +506,7 @@ class _Reader(Hdf5Reader):
         return self.reals(dataset, count)
 
     def _require_entries(self, dataset: Dataset, count: int) -> None:
-        # nzmax, the room, may exceed the entries in use.
+        # The allocated size, nzmax, may exceed the number of entries.
         if dataset.shape[0] < count:
             raise self.error(f"/{dataset.name} has shape {dataset.shape}: expected {count} entries")
 
@@ -508,7 +519,7 @@ class _Reader(Hdf5Reader):
         return tuple(self.point(f"guesses/{k + 1}", size, rows) for k in range(count))
 
     def solution(self, b: NDArray[np.float64], rows: int) -> FclibPoint | None:
-        """The stored solution, unless it is a placeholder of zeros."""
+        """Return the stored solution, unless it is a placeholder of zeros."""
         if not self.has("solution"):
             return None
         point = self.point("solution", len(b), rows)
@@ -526,7 +537,7 @@ class _Reader(Hdf5Reader):
 def _by_rows(
     row: NDArray[np.int64], column: NDArray[np.int64], values: NDArray[np.float64], size: int
 ) -> Csr:
-    """Entries in any order to CSR with ascending columns; repeated ones are added."""
+    """Return entries in any order as CSR with ascending columns; repeated entries are added."""
     order = np.lexsort((column, row))
     row, column, values = row[order], column[order], values[order]
     if len(values):
@@ -540,7 +551,7 @@ def _by_rows(
 
 
 def _whole(M: Any) -> Any:
-    """M, completed by its mirror image where one triangle is stored."""
+    """Return M, with its mirror image added if only one triangle is stored."""
     sparse = optional("scipy.sparse", "global FCLIB problems need")
 
     above, below = sparse.triu(M, 1), sparse.tril(M, -1)

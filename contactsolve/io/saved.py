@@ -1,7 +1,7 @@
-"""Problems and results in files of a format of our own, bit for bit.
+"""Problems and results in HDF5 files of the library's own format, bit for bit.
 
-`contactsolve.Problem.save` and `contactsolve.Result.save` write them. They are HDF5, and hold
-numbers and texts only; `docs/files.md` documents them.
+`contactsolve.Problem.save` and `contactsolve.Result.save` write them. They contain only numbers and
+texts; `docs/files.md` documents them.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ def load_problem(path: PathLike) -> Problem:
     Returns
     -------
     Problem
-        With every number of the problem that was saved, bit for bit.
+        The saved problem, bit for bit.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     ValueError
-        The file is truncated, damaged, of another format or of a newer version of this one. The
-        message names the file and, where it is one, the dataset.
+        The file is truncated, damaged, of another format or of a newer version of this format. The
+        message names the file and, if one is at fault, the dataset.
     ImportError
         h5py is not installed, or SciPy for a problem with sparse matrices.
 
@@ -90,15 +90,15 @@ def load_result(path: PathLike) -> Result:
     Returns
     -------
     Result
-        With every number of the result that was saved, bit for bit. Arrays are the caller's own.
+        The saved result, bit for bit. The arrays can be modified.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     ValueError
-        The file holds a problem alone, is truncated, damaged, of another format or of a newer
-        version of this one. The message names the file and, where it is one, the dataset.
+        The file contains only a problem, is truncated, damaged, of another format or of a newer
+        version of this format. The message names the file and, if one is at fault, the dataset.
     ImportError
         h5py is not installed, or SciPy for a problem with sparse matrices.
 
@@ -123,7 +123,7 @@ def load_result(path: PathLike) -> Result:
 
 
 def is_saved(path: PathLike) -> bool:
-    """Whether an HDF5 file is of this format; errors as those of `load_problem`."""
+    """Whether an HDF5 file has this format; errors are those of `load_problem`."""
     with Hdf5Reader(Path(path), "HDF5 files need") as reader:
         return reader.mark("format") == FORMAT
 
@@ -135,7 +135,7 @@ def _write_header(file: Any, kind: str) -> None:
 
 
 def _kind(reader: Hdf5Reader) -> str:
-    """Return what a file holds, ``"problem"`` or ``"result"``; refuse files of other formats."""
+    """Return the content of a file, ``"problem"`` or ``"result"``; refuse other formats."""
     if reader.mark("format") != FORMAT:
         fclib = any(name.startswith("fclib_") for name in reader.names())
         raise reader.error(
@@ -150,7 +150,7 @@ def _kind(reader: Hdf5Reader) -> str:
     if version > VERSION:
         raise reader.error(
             f"the file has version {version} of the format, and this contactsolve ({__version__}) "
-            f"knows versions up to {VERSION}: a newer one reads it"
+            f"reads versions up to {VERSION}: a newer release reads it"
         )
     if kind not in ("problem", "result"):
         raise reader.error(f"the attribute 'kind' of / is {kind!r}: expected 'problem' or 'result'")

@@ -1,4 +1,4 @@
-"""What the plots share: new axes, and durations in a unit that suits them."""
+"""Shared code of the plots: new axes, and durations in a suitable unit."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TIME_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 
 def new_axes() -> Axes:
-    """Axes of a new figure, or an error that names the extra."""
+    """Return axes of a new figure; without matplotlib the error names the extra."""
     (ax,) = new_row(1)
     return ax
 
 
 def new_row(count: int, size: tuple[float, float] | None = None) -> list[Axes]:
-    """Axes side by side in a new figure, each of this width and height [inches]."""
+    """Return axes side by side in a new figure, each of this width and height [inches]."""
     pyplot = optional("matplotlib.pyplot", "plots need")
     whole = None if size is None else (count * size[0], size[1])
     _, axes = pyplot.subplots(1, count, squeeze=False, figsize=whole, layout="constrained")
@@ -31,22 +31,25 @@ def new_row(count: int, size: tuple[float, float] | None = None) -> list[Axes]:
 
 
 def time_unit(longest: float) -> tuple[str, float]:
-    """The name and the seconds of the unit that suits a duration [s]."""
+    """Return the name and the length of a suitable unit for a duration [s]."""
     return next((unit for unit in _TIME_UNITS if longest >= unit[1]), _TIME_UNITS[-1])
 
 
-# Of each axes the seconds of its unit, and the curves in it.
+# For each axes: the length of its unit of time [s], and its curves.
 _CURVES: WeakKeyDictionary[Axes, tuple[float, list[Line2D]]] = WeakKeyDictionary()
 
 
 def show_times(ax: Axes, lines: list[Line2D]) -> None:
-    """Turn the seconds of curves into the unit that suits them and those before; name it below.
+    """Convert the times of curves [s] to a unit for all curves of the axes, and label the axis.
 
-    The numbers themselves are turned, so that they stay right whatever scale the axis gets.
+    The data are converted instead of the ticks, so that any scale of the axis shows them correctly.
     """
+    # The longest of the new and of the earlier curves determines the unit.
     size_before, before = _CURVES.get(ax, (1.0, []))
     lengths = [size_before * _longest(line) for line in before] + list(map(_longest, lines))
     unit, size = time_unit(max(lengths, default=0.0))
+
+    # Earlier curves are in the previous unit, new ones in seconds.
     for old, group in ((size_before, before), (1.0, lines)):
         for line in group:
             line.set_xdata(np.asarray(line.get_xdata()) * (old / size))

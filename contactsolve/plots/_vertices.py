@@ -1,7 +1,7 @@
-"""The vertices of a graph, as large as the room between them on paper allows.
+"""Vertices of a graph, drawn as large as their distances on paper allow.
 
-How far vertices lie apart on paper is known only when a figure is drawn, because layouts and
-legends change the size of its axes. An artist that is drawn before all others sets the sizes.
+These distances are known only when a figure is drawn, because layouts and legends change the size
+of its axes. An artist that is drawn before all others sets the sizes.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from matplotlib.collections import PathCollection
     from matplotlib.text import Annotation
 
-_SHARE = 0.62  # of the least distance between two vertices that their marks may fill
-_WIDTHS = (1.5, 15.0)  # of a mark, least and largest [points]
-_PAIRED = 300  # vertices, at most, whose distances are looked at pair by pair
-_LETTERS = 8.0  # largest size of a number [points]
-_LEGIBLE = 4.0  # smaller numbers are left out [points]
+_SHARE = 0.62  # width of a mark over the least distance between two vertices
+_WIDTHS = (1.5, 15.0)  # least and largest width of a mark [points]
+_PAIRED = 300  # maximum number of vertices for which all pairs are compared
+_LETTERS = 8.0  # largest font size of a number [points]
+_LEGIBLE = 4.0  # numbers of smaller font sizes are not drawn [points]
 
 
 class Look(NamedTuple):
-    """Vertices that are drawn alike."""
+    """The look of a group of vertices."""
 
     chosen: np.ndarray  # which vertices, of bool
     marker: str
@@ -35,7 +35,7 @@ class Look(NamedTuple):
 def draw_vertices(
     ax: Axes, places: np.ndarray, looks: list[Look], numbers: np.ndarray | None
 ) -> None:
-    """Draw marks at places ``(n, 2)``, with numbers in them where these are given."""
+    """Draw marks at positions ``(n, 2)``, with numbers in them if these are given."""
     thin = numbers is None
     marks = [
         ax.scatter(
@@ -60,7 +60,7 @@ def draw_vertices(
 
 
 def least_distance(places: np.ndarray) -> float:
-    """Least distance of two of the places, 1 at most; of many, what the layout aims at."""
+    """Return the least distance of two positions, at most 1; for many, the aim of the layout."""
     if len(places) < 2:
         return 1.0
     if len(places) > _PAIRED:
@@ -71,7 +71,7 @@ def least_distance(places: np.ndarray) -> float:
 
 
 class _Sizes(Artist):
-    """Sets the sizes of marks and numbers before these are drawn."""
+    """An artist that sets the sizes of marks and numbers before these are drawn."""
 
     def __init__(
         self, marks: list[PathCollection], texts: list[Annotation], distance: float
@@ -82,18 +82,18 @@ class _Sizes(Artist):
         self.set_in_layout(False)
 
     def draw(self, renderer: Any) -> None:
-        # From lengths in the graph to points on paper; the aspect is equal.
+        # Convert the distance in the graph to points on paper; the aspect is equal.
         ax = self.axes
         assert ax is not None
         origin, unit = ax.transData.transform([(0.0, 0.0), (1.0, 0.0)])
         apart = self._distance * (unit[0] - origin[0]) / renderer.points_to_pixels(1.0)
 
-        # Marks take a share of the distance.
+        # A mark takes a share of the distance.
         width = float(np.clip(_SHARE * apart, *_WIDTHS))
         for mark in self._marks:
             mark.set_sizes([width**2])
 
-        # Numbers fit into their marks, or are left out.
+        # Numbers fit into their marks, or are not drawn.
         digits = max((len(text.get_text()) for text in self._texts), default=1)
         letters = min(_LETTERS, 0.75 * width, 1.4 * width / digits)
         for text in self._texts:

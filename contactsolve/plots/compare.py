@@ -1,4 +1,4 @@
-"""The table of a comparison as a picture: time as bars, or time against sweeps."""
+"""Picture of a comparison: times as bars, or times over sweeps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MARKERS = "osD^vPX*<>"
 
 
 def compare(table: Table, *, ax: Axes | None = None, kind: str = "bars") -> Axes:
-    """Draw what the methods of a comparison took.
+    """Draw the times of the methods of a comparison.
 
     Parameters
     ----------
@@ -28,10 +28,10 @@ def compare(table: Table, *, ax: Axes | None = None, kind: str = "bars") -> Axes
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
     kind : {"bars", "sweeps"}
-        ``"bars"``: one bar a method, as long as its time, with σ, and with time and sweeps in
-        figures beside it. ``"sweeps"``: a mark for each method, time against sweeps, on logarithmic
-        axes; methods on one of the thin lines have equally dear sweeps. Bars and marks of methods
-        that did not get to the target are not filled.
+        ``"bars"``: one bar for each method, with the length of its time, with σ, and with time and
+        sweeps as text. ``"sweeps"``: one mark for each method, time over sweeps, on logarithmic
+        axes; along each thin line a sweep takes the same time. Bars and marks of methods that did
+        not reach the target are not filled.
 
     Returns
     -------
@@ -40,9 +40,9 @@ def compare(table: Table, *, ax: Axes | None = None, kind: str = "bars") -> Axes
     Raises
     ------
     ValueError
-        Another `kind`.
+        An unknown `kind`.
     TypeError
-        `table` that is no `Table`.
+        `table` is not a `Table`.
     ImportError
         matplotlib is not installed.
 
@@ -67,6 +67,7 @@ def compare(table: Table, *, ax: Axes | None = None, kind: str = "bars") -> Axes
 
 
 def _bars(ax: Axes, table: Table) -> None:
+    """Draw one bar for each method, with its time and sweeps as text."""
     places = np.arange(len(table))
     unit, size = _unit(table)
     for place, row in enumerate(table):
@@ -84,17 +85,19 @@ def _bars(ax: Axes, table: Table) -> None:
             error_kw={"ecolor": "0.15", "capsize": 3.0, "elinewidth": 1.2},
         )
         ax.annotate(
-            _figures(row),
+            _time_and_sweeps(row),
             (time + sigma, place),
             (6, 0),
             textcoords="offset points",
             va="center",
             fontsize="small",
         )
+
+    # The first method is at the top.
     ax.set_yticks(places, [row.method for row in table])
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
-    # Room for the longest figures beside the longest bar.
+    # Leave room for the longest text beside the longest bar.
     ax.set_xlim(0.0, 1.55 * max(row.time + row.time_sigma for row in table) / size or 1.0)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_xlabel(f"time [{unit}]")
@@ -102,11 +105,11 @@ def _bars(ax: Axes, table: Table) -> None:
 
 
 def _unit(table: Table) -> tuple[str, float]:
-    """The unit of time that suits all rows; the data are in it, whatever scale an axis gets."""
+    """Return the unit of time of the longest row, in which all data are drawn."""
     return time_unit(max(row.time for row in table))
 
 
-def _figures(row: Row) -> str:
+def _time_and_sweeps(row: Row) -> str:
     unit, size = time_unit(row.time)
     sweeps = f"{row.iterations:,} sweep{'' if row.iterations == 1 else 's'}"
     text = f"{row.time / size:.3g} {unit}, {sweeps}"
@@ -114,6 +117,7 @@ def _figures(row: Row) -> str:
 
 
 def _sweeps(ax: Axes, table: Table) -> None:
+    """Draw one mark for each method, time over sweeps, on logarithmic axes."""
     ax.set_xscale("log")
     ax.set_yscale("log")
     unit, size = _unit(table)
@@ -132,12 +136,14 @@ def _sweeps(ax: Axes, table: Table) -> None:
             linestyle="none",
             label=row.method if row.reached else f"{row.method} ({row.status.replace('_', ' ')})",
         )
+
+    # Lines of equal cost behind the marks, and names of the axes.
     ax.margins(0.15)
     _lines_of_equal_cost(ax, [row.time / size / max(row.iterations, 1) for row in table])
     ax.set_xlabel("sweeps")
     ax.xaxis.set_major_formatter(lambda sweeps, _: f"{sweeps:,g}")
     _label_steps(ax)
-    # Below the axes: the marks may lie anywhere inside.
+    # The legend is below the axes, because marks may lie anywhere inside.
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), frameon=False, fontsize="small")
     ax.yaxis.set_major_formatter(lambda time, _: f"{time:g}")
     ax.set_ylabel(f"time [{unit}]")
@@ -154,7 +160,7 @@ def _label_steps(ax: Axes) -> None:
 
 
 def _lines_of_equal_cost(ax: Axes, costs: list[float]) -> None:
-    """Lines on which a sweep takes the same time, the mean one of the table in their middle."""
+    """Draw lines on which a sweep takes the same time; the middle one has the mean of the table."""
     low, high = ax.get_xlim()
     bounds = ax.get_ylim()
     middle = np.exp(np.mean(np.log(costs)))

@@ -1,4 +1,4 @@
-"""How the measures of a solution fall, sweep by sweep or second by second."""
+"""Convergence plots: a measure over iterations or time."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["convergence"]
 
-# Shown in default labels where they tell the results apart.
-_TELLING = ("scheme", "order", "local", "dtype", "contacts")
+# Options shown in default labels if results differ in them.
+_DISTINGUISHING = ("scheme", "order", "local", "dtype", "contacts")
 
-# Curves of two methods may lie on each other: a dashed one lets that below it through.
+# Curves of two methods may coincide: a dashed curve lets the one below it show through.
 _STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)))
 
 
@@ -39,15 +39,16 @@ def convergence(
 ) -> Axes:
     """Plot a measure of the history, on a logarithmic axis, over iterations or time.
 
-    A dot ends the curve of a solve that converged (in a table: that did what it was to do), a cross
+    A dot ends the curve of a solve that converged (in a table: that reached its target), a cross
     that of a solve that did not. Rows in which the measure was not evaluated are left out.
 
     Parameters
     ----------
     results : Result, Table, dict of label to Result, or list of Result
+        The solves to draw, one curve for each.
     x : {"iteration", "time"}
-        The horizontal axis. Time is that of the sweeps and of the checks that decide, in the unit
-        that suits all curves of the axes.
+        The horizontal axis. Time includes the sweeps and the evaluation of the stopping rule; its
+        unit suits all curves of the axes.
     y : str, default "natural_map"
         A measure of ``contactsolve.measures.names()`` that was recorded.
     ax : matplotlib.axes.Axes, optional
@@ -56,8 +57,8 @@ def convergence(
         One for each result; by default the labels of the table or the dict, else the method and
         the options in which the results differ.
     legend : bool, default True
-        Add a legend, if there are several curves or labels are given; beside the axes where there
-        are more than six.
+        Add a legend if there are several curves, or labels are given. It is beside the axes if
+        there are more than six curves.
     **line
         Passed to ``ax.plot``, such as ``linewidth=1``, for all curves.
 
@@ -68,9 +69,9 @@ def convergence(
     Raises
     ------
     ValueError
-        `x` or `y` that is no column of a history, or as many labels as there are no results.
+        `x` or `y` is not a column of a history, or the number of labels is not that of the results.
     TypeError
-        `results` of another type.
+        `results` are not of these types.
     ImportError
         matplotlib is not installed.
 
@@ -87,15 +88,18 @@ def convergence(
     points = [_points(curve, x, y) for curve in curves]
     if ax is None:
         ax = new_axes()
-    # Further curves on the same axes go on in the cycle, as their colours do.
+
+    # Further curves on the same axes continue the cycle of styles, as their colours do.
     lines: list[Line2D] = []
     numbers = count(len(ax.get_legend_handles_labels()[0]))
     for curve, (across, up), number in zip(curves, points, numbers, strict=False):
-        # Ten colours: from one round of them to the next, each meets another style.
+        # There are ten colours: in the next round each of them has another style.
         style = _STYLES[(number + number // 10) % len(_STYLES)]
         look = {"linestyle": style, "linewidth": 1.6, "label": curve.label, **line}
         (drawn,) = ax.plot(across, up, **look)
         lines += [drawn, _mark_end(ax, drawn, curve.succeeded)]
+
+    # Axes, unit of time and legend.
     _dress(ax, x, y)
     if x == "time":
         show_times(ax, lines)
@@ -114,12 +118,15 @@ class _Curve(NamedTuple):
 
 
 def _curves(results: Any, labels: Sequence[str] | str | None) -> list[_Curve]:
-    """The results with their labels, and whether they got where they should."""
+    """Return the results with their labels, and whether each reached its target."""
+    # A table knows what each method was to reach.
     reached = [row.reached for row in results] if isinstance(results, Table) else None
     if isinstance(results, Table):
         results = results.results
     if isinstance(results, Result):
         results = [results]
+
+    # Everything becomes a list of results with labels.
     listed = list(results.values() if isinstance(results, Mapping) else results)
     for i, result in enumerate(listed):
         if not isinstance(result, Result):
@@ -135,14 +142,18 @@ def _curves(results: Any, labels: Sequence[str] | str | None) -> list[_Curve]:
 
 
 def _default_labels(results: Sequence[Result]) -> list[str]:
-    """The methods, with options in which the results differ, or numbered if that is not enough."""
-    telling = [name for name in _TELLING if len({str(result.info[name]) for result in results}) > 1]
+    """Return the methods, with options in which the results differ, numbered if necessary."""
+    differing = [
+        name for name in _DISTINGUISHING if len({str(result.info[name]) for result in results}) > 1
+    ]
     labels = [
-        ", ".join([result.info["method"], *(f"{name}={result.info[name]}" for name in telling)])
+        ", ".join([result.info["method"], *(f"{name}={result.info[name]}" for name in differing)])
         for result in results
     ]
     if len(set(labels)) == len(labels):
         return labels
+
+    # Equal labels are numbered.
     seen: Counter[str] = Counter()
     for i, label in enumerate(labels):
         seen[label] += 1
@@ -151,13 +162,13 @@ def _default_labels(results: Sequence[Result]) -> list[str]:
 
 
 def _points(curve: _Curve, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of the history in which the measure is known."""
+    """Return abscissas and ordinates of the rows in which the measure was evaluated."""
     history = curve.result.history
     if y not in history or y in ("iteration", "time"):
         known = ", ".join(history.columns[2:])
         raise ValueError(
             f"y is {y!r}, which the history of {curve.label!r} does not have; recorded: {known}. "
-            "Solve with record=(...) to have others"
+            "Solve with record=(...) to record other measures"
         )
     across, up = history[x], history[y]
     known_rows = np.isfinite(up)
@@ -168,20 +179,20 @@ def _points(curve: _Curve, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mark_end(ax: Axes, drawn: Line2D, succeeded: bool) -> Line2D:
-    """Tell at the end of a curve whether the solve got where it should."""
+    """Mark the end of a curve by whether the solve reached its target."""
     across, up = map(np.asarray, drawn.get_data())
     marker, size = ("o", 5.0) if succeeded else ("X", 7.0)
     (end,) = ax.plot(across[-1:], up[-1:], marker=marker, markersize=size, color=drawn.get_color())
     return end
 
 
-# More would cover the curves that they tell apart.
+# A legend with more entries would cover the curves.
 _WITHIN = 6
 
 
 def _add_legend(ax: Axes) -> None:
-    """Within the axes, or beside them where there are many curves."""
-    # Only a layout engine makes room between axes.
+    """Add a legend within the axes, or beside them if there are many curves."""
+    # Without a layout engine there is no room between several axes.
     crowded = len(ax.figure.axes) > 1 and ax.figure.get_layout_engine() is None
     if len(ax.get_legend_handles_labels()[0]) <= _WITHIN or crowded:
         ax.legend(framealpha=0.9, edgecolor="none", fontsize="small" if crowded else None)
@@ -190,7 +201,7 @@ def _add_legend(ax: Axes) -> None:
 
 
 def _dress(ax: Axes, x: str, y: str) -> None:
-    """Scale, names, units and grid."""
+    """Set scales, names, units and grid."""
     ax.set_yscale("log")
     ax.margins(x=0.02)
     if x == "iteration":

@@ -1,4 +1,4 @@
-"""The cone diagram: where the impulse of each contact lies in its friction cone."""
+"""The cone diagram: the position of each contact's impulse in its friction cone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["impulses"]
 
-# Told apart in grey as well.
+# The marks also differ in a black and white print.
 _LOOKS: dict[str, dict[str, Any]] = {
     "open": {"marker": "x", "color": "0.45", "s": 26, "linewidths": 1.2},
     "stick": {"marker": "o", "color": "#1f6fb4", "s": 18, "alpha": 0.75, "linewidths": 0},
@@ -27,16 +27,16 @@ _LOOKS: dict[str, dict[str, Any]] = {
 def impulses(result: Result, *, ax: Axes | None = None) -> Axes:
     """Draw the cone diagram: friction over its bound, against the normal impulse.
 
-    A contact lies at height 0 on the axis of its cone and at height 1 on the cone. Contacts that
-    stick are below 1, or just there; contacts that slide are at 1; contacts that are open have no
-    impulse and are counted, with one mark in the lower left corner. Which is which is what
-    ``result.active`` says.
+    A contact at height 0 lies on the axis of its cone, one at height 1 on the cone. Contacts that
+    stick are at 1 or below, contacts that slide at 1. Open contacts have no impulse; one mark in
+    the lower left corner stands for all of them, and the legend has their number. The states are
+    those of ``result.active``.
 
     Parameters
     ----------
     result : Result
-        Of a problem with friction. Blocks without friction (joints, boxes, frictionless contacts)
-        are left out.
+        A result of a problem with friction. Blocks without friction (joints, boxes, frictionless
+        contacts) are left out.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
 
@@ -49,7 +49,7 @@ def impulses(result: Result, *, ax: Axes | None = None) -> Axes:
     ValueError
         No contact has friction.
     TypeError
-        `result` that is no `Result`.
+        `result` is not a `Result`.
     ImportError
         matplotlib is not installed.
 
@@ -62,11 +62,15 @@ def impulses(result: Result, *, ax: Axes | None = None) -> Axes:
         raise TypeError(f"result is {result!r}: a Result is needed")
     normal, ratio, states = _cone(result)
     ax = new_axes() if ax is None else ax
+
+    # Impulses of very different sizes need a logarithmic axis.
     closed = states != "open"
     ax.axhline(1.0, color="0.55", linewidth=1.0, zorder=1)
     ax.set_ylim(-0.05, 1.15)
     if closed.any() and normal[closed].max() > 30.0 * normal[closed].min() > 0.0:
         ax.set_xscale("log")
+
+    # A mark for each closed contact, and one for all open ones.
     for state in ("stick", "slide"):
         chosen = states == state
         if chosen.any():
@@ -97,14 +101,17 @@ def impulses(result: Result, *, ax: Axes | None = None) -> Axes:
 
 
 def _cone(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Normal impulse, friction over its bound, and state of each contact with friction."""
+    """Return normal impulse, friction over its bound, and state of each contact with friction."""
+    # One entry for each group, also for ungrouped problems.
     problem = result.problem
     impulses, states, sets = result.impulses, result.active, problem.sets
     if not problem.grouped:
         impulses, states, sets = [impulses], [states], [sets]
+
+    # Only groups with friction are drawn.
     tables = _parameters(result, sets, [part.shape for part in impulses])
-    frictional = set(_core.contact_sets()) - {"half_line"}
-    kept = [g for g, one in enumerate(sets) if one.name in frictional]
+    described = [_core.describe_set(group.set.name, group.rows) for group in problem._groups]
+    kept = [g for g, one in enumerate(described) if one["frictional"]]
     if not kept:
         raise ValueError("no contact of this problem has friction: there is no cone to draw")
     normal = np.concatenate([impulses[g][:, 0] for g in kept])
@@ -119,7 +126,7 @@ def _cone(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _parameters(result: Result, sets: list, shapes: list) -> list[np.ndarray]:
-    """The parameters of the sets that were solved with, ``(K, p)`` of each group."""
+    """Return the parameters of the sets in the solve, ``(K, p)`` for each group."""
     given = result._parameters
     found, start = [], 0
     for feasible, (contacts, rows) in zip(sets, shapes, strict=True):
@@ -137,5 +144,5 @@ def _dress(ax: Axes) -> None:
     ax.grid(visible=True, color="0.92", linewidth=0.8)
     ax.set_axisbelow(True)
     if ax.get_legend_handles_labels()[0]:
-        # Above the axes: there is no corner of a cone diagram that is empty for sure.
+        # The legend is above the axes, because every corner of a cone diagram may have marks.
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)

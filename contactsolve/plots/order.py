@@ -1,4 +1,4 @@
-"""What an order makes of a problem: its stages on the contact graph, as bars, and in A."""
+"""Pictures of an order: its stages on the contact graph, as bars, and in A."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["order"]
 
 _KINDS = ("graph", "stages", "matrix")
 
-# Larger problems have no graph and no matrix beside their stages, unless asked for: one would take
-# long to lay out, of the other nothing could be seen.
+# By default larger problems have no graph and no matrix beside their stages: the layout of the
+# graph would take long, and the blocks of the matrix would be too small to see.
 _GRAPH_BODIES, _MATRIX_CONTACTS = 3000, 2000
 
-_FEW = 10  # stages or parts that have a colour of their own, and a line in the legend
-_LINES = 40  # stages with bars apart, and parts marked in a bar, at most
-_BORDERS = 20  # lines between stages or parts in a matrix, at most
+_FEW = 10  # maximum number of stages or parts with a colour and a legend entry of their own
+_LINES = 40  # maximum number of stages with gaps between bars, and of parts marked in a bar
+_BORDERS = 20  # maximum number of lines between stages or parts in a matrix
 
 _KIND_COLOURS = {
     "sequential": "0.55",
@@ -57,33 +57,34 @@ def order(
     Parameters
     ----------
     problem : Problem
+        The problem whose contacts are ordered.
     order, parts, rng, method
-        As for `Solver`. In place of an order, what `contactsolve.orders.describe` has returned for
-        this problem.
+        As for `Solver`. In place of an order: a schedule that `contactsolve.orders.describe`
+        returned for this problem.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
     kind : {"graph", "stages", "matrix"}, optional
-        ``"graph"``: bodies are dots, contacts are lines, coloured by their stage; by their part
-        where there is one stage of blind parts, by their place in the sweep where there is one
-        sequential stage. Contacts with what cannot move hang below their body. ``"stages"``: the
-        contacts of each stage as bars, coloured by the kind of stage, with white lines between
-        parts. ``"matrix"``: the blocks of A with rows and columns in the order of the visits, and
-        whether a contact sees the other's new value or the one from before; lines stand between
-        stages, dotted ones between parts. By default, all three side by side in a new figure, less
-        a graph of too many bodies and a matrix of too many contacts; with `ax`, the stages.
+        ``"graph"``: bodies are dots, contacts are lines, coloured by their stage; by their part if
+        there is one stage whose parts do not see each other, by their place in the sweep if there
+        is one sequential stage. Contacts with immovable bodies are below their body. ``"stages"``:
+        the contacts of each stage as bars, coloured by the kind of stage, with white lines between
+        parts. ``"matrix"``: the blocks of A with rows and columns in the order of the visits,
+        coloured by whether a contact sees the other's new value or its old one; lines separate
+        stages, dotted lines parts. By default, all three are side by side in a new figure, without
+        the graph of many bodies or the matrix of many contacts; with `ax`, only the stages.
 
     Returns
     -------
     matplotlib.axes.Axes or list of them
-        A list where `kind` and `ax` are left out.
+        A list if `kind` and `ax` are left out.
 
     Raises
     ------
     ValueError
-        Another `kind`; the graph of a problem that was made from a matrix and has no bodies; what
-        `Solver` refuses of an order.
+        An unknown `kind`; the graph of a problem that was made from a matrix and has no bodies; an
+        order that `Solver` refuses.
     TypeError
-        `problem` that is no `Problem`.
+        `problem` is not a `Problem`.
     ImportError
         matplotlib is not installed.
 
@@ -94,6 +95,8 @@ def order(
     """
     if kind is not None and kind not in _KINDS:
         raise ValueError(f"kind is {kind!r}: 'graph', 'stages' or 'matrix' is needed")
+
+    # A schedule that was computed before is drawn as it is.
     if isinstance(order, Schedule):
         schedule = _checked(problem, order)
     else:
@@ -148,7 +151,7 @@ def _draw(ax: Axes, problem: Problem, schedule: Schedule, kind: str) -> None:
 
 
 class _Shade(NamedTuple):
-    """By what contacts are coloured."""
+    """The property by which contacts are coloured."""
 
     name: str  # "stage", "part" or "visit"
     value: np.ndarray  # of each contact
@@ -160,7 +163,7 @@ class _Shade(NamedTuple):
         return self.levels <= _FEW and self.name != "visit"
 
     def colours(self, values: np.ndarray) -> np.ndarray:
-        """The colours ``(N, 4)`` of values."""
+        """Return the colours of values, ``(N, 4)``."""
         from matplotlib import colormaps
 
         if self.few:
@@ -169,6 +172,7 @@ class _Shade(NamedTuple):
 
 
 def _shade(schedule: Schedule) -> _Shade:
+    """Return the property that distinguishes the contacts of this schedule."""
     if schedule.stages == 1 and schedule.kinds[0] == "sequential":
         return _Shade("visit", schedule.place, schedule.contacts)
     if schedule.stages == 1 and schedule.kinds[0] not in ("simultaneous", "independent"):
@@ -177,7 +181,7 @@ def _shade(schedule: Schedule) -> _Shade:
 
 
 def _key(ax: Axes, shade: _Shade) -> None:
-    """A legend of few colours, or a bar of many."""
+    """Add a legend of few colours, or a colour bar of many."""
     if shade.few:
         _, counts = np.unique(shade.value, return_counts=True)
         for number, colour in enumerate(shade.colours(np.arange(shade.levels))):
@@ -186,6 +190,8 @@ def _key(ax: Axes, shade: _Shade) -> None:
         if shade.levels:
             _legend_below(ax, ncols=2)
         return
+
+    # A colour bar, with whole numbers.
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
@@ -216,21 +222,28 @@ def _whole_numbers(count: int) -> Any:
 
 
 class _Lines(NamedTuple):
-    bodies: np.ndarray  # their numbers in the problem
-    ground: np.ndarray  # whether each touches what cannot move
+    """The contacts as lines between movable bodies, or from one to the ground."""
+
+    bodies: np.ndarray  # numbers of the movable bodies with contacts
+    ground: np.ndarray  # whether each of them touches an immovable body
     contact: np.ndarray  # of each line
-    pair: np.ndarray  # places in `bodies`; the second −1 for what cannot move
-    undrawn: int  # contacts of a body with itself, or between what cannot move
+    pair: np.ndarray  # indices into `bodies`; the second is −1 for an immovable body
+    undrawn: int  # contacts of a body with itself, or between immovable bodies
 
 
 def _lines(problem: Problem) -> _Lines:
+    # The pairs of bodies of all contacts; the last entry of `movable` is the fixed world, index −1.
     listed = problem.bodies if problem.grouped else [problem.bodies]
     pairs = np.concatenate([*listed, np.zeros((0, 2), dtype=np.int64)])
-    movable = np.append(_movable(problem), False)  # the last one is the fixed world
+    movable = np.append(_movable(problem), False)
     free = movable[pairs]
+
+    # Number the movable bodies with contacts.
     bodies = np.unique(pairs[free])
     number = np.full(len(movable), -1)
     number[bodies] = np.arange(len(bodies))
+
+    # A line joins two different bodies, of which one at least can move; that one is the first.
     drawn = np.flatnonzero(free.any(axis=1) & (pairs[:, 0] != pairs[:, 1]))
     pair = -np.sort(-number[pairs[drawn]], axis=1)
     ground = np.zeros(len(bodies), dtype=bool)
@@ -239,24 +252,29 @@ def _lines(problem: Problem) -> _Lines:
 
 
 def _segments(lines: _Lines, places: np.ndarray) -> np.ndarray:
-    """Ends ``(L, 2, 2)``: contacts of one pair side by side, those with the ground as a fan."""
+    """Return ends ``(L, 2, 2)``: contacts of one pair side by side, with the ground as a fan."""
+    # The rank of each line among those of its pair, from −½ to ½.
     _, which, counts = np.unique(lines.pair, axis=0, return_inverse=True, return_counts=True)
     which = which.ravel()
     by_pair = np.argsort(which, kind="stable")
     rank = np.empty(len(which), dtype=np.int64)
     rank[by_pair] = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
     several = counts[which]
-    aside = (rank - (several - 1) / 2) / np.maximum(several, 2)  # −½ to ½
+    offset = (rank - (several - 1) / 2) / np.maximum(several, 2)
+
+    # Contacts with the ground hang below their body.
     start = places[lines.pair[:, 0]]
     hanging = lines.pair[:, 1] < 0
-    angle = 1.2 * aside
+    angle = 1.2 * offset
     down = start + _STUB * np.column_stack([np.sin(angle), -np.cos(angle)])
     end = np.where(hanging[:, None], down, places[lines.pair[:, 1]])
+
+    # The lines of a pair are shifted sideways.
     along = end - start
     across = np.column_stack([-along[:, 1], along[:, 0]])
     across /= np.maximum(np.linalg.norm(along, axis=1), 1e-9)[:, None]
     width = np.where(hanging, 0.0, np.minimum(0.14 * several, 0.6))
-    shift = across * (aside * width)[:, None]
+    shift = across * (offset * width)[:, None]
     return np.stack([start + shift, end + shift], axis=1)
 
 
@@ -265,10 +283,13 @@ def _draw_graph(ax: Axes, problem: Problem, shade: _Shade) -> None:
 
     from contactsolve.plots._vertices import Look, draw_vertices
 
+    # Positions of the bodies, by the contacts between them.
     lines = _lines(problem)
     between = lines.pair[lines.pair[:, 1] >= 0]
     places = layout(len(lines.bodies), np.unique(between, axis=0), lines.ground)
     many = len(lines.bodies) > _NUMBERED
+
+    # Contacts are coloured lines below the marks of the bodies.
     segments = _segments(lines, places)
     ax.add_collection(
         LineCollection(
@@ -284,7 +305,7 @@ def _draw_graph(ax: Axes, problem: Problem, shade: _Shade) -> None:
     draw_vertices(ax, places, [look], None if many else lines.bodies)
     _frame(ax, places, segments)
     if lines.undrawn:
-        text = f"{_count(lines.undrawn)} that couple nothing left out"
+        text = f"not drawn: {_count(lines.undrawn)} that couple no bodies"
         ax.set_title(text, fontsize="small")
     _key(ax, shade)
 
@@ -292,7 +313,7 @@ def _draw_graph(ax: Axes, problem: Problem, shade: _Shade) -> None:
 def _frame(ax: Axes, places: np.ndarray, segments: np.ndarray) -> None:
     points = np.concatenate([places, segments.reshape(-1, 2)])
     if len(points):
-        # Marks are as wide as paper, not as data: a graph in one line needs room beside it.
+        # The size of marks is independent of the data: a graph in one line needs room beside it.
         ax.update_datalim([points.min(axis=0) - 0.5, points.max(axis=0) + 0.5])
     ax.margins(0.0)
     ax.autoscale_view()
@@ -304,6 +325,7 @@ def _frame(ax: Axes, places: np.ndarray, segments: np.ndarray) -> None:
 
 
 def _draw_stages(ax: Axes, schedule: Schedule, shade: _Shade) -> None:
+    # One colour and one legend entry for each kind of stage.
     places = np.arange(schedule.stages)
     few = schedule.stages <= _LINES
     for kind in dict.fromkeys(schedule.kinds.tolist()):
@@ -315,6 +337,8 @@ def _draw_stages(ax: Axes, schedule: Schedule, shade: _Shade) -> None:
             color=_KIND_COLOURS.get(kind, "0.75"),
             label=f"{kind}: {int(chosen.sum()):,} stage{'' if chosen.sum() == 1 else 's'}",
         )
+
+    # Stages of very different sizes need a logarithmic axis, on which parts cannot be stacked.
     uneven = schedule.largest > 50 * schedule.smallest > 0
     if uneven:
         ax.set_yscale("log")
@@ -324,6 +348,8 @@ def _draw_stages(ax: Axes, schedule: Schedule, shade: _Shade) -> None:
         ax.yaxis.set_major_locator(_whole_numbers(8))
         if few:
             _draw_parts(ax, schedule)
+
+    # Few bars have their sizes above them.
     if schedule.stages <= 12:
         for place, size in enumerate(schedule.sizes.tolist()):
             ax.annotate(
@@ -341,7 +367,7 @@ def _draw_stages(ax: Axes, schedule: Schedule, shade: _Shade) -> None:
 
 
 def _draw_parts(ax: Axes, schedule: Schedule) -> None:
-    """White lines between the parts of each stage, where they are not too many."""
+    """Draw white lines between the parts of each stage, unless there are too many."""
     starts = np.cumsum(schedule.parts) - schedule.parts
     of_part = starts[schedule.stage] + schedule.part
     sizes = np.bincount(of_part, minlength=int(schedule.parts.sum()))
@@ -352,7 +378,7 @@ def _draw_parts(ax: Axes, schedule: Schedule) -> None:
 
 
 def _draw_keys(ax: Axes, places: np.ndarray, shade: _Shade) -> None:
-    """The stages' colours on the graph, in a row below the bars."""
+    """Draw the colours of the stages on the graph in a row below the bars."""
     ax.scatter(
         places,
         np.full(len(places), -0.02),
@@ -388,7 +414,8 @@ def _dress_stages(ax: Axes, schedule: Schedule) -> None:
 
 
 def _sees_new(schedule: Schedule, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Whether each contact `row` sees what the same sweep has made of contact `column`."""
+    """Return whether each contact `row` sees the value of contact `column` from the same sweep."""
+    # Within a stage, only earlier contacts of the same part, unless all see the values from before.
     place, stage, part = schedule.place, schedule.stage, schedule.part
     kind = schedule.kinds[stage[row]]
     before = place[column] < place[row]
@@ -400,15 +427,20 @@ def _sees_new(schedule: Schedule, row: np.ndarray, column: np.ndarray) -> np.nda
 def _draw_matrix(ax: Axes, problem: Problem, schedule: Schedule) -> None:
     from matplotlib.colors import to_rgb
 
+    # Whether the visit of a row sees the new value of a column.
     blocks = _blocks(problem)
     row, column = schedule.place[blocks.row], schedule.place[blocks.column]
     own = row == column
     new = _sees_new(schedule, blocks.row, blocks.column) & ~own
+
+    # The number of blocks of each colour in each cell; the diagonal shows where nothing else is.
     count = max(problem.contacts, 1)
     cells = min(count, _CELLS)
     at = row * cells // count * cells + column * cells // count
     shares = [np.bincount(at[chosen], minlength=cells**2) for chosen in (new, ~new & ~own, own)]
     shares[2] = np.where(shares[0] + shares[1] > 0, 0, shares[2])
+
+    # A cell has the mean colour of its blocks.
     total = np.sum(shares, axis=0)
     mixed = np.transpose(shares) @ np.array([to_rgb(colour) for colour in (_NEW, _OLD, _OWN)])
     image = np.where(total[:, None] > 0, mixed / np.maximum(total, 1)[:, None], 1.0)
@@ -419,6 +451,7 @@ def _draw_matrix(ax: Axes, problem: Problem, schedule: Schedule) -> None:
 
 
 def _draw_borders(ax: Axes, schedule: Schedule) -> None:
+    # Solid lines end stages, dotted ones parts.
     ends = np.cumsum(schedule.sizes)[:-1]
     moved = np.diff(schedule.stage[schedule.visits]) == 0
     moved &= np.diff(schedule.part[schedule.visits]) != 0

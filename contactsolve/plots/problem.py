@@ -1,4 +1,4 @@
-"""What a problem looks like: the blocks of A, or the graph of its bodies and contacts."""
+"""Pictures of a problem: the blocks of A, or the graph of its bodies and contacts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["problem"]
 
-# More cells would be smaller than a point of print: several blocks then share one.
+# Maximum number of cells along a side of the picture of A; in larger problems several blocks share
+# a cell.
 _CELLS = 250
 
-# More numbers than these would lie on each other.
+# Maximum number of vertices with numbers; more would overlap.
 _NUMBERED = 40
 
-# Colours of more decades cannot be told apart; smaller blocks are rounding more often than not.
+# Maximum number of decades on the colour scale. Smaller blocks are mostly rounding errors.
 _DECADES = 8
 
-# A legend of more entries stands beside the axes.
+# Maximum number of legend entries below the axes; a longer legend is beside them.
 _BELOW = 6
 
 
@@ -34,16 +35,17 @@ def problem(problem: Problem, *, ax: Axes | None = None, kind: str = "matrix") -
     Parameters
     ----------
     problem : Problem
+        The problem to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default: a new figure.
     kind : {"matrix", "graph"}
         ``"matrix"``: the Frobenius norm of every block of A, on a logarithmic colour scale of at
-        most eight decades; blocks that are zero stay white. Where there are too many blocks to
-        see, a cell shows the largest of several. ``"graph"``: bodies are vertices, numbered if
-        there are few and the numbers have room, and pairs of bodies with contacts between them are
-        edges, the wider the more contacts, coloured by set. The fixed world and bodies that nothing
-        can move are left out, because contacts with them do not couple; bodies that touch them are
-        squares. Contacts of a body with itself are not drawn.
+        most eight decades; zero blocks are white. In large problems a cell shows the largest of
+        several blocks. ``"graph"``: bodies are vertices, with numbers if there is room, and pairs
+        of bodies with contacts between them are edges. An edge is wider if it has more contacts,
+        and coloured by their set. The fixed world and immovable bodies are left out, because
+        contacts with them do not couple; bodies that touch them are squares. Contacts of a body
+        with itself are not drawn.
 
     Returns
     -------
@@ -52,9 +54,9 @@ def problem(problem: Problem, *, ax: Axes | None = None, kind: str = "matrix") -
     Raises
     ------
     ValueError
-        Another `kind`, or the graph of a problem that was made from a matrix and has no bodies.
+        An unknown `kind`, or the graph of a problem that was made from a matrix and has no bodies.
     TypeError
-        `problem` that is no `Problem`.
+        `problem` is not a `Problem`.
     ImportError
         matplotlib is not installed.
 
@@ -88,13 +90,16 @@ class _Blocks(NamedTuple):
 
 
 def _blocks(problem: Problem) -> _Blocks:
-    """The blocks of A that are not zero."""
+    """Return the non-zero blocks of A."""
+    # The block of each scalar row.
     data, indices, indptr = problem.delassus_csr()
     sizes = [np.shape(b) for b in (problem.b if problem.grouped else [problem.b])]
     block = np.repeat(
         np.arange(problem.contacts),
         np.repeat([m for _, m in sizes], [count for count, _ in sizes]),
     )
+
+    # Sum the squares of the entries of each pair of blocks.
     row = np.repeat(block, np.diff(indptr))
     pair, place = np.unique(row * problem.contacts + block[indices], return_inverse=True)
     norm = np.sqrt(np.bincount(place, weights=np.square(data), minlength=len(pair)))
@@ -104,6 +109,7 @@ def _blocks(problem: Problem) -> _Blocks:
 
 
 def _draw_matrix(ax: Axes, problem: Problem, blocks: _Blocks) -> None:
+    # The largest norm of the blocks in each cell.
     count = max(problem.contacts, 1)
     cells = min(count, _CELLS)
     image = np.zeros((cells, cells))
@@ -115,6 +121,8 @@ def _draw_matrix(ax: Axes, problem: Problem, blocks: _Blocks) -> None:
         interpolation="nearest",
         extent=(-0.5, count - 0.5, count - 0.5, -0.5),
     )
+
+    # The colour bar points downwards if smaller blocks have its last colour.
     below = bool(len(blocks.norm)) and blocks.norm.min() < shown.norm.vmin
     extend = "min" if below else "neither"
     bar = ax.figure.colorbar(shown, ax=ax, fraction=0.046, pad=0.03, extend=extend)
@@ -138,7 +146,7 @@ def _log_norm(norms: np.ndarray) -> Any:
 def _label_colours(bar: Any, grouped: bool) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    # Blocks of different rows, such as angles beside lengths, have no unit in common.
+    # Blocks of different kinds of rows, such as angles and lengths, have no common unit.
     bar.set_label("norm of the block" if grouped else "norm of the block [1/kg]")
     bar.ax.yaxis.set_major_locator(FixedLocator(_ticks(bar.norm.vmin, bar.norm.vmax)))
     if bar.norm.vmax < 1000.0 * bar.norm.vmin:
@@ -147,7 +155,7 @@ def _label_colours(bar: Any, grouped: bool) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """At most eight round values from low to high: decades, or 1, 2 and 5 of each."""
+    """Return at most eight round values from low to high: decades, or 1, 2 and 5 of each."""
     decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for steps in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
         ticks = np.outer(decades, steps).ravel()
@@ -164,8 +172,8 @@ def _ticks(low: float, high: float) -> list[float]:
 
 class _Graph(NamedTuple):
     bodies: np.ndarray  # their numbers in the problem
-    ground: np.ndarray  # whether each touches what cannot move
-    edges: np.ndarray  # pairs of places in `bodies`
+    ground: np.ndarray  # whether each touches an immovable body
+    edges: np.ndarray  # pairs of indices into `bodies`
     counts: np.ndarray  # contacts of each edge
     kinds: np.ndarray  # the set of each edge's contacts
     names: list[str]  # of the sets, with their groups
@@ -178,11 +186,13 @@ def _graph(problem: Problem) -> _Graph:
             "kind='graph' needs bodies, and this problem was made from a matrix: "
             "kind='matrix' draws its blocks"
         )
+    # The pairs of bodies of all contacts, and the group of each.
     listed = problem.bodies if problem.grouped else [problem.bodies]
     sets = problem.sets if problem.grouped else [problem.sets]
     pairs = np.concatenate([*listed, np.zeros((0, 2), dtype=np.int64)])
     group = np.repeat(np.arange(len(listed)), [len(pair) for pair in listed])
-    # The last entry is the fixed world, which −1 picks.
+
+    # Number the movable bodies with contacts. The last entry is the fixed world, index −1.
     movable = np.append(_movable(problem), False)
     free = movable[pairs]
     bodies = np.unique(pairs[free])
@@ -190,6 +200,8 @@ def _graph(problem: Problem) -> _Graph:
     number[bodies] = np.arange(len(bodies))
     ground = np.zeros(len(bodies), dtype=bool)
     ground[number[pairs[free & ~free[:, ::-1]]]] = True
+
+    # Count the contacts of each pair of bodies and each set.
     between = free.all(axis=1) & (pairs[:, 0] != pairs[:, 1])
     names, kind = _kinds([found.name for found in sets], np.unique(group[between]))
     keyed = np.column_stack([kind[group[between]], np.sort(number[pairs[between]], axis=1)])
@@ -199,7 +211,7 @@ def _graph(problem: Problem) -> _Graph:
 
 
 def _kinds(sets: list[str], drawn: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """The sets, each with the numbers of its drawn groups, and the set of each group."""
+    """Return the sets, each with the numbers of its drawn groups, and the set of each group."""
     names = list(dict.fromkeys(sets))
     labels = []
     for name in names:
@@ -209,7 +221,7 @@ def _kinds(sets: list[str], drawn: np.ndarray) -> tuple[list[str], np.ndarray]:
 
 
 def _movable(problem: Problem) -> np.ndarray:
-    """Whether anything can move each body."""
+    """Return whether each body can move."""
     inverses = problem.Minv if problem.grouped else [problem.Minv]
     each = [inverse.reshape(len(inverse), -1).any(axis=1) for inverse in inverses]
     return np.concatenate([*each, np.zeros(0, dtype=bool)])
@@ -266,17 +278,19 @@ def _draw_edges(ax: Axes, graph: _Graph, places: np.ndarray, many: bool) -> None
 
 
 def _dress_graph(ax: Axes, graph: _Graph, places: np.ndarray) -> None:
-    # Marks are as wide as paper, not as data: a graph in one line needs room beside it.
+    # The size of marks is independent of the data: a graph in one line needs room beside it.
     if len(places):
         ax.update_datalim([places.min(axis=0) - 0.6, places.max(axis=0) + 0.6])
     ax.margins(0.0)
     ax.autoscale_view()
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_axis_off()
+
+    # The legend is below the axes, or beside them if it is long.
     handles, labels = ax.get_legend_handles_labels()
     if handles:
         title = (
-            f"{_count(graph.idle, 'body', 'bodies')} without contacts left out"
+            f"not drawn: {_count(graph.idle, 'body', 'bodies')} without contacts"
             if graph.idle
             else None
         )

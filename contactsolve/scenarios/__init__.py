@@ -1,7 +1,7 @@
-"""Contact problems to measure and to learn with, built from a few numbers.
+"""Contact problems for benchmarks, tests and examples, each built from a few parameters.
 
 A scenario is one file with a function marked ``@scenario``, and one import line below. Each can be
-called without arguments; CONTRIBUTING.md tells how to add one.
+called without arguments; CONTRIBUTING.md explains how to add one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from contactsolve.scenarios.winch import winch as winch
 
 
 def names() -> tuple[str, ...]:
-    """The names of all scenarios, sorted.
+    """Return the names of all scenarios, sorted.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> Callable[..., Problem]:
-    """The scenario function of that name.
+    """Return the scenario function of that name.
 
     Parameters
     ----------
@@ -64,25 +64,24 @@ def get(name: str) -> Callable[..., Problem]:
 
 
 def steps(name: str, which: Iterable[int] = range(_STEPS), **parameters: Any) -> Iterator[Problem]:
-    """The problems of a scene in motion, step by step.
+    """Yield the problems of a scene in motion, step by step.
 
-    As long as the same bodies touch, the problem is one object whose values change: a `Solver` made
-    for it goes on with the structure that it has found. Where contacts come or go, a new problem
-    begins.
+    As long as the same bodies touch, the problem is one object whose values change, and a `Solver`
+    made for it keeps its structure. If contacts appear or vanish, a new problem begins.
 
     Parameters
     ----------
     name : str
         A scenario that has a parameter ``step``, such as ``"winch"``.
     which : iterable of int, default range(200)
-        The steps, in any order.
+        Numbers of the steps, in any order.
     **parameters
-        Of the scenario.
+        Parameters of the scenario.
 
     Yields
     ------
     Problem
-        Valid until the next one; ``problem.name`` tells the step.
+        Valid until the next one; ``problem.name`` contains the number of the step.
 
     Raises
     ------

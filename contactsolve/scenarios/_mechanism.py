@@ -1,13 +1,13 @@
-"""Mechanisms: bodies of real shapes, joints, drives and contacts, put together one by one.
+"""Mechanisms: bodies with real shapes, joints, drives and contacts, added one by one.
 
-A scene is a function that places everything at a time t, marked with `mechanism`. It is called
-twice, one step apart, and the velocities are taken from what has moved:
+A scene is a function that places all of them at a time t, marked with `mechanism`. It is called
+twice, one step apart, and the velocities follow from the differences:
 
-    place(m, t - h), place(m, t)  ->  u = (x(t) - x(t - h)) / h, and what is seeded
+    place(m, t - h), place(m, t)  ->  u = (x(t) - x(t - h)) / h + random disturbances
     b = J (u + h g) - drive       ->  a Problem of one step (S3 eq. 1.18)
 
-so that joints are where they would be in the middle of a motion, contacts slide where the motion
-slides, and the impulses carry the weights.
+Joints then have velocities as in the middle of a motion, contacts slide where the motion slides,
+and the impulses support the weights.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class _Body(NamedTuple):
     mass: float
     inertia: Vector  # (3,) about its own axes
     position: Vector
-    turn: Vector  # (3, 3), columns: its own axes in the world
+    turn: Vector  # (3, 3) rotation: the columns are its own axes in the world frame
 
 
 class _Joint(NamedTuple):
-    """A block of rows: where, along what, how soft, and for drives how fast and how strong."""
+    """A block of rows: its point, axis and compliance, and for drives its speed and bounds."""
 
     bodies: tuple[int, int]
     point: Vector
@@ -70,7 +70,8 @@ class Mechanism:
     Parameters
     ----------
     compliance
-        Of joints that name none, and of contacts: added to the diagonal of A [m/(N s)].
+        Compliance of contacts, and of joints without one of their own; it is added to the diagonal
+        of A [m/(N s)].
     """
 
     def __init__(self, compliance: float) -> None:
@@ -107,7 +108,7 @@ class Mechanism:
         *,
         bore: float = 0.0,
     ) -> int:
-        """Add a cylinder about `axis`, then turned by `turn`; a pipe if its `bore` has a radius."""
+        """Add a cylinder about `axis`, rotated by `turn`; a pipe if its `bore` has a radius."""
         squares = radius**2 + bore**2
         across = mass * (squares / 4.0 + length**2 / 12.0)
         inertia = [mass * squares / 2.0, across, across]
@@ -121,16 +122,16 @@ class Mechanism:
         return self.body(mass, inertia, (start + end) / 2.0, along(end - start))
 
     def position(self, body: int) -> Vector:
-        """Where a body's centre of mass is [m]."""
+        """Return the centre of mass of a body [m]."""
         return self.parts[body].position
 
     # ---- joints -----------------------------------------------------------------------------
 
     def _join(self, kind: str, bodies: tuple[int, int], point: Any, axis: Any, **own: Any) -> None:
-        softness = own.pop("compliance", None)
-        given = self.compliance if softness is None else softness
+        own_compliance = own.pop("compliance", None)
+        compliance = self.compliance if own_compliance is None else own_compliance
         where = np.asarray(point, float), unit(axis)
-        self.joined[kind].append(_Joint(bodies, *where, given, **own))
+        self.joined[kind].append(_Joint(bodies, *where, compliance, **own))
 
     def ball(self, first: int, second: int, point: ArrayLike, compliance: Any = None) -> None:
         """Hold two bodies together at a point."""
@@ -139,7 +140,7 @@ class Mechanism:
     def hinge(
         self, first: int, second: int, point: ArrayLike, axis: ArrayLike, compliance: Any = None
     ) -> None:
-        """Let two bodies turn about an axis against each other."""
+        """Let two bodies rotate against each other about an axis."""
         self._join("hinge", (first, second), point, axis, compliance=compliance)
 
     def slider(
@@ -149,28 +150,28 @@ class Mechanism:
         self._join("slider", (first, second), point, axis, compliance=compliance)
 
     def fixed(self, first: int, second: int, point: ArrayLike, compliance: Any = None) -> None:
-        """Weld two bodies together; with a compliance for each of six rows, as a cable is."""
+        """Weld two bodies together; six compliances make the joint a segment of a cable."""
         self._join("fixed", (first, second), point, UP, compliance=compliance)
 
     def distance(
         self, first: int, second: int, start: ArrayLike, end: ArrayLike, compliance: Any = None
     ) -> None:
-        """Keep a point of one body and one of the other at their distance."""
+        """Keep the distance between a point of each body."""
         other = np.asarray(end, float)
         self._join("distance", (first, second), start, UP, other=other, compliance=compliance)
 
     def gear(
         self, first: int, second: int, axes: tuple[ArrayLike, ArrayLike], ratio: float
     ) -> None:
-        """Couple the speeds of two shafts: that of the second is `ratio` times the first's."""
+        """Couple the speeds of two shafts: the second turns `ratio` times as fast as the first."""
         self._join("gear", (first, second), UP, axes[0], other=unit(axes[1]), ratio=ratio)
 
     def mesh(self, first: int, second: int, point: ArrayLike, direction: ArrayLike) -> None:
-        """Let two wheels roll on each other: equal velocities at a point, along a direction."""
+        """Let two wheels roll on each other, with equal velocities at a point in a direction."""
         self._join("mesh", (first, second), point, direction)
 
     def motor(self, first: int, second: int, axis: ArrayLike, speed: float, torque: float) -> None:
-        """Turn the second body at a speed [rad/s], with so much torque at most [N m]."""
+        """Turn the second body at a speed [rad/s], with a bounded torque [N m]."""
         self._join("motor", (first, second), UP, axis, speed=speed, bound=(-torque, torque))
 
     def actuator(
@@ -182,7 +183,7 @@ class Mechanism:
         speed: float,
         force: tuple[float, float],
     ) -> None:
-        """Move the second body along an axis at a speed [m/s]; forces in between two [N]."""
+        """Move the second body along an axis at a speed [m/s], with a force within bounds [N]."""
         self._join("actuator", (first, second), point, axis, speed=speed, bound=force)
 
     def ram(
@@ -199,13 +200,13 @@ class Mechanism:
         Parameters
         ----------
         ends
-            The pins, on the first and on the second body [m].
+            Pins on the first and on the second body [m].
         mass
-            Of the barrel; the rod has half of it [kg].
+            Mass of the barrel; the rod has half of it [kg].
         speed
-            At which it gets longer [m/s].
+            Rate at which the cylinder extends [m/s].
         force
-            At most, both ways [N].
+            Maximum force, in both directions [N].
         """
         start, end = (np.asarray(pin, float) for pin in ends)
         half = start + 0.5 * (end - start)
@@ -222,29 +223,29 @@ class Mechanism:
         """Let two bodies touch; the normal points from the first to the second."""
         self.touching.append(((first, second), np.asarray(point, float), unit(normal)))
 
-    # ---- what comes of it -------------------------------------------------------------------
+    # ---- arrays -----------------------------------------------------------------------------
 
     def positions(self) -> Vector:
-        """``(n, 3)`` [m]."""
+        """Return the centres of mass, ``(n, 3)`` [m]."""
         return np.array([part.position for part in self.parts]).reshape(-1, 3)
 
     def turns(self) -> Vector:
-        """``(n, 3, 3)``."""
+        """Return the rotations, ``(n, 3, 3)``."""
         return np.array([part.turn for part in self.parts]).reshape(-1, 3, 3)
 
     def inverse_masses(self) -> Vector:
-        """``(n, 6, 6)``, in the world's axes."""
+        """Return the inverse mass matrices in the world frame, ``(n, 6, 6)``."""
         inverse = np.zeros((len(self.parts), 6, 6))
         turns = self.turns()
         masses = np.array([part.mass for part in self.parts])
         moments = np.array([part.inertia for part in self.parts])
         inverse[:, [0, 1, 2], [0, 1, 2]] = 1.0 / masses[:, None]
-        turned = np.einsum("nij,nj,nkj->nik", turns, 1.0 / moments, turns)
-        inverse[:, 3:, 3:] = (turned + turned.transpose(0, 2, 1)) / 2.0
+        rotated = np.einsum("nij,nj,nkj->nik", turns, 1.0 / moments, turns)
+        inverse[:, 3:, 3:] = (rotated + rotated.transpose(0, 2, 1)) / 2.0
         return inverse
 
     def groups(self, velocities: Vector, mu: float, time_step: float) -> list[Group]:
-        """One group for each kind of joint that there is, then the contacts."""
+        """Return one group for each kind of joint present, then one for the contacts."""
         found = [
             _KINDS[kind](several, self.positions(), velocities, time_step)
             for kind, several in self.joined.items()
@@ -264,7 +265,7 @@ _Maker: TypeAlias = Callable[[list[_Joint], Vector, Vector, float], Group]
 
 
 def relative(J: Vector, pairs: NDArray[np.int64], velocities: Vector) -> Vector:
-    """J u, block by block; the fixed world is at rest."""
+    """Return J u for each block; the fixed world is at rest."""
     padded = np.concatenate((velocities, np.zeros((1, 6))))
     return np.einsum("ksmd,ksd->km", J, padded[pairs])
 
@@ -272,7 +273,7 @@ def relative(J: Vector, pairs: NDArray[np.int64], velocities: Vector) -> Vector:
 def _group(
     jacobian: Callable[[list[_Joint], NDArray[np.int64], Vector], Vector], *, driven: bool = False
 ) -> _Maker:
-    """How a kind of joint becomes a group, from how it gets its Jacobian."""
+    """Return the function that makes a group of joints of one kind, from its Jacobian function."""
 
     def make(several: list[_Joint], positions: Vector, velocities: Vector, step: float) -> Group:
         pairs = np.array([joint.bodies for joint in several])
@@ -281,6 +282,8 @@ def _group(
         sigma = np.array([np.broadcast_to(joint.compliance, b.shape[1:]) for joint in several])
         if not driven:
             return Group(J, pairs, b, sets=sets.free(), compliance=sigma)
+
+        # A drive has a speed, and bounds on its impulse in a step.
         b -= np.array([[joint.speed] for joint in several])
         low, high = step * np.array([joint.bound for joint in several]).T
         return Group(J, pairs, b, lo=low[:, None], hi=high[:, None], compliance=sigma)
@@ -331,15 +334,15 @@ Parameters
 step : int, default 0
 {steps}
 seed : int, default 0
-    Of the disturbances of the velocities.
+    Seed of the random disturbances of the velocities.
 mu : float, default 1.0
     Friction coefficient of all contacts.
 compliance : float, default {compliance:g}
-    Of contacts, and of joints that have none of their own: added to the diagonal of A
-    [m/(N s)].
+    Compliance of contacts, and of joints without one of their own; it is added to the diagonal of
+    A [m/(N s)].
 jitter : float, default 0.02
-    Standard deviation of the disturbances [m/s, rad/s]; bodies above 100 kg are disturbed with
-    the energy of one of 100 kg.
+    Standard deviation of the disturbances [m/s, rad/s]; for bodies above 100 kg it falls with the
+    root of the mass, so that their energy is that of a body of 100 kg.
 
 Returns
 -------
@@ -375,10 +378,10 @@ def mechanism(
     Parameters
     ----------
     compliance
-        The scene's own default.
+        Default compliance of the scene.
     motion
-        What happens in its steps; ends a sentence of the scenario's docstring. The others stand in
-        the function's, but for what all such scenes share.
+        What happens in the steps: a clause that ends a sentence of the scenario's docstring. Text
+        that all such scenes share is added to the docstring of the function.
     """
 
     def decorate(place: Callable[[Mechanism, float], None]) -> Scene:
@@ -403,9 +406,9 @@ def mechanism(
 
 
 def _described(own: str, compliance: float, motion: str) -> str:
-    """The docstring of a scene: its own, and before its notes what all share."""
+    """Return the docstring of a scene, with the shared text before its notes."""
     text, title, notes = own.partition("Notes\n-----")
-    steps = f"From 0 to {STEPS - 1}, each 1/60 s, in which {motion}."
+    steps = f"Number of the time step, from 0 to {STEPS - 1}, of 1/60 s each; in these {motion}."
     wrapped = textwrap.fill(steps, 96, initial_indent="    ", subsequent_indent="    ")
     return (
         text.rstrip() + "\n" + _SHARED.format(steps=wrapped, compliance=compliance) + title + notes
@@ -422,19 +425,19 @@ def snapshot(
     compliance: float,
     jitter: float,
 ) -> Problem:
-    """The problem of one step of a scene.
+    """Return the problem of one step of a scene.
 
     Parameters
     ----------
     place
-        Puts the scene's bodies, joints and contacts of a time t >= 0 into a mechanism.
+        Adds the bodies, joints and contacts of the scene at a time t >= 0 to a mechanism.
     step
-        From 0 to 199.
+        Number of the step, from 0 to 199.
     seed
-        Of the velocities' disturbances; a step has the same ones at every call.
+        Seed of the disturbances of the velocities; a step has the same ones at every call.
     jitter
-        Their standard deviation [m/s, rad/s] for bodies of up to 100 kg; heavier ones have no more
-        energy of it.
+        Their standard deviation for bodies of up to 100 kg [m/s, rad/s]; heavier bodies get the
+        energy of one of 100 kg.
     """
     if not 0 <= integer("step", step) < STEPS:
         raise ValueError(f"step is {step}: expected an integer from 0 to {STEPS - 1}")
@@ -442,10 +445,14 @@ def snapshot(
         raise ValueError(f"seed is {seed}: expected an integer, zero or above")
     require_not_negative(mu=mu, jitter=jitter)
     require_positive(compliance=compliance)
+
+    # Two placements, one step apart, give the velocities.
     before, now = Mechanism(compliance), Mechanism(compliance)
     place(before, step * TIME_STEP)
     place(now, (step + 1) * TIME_STEP)
     velocities = _moved(before, now) / TIME_STEP
+
+    # Disturb the velocities, and add one step of gravity.
     rng = np.random.default_rng((seed, step))
     masses = np.array([part.mass for part in now.parts])
     heavy = np.sqrt(np.minimum(_LIGHT / masses, 1.0))
@@ -456,12 +463,14 @@ def snapshot(
 
 
 def _moved(before: Mechanism, now: Mechanism) -> Vector:
-    """Displacements and rotation vectors of all bodies, ``(n, 6)``."""
-    turned = np.einsum("nij,nkj->nik", now.turns(), before.turns())
-    skew = (turned - turned.transpose(0, 2, 1)) / 2.0
+    """Return displacements and rotation vectors of all bodies, ``(n, 6)``."""
+    # The skew part of a rotation is its axis times the sine of its angle, and the trace gives the
+    # cosine.
+    rotation = np.einsum("nij,nkj->nik", now.turns(), before.turns())
+    skew = (rotation - rotation.transpose(0, 2, 1)) / 2.0
     vector = np.stack((skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]), axis=1)
     sine = np.linalg.norm(vector, axis=1, keepdims=True)
-    cosine = (np.trace(turned, axis1=1, axis2=2)[:, None] - 1.0) / 2.0
+    cosine = (np.trace(rotation, axis1=1, axis2=2)[:, None] - 1.0) / 2.0
     angle = np.arctan2(sine, cosine)
     scale = np.divide(angle, sine, out=np.ones_like(sine), where=sine > 1e-12)
     return np.concatenate((now.positions() - before.positions(), scale * vector), axis=1)
@@ -471,18 +480,18 @@ def _moved(before: Mechanism, now: Mechanism) -> Vector:
 
 
 def vector(x: float, y: float, z: float) -> Vector:
-    """Three numbers as a vector."""
+    """Return three numbers as a vector."""
     return np.array([x, y, z], float)
 
 
 def unit(direction: ArrayLike) -> Vector:
-    """The direction with length one."""
+    """Return the unit vector of a direction."""
     given = np.asarray(direction, float)
     return np.asarray(given / np.linalg.norm(given))
 
 
 def along(direction: ArrayLike, up: ArrayLike = UP) -> Vector:
-    """A rotation whose x axis has that direction, and whose z axis is nearest to `up`."""
+    """Return a rotation whose x axis has that direction and whose z axis is nearest to `up`."""
     x = unit(direction)
     side = np.cross(np.asarray(up, float), x)
     if np.linalg.norm(side) < 1e-6:
@@ -492,19 +501,19 @@ def along(direction: ArrayLike, up: ArrayLike = UP) -> Vector:
 
 
 def turned(axis: ArrayLike, angle: float) -> Vector:
-    """The rotation about an axis by an angle [rad] (Rodrigues)."""
+    """Return the rotation about an axis by an angle [rad] (Rodrigues' formula)."""
     x, y, z = unit(axis)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
 
 
 def capsule_inertia(mass: float, radius: float, length: float) -> Vector:
-    """Moments of a solid capsule about its axis and across it.
+    """Return the moments of inertia of a solid capsule about its axis and across it, ``(3,)``.
 
     Parameters
     ----------
     length
-        Of the cylinder between the two half balls [m].
+        Length of the cylinder between the two half balls [m].
     """
     volume = length + 4.0 / 3.0 * radius  # over pi radius^2
     cylinder, balls = mass * length / volume, mass * 4.0 / 3.0 * radius / volume
@@ -515,13 +524,13 @@ def capsule_inertia(mass: float, radius: float, length: float) -> Vector:
 
 
 def corners(size: Sequence[float], position: ArrayLike, turn: ArrayLike = _AXES) -> Vector:
-    """The four lower corners of a box, ``(4, 3)``, neighbours next to each other."""
+    """Return the four lower corners of a box, ``(4, 3)``, in order around its face."""
     signs = np.array([[-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1]])
     return np.asarray(position) + signs * np.asarray(size, float) / 2.0 @ np.asarray(turn).T
 
 
 def smooth(t: float, start: float, end: float) -> float:
-    """From 0 at `start` to 1 at `end`, at rest at both."""
+    """Return a smooth step in time, from 0 at `start` to 1 at `end`, with zero slope at both."""
     s = min(max((t - start) / (end - start), 0.0), 1.0)
     return s * s * (3.0 - 2.0 * s)
 
@@ -530,7 +539,7 @@ def smooth(t: float, start: float, end: float) -> float:
 
 
 def follow(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """The problems in turn; one object as long as bodies, joints and contacts stay the same."""
+    """Yield the problems in turn: one object while bodies, joints and contacts stay the same."""
     kept: Problem | None = None
     for problem in problems:
         if kept is not None and _structure(kept) == _structure(problem):

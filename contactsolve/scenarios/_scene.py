@@ -1,4 +1,4 @@
-"""What every scenario shares: the list of scenarios, relative velocities, argument checks."""
+"""Shared code of the scenarios: their list, relative velocities, checks of arguments."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from contactsolve.problem import Problem
 
-# What `rng=` takes: a number stands for the same scene at every call, None for a new one.
-# A string, because the name alone would load numpy.random at import.
+# Type of `rng=`: a number gives the same scene at every call, None a new one. The annotation is a
+# string because the name itself would load numpy.random at import.
 Seed: TypeAlias = "int | np.random.Generator | None"
 
 Scenario = TypeVar("Scenario", bound=Callable[..., Problem])
@@ -22,7 +22,7 @@ REGISTRY: dict[str, Callable[..., Problem]] = {}
 
 
 def scenario(function: Scenario) -> Scenario:
-    """Enter a scenario function into the list, under its own name."""
+    """Add a scenario function to the list, under its own name."""
     REGISTRY[function.__name__] = function
     return function
 
@@ -47,7 +47,7 @@ class SceneArrays(NamedTuple):
     bodies: NDArray[np.int64]
 
     def problem(self, name: str, mu: ArrayLike) -> Problem:
-        """The problem of these arrays, with friction where contacts have tangents."""
+        """Return the problem of these arrays, with friction if contacts have tangents."""
         friction = mu if self.J.shape[2] > 1 else None
         return Problem(self.J, self.Minv, self.b, friction, bodies=self.bodies, name=name)
 
@@ -59,7 +59,7 @@ def gravity_bias(
     gravity: float,
     time_step: float,
 ) -> NDArray[np.float64]:
-    """b = J M^-1 h_ext for bodies at rest under one step of gravity (S1 eq. 2.69).
+    """Return b = J M^-1 h_ext of bodies at rest after one step of gravity (S1 eq. 2.69).
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ def gravity_bias(
 def relative_velocity(
     J: NDArray[np.float64], bodies: NDArray[np.int64], velocities: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """J u, contact by contact (S1 eq. 2.55).
+    """Return J u for each contact (S1 eq. 2.55).
 
     Parameters
     ----------
     J : ndarray, shape (K, 2, m, d)
     bodies : ndarray of int, shape (K, 2)
     velocities : ndarray, shape (n, d)
-        Of the bodies [m/s, rad/s]; the fixed world has none.
+        Velocities of the bodies [m/s, rad/s]; the fixed world is at rest.
 
     Returns
     -------
@@ -105,12 +105,12 @@ def relative_velocity(
 
 
 def random_velocities(count: int, scale: float, rng: Seed) -> NDArray[np.float64]:
-    """Velocities of `count` bodies in space, each linear component uniform in [-scale, scale].
+    """Return velocities of `count` bodies in space, uniform in [-scale, scale] per component.
 
     Returns
     -------
     ndarray, shape (count, 6)
-        [m/s]; no body turns.
+        Linear [m/s] and angular velocities; the angular ones are zero.
     """
     velocities = np.zeros((count, 6))
     if scale > 0.0:
@@ -121,7 +121,7 @@ def random_velocities(count: int, scale: float, rng: Seed) -> NDArray[np.float64
 def planar_jacobian(
     normals: NDArray[np.float64], arms: NDArray[np.float64], bodies: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Jacobian blocks of contacts in the plane, rows normal and tangent (S4).
+    """Return Jacobian blocks of contacts in the plane, with rows normal and tangent (S4).
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def planar_jacobian(
         Unit normals, from the first body to the second; the tangent is the normal turned by +90
         degrees.
     arms : ndarray, shape (K, 2, 2)
-        From the centre of each partner to the contact point [m].
+        Lever arms from the centre of each partner to the contact point [m].
     bodies : ndarray of int, shape (K, 2)
         -1 is the fixed world.
 
@@ -153,7 +153,7 @@ def planar_jacobian(
 
 
 def grid_shape(shape: int | Sequence[int]) -> tuple[int, int, int]:
-    """Three counts, from three or from one that stands for all."""
+    """Return three counts, from three or from one that stands for all."""
     given: Any = shape
     sizes = tuple(given) if np.iterable(given) else (given,) * 3
     if len(sizes) != 3 or min(integer("shape", size) for size in sizes) < 1:
@@ -162,13 +162,13 @@ def grid_shape(shape: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 def solid_spheres(count: int, mass: float, radius: float) -> NDArray[np.float64]:
-    """Minv of equal solid spheres, shape (count, 6); moment of inertia 2/5 mass radius^2."""
+    """Return Minv of equal solid spheres, (count, 6); moment of inertia 2/5 mass radius^2."""
     inertia = 0.4 * mass * radius**2
     return np.tile([1.0 / mass] * 3 + [1.0 / inertia] * 3, (count, 1))
 
 
 def integer(name: str, value: Any) -> int:
-    """Return the integer that a value is, or refuse it by name."""
+    """Return a value as an integer, or raise an error that names the argument."""
     try:
         return operator.index(value)
     except TypeError:
@@ -176,35 +176,35 @@ def integer(name: str, value: Any) -> int:
 
 
 def require_count(**values: Any) -> None:
-    """Refuse what is not an integer above zero, by name."""
+    """Raise unless each value is an integer above zero; the error names the argument."""
     for name, value in values.items():
         if integer(name, value) < 1:
             raise ValueError(f"{name} is {value}: expected an integer above zero")
 
 
 def require_between(low: float, high: float, **values: Any) -> None:
-    """Refuse quantities outside of [low, high], by name."""
+    """Raise unless each value is in [low, high]; the error names the argument."""
     for name, value in values.items():
         if not low <= value <= high:
             raise ValueError(f"{name} is {value}: expected a number from {low:g} to {high:g}")
 
 
 def require_not_negative(**values: Any) -> None:
-    """Refuse quantities that are not finite or below zero, by name."""
+    """Raise unless each value is finite and 0 or more; the error names the argument."""
     for name, value in values.items():
         if not (math.isfinite(value) and value >= 0.0):
             raise ValueError(f"{name} is {value}: expected a finite number, zero or above")
 
 
 def require_positive(**values: Any) -> None:
-    """Refuse quantities that are not finite and above zero, by name."""
+    """Raise unless each value is finite and above 0; the error names the argument."""
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0.0):
             raise ValueError(f"{name} is {value}: expected a finite number above zero")
 
 
 def require_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Refuse a value that is not among the choices, and list them."""
+    """Raise unless the value is one of the choices; the error lists them."""
     if value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} is {value!r}: expected one of {known}")

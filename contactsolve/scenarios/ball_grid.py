@@ -51,12 +51,12 @@ def ball_grid(
     """A lattice of touching solid spheres on the ground (S1 section 3.8.1).
 
     Balls are numbered with x fastest and z slowest. In the cubic layout at rest, side contacts
-    carry nothing at the solution: the grid is a set of equal columns, each as hard as its height.
+    have no impulses in the solution: the grid is a set of equal, independent columns.
 
     Parameters
     ----------
     shape : int or three ints, default 8
-        Balls along x, y and z; one number n stands for n^3.
+        Numbers of balls along x, y and z; one number n stands for n^3.
     layout : {"cubic", "cannonball"}
         ``"cubic"``: ball above ball. ``"cannonball"``: square layers too, but every second one is
         shifted by half a cell along x and y, so that its balls lie in the hollows between four
@@ -64,8 +64,8 @@ def ball_grid(
         packing, which fills 0.74 of space instead of 0.52.
     spacing : float or three floats, default 0.0
         Gaps added between neighbours along x, y and z [m]. Whether balls touch is decided by their
-        distance, so a gap removes the contacts along its axis, and in the cannonball layout also
-        those between layers. The lowest layer stays on the ground.
+        distance: a gap removes the contacts along its axis, and in the cannonball layout also those
+        between layers. The lowest layer stays on the ground.
     ground : {"fixed", "body"}
         ``"fixed"``: the ground is the fixed world, index -1. ``"body"``: the ground is body 0,
         with zero inverse mass, and counts as a body in conflicts and couplings, as in S1.
@@ -73,21 +73,22 @@ def ball_grid(
         The order of the contacts, ball by ball. ``"forward"``: ground, +x, +y, above, the order
         behind S1's colour counts. ``"backward"``: below, -x, -y, the order behind S1 Table 3.3.
     mass : float, default 20.0
-        Of one ball [kg].
+        Mass of one ball [kg].
     radius : float, default 1.0
-        Of one ball [m]; the moment of inertia is 2/5 mass radius^2.
+        Radius of one ball [m]; the moment of inertia is 2/5 mass radius^2.
     mu : float or array_like, shape (K,), default 0.5
         Friction coefficients; unused with one row.
     velocity : float, default 0.0
         Each linear component of each ball's velocity is uniform in [-velocity, velocity] [m/s].
     gravity : float, default 9.81
-        Along -z [m/s^2].
+        Gravitational acceleration along -z [m/s^2].
     time_step : float, default 0.01
-        Length of the step whose impulses are sought [s].
+        Length of the time step [s].
     rows : {3, 1}
         3: normal and two tangents with friction discs. 1: the normal alone, without friction.
     rng : int, numpy.random.Generator or None, default 0
-        For the velocities. A number gives the same scene at every call, None a new one.
+        Seed or generator of the velocities. A number gives the same scene at every call, None a
+        new one.
 
     Returns
     -------
@@ -141,7 +142,7 @@ def ball_grid_arrays(
     velocity: float = 0.0,
     rng: Seed = 0,
 ) -> SceneArrays:
-    """The arrays behind `ball_grid`, whose parameters these are."""
+    """Return the arrays of `ball_grid`, for its parameters."""
     require_choice("layout", layout, ("cubic", "cannonball"))
     require_choice("ground", ground, ("fixed", "body"))
     require_choice("contact_order", contact_order, ("forward", "backward"))
@@ -149,6 +150,7 @@ def ball_grid_arrays(
     require_positive(mass=mass, radius=radius, time_step=time_step)
     require_not_negative(velocity=velocity)
 
+    # Place the balls, and find those that touch.
     lattice = _Lattice.of(shape)
     pitch = _pitch(layout, spacing, radius)
     centres = lattice.centres(layout, pitch, radius)
@@ -158,6 +160,7 @@ def ball_grid_arrays(
     pairs, normals = _contacts(slots, centres, radius)
     points = centres[pairs[:, 1]] - radius * normals
 
+    # Body 0 is the ground where it counts as a body.
     velocities = random_velocities(len(centres), velocity, rng)
     Minv = solid_spheres(len(centres), mass, radius)
     if ground == "body":
@@ -166,6 +169,8 @@ def ball_grid_arrays(
             np.concatenate((np.zeros((1, array.shape[1])), array))
             for array in (centres, velocities, Minv)
         )
+
+    # b holds gravity, and velocities if there are any.
     J = contact_jacobian(points, normals, pairs, centres)[:, :, :rows]
     b = gravity_bias(J, Minv, pairs, gravity, time_step)
     if velocity > 0.0:
@@ -174,7 +179,7 @@ def ball_grid_arrays(
 
 
 class _Lattice(NamedTuple):
-    """Ball numbers and lattice coordinates, with x fastest."""
+    """Numbers and lattice coordinates of the balls; x changes fastest."""
 
     shape: tuple[int, int, int]
     ball: NDArray[np.int64]
@@ -229,7 +234,7 @@ def _pitch(layout: str, spacing: float | Sequence[float], radius: float) -> NDAr
 
 
 def _forward(lattice: _Lattice) -> _Slots:
-    """The ground below each ball, then its neighbours at +x, +y, +z."""
+    """Return for each ball the ground below it, then its neighbours at +x, +y, +z."""
     ball = lattice.ball
     on_ground = np.where(lattice.z == 0, _GROUND, _NOBODY)
     first = np.stack((on_ground, ball, ball, ball), axis=1)
@@ -238,7 +243,7 @@ def _forward(lattice: _Lattice) -> _Slots:
 
 
 def _backward(lattice: _Lattice) -> _Slots:
-    """What is below each ball, then its neighbours at -x, -y."""
+    """Return for each ball what is below it, then its neighbours at -x, -y."""
     below = np.where(lattice.z == 0, _GROUND, lattice.neighbour(0, 0, -1))
     first = np.stack((below, lattice.neighbour(-1, 0, 0), lattice.neighbour(0, -1, 0)), axis=1)
     return first, np.repeat(lattice.ball[:, None], 3, axis=1)
@@ -275,7 +280,8 @@ def _staggered(slots: _Slots, lattice: _Lattice) -> _Slots:
 def _contacts(
     slots: _Slots, centres: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Pairs and normals of the slots whose partners are there and touch, ball after ball."""
+    """Return pairs and normals of the slots whose partners exist and touch, ball by ball."""
+    # The ground is always as far away as a touching ball.
     present = (slots[0] != _NOBODY) & (slots[1] != _NOBODY)
     pairs = np.stack([side[present] for side in slots], axis=1)
     between = centres[pairs[:, 1]] - centres[pairs[:, 0]]

@@ -1,4 +1,4 @@
-"""S1's ball pile: spheres strewn over planes, few of which touch."""
+"""S1's ball pile: spheres scattered over planes, few of which touch."""
 
 from __future__ import annotations
 
@@ -48,33 +48,34 @@ def ball_pile(
 ) -> Problem:
     """Spheres in evenly spaced planes, at random distances and velocities (S1 section 3.8.2).
 
-    No pile, in spite of S1's name for it, but a large unstructured problem: many bodies, few
-    contacts, and nearly all of these alone or in short chains.
+    S1 calls it a pile. It is a large unstructured problem with many bodies and few contacts, nearly
+    all of which are isolated or form short chains.
 
     Parameters
     ----------
     shape : int or three ints, default 10
-        Balls along a row, rows in a plane, planes; one number n stands for n^3.
+        Numbers of balls in a row, of rows in a plane and of planes; one number n stands for n^3.
     ground : {"fixed", "body"}
         ``"body"`` adds the ground as body 0, with zero inverse mass, as S1 counts it. No ball
         touches it.
     contact_chance : float, default 0.25
         Probability that a ball touches the next one of its row.
     approach : float or None, default 0.17
-        Balls that touch are a contact if they approach faster than this times `velocity`. None:
-        all that touch are.
+        Touching balls form a contact if they approach faster than this times `velocity`. None: all
+        touching balls do.
     velocity : float, default 1.0
         Each linear component of each ball's velocity is uniform in [-velocity, velocity] [m/s].
     mass : float, default 20.0
-        Of one ball [kg].
+        Mass of one ball [kg].
     radius : float, default 1.0
-        Of one ball [m]; the moment of inertia is 2/5 mass radius^2.
+        Radius of one ball [m]; the moment of inertia is 2/5 mass radius^2.
     mu : float or array_like, shape (K,), default 0.5
         Friction coefficients; unused with one row.
     rows : {3, 1}
         3: normal and two tangents with friction discs. 1: the normal alone, without friction.
     rng : int, numpy.random.Generator or None, default 0
-        For distances and velocities. A number gives the same scene at every call, None a new one.
+        Seed or generator of distances and velocities. A number gives the same scene at every call,
+        None a new one.
 
     Returns
     -------
@@ -90,11 +91,11 @@ def ball_pile(
     S1 does not print its test for approach. The default of `approach` is tuned to the counts of S1
     Table 3.4: 6,605 contacts and 7,415 blocks of A for 40^3 balls, 52,909 and 58,631 for 80^3.
     Twelve seeds of 40^3 stay within 2.5 % of the contacts and 4 % of the blocks, four of 80^3
-    within 0.3 % and 1 %. That one number meets contacts and blocks is no accident: of three balls
-    in touch both contacts are kept only where each ball is faster than the next one, which is
-    rarer than two approaches that know nothing of each other, and S1's counts are as rare.
+    within 0.3 % and 1 %. One number fits both counts because the test compares velocities: of three
+    touching balls both contacts are kept only if each ball is faster than the next one, which is
+    less likely than two independent approaches.
 
-    All bodies fall alike, so that gravity is left out.
+    Gravity has no effect and is left out, because it accelerates all bodies alike.
     """
     size = grid_shape(shape)
     arrays = ball_pile_arrays(
@@ -123,7 +124,7 @@ def ball_pile_arrays(
     rows: int,
     rng: Seed,
 ) -> SceneArrays:
-    """The arrays behind `ball_pile`, whose parameters these are."""
+    """Return the arrays of `ball_pile`, for its parameters."""
     require_choice("ground", ground, ("fixed", "body"))
     require_choice("rows", rows, (3, 1))
     require_between(0.0, 1.0, contact_chance=contact_chance)
@@ -132,8 +133,9 @@ def ball_pile_arrays(
     if approach is not None:
         require_not_negative(approach=approach)
 
+    # Neighbours in a row that touch, and approach fast enough, are in contact.
     generator = np.random.default_rng(rng)
-    centres, touches = _strewn(shape, contact_chance, radius, generator)
+    centres, touches = _scattered(shape, contact_chance, radius, generator)
     velocities = random_velocities(len(centres), velocity, generator)
     first = np.flatnonzero(touches)
     pairs = np.stack((first, first + 1), axis=1)
@@ -145,6 +147,7 @@ def ball_pile_arrays(
         pairs, normals = pairs[kept], normals[kept]
     points = centres[pairs[:, 0]] + radius * normals
 
+    # Body 0 is the ground where it counts as a body.
     Minv = solid_spheres(len(centres), mass, radius)
     if ground == "body":
         pairs = pairs + 1
@@ -156,22 +159,22 @@ def ball_pile_arrays(
     return SceneArrays(J, Minv, relative_velocity(J, pairs, velocities), pairs)
 
 
-def _strewn(
+def _scattered(
     shape: tuple[int, int, int], contact_chance: float, radius: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Centres, row after row, and whether each ball touches the next one of its row."""
+    """Return the centres, row by row, and whether each ball touches the next one in its row."""
     count = shape[_X] * shape[_Y] * shape[_Z]
     in_row = (shape[_Z], shape[_Y], shape[_X])
     touches = rng.random(in_row) < contact_chance
     touches[..., -1] = False
     gaps = np.where(touches, 0.0, radius * _WIDEST_GAP * rng.random(in_row))
-    aside = radius * _SIDEWAYS * rng.uniform(-1.0, 1.0, in_row)
+    sideways = radius * _SIDEWAYS * rng.uniform(-1.0, 1.0, in_row)
 
-    # The distance of neighbours is the diameter and the gap, whatever lies aside.
+    # The distance of neighbours is the diameter plus the gap, whatever their sideways offsets.
     distance = (2.0 * radius + gaps)[..., :-1]
-    along = np.sqrt(distance**2 - np.diff(aside, axis=2) ** 2)
+    along = np.sqrt(distance**2 - np.diff(sideways, axis=2) ** 2)
     centres = np.zeros((*in_row, 3))
     np.cumsum(along, axis=2, out=centres[..., 1:, _X])
-    centres[..., _Y] = aside + radius * _ROW_PITCH * np.arange(shape[_Y])[:, None]
+    centres[..., _Y] = sideways + radius * _ROW_PITCH * np.arange(shape[_Y])[:, None]
     centres[..., _Z] = radius * (1.0 + _PLANE_PITCH * np.arange(1, shape[_Z] + 1))[:, None, None]
     return centres.reshape(count, 3), touches.reshape(count)

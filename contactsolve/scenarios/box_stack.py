@@ -42,18 +42,18 @@ def box_stack(
     count : int, default 10
         Number of boxes.
     mass : float, default 1.0
-        Of one box [kg].
+        Mass of one box [kg].
     top_mass : float, optional
-        Of the uppermost box [kg]; default: `mass`. A heavy box on light ones is what fixed-point
-        solvers find hardest.
+        Mass of the uppermost box [kg]; default: `mass`. Fixed-point solvers converge slowest if a
+        heavy box lies on light ones.
     size : three floats, default (1.0, 1.0, 1.0)
-        Edges of one box along x, y and z [m].
+        Edge lengths of one box along x, y and z [m].
     mu : float or array_like, shape (4 count,), default 0.5
         Friction coefficients.
     gravity : float, default 9.81
-        Along -z [m/s^2].
+        Gravitational acceleration along -z [m/s^2].
     time_step : float, default 0.01
-        Length of the step whose impulses are sought [s].
+        Length of the time step [s].
 
     Returns
     -------
@@ -89,7 +89,7 @@ def box_stack_arrays(
     gravity: float,
     time_step: float,
 ) -> SceneArrays:
-    """The arrays behind `box_stack`, whose parameters these are."""
+    """Return the arrays of `box_stack`, for its parameters."""
     if integer("count", count) < 1:
         raise ValueError(f"count is {count}: expected an integer above zero")
     require_positive(mass=mass, top_mass=top_mass, time_step=time_step)
@@ -99,6 +99,7 @@ def box_stack_arrays(
     for axis, edge in enumerate(edges):
         require_positive(**{f"size[{axis}]": edge})
 
+    # Each box rests with four corners on the one below, or on the ground.
     box = np.arange(count)
     centres = np.zeros((count, 3))
     centres[:, 2] = (box + 0.5) * edges[2]
@@ -109,6 +110,7 @@ def box_stack_arrays(
     )
     normals = np.tile([0.0, 0.0, 1.0], (len(pairs), 1))
 
+    # All boxes but the uppermost one have the same mass.
     masses = np.full(count, float(mass))
     masses[-1] = top_mass
     squares = edges**2

@@ -44,23 +44,23 @@ def disc_pyramid(
     Parameters
     ----------
     layers : int, default 4
-        n layers of 1 to n discs.
+        Number n of layers, of 1 to n discs.
     ground : bool, default False
-        Let the lowest layer rest on the fixed ground: n more contacts, behind the others.
+        Let the lowest layer rest on the fixed ground: n more contacts, after the others.
     disc : int, default 0
-        The disc that is pushed.
+        Number of the disc that is pushed.
     impulse : two floats, default (0.0, -1.0)
-        The external impulse on it [N s].
+        External impulse on that disc [N s].
     mass : float, default 1.0
-        Of one disc [kg].
+        Mass of one disc [kg].
     radius : float, default 1.0
-        Of one disc [m]; the moment of inertia is 1/2 mass radius^2.
+        Radius of one disc [m]; the moment of inertia is 1/2 mass radius^2.
     mu : float or array_like, shape (K,), default 0.3
         Friction coefficients.
     gravity : float, default 0.0
-        Along -y [m/s^2]. Without ground all discs fall alike.
+        Gravitational acceleration along -y [m/s^2]. Without ground all discs fall alike.
     time_step : float, default 0.01
-        During which gravity acts [s].
+        Time during which gravity acts [s].
 
     Returns
     -------
@@ -101,7 +101,7 @@ def disc_pyramid_arrays(
     gravity: float,
     time_step: float,
 ) -> SceneArrays:
-    """The arrays behind `disc_pyramid`, whose parameters these are."""
+    """Return the arrays of `disc_pyramid`, for its parameters."""
     require_positive(mass=mass, radius=radius, time_step=time_step)
     discs = layers * (layers + 1) // 2
     if not 0 <= integer("disc", disc) < discs:
@@ -110,6 +110,7 @@ def disc_pyramid_arrays(
     if push.shape != (2,):
         raise ValueError(f"impulse is {impulse!r}: expected two components")
 
+    # The contacts between discs come first, then those with the ground.
     pairs, normals = _touching(layers)
     if ground:
         lowest = np.arange(discs - layers, discs)
@@ -118,6 +119,7 @@ def disc_pyramid_arrays(
     arms = radius * np.stack((normals, -normals), axis=1)
     J = planar_jacobian(normals, arms, pairs)
 
+    # Velocities without contact impulses: gravity, and the push of one disc.
     Minv = np.tile([1.0 / mass, 1.0 / mass, 2.0 / (mass * radius**2)], (discs, 1))
     velocities = np.zeros((discs, 3))
     velocities[:, 1] = -gravity * time_step
@@ -127,10 +129,11 @@ def disc_pyramid_arrays(
 
 
 def _touching(layers: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Pairs of discs and normals, sorted by the pairs."""
+    """Return the pairs of touching discs and their normals, sorted by the pairs."""
     layer = np.repeat(np.arange(layers), np.arange(1, layers + 1))
     disc = np.arange(len(layer))
     place = disc - layer * (layer + 1) // 2
+    # The neighbours of a disc: to its right, below left and below right.
     others = np.stack((disc + 1, disc + layer + 1, disc + layer + 2), axis=1)
     not_lowest = layer < layers - 1
     present = np.stack((place < layer, not_lowest, not_lowest), axis=1)

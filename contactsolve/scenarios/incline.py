@@ -1,4 +1,4 @@
-"""Blocks on a slope: the problem with the answer everyone knows."""
+"""Blocks on a slope, whose motion is known in closed form."""
 
 from __future__ import annotations
 
@@ -46,24 +46,25 @@ def incline(
     count : int, default 1
         Number of blocks.
     angle : float, default 20.0
-        Of the slope with the horizontal, 0 to 89 [degrees].
+        Angle between the slope and the horizontal, 0 to 89 [degrees].
     mu : float or array_like, shape (count,), default 0.5
         Friction coefficient between each block and the slope.
     size : three floats, default (1.0, 1.0, 0.5)
-        Edges of a block along x, y and z [m].
+        Edge lengths of a block along x, y and z [m].
     mass : float, default 1.0
-        Of one block [kg].
+        Mass of one block [kg].
     velocity : float, default 0.0
-        Of all blocks, down the slope [m/s].
+        Velocity of all blocks, down the slope [m/s].
     gravity : float, default 9.81
-        [m/s^2]
+        Gravitational acceleration [m/s^2].
     time_step : float, default 0.01
-        Length of the step whose impulses are sought [s].
+        Length of the time step [s].
 
     Returns
     -------
     Problem
-        Contacts with the slope, four a block, then those between blocks, four a pair.
+        The contacts with the slope, four for each block, precede those between blocks, four for
+        each pair.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def incline_arrays(
     gravity: float,
     time_step: float,
 ) -> SceneArrays:
-    """The arrays behind `incline`, whose parameters these are."""
+    """Return the arrays of `incline`, for its parameters."""
     require_between(0.0, 89.0, angle=angle)
     require_positive(mass=mass, time_step=time_step)
     edges = np.asarray(size, dtype=np.float64)
@@ -117,6 +118,7 @@ def incline_arrays(
     for axis, edge in enumerate(edges):
         require_positive(**{f"size[{axis}]": edge})
 
+    # Contacts of each block with the slope, then with the block before it.
     centres = np.zeros((count, 3))
     centres[:, 0] = np.arange(count) * edges[0]
     centres[:, 2] = 0.5 * edges[2]
@@ -132,6 +134,7 @@ def incline_arrays(
     normals = np.repeat(np.eye(3)[[2, 0]], (len(below), len(behind)), axis=0)
     J = contact_jacobian(np.concatenate((below, behind)), normals, pairs, centres)
 
+    # Velocities without contact impulses, in the tilted frame.
     squares = edges**2
     inertia = mass * (squares.sum() - squares) / 12.0
     Minv = np.tile(np.concatenate((np.full(3, 1.0 / mass), 1.0 / inertia)), (count, 1))

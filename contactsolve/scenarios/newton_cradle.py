@@ -31,22 +31,22 @@ def newton_cradle(
     mu: float = 0.0,
     rows: int = 1,
 ) -> Problem:
-    """Touching balls in a line along x, the first of which strike the others, all at once.
+    """Touching balls in a line along x; the first ones strike the others, all at once.
 
     Parameters
     ----------
     count : int, default 5
         Number of balls.
     moving : int, default 1
-        How many of them, from the first on, arrive with `velocity`; the others rest.
+        Number of balls, from the first on, that arrive with `velocity`; the others rest.
     velocity : float, default 1.0
-        [m/s]
+        Velocity of the moving balls [m/s].
     restitution : float, default 1.0
         Coefficient of restitution of every contact, 0 to 1.
     mass : float or array_like, shape (count,), default 1.0
-        Of the balls [kg].
+        Masses of the balls [kg].
     radius : float, default 0.05
-        Of every ball [m]; the moment of inertia is 2/5 mass radius^2.
+        Radius of every ball [m]; the moment of inertia is 2/5 mass radius^2.
     mu : float, default 0.0
         Friction coefficient; unused with one row.
     rows : {1, 3}
@@ -67,12 +67,12 @@ def newton_cradle(
     The strings are vertical at the impact and do not act along the line, so there are none.
     Restitution stands in b = J u + restitution * J u (S2 eq. 4.31).
 
-    Newton's law for all contacts in one step keeps momentum, and with restitution 1 energy, but it
-    does not give the picture the toy is known for, where one ball leaves at the other end. For n
+    Newton's law for all contacts in one step conserves momentum, and with restitution 1 energy.
+    Unlike in the toy, the last ball does not leave alone. For n
     equal balls, one of them moving, the impulse of contact k is
     (1 + restitution) m velocity (n - 1 - k) / n, and all the balls at rest leave together with
-    (1 + restitution) velocity / n. Struck one pair after another, the last ball would leave alone:
-    the same balls at small distances are another problem.
+    (1 + restitution) velocity / n. With small gaps between the balls, pairs collide one after
+    another, and the last ball leaves alone: that is another problem.
     """
     require_count(count=count, moving=moving)
     arrays = newton_cradle_arrays(
@@ -97,7 +97,7 @@ def newton_cradle_arrays(
     radius: float,
     rows: int,
 ) -> SceneArrays:
-    """The arrays behind `newton_cradle`, whose parameters these are."""
+    """Return the arrays of `newton_cradle`, for its parameters."""
     require_choice("rows", rows, (1, 3))
     require_positive(radius=radius)
     require_between(0.0, 1.0, restitution=restitution)
@@ -105,6 +105,7 @@ def newton_cradle_arrays(
         raise ValueError(f"moving is {moving}: there are only {count} balls")
     masses = _masses(mass, count)
 
+    # Contact k is between the balls k and k + 1.
     centres = np.zeros((count, 3))
     centres[:, 0] = 2.0 * radius * np.arange(count)
     first = np.arange(count - 1)
@@ -112,6 +113,7 @@ def newton_cradle_arrays(
     normals = np.tile([1.0, 0.0, 0.0], (len(pairs), 1))
     J = contact_jacobian(centres[:-1] + radius * normals, normals, pairs, centres)[:, :, :rows]
 
+    # b = (1 + restitution) J u.
     inertia = 0.4 * masses * radius**2
     Minv = np.repeat(1.0 / np.stack((masses, inertia), axis=1), 3, axis=1)
     velocities = np.zeros((count, 6))

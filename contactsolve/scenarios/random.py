@@ -47,30 +47,30 @@ def random(
     bodies : int, default 40
         Number of bodies, at least 2.
     rows : {1, 2, 3}, default 3
-        Of each contact. 3 and 1: bodies in space, with and without friction. 2: bodies in the
-        plane, with three degrees of freedom.
+        Rows of each contact. 3 and 1: bodies in space, with and without friction. 2: bodies in
+        the plane, with three degrees of freedom.
     density : float, optional
-        Wanted share of pairs of contacts that couple, in (0, 1], that is of the blocks of A beside
-        the diagonal that are not zero. Contacts are then drawn among as few bodies as it takes,
-        and the other bodies have none; the share is met as nearly as the number of bodies allows,
-        and on average over `rng`. Default: all bodies, about 4 / bodies.
+        Wanted share of the pairs of contacts that are coupled, in (0, 1]: the share of non-zero
+        off-diagonal blocks of A. The contacts are then between a part of the bodies, whose number
+        fits this share best on average over `rng`; the other bodies have no contacts. Default: all
+        bodies, with a share of about 4 / bodies.
     fixed : float, default 0.1
         Share of contacts with the fixed world, rounded to a whole number.
     redundancy : float, default 0.0
-        Share of contacts that repeat another one of the list, 0 <= redundancy < 1, rounded to a
-        whole number. Each takes as many from the rank of A as a contact has rows, and the impulses
-        are not unique.
+        Share of contacts that repeat another contact, 0 <= redundancy < 1, rounded to a whole
+        number. Each of them lowers the rank of A by the rows of a contact, and impulses are not
+        unique.
     condition : float, default 1.0
         Condition number of the inverse mass matrix of every body, at least 1; its axes are random.
     mass_ratio : float, default 1.0
-        Of the heaviest body to the lightest, at least 1; the others are between, evenly spaced on
-        a logarithmic scale and in random order. The lightest has 1 kg.
+        Mass of the heaviest body over that of the lightest, at least 1. The masses are evenly
+        spaced on a logarithmic scale, in random order; the lightest body has 1 kg.
     mu : float or array_like, shape (K,), default 0.5
         Friction coefficients; unused with one row.
     velocity : float, default 1.0
         Each component of each body's velocity is uniform in [-velocity, velocity] [m/s, rad/s].
     rng : int, numpy.random.Generator or None, default 0
-        A number gives the same problem at every call, None a new one.
+        Seed or generator. A number gives the same problem at every call, None a new one.
 
     Returns
     -------
@@ -83,11 +83,11 @@ def random(
 
     Notes
     -----
-    b = J u with the velocities u, so that the problem has a feasible motion whatever J is: all
-    bodies stopped. A right side beside the range of J may have none, and the problem no solution.
+    b = J u with the velocities u: for every J the problem has a feasible motion, in which all
+    bodies stop. With a b outside the range of J there may be none, and no solution.
 
-    Lever arms lie in a ball (in the plane: a disc) of radius 1 m. The geometry is random contact by
-    contact: no bodies need to have it.
+    Lever arms lie in a ball (in the plane: a disc) of radius 1 m. The geometry of each contact is
+    random; the contacts of a body need not belong to one shape.
     """
     require_count(contacts=contacts)
     arrays = random_arrays(
@@ -118,7 +118,7 @@ def random_arrays(
     velocity: float,
     rng: Seed,
 ) -> SceneArrays:
-    """The arrays behind `random`, whose parameters these are."""
+    """Return the arrays of `random`, for its parameters."""
     if bodies < 2:
         raise ValueError(f"bodies is {bodies}: expected an integer above one")
     require_choice("rows", rows, (1, 2, 3))
@@ -128,6 +128,7 @@ def random_arrays(
     require_between(1.0, 1e16, condition=condition, mass_ratio=mass_ratio)
     require_not_negative(velocity=velocity)
 
+    # Draw the contacts that differ, and repeat some of them in random order.
     generator = np.random.default_rng(rng)
     repeated = min(round(redundancy * contacts), contacts - 1)
     own = contacts - repeated
@@ -138,17 +139,19 @@ def random_arrays(
     generator.shuffle(copied)
     J, pairs = J[copied], pairs[copied]
 
+    # b = J u of random velocities.
     Minv = _inverse_masses(bodies, J.shape[-1], condition, mass_ratio, generator)
     velocities = generator.uniform(-velocity, velocity, (bodies, J.shape[-1]))
     return SceneArrays(J, Minv, relative_velocity(J, pairs, velocities), pairs)
 
 
 def _bodies_for(density: float, bodies: int, fixed: float) -> int:
-    """The number of bodies among which contacts couple as often as wanted."""
+    """Return the number of bodies with contacts that gives the wanted share of coupled pairs."""
     if not 0.0 < density <= 1.0:
         raise ValueError(f"density is {density}: expected a number above 0 and up to 1")
     n = np.arange(2, bodies + 1)
-    # Two contacts share no body: of two bodies each, of one and two, of one each.
+    # Probability that two contacts share no body: both have two bodies; one has the fixed world in
+    # place of a body; both have it.
     apart = (1 - fixed) ** 2 * (n - 2) * (n - 3) / (n * (n - 1))
     apart += 2 * fixed * (1 - fixed) * (n - 2) / n + fixed**2 * (n - 1) / n
     return int(n[np.argmin(abs(1.0 - apart - density))])

@@ -17,8 +17,8 @@ typedef struct cs_set {
     int bounds;     /* every row lies between parameters of its own: lo (rows), then hi (rows) */
     int contact;    /* row 0 is a normal impulse, the others are tangential */
     int frictional; /* with zero friction only the normal impulse is allowed */
-    /* Every coupled set s >= 1 is a ball: of radius lambda_n x parameter radius_parameter[s], parameter
-     * 0 being Coulomb's coefficient, or as large as `reach` tells. */
+    /* The friction rows of every coupled set s lie in a ball: of radius lambda_n x parameter
+     * radius_parameter[s], parameter 0 being Coulomb's coefficient, or as large as `reach` tells. */
     int balls;
     int radius_parameter[CS_MAX_ROWS];
     int moment[CS_MAX_ROWS];     /* coupled set s is a moment: at its bound nothing slides */

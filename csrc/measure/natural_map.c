@@ -92,7 +92,7 @@ static double evaluate_scaled(cs_state *state) { return cs_natural_map_of(state)
 
 const cs_measure cs_measure_natural_map = {
     .name = "natural_map",
-    .summary = "largest distance of an impulse from its prox step [N s]; zero at a solution",
+    .summary = "largest difference between an impulse and its prox step [N s]; zero at a solution",
     .across = CS_LARGEST,
     .evaluate = evaluate,
 };
@@ -106,8 +106,8 @@ const cs_measure cs_measure_natural_map_velocity = {
 
 const cs_measure cs_measure_natural_map_scaled = {
     .name = "natural_map_scaled",
-    .summary = "natural map over rho V, V being the speed at which the set's island breaks its "
-               "constraints without impulses; rtol bounds it [1]",
+    .summary = "natural map over rho V, where V is the speed at which the set's island violates "
+               "its constraints without impulses; rtol bounds it [1]",
     .across = CS_LARGEST,
     .evaluate = evaluate_scaled,
 };

@@ -156,7 +156,7 @@ static void report_cache(cs_island *s, cs_cache_counts *sum)
 
 const cs_engine cs_engine_cached = {
     .name = "cached",
-    .summary = "skyline; the result of each removal is kept for other index sets (S3 chapter 3)",
+    .summary = "as skyline; the result of each removal is kept for other index sets (S3 chapter 3)",
     .order = CS_FILL_RCM,
     .take = take,
     .factor = factor_cached,

@@ -15,7 +15,7 @@ static double work(const cs_island *s, double changed, double tight)
 
 const cs_engine cs_engine_skyline = {
     .name = "skyline",
-    .summary = "the same within the skyline of a reverse Cuthill-McKee order (S3 2.5 and 2.6)",
+    .summary = "as downdate, within the skyline of a reverse Cuthill-McKee order (S3 2.5 and 2.6)",
     .order = CS_FILL_RCM,
     .take = take,
     .factor = factor,

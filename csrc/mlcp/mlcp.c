@@ -142,7 +142,7 @@ static cs_status check_bytes(const cs_mlcp *mlcp, cs_error *error)
     if (!mlcp->rule->no_factors || !(most > 0) || bytes <= most) return CS_OK;
     return cs_fail(error, CS_UNSUPPORTED,
                    "method='%s': the dictionary of %lld rows would take %.3g bytes, and "
-                   "dictionary_bytes is %.3g: allow more, or use a method that factors",
+                   "dictionary_bytes is %.3g: increase it, or use a method that factors",
                    mlcp->rule->name, (long long)rows, bytes, most);
 }
 

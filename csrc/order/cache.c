@@ -154,25 +154,24 @@ enum { BODIES, CHUNK_SIZE, DOMAINS, OPTIONS };
 static const char *const body_orders[] = {"natural", "breadth_first", "auto", NULL};
 
 static const cs_option options_of_cache[OPTIONS] = {
-    [BODIES] =
-        {.name = "bodies",
-         .summary =
-             "order of the bodies: \"natural\"; \"breadth_first\" (Cuthill and McKee); or "
-             "\"auto\", breadth-first where the numbers of bodies do not follow their contacts: "
-             "where dividing the numbers into 8 ranges leaves most contacts between ranges, and a "
-             "breadth-first order leaves fewer. Contacts follow the later of their bodies",
-         .kind = CS_WORD,
-         .words = body_orders,
-         .usual = CS_BODIES_AS_FITS},
-    [CHUNK_SIZE] = CS_COUNT_OPTION("chunk", CHUNK, 1, "contacts that are coloured together"),
-    [DOMAINS] =
-        CS_FLAG_OPTION("domains", 1,
-                       "divide the bodies into contiguous domains, as many as the solver's option "
-                       "parts, with about equal numbers of contacts, and sweep the interiors of "
-                       "all domains in parallel, chunk by chunk; then the contacts between them, "
-                       "as the order partition with border=\"checkerboard\" does, or by colours "
-                       "where these are most of all contacts. Otherwise each colour of each chunk "
-                       "is a stage for all threads, and results do not depend on parts"),
+    [BODIES] = {.name = "bodies",
+                .summary =
+                    "order of the bodies: \"natural\"; \"breadth_first\" (Cuthill and McKee); or "
+                    "\"auto\", which is breadth-first if a division of the body numbers into 8 "
+                    "ranges leaves most contacts between ranges, and a division in breadth-first "
+                    "order leaves fewer. A contact takes the place of the later of its bodies",
+                .kind = CS_WORD,
+                .words = body_orders,
+                .usual = CS_BODIES_AS_FITS},
+    [CHUNK_SIZE] =
+        CS_COUNT_OPTION("chunk", CHUNK, 1, "number of contacts that are coloured together"),
+    [DOMAINS] = CS_FLAG_OPTION(
+        "domains", 1,
+        "divide the bodies into contiguous domains, as many as the solver's option parts, with "
+        "about equal numbers of contacts, and sweep the interiors of all domains in parallel, "
+        "chunk by chunk. The contacts between domains follow, as in the order partition with "
+        "border=\"checkerboard\", or by colours if they are most of all contacts. Otherwise each "
+        "colour of each chunk is a stage for all threads, and results do not depend on parts"),
 };
 
 /* Builds the graph and plans with the values of the user's options. */

@@ -159,7 +159,7 @@ cs_status cs_problem_add_bodies(cs_problem *problem, const cs_bodies *bodies, cs
         return cs_fail(error, CS_INVALID, "add all bodies before the first block");
     if (bodies->dof < 1 || bodies->dof > CS_MAX_DOF || bodies->count < 0)
         return cs_fail(error, CS_INVALID,
-                       "Minv describes bodies with %d degrees of freedom; from 1 to %d are taken",
+                       "Minv describes bodies with %d degrees of freedom; 1 to %d are allowed",
                        bodies->dof, CS_MAX_DOF);
 
     /* Describe the group, so that messages can name its bodies by their numbers. */
@@ -258,7 +258,7 @@ static cs_status copy_jacobian(cs_problem *problem, cs_block_group *group, const
     for (int side = 0; side < 2; side++)
         if (blocks->dof[side] < 0 || blocks->dof[side] > CS_MAX_DOF)
             return cs_fail(error, CS_INVALID,
-                           "J has %d columns for bodies[:, %d]; at most %d are taken",
+                           "J has %d columns for bodies[:, %d]; at most %d are allowed",
                            blocks->dof[side], side, CS_MAX_DOF);
 
     /* Check and copy. */
@@ -330,8 +330,8 @@ static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, 
         return cs_fail(error, CS_INVALID, "a problem takes at most %d groups of blocks",
                        CS_MAX_GROUPS);
     if (blocks->rows < 1 || blocks->rows > CS_MAX_ROWS || blocks->count < 0)
-        return cs_fail(error, CS_INVALID, "blocks have %d rows; from 1 to %d are taken",
-                       blocks->rows, CS_MAX_ROWS);
+        return cs_fail(error, CS_INVALID, "blocks have %d rows; 1 to %d are allowed", blocks->rows,
+                       CS_MAX_ROWS);
     const cs_set *set = cs_set_find(blocks->set);
     if (!set)
         return cs_fail(error, CS_UNKNOWN_NAME, "sets: there is no set '%s'",

@@ -130,8 +130,16 @@ int cs_set_is_variable(const char *set)
     return found && found->variable;
 }
 
-int cs_set_is_contact(const char *set)
+int cs_set_describe(const char *set, int rows, cs_set_info *info)
 {
     const cs_set *found = cs_set_find(set);
-    return found && found->contact;
+    if (cs_set_parameters(set, rows) < 0) return 0;
+    *info = (cs_set_info){
+        .contact = found->contact,
+        .frictional = found->frictional,
+        .balls = found->balls,
+        .circular = found->cone,
+    };
+    found->coupling(rows, info->coupled_set);
+    return 1;
 }

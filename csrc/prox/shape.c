@@ -48,7 +48,8 @@ static fault check_node(int n, const double *shape, int length, int depth);
 /* Checks a list of shapes that has `length` numbers. */
 static fault check_parts(int n, const double *parts, int length, int depth)
 {
-    if (length < 2) return (fault){"is of no shapes: one or more are needed, not", 0};
+    if (length < 2)
+        return (fault){"is a sum or hull of too few shapes: at least one is needed, not", 0};
     for (int at = 0; at < length;) {
         double own = length - at >= 2 ? parts[at + 1] : 0;
         if (!(own >= 2 && own <= length - at)) return (fault){"has a part of a wrong length,", own};
@@ -70,7 +71,7 @@ static fault check_superellipsoid(int n, const double *numbers, int rest)
 static fault check_patch(int n, const double *numbers, int rest)
 {
     if (n != 3) return (fault){"is a patch, which needs a spin row; the tangential rows are", n};
-    if (rest < 3 || rest % 3) return (fault){"has a patch of numbers that are no triples,", rest};
+    if (rest < 3 || rest % 3) return (fault){"has a patch whose numbers are not triples,", rest};
     for (int k = 0; k < rest / 3; k++) {
         fault found = check_range(numbers + 3 * k, 2, -MAX_SIZE, "has a point out of range,");
         if (!found.text)

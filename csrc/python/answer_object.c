@@ -1,5 +1,5 @@
-/* _core.Answer: what a solve found, by the names of cs_result. Numbers become Python's, and dictionaries are
- * built, when they are looked at. */
+/* _core.Answer: the result of a solve, by the names of cs_result. Python objects are made when an attribute is
+ * read. */
 #include "python/answer.h"
 
 #include <structmember.h>
@@ -68,7 +68,7 @@ static void answer_dealloc(answer_object *self)
     Py_DECREF(type);
 }
 
-/* ---- by name --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static const field cache_fields[] = {
     FIELD(cs_cache_counts, hits, INT64),      FIELD(cs_cache_counts, misses, INT64),
@@ -142,21 +142,21 @@ static PyObject *get_band(answer_object *self, void *unused)
 
 static PyObject *link_of(const cs_link *link)
 {
-    PyObject *told = dictionary_of(link_fields, COUNT(link_fields), link);
-    PyObject *status = told ? PyUnicode_FromString(cs_outcome_name(link->outcome)) : NULL;
-    if (told && add_item(told, "status", status) < 0) Py_CLEAR(told);
-    return told;
+    PyObject *described = dictionary_of(link_fields, COUNT(link_fields), link);
+    PyObject *status = described ? PyUnicode_FromString(cs_outcome_name(link->outcome)) : NULL;
+    if (described && add_item(described, "status", status) < 0) Py_CLEAR(described);
+    return described;
 }
 
-/* The links of a chain: dicts. */
+/* The links of a chain, as dicts. */
 static PyObject *get_links(answer_object *self, void *unused)
 {
     (void)unused;
     PyObject *links = PyTuple_New(self->result.links);
     for (int i = 0; links && i < self->result.links; i++) {
-        PyObject *told = link_of(&self->link[i]);
-        if (!told) Py_CLEAR(links);
-        else PyTuple_SET_ITEM(links, i, told);
+        PyObject *described = link_of(&self->link[i]);
+        if (!described) Py_CLEAR(links);
+        else PyTuple_SET_ITEM(links, i, described);
     }
     return links;
 }
@@ -213,7 +213,7 @@ static PyType_Slot answer_slots[] = {
     {Py_tp_dealloc, (void *)answer_dealloc},
     {Py_tp_members, answer_members},
     {Py_tp_getset, answer_getters},
-    {Py_tp_doc, "What a solve found, by the names of cs_result."},
+    {Py_tp_doc, "The result of a solve, by the names of cs_result."},
     {0, NULL},
 };
 

@@ -1,4 +1,4 @@
-/* Arrays in and out, and errors. */
+/* Conversion of arrays and errors between C and Python. */
 #include "python/core.h"
 
 #include <string.h>

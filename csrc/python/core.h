@@ -88,6 +88,9 @@ PyObject *core_islands(PyObject *module, PyObject *args);
 /* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
 PyObject *core_project(PyObject *module, PyObject *args);
 
+/* describe_set(name, rows) -> a dict by the names of cs_set_info */
+PyObject *core_describe_set(PyObject *module, PyObject *args);
+
 /* fill_order(name, indices, indptr) -> order, and elimination_tree(indices, indptr) -> parents */
 PyObject *core_fill_order(PyObject *module, PyObject *args);
 PyObject *core_elimination_tree(PyObject *module, PyObject *args);

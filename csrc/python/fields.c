@@ -63,7 +63,7 @@ int read_fields(PyObject *dictionary, const field *fields, int count, void *targ
     while (PyDict_Next(dictionary, &at, &name, &value)) {
         const field *f = PyUnicode_Check(name) ? find(name, fields, count) : NULL;
         if (!f && !others) {
-            PyErr_Format(PyExc_TypeError, "%R is no field of the library", name);
+            PyErr_Format(PyExc_TypeError, "%R is not a field of the library", name);
             return -1;
         }
         if (!f) ++*others;

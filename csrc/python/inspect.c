@@ -1,4 +1,4 @@
-/* _core.inspect: a state seen contact by contact. */
+/* _core.inspect: the state and the error of each contact of an iterate. */
 #include "python/fields.h"
 
 static PyObject *new_array(int64_t count, int type)
@@ -19,7 +19,7 @@ static int wrong_length(PyArrayObject *array, const char *name, int64_t wanted)
 
 enum { ACTIVITY, MAP, SCALED, INFEASIBILITY, ROW, VELOCITY, ARRAYS };
 
-/* The arrays of an inspection by name. */
+/* Returns the arrays of an inspection by name. */
 static PyObject *inspect(const cs_problem *problem, PyArrayObject *impulses, PyArrayObject *xi,
                          PyArrayObject *b, PyArrayObject *parameters, double tolerance)
 {

@@ -1,4 +1,4 @@
-/* Methods and orders, with their own options, for Python. */
+/* Descriptions of methods, orders and options for Python. */
 #include "python/fields.h"
 
 int read_settings(PyObject *dictionary, cs_setting *settings)
@@ -6,7 +6,7 @@ int read_settings(PyObject *dictionary, cs_setting *settings)
     PyObject *name, *value;
     Py_ssize_t at = 0, count = PyDict_GET_SIZE(dictionary);
     if (count > CS_MAX_OWN_OPTIONS) {
-        PyErr_Format(PyExc_ValueError, "%zd options are given; at most %d are taken", count,
+        PyErr_Format(PyExc_ValueError, "%zd options are given; at most %d are allowed", count,
                      CS_MAX_OWN_OPTIONS);
         return -1;
     }
@@ -20,7 +20,7 @@ int read_settings(PyObject *dictionary, cs_setting *settings)
     return (int)count;
 }
 
-/* Whether one of a kind takes options of its own. */
+/* Checks the own options of a method or of an order: None, or NULL with an error set. */
 static PyObject *check(PyObject *args, const char *format,
                        cs_status (*takes)(const char *, const cs_setting *, int, cs_error *))
 {
@@ -55,7 +55,7 @@ static PyObject *tuple_of(PyObject *list)
     return tuple;
 }
 
-/* Appends a new reference, which may be NULL, and lets go of it; clears the list on failure. */
+/* Appends a new reference, which may be NULL, and releases it; clears the list on failure. */
 static void append(PyObject **list, PyObject *item)
 {
     if (*list && (!item || PyList_Append(*list, item) < 0)) Py_CLEAR(*list);
@@ -80,7 +80,7 @@ static const field option_fields[] = {
 };
 enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
 
-/* Takes over the list of words, which may be NULL. */
+/* Takes ownership of the list of words, which may be NULL. */
 static PyObject *option_with(const cs_option *option, PyObject *words)
 {
     PyObject *dictionary = PyDict_New();
@@ -111,7 +111,7 @@ static PyObject *options_of(const cs_option *option, int count)
     return options;
 }
 
-/* "N" takes the new lists over, and fails where one is NULL. */
+/* "N" takes ownership of the new lists, and fails if one is NULL. */
 static PyObject *method_of(const cs_method_info *info)
 {
     return Py_BuildValue("{s:s,s:s,s:z,s:z,s:N,s:N,s:i,s:i,s:N}", "name", info->name, "summary",

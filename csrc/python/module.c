@@ -60,20 +60,6 @@ static PyObject *core_engines_list(PyObject *m, PyObject *unused)
     return list_names(cs_engine_name);
 }
 
-static PyObject *core_contact_sets(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    PyObject *list = PyList_New(0);
-    const char *name;
-    for (int i = 0; list && (name = cs_set_name(i, NULL)); i++) {
-        if (!cs_set_is_contact(name)) continue;
-        PyObject *text = PyUnicode_FromString(name);
-        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
-        Py_XDECREF(text);
-    }
-    return list;
-}
-
 static PyObject *core_set_parameters(PyObject *m, PyObject *args)
 {
     (void)m;
@@ -182,8 +168,9 @@ static PyMethodDef core_functions[] = {
     {"sets", core_sets_list, METH_NOARGS, "sets()\n--\n\n[(name, summary), ...]"},
     {"rules", core_rules_list, METH_NOARGS, "rules()\n--\n\n[(name, summary), ...]"},
     {"engines", core_engines_list, METH_NOARGS, "engines()\n--\n\n[(name, summary), ...]"},
-    {"contact_sets", core_contact_sets, METH_NOARGS,
-     "contact_sets()\n--\n\nNames of the sets whose first row is a normal impulse."},
+    {"describe_set", core_describe_set, METH_VARARGS,
+     "describe_set(name, rows)\n--\n\nThe properties of a set on blocks of that many rows, as a "
+     "dict."},
     {"set_parameters", core_set_parameters, METH_VARARGS,
      "set_parameters(name, rows)\n--\n\nParameters per block, or -1."},
     {"inspect", core_inspect, METH_VARARGS,

@@ -1,11 +1,11 @@
-/* _core.ordering: what an order makes of a problem, without a solver. */
+/* _core.ordering: the schedule of an order for a problem, without a solver. */
 #include "problem/problem.h"
 #include "python/fields.h"
 
 #include <string.h>
 
-/* `value` as one integer for each of `wanted` things, which `of` names, in *entries, borrowed from
- * *array; NULL where it is None. -1 with an error set. */
+/* Reads one integer for each of `wanted` things, which `of` names, into *entries, borrowed from *array; None
+ * leaves NULL. Returns -1 with an error set. */
 static int read_list(PyObject *value, const char *name, int64_t wanted, const char *of,
                      PyArrayObject **array, const int64_t **entries)
 {
@@ -43,7 +43,7 @@ enum { ORDER_FIELDS = sizeof order_fields / sizeof *order_fields };
 int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order_options *options,
                        order_lists *lists)
 {
-    /* What is no plain number. */
+    /* Numbers are read by their names; these entries need code of their own. */
     enum { PERMUTATION, BEGINS, LABELS, SETTINGS, OTHERS };
     static const char *const names[] = {"permutation", "begins", "labels", "settings"};
     PyObject *value[OTHERS];
@@ -52,8 +52,8 @@ int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order
     for (int i = 0; i < OTHERS; i++) value[i] = PyDict_GetItemString(dictionary, names[i]);
     if (others != OTHERS || !value[0] || !value[1] || !value[2] || !value[3] ||
         !PyDict_Check(value[SETTINGS])) {
-        PyErr_SetString(PyExc_TypeError, "the options of an order are incomplete, or more than "
-                                         "there are");
+        PyErr_SetString(PyExc_TypeError, "the options of an order are incomplete, or some are "
+                                         "unknown");
         return -1;
     }
     options->settings = lists->setting;
@@ -82,7 +82,7 @@ static PyObject *integers(const int64_t *values, int64_t count)
     return new_array(values, count, NPY_INT64, sizeof(int64_t));
 }
 
-/* "N" takes the new arrays over, and fails where one is NULL. */
+/* "N" takes ownership of the new arrays, and fails if one is NULL. */
 static PyObject *answer(const cs_ordering_info *info)
 {
     return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:L,s:d}", "method", info->method,

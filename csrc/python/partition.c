@@ -1,4 +1,4 @@
-/* _core.partition_labels and _core.islands: which part each body, which island each block is in. */
+/* _core.partition_labels: the part of each body; _core.islands: the island of each block. */
 #include "python/core.h"
 
 /* Fills labels of a problem. */

@@ -14,7 +14,7 @@ static int wrong_length(const char *name, int64_t found, int64_t wanted)
     return 1;
 }
 
-/* What a dictionary holds under a name, borrowed; NULL with an error set. */
+/* Returns an entry of a dictionary, borrowed; NULL with an error set. */
 static PyObject *item(PyObject *dictionary, const char *name)
 {
     PyObject *value = PyDict_GetItemString(dictionary, name);
@@ -29,7 +29,7 @@ static const field body_fields[] = {
 };
 enum { BODY_FIELDS = sizeof body_fields / sizeof *body_fields };
 
-/* By the names of cs_bodies. */
+/* Adds a group of bodies from a dict by the names of cs_bodies. */
 static int add_bodies(cs_problem *problem, PyObject *group)
 {
     cs_bodies bodies = {0};
@@ -58,8 +58,8 @@ static const field block_fields[] = {
 };
 enum { BLOCK_FIELDS = sizeof block_fields / sizeof *block_fields };
 
-/* By the names of cs_blocks. The compliance is added to A, and without `jacobian` part of the given one.
- * `jacobian`, `bodies` and `compliance` may be None. */
+/* Adds a group of blocks from a dict by the names of cs_blocks. The compliance is added to A; without `jacobian`
+ * it is part of the given A. `jacobian`, `bodies` and `compliance` may be None. */
 static int add_blocks(cs_problem *problem, PyObject *group)
 {
     int others, result = -1;

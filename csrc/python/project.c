@@ -1,7 +1,7 @@
-/* _core.project: the prox of a set by itself, block by block. */
+/* _core.project: the prox of a set by itself, block by block; _core.describe_set: its properties. */
 #include "core/error.h"
 #include "prox/prox.h"
-#include "python/core.h"
+#include "python/fields.h"
 
 typedef struct projection {
     const cs_set *set;
@@ -99,4 +99,34 @@ out:
     Py_XDECREF(parameters);
     Py_XDECREF(previous);
     return answer;
+}
+
+PyObject *core_describe_set(PyObject *module, PyObject *args)
+{
+    (void)module;
+    static const field flags[] = {
+        FIELD(cs_set_info, contact, FLAG),
+        FIELD(cs_set_info, frictional, FLAG),
+        FIELD(cs_set_info, balls, FLAG),
+        FIELD(cs_set_info, circular, FLAG),
+    };
+    const char *name;
+    int rows;
+    cs_set_info info;
+    if (!PyArg_ParseTuple(args, "si:describe_set", &name, &rows)) return NULL;
+    if (!cs_set_describe(name, rows, &info))
+        return PyErr_Format(PyExc_ValueError, "the set '%s' takes no blocks of %d rows", name,
+                            rows);
+
+    /* The coupled set of each row is a tuple. */
+    PyObject *coupling = PyTuple_New(rows);
+    for (int i = 0; coupling && i < rows; i++) {
+        PyObject *number = PyLong_FromLong(info.coupled_set[i]);
+        if (!number) Py_CLEAR(coupling);
+        else PyTuple_SET_ITEM(coupling, i, number);
+    }
+    PyObject *described = dictionary_of(flags, (int)(sizeof flags / sizeof *flags), &info);
+    if (!described) Py_XDECREF(coupling);
+    else if (add_item(described, "coupling", coupling) < 0) Py_CLEAR(described);
+    return described;
 }

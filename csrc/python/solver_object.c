@@ -69,7 +69,7 @@ static int poll(void *context, const cs_progress *progress)
     poll_context *p = context;
     PyEval_RestoreThread(p->talk.thread);
 
-    /* An error may be set already: a support function of the sweeps runs Python code, too. */
+    /* An error may be set already, because support functions run Python code in sweeps. */
     int answer = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
     if (!answer && p->deadline > 0 && cs_clock() >= p->deadline) {
         PyErr_SetString(PyExc_TimeoutError, "set-up took longer than max_setup_seconds");
@@ -84,14 +84,14 @@ static int poll(void *context, const cs_progress *progress)
     return answer;
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 /* Names of the measures to record, borrowed from the tuple. */
 static int read_record(PyObject *record, const char **names)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(record);
     if (count > CS_MAX_COLUMNS) {
-        PyErr_Format(PyExc_ValueError, "record names %zd measures; at most %d are taken", count,
+        PyErr_Format(PyExc_ValueError, "record names %zd measures; at most %d are allowed", count,
                      CS_MAX_COLUMNS);
         return -1;
     }

@@ -12,7 +12,7 @@ typedef struct support_object {
     int handle;
 } support_object;
 
-/* The origin may lie outside of what the function tells by this much of its reach: rounding. */
+/* Rounding: the origin may lie outside of the set by this fraction of its reach. */
 #define ORIGIN_TOLERANCE 1e-9
 
 /* Copies n finite coordinates, or raises what is wrong with them. */
@@ -21,7 +21,7 @@ static int read_point(PyObject *answer, int64_t block, int n, const double *dire
 {
     PyArrayObject *array = NULL;
     double reach = 0, length = 0;
-    if (answer != Py_None) /* which would become a NaN */
+    if (answer != Py_None) /* None would become a NaN */
         array = (PyArrayObject *)PyArray_FROM_OTF(answer, NPY_DOUBLE, NPY_ARRAY_IN_ARRAY);
     if (!array) {
         PyErr_Format(PyExc_TypeError,
@@ -50,14 +50,14 @@ static int read_point(PyObject *answer, int64_t block, int n, const double *dire
     }
     if (reach >= -ORIGIN_TOLERANCE * length) return 0;
     PyErr_Format(PyExc_ValueError,
-                 "the support function of contact %lld returned %R, on the far side of the origin: "
-                 "the set has to contain it",
+                 "the support function of contact %lld returned %R, which excludes the origin: the "
+                 "set must contain it",
                  (long long)block, answer);
     return -1;
 }
 
-/* With the GIL, and an error of an earlier call still set once there was one: the solve ends with
- * it at its next poll. */
+/* Calls the function, with the GIL held. An error of an earlier call stays set: the solve ends with it at its
+ * next poll. */
 static int ask(support_object *self, int64_t block, int n, const double *direction, double *point)
 {
     if (PyErr_Occurred()) return -1;
@@ -72,11 +72,11 @@ static int ask(support_object *self, int64_t block, int n, const double *directi
     return failed;
 }
 
-/* Called between the lines of a sweep, on the thread that solves. */
+/* The callback of cs_support: called within a sweep, on the thread of the solve. */
 static int point_of(void *context, int64_t block, int n, const double *direction, double *point)
 {
     PyGILState_STATE state = PyGILState_Ensure();
-    cs_float_mode mode = cs_keep_denormals(); /* Python computes as ever */
+    cs_float_mode mode = cs_keep_denormals(); /* Python code expects denormals */
     int failed = ask(context, block, n, direction, point);
     cs_restore_denormals(mode);
     PyGILState_Release(state);
@@ -134,7 +134,8 @@ static PyObject *support_handle(support_object *self, void *closure)
 }
 
 static PyGetSetDef support_attributes[] = {
-    {"handle", (getter)support_handle, NULL, "What the parameters of its blocks name it by.", NULL},
+    {"handle", (getter)support_handle, NULL,
+     "The number that the parameters of its blocks refer to.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -144,7 +145,7 @@ static PyType_Slot support_slots[] = {
     {Py_tp_traverse, (void *)support_traverse},
     {Py_tp_clear, (void *)support_clear},
     {Py_tp_getset, support_attributes},
-    {Py_tp_doc, "Support(function)\n--\n\nA Python function that tells a convex set."},
+    {Py_tp_doc, "Support(function)\n--\n\nA Python function that describes a convex set."},
     {0, NULL},
 };
 

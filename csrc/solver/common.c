@@ -218,7 +218,7 @@ static const common table[] = {
     {{.name = "patience",
       .kind = CS_COUNT,
       .summary = "iterations without halving the natural map after which a solve ends as stalled "
-                 "or wandering; None: never, or as the method has it",
+                 "or wandering; None: never, or the method's own value",
       .least = 1,
       .most = 2e9,
       .optional = 1},

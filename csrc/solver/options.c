@@ -108,12 +108,11 @@ static cs_status check_effects(const cs_options *options, cs_error *error)
     if (options->relaxation != 1)
         return cs_fail(
             error, CS_INVALID,
-            "relaxation is %s: it scales R, and local='%s' solves blocks without one; use "
-            "averaging",
+            "relaxation is %s: it scales R, and local='%s' solves blocks without R; use averaging",
             cs_number(options->relaxation).text, options->local);
     if (factor)
         return cs_fail(error, CS_INVALID,
-                       "r_factor is %s: it chooses R, and local='%s' solves blocks without one",
+                       "r_factor is %s: it determines R, and local='%s' solves blocks without R",
                        options->r_factor ? options->r_factor : cs_number(options->r_value).text,
                        options->local);
     return CS_OK;
@@ -200,8 +199,8 @@ static cs_status check_stop(const cs_solver *solver, cs_error *error)
     if (stop->is_ratio)
         return cs_fail(error, CS_INVALID, "stop='%s' needs rtol or atol, and both are 0",
                        stop->name);
-    return cs_fail(error, CS_INVALID, "stop='%s' is compared with atol, which is 0: give one",
-                   stop->name);
+    return cs_fail(error, CS_INVALID,
+                   "stop='%s' is compared with atol, which is 0: set atol above 0", stop->name);
 }
 
 cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
@@ -239,8 +238,8 @@ cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
         if (scheme->needs_steps && cs_solves_blocks(&solver->options) &&
             !problem->block_group[g].set->bilateral)
             return cs_fail(error, CS_UNSUPPORTED,
-                           "scheme='%s' is made of R, and local='%s' solves blocks of set '%s' "
-                           "without one: use scheme='matrix'",
+                           "scheme='%s' is built from R, and local='%s' solves blocks of set '%s' "
+                           "without R: use scheme='matrix'",
                            scheme->name, solver->options.local, problem->block_group[g].set->name);
     return CS_OK;
 }
@@ -292,7 +291,7 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     if (!status) status = check_stop(solver, error);
     if (status) return status;
     if (options->records < 0 || options->records > CS_MAX_COLUMNS)
-        return cs_fail(error, CS_INVALID, "record names %d measures; at most %d are taken",
+        return cs_fail(error, CS_INVALID, "record names %d measures; at most %d are allowed",
                        options->records, CS_MAX_COLUMNS);
     solver->history.columns = options->records + 2;
     for (int i = 0; i < options->records && !status; i++)

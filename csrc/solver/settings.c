@@ -66,9 +66,9 @@ static cs_status refuse_friction(const cs_method *method, const cs_block_group *
                                  const char *taken, cs_error *error)
 {
     return cs_fail(error, CS_UNSUPPORTED,
-                   "of sets whose friction is bounded by the normal impulse method='%s' takes %s, "
-                   "and blocks %lld to %lld of this problem are of set '%s' with %d rows: use a "
-                   "method that sweeps, such as 'gauss_seidel'",
+                   "method='%s' takes %s among the sets whose friction is bounded by the normal "
+                   "impulse, and blocks %lld to %lld of this problem are of set '%s' with %d rows: "
+                   "use a method that sweeps, such as 'gauss_seidel'",
                    method->name, taken, (long long)group->first_block,
                    (long long)(group->first_block + group->count - 1), group->set->name,
                    group->rows);

@@ -431,9 +431,8 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
     if (index_set && !solver->method->takes_index_sets)
         return cs_fail(
             error, CS_UNSUPPORTED,
-            "initial: method='%s' begins with impulses (a Result, or one number for each "
-            "row); what contacts do (result.active) is for bpp, murty, keller and "
-            "dantzig",
+            "initial: method='%s' starts from impulses (a Result, or one number for each row); the "
+            "states of contacts (result.active) are for bpp, murty, keller and dantzig",
             solver->method->name);
     for (int64_t i = 0; i < rows && index_set; i++)
         if (index_set[i] < CS_INDEX_LOW || index_set[i] > CS_INDEX_HIGH)

@@ -105,8 +105,8 @@ cs_status cs_newton_system_build(cs_newton_system *system, const cs_problem *pro
     double needed = 8.0 * (double)cs_panels_size(pattern.unknowns, first);
     if (needed > bytes) {
         status = cs_fail(error, CS_UNSUPPORTED,
-                         "method='newton' would keep a factor of %.3g bytes, and factor_bytes is "
-                         "%.3g: allow more, or use a method that sweeps",
+                         "method='newton' needs a factor of %.3g bytes, and factor_bytes is %.3g: "
+                         "increase it, or use a method that sweeps",
                          needed, bytes);
         goto out;
     }

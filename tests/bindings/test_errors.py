@@ -148,13 +148,13 @@ PROBLEM = [
         "too many degrees of freedom",
         {"J": np.ones((3, 2, 3, 65)), "Minv": np.ones((2, 65))},
         ValueError,
-        "Minv describes bodies with 65 degrees of freedom; from 1 to 64 are taken",
+        "Minv describes bodies with 65 degrees of freedom; 1 to 64 are allowed",
     ),
     (
         "no degrees of freedom",
         {"J": np.ones((3, 2, 3, 0)), "Minv": np.ones((2, 0))},
         ValueError,
-        "Minv describes bodies with 0 degrees of freedom; from 1 to 64 are taken",
+        "Minv describes bodies with 0 degrees of freedom; 1 to 64 are allowed",
     ),
     (
         "Minv negative",
@@ -213,7 +213,7 @@ PROBLEM = [
         "bodies missing",
         {"bodies": None},
         TypeError,
-        "bodies is missing: J of blocks needs the two bodies of each contact",
+        "bodies is missing: a J of blocks needs the two bodies of each contact",
     ),
     ("body too large", entry("bodies", (2, 1), 57), ValueError, f"bodies[2, 1] is 57: {RANGE}"),
     ("body too small", entry("bodies", (0, 0), -2), ValueError, f"bodies[0, 0] is -2: {RANGE}"),
@@ -826,7 +826,7 @@ OPTIONS = [
         "too many measures",
         {"record": ("residual",) * 33},
         ValueError,
-        "record names 33 measures; at most 32 are taken",
+        "record names 33 measures; at most 32 are allowed",
     ),
     (
         "max_iterations beyond 64 bits",
@@ -909,7 +909,7 @@ OPTIONS = [
         "stop without atol",
         {"stop": "residual"},
         ValueError,
-        "stop='residual' is compared with atol, which is 0: give one",
+        "stop='residual' is compared with atol, which is 0: set atol above 0",
     ),
 ]
 

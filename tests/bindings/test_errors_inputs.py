@@ -191,7 +191,7 @@ GROUPS = [
         "J of the world too wide",
         lambda: grouped(group((np.ones((3, 3, 65)), np.ones((3, 3, 6))), [[-1, 0]] * 3)),
         ValueError,
-        "J has 65 columns for bodies[:, 0]; at most 64 are taken",
+        "J has 65 columns for bodies[:, 0]; at most 64 are allowed",
     ),
     (
         "mu negative",
@@ -254,7 +254,7 @@ BODIES = [
         "square",
         lambda: cs.Bodies(np.eye(3)),
         ValueError,
-        "Minv of shape (3, 3) may be 3 diagonals or one body: say diagonal=True or diagonal=False",
+        "Minv of shape (3, 3) may be 3 diagonals or one body: give diagonal=True or diagonal=False",
     ),
     (
         "flat",
@@ -320,7 +320,7 @@ BODIES = [
         "65 degrees of freedom",
         lambda: grouped(joint(), robot=np.ones((1, 65))),
         ValueError,
-        "Minv describes bodies with 65 degrees of freedom; from 1 to 64 are taken",
+        "Minv describes bodies with 65 degrees of freedom; 1 to 64 are allowed",
     ),
 ]
 
@@ -341,13 +341,13 @@ MATRICES = [
         "no bodies",
         lambda: matrices(J6),
         TypeError,
-        "bodies is missing: J of blocks needs the two bodies of each contact",
+        "bodies is missing: a J of blocks needs the two bodies of each contact",
     ),
     (
         "no bodies for a pair",
         lambda: matrices(PAIR),
         TypeError,
-        "bodies is missing: J of blocks needs the two bodies of each contact",
+        "bodies is missing: a J of blocks needs the two bodies of each contact",
     ),
     (
         "rows beside bodies",

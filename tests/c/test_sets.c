@@ -264,6 +264,19 @@ static void rows_and_parameters(void)
     CHECK(cs_set_find("cone") == NULL && cs_set_parameters("cone", 3) == -1);
 }
 
+static void descriptions(void)
+{
+    cs_set_info info = {0};
+    CHECK(cs_set_describe("rolling", 5, &info) && info.contact && info.frictional && info.balls);
+    CHECK(info.circular && info.coupled_set[2] == 1 && info.coupled_set[4] == 2);
+    CHECK(cs_set_describe("second_order_cone", 3, &info) && info.balls && !info.circular);
+    CHECK(info.coupled_set[0] == info.coupled_set[2]);
+    CHECK(cs_set_describe("half_line", 1, &info) && info.contact && !info.frictional);
+    CHECK(cs_set_describe("free", 6, &info) && !info.contact && info.coupled_set[5] == 5);
+    CHECK(!cs_set_describe("free", 7, &info) && !cs_set_describe("disc", 5, &info));
+    CHECK(!cs_set_describe("cone", 3, &info));
+}
+
 static void coupled_rows(void)
 {
     static const int decoupled[] = {0, 1, 1, 2};
@@ -413,6 +426,7 @@ int main(void)
         both_precisions_agree(cs_set_find(cs_set_name(i, NULL)));
     }
     rows_and_parameters();
+    descriptions();
     coupled_rows();
     a_failed_function_leaves_no_friction();
     handles_run_out();

@@ -131,10 +131,10 @@ static const cs_steps steps = {
 
 const cs_method cs_method_anderson = {
     .name = "anderson",
-    .summary = "sweeps combined so that their steps cancel (Anderson), safeguarded",
-    .about = "The method combines the last few sweeps so that their steps cancel as far as "
-             "possible. It is fast near a solution whose contacts no longer change between "
-             "sticking, sliding and open; before that it mostly restarts.",
+    .summary = "Anderson acceleration: a combination of the last sweeps, with restarts",
+    .about = "The method combines the last few sweeps with the weights that make the combined step "
+             "shortest. It is fast near a solution whose contacts no longer change between "
+             "sticking, sliding and open; before that it restarts often.",
     .paper = "Anderson 1965; Walker and Ni 2011",
     .solves = CS_SOLVES_AS_SWEEPS,
     .figures = CS_FIGURE_RESTARTS,

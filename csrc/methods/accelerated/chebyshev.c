@@ -84,9 +84,9 @@ static const cs_steps steps = {.points = cs_two_points,
 
 const cs_method cs_method_chebyshev = {
     .name = "chebyshev",
-    .summary = "sweeps with Chebyshev's weights for the rate at which they shrink",
-    .about = "These weights are optimal for an iteration whose steps shrink by a known factor. The "
-             "method needs no sums over contacts. It is made for linear iterations with real "
+    .summary = "sweeps combined by Chebyshev polynomials, for a known convergence factor",
+    .about = "The weights are optimal for an iteration whose steps shrink by a known factor. The "
+             "method needs no sums over contacts. It suits linear iterations with real "
              "eigenvalues: symmetric sweeps, or Jacobi's.",
     .paper = "Golub and Varga 1961; Wang 2015",
     .solves = CS_SOLVES_AS_SWEEPS,

@@ -34,8 +34,9 @@ static const cs_steps steps = {
 const cs_method cs_method_momentum = {
     .name = "momentum",
     .summary = "sweeps with constant momentum, without restarts",
-    .about = "Each sweep starts from y = x + beta (x - x of the sweep before). Useful values are "
-             "beta = 0.5 to 0.8; larger ones converge faster until they diverge, and R is halved.",
+    .about = "Each sweep starts from y = x + beta (x - x'), where x' is the iterate before x. "
+             "Useful values are beta = 0.5 to 0.8; larger ones converge faster until they diverge, "
+             "and R is halved.",
     .paper = "Polyak 1964",
     .solves = CS_SOLVES_AS_SWEEPS,
     .option = option,

@@ -64,9 +64,9 @@ static const cs_steps steps = {.points = cs_one_point,
 const cs_method cs_method_nesterov = {
     .name = "nesterov",
     .summary = "sweeps with growing momentum, restarted when steps grow",
-    .about = "Each sweep starts from y = x + beta (x - x of the sweep before), where beta grows "
-             "towards 1. The method needs far fewer sweeps than Gauss-Seidel on stacks and grids; "
-             "it stalls on loose piles, where `nncg` does not.",
+    .about = "Each sweep starts from y = x + beta (x - x'), where x' is the iterate before x and "
+             "beta grows towards 1. The method needs far fewer sweeps than Gauss-Seidel on stacks "
+             "and grids; it stalls on loose piles, where `nncg` does not.",
     .paper =
         "Nesterov 1983; O'Donoghue and Candès 2015 (restart); Fletcher and Reeves 1964 (bound); "
         "Mazhar and others 2015 (contact)",

@@ -74,7 +74,7 @@ static const cs_steps steps = {
 
 const cs_method cs_method_nncg = {
     .name = "nncg",
-    .summary = "sweeps as the gradient of nonlinear conjugate gradients",
+    .summary = "nonlinear conjugate gradients, with the step of a sweep as the gradient",
     .about =
         "The step of a sweep serves as the gradient of conjugate directions; the method restarts "
         "when steps grow. With relaxation=1.3 it needs the fewest sweeps of all methods on grids "

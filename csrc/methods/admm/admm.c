@@ -364,9 +364,9 @@ const cs_method cs_method_admm = {
     .summary =
         "alternating direct solves and projections (ADMM), with De Saxcé's shift for friction",
     .about = "Each step makes one solve with a factor of A plus a penalty, and projects each block "
-             "once. The factor is reused until the penalty changes; it is of A itself, or of the "
-             "bodies' masses where these have fewer unknowns. Large mass ratios and long chains do "
-             "not slow the method down; sweeps reach a loose tolerance sooner.",
+             "once. The factor is reused until the penalty changes. Its unknowns are the rows of "
+             "A, or the velocities of the bodies if these are fewer. Large mass ratios and long "
+             "chains do not slow the method down; sweeps reach a loose tolerance sooner.",
     .paper = "Boyd and others 2011; Carpentier, Le Lidec and Montaut 2024; De Saxcé and Feng 1998",
     .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FLOAT64),
     .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |

@@ -245,17 +245,18 @@ const cs_method cs_method_auto = {
     .about =
         "Each method yields to the next when it stagnates, that is when it no longer halves the "
         "natural map. Nesterov's momentum over Gauss-Seidel comes first; then Newton's method, "
-        "once the sweeps have cost as much as it will by the size of its factor, or sooner where "
-        "they are at 1e-2 and would need longer than that at their rate; then nonlinear conjugate "
-        "gradients with relaxation 1.3; and then the same again with more patience. Both kinds of "
-        "sweeps start from the initial impulses and later resume from their checkpoints; they "
-        "start from the best iterate instead where that is far better, or close to a solution. "
-        "Where A is certainly positive definite, block pivoting comes first if the problem is "
-        "frictionless; with compliance on every row it tries one factor where that is cheap, and "
-        "then follows sweeps that have reached a scaled natural map of 1e-2, or 120 of them. "
-        "`info[\"links\"]` reports what was done and why. Without a tolerance, in mixed precision "
-        "and with r_factor='balanced' it is plain Gauss-Seidel.",
-    .paper = "the sources of its methods",
+        "once the sweeps have cost as much as Newton's method is predicted to cost from the size "
+        "of its factor, or sooner if the scaled natural map is at 1e-2 and the sweeps would take "
+        "longer than that at their convergence rate; then nonlinear conjugate gradients with "
+        "relaxation 1.3. The chain then begins again, with more patience. Both kinds of sweeps "
+        "start from the initial impulses and later resume from their checkpoints; they start from "
+        "the best iterate instead if that is far better, or close to a solution. If A is certain "
+        "to be positive definite, block pivoting comes first on frictionless problems. With "
+        "friction, and compliance on every row, it tries one factor first if that is cheap, and "
+        "runs again after the sweeps have reached a scaled natural map of 1e-2, or after 120 of "
+        "them. `info[\"links\"]` reports which methods ran and why each ended. Without a "
+        "tolerance, in mixed precision and with r_factor='balanced' it is plain Gauss-Seidel.",
+    .paper = "those of its methods",
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),
     .figures = CS_FIGURE_RESTARTS,
     .option = option,

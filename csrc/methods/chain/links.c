@@ -8,16 +8,16 @@
 static const char *why_of(cs_outcome outcome)
 {
     switch (outcome) {
-    case CS_CONVERGED: return "the tolerance is met";
-    case CS_STALLED: return "the natural map stands still";
-    case CS_WANDERING: return "the natural map goes up and down";
-    case CS_DIVERGING: return "the residual grows, whatever R is";
+    case CS_CONVERGED: return "converged: the tolerance is met";
+    case CS_STALLED: return "stagnated: the natural map no longer decreases";
+    case CS_WANDERING: return "stagnated: the natural map oscillates without decreasing";
+    case CS_DIVERGING: return "diverged: the residual grows even with the smallest R";
     case CS_STOPPED: return "stopped by the callback";
-    case CS_MAX_SECONDS: return "max_seconds have passed";
-    case CS_INACCURATE: return "rounding alone may exceed the tolerance";
-    case CS_INFEASIBLE: return "there is no solution";
-    case CS_UNBOUNDED: return "the impulses grow without bound";
-    default: return "the iterations that it was given are made";
+    case CS_MAX_SECONDS: return "stopped: max_seconds is reached";
+    case CS_INACCURATE: return "stopped: rounding errors may exceed the tolerance";
+    case CS_INFEASIBLE: return "stopped: the problem has no solution";
+    case CS_UNBOUNDED: return "stopped: the impulses grow without bound";
+    default: return "stopped: its iterations are used up";
     }
 }
 
@@ -118,9 +118,10 @@ static const char *why_overtaken(const cs_chain_solve *s, int direct)
 {
     if (!s->budget->overtaken || s->result->outcome != CS_MAX_ITERATIONS) return NULL;
     if (s->result->iterations >= s->most) return NULL;
-    if (direct) return "its index set takes many steps";
-    return s->follows == CS_DIRECT_FOLLOWS ? "the direct method is expected sooner"
-                                           : "Newton's method is expected sooner";
+    if (direct) return "yielded: its index set needs too many pivots";
+    return s->follows == CS_DIRECT_FOLLOWS
+               ? "yielded: the direct method is expected to converge sooner"
+               : "yielded: Newton's method is expected to converge sooner";
 }
 
 /* After a link: its figures into the chain's. */

@@ -115,8 +115,9 @@ static const cs_steps steps = {.points = points,
 const cs_method cs_method_apgd = {
     .name = "apgd",
     .summary = "accelerated projected gradient on a convex problem, without sweeps",
-    .about = "Nesterov's gradient method with a line search, for contacts without friction and for "
-             "the second-order cone: the associated problem, whose answer is not Coulomb's.",
+    .about =
+        "Nesterov's gradient method with a line search, for contacts without friction and for the "
+        "second-order cone: the associated problem, whose solution differs from Coulomb's law.",
     .paper = "Mazhar, Heyn, Negrut and Tasora 2015",
     .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FIXED_SETS) | CS_BIT(CS_NEEDS_FLOAT64),
     .solves =

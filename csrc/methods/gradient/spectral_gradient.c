@@ -131,7 +131,7 @@ const cs_method cs_method_spectral_gradient = {
     .summary = "projected gradient with Barzilai and Borwein's steps on a convex problem",
     .about = "The last step determines the length of the next one, which may raise the energy for "
              "a while. The method is for contacts without friction and for the second-order cone: "
-             "the associated problem, whose answer is not Coulomb's.",
+             "the associated problem, whose solution differs from Coulomb's law.",
     .paper = "Birgin, Martínez and Raydan 2000; Heyn, Anitescu, Tasora and Negrut 2013",
     .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FIXED_SETS) | CS_BIT(CS_NEEDS_FLOAT64),
     .solves =

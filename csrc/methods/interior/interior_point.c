@@ -267,13 +267,14 @@ const cs_method cs_method_interior_point = {
     .name = "interior_point",
     .summary = "primal-dual interior-point steps on the convex problem; Coulomb friction by De "
                "Saxcé's shift",
-    .about = "Each step factors A plus a barrier term that keeps the impulses inside their sets; "
-             "ten to thirty steps suffice for any masses. The method solves contacts without "
-             "friction, boxes, joints and the second-order cone: the associated problem. Coulomb "
-             "friction is the cone with De Saxcé's shift, which is renewed at every step; that is "
-             "a heuristic and may fail. Every step is judged, whatever `check_every` says. Where "
-             "rounding ends the progress before the tolerance is met, the solve ends as stalled or "
-             "wandering. A start from an earlier result hardly helps.",
+    .about =
+        "Each step factors A plus a barrier term that keeps the impulses inside their sets; ten to "
+        "thirty steps suffice for any masses. The method solves contacts without friction, boxes, "
+        "joints and the second-order cone: the associated problem. Coulomb friction is the cone "
+        "with De Saxcé's shift, which is renewed at every step; that is a heuristic and may fail. "
+        "The stopping rule is evaluated after every step, independently of `check_every`. Where "
+        "rounding ends the progress before the tolerance is met, the solve ends as stalled or "
+        "wandering. A start from an earlier result hardly helps.",
     .paper =
         "Mehrotra 1992; Nesterov and Todd 1997; Acary, Armand, Nguyen and Shpakovych 2023 (shift)",
     .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FLOAT64),

@@ -50,10 +50,10 @@ static const cs_method_option option[OPTIONS] = {
               .most = 2e9},
     [EVERY] = CS_COUNT_OPTION(
         "every", 8, 1,
-        "steps between two corrections; more where a correction takes the time of many steps"),
-    [ROUNDS] = CS_COUNT_OPTION(
-        "rounds", 4, 1,
-        "solves per correction; each leaves out what the one before moved out of its set"),
+        "steps between two corrections; more if a correction takes as long as many steps"),
+    [ROUNDS] = CS_COUNT_OPTION("rounds", 4, 1,
+                               "solves per correction; each excludes the impulses that the one "
+                               "before moved out of their sets"),
     [TRIALS] = CS_COUNT_OPTION("trials", 12, 1,
                                "corrections within which the natural map must fall to 0.7 of its "
                                "value; otherwise they are undone"),
@@ -328,12 +328,13 @@ const cs_method cs_method_multilevel = {
     .name = "multilevel",
     .experimental = 1,
     .summary = "sweeps with growing momentum, corrected on a second level of aggregated bodies",
-    .about = "Substructuring corrects sticking contacts and the normal impulses of closed ones: "
-             "bodies are grouped into aggregates, the impulses between two of these change by the "
-             "patterns of one wrench, and those inside follow in equilibrium. One correction so "
-             "carries forces across a whole stack or chain. The method is for high stacks and "
-             "heavy bodies on light ones; on chains, grids and piles in space it is no faster than "
-             "`nesterov`, and its success is uncertain where much slides.",
+    .about =
+        "Bodies are grouped into aggregates (substructuring). A correction changes the impulses "
+        "between two aggregates by the patterns of one wrench, and the impulses inside an "
+        "aggregate follow in equilibrium. It acts on sticking contacts and on the normal impulses "
+        "of closed ones, and carries forces across a whole stack or chain. The method is for high "
+        "stacks and heavy bodies on light ones; on chains, grids and piles in space it is no "
+        "faster than `nesterov`, and it may fail if many contacts slide.",
     .paper = "Przemieniecki 1963 (substructures); Levenberg 1944 and Marquardt 1963; Nesterov 1983",
     .needs = CS_BIT(CS_NEEDS_JACOBIAN),
     .solves = CS_SOLVES_AS_SWEEPS & ~CS_BIT(CS_SOLVES_UNSYMMETRIC),

@@ -141,7 +141,7 @@ static int takes(const cs_block_group *group) { return cs_slope_is_known(group, 
 static int takes_shifted(const cs_block_group *group) { return cs_slope_is_known(group, 1); }
 
 const cs_newton_kind cs_newton_coulomb = {
-    .sets = "sets that tell the slope of their prox",
+    .sets = "sets with a derivative of their prox",
     .takes = takes,
     .patience = 1,
     .begin = begin,

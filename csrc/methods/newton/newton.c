@@ -123,8 +123,8 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
                                                                   : "a method that sweeps");
     if (strcmp(solver->options.bound, "current") != 0)
         return cs_fail(error, CS_UNSUPPORTED,
-                       "bound='%s' is for methods that only sweep: method='newton' solves for the "
-                       "normal impulse at hand",
+                       "bound='%s' is for methods that only sweep: in method='newton' the current "
+                       "normal impulse bounds friction",
                        solver->options.bound);
     return CS_OK;
 }

@@ -47,11 +47,12 @@ const cs_method cs_method_de_saxce = {
     .name = "de_saxce",
     .summary = "outer fixed points: the inner method solves the associated problem for a fixed De "
                "Saxcé shift",
-    .about = "Each iteration solves one convex problem over second-order cones: the inner method "
-             "starts from the current impulses and ends at a fraction of the current natural map; "
-             "then the shift of the normal velocities is updated. `max_iterations` limits these "
-             "iterations; the inner method takes `check_every` and the options about sweeps and "
-             "precision. Any method for the associated problem so becomes a Coulomb solver.",
+    .about =
+        "Each iteration solves one convex problem over second-order cones: the inner method starts "
+        "from the current impulses and ends at a fraction of the current natural map; then the "
+        "shift of the normal velocities is updated. `max_iterations` limits these iterations; the "
+        "inner method takes `check_every` and the options about sweeps and precision. In this way "
+        "any method for the associated problem solves Coulomb friction.",
     .paper = "De Saxcé and Feng 1998; Acary, Cadoux, Lemaréchal and Malick 2011",
     .needs = CS_BIT(CS_NEEDS_DISCS),
     .solves = CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) |

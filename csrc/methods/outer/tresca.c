@@ -84,8 +84,8 @@ const cs_method cs_method_tresca = {
         "method starts from the current impulses and ends at a fraction of the current natural "
         "map; then the normal impulses that bound friction are updated. `max_iterations` limits "
         "these iterations; the inner method takes `check_every` and the options about sweeps and "
-        "precision. Any method that takes bounds so becomes a Coulomb solver: methods that pivot "
-        "do where each tangent has its own friction bound, or in the plane.",
+        "precision. In this way any method for fixed bounds solves Coulomb friction; methods that "
+        "pivot do so if each tangent has its own friction bound, or in the plane.",
     .paper = "Haslinger 1983; Haslinger, Dostál and Kučera 2002",
     .needs = CS_BIT(CS_NEEDS_BALLS),
     .solves = CS_SOLVES_AS_SWEEPS,

@@ -48,8 +48,8 @@ static cs_status check_cone(const char *name, const cs_options *options, const c
         int round = group->set->corners && !has_own_polygon(group) && !cs_has_intervals(group);
         if (round && options->pivoting.directions == 0)
             return cs_fail(error, CS_UNSUPPORTED,
-                           "method='%s': this problem has blocks of set '%s' beside polygons: say "
-                           "with how many directions=",
+                           "method='%s': this problem has blocks of set '%s' beside polygons: set "
+                           "directions= for them",
                            name, group->set->name);
     }
     return CS_OK;
@@ -193,9 +193,8 @@ static cs_status check_bytes(const cs_cone *cone, const cs_mlcp_options *options
         snprintf(cause, sizeof cause, "directions is %d", options->directions);
     return cs_fail(
         error, CS_UNSUPPORTED,
-        "%s: the dictionary of %lld unknowns would take %.3g bytes, and "
-        "dictionary_bytes is %.3g: ask for fewer directions, allow more, or use a method "
-        "that sweeps",
+        "%s: the dictionary of %lld unknowns would take %.3g bytes, and dictionary_bytes is %.3g: "
+        "use fewer directions, increase dictionary_bytes, or use a method that sweeps",
         cause, (long long)unknowns, bytes, options->dictionary_bytes);
 }
 

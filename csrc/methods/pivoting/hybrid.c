@@ -23,13 +23,13 @@ cs_status cs_hybrid_check(const cs_options *options, const char *name, const cs_
         const cs_block_group *group = &problem->block_group[g];
         if (group->set->contact && group->rows > 1 && group->coupled_set[1] == 0)
             return cs_fail(error, CS_UNSUPPORTED,
-                           "method='%s' tells normal impulses from friction, which blocks of set "
-                           "'%s' do not: use a method that sweeps",
+                           "method='%s' treats normal impulses and friction separately, which "
+                           "blocks of set '%s' do not allow: use a method that sweeps",
                            name, group->set->name);
     }
     if (!isnan(options->averaging))
         return cs_fail(error, CS_UNSUPPORTED,
-                       "averaging is %s: method='%s' chooses how it averages friction bounds",
+                       "averaging is %s: method='%s' averages friction bounds by a rule of its own",
                        cs_number(options->averaging).text, name);
     return cs_pivoting_check_options(options, name, error);
 }

@@ -148,9 +148,9 @@ PIVOTING(bpp, option, OPTIONS, adopt, REGULAR,
          "`max_iterations` limits these solves. `averaging` is a constant weight that averages the "
          "normal impulses that bound friction; without it they are used as computed until three "
          "solves have not halved the natural map, and are then combined by Anderson's method and "
-         "damped. The stopping rule measures the whole problem. The first solve leaves the "
-         "tangents free, unless `initial` is given. A must be positive definite: contacts that "
-         "share their load in no unique way need a `compliance`.",
+         "damped. The stopping rule measures the whole problem. In the first solve friction has no "
+         "bounds, unless `initial` is given. A must be positive definite: contacts whose impulses "
+         "are not unique need a `compliance`.",
          "S3 (Lefebvre 2020); Júdice and Pires 1994");
 PIVOTING(
     murty, option, SINGLE, adopt, REGULAR, "direct: Murty's single pivots on box friction",

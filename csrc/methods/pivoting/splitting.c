@@ -61,7 +61,7 @@ static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, 
 const cs_method cs_method_splitting = {
     .name = "splitting",
     .experimental = 1,
-    .summary = "joints and normal impulses directly, friction by sweeps",
+    .summary = "direct solves for joints and normal impulses, sweeps for friction",
     .about = "A pass is one direct solve for joints, boxes and normal impulses with friction "
              "fixed, followed by `sweeps` over friction with the others fixed. Passes are steps of "
              "conjugate gradients; an iteration makes up to `passes` of them and then updates the "

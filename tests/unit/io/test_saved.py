@@ -534,7 +534,7 @@ def claim(name, shape):
 
 GROUP, SET, RESULT = "problem/groups/0", "problem/groups/0/set", "result"
 BROKEN = {
-    "newer": (attribute("version", 2), r"has version 2 .* knows versions up to 1: a newer one"),
+    "newer": (attribute("version", 2), r"has version 2 .* reads versions up to 1: a newer release"),
     "no version": (attribute("version", np.bytes_("1")), "'version' of / is '1': expected an"),
     "other kind": (
         attribute("kind", np.bytes_("recording")),
@@ -579,7 +579,7 @@ BROKEN = {
     "history": (put("result/history/columns", [b"a", b"b"]), "columns the names a, b"),
     "info": (put("result/info", b"{'a': 1}"), "/result/info: Expecting property name"),
     "deep info": (put("result/info", b"[" * 100_000), "/result/info: the JSON text is nested too"),
-    "NaN in info": (put("result/info", b'{"a": NaN}'), "/result/info: NaN is no JSON"),
+    "NaN in info": (put("result/info", b'{"a": NaN}'), "/result/info: NaN is not JSON"),
     "info as list": (put("result/info", b"[]"), "/result/info: the JSON text holds no object"),
     "array of info": (put("result/info", b'{"a": {"$array": 9}}'), "is 9, which has no meaning"),
     "tag of info": (put("result/info", b'{"a": {"$call": "x"}}'), "is 'x', which has no meaning"),
@@ -700,6 +700,6 @@ def test_names_that_are_none_or_no_text(tmp_path):
     problem.save(tmp_path / "none.hdf5")
     assert cs.load_problem(tmp_path / "none.hdf5").name == ""
     problem.name = "\ud800"
-    with pytest.raises(ValueError, match="name cannot be saved: it is no Unicode text"):
+    with pytest.raises(ValueError, match="name cannot be saved: it is not a Unicode text"):
         problem.save(tmp_path / "half.hdf5")
     assert not (tmp_path / "half.hdf5").exists()

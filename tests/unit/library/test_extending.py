@@ -271,7 +271,7 @@ def test_the_set_works(extended, dtype):
 
 @pytest.mark.slow
 def test_newtons_method_refuses_a_set_without_a_slope(extended):
-    assert "takes blocks of sets that tell the slope of their prox" in extended["refused"]
+    assert "takes blocks of sets with a derivative of their prox" in extended["refused"]
     assert "set 'cable': use a method that sweeps" in extended["refused"]
 
 

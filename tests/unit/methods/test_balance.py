@@ -118,5 +118,5 @@ def test_where_nothing_can_be_balanced():
     J = np.ones((1, 2, 3, 6))
     immovable = cs.Problem(J, np.zeros((1, 6)), np.ones((1, 3)), 0.5, bodies=[[-1, 0]])
     assert not cs.solve(immovable, r_factor="balanced").impulses.any()
-    with pytest.raises(ValueError, match="solves blocks without one"):
+    with pytest.raises(ValueError, match="solves blocks without R"):
         cs.solve(cs.scenarios.box_stack(2), r_factor="balanced", local="block")

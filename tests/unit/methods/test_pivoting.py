@@ -444,7 +444,7 @@ def test_rows_of_boxes_begin_where_they_were(count):
 def test_methods_without_index_sets_say_what_they_take(method):
     problem = moving_grid()
     words = np.full(problem.contacts, "stick")
-    with pytest.raises(ValueError, match=f"method='{method}' begins with impulses"):
+    with pytest.raises(ValueError, match=f"method='{method}' starts from impulses"):
         cs.solve(problem, method=method, initial=words)
 
 

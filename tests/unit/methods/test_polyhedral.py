@@ -246,6 +246,6 @@ def test_polygons_beside_discs_ask_for_directions():
         for sets in (cs.sets.polygon(0.5), cs.sets.disc(0.5))
     ]
     problem = cs.Problem(groups=groups, bodies=[cs.Bodies(np.ones((1, 3)))])
-    with pytest.raises(ValueError, match="'disc' beside polygons: say with how many directions="):
+    with pytest.raises(ValueError, match="'disc' beside polygons: set directions= for them"):
         cs.solve(problem, method="lemke")
     assert lemke(problem, 64, rtol=1e-2).converged

@@ -157,7 +157,7 @@ def test_bodies_without_contacts_are_counted(ax):
     J = np.ones((1, 2, 1, 3))
     problem = cs.Problem(J, np.ones((5, 3)), [-1.0], bodies=[[1, 3]])
     cs.plots.problem(problem, ax=ax, kind="graph")
-    assert ax.get_legend().get_title().get_text() == "3 bodies without contacts left out"
+    assert ax.get_legend().get_title().get_text() == "not drawn: 3 bodies without contacts"
     assert sorted(text.get_text() for text in ax.texts) == ["1", "3"]
 
 

@@ -344,7 +344,7 @@ def test_forms_of_bodies():
     assert repr(robot) == "Bodies(1 of 3 degrees of freedom)"
     np.testing.assert_array_equal(robot.inverse_mass, square[None])
     np.testing.assert_array_equal(three.inverse_mass, square)
-    with pytest.raises(ValueError, match="say diagonal=True or diagonal=False"):
+    with pytest.raises(ValueError, match="give diagonal=True or diagonal=False"):
         cs.Bodies(square)
     one = cs.Bodies([[2.0]])  # one body of one degree of freedom, either way
     assert (one.count, one.dof) == (1, 1)

@@ -214,7 +214,7 @@ def test_fclib_output_is_refused_before_the_solve(tmp_path, capsys, monkeypatch)
 def test_problems_without_a_name_have_the_files(tmp_path, capsys):
     cs.Problem.from_delassus(np.eye(3), [-1.0, 0, 0], 0.5).save(tmp_path / "mine.hdf5")
     assert main(["solve", "mine.hdf5"]) == 0
-    assert "mine, 1 contacts of 3 rows" in capsys.readouterr().out
+    assert "mine, 1 contact of 3 rows" in capsys.readouterr().out
 
 
 def test_solve_prints_one_json_document(tmp_path, capsys):

@@ -145,7 +145,10 @@ def test_compare_tells_what_did_not_get_there_and_is_done(capsys):
         (["nothing.hdf5"], "nothing.hdf5 does not exist"),
         ([EASY, "--methods", "sor"], "method: 'sor' is unknown; known: auto, jacobi"),
         ([EASY, "--repeats", "0"], "repeats is 0: at least 1 is needed"),
-        ([EASY, "--until", "1e-3", "--rtol", "1"], "rtol is given for auto, but until= decides"),
+        (
+            [EASY, "--until", "1e-3", "--rtol", "1"],
+            "rtol is given for auto, but until= determines it",
+        ),
         ([EASY, "--methods", "jacobi", "jacobi"], "two methods are labelled 'jacobi'"),
         ([EASY, "--plot", "no/a.png"], "the folder of no/a.png does not exist"),
     ],
@@ -163,7 +166,10 @@ def test_compare_errors_are_told_in_one_line(tmp_path, capsys, arguments, messag
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([EASY, "--methods", "jacobi,relax=2"], "'relax=2' in 'jacobi,relax=2' is no OPTION=VALUE"),
+        (
+            [EASY, "--methods", "jacobi,relax=2"],
+            "'relax=2' in 'jacobi,relax=2' is not OPTION=VALUE",
+        ),
         ([EASY, "--methods", "jacobi,relaxation=a"], "relaxation in 'jacobi,relaxation=a': 'a' is"),
         ([EASY, "--until", "good"], "argument --until: 'good' is not a number"),
         ([EASY, "--until", "jacobi:0"], "'jacobi:0': iterations is 0: at least 1 is needed"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from contactsolve._table import _Scale
 
 module = importlib.import_module("contactsolve.compare")  # the package's attribute is the function
 
@@ -391,7 +392,7 @@ def test_text_is_aligned(table):
 
 def test_units_suit_the_times():
     def texts(*seconds):
-        scale = module._Scale(seconds)
+        scale = _Scale(seconds)
         return [scale.unit, *map(scale.text, seconds)]
 
     assert texts(2.5, 0.01) == ["[s]", "2.500", "0.010"]
@@ -556,13 +557,13 @@ QUALITY = cs.quality_of("gauss_seidel")
             ["jacobi"],
             {"until": QUALITY, "rtol": 1e-6},
             ValueError,
-            "rtol is given for jacobi, but until= decides: leave it out",
+            "rtol is given for jacobi, but until= determines it: leave it out",
         ),
         (
             [cs.Method("jacobi", label="J", atol=1e-6)],
             {"until": 1e-6},
             ValueError,
-            "atol is given for J, but until= decides: leave it out",
+            "atol is given for J, but until= determines it: leave it out",
         ),
         (
             ["jacobi"],

@@ -290,7 +290,7 @@ def test_block_solves_that_are_given_up_are_told(local):
     problem = cs.Problem.from_delassus(W, [[-1.0, 0.1, 0.0]], 1.0)
     result = cs.solve(problem, local=local, max_iterations=1, **EXACTLY)
     line = result.info["warnings"][-1]
-    assert line.startswith("1 blocks were not solved to rounding")
+    assert line.startswith("1 block was not solved to rounding")
     assert result.check(1).natural_map_scaled[0] > 1e-11
 
 

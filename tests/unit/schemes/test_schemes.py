@@ -302,8 +302,8 @@ def test_iteration_matrix_with_full_steps_rolls_back():
 def test_iteration_matrix_needs_steps():
     stack = cs.scenarios.box_stack(1)
     message = (
-        "scheme='iteration_matrix' is made of R, and local='block' solves blocks of set 'disc' "
-        "without one: use scheme='matrix'"
+        "scheme='iteration_matrix' is built from R, and local='block' solves blocks of set 'disc' "
+        "without R: use scheme='matrix'"
     )
     with pytest.raises(ValueError, match=message):
         cs.Solver(stack, scheme="iteration_matrix", local="block")

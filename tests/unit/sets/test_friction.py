@@ -69,7 +69,7 @@ def test_passes_that_run_out_are_told():
     result = cs.solve_static_kinetic(inclines([ABOVE, BETWEEN]), STATIC, KINETIC, passes=1)
     told = result.info["static_kinetic"]
     assert (told["passes"], told["settled"], told["changed"]) == (1, False, 1)
-    assert "1 contacts still change" in result.message
+    assert "1 contact still changes" in result.message
     # What is told are the coefficients of the pass, not those that would come next.
     np.testing.assert_array_equal(told["mu"], [STATIC, STATIC])
 

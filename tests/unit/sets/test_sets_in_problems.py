@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -242,6 +244,8 @@ def test_friction_used_of_every_set():
         (sets.polygon(0.5, sides=5), 3),
         (sets.contensou(0.5, 0.1), 4),
         (sets.contensou_coupled(0.5, 0.1), 4),
+        (sets.rolling(0.5, 0.1), 5),
+        (sets.second_order_cone(0.5), 2),
         (sets.second_order_cone(0.5), 3),
         (sets.support(shapes.superellipse(0.5, 0.3, 3.0)), 3),
     ):
@@ -258,6 +262,8 @@ def test_friction_used_of_every_set():
     for wrong in (sets.half_line(), sets.free(), sets.box(0, 1)):
         with pytest.raises(ValueError, match="a set with friction is needed"):
             friction_used(wrong, [[1.0, 0.0, 0.0]])
+    with pytest.raises(ValueError, match="the set 'disc' takes no blocks of 5 rows"):
+        friction_used(sets.disc(0.5), [[1.0, 0.0, 0.0, 0.0, 0.0]])
 
 
 @pytest.mark.parametrize("name", list(KINDS))
@@ -377,3 +383,13 @@ def test_sets_are_what_the_module_shows():
     assert set(sets.names()) <= set(dir(sets))
     assert "support_function" not in sets.names()
     assert "np" not in dir(sets)
+
+
+def test_no_module_compares_the_name_of_a_set():
+    """They ask for its properties (`_core.describe_set`), so that a new set works at once."""
+    names = "|".join(sets.names())
+    compared = re.compile(rf'\.name (?:==|!=|in|not in) \(?(?:"\w+", )*"(?:{names})"')
+    assert compared.search('if problem.sets.name not in ("rolling", "disc"):')
+    for file in Path(cs.__file__).parent.rglob("*.py"):
+        if file.name != "sets.py":
+            assert not compared.search(file.read_text(encoding="utf-8")), file

@@ -412,7 +412,7 @@ def test_what_a_function_raises_comes_out(method, dtype):
         (None, TypeError, "contact 2 returned None: 2 numbers are needed"),
         ("north", TypeError, "contact 2 returned 'north': 2 numbers are needed"),
         ([1.0, 1j], TypeError, "contact 2 returned .*: 2 numbers are needed"),
-        ("opposite", ValueError, "contact 2 returned .*, on the far side of the origin"),
+        ("opposite", ValueError, "contact 2 returned .*, which excludes the origin"),
     ),
 )  # fmt: skip
 def test_bad_points_are_named(answer, kind, words):
