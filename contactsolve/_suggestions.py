@@ -62,7 +62,8 @@ def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) 
     if not unknown:
         return
     name, near = unknown[0], nearest(unknown[0], known)
-    owners = {"methods": _owners(_core.methods(), name), "orders": _owners(_core.orders(), name)}
+    lists = {"methods": _core.methods(), "orders": _core.orders(), "schemes": _core.schemes()}
+    owners = {kind: _owners(described, name) for kind, described in lists.items()}
     hints = [
         f": it is an option of {kind}, as contactsolve.{kind}.{own[0]}({name}=...)"
         for kind, own in owners.items()
@@ -82,7 +83,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _owners(described: list[dict[str, Any]], name: str) -> list[str]:
-    """Return the names of those methods or orders that have an option of this name."""
+    """Return the names of those methods, orders or schemes that have an option of this name."""
     return [
         one["name"] for one in described if any(option["name"] == name for option in one["options"])
     ]

@@ -26,7 +26,16 @@ from ._arrays import index, index_array
 from ._options import permutation_of
 from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
 from ._schedule import Schedule, schedule_of
-from ._specific_options import Option, arguments, document, options_of, same, signature_of, taken
+from ._specific_options import (
+    Option,
+    arguments,
+    checked,
+    document,
+    options_of,
+    same,
+    signature_of,
+    taken,
+)
 from ._stages import listed_stages
 from .problem import Problem
 
@@ -103,7 +112,7 @@ class Order:
 def _made(name: str, given: dict[str, Any], **others: Any) -> Order:
     """Return an order with its options, which the C library checks."""
     order = Order(name, given, **others)
-    _core.check_order(name, taken(_OPTIONS[name], given))
+    checked(_core.check_order, name, taken(_OPTIONS[name], given))
     return order
 
 

@@ -420,7 +420,7 @@ class Solver:
                 options=for_library(given),
                 settings=own.options(),
                 order=visits.options(problem, seed, parts),
-                velocities=way.velocities,
+                scheme=way.options(),
                 record=recorded,
                 max_setup_seconds=most_seconds("max_setup_seconds", max_setup_seconds),
             )

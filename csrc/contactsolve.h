@@ -133,7 +133,7 @@ typedef enum cs_option_kind { CS_NUMBER, CS_COUNT, CS_FLAG, CS_WORD } cs_option_
 
 CS_PUBLIC const char *cs_option_kind_name(int i);
 
-/* An option of every solver, or of one method or order. */
+/* An option of every solver, or of one method, order or scheme. */
 typedef struct cs_option {
     const char *name, *summary;
     cs_option_kind kind;
@@ -149,7 +149,7 @@ typedef struct cs_option {
     double of_value;
 } cs_option;
 
-enum { CS_MAX_OWN_OPTIONS = 16 }; /* of one method or order */
+enum { CS_MAX_OWN_OPTIONS = 16 }; /* of one method, order or scheme */
 
 /* A value of one option. */
 typedef struct cs_setting {
@@ -301,11 +301,27 @@ CS_PUBLIC int cs_order_describe(int i, cs_order_info *info);
 CS_PUBLIC cs_status cs_order_check(const char *order, const cs_setting *settings, int count,
                                    cs_error *error);
 
+/* ---- schemes --------------------------------------------------------------------------------- */
+
+typedef struct cs_scheme_info {
+    const char *name, *summary;
+    const char *about; /* a paragraph; may be NULL */
+    const cs_option *option;
+    int options;
+} cs_scheme_info;
+
+/* Describes the i-th scheme; 0 past the end. */
+CS_PUBLIC int cs_scheme_describe(int i, cs_scheme_info *info);
+
+/* Whether a scheme takes these values of its own options. */
+CS_PUBLIC cs_status cs_scheme_check(const char *scheme, const cs_setting *settings, int count,
+                                    cs_error *error);
+
 typedef struct cs_options {
     const char *method, *scheme, *order; /* cs_*_name, or "auto" */
     cs_order_options order_options;
-    /* factorized: u after simultaneous stages: "auto", "recompute", "add", "accumulate" */
-    const char *velocities;
+    const cs_setting *scheme_settings; /* the scheme's own options; others have their defaults */
+    int scheme_setting_count;
     const char *local; /* "auto", "projected", "exact", "block", "newton", "quartic" */
     const char
         *r_factor; /* "local", "block", "global", "balanced", or NULL: r_value on every row */

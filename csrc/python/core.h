@@ -57,18 +57,20 @@ int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order
                        order_lists *lists);
 void order_lists_clear(order_lists *lists);
 
-/* Reads at most CS_MAX_OWN_OPTIONS options of a method or an order from {name: number or word}; words
+/* Reads at most CS_MAX_OWN_OPTIONS options of a method, an order or a scheme from {name: number or word}; words
  * are borrowed from it. Returns their number, or -1 with an error set. */
 int read_settings(PyObject *dictionary, cs_setting *settings);
 
-/* options() -> a list of the options that every solver has; methods(), orders() -> a list of their
- * descriptions with their options; check_method(name, settings), check_order(name, settings) -> None,
- * or an error. */
+/* options() -> a list of the options that every solver has; methods(), orders(), schemes() -> a list of their
+ * descriptions with their options; check_method(name, settings), check_order(name, settings),
+ * check_scheme(name, settings) -> None, or an error. */
 PyObject *core_methods(PyObject *module, PyObject *unused);
 PyObject *core_options(PyObject *module, PyObject *unused);
 PyObject *core_orders(PyObject *module, PyObject *unused);
+PyObject *core_schemes(PyObject *module, PyObject *unused);
 PyObject *core_check_method(PyObject *module, PyObject *args);
 PyObject *core_check_order(PyObject *module, PyObject *args);
+PyObject *core_check_scheme(PyObject *module, PyObject *args);
 
 /* ordering(problem, method, order, order_options) -> the schedule of an order for a problem, as a dict;
  * stage_kinds() -> the names of the kinds of stages */

@@ -1,4 +1,4 @@
-/* Methods and orders, with their own options, for Python. */
+/* Methods, orders and schemes, with their own options, for Python. */
 #include "python/fields.h"
 
 int read_settings(PyObject *dictionary, cs_setting *settings)
@@ -46,6 +46,12 @@ PyObject *core_check_order(PyObject *module, PyObject *args)
 {
     (void)module;
     return check(args, "sO!:check_order", cs_order_check);
+}
+
+PyObject *core_check_scheme(PyObject *module, PyObject *args)
+{
+    (void)module;
+    return check(args, "sO!:check_scheme", cs_scheme_check);
 }
 
 static PyObject *tuple_of(PyObject *list)
@@ -127,6 +133,12 @@ static PyObject *order_of(const cs_order_info *info)
                          info->about, "options", options_of(info->option, info->options));
 }
 
+static PyObject *scheme_of(const cs_scheme_info *info)
+{
+    return Py_BuildValue("{s:s,s:s,s:z,s:N}", "name", info->name, "summary", info->summary, "about",
+                         info->about, "options", options_of(info->option, info->options));
+}
+
 PyObject *core_methods(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -157,5 +169,14 @@ PyObject *core_orders(PyObject *module, PyObject *unused)
     PyObject *list = PyList_New(0);
     cs_order_info info;
     for (int i = 0; list && cs_order_describe(i, &info); i++) append(&list, order_of(&info));
+    return list;
+}
+
+PyObject *core_schemes(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    cs_scheme_info info;
+    for (int i = 0; list && cs_scheme_describe(i, &info); i++) append(&list, scheme_of(&info));
     return list;
 }

@@ -30,12 +30,6 @@ static PyObject *core_classes_list(PyObject *m, PyObject *unused)
     return list_names(cs_class_name);
 }
 
-static PyObject *core_schemes_list(PyObject *m, PyObject *unused)
-{
-    (void)m, (void)unused;
-    return list_names(cs_scheme_name);
-}
-
 static PyObject *core_measures_list(PyObject *m, PyObject *unused)
 {
     (void)m, (void)unused;
@@ -171,7 +165,10 @@ static PyMethodDef core_functions[] = {
      "check_method(name, settings)\n--\n\nWhether a method takes these options of its own."},
     {"needs", core_needs_list, METH_NOARGS, "needs()\n--\n\n[(name, summary), ...]"},
     {"classes", core_classes_list, METH_NOARGS, "classes()\n--\n\n[(name, summary), ...]"},
-    {"schemes", core_schemes_list, METH_NOARGS, "schemes()\n--\n\n[(name, summary), ...]"},
+    {"schemes", core_schemes, METH_NOARGS,
+     "schemes()\n--\n\nA list of the descriptions of the schemes."},
+    {"check_scheme", core_check_scheme, METH_VARARGS,
+     "check_scheme(name, settings)\n--\n\nWhether a scheme takes these options of its own."},
     {"options", core_options, METH_NOARGS,
      "options()\n--\n\nA list of the options that every solver has."},
     {"orders", core_orders, METH_NOARGS,

@@ -117,14 +117,6 @@ typedef struct cs_sweep_stats {
     int64_t unfinished; /* block solves given up before rounding */
 } cs_sweep_stats;
 
-/* How u = G^T lambda follows a simultaneous stage (factorized). */
-typedef enum cs_velocities {
-    CS_AS_FITS,    /* recomputed after large stages, added to after small ones */
-    CS_RECOMPUTE,  /* from all contacts, body by body */
-    CS_ADD,        /* the stage's changes added, one contact after another */
-    CS_ACCUMULATE, /* the changes summed by each part of the stage, these sums added in order */
-} cs_velocities;
-
 /* Steps after which the solution of a block's own problem is given up, and after how many it
  * is asked whether they get smaller. */
 enum { CS_INNER_STEPS = 5000, CS_INNER_PATIENCE = 100 };
@@ -135,15 +127,15 @@ typedef struct cs_packed {
     const cs_schedule *schedule;
     cs_dtype dtype;
     int threads;
-    int paced;          /* `threads` are the most, shared or not as the pace says */
-    cs_pace pace;       /* of the sweeps so far */
-    int bound_previous; /* friction bound from the impulse before the update */
-    cs_velocities way;  /* how velocities follow stages whose contacts do not see each other */
-    double averaging;   /* omega */
-    double damping;     /* nu, for blocks whose own problem is solved */
-    int backwards;      /* this sweep goes through stages, ranges and visits from the end */
-    int general;        /* nothing is to be compressed */
-    int instructions;   /* asked for: cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
+    int paced;                 /* `threads` are the most, shared or not as the pace says */
+    cs_pace pace;              /* of the sweeps so far */
+    int bound_previous;        /* friction bound from the impulse before the update */
+    const cs_setting *setting; /* the scheme's own options, see cs_scheme_value */
+    double averaging;          /* omega */
+    double damping;            /* nu, for blocks whose own problem is solved */
+    int backwards;             /* this sweep goes through stages, ranges and visits from the end */
+    int general;               /* nothing is to be compressed */
+    int instructions;          /* asked for: cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
     const struct cs_wide_kernels *wide; /* that visit groups in batches; NULL where none are */
     const struct cs_row_kernels *row_kernels; /* that visit rows in vectors; NULL where none are */
     cs_packed_group group[CS_MAX_GROUPS];

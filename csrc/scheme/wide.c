@@ -176,7 +176,8 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
     if (!fitting || packed->instructions == CS_INSTRUCTIONS_SCALAR) return CS_OK;
     if (!stages_fit(packed->schedule) || !velocities_fit(packed)) return CS_OK;
     /* Batches know of adding to u and of recomputing it, body by body. */
-    if (packed->way == CS_ADD || packed->way == CS_ACCUMULATE) return CS_OK;
+    cs_velocities velocities = cs_velocities_of(packed);
+    if (velocities == CS_ADD || velocities == CS_ACCUMULATE) return CS_OK;
     int64_t *touched = cs_arena_take(&scratch, packed->problem->bodies, sizeof(int64_t));
     if (!touched) return cs_no_memory(error, "batches of contacts");
     packed->wide = choose(packed, local, touched);
