@@ -17,7 +17,7 @@ import pytest
 from repository import ROOT
 
 COPIED = ["setup.py", "pyproject.toml", "README.md", "LICENSE", "csrc", "contactsolve"]
-KINDS = {"scenario", "order", "set", "method", "measure"}
+KINDS = {"scenario", "order", "set", "method", "measure", "scheme"}
 
 FENCED = r"\n\n```\w+\n(.*?)```"
 RECIPE = re.compile(r"^### Add an? (\w+)\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
@@ -51,6 +51,7 @@ import json
 import sys
 
 import numpy as np
+import scipy.sparse
 
 import contactsolve as cs
 
@@ -83,6 +84,23 @@ def misused(call):
         return f"{type(error).__name__}: {error}"
 
 
+A = stack.delassus().tocoo()
+coupled = np.where(A.row // 3 == A.col // 3, 1.0, 0.25)
+entries = {"rows": 3, "mu": stack.mu}
+weak_A = (A.data * coupled, (A.row, A.col))
+weak = cs.Problem.from_delassus(scipy.sparse.coo_array(weak_A, A.shape).tocsr(), stack.b, **entries)
+loosened = {}
+for dtype in ("float64", "float32"):
+    swept = {**sweeps, "method": "gauss_seidel", "dtype": dtype}
+    scheme = cs.schemes.loosened(coupling=0.25)
+    one = cs.solve(stack, scheme=scheme, **swept).impulses
+    other = cs.solve(weak, scheme="matrix", **swept).impulses
+    loosened[dtype] = float(abs(one - other).max() / abs(other).max())
+loosened["whole"] = (
+    cs.solve(stack, method="gauss_seidel", scheme=cs.schemes.loosened(coupling=1), **sweeps)
+    .impulses.tolist()
+    == cs.solve(stack, method="gauss_seidel", scheme="matrix", **sweeps).impulses.tolist()
+)
 damping = cs.methods.damped(weight=0.25, growth=2.0)
 damped = cs.solve(stack, method=damping, record=("largest_impulse",), check_every=1, **sweeps)
 by_hand, weight = np.zeros(12 * 3), 0.25
@@ -127,6 +145,21 @@ print(json.dumps({
     "damped again": cs.solve(stack, method=damping, **sweeps).impulses.tolist()
     == damped.impulses.tolist(),
     "damped converges": cs.solve(stack, method="damped", max_iterations=20_000).status,
+    "scheme": "loosened" in cs.schemes.names() and "loosened" in cs.schemes.__all__,
+    "loosened": loosened,
+    "scheme described": {
+        "line": cs.schemes.describe()["loosened"],
+        "signature": str(inspect.signature(cs.schemes.loosened)),
+        "text": cs.schemes.loosened.__doc__,
+        "call": repr(cs.schemes.loosened(coupling=0.25)),
+    },
+    "scheme misused": [
+        misused(lambda: cs.schemes.loosened(coupling=1.5)),
+        misused(lambda: cs.schemes.loosened(copling=1)),
+        misused(lambda: cs.schemes.matrix(coupling=1)),
+        misused(lambda: cs.solve(stack, coupling=1)),
+        misused(lambda: cs.solve(stack, scheme="losened")),
+    ],
     "method described": {
         "signature": str(inspect.signature(cs.methods.damped)),
         "call": repr(damping),
@@ -304,6 +337,31 @@ def test_the_orders_option_is_checked(extended):
     hint = "it is an option of orders, as contactsolve.orders.strided(stride=...)"
     assert solver == f"TypeError: solve has no option 'stride': {hint}"
     assert order.endswith("; did you mean 'strided'?")
+
+
+@pytest.mark.slow
+def test_the_scheme_works(extended):
+    """As `matrix` with a given A whose blocks beside the diagonal have the factor already."""
+    assert extended["loosened"]["float64"] < 1e-14
+    assert extended["loosened"]["float32"] < 1e-5
+    assert extended["loosened"]["whole"]
+
+
+@pytest.mark.slow
+def test_the_schemes_option_is_described_and_checked(extended):
+    told = extended["scheme described"]
+    assert told["line"] == "rows of A with a factor on the blocks beside the diagonal"
+    assert told["signature"].startswith("(*, coupling=0.5)")
+    assert "coupling : float, at least 0, at most 1, default 0.5\n    Factor on" in told["text"]
+    assert told["call"] == "loosened(coupling=0.25)"
+    large, misspelt, elsewhere, solver, scheme = extended["scheme misused"]
+    assert large == "ValueError: coupling is 1.5: it must be at most 1"
+    known = "TypeError: copling is no option of scheme='loosened'; known: coupling"
+    assert misspelt == f"{known}; did you mean 'coupling'?"
+    assert elsewhere == "TypeError: coupling is no option of scheme='matrix'; known: none"
+    hint = "it is an option of schemes, as contactsolve.schemes.loosened(coupling=...)"
+    assert solver == f"TypeError: solve has no option 'coupling': {hint}"
+    assert scheme.endswith("; did you mean 'loosened'?")
 
 
 @pytest.mark.slow
