@@ -10,7 +10,7 @@ import math
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ._options import count, flag, number, word
 from ._suggestions import nearest, with_suggestion
@@ -220,10 +220,23 @@ def signature_of(
     return inspect.Signature(parameters, return_annotation=result)
 
 
+class Documented(Protocol):
+    """What the documentation of an option, or of a parameter of a set, is made of."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def range(self) -> str: ...
+    @property
+    def default(self) -> Any: ...
+    @property
+    def summary(self) -> str: ...
+
+
 def document(
     summary: str,
     about: str,
-    options: Mapping[str, Option],
+    options: Mapping[str, Documented],
     returns: str,
     sections: Mapping[str, str],
 ) -> str:

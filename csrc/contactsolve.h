@@ -73,8 +73,6 @@ typedef struct cs_blocks {
     const double *compliance; /* (count, m), Sigma added to A; NULL for none or where A is given */
     const double
         *included; /* (count, m): the part of the diagonal of a given A that is Sigma; or NULL */
-    const char
-        *parameter_name; /* what error messages call the parameters, e.g. "mu"; may be NULL */
     int parameters_each; /* doubles per block, for sets with a variable number of parameters */
 } cs_blocks;
 
@@ -116,6 +114,34 @@ CS_PUBLIC const char *cs_scheme_name(int i, const char **summary);
 CS_PUBLIC const char *cs_order_name(int i, const char **summary);
 CS_PUBLIC const char *cs_measure_name(int i, const char **summary);
 CS_PUBLIC const char *cs_set_name(int i, const char **summary);
+/* What one parameter of a set has numbers for. */
+typedef enum cs_parameter_kind {
+    CS_OF_BLOCK, /* one for each block */
+    CS_OF_ROW,   /* one for each row of each block */
+    CS_OF_SHAPE, /* all further ones of each block, which only the set itself can check */
+} cs_parameter_kind;
+
+/* A parameter of a set. */
+typedef struct cs_parameter {
+    const char *name, *summary;
+    const char *noun; /* what error messages say that a number is: "a friction coefficient" */
+    cs_parameter_kind kind;
+    double least, most; /* the range of each number */
+    int optional;       /* may be left out, */
+    double usual;       /* and is then this; NAN: blocks of few rows do not have it */
+} cs_parameter;
+
+typedef struct cs_set_info {
+    const char *name, *summary;
+    const char *about;             /* a paragraph; may be NULL */
+    const cs_parameter *parameter; /* in the sequence of the numbers of a block */
+    int parameters;
+} cs_set_info;
+
+/* Describes the i-th set; 0 past the end. */
+CS_PUBLIC int cs_set_describe(int i, cs_set_info *info);
+CS_PUBLIC const char *cs_parameter_kind_name(int i);
+
 /* Parameters per block of a set on m rows; -1 if the set does not take m rows. For a set with a
  * variable number of them (cs_set_is_variable) it is the minimum. */
 CS_PUBLIC int cs_set_parameters(const char *set, int rows);

@@ -61,13 +61,14 @@ void order_lists_clear(order_lists *lists);
  * are borrowed from it. Returns their number, or -1 with an error set. */
 int read_settings(PyObject *dictionary, cs_setting *settings);
 
-/* options() -> a list of the options that every solver has; methods(), orders(), schemes() -> a list of their
- * descriptions with their options; check_method(name, settings), check_order(name, settings),
+/* options() -> a list of the options that every solver has; methods(), orders(), schemes(), sets() -> a list of
+ * their descriptions with their options or parameters; check_method(name, settings), check_order(name, settings),
  * check_scheme(name, settings) -> None, or an error. */
 PyObject *core_methods(PyObject *module, PyObject *unused);
 PyObject *core_options(PyObject *module, PyObject *unused);
 PyObject *core_orders(PyObject *module, PyObject *unused);
 PyObject *core_schemes(PyObject *module, PyObject *unused);
+PyObject *core_sets(PyObject *module, PyObject *unused);
 PyObject *core_check_method(PyObject *module, PyObject *args);
 PyObject *core_check_order(PyObject *module, PyObject *args);
 PyObject *core_check_scheme(PyObject *module, PyObject *args);

@@ -1,4 +1,4 @@
-/* Methods, orders and schemes, with their own options, for Python. */
+/* Methods, orders, schemes and sets, with their own options and parameters, for Python. */
 #include "python/fields.h"
 
 int read_settings(PyObject *dictionary, cs_setting *settings)
@@ -178,5 +178,41 @@ PyObject *core_schemes(PyObject *module, PyObject *unused)
     PyObject *list = PyList_New(0);
     cs_scheme_info info;
     for (int i = 0; list && cs_scheme_describe(i, &info); i++) append(&list, scheme_of(&info));
+    return list;
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+static const field parameter_fields[] = {
+    FIELD(cs_parameter, name, TEXT),     FIELD(cs_parameter, summary, TEXT),
+    FIELD(cs_parameter, least, DOUBLE),  FIELD(cs_parameter, most, DOUBLE),
+    FIELD(cs_parameter, optional, FLAG), FIELD(cs_parameter, usual, DOUBLE),
+};
+enum { PARAMETER_FIELDS = sizeof parameter_fields / sizeof *parameter_fields };
+
+static PyObject *parameter_of(const cs_parameter *parameter)
+{
+    PyObject *dictionary = dictionary_of(parameter_fields, PARAMETER_FIELDS, parameter);
+    const char *kind = cs_parameter_kind_name((int)parameter->kind);
+    if (dictionary && add_item(dictionary, "kind", PyUnicode_FromString(kind)) < 0)
+        Py_CLEAR(dictionary);
+    return dictionary;
+}
+
+static PyObject *set_of(const cs_set_info *info)
+{
+    PyObject *parameters = PyList_New(0);
+    for (int i = 0; parameters && i < info->parameters; i++)
+        append(&parameters, parameter_of(&info->parameter[i]));
+    return Py_BuildValue("{s:s,s:s,s:z,s:N}", "name", info->name, "summary", info->summary,
+                         "about", info->about, "parameters", parameters);
+}
+
+PyObject *core_sets(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    cs_set_info info;
+    for (int i = 0; list && cs_set_describe(i, &info); i++) append(&list, set_of(&info));
     return list;
 }

@@ -36,12 +36,6 @@ static PyObject *core_measures_list(PyObject *m, PyObject *unused)
     return list_names(cs_measure_name);
 }
 
-static PyObject *core_sets_list(PyObject *m, PyObject *unused)
-{
-    (void)m, (void)unused;
-    return list_names(cs_set_name);
-}
-
 static PyObject *core_rules_list(PyObject *m, PyObject *unused)
 {
     (void)m, (void)unused;
@@ -176,7 +170,7 @@ static PyMethodDef core_functions[] = {
     {"check_order", core_check_order, METH_VARARGS,
      "check_order(name, settings)\n--\n\nWhether an order takes these options of its own."},
     {"measures", core_measures_list, METH_NOARGS, "measures()\n--\n\n[(name, summary), ...]"},
-    {"sets", core_sets_list, METH_NOARGS, "sets()\n--\n\n[(name, summary), ...]"},
+    {"sets", core_sets, METH_NOARGS, "sets()\n--\n\nA list of the descriptions of the sets."},
     {"rules", core_rules_list, METH_NOARGS, "rules()\n--\n\n[(name, summary), ...]"},
     {"engines", core_engines_list, METH_NOARGS, "engines()\n--\n\n[(name, summary), ...]"},
     {"contact_sets", core_contact_sets, METH_NOARGS,

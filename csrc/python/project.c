@@ -32,7 +32,8 @@ static cs_status project_all(const projection *p, double *z, cs_error *error)
 {
     cs_arena scratch = {0};
     float *narrow = p->narrow ? cs_arena_take(&scratch, p->each, sizeof(float)) : NULL;
-    cs_status status = p->set->check(p->count, p->rows, p->each, p->parameters, 0, NULL, error);
+    cs_status status =
+        cs_check_parameters(p->set, p->count, p->rows, p->each, p->parameters, 0, error);
     if (!status && p->narrow && !narrow) status = cs_no_memory(error, "projecting");
     for (int64_t k = 0; k < p->count && !status; k++) {
         if (narrow) project_narrow(p, k, narrow, z + k * p->rows);

@@ -365,8 +365,8 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
         const cs_block_group *group = &problem->block_group[g];
         const double *given = parameters ? parameters + group->first_parameter : group->parameter;
         if (parameters)
-            status = group->set->check(group->count, group->rows, group->parameters, given,
-                                       group->first_block, NULL, error);
+            status = cs_check_parameters(group->set, group->count, group->rows, group->parameters,
+                                         given, group->first_block, error);
         if (status) break;
         memcpy(solver->parameters + group->first_parameter, given,
                sizeof(double) * (size_t)(group->count * group->parameters));

@@ -55,9 +55,15 @@ import scipy.sparse
 
 import contactsolve as cs
 
-J = np.zeros((1, 2, 2, 2))
-J[0, 1] = np.eye(2)
-cable = cs.Problem(J, np.ones((1, 2)), [[-3.0, 2.0]], bodies=[[-1, 0]], sets=cs.sets.Set("cable"))
+
+def pulled(strength):
+    J = np.zeros((1, 2, 2, 2))
+    J[0, 1] = np.eye(2)
+    sets = cs.sets.cable(strength)
+    return cs.Problem(J, np.ones((1, 2)), [[-3.0, 2.0]], bodies=[[-1, 0]], sets=sets)
+
+
+cable = pulled(10.0)
 try:
     cs.Solver(cable, method="newton")
     refused = ""
@@ -120,6 +126,18 @@ print(json.dumps({
     "cable": {
         dtype: cs.solve(cable, dtype=dtype).impulses.tolist() for dtype in ("float64", "float32")
     },
+    "weak cable": cs.solve(pulled(1.5)).impulses.tolist(),
+    "set described": {
+        "line": cs.sets.describe()["cable"],
+        "signature": str(inspect.signature(cs.sets.cable)),
+        "text": cs.sets.cable.__doc__,
+        "call": repr(cs.sets.cable(1.5)),
+    },
+    "set misused": [
+        misused(lambda: pulled(-1.0)),
+        misused(lambda: cs.sets.cable()),
+        misused(lambda: cs.sets.cable(strenght=2.0)),
+    ],
     "refused": refused,
     "stride of 2": odd.impulses.tolist() == listed.impulses.tolist(),
     "stride of 3": thirds.impulses.tolist() == listed_thirds.impulses.tolist(),
@@ -186,7 +204,6 @@ import json
 import numpy as np
 
 import contactsolve as cs
-from contactsolve.sets import _make
 
 copies = {copies}
 stack = cs.scenarios.box_stack(2)
@@ -209,7 +226,7 @@ found = {{}}
 for (old, new), method in itertools.product(copies.items(), methods):
     told = []
     for name in (old, new):
-        one = _make(name, mu=0.5)
+        one = getattr(cs.sets, name)(mu=0.5)
         problem = cs.Problem(stack.J, stack.Minv, b, sets=one, **parts)
         try:
             result = cs.solve(problem, method=methods[method], max_iterations=300)
@@ -300,6 +317,22 @@ def test_the_scenario_works(extended):
 def test_the_set_works(extended, dtype):
     """The row that would be pushed stays at 0, the one that is pulled gets -2."""
     assert extended["cable"][dtype] == [[0.0, -2.0]]
+
+
+@pytest.mark.slow
+def test_the_sets_parameter_is_described_and_checked(extended):
+    assert extended["weak cable"] == [[0.0, -1.5]]
+    told = extended["set described"]
+    assert told["line"] == "-strength <= impulse <= 0: a cable"
+    assert told["signature"].startswith("(strength) ->")
+    assert "strength : float or (K,), at least 0\n    Largest impulse [N s]" in told["text"]
+    assert told["call"] == "sets.cable(1.5)"
+    small, missing, misspelt = extended["set misused"]
+    wanted = "the strength of a cable is a finite number, 0 or more"
+    assert small == f"ValueError: strength[0] is -1: {wanted}"
+    assert missing == "TypeError: sets.cable needs strength: largest impulse [N s]"
+    known = "TypeError: strenght is no parameter of sets.cable; known: strength"
+    assert misspelt == f"{known}; did you mean 'strength'?"
 
 
 @pytest.mark.slow
