@@ -11,14 +11,18 @@ from . import _core
 
 __all__ = ["nearest", "refuse_unknown", "with_suggestion"]
 
-# Names by which other libraries and textbooks know methods and options.
+# Names by which other libraries and textbooks know methods and options; what is known is meant.
 _ELSEWHERE = {
-    "eps": "rtol",
-    "tol": "rtol",
+    "eps": "rtol, tolerance",
+    "tol": "rtol, tolerance",
     "tolerance": "rtol",
-    "maxiter": "max_iterations",
-    "max_iter": "max_iterations",
-    "maxit": "max_iterations",
+    "rtol": "tolerance",
+    "maxiter": "max_iterations, max_pivots",
+    "max_iter": "max_iterations, max_pivots",
+    "maxit": "max_iterations, max_pivots",
+    "max_iterations": "max_pivots",
+    "pivots": "max_pivots",
+    "rule": "method",
     "iterations": "max_iterations",
     "sweeps": "max_iterations",
     "omega": "relaxation",
@@ -77,8 +81,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most similar to a name; empty if none is."""
     listed = list(known)
     plain = name.lower().replace("-", "_").replace(" ", "_")
-    if _ELSEWHERE.get(plain) in listed:
-        return _ELSEWHERE[plain]
+    for meant in _ELSEWHERE.get(plain, "").split(", "):
+        if meant in listed:
+            return meant
     return next(iter(difflib.get_close_matches(plain, listed, 1, 0.7)), "")
 
 

@@ -271,6 +271,13 @@ typedef struct cs_mlcp_options {
 
 CS_PUBLIC cs_mlcp_options cs_mlcp_options_default(void);
 
+/* Describe and set the options of an MLCP solver by name, as cs_options_describe, cs_options_word and
+ * cs_options_set do those of other solvers; `rule` is called "method". */
+CS_PUBLIC int cs_mlcp_options_describe(int i, cs_option *option);
+CS_PUBLIC const char *cs_mlcp_options_word(int i, int k);
+CS_PUBLIC cs_status cs_mlcp_options_set(cs_mlcp_options *options, const cs_setting *setting,
+                                        cs_error *error);
+
 /* Counts of the engine `cached` in one solve, over all islands. */
 typedef struct cs_cache_counts {
     int64_t hits, misses; /* removals of tight rows that were found in the cache, and made */

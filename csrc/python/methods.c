@@ -1,6 +1,15 @@
 /* Methods, orders, schemes and sets, with their own options and parameters, for Python. */
 #include "python/fields.h"
 
+int read_setting(PyObject *name, PyObject *value, cs_setting *setting)
+{
+    *setting = (cs_setting){.name = text_of(name)};
+    if (!setting->name) return -1;
+    if (PyUnicode_Check(value)) setting->word = text_of(value);
+    else setting->number = PyFloat_AsDouble(value);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 int read_settings(PyObject *dictionary, cs_setting *settings)
 {
     PyObject *name, *value;
@@ -10,13 +19,8 @@ int read_settings(PyObject *dictionary, cs_setting *settings)
                      CS_MAX_OWN_OPTIONS);
         return -1;
     }
-    for (int i = 0; PyDict_Next(dictionary, &at, &name, &value); i++) {
-        settings[i] = (cs_setting){.name = text_of(name)};
-        if (!settings[i].name) return -1;
-        if (PyUnicode_Check(value)) settings[i].word = text_of(value);
-        else settings[i].number = PyFloat_AsDouble(value);
-        if (PyErr_Occurred()) return -1;
-    }
+    for (int i = 0; PyDict_Next(dictionary, &at, &name, &value); i++)
+        if (read_setting(name, value, &settings[i]) < 0) return -1;
     return (int)count;
 }
 
@@ -148,19 +152,31 @@ PyObject *core_methods(PyObject *module, PyObject *unused)
     return list;
 }
 
-PyObject *core_options(PyObject *module, PyObject *unused)
+/* Options of a table whose words may be those of longer lists. */
+static PyObject *listed(int (*describe)(int, cs_option *), const char *(*word_of)(int, int))
 {
-    (void)module, (void)unused;
     PyObject *list = PyList_New(0);
     cs_option option;
-    for (int i = 0; list && cs_options_describe(i, &option); i++) {
+    for (int i = 0; list && describe(i, &option); i++) {
         PyObject *words = PyList_New(0);
         const char *word;
-        for (int k = 0; words && (word = cs_options_word(i, k)); k++)
+        for (int k = 0; words && (word = word_of(i, k)); k++)
             append(&words, PyUnicode_FromString(word));
         append(&list, option_with(&option, words));
     }
     return list;
+}
+
+PyObject *core_options(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return listed(cs_options_describe, cs_options_word);
+}
+
+PyObject *core_mlcp_options(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return listed(cs_mlcp_options_describe, cs_mlcp_options_word);
 }
 
 PyObject *core_orders(PyObject *module, PyObject *unused)
@@ -204,8 +220,8 @@ static PyObject *set_of(const cs_set_info *info)
     PyObject *parameters = PyList_New(0);
     for (int i = 0; parameters && i < info->parameters; i++)
         append(&parameters, parameter_of(&info->parameter[i]));
-    return Py_BuildValue("{s:s,s:s,s:z,s:N}", "name", info->name, "summary", info->summary,
-                         "about", info->about, "parameters", parameters);
+    return Py_BuildValue("{s:s,s:s,s:z,s:N}", "name", info->name, "summary", info->summary, "about",
+                         info->about, "parameters", parameters);
 }
 
 PyObject *core_sets(PyObject *module, PyObject *unused)

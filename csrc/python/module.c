@@ -165,6 +165,8 @@ static PyMethodDef core_functions[] = {
      "check_scheme(name, settings)\n--\n\nWhether a scheme takes these options of its own."},
     {"options", core_options, METH_NOARGS,
      "options()\n--\n\nA list of the options that every solver has."},
+    {"mlcp_options", core_mlcp_options, METH_NOARGS,
+     "mlcp_options()\n--\n\nA list of the options of MLCP solvers."},
     {"orders", core_orders, METH_NOARGS,
      "orders()\n--\n\nA list of the descriptions of the orders."},
     {"check_order", core_check_order, METH_VARARGS,

@@ -120,12 +120,9 @@ static int read_options(PyObject *dictionary, cs_options *options)
     PyObject *name, *value;
     Py_ssize_t at = 0;
     while (PyDict_Next(dictionary, &at, &name, &value)) {
-        cs_setting setting = {.name = text_of(name)};
+        cs_setting setting;
         cs_error error = {0};
-        if (!setting.name) return -1;
-        if (PyUnicode_Check(value)) setting.word = text_of(value);
-        else setting.number = PyFloat_AsDouble(value);
-        if (PyErr_Occurred()) return -1;
+        if (read_setting(name, value, &setting) < 0) return -1;
         if (!cs_options_set(options, &setting, &error)) continue;
         raise_error(&error);
         return -1;
