@@ -21,6 +21,7 @@ import numpy as np
 from ._csv import Target, with_units, write_csv
 from ._optional import optional
 from ._report import RunBar
+from .orders import chosen
 from .problem import Problem
 from .result import Result
 from .solver import Method, Options, Solver
@@ -299,8 +300,9 @@ class _Run:
         self.problem = problem
         self.method = method
         self.label = method.label
-        own = {**common, **method.options, "method": method.method}
-        self.options = _seeded(own, seed=common["rng"])
+        order = chosen({**common, **method.options}.get("order", "auto"))
+        own = {**order.with_effect(common), **method.options, "method": method.method}
+        self.options = _seeded(own, seed=common["rng"]) if order.draws else own
         self.initial = initial
         self.asked: dict[str, Any] = {}  # the target, as options
         self.again: dict[str, Any] = {}  # what makes the run that is shown once more
@@ -308,7 +310,8 @@ class _Run:
         self.setup_times: list[float] = []
 
     def solve(self, **changes: Any) -> Result:
-        return Solver(self.problem, **{**self.options, **changes}).solve(initial=self.initial)
+        options = _unrecorded({**self.options, **changes})
+        return Solver(self.problem, **options).solve(initial=self.initial)
 
     def search(self, **stop: Any) -> None:
         """Run until the stop rule holds, and record all of it."""
@@ -519,6 +522,18 @@ def _refuse(runs: list[_Run], *names: str) -> None:
             if name in run.options:
                 where = "quality_of has its own" if name == "quality_r" else "until= decides"
                 raise ValueError(f"{name} is given for {run.label}, but {where}: leave it out")
+
+
+def _unrecorded(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options without those about measures that a run without records would refuse."""
+    if options.get("record", _RECORD):
+        return options
+    idle = {"measure_every"}
+    if options.get("stop") != "quality":
+        idle |= {"quality_r"}
+    if (options.get("rtol", ""), options.get("atol", "")) == (None, None):
+        idle |= {"check_every"}
+    return {name: value for name, value in options.items() if name not in idle}
 
 
 def _seeded(options: dict[str, Any], seed: int) -> dict[str, Any]:

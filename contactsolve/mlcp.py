@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, field
 from typing import Any, Never
@@ -220,11 +221,11 @@ class MlcpSolver:
             "cache_bytes": cache_bytes,
             "interior": interior,
             "reuse": reuse,
-            "islands": apart(islands),
+            "islands": islands,
             "threads": threads,
         }
         try:
-            self._core = _core.Mlcp(data, indices, indptr, taken(_OPTIONS, given))
+            self._core = _core.Mlcp(data, indices, indptr, _besides_defaults(given))
         except ValueError as error:
             raise with_suggestion(error) from None
         self.rows = len(indptr) - 1
@@ -328,6 +329,20 @@ class MlcpSolver:
     def __repr__(self) -> str:
         info = self._info
         return f"MlcpSolver({self.rows} rows, {info['method']}, {info['engine']})"
+
+
+# The very objects of the signature, which need no conversion.
+_DEFAULTS = {
+    name: parameter.default for name, parameter in inspect.signature(MlcpSolver).parameters.items()
+}
+
+
+def _besides_defaults(given: dict[str, Any]) -> dict[str, float | str]:
+    """Return the options for the C library, without those that were left alone."""
+    changed = {name: value for name, value in given.items() if value is not _DEFAULTS[name]}
+    if "islands" in changed:
+        changed["islands"] = apart(changed["islands"])
+    return taken(_OPTIONS, changed)
 
 
 def _refuse_unknown(caller: str, given: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import index, index_array
-from ._options import permutation_of
+from ._options import permutation_of, seed_of
 from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
 from ._schedule import Schedule, schedule_of
 from ._specific_options import (
@@ -103,6 +103,29 @@ class Order:
             "weighted_subtasks": self.weighted_subtasks,
             "settings": taken(_OPTIONS.get(self.name, {}), self.settings),
         }
+
+    @property
+    def draws(self) -> bool:
+        """Whether it is random, so that `rng` has an effect."""
+        return self.name in _LISTED and _LISTED[self.name]["draws"]
+
+    @property
+    def divides(self) -> bool:
+        """Whether it may divide the problem, so that `parts` has an effect."""
+        return self.name not in _LISTED or _LISTED[self.name]["divides"] or self.subtasks > 0
+
+    def seed(self, rng: Any) -> int:
+        """Return the seed of a random order; other orders refuse `rng`."""
+        if self.draws:
+            return seed_of(rng)
+        if rng is None:
+            return 0
+        raise ValueError(f"rng is {rng!r}: it is for random orders, and order={self.name!r} is not")
+
+    def with_effect(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return a solver's options without those that this order refuses: `rng` and `parts`."""
+        idle = {"rng": not self.draws, "parts": not self.divides}
+        return {name: value for name, value in options.items() if not idle.get(name)}
 
     def __repr__(self) -> str:
         """The call that made it."""
@@ -382,7 +405,8 @@ def describe(
     problem
         A `Problem`; without one, all orders are listed.
     order, parts, rng, method
-        As for `Solver`. Nothing is packed or solved.
+        As for `Solver`, but `parts` and `rng` are ignored if the order has no use for them. Nothing
+        is packed or solved.
     threads
         For ``colored(parallel=True)``; None: chosen automatically. Only ``seconds`` depends on it.
 

@@ -34,7 +34,7 @@ class Scheme(Named):
 
     def options(self) -> dict[str, float | str]:
         """Return the options as the C library takes them: numbers or words by name."""
-        return taken(_OPTIONS.get(self.name, {}), dict(self.settings))
+        return taken(_OPTIONS.get(self.name, {}), dict(self.settings)) if self.settings else {}
 
 
 def chosen(scheme: Any) -> Scheme:

@@ -325,6 +325,8 @@ typedef struct cs_order_info {
     const char *about; /* a paragraph; may be NULL */
     const cs_option *option;
     int options;
+    int draws;   /* it depends on the seed */
+    int divides; /* it may depend on the number of parts */
 } cs_order_info;
 
 /* Describes the i-th order; 0 past the end. */

@@ -37,8 +37,8 @@ MOST_CONTACTS = 2000
 METHODS = ("nesterov", "nncg", "gauss_seidel", "auto")
 ORDERS = {
     "natural": {"order": "natural"},
-    "colored": {"order": cs.orders.cache()},
-    "colored, avx2": {"order": cs.orders.cache(), "instructions": "avx2"},
+    "colored": {"order": cs.orders.cache(), "parts": 1},
+    "colored, avx2": {"order": cs.orders.cache(), "parts": 1, "instructions": "avx2"},
 }
 TOLERANCES = (1e-3, 1e-6)
 BUDGET = 0.5  # seconds of a solve
@@ -61,7 +61,7 @@ def problems(folders: tuple[Path, ...]) -> Iterator[Entry]:
 
 def made(problem: cs.Problem, method: str, label: str, rtol: float) -> cs.Solver:
     return cs.Solver(
-        problem, method=method, rtol=rtol, parts=1, threads=1, islands=False, record=(),
+        problem, method=method, rtol=rtol, threads=1, islands=False, record=(),
         max_iterations=10**7, max_seconds=BUDGET, **ORDERS[label],
     )  # fmt: skip
 

@@ -182,7 +182,7 @@ def outcome(cs: Any, problem: Any, case: Case) -> list[Any]:
             max_iterations=SWEEPS,
             max_seconds=None,
             check_every=4,
-            rng=1,
+            **({"rng": 1} if order == "random" else {}),
             record=("residual", "natural_map", "merit"),
         )
     except (ValueError, TypeError) as error:

@@ -76,6 +76,24 @@ void cs_member_reset(const cs_member *member, void *options)
     put_number(member, options, member->option.optional ? member->open : member->option.usual);
 }
 
+/* The value as a setting. */
+static cs_setting setting_of(const cs_member *member, const void *options)
+{
+    cs_setting setting = {.name = member->option.name};
+    if (member->place == CS_PLACE_SEVERAL) member->get(options, &setting);
+    else if (member->place == CS_PLACE_TEXT)
+        memcpy(&setting.word, (const char *)options + member->at, sizeof setting.word);
+    else setting.number = number_of(member, options);
+    return setting;
+}
+
+static int is_same(const cs_setting *a, const cs_setting *b)
+{
+    if (a->word && b->word) return strcmp(a->word, b->word) == 0;
+    if (a->word || b->word) return 0;
+    return a->number == b->number || (isnan(a->number) && isnan(b->number));
+}
+
 /* ---- setting and checking -------------------------------------------------------------------- */
 
 /* A word that stands in the option's own list. */
@@ -117,18 +135,24 @@ cs_status cs_member_set(const cs_member *member, void *options, const cs_setting
 
 cs_status cs_member_check(const cs_member *member, void *options, cs_error *error)
 {
-    /* The value as a setting. */
     const cs_option *option = &member->option;
-    cs_setting setting = {.name = option->name};
+    cs_setting setting = setting_of(member, options);
     if (member->place == CS_PLACE_TEXT && !option->words) return CS_OK;
-    if (member->place == CS_PLACE_SEVERAL) member->get(options, &setting);
-    else if (member->place == CS_PLACE_TEXT)
-        memcpy(&setting.word, (char *)options + member->at, sizeof setting.word);
-    else setting.number = number_of(member, options);
     if (!setting.word && is_open(member, setting.number)) return CS_OK;
 
     /* A word is set again: it becomes the table's. */
     double value;
     if (setting.word) return cs_member_set(member, options, &setting, error);
     return cs_option_value(option, &setting, &value, error);
+}
+
+cs_status cs_member_check_effect(const cs_member *member, const void *options, const void *usual,
+                                 const void *context, cs_error *error)
+{
+    char why[160];
+    if (!member->idle) return CS_OK;
+    cs_setting given = setting_of(member, options), other = setting_of(member, usual);
+    if (is_same(&given, &other) || !member->idle(context, why, sizeof why)) return CS_OK;
+    cs_text shown = given.word ? cs_word(given.word) : cs_number(given.number);
+    return cs_fail(error, CS_INVALID, "%s is %s: %s", given.name, shown.text, why);
 }

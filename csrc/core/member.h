@@ -30,6 +30,8 @@ typedef struct cs_member {
     /* CS_PLACE_SEVERAL: writes a number, or a word of the option; and reads one of both. */
     void (*put)(void *options, double number, const char *word);
     void (*get)(const void *options, cs_setting *setting);
+    /* Whether other options leave this one without effect, with the reason in `why`. NULL: they do not. */
+    int (*idle)(const void *context, char *why, size_t size);
 } cs_member;
 
 /* The member of that name, or NULL. */
@@ -47,6 +49,11 @@ cs_status cs_member_set(const cs_member *member, void *options, const cs_setting
 
 /* Gives a number, or an optional one left open, its default. */
 void cs_member_reset(const cs_member *member, void *options);
+
+/* Refuses a value other than the default (that of the struct `usual`) if it has no effect. `context` is what
+ * `idle` takes. */
+cs_status cs_member_check_effect(const cs_member *member, const void *options, const void *usual,
+                                 const void *context, cs_error *error);
 
 /* Checks the value that the struct has, and replaces the caller's word by the table's of the same letters.
  * Words of a list are not looked up. */

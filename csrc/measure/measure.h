@@ -61,6 +61,7 @@ typedef struct cs_measure {
     int of_sweep; /* whether it only needs values of the last sweep; otherwise it needs xi at lambda */
     int of_change; /* whether it needs the iterate before the last sweep */
     cs_across across;
+    int reads_quality_r; /* whether it depends on the option quality_r */
     int is_ratio; /* whether it contains rtol and atol: a solve that stops by it stops at 1 */
     double (*evaluate)(cs_state *state);
     /* Returns why the measure is not defined for this problem, or NULL if it is. NULL: always defined. */

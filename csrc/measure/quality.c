@@ -22,5 +22,6 @@ const cs_measure cs_measure_quality = {
     .name = "quality",
     .summary = "half the squared prox step with one large constant r [N^2 s^2] (S1 eq. 3.32)",
     .across = CS_SUM,
+    .reads_quality_r = 1,
     .evaluate = evaluate,
 };

@@ -11,6 +11,33 @@
 
 #define AT(member) offsetof(cs_mlcp_options, member)
 
+/* Options of one rule or one engine. */
+
+static int rule_is_not_bpp(const void *context, char *why, size_t size)
+{
+    const cs_mlcp_options *options = context;
+    if (strcmp(options->rule, "bpp") == 0) return 0;
+    snprintf(why, size, "it is for method='bpp', and the method is '%s'", options->rule);
+    return 1;
+}
+
+static int rule_factors_nothing(const void *context, char *why, size_t size)
+{
+    const cs_mlcp_options *options = context;
+    if (!cs_rule_find(options->rule)->no_factors) return 0;
+    snprintf(why, size, "it is for methods that factor A_FF, which method='%s' does not",
+             options->rule);
+    return 1;
+}
+
+static int engine_is_not_cached(const void *context, char *why, size_t size)
+{
+    const cs_mlcp_options *options = context;
+    if (strcmp(options->engine, "cached") == 0) return 0;
+    snprintf(why, size, "it is for engine='cached', and the engine is '%s'", options->engine);
+    return 1;
+}
+
 static const cs_member table[] = {
     {.option = {.name = "method", .kind = CS_WORD, .summary = "pivoting rule"},
      .place = CS_PLACE_TEXT,
@@ -20,19 +47,39 @@ static const cs_member table[] = {
      .place = CS_PLACE_TEXT,
      .at = AT(engine),
      .list = cs_engine_name,
-     .word = "auto"},
+     .word = "auto",
+     .idle = rule_factors_nothing},
     {.option = CS_MLCP_TOLERANCE_OPTION, .place = CS_PLACE_NUMBER, .at = AT(tolerance)},
-    {.option = CS_MLCP_BLOCK_STEPS_OPTION, .place = CS_PLACE_INT64, .at = AT(block_steps)},
-    {.option = CS_MLCP_STALL_STEPS_OPTION, .place = CS_PLACE_INT64, .at = AT(stall_steps)},
+    {.option = CS_MLCP_BLOCK_STEPS_OPTION,
+     .place = CS_PLACE_INT64,
+     .at = AT(block_steps),
+     .idle = rule_is_not_bpp},
+    {.option = CS_MLCP_STALL_STEPS_OPTION,
+     .place = CS_PLACE_INT64,
+     .at = AT(stall_steps),
+     .idle = rule_is_not_bpp},
     {.option = CS_MLCP_MAX_PIVOTS_OPTION, .place = CS_PLACE_INT64, .at = AT(max_pivots)},
-    {.option = CS_MLCP_REFINEMENTS_OPTION, .place = CS_PLACE_INT, .at = AT(refinements)},
+    {.option = CS_MLCP_REFINEMENTS_OPTION,
+     .place = CS_PLACE_INT,
+     .at = AT(refinements),
+     .idle = rule_factors_nothing},
     {.option =
          CS_FLAG_OPTION("condition", 0, "estimate the condition number of A_FF at the solution"),
      .place = CS_PLACE_INT,
-     .at = AT(condition)},
-    {.option = CS_MLCP_CACHE_BYTES_OPTION, .place = CS_PLACE_INT64, .at = AT(cache_bytes)},
-    {.option = CS_MLCP_INTERIOR_OPTION, .place = CS_PLACE_INT, .at = AT(interior)},
-    {.option = CS_MLCP_REUSE_OPTION, .place = CS_PLACE_INT64, .at = AT(reuse)},
+     .at = AT(condition),
+     .idle = rule_factors_nothing},
+    {.option = CS_MLCP_CACHE_BYTES_OPTION,
+     .place = CS_PLACE_INT64,
+     .at = AT(cache_bytes),
+     .idle = engine_is_not_cached},
+    {.option = CS_MLCP_INTERIOR_OPTION,
+     .place = CS_PLACE_INT,
+     .at = AT(interior),
+     .idle = rule_is_not_bpp},
+    {.option = CS_MLCP_REUSE_OPTION,
+     .place = CS_PLACE_INT64,
+     .at = AT(reuse),
+     .idle = rule_factors_nothing},
     {.option = CS_FLAG_OPTION("islands", 1, "solve the connected parts of A separately"),
      .place = CS_PLACE_INT,
      .at = AT(islands)},
@@ -90,21 +137,22 @@ static cs_status unknown(const char *option, const char *given, const char *firs
 
 cs_status cs_mlcp_options_check(const cs_mlcp_options *options, cs_error *error)
 {
-    /* Names, and what they make meaningless. */
+    /* Names. */
     int chosen = strcmp(options->engine, "auto") == 0;
-    const cs_rule *rule = cs_rule_find(options->rule);
-    if (!rule) return unknown("method", options->rule, "", cs_rule_name, error);
+    if (!cs_rule_find(options->rule))
+        return unknown("method", options->rule, "", cs_rule_name, error);
     if (!chosen && !cs_engine_find(options->engine))
         return unknown("engine", options->engine, "auto", cs_engine_name, error);
-    if (!chosen && rule->no_factors)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "engine='%s' is for methods that factor A_FF, which method='%s' does not",
-                       options->engine, options->rule);
 
     /* Ranges. */
     cs_mlcp_options checked = *options;
     cs_status status = CS_OK;
     for (int i = 0; i < OPTIONS && !status; i++)
         status = cs_member_check(&table[i], &checked, error);
+
+    /* Options without effect. */
+    cs_mlcp_options usual = cs_mlcp_options_default();
+    for (int i = 0; i < OPTIONS && !status; i++)
+        status = cs_member_check_effect(&table[i], options, &usual, options, error);
     return status;
 }

@@ -115,5 +115,6 @@ const cs_order cs_order_auto = {
     .name = "auto",
     .summary = "\"cache\", or \"natural\" where \"cache\" would save no time",
     .by_islands = cs_order_is_by_islands, /* each cluster chooses for itself */
+    .divides = 1,
     .plan = plan_auto,
 };

@@ -189,5 +189,6 @@ const cs_order cs_order_cache = {
     .summary = "for speed: contacts in the memory order of their bodies, coloured in small chunks",
     .option = options_of_cache,
     .options = OPTIONS,
+    .divides = 1,
     .plan = plan_cache,
 };

@@ -182,5 +182,6 @@ const cs_order cs_order_colored = {
     .option = options_of_colored,
     .options = OPTIONS,
     .by_islands = is_by_islands,
+    .divides = 1,
     .plan = plan_colored,
 };

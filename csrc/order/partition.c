@@ -54,6 +54,7 @@ const cs_order cs_order_partition = {
              "option parts is the number of parts, and results depend on it.",
     .option = options_of_partition,
     .options = OPTIONS,
+    .divides = 1,
     .plan = plan_partition,
 };
 

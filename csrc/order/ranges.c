@@ -32,5 +32,6 @@ const cs_order cs_order_ranges = {
              "sees the others as they were before the sweep.",
     .option = options_of_ranges,
     .options = OPTIONS,
+    .divides = 1,
     .plan = plan_ranges,
 };

@@ -38,6 +38,8 @@ int cs_order_describe(int i, cs_order_info *info)
         .about = orders[i]->about,
         .option = orders[i]->option,
         .options = orders[i]->options,
+        .draws = orders[i]->draws,
+        .divides = orders[i]->divides,
     };
     return 1;
 }

@@ -133,8 +133,10 @@ static PyObject *method_of(const cs_method_info *info)
 
 static PyObject *order_of(const cs_order_info *info)
 {
-    return Py_BuildValue("{s:s,s:s,s:z,s:N}", "name", info->name, "summary", info->summary, "about",
-                         info->about, "options", options_of(info->option, info->options));
+    return Py_BuildValue("{s:s,s:s,s:z,s:N,s:N,s:N}", "name", info->name, "summary", info->summary,
+                         "about", info->about, "draws", PyBool_FromLong(info->draws), "divides",
+                         PyBool_FromLong(info->divides), "options",
+                         options_of(info->option, info->options));
 }
 
 static PyObject *scheme_of(const cs_scheme_info *info)

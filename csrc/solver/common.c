@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/instructions.h"
 #include "core/member.h"
+#include "solver/effects.h"
 #include "solver/solver.h"
 
 #include <math.h>
@@ -83,7 +84,8 @@ static const cs_member table[] = {
                 .above = 1,
                 .most = HUGE_VAL},
      .place = CS_PLACE_NUMBER,
-     .at = AT(relaxation)},
+     .at = AT(relaxation),
+     .idle = cs_relaxation_is_idle},
     {.option = {.name = "averaging",
                 .kind = CS_NUMBER,
                 .summary =
@@ -106,7 +108,8 @@ static const cs_member table[] = {
                 .words = factors},
      .place = CS_PLACE_SEVERAL,
      .put = put_factor,
-     .get = get_factor},
+     .get = get_factor,
+     .idle = cs_factor_is_idle},
     {.option = {.name = "rollback",
                 .kind = CS_COUNT,
                 .summary = "maximum number of times that R is halved",
@@ -147,7 +150,8 @@ static const cs_member table[] = {
     {.option = {.name = "stop", .kind = CS_WORD, .summary = "measure that the stopping rule tests"},
      .place = CS_PLACE_TEXT,
      .at = AT(stop),
-     .list = cs_measure_name},
+     .list = cs_measure_name,
+     .idle = cs_stop_is_idle},
     {.option = {.name = "check_every",
                 .kind = CS_COUNT,
                 .summary = "sweeps between two checks of the stopping rule",
@@ -155,7 +159,8 @@ static const cs_member table[] = {
                 .least = 1,
                 .most = CS_MOST_INT64},
      .place = CS_PLACE_INT64,
-     .at = AT(check_every)},
+     .at = AT(check_every),
+     .idle = cs_checks_are_idle},
     {.option = {.name = "max_iterations",
                 .kind = CS_COUNT,
                 .summary = "maximum iterations",
@@ -193,7 +198,8 @@ static const cs_member table[] = {
                 .least = 1,
                 .most = CS_MOST_INT},
      .place = CS_PLACE_INT,
-     .at = AT(order_options.parts)},
+     .at = AT(order_options.parts),
+     .idle = cs_parts_are_idle},
     {.option = {.name = "record_every",
                 .kind = CS_COUNT,
                 .summary = "iterations between two rows of the history",
@@ -223,7 +229,8 @@ static const cs_member table[] = {
           .most = CS_MOST_INT64,
           .optional = 1},
      .place = CS_PLACE_INT64,
-     .at = AT(measure_every)},
+     .at = AT(measure_every),
+     .idle = cs_measuring_is_idle},
     {.option = {.name = "quality_r",
                 .kind = CS_NUMBER,
                 .summary = "constant R of the measure quality",
@@ -231,7 +238,8 @@ static const cs_member table[] = {
                 .above = 1,
                 .most = HUGE_VAL},
      .place = CS_PLACE_NUMBER,
-     .at = AT(quality_r)},
+     .at = AT(quality_r),
+     .idle = cs_quality_is_idle},
     {.option = {.name = "instructions",
                 .kind = CS_WORD,
                 .summary = "instruction set of the vectorised sweeps"},
@@ -273,5 +281,14 @@ cs_status cs_options_check_each(cs_options *options, cs_error *error)
 {
     cs_status status = CS_OK;
     for (int i = 0; i < COMMON && !status; i++) status = cs_member_check(&table[i], options, error);
+    return status;
+}
+
+cs_status cs_options_check_effects(const cs_solver *solver, cs_error *error)
+{
+    cs_options usual = cs_options_default();
+    cs_status status = CS_OK;
+    for (int i = 0; i < COMMON && !status; i++)
+        status = cs_member_check_effect(&table[i], &solver->options, &usual, solver, error);
     return status;
 }

@@ -90,25 +90,6 @@ cs_status cs_scheme_check(const char *name, const cs_setting *settings, int coun
     return cs_scheme_settle(scheme, settings, count, own, error);
 }
 
-/* What is given although another option leaves it no effect. */
-static cs_status check_effects(const cs_options *options, cs_error *error)
-{
-    int factor = !options->r_factor || strcmp(options->r_factor, "local") != 0;
-    if (!cs_solves_blocks(options)) return CS_OK;
-    if (options->relaxation != 1)
-        return cs_fail(
-            error, CS_INVALID,
-            "relaxation is %s: it scales R, and local='%s' solves blocks without one; use "
-            "averaging",
-            cs_number(options->relaxation).text, options->local);
-    if (factor)
-        return cs_fail(error, CS_INVALID,
-                       "r_factor is %s: it chooses R, and local='%s' solves blocks without one",
-                       options->r_factor ? options->r_factor : cs_number(options->r_value).text,
-                       options->local);
-    return CS_OK;
-}
-
 cs_dtype cs_dtype_of(const cs_options *options)
 {
     if (strcmp(options->dtype, "mixed") == 0) return CS_MIXED;
@@ -137,8 +118,7 @@ static cs_status check_outright(const cs_options *options, const cs_problem *pro
 
 static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
 {
-    cs_status status = check_effects(options, error);
-    if (!status) status = check_outright(options, problem, error);
+    cs_status status = check_outright(options, problem, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
         if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
             status = cs_fail(error, CS_UNSUPPORTED,
@@ -317,6 +297,7 @@ cs_status cs_options_check(cs_solver *solver, cs_error *error)
     if (!status) status = check_words(&solver->options, solver->problem, error);
     read_tolerances(solver);
     if (!status) status = find_names(solver, error);
+    if (!status) status = cs_options_check_effects(solver, error);
     if (!status) let_go(&solver->options);
     return status;
 }

@@ -149,7 +149,20 @@ def solver_options(rng: Rng, problem: Problem, method: str) -> dict[str, Any]:
         draws |= sweeps
     if not chance(rng, 0.25):
         options |= {name: draw() for name, draw in draws.items() if chance(rng, 0.12)}
-    return options
+    return options if chance(rng, 0.1) else with_effect(options)
+
+
+def with_effect(options: dict[str, Any]) -> dict[str, Any]:
+    """The options without those that others leave without effect, and that solvers refuse."""
+    recorded = (*options.get("record", ("residual", "natural_map")), options.get("stop"))
+    idle = {"quality_r"} - ({"quality_r"} if "quality" in recorded else set())
+    order = options.get("order", "auto")
+    name = order if isinstance(order, str) else "given" if isinstance(order, np.ndarray) else ""
+    idle |= {"rng"} if name != "random" else set()
+    idle |= (
+        {"parts"} if name in ("natural", "reverse", "random", "contact_sets", "given") else set()
+    )
+    return {name: value for name, value in options.items() if name not in idle}
 
 
 def initial(rng: Rng, problem: Problem, method: str) -> tuple | None:

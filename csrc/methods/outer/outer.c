@@ -36,6 +36,8 @@ static cs_options options_inside(const cs_solver *solver)
     options.atol = 0;
     options.max_iterations = (int64_t)solver->setting[CS_INNER_ITERATIONS];
     options.records = 0;
+    options.measure_every = 0;
+    options.quality_r = cs_options_default().quality_r;
     options.record_every = NEVER;
     options.islands = 0;
     options.patience = 0;

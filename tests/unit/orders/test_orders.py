@@ -350,7 +350,9 @@ def test_an_order_given_as_its_stages_does_the_same(name, scheme):
     told = orders.describe(problem, given)
     for array in ("visits", "kinds", "stage"):
         np.testing.assert_array_equal(getattr(told, array), getattr(schedule, array))
-    wanted, found = (one_sweep(problem, one, scheme, parts=3) for one in (order, given))
+    wanted, found = (
+        one_sweep(problem, one, scheme, **one.with_effect({"parts": 3})) for one in (order, given)
+    )
     np.testing.assert_array_equal(found.impulses, wanted.impulses)
 
 

@@ -77,7 +77,7 @@ def check(case, problem, order, stages, scheme, parts=8, dtype="float64"):
         method="gauss_seidel",
         order=order,
         scheme=scheme,
-        parts=parts,
+        **orders.chosen(order).with_effect({"parts": parts}),
         dtype=dtype,
         initial=case.start,
         max_iterations=SWEEPS,

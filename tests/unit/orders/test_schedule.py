@@ -99,7 +99,7 @@ def test_jacobi_makes_one_stage_of_any_order(chain):
 def test_it_is_what_a_solver_does(order):
     """One after another, in the order of the visits: a sweep in which no values are hidden."""
     problem = problem_of(random_problem(generator("describe"), 20, 12, 3, 6, "disc"))
-    options = {"rng": 3, "parts": 1}
+    options = orders.chosen(order).with_effect({"rng": 3, "parts": 1})
     found = orders.describe(problem, order, **options)
     solver = cs.Solver(problem, order=order, **options)
     info = solver.info
@@ -110,7 +110,7 @@ def test_it_is_what_a_solver_does(order):
         info["rounds"],
     )
     sweeps = {"max_iterations": 2, "scheme": "matrix", **EXACTLY}
-    one = cs.solve(problem, order=order, rng=3, parts=1, **sweeps)
+    one = cs.solve(problem, order=order, **options, **sweeps)
     listed = cs.solve(problem, order=found.visits, **sweeps)
     np.testing.assert_allclose(one.impulses, listed.impulses, rtol=0, atol=1e-13)
 
@@ -135,7 +135,8 @@ def test_sizes_of_colours_of_a_part_of_the_contacts(name, given):
         problem = cs.Problem.from_delassus(problem.delassus(), problem.b, 0.5)
     order = COLORED_ELSEWHERE[name]
     found = orders.describe(problem, order, parts=3)
-    assert found.colors == cs.Solver(problem, order=order, parts=3).info["colors"]
+    options = order.with_effect({"parts": 3})
+    assert found.colors == cs.Solver(problem, order=order, **options).info["colors"]
     if name == "chunks":
         assert found.colors > 1
         assert (found.color_sizes.sum(), found.color_sizes.min() > 0) == (30, True)
@@ -238,10 +239,11 @@ def test_orders_by_name_are_described(order):
     grid = cs.scenarios.ball_grid(5)
     if order == "given":
         order = np.arange(grid.contacts)[::-1]
-    found = orders.describe(grid, order, parts=3, rng=0)
+    options = orders.chosen(order).with_effect({"parts": 3, "rng": 0})
+    found = orders.describe(grid, order, **options)
     assert sorted(found.visits) == list(range(grid.contacts))
     assert found.sizes.sum() == grid.contacts
-    assert found.colors == cs.Solver(grid, order=order, parts=3, rng=0).info["colors"]
+    assert found.colors == cs.Solver(grid, order=order, **options).info["colors"]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +261,11 @@ def test_sizes_of_the_colours_of_other_orders(order):
     """Colours are the stages behind the first, or those of a chunk one after another."""
     grid = cs.scenarios.ball_grid(5)
     found = orders.describe(grid, order, parts=3)
-    assert found.colors == cs.Solver(grid, order=order, parts=3).info["colors"] > 1
+    assert (
+        found.colors
+        == cs.Solver(grid, order=order, **order.with_effect({"parts": 3})).info["colors"]
+        > 1
+    )
     if order.settings.get("domains", True):
         np.testing.assert_array_equal(found.color_sizes, found.sizes[-found.colors :])
         return

@@ -60,7 +60,8 @@ def test_jacobi_as_in_the_reference(way, dtype):
 @pytest.mark.parametrize("method", SOLVERS)
 def test_the_ways_differ_by_rounding_only(method, order):
     problem, _ = scene(method, order)
-    options = {"method": method, "order": ORDERS[order], "parts": 3, "relaxation": 0.4}
+    options = {"method": method, "order": ORDERS[order], "relaxation": 0.4}
+    options |= cs.orders.chosen(ORDERS[order]).with_effect({"parts": 3})
     runs = [
         flat(
             cs.solve(
