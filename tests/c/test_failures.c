@@ -258,7 +258,9 @@ static void fail_with_options(void)
     options.max_iterations = 3;
     options.method = "jacobi";
     options.scheme = "factorized";
-    options.velocities = "accumulate";
+    cs_setting accumulate = {"velocities", 0, "accumulate"};
+    options.scheme_settings = &accumulate;
+    options.scheme_setting_count = 1;
     options.r_factor = "balanced";
     fail_everywhere(solve_scene, &options);
 }
