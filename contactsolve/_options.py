@@ -189,9 +189,6 @@ def number(name: str, value: Any) -> float:
         raise TypeError(f"{name} is {value!r}: a number is needed") from None
 
 
-CACHE_BYTES = 64 << 20
-
-
 def count(name: str, value: Any, least: int = 0) -> int:
     """Return a whole number that is at least `least`."""
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._options import KINDS, explain, seed_of
+from ._options import KINDS, explain
 from .problem import Problem
 from .result import _html_table
 
@@ -189,7 +189,7 @@ def schedule_of(
     """Return the schedule of an order for a problem; `given` is the caller's argument."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
-    seed = seed_of(rng) if order.name == "random" else 0
+    seed = order.seed(rng)
     try:
         found = _core.ordering(
             problem._core,

@@ -1,6 +1,6 @@
-"""Options of single methods and orders, from the C library's tables.
+"""Options of single methods, orders and schemes, from the C library's tables.
 
-Functions that make a method or an order take their signature, checks and docstring from here.
+Functions that make one of them take their signature, checks and docstring from here.
 """
 
 from __future__ import annotations
@@ -8,19 +8,30 @@ from __future__ import annotations
 import inspect
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ._options import count, flag, number, word
-from ._suggestions import nearest
+from ._suggestions import nearest, with_suggestion
 
-__all__ = ["Option", "arguments", "document", "options_of", "same", "signature_of", "taken"]
+__all__ = [
+    "Named",
+    "Option",
+    "arguments",
+    "checked",
+    "document",
+    "maker",
+    "options_of",
+    "same",
+    "signature_of",
+    "taken",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of one method or order.
+    """An option of one method, order or scheme.
 
     Attributes
     ----------
@@ -29,7 +40,7 @@ class Option:
     kind
         ``"number"``, ``"count"`` (a whole number), ``"flag"`` or ``"word"``.
     default
-        Its default value; None if the method then chooses.
+        Its default value; None if a method then chooses.
     least, most
         The range of a number or a count.
     above
@@ -77,6 +88,20 @@ class Option:
         return number(self.name, value)
 
 
+@dataclass(frozen=True)
+class Named:
+    """A name with options of its own, by name and value without those that have their defaults."""
+
+    name: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        own = [f"{name}={value}" for name, value in self.settings]
+        return f"{self.name}({', '.join(own)})" if own else self.name
+
+    __repr__ = __str__
+
+
 def options_of(described: list[dict[str, Any]]) -> dict[str, Option]:
     """Return options by name from the C library's descriptions."""
     return {option.name: option for option in map(_option, described)}
@@ -122,13 +147,56 @@ def arguments(
     return named
 
 
+T = TypeVar("T", bound=Named)
+
+
+def maker(
+    kind: str,
+    name: str,
+    options: Mapping[str, Option],
+    result: type[T],
+    check: Callable[[str, dict[str, float | str]], None],
+) -> Callable[..., T]:
+    """Return the function of a name: options in, an object of `result` out, which C has checked."""
+
+    def make(**given: Any) -> T:
+        named = arguments(f"{kind}='{name}'", options, (), given)
+        own = tuple(
+            (one, named[one])
+            for one, option in options.items()
+            if one in named and not same(named[one], option.default)
+        )
+        checked(check, name, taken(options, dict(own)))
+        return result(name, own)
+
+    make.__name__ = make.__qualname__ = name
+    make.__signature__ = signature_of(options, result)  # type: ignore[attr-defined]
+    return make
+
+
+def checked(
+    check: Callable[[str, dict[str, float | str]], None], name: str, own: dict[str, float | str]
+) -> None:
+    """Let the C library check options; an unknown word is told with what it may mean."""
+    try:
+        check(name, own)
+    except ValueError as error:
+        raise with_suggestion(error) from None
+
+
 def _known(options: Mapping[str, Option]) -> str:
     return ", ".join(options) or "none"
 
 
 def taken(options: Mapping[str, Option], given: Mapping[str, Any]) -> dict[str, float | str]:
-    """Return the options for the C library: numbers or words by name, without unset ones."""
-    values = {name: options[name].take(value) for name, value in given.items()}
+    """Return the options for the C library: numbers or words by name, without unset ones.
+
+    The C library refuses the names that it does not know.
+    """
+    values = {
+        name: options[name].take(value) if name in options else value
+        for name, value in given.items()
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -152,10 +220,23 @@ def signature_of(
     return inspect.Signature(parameters, return_annotation=result)
 
 
+class Documented(Protocol):
+    """What the documentation of an option, or of a parameter of a set, is made of."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def range(self) -> str: ...
+    @property
+    def default(self) -> Any: ...
+    @property
+    def summary(self) -> str: ...
+
+
 def document(
     summary: str,
     about: str,
-    options: Mapping[str, Option],
+    options: Mapping[str, Documented],
     returns: str,
     sections: Mapping[str, str],
 ) -> str:

@@ -11,14 +11,18 @@ from . import _core
 
 __all__ = ["nearest", "refuse_unknown", "with_suggestion"]
 
-# Names by which other libraries and textbooks know methods and options.
+# Names by which other libraries and textbooks know methods and options; what is known is meant.
 _ELSEWHERE = {
-    "eps": "rtol",
-    "tol": "rtol",
+    "eps": "rtol, tolerance",
+    "tol": "rtol, tolerance",
     "tolerance": "rtol",
-    "maxiter": "max_iterations",
-    "max_iter": "max_iterations",
-    "maxit": "max_iterations",
+    "rtol": "tolerance",
+    "maxiter": "max_iterations, max_pivots",
+    "max_iter": "max_iterations, max_pivots",
+    "maxit": "max_iterations, max_pivots",
+    "max_iterations": "max_pivots",
+    "pivots": "max_pivots",
+    "rule": "method",
     "iterations": "max_iterations",
     "sweeps": "max_iterations",
     "omega": "relaxation",
@@ -62,7 +66,8 @@ def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) 
     if not unknown:
         return
     name, near = unknown[0], nearest(unknown[0], known)
-    owners = {"methods": _owners(_core.methods(), name), "orders": _owners(_core.orders(), name)}
+    lists = {"methods": _core.methods(), "orders": _core.orders(), "schemes": _core.schemes()}
+    owners = {kind: _owners(described, name) for kind, described in lists.items()}
     hints = [
         f": it is an option of {kind}, as contactsolve.{kind}.{own[0]}({name}=...)"
         for kind, own in owners.items()
@@ -76,13 +81,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most similar to a name; empty if none is."""
     listed = list(known)
     plain = name.lower().replace("-", "_").replace(" ", "_")
-    if _ELSEWHERE.get(plain) in listed:
-        return _ELSEWHERE[plain]
+    for meant in _ELSEWHERE.get(plain, "").split(", "):
+        if meant in listed:
+            return meant
     return next(iter(difflib.get_close_matches(plain, listed, 1, 0.7)), "")
 
 
 def _owners(described: list[dict[str, Any]], name: str) -> list[str]:
-    """Return the names of those methods or orders that have an option of this name."""
+    """Return the names of those methods, orders or schemes that have an option of this name."""
     return [
         one["name"] for one in described if any(option["name"] == name for option in one["options"])
     ]

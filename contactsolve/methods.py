@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._specific_options import Option, arguments, document, options_of, same, signature_of, taken
+from ._specific_options import Named, Option, document, maker, options_of, taken
 
 __all__ = [
     "Choice",
@@ -82,23 +82,14 @@ class Description:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Choice:
+@dataclass(frozen=True, repr=False)
+class Choice(Named):
     """A method with its own options; made by the function of its name in this module."""
-
-    name: str
-    settings: tuple[tuple[str, Any], ...] = field(default=())
 
     def options(self) -> dict[str, float | str]:
         """Return the options as the C library takes them: numbers or words by name."""
         own = _DESCRIPTIONS[self.name].options if self.name in _DESCRIPTIONS else {}
         return taken(own, dict(self.settings))
-
-    def __str__(self) -> str:
-        own = [f"{name}={value}" for name, value in self.settings]
-        return f"{self.name}({', '.join(own)})" if own else self.name
-
-    __repr__ = __str__
 
 
 def chosen(method: Any) -> Choice:
@@ -175,21 +166,8 @@ def _document(method: Description) -> str:
 
 def _maker(method: Description) -> Callable[..., Choice]:
     """Return the function of a method's name: its own options in, a `Choice` out."""
-
-    def make(**options: Any) -> Choice:
-        given = arguments(f"method='{method.name}'", method.options, (), options)
-        own = tuple(
-            (name, given[name])
-            for name, option in method.options.items()
-            if name in given and not same(given[name], option.default)
-        )
-        choice = Choice(method.name, own)
-        _core.check_method(method.name, choice.options())
-        return choice
-
-    make.__name__ = make.__qualname__ = method.name
+    make = maker("method", method.name, method.options, Choice, _core.check_method)
     make.__doc__ = _document(method)
-    make.__signature__ = signature_of(method.options, Choice)  # type: ignore[attr-defined]
     return make
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from . import _core
 from ._arrays import is_sparse, real_array, spread
 from ._matrices import csr_of
-from ._options import CACHE_BYTES, apart, count, flag, number, word
+from ._options import apart
 from ._sparse import Csr
+from ._specific_options import options_of, taken
+from ._suggestions import nearest, with_suggestion
 from .result import History, format_seconds
 
 __all__ = [
@@ -25,6 +28,8 @@ __all__ = [
     "solve_mlcp",
 ]
 
+# The C library's table of the options.
+_OPTIONS = options_of(_core.mlcp_options())
 _COLUMNS = ("step", "island", "infeasible", "tight", "changed")
 
 
@@ -195,29 +200,34 @@ class MlcpSolver:
         max_pivots: int | None = None,
         refinements: int = 2,
         condition: bool = False,
-        cache_bytes: int = CACHE_BYTES,
+        cache_bytes: int = 64 << 20,
         interior: bool = True,
         reuse: int = 0,
         islands: str | bool = "auto",
         threads: int | None = None,
+        **unknown: Never,
     ) -> None:
+        _refuse_unknown("MlcpSolver", unknown)
         data, indices, indptr = _csr(A)
-        options = {
-            "method": word("method", method),
-            "engine": word("engine", engine),
-            "tolerance": number("tolerance", tolerance),
-            "block_steps": count("block_steps", block_steps),
-            "stall_steps": count("stall_steps", stall_steps),
-            "max_pivots": 0 if max_pivots is None else count("max_pivots", max_pivots, 1),
-            "refinements": count("refinements", refinements),
-            "condition": flag("condition", condition),
-            "cache_bytes": count("cache_bytes", cache_bytes),
-            "interior": flag("interior", interior),
-            "reuse": count("reuse", reuse),
-            "islands": apart(islands),
-            "threads": 0 if threads is None else count("threads", threads, 1),
+        given = {
+            "method": method,
+            "engine": engine,
+            "tolerance": tolerance,
+            "block_steps": block_steps,
+            "stall_steps": stall_steps,
+            "max_pivots": max_pivots,
+            "refinements": refinements,
+            "condition": condition,
+            "cache_bytes": cache_bytes,
+            "interior": interior,
+            "reuse": reuse,
+            "islands": islands,
+            "threads": threads,
         }
-        self._core = _core.Mlcp(data, indices, indptr, options)
+        try:
+            self._core = _core.Mlcp(data, indices, indptr, _besides_defaults(given))
+        except ValueError as error:
+            raise with_suggestion(error) from None
         self.rows = len(indptr) - 1
         self._tolerance, self._reuse = tolerance, reuse
         self._describe()
@@ -321,6 +331,29 @@ class MlcpSolver:
         return f"MlcpSolver({self.rows} rows, {info['method']}, {info['engine']})"
 
 
+# The very objects of the signature, which need no conversion.
+_DEFAULTS = {
+    name: parameter.default for name, parameter in inspect.signature(MlcpSolver).parameters.items()
+}
+
+
+def _besides_defaults(given: dict[str, Any]) -> dict[str, float | str]:
+    """Return the options for the C library, without those that were left alone."""
+    changed = {name: value for name, value in given.items() if value is not _DEFAULTS[name]}
+    if "islands" in changed:
+        changed["islands"] = apart(changed["islands"])
+    return taken(_OPTIONS, changed)
+
+
+def _refuse_unknown(caller: str, given: dict[str, Any]) -> None:
+    """Raise for unknown options, with a suggestion."""
+    for name in given:
+        if name not in _OPTIONS:
+            near = nearest(name, _OPTIONS)
+            hint = f": did you mean {near!r}?" if near else f"; known: {', '.join(_OPTIONS)}"
+            raise TypeError(f"{caller} has no option {name!r}{hint}")
+
+
 def solve_mlcp(
     A: Any, b: Any, lo: Any = 0.0, hi: Any = np.inf, *, initial: Any = None, **options: Any
 ) -> MlcpResult:
@@ -352,6 +385,7 @@ def solve_mlcp(
     >>> result.x, result.index_set
     (array([0.5, 0. ]), array([ 0, -1], dtype=int8))
     """
+    _refuse_unknown("solve_mlcp", options)
     return MlcpSolver(A, **options).solve(b, lo, hi, initial=initial)
 
 

@@ -23,10 +23,19 @@ import numpy as np
 
 from . import _core
 from ._arrays import index, index_array
-from ._options import permutation_of
+from ._options import permutation_of, seed_of
 from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
 from ._schedule import Schedule, schedule_of
-from ._specific_options import Option, arguments, document, options_of, same, signature_of, taken
+from ._specific_options import (
+    Option,
+    arguments,
+    checked,
+    document,
+    options_of,
+    same,
+    signature_of,
+    taken,
+)
 from ._stages import listed_stages
 from .problem import Problem
 
@@ -98,6 +107,15 @@ class Order:
             "settings": taken(_OPTIONS.get(self.name, {}), self.settings),
         }
 
+    @property
+    def draws(self) -> bool:
+        """Whether it is random, so that `rng` has an effect."""
+        return self.name in _LISTED and _LISTED[self.name]["draws"]
+
+    def seed(self, rng: Any) -> int:
+        """Return the seed of a random order; 0 for other orders, on which `rng` has no effect."""
+        return seed_of(rng) if self.draws else 0
+
     def __repr__(self) -> str:
         """Return the call that made the order."""
         return self.text or f"Order({self.name!r})"
@@ -106,7 +124,7 @@ class Order:
 def _made(name: str, given: dict[str, Any], **others: Any) -> Order:
     """Return an order with its options, which the C library checks."""
     order = Order(name, given, **others)
-    _core.check_order(name, taken(_OPTIONS[name], given))
+    checked(_core.check_order, name, taken(_OPTIONS[name], given))
     return order
 
 
@@ -407,7 +425,8 @@ def describe(
     problem
         A `Problem`; without one, all orders are listed.
     order, parts, rng, method
-        As for `Solver`. Nothing is packed or solved.
+        As for `Solver`, but `parts` and `rng` are ignored if the order has no use for them. Nothing
+        is packed or solved.
     threads
         Threads of ``colored(parallel=True)``; None: chosen automatically. Only ``seconds`` depends
         on it.

@@ -1,52 +1,40 @@
 """Schemes: how Aλ + b is computed.
 
-A scheme is given to a solver by its name, or with options as an object of this module:
+A solver takes a scheme by its name. For options of the scheme, this module has a function of the
+same name, made from the C library's description:
 
 >>> import contactsolve as cs
 >>> problem = cs.scenarios.ball_grid(4)
 >>> result = cs.solve(problem, method="jacobi", scheme=cs.schemes.factorized(velocities="add"))
 >>> result.info["scheme"]
 'factorized'
+>>> cs.schemes.options()["factorized"]["velocities"].words
+('auto', 'recompute', 'add', 'accumulate')
 """
 
 from __future__ import annotations
 
+import keyword
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._specific_options import Named, Option, document, maker, options_of, taken
 
-__all__ = ["Scheme", "describe", "factorized", "names"]
+__all__ = ["Scheme", "describe", "names", "options"]
 
-
-@dataclass(frozen=True)
-class Scheme:
-    """A scheme with its options; made by the functions of this module."""
-
-    name: str
-    velocities: str = "auto"
-
-    def __repr__(self) -> str:
-        return f"{self.name}({self.velocities})" if self.velocities != "auto" else self.name
+_LISTED = {described["name"]: described for described in _core.schemes()}
+_OPTIONS = {name: options_of(described["options"]) for name, described in _LISTED.items()}
 
 
-def factorized(*, velocities: str = "auto") -> Scheme:
-    """A never formed: u = Gᵀλ is kept instead, G = J L with M⁻¹ = L Lᵀ (S1 section 3.4.2).
+@dataclass(frozen=True, repr=False)
+class Scheme(Named):
+    """A scheme with its options; made by the function of its name in this module."""
 
-    Parameters
-    ----------
-    velocities
-        How u follows a sweep, or a stage of one, whose contacts do not see each other, such as
-        Jacobi's. ``"recompute"``: from all contacts, body by body (S1 section 6.4 finds it faster);
-        ``"add"``: the changes are added contact by contact (S1 eq. 3.19); ``"accumulate"``: every
-        part sums its changes by itself, and the sums are added in order (S1 section 6.2);
-        ``"auto"``: recomputed after large stages, added to after small ones. The results differ
-        by rounding only.
-    """
-    known = ("auto", "recompute", "add", "accumulate")
-    if velocities not in known:
-        raise ValueError(f"velocities: {velocities!r} is unknown; known: {', '.join(known)}")
-    return Scheme("factorized", velocities)
+    def options(self) -> dict[str, float | str]:
+        """Return the options as the C library takes them: numbers or words by name."""
+        return taken(_OPTIONS.get(self.name, {}), dict(self.settings)) if self.settings else {}
 
 
 def chosen(scheme: Any) -> Scheme:
@@ -54,18 +42,45 @@ def chosen(scheme: Any) -> Scheme:
     if isinstance(scheme, Scheme):
         return scheme
     if not isinstance(scheme, str):
-        raise TypeError(f"scheme is {scheme!r}: a name is needed")
+        name = getattr(scheme, "__name__", "")
+        advice = f"call it, schemes.{name}(...)" if name in _LISTED else "a name is needed"
+        raise TypeError(f"scheme is {scheme!r}: {advice}")
     return Scheme(scheme)
 
 
 def names() -> list[str]:
     """Return the names of all schemes."""
-    return [name for name, _ in _core.schemes()]
+    return list(_LISTED)
 
 
 def describe() -> dict[str, str]:
     """Return one line on each, by name."""
-    return dict(_core.schemes())
+    return {name: described["summary"] for name, described in _LISTED.items()}
+
+
+def options() -> dict[str, dict[str, Option]]:
+    """Return each scheme's own options by name, with their defaults and ranges."""
+    return {name: dict(own) for name, own in _OPTIONS.items()}
+
+
+def _maker(name: str, summary: str, about: str) -> Callable[..., Scheme]:
+    """Return the function of a scheme's name, which makes a `Scheme` from its options."""
+    make = maker("scheme", name, _OPTIONS[name], Scheme, _core.check_scheme)
+    make.__module__ = __name__
+    returns = "Scheme\n    For a solver's `scheme`."
+    make.__doc__ = document(summary, about, _OPTIONS[name], returns, {})
+    return make
+
+
+for _name, _description in _LISTED.items():
+    if not keyword.iskeyword(_name):
+        globals()[_name] = _maker(_name, _description["summary"], _description["about"] or "")
+        __all__ += [_name]
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Scheme]:
+        """Stand for the functions that are made from the C library's list."""
 
 
 def __dir__() -> list[str]:

@@ -2,39 +2,93 @@
 
 A set is given to `contactsolve.Problem` as ``sets=``. Without one, ``mu`` makes the contacts
 `disc`, ``lo``/``hi`` make them `box`, and neither makes them `half_line`.
+
+For each set of the C library this module has a function of the same name, made from the library's
+table of parameters; `polygon` and `support` take shapes in other forms.
+
+>>> from contactsolve import sets
+>>> sets.rolling(0.5, mu_r=0.01)
+sets.rolling(0.5, 0.01)
+>>> sets.parameters()["rolling"]["mu_r"].summary
+'coefficient of rolling resistance [m], |rolling moment| <= mu_r x normal'
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import keyword
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._arrays import finite_array, read_only, real_array, spread
+from ._specific_options import document
+from ._suggestions import nearest
 from .shapes import Shape
 
-__all__ = [
-    "Parameter",
-    "Set",
-    "box",
-    "box_friction",
-    "contensou",
-    "contensou_coupled",
-    "describe",
-    "disc",
-    "ellipse",
-    "free",
-    "half_line",
-    "names",
-    "polygon",
-    "rolling",
-    "second_order_cone",
-    "support",
-    "tresca",
-]
+__all__ = ["Declared", "Parameter", "Set", "describe", "names", "parameters", "polygon", "support"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the C library declares of a parameter.
+
+    Attributes
+    ----------
+    name, summary
+        Its name and one line on its meaning.
+    kind
+        What it has numbers for: ``"block"``, one for each; ``"row"``, one for each row of each
+        block; or ``"shape"``, several for each block.
+    least, most
+        The range of each number.
+    default
+        Its value if it is left out; None for blocks that do not have it.
+    optional
+        Whether it may be left out.
+    """
+
+    name: str
+    kind: str
+    least: float
+    most: float
+    default: float | None
+    optional: bool
+    summary: str
+
+    @property
+    def range(self) -> str:
+        """The values that it takes, as text."""
+        forms = {"block": "float or (K,)", "row": "float, (m,) or (K, m)", "shape": "array"}
+        ends = {"at least": self.least, "at most": self.most}
+        told = [f"{end} {value:g}" for end, value in ends.items() if abs(value) < _UNBOUNDED]
+        told = [] if self.kind == "shape" else told
+        return ", ".join([forms[self.kind], *told])
+
+
+# Ends of ranges that only exclude inf, or nothing.
+_UNBOUNDED = 1e300
+
+
+def _declared(described: dict[str, Any]) -> dict[str, Declared]:
+    """Return the parameters of a set by name, from the C library's description."""
+    found = {}
+    for one in described["parameters"]:
+        usual = one.pop("usual")
+        default = usual if one["optional"] and not math.isnan(usual) else None
+        found[one["name"]] = Declared(default=default, **one)
+    return found
+
+
+_LISTED = {described["name"]: described for described in _core.sets()}
+_DECLARED = {name: _declared(described) for name, described in _LISTED.items()}
+
+# Made by `support`, of a function in place of a shape.
+_WITHIN_OTHERS = {"support_function"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +153,11 @@ class Set:
         """Return the parameters of each block, ``(contacts, p)``, as the C library reads them."""
         parts = [parameter.spread(contacts, rows) for parameter in self.values]
         wanted, given = _core.set_parameters(self.name, rows), len(parts)
-        if self.name == "tresca" and 0 <= wanted != given:
-            what = "radius and moment" if wanted == 2 else "radius alone"
-            raise ValueError(f"sets: blocks of {rows} rows take sets.tresca with {what}")
+        declared = _DECLARED.get(self.name, {})
+        if 0 <= wanted != given and any(_is_partial(one) for one in declared.values()):
+            names = " and ".join(list(declared)[:wanted])
+            what = names if wanted > 1 else f"{names} alone"
+            raise ValueError(f"sets: blocks of {rows} rows take sets.{self.name} with {what}")
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([np.zeros((contacts, 0)), *parts], axis=1)
@@ -182,7 +238,8 @@ class Set:
 
         Examples
         --------
-        >>> disc(0.5).project([2.0, 3.0, -4.0])
+        >>> from contactsolve import sets
+        >>> sets.disc(0.5).project([2.0, 3.0, -4.0])
         array([ 2. ,  0.6, -0.8])
         """
         z = real_array("impulses", impulses)
@@ -232,90 +289,71 @@ def _written(value: Any) -> str:
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
-def _make(name: str, *, of_rows: bool = False, **values: Any) -> Set:
-    parameters = (Parameter(key, real_array(key, value), of_rows) for key, value in values.items())
-    return Set(name, tuple(parameters))
+def _is_partial(declared: Declared) -> bool:
+    """Whether only blocks of some numbers of rows have the parameter."""
+    return declared.optional and declared.default is None
 
 
-def free() -> Set:
-    """Any impulse on every row: a bilateral constraint such as a joint."""
-    return _make("free")
+def _make(name: str, **values: Any) -> Set:
+    """Return a set with its parameters, which stand in the order of the library's table."""
+    own = _DECLARED[name]
+    return Set(
+        name,
+        tuple(
+            Parameter(key, real_array(key, value), own[key].kind == "row")
+            for key, value in values.items()
+        ),
+    )
 
 
-def box(lo: Any, hi: Any) -> Set:
-    """``lo <= impulse <= hi`` on every row.
+def _given(
+    name: str, own: Mapping[str, Declared], placed: tuple[Any, ...], named: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters of a call by name, in the order of the table.
 
-    Parameters
-    ----------
-    lo, hi
-        Bounds [N s]: one number, ``(m,)`` for the rows of every block, or ``(K, m)``. Either may be
-        infinite.
+    Raises `TypeError` for parameters that the set does not have, and for missing ones.
     """
-    return _make("box", of_rows=True, lo=lo, hi=hi)
+    known = ", ".join(own) or "none"
+    if len(placed) > len(own):
+        raise TypeError(f"sets.{name} is given {len(placed)} parameters; known: {known}")
+    given = dict(zip(own, placed, strict=False))
+    for key, value in named.items():
+        if key in given:
+            raise TypeError(f"sets.{name} is given {key} twice")
+        if key not in own:
+            near = nearest(key, own)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise TypeError(f"{key} is no parameter of sets.{name}; known: {known}{hint}")
+        given[key] = value
+    for key, one in own.items():
+        if key not in given and not one.optional:
+            raise TypeError(f"sets.{name} needs {key}: {one.summary}")
+    values = {key: given.get(key, one.default) for key, one in own.items()}
+    partial = {key for key, one in own.items() if _is_partial(one) and values[key] is None}
+    return {key: value for key, value in values.items() if key not in partial}
 
 
-def half_line() -> Set:
-    """A frictionless contact: normal impulse >= 0, none on other rows (S1 eq. 2.24)."""
-    return _make("half_line")
+def _maker(name: str, described: dict[str, Any]) -> Callable[..., Set]:
+    """Return the function of a set's name: parameters in, a `Set` out."""
+    own = _DECLARED[name]
+
+    def make(*placed: Any, **named: Any) -> Set:
+        return _make(name, **_given(name, own, placed, named))
+
+    make.__name__ = make.__qualname__ = name
+    make.__module__ = __name__
+    returns = "Set\n    For a problem's `sets`."
+    make.__doc__ = document(described["summary"], described["about"] or "", own, returns, {})
+    make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [_in_signature(one) for one in own.values()], return_annotation=Set
+    )
+    return make
 
 
-def disc(mu: Any) -> Set:
-    """Coulomb friction: normal impulse >= 0, ``|tangential| <= mu * normal`` (S1 eq. 2.27).
-
-    Parameters
-    ----------
-    mu
-        Friction coefficient: one number, or ``(K,)``.
-    """
-    return _make("disc", mu=mu)
-
-
-def box_friction(mu: Any) -> Set:
-    """Friction along each tangent by itself: ``|tangential_i| <= mu * normal`` (S3).
-
-    The bound is a square around the disc of Coulomb friction: along its diagonal friction is
-    stronger by a factor of √2, and the result depends on the choice of the tangents.
-
-    Parameters
-    ----------
-    mu
-        Friction coefficient: one number, or ``(K,)``. Blocks have 2 or 3 rows, the normal first.
-    """
-    return _make("box_friction", mu=mu)
-
-
-def rolling(mu: Any, mu_r: Any) -> Set:
-    """Coulomb friction and rolling resistance, each a disc.
-
-    Blocks have 5 rows: normal, two tangents, and the rolling moments about the two tangents.
-
-    Parameters
-    ----------
-    mu
-        Friction coefficient, ``|tangential| <= mu * normal``: one number, or ``(K,)``.
-    mu_r
-        Coefficient of rolling resistance [m], ``|rolling moment| <= mu_r * normal``: one number,
-        or ``(K,)``.
-    """
-    return _make("rolling", mu=mu, mu_r=mu_r)
-
-
-def ellipse(mu1: Any, mu2: Any, angle: Any = 0.0) -> Set:
-    """Anisotropic friction: the tangential impulse in an ellipse (S1 section 2.1.3).
-
-    A sliding contact feels the friction that takes the most work from its velocity (S1 eq. 2.34),
-    which is not opposite to it unless it slides along an axis.
-
-    Parameters
-    ----------
-    mu1, mu2
-        Friction coefficients along the two axes of the ellipse: one number, or ``(K,)``. Either may
-        be zero. Blocks have 3 rows.
-    angle
-        From the first tangent to the axis of `mu1`, towards the second one [rad]: one number, or
-        ``(K,)``.
-    """
-    return _make("ellipse", mu1=mu1, mu2=mu2, angle=angle)
+def _in_signature(one: Declared) -> inspect.Parameter:
+    """Return a parameter of a set as one of its function."""
+    default = one.default if one.optional else inspect.Parameter.empty
+    return inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
 
 def polygon(
@@ -378,74 +416,6 @@ def _regular(sides: Any, angle: Any, inscribed: bool) -> np.ndarray:
     return radius * np.stack([np.cos(turns), np.sin(turns)], axis=-1)
 
 
-def contensou(mu: Any, radius: Any) -> Set:
-    """Coulomb friction, and friction against spinning on the spot, each by itself.
-
-    ``|tangential| <= mu * normal`` and ``|spin moment| <= 2/3 mu radius * normal``, the moment of a
-    flat round contact under uniform pressure (S1 eqs. 2.35-2.37, where the radius is part of the
-    unknowns). Blocks have 4 rows: normal, two tangents, spin, as
-    ``contact_jacobian(..., spin=True)`` makes them.
-
-    Parameters
-    ----------
-    mu
-        Friction coefficient: one number, or ``(K,)``.
-    radius
-        Radius of the contact [m]: one number, or ``(K,)``.
-
-    See Also
-    --------
-    contensou_coupled : where spinning takes friction away.
-    """
-    return _make("contensou", mu=mu, radius=radius)
-
-
-def contensou_coupled(mu: Any, radius: Any) -> Set:
-    """Coulomb-Contensou friction: tangential impulse and spin moment in one ellipsoid.
-
-    ``(|tangential| / (mu normal))² + (spin moment / (2/3 mu radius normal))² <= 1``: a contact that
-    spins fast hardly feels friction against sliding, and the other way round (S1 section 2.1.3).
-    Rows and parameters as for `contensou`.
-    """
-    return _make("contensou_coupled", mu=mu, radius=radius)
-
-
-def second_order_cone(mu: Any) -> Set:
-    """The cone ``|tangential| <= mu * normal`` as one set: the associated, convex problem.
-
-    The impulse of all rows is projected as one point. A sliding contact then opens at mu times its
-    speed, which Coulomb's contacts do not; in return the problem is that of a convex minimum. There
-    is no bound by a normal impulse, so that ``bound="previous"`` changes nothing.
-
-    Parameters
-    ----------
-    mu
-        Friction coefficient: one number, or ``(K,)``. Blocks have 2 or 3 rows, the normal first.
-    """
-    return _make("second_order_cone", mu=mu)
-
-
-def tresca(radius: Any, moment: Any = None) -> Set:
-    """Tresca friction: within bounds that do not depend on the normal impulse.
-
-    Normal impulse >= 0 and ``|tangential| <= radius``: a convex set of impulses, and the convex
-    problem that is solved again and again where Coulomb friction is renewed from outside
-    (`methods.tresca`; Haslinger 1983).
-
-    Parameters
-    ----------
-    radius
-        Bound of the tangential impulse [N s]: one number, or ``(K,)``. Blocks have 2 or 3 rows, the
-        normal first.
-    moment
-        Of 4 rows, n, t1, t2 and spin, the bound of the spin moment; of 5, with two rolling moments,
-        of these [N m s]: one number, or ``(K,)``.
-    """
-    if moment is None:
-        return _make("tresca", radius=radius)
-    return _make("tresca", radius=radius, moment=moment)
-
-
 def support(shape: Shape | Callable[[np.ndarray], Any], mu: Any = 1.0) -> Set:
     """Friction in any convex set, by its support points (S1 section 2.3; GJK).
 
@@ -486,7 +456,7 @@ def support(shape: Shape | Callable[[np.ndarray], Any], mu: Any = 1.0) -> Set:
 
 def describe() -> dict[str, str]:
     """Return one line on each set, by name."""
-    return {name: line for name, line in _core.sets() if name not in _WITHIN_OTHERS}
+    return {name: _LISTED[name]["summary"] for name in names()}
 
 
 def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any, rows: int) -> Set:
@@ -511,19 +481,32 @@ def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any, rows: int) -> Set:
                 f"mu makes the contacts discs, which take 2 or 3 rows, not {rows}: leave it out "
                 f"or give sets"
             )
-        return disc(mu)
+        return _make("disc", mu=mu)
     if bounded:
-        return box(-np.inf if lo is None else lo, np.inf if hi is None else hi)
-    return half_line()
-
-
-# Made by `support`, of a function in place of a shape.
-_WITHIN_OTHERS = {"support_function"}
+        lo, hi = -np.inf if lo is None else lo, np.inf if hi is None else hi
+        return _make("box", lo=lo, hi=hi)
+    return _make("half_line")
 
 
 def names() -> list[str]:
     """Return the names of all sets."""
-    return [name for name, _ in _core.sets() if name not in _WITHIN_OTHERS]
+    return [name for name in _LISTED if name not in _WITHIN_OTHERS]
+
+
+def parameters() -> dict[str, dict[str, Declared]]:
+    """Return each set's parameters by name, with their ranges, as the C library declares them."""
+    return {name: dict(_DECLARED[name]) for name in names()}
+
+
+for _name, _description in _LISTED.items():
+    if _name not in {*globals(), *_WITHIN_OTHERS} and not keyword.iskeyword(_name):
+        globals()[_name] = _maker(_name, _description)
+        __all__ += [_name]
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Set]:
+        """Stand for the functions that are made from the C library's list."""
 
 
 def __dir__() -> list[str]:

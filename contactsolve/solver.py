@@ -24,7 +24,6 @@ from ._options import (
     most_seconds,
     names_of,
     relative_tolerance,
-    seed_of,
 )
 from ._report import ProgressBar, info_of
 from ._result_values import ResultValues
@@ -266,7 +265,7 @@ class Solver:
     parts
         Number of parts into which the orders ``"ranges"``, ``"partition"``, ``"cache"`` and
         `orders.relaxed`, and a parallel colouring, divide the problem; results depend on it.
-        `orders.subtasks` multiplies it.
+        `orders.subtasks` multiplies it. Other orders refuse it.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
     patience
@@ -279,7 +278,7 @@ class Solver:
     quality_r
         R_const of the measure ``"quality"`` (S1 eq. 3.32).
     rng
-        Seed or `numpy.random.Generator` of ``order="random"``.
+        Seed or `numpy.random.Generator` of ``order="random"``. Other orders refuse it.
     instructions
         Instruction set of the sweeps. The scheme ``"factorized"`` visits several contacts that
         share no moving body at a time, in the lanes of vectors, where shapes and order allow it;
@@ -312,8 +311,8 @@ class Solver:
     Raises
     ------
     ValueError
-        For unknown names (listing the known ones), numbers out of range, and contacts whose A_kk,
-        or its reciprocal, is not finite in `dtype`.
+        For unknown names (listing the known ones), numbers out of range, options that others leave
+        without effect, and contacts whose A_kk, or its reciprocal, is not finite in `dtype`.
     TimeoutError
         If set-up takes longer than `max_setup_seconds`.
 
@@ -391,7 +390,7 @@ class Solver:
         if isinstance(max_seconds, str) and max_seconds == "auto":
             max_seconds = _SECONDS_OF_AUTO if endless else None
         rtol = relative_tolerance(rtol, precision)
-        seed = seed_of(rng) if visits.name == "random" else 0
+        seed = visits.seed(rng)
 
         # The C library checks the options and packs the problem.
         given: dict[str, Any] = {
@@ -429,7 +428,7 @@ class Solver:
                 options=for_library(given),
                 settings=own.options(),
                 order=visits.options(problem, seed, parts),
-                velocities=way.velocities,
+                scheme=way.options(),
                 record=recorded,
                 max_setup_seconds=most_seconds("max_setup_seconds", max_setup_seconds),
             )

@@ -73,8 +73,6 @@ typedef struct cs_blocks {
     const double *compliance; /* (count, m), Sigma added to A; NULL for none or where A is given */
     const double
         *included; /* (count, m): the part of the diagonal of a given A that is Sigma; or NULL */
-    const char
-        *parameter_name; /* what error messages call the parameters, e.g. "mu"; may be NULL */
     int parameters_each; /* doubles per block, for sets with a variable number of parameters */
 } cs_blocks;
 
@@ -116,6 +114,34 @@ CS_PUBLIC const char *cs_scheme_name(int i, const char **summary);
 CS_PUBLIC const char *cs_order_name(int i, const char **summary);
 CS_PUBLIC const char *cs_measure_name(int i, const char **summary);
 CS_PUBLIC const char *cs_set_name(int i, const char **summary);
+/* What one parameter of a set has numbers for. */
+typedef enum cs_parameter_kind {
+    CS_OF_BLOCK, /* one for each block */
+    CS_OF_ROW,   /* one for each row of each block */
+    CS_OF_SHAPE, /* all further ones of each block, which only the set itself can check */
+} cs_parameter_kind;
+
+/* A parameter of a set. */
+typedef struct cs_parameter {
+    const char *name, *summary;
+    const char *noun; /* what error messages say that a number is: "a friction coefficient" */
+    cs_parameter_kind kind;
+    double least, most; /* the range of each number */
+    int optional;       /* may be left out, */
+    double usual;       /* and is then this; NAN: blocks of few rows do not have it */
+} cs_parameter;
+
+typedef struct cs_set_info {
+    const char *name, *summary;
+    const char *about;             /* a paragraph; may be NULL */
+    const cs_parameter *parameter; /* in the sequence of the numbers of a block */
+    int parameters;
+} cs_set_info;
+
+/* Describes the i-th set; 0 past the end. */
+CS_PUBLIC int cs_set_describe(int i, cs_set_info *info);
+CS_PUBLIC const char *cs_parameter_kind_name(int i);
+
 /* Parameters per block of a set on m rows; -1 if the set does not take m rows. For a set with a
  * variable number of them (cs_set_is_variable) it is the minimum. */
 CS_PUBLIC int cs_set_parameters(const char *set, int rows);
@@ -125,17 +151,17 @@ CS_PUBLIC const char *cs_instructions_name(int i, const char **summary);
 CS_PUBLIC int cs_instructions_run(int i);
 
 /* The properties of a set on blocks of m rows. */
-typedef struct cs_set_info {
+typedef struct cs_set_properties {
     int contact;    /* row 0 is a normal impulse */
     int frictional; /* a friction coefficient bounds the other rows by the normal impulse */
     int balls;    /* each coupled set of friction rows lies in a ball; parameter 0 times the normal
                          * impulse is the radius for the tangents */
     int circular; /* the friction cone is a circular one */
     int coupled_set[6]; /* (m) number of the coupled set that each row belongs to */
-} cs_set_info;
+} cs_set_properties;
 
-/* Returns 0, and leaves `info` unset, if there is no such set or it does not take m rows. */
-CS_PUBLIC int cs_set_describe(const char *set, int rows, cs_set_info *info);
+/* Returns 0, and leaves `properties` unset, if there is no such set or it does not take m rows. */
+CS_PUBLIC int cs_set_properties_of(const char *set, int rows, cs_set_properties *properties);
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -144,7 +170,7 @@ typedef enum cs_option_kind { CS_NUMBER, CS_COUNT, CS_FLAG, CS_WORD } cs_option_
 
 CS_PUBLIC const char *cs_option_kind_name(int i);
 
-/* An option of every solver, or of one method or order. */
+/* An option of every solver, or of one method, order or scheme. */
 typedef struct cs_option {
     const char *name, *summary;
     cs_option_kind kind;
@@ -160,7 +186,7 @@ typedef struct cs_option {
     double of_value;
 } cs_option;
 
-enum { CS_MAX_OWN_OPTIONS = 16 }; /* of one method or order */
+enum { CS_MAX_OWN_OPTIONS = 16 }; /* of one method, order or scheme */
 
 /* A value of one option. */
 typedef struct cs_setting {
@@ -257,6 +283,13 @@ typedef struct cs_mlcp_options {
 
 CS_PUBLIC cs_mlcp_options cs_mlcp_options_default(void);
 
+/* Describe and set the options of an MLCP solver by name, as cs_options_describe, cs_options_word and
+ * cs_options_set do those of other solvers; `rule` is called "method". */
+CS_PUBLIC int cs_mlcp_options_describe(int i, cs_option *option);
+CS_PUBLIC const char *cs_mlcp_options_word(int i, int k);
+CS_PUBLIC cs_status cs_mlcp_options_set(cs_mlcp_options *options, const cs_setting *setting,
+                                        cs_error *error);
+
 /* Counts of the engine `cached` in one solve, over all islands. */
 typedef struct cs_cache_counts {
     int64_t hits, misses; /* removals of tight rows that were found in the cache, and made */
@@ -304,6 +337,7 @@ typedef struct cs_order_info {
     const char *about; /* a paragraph; may be NULL */
     const cs_option *option;
     int options;
+    int draws; /* it depends on the seed */
 } cs_order_info;
 
 /* Describes the i-th order; 0 past the end. */
@@ -313,11 +347,27 @@ CS_PUBLIC int cs_order_describe(int i, cs_order_info *info);
 CS_PUBLIC cs_status cs_order_check(const char *order, const cs_setting *settings, int count,
                                    cs_error *error);
 
+/* ---- schemes --------------------------------------------------------------------------------- */
+
+typedef struct cs_scheme_info {
+    const char *name, *summary;
+    const char *about; /* a paragraph; may be NULL */
+    const cs_option *option;
+    int options;
+} cs_scheme_info;
+
+/* Describes the i-th scheme; 0 past the end. */
+CS_PUBLIC int cs_scheme_describe(int i, cs_scheme_info *info);
+
+/* Whether a scheme takes these values of its own options. */
+CS_PUBLIC cs_status cs_scheme_check(const char *scheme, const cs_setting *settings, int count,
+                                    cs_error *error);
+
 typedef struct cs_options {
     const char *method, *scheme, *order; /* cs_*_name, or "auto" */
     cs_order_options order_options;
-    /* factorized: u after simultaneous stages: "auto", "recompute", "add", "accumulate" */
-    const char *velocities;
+    const cs_setting *scheme_settings; /* the scheme's own options; others have their defaults */
+    int scheme_setting_count;
     const char *local; /* "auto", "projected", "exact", "block", "newton", "quartic" */
     const char
         *r_factor; /* "local", "block", "global", "balanced", or NULL: r_value on every row */

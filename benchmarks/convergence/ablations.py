@@ -46,7 +46,7 @@ COLUMNS = (
     "variant", "problem", "set", "tolerance", "budget", "with", "without", "links", "links_without",
 )  # fmt: skip
 
-# Each mechanism: what it is, and edits (file, lines of it, what stands there without the mechanism).
+# Each mechanism: what it is, and edits (file, lines of it, what stands there without it).
 Edit = tuple[str, str, str]
 VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
     "direct from the start": (
@@ -152,7 +152,7 @@ REMOVED = {
     "tried": "Newton's method starts from the last sweeps where the best has led nowhere",
     "dear patience": "a limit to the patience for dear Newton steps",
     "leader": "half the patience for sweeps that have not found the best iterate",
-    "turning aside": "sweeps first try from the best iterate where that is far better than their own",
+    "turning aside": "sweeps first try from the best iterate where that is far better",
     "start again": "links begin at the start where the best iterate is hardly better",
     "checkpoints": "sweeps resume where they were left, not from the best iterate",
     "relaxation": "relaxation 1.3 for conjugate gradients",

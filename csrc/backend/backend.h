@@ -26,8 +26,8 @@ typedef struct cs_pack_request {
     int threads;
     int paced;          /* `threads` are the most, shared or not as the pace of the sweeps says */
     int bound_previous; /* friction bound from the impulse before the update */
-    cs_velocities way;  /* how velocities follow stages whose contacts do not see each other */
-    double averaging;   /* omega */
+    const cs_setting *setting; /* the scheme's own options, one for each of its table */
+    double averaging;          /* omega */
     const double
         *weight;      /* (blocks): omega of each block, read by `pack` only; NULL: `averaging` */
     int instructions; /* as cs_packed has them */

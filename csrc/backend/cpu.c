@@ -25,7 +25,7 @@ static void describe_request(cs_packed *packed, const cs_pack_request *request)
     packed->threads = request->threads;
     packed->paced = request->paced;
     packed->bound_previous = request->bound_previous;
-    packed->way = request->way;
+    packed->setting = request->setting;
     packed->averaging = request->averaging;
     packed->instructions = request->instructions;
     packed->general = request->general;

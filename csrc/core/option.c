@@ -125,3 +125,21 @@ cs_status cs_option_read(const cs_option_table *table, const cs_setting *setting
         status = check_effect(table, i, settings, count, values, error);
     return status;
 }
+
+cs_status cs_option_settle(const cs_option_table *table, const cs_setting *settings, int count,
+                           cs_setting *settled, cs_error *error)
+{
+    double value[CS_MAX_OWN_OPTIONS];
+    cs_status status = cs_option_read(table, settings, count, value, error);
+    if (status) return status;
+
+    /* A number may stand for a word, too: 0, -1, ... index `words`. */
+    for (int i = 0; i < table->options; i++) {
+        const cs_option *option = &table->option[i];
+        const char *word = option->kind == CS_WORD ? option->words[(int)value[i]] : NULL;
+        if (option->kind != CS_WORD && option->words && value[i] <= 0)
+            word = option->words[-(int)value[i]];
+        settled[i] = (cs_setting){.name = option->name, .number = value[i], .word = word};
+    }
+    return CS_OK;
+}

@@ -39,6 +39,11 @@ int cs_option_find(const cs_option_table *table, const char *name);
 cs_status cs_option_read(const cs_option_table *table, const cs_setting *settings, int count,
                          double *values, cs_error *error);
 
+/* The same as one setting for each option, in the sequence of the table: those that were not given have their
+ * defaults. A word is the library's; `number` is then its index in the list of words. */
+cs_status cs_option_settle(const cs_option_table *table, const cs_setting *settings, int count,
+                           cs_setting *settled, cs_error *error);
+
 /* The value of one option alone, as cs_option_read finds it. */
 cs_status cs_option_value(const cs_option *option, const cs_setting *setting, double *value,
                           cs_error *error);

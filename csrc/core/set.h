@@ -11,9 +11,12 @@ enum { CS_MAX_ROWS = 6 };
 
 typedef struct cs_set {
     const char *name, *summary;
-    int kind;       /* its index in prox/sets.def */
-    int bilateral;  /* every impulse is allowed: a block may be solved exactly */
-    int convex;     /* no bound depends on an impulse outside the set's own cone */
+    const char *about;             /* a paragraph of documentation; may be NULL */
+    const cs_parameter *parameter; /* in the sequence of the numbers of a block */
+    int declared;                  /* how many of them */
+    int kind;                      /* its index in prox/sets.def */
+    int bilateral;                 /* every impulse is allowed: a block may be solved exactly */
+    int convex;                    /* no bound depends on an impulse outside the set's own cone */
     int bounds;     /* every row lies between parameters of its own: lo (rows), then hi (rows) */
     int contact;    /* row 0 is a normal impulse, the others are tangential */
     int frictional; /* with zero friction only the normal impulse is allowed */
@@ -28,10 +31,10 @@ typedef struct cs_set {
     int (*parameters)(int rows); /* per block; -1 when the set does not take so many rows */
     /* Number of the coupled set that each row belongs to: rows of one share one r. */
     void (*coupling)(int rows, int *coupled_set);
-    /* Checks the parameters of `count` blocks, `each` to a block. `first_block` numbers the
-     * message. */
+    /* Checks what the ranges of single parameters do not say; NULL: nothing. `each`: numbers of a block.
+     * `first_block` numbers the message. */
     cs_status (*check)(int64_t count, int rows, int each, const double *parameters,
-                       int64_t first_block, const char *parameter_name, cs_error *error);
+                       int64_t first_block, cs_error *error);
     /* The most that v . lambda reaches with lambda_n = 1, over the rows of coupled set s behind the
      * normal; `v` has all rows. NULL: a ball by `radius_parameter`. */
     double (*reach)(int rows, int s, const double *parameters, const double *v);

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "linalg/panel.h"
 #include "mlcp/lemke.h"
+#include "mlcp/options.h"
 #include "mlcp/pivoting.h"
 
 #include <math.h>
@@ -69,66 +70,6 @@ const char *cs_mlcp_outcome_name(cs_mlcp_outcome outcome)
     return "unknown";
 }
 
-cs_mlcp_options cs_mlcp_options_default(void)
-{
-    return (cs_mlcp_options){
-        .rule = "bpp",
-        .engine = "auto",
-        .tolerance = 1e-9,
-        .block_steps = 35,
-        .stall_steps = 10,
-        .refinements = 2,
-        .cache_bytes = (int64_t)64 << 20,
-        .interior = 1,
-        .islands = 1,
-    };
-}
-
-/* ---- options --------------------------------------------------------------------------------- */
-
-static cs_status unknown(const char *option, const char *given, const char *first,
-                         const char *(*list)(int, const char **), cs_error *error)
-{
-    char known[160];
-    size_t used = (size_t)snprintf(known, sizeof known, "%s", first);
-    for (int i = 0; list(i, NULL) && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
-                                 list(i, NULL));
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option,
-                   cs_word(given).text, known);
-}
-
-static cs_status at_least(const char *option, int64_t value, cs_error *error)
-{
-    if (value >= 0) return CS_OK;
-    return cs_fail(error, CS_INVALID, "%s is %lld: it must be at least 0", option,
-                   (long long)value);
-}
-
-static cs_status check_options(const cs_mlcp_options *options, cs_error *error)
-{
-    cs_status status = CS_OK;
-    if (!cs_rule_find(options->rule))
-        return unknown("method", options->rule, "", cs_rule_name, error);
-    if (strcmp(options->engine, "auto") != 0 && !cs_engine_find(options->engine))
-        return unknown("engine", options->engine, "auto", cs_engine_name, error);
-    if (strcmp(options->engine, "auto") != 0 && cs_rule_find(options->rule)->no_factors)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "engine='%s' is for methods that factor A_FF, which method='%s' does not",
-                       options->engine, options->rule);
-    if (!(options->tolerance > 0 && isfinite(options->tolerance)))
-        return cs_fail(error, CS_INVALID, "tolerance is %s: a finite number above 0 is needed",
-                       cs_number(options->tolerance).text);
-    status = at_least("block_steps", options->block_steps, error);
-    if (!status) status = at_least("stall_steps", options->stall_steps, error);
-    if (!status) status = at_least("max_pivots", options->max_pivots, error);
-    if (!status) status = at_least("refinements", options->refinements, error);
-    if (!status) status = at_least("cache_bytes", options->cache_bytes, error);
-    if (!status) status = at_least("reuse", options->reuse, error);
-    if (!status) status = at_least("threads", options->threads, error);
-    return status;
-}
-
 /* ---- creation -------------------------------------------------------------------------------- */
 
 /* Refuses a dictionary that is too large, before memory is allocated for it. */
@@ -180,7 +121,7 @@ cs_status cs_mlcp_make(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_opt
                        cs_cancellation *cancellation, cs_error *error)
 {
     *result = NULL;
-    cs_status status = check_options(options, error);
+    cs_status status = cs_mlcp_options_check(options, error);
     if (status) return status;
     cs_mlcp *mlcp = cs_allocate(1, sizeof *mlcp);
     if (!mlcp) return cs_no_memory(error, "a solver");

@@ -31,5 +31,6 @@ const cs_order cs_order_random = {
     .name = "random",
     .summary = "one random order, the same in every sweep (option rng)",
     .about = "The solver's option rng is its seed.",
+    .draws = 1,
     .plan = plan_random,
 };

@@ -38,6 +38,7 @@ int cs_order_describe(int i, cs_order_info *info)
         .about = orders[i]->about,
         .option = orders[i]->option,
         .options = orders[i]->options,
+        .draws = orders[i]->draws,
     };
     return 1;
 }
@@ -45,21 +46,10 @@ int cs_order_describe(int i, cs_order_info *info)
 cs_status cs_order_settle(const cs_order *order, cs_order_options *options, cs_setting *own,
                           cs_error *error)
 {
-    /* Check the user's settings and add the defaults. */
-    double value[CS_MAX_OWN_OPTIONS];
     cs_option_table table = {"order", order->name, order->option, order->options};
     cs_status status =
-        cs_option_read(&table, options->settings, options->setting_count, value, error);
+        cs_option_settle(&table, options->settings, options->setting_count, own, error);
     if (status) return status;
-
-    /* Write every value as a setting. A number may stand for a word, too: 0, -1, ... index `words`. */
-    for (int i = 0; i < order->options; i++) {
-        const cs_option *option = &order->option[i];
-        const char *word = option->kind == CS_WORD ? option->words[(int)value[i]] : NULL;
-        if (option->kind != CS_WORD && option->words && value[i] <= 0)
-            word = option->words[-(int)value[i]];
-        own[i] = (cs_setting){.name = option->name, .number = value[i], .word = word};
-    }
     options->settings = own;
     options->setting_count = order->options;
     return CS_OK;

@@ -91,6 +91,7 @@ typedef struct cs_order {
     /* The order's own options; `plan` and `by_islands` read their values with cs_order_value. */
     const cs_option *option;
     int options;
+    int draws; /* it is random: the plan depends on cs_order_options.seed */
     /* Whether the order of an island's blocks is independent of all other islands. NULL: it is not. */
     int (*by_islands)(const cs_order_options *options);
     /* Fills the plan, whose arrays have room for one stage per block. The order may take any memory from

@@ -389,9 +389,9 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
         .first_parameter = problem->parameters,
     };
 
-    /* Let the set check its parameters and tell which rows it couples. */
-    status = set->check(blocks->count, blocks->rows, each, blocks->parameters, problem->blocks,
-                        blocks->parameter_name, error);
+    /* Check the parameters of the set, which then tells which rows it couples. */
+    status = cs_check_parameters(set, blocks->count, blocks->rows, each, blocks->parameters,
+                                 problem->blocks, error);
     if (status) return status;
     set->coupling(group->rows, group->coupled_set);
 

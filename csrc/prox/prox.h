@@ -29,4 +29,8 @@ typedef enum cs_set_kind {
 /* The set with this name, or NULL. */
 const cs_set *cs_set_find(const char *name);
 
+/* Checks the parameters of `count` blocks, `each` numbers to a block. `first_block` numbers the message. */
+cs_status cs_check_parameters(const cs_set *set, int64_t count, int rows, int each,
+                              const double *parameters, int64_t first_block, cs_error *error);
+
 #endif

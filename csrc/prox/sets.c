@@ -3,12 +3,28 @@
 #include "prox/prox.h"
 #include "prox/slope.h"
 
+#include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CS_TURN 6.283185307179586
 
 /* The largest friction coefficient. Larger ones, with inf, are mistakes of the user. */
 #define CS_LARGEST_FRICTION 1e6
+
+/* Parameters of sets: one number for each block. */
+#define CS_FRICTION(text, line)                                                      \
+    {                                                                                \
+        .name = text, .summary = line, .noun = "a friction coefficient", .least = 0, \
+        .most = CS_LARGEST_FRICTION                                                  \
+    }
+#define CS_BLOCK_PARAMETER(text, what, low, high, line)                         \
+    {                                                                           \
+        .name = text, .summary = line, .noun = what, .least = low, .most = high \
+    }
+
+/* The parameter of sets with one coefficient of friction. */
+static const cs_parameter cs_parameter_mu[] = {CS_FRICTION("mu", "friction coefficient")};
 
 /* Each row is a coupled set of its own. */
 static void cs_coupling_none(int rows, int *coupled_set)
@@ -20,40 +36,6 @@ static void cs_coupling_none(int rows, int *coupled_set)
 static void cs_coupling_tangents(int rows, int *coupled_set)
 {
     for (int i = 0; i < rows; i++) coupled_set[i] = i > 0;
-}
-
-/* `check` of sets without parameters. */
-static cs_status cs_check_nothing(int64_t count, int rows, int each, const double *parameters,
-                                  int64_t first_block, const char *parameter_name, cs_error *error)
-{
-    (void)count, (void)rows, (void)each, (void)parameters, (void)first_block, (void)parameter_name,
-        (void)error;
-    return CS_OK;
-}
-
-/* Checks one friction coefficient. */
-static cs_status cs_check_one_friction(double coefficient, const char *name, int64_t block,
-                                       cs_error *error)
-{
-    if (coefficient >= 0 && coefficient <= CS_LARGEST_FRICTION) return CS_OK;
-    cs_text value = cs_number(coefficient);
-    if (!(coefficient >= 0))
-        return cs_fail(error, CS_INVALID,
-                       "%s[%lld] is %s: a friction coefficient is a number, 0 or more", name,
-                       (long long)block, value.text);
-    return cs_fail(error, CS_INVALID, "%s[%lld] is %s: a friction coefficient is at most %g", name,
-                   (long long)block, value.text, CS_LARGEST_FRICTION);
-}
-
-/* Checks friction coefficients, `each` per block. names (each): their names in messages. */
-static cs_status cs_check_friction(int64_t count, int each, const double *parameters,
-                                   int64_t first_block, const char *const *names, cs_error *error)
-{
-    cs_status status = CS_OK;
-    for (int64_t i = 0; i < count * each && !status; i++)
-        status =
-            cs_check_one_friction(parameters[i], names[i % each], first_block + i / each, error);
-    return status;
 }
 
 /* ---- polygons of friction -------------------------------------------------------------------- */
@@ -118,6 +100,87 @@ const char *cs_set_name(int i, const char **summary)
     return sets[i]->name;
 }
 
+int cs_set_describe(int i, cs_set_info *info)
+{
+    if (i < 0 || i >= SETS) return 0;
+    *info = (cs_set_info){
+        .name = sets[i]->name,
+        .summary = sets[i]->summary,
+        .about = sets[i]->about,
+        .parameter = sets[i]->parameter,
+        .parameters = sets[i]->declared,
+    };
+    return 1;
+}
+
+const char *cs_parameter_kind_name(int i)
+{
+    static const char *const kinds[] = {"block", "row", "shape"};
+    return i >= 0 && i < 3 ? kinds[i] : NULL;
+}
+
+/* ---- checks of parameters -------------------------------------------------------------------- */
+
+/* `place`: name and index of the number. */
+static cs_status out_of_range(const cs_parameter *parameter, double value, const char *place,
+                              cs_error *error)
+{
+    double least = parameter->least, most = parameter->most;
+    cs_text shown = cs_number(value);
+    if (value > most && most < DBL_MAX)
+        return cs_fail(error, CS_INVALID, "%s is %s: %s is at most %g", place, shown.text,
+                       parameter->noun, most);
+    if (isinf(least) || isinf(most))
+        return cs_fail(error, CS_INVALID, "%s is %s: %s is a number or %sinf", place, shown.text,
+                       parameter->noun, isinf(least) ? "-" : "");
+    const char *finite = most < DBL_MAX ? "" : "finite ";
+    if (least == -DBL_MAX)
+        return cs_fail(error, CS_INVALID, "%s is %s: %s is a %snumber", place, shown.text,
+                       parameter->noun, finite);
+    return cs_fail(error, CS_INVALID, "%s is %s: %s is a %snumber, %g or more", place, shown.text,
+                   parameter->noun, finite, least);
+}
+
+/* Numbers of one parameter: `width` of the `each` of a block, the first of which `values` points to. */
+static cs_status check_range(const cs_parameter *parameter, int64_t count, int width, int each,
+                             const double *values, int64_t first_block, cs_error *error)
+{
+    for (int64_t k = 0; k < count; k++)
+        for (int i = 0; i < width; i++) {
+            double value = values[k * each + i];
+            if (value >= parameter->least && value <= parameter->most) continue;
+
+            char place[80];
+            long long block = (long long)(first_block + k);
+            if (parameter->kind == CS_OF_ROW)
+                snprintf(place, sizeof place, "%s[%lld, %d]", parameter->name, block, i);
+            else snprintf(place, sizeof place, "%s[%lld]", parameter->name, block);
+            return out_of_range(parameter, value, place, error);
+        }
+    return CS_OK;
+}
+
+cs_status cs_check_parameters(const cs_set *set, int64_t count, int rows, int each,
+                              const double *parameters, int64_t first_block, cs_error *error)
+{
+    /* Each number by itself. */
+    cs_status status = CS_OK;
+    int at = 0;
+    for (int i = 0; i < set->declared && at < each && !status; i++) {
+        const cs_parameter *parameter = &set->parameter[i];
+        int width = parameter->kind == CS_OF_ROW ? rows : 1;
+        if (parameter->kind == CS_OF_SHAPE) break;
+        status = check_range(parameter, count, width, each, parameters + at, first_block, error);
+        at += width;
+    }
+
+    /* What they have to be together. */
+    if (status || !set->check) return status;
+    return set->check(count, rows, each, parameters, first_block, error);
+}
+
+/* ---- questions by name ------------------------------------------------------------------------- */
+
 int cs_set_parameters(const char *set, int rows)
 {
     const cs_set *found = cs_set_find(set);
@@ -130,16 +193,16 @@ int cs_set_is_variable(const char *set)
     return found && found->variable;
 }
 
-int cs_set_describe(const char *set, int rows, cs_set_info *info)
+int cs_set_properties_of(const char *set, int rows, cs_set_properties *properties)
 {
     const cs_set *found = cs_set_find(set);
     if (cs_set_parameters(set, rows) < 0) return 0;
-    *info = (cs_set_info){
+    *properties = (cs_set_properties){
         .contact = found->contact,
         .frictional = found->frictional,
         .balls = found->balls,
         .circular = found->cone,
     };
-    found->coupling(rows, info->coupled_set);
+    found->coupling(rows, properties->coupled_set);
     return 1;
 }

@@ -57,18 +57,25 @@ int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order
                        order_lists *lists);
 void order_lists_clear(order_lists *lists);
 
-/* Reads at most CS_MAX_OWN_OPTIONS options of a method or an order from {name: number or word}; words
+/* Reads one option: a name, and a number or a word, both borrowed. Returns -1 with an error set on failure. */
+int read_setting(PyObject *name, PyObject *value, cs_setting *setting);
+
+/* Reads at most CS_MAX_OWN_OPTIONS options of a method, an order or a scheme from {name: number or word}; words
  * are borrowed from it. Returns their number, or -1 with an error set. */
 int read_settings(PyObject *dictionary, cs_setting *settings);
 
-/* options() -> a list of the options that every solver has; methods(), orders() -> a list of their
- * descriptions with their options; check_method(name, settings), check_order(name, settings) -> None,
- * or an error. */
+/* options() -> a list of the options that every solver has; mlcp_options() -> those of MLCP solvers; methods(), orders(), schemes(), sets() -> a list of
+ * their descriptions with their options or parameters; check_method(name, settings), check_order(name, settings),
+ * check_scheme(name, settings) -> None, or an error. */
 PyObject *core_methods(PyObject *module, PyObject *unused);
 PyObject *core_options(PyObject *module, PyObject *unused);
+PyObject *core_mlcp_options(PyObject *module, PyObject *unused);
 PyObject *core_orders(PyObject *module, PyObject *unused);
+PyObject *core_schemes(PyObject *module, PyObject *unused);
+PyObject *core_sets(PyObject *module, PyObject *unused);
 PyObject *core_check_method(PyObject *module, PyObject *args);
 PyObject *core_check_order(PyObject *module, PyObject *args);
+PyObject *core_check_scheme(PyObject *module, PyObject *args);
 
 /* ordering(problem, method, order, order_options) -> the schedule of an order for a problem, as a dict;
  * stage_kinds() -> the names of the kinds of stages */
@@ -88,7 +95,7 @@ PyObject *core_islands(PyObject *module, PyObject *args);
 /* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
 PyObject *core_project(PyObject *module, PyObject *args);
 
-/* describe_set(name, rows) -> a dict by the names of cs_set_info */
+/* describe_set(name, rows) -> a dict by the names of cs_set_properties */
 PyObject *core_describe_set(PyObject *module, PyObject *args);
 
 /* fill_order(name, indices, indptr) -> order, and elimination_tree(indices, indptr) -> parents */

@@ -1,5 +1,14 @@
-/* Descriptions of methods, orders and options for Python. */
+/* Descriptions of methods, orders, schemes and sets, with their options and parameters, for Python. */
 #include "python/fields.h"
+
+int read_setting(PyObject *name, PyObject *value, cs_setting *setting)
+{
+    *setting = (cs_setting){.name = text_of(name)};
+    if (!setting->name) return -1;
+    if (PyUnicode_Check(value)) setting->word = text_of(value);
+    else setting->number = PyFloat_AsDouble(value);
+    return PyErr_Occurred() ? -1 : 0;
+}
 
 int read_settings(PyObject *dictionary, cs_setting *settings)
 {
@@ -10,13 +19,8 @@ int read_settings(PyObject *dictionary, cs_setting *settings)
                      CS_MAX_OWN_OPTIONS);
         return -1;
     }
-    for (int i = 0; PyDict_Next(dictionary, &at, &name, &value); i++) {
-        settings[i] = (cs_setting){.name = text_of(name)};
-        if (!settings[i].name) return -1;
-        if (PyUnicode_Check(value)) settings[i].word = text_of(value);
-        else settings[i].number = PyFloat_AsDouble(value);
-        if (PyErr_Occurred()) return -1;
-    }
+    for (int i = 0; PyDict_Next(dictionary, &at, &name, &value); i++)
+        if (read_setting(name, value, &settings[i]) < 0) return -1;
     return (int)count;
 }
 
@@ -46,6 +50,12 @@ PyObject *core_check_order(PyObject *module, PyObject *args)
 {
     (void)module;
     return check(args, "sO!:check_order", cs_order_check);
+}
+
+PyObject *core_check_scheme(PyObject *module, PyObject *args)
+{
+    (void)module;
+    return check(args, "sO!:check_scheme", cs_scheme_check);
 }
 
 static PyObject *tuple_of(PyObject *list)
@@ -124,6 +134,13 @@ static PyObject *method_of(const cs_method_info *info)
 
 static PyObject *order_of(const cs_order_info *info)
 {
+    return Py_BuildValue("{s:s,s:s,s:z,s:N,s:N}", "name", info->name, "summary", info->summary,
+                         "about", info->about, "draws", PyBool_FromLong(info->draws), "options",
+                         options_of(info->option, info->options));
+}
+
+static PyObject *scheme_of(const cs_scheme_info *info)
+{
     return Py_BuildValue("{s:s,s:s,s:z,s:N}", "name", info->name, "summary", info->summary, "about",
                          info->about, "options", options_of(info->option, info->options));
 }
@@ -137,19 +154,31 @@ PyObject *core_methods(PyObject *module, PyObject *unused)
     return list;
 }
 
-PyObject *core_options(PyObject *module, PyObject *unused)
+/* Options of a table whose words may be those of longer lists. */
+static PyObject *listed(int (*describe)(int, cs_option *), const char *(*word_of)(int, int))
 {
-    (void)module, (void)unused;
     PyObject *list = PyList_New(0);
     cs_option option;
-    for (int i = 0; list && cs_options_describe(i, &option); i++) {
+    for (int i = 0; list && describe(i, &option); i++) {
         PyObject *words = PyList_New(0);
         const char *word;
-        for (int k = 0; words && (word = cs_options_word(i, k)); k++)
+        for (int k = 0; words && (word = word_of(i, k)); k++)
             append(&words, PyUnicode_FromString(word));
         append(&list, option_with(&option, words));
     }
     return list;
+}
+
+PyObject *core_options(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return listed(cs_options_describe, cs_options_word);
+}
+
+PyObject *core_mlcp_options(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return listed(cs_mlcp_options_describe, cs_mlcp_options_word);
 }
 
 PyObject *core_orders(PyObject *module, PyObject *unused)
@@ -158,5 +187,50 @@ PyObject *core_orders(PyObject *module, PyObject *unused)
     PyObject *list = PyList_New(0);
     cs_order_info info;
     for (int i = 0; list && cs_order_describe(i, &info); i++) append(&list, order_of(&info));
+    return list;
+}
+
+PyObject *core_schemes(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    cs_scheme_info info;
+    for (int i = 0; list && cs_scheme_describe(i, &info); i++) append(&list, scheme_of(&info));
+    return list;
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+static const field parameter_fields[] = {
+    FIELD(cs_parameter, name, TEXT),     FIELD(cs_parameter, summary, TEXT),
+    FIELD(cs_parameter, least, DOUBLE),  FIELD(cs_parameter, most, DOUBLE),
+    FIELD(cs_parameter, optional, FLAG), FIELD(cs_parameter, usual, DOUBLE),
+};
+enum { PARAMETER_FIELDS = sizeof parameter_fields / sizeof *parameter_fields };
+
+static PyObject *parameter_of(const cs_parameter *parameter)
+{
+    PyObject *dictionary = dictionary_of(parameter_fields, PARAMETER_FIELDS, parameter);
+    const char *kind = cs_parameter_kind_name((int)parameter->kind);
+    if (dictionary && add_item(dictionary, "kind", PyUnicode_FromString(kind)) < 0)
+        Py_CLEAR(dictionary);
+    return dictionary;
+}
+
+static PyObject *set_of(const cs_set_info *info)
+{
+    PyObject *parameters = PyList_New(0);
+    for (int i = 0; parameters && i < info->parameters; i++)
+        append(&parameters, parameter_of(&info->parameter[i]));
+    return Py_BuildValue("{s:s,s:s,s:z,s:N}", "name", info->name, "summary", info->summary, "about",
+                         info->about, "parameters", parameters);
+}
+
+PyObject *core_sets(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    cs_set_info info;
+    for (int i = 0; list && cs_set_describe(i, &info); i++) append(&list, set_of(&info));
     return list;
 }

@@ -54,22 +54,21 @@ static int create(mlcp_object *self, const cs_csr *matrix, const cs_mlcp_options
     return status ? -1 : 0;
 }
 
-static const field option_fields[] = {
-    {"method", FIELD_TEXT, offsetof(cs_mlcp_options, rule)},
-    FIELD(cs_mlcp_options, engine, TEXT),
-    FIELD(cs_mlcp_options, tolerance, DOUBLE),
-    FIELD(cs_mlcp_options, block_steps, INT64),
-    FIELD(cs_mlcp_options, stall_steps, INT64),
-    FIELD(cs_mlcp_options, max_pivots, INT64),
-    FIELD(cs_mlcp_options, refinements, INT),
-    FIELD(cs_mlcp_options, condition, FLAG),
-    FIELD(cs_mlcp_options, cache_bytes, INT64),
-    FIELD(cs_mlcp_options, interior, FLAG),
-    FIELD(cs_mlcp_options, reuse, INT64),
-    FIELD(cs_mlcp_options, islands, FLAG),
-    FIELD(cs_mlcp_options, threads, INT),
-};
-enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
+/* Sets options from {name: number or word}. */
+static int read_options(PyObject *dictionary, cs_mlcp_options *options)
+{
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dictionary, &at, &name, &value)) {
+        cs_setting setting;
+        cs_error error = {0};
+        if (read_setting(name, value, &setting) < 0) return -1;
+        if (!cs_mlcp_options_set(options, &setting, &error)) continue;
+        raise_error(&error);
+        return -1;
+    }
+    return 0;
+}
 
 static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
@@ -79,7 +78,7 @@ static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOO!:Mlcp", names, &values[0], &values[1],
                                      &values[2], &PyDict_Type, &given))
         return NULL;
-    if (read_fields(given, option_fields, OPTION_FIELDS, &options, NULL) < 0) return NULL;
+    if (read_options(given, &options) < 0) return NULL;
     cs_csr matrix;
     mlcp_object *self = NULL;
     PyArrayObject *data = double_array(values[0], "A.data");

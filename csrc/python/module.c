@@ -30,22 +30,10 @@ static PyObject *core_classes_list(PyObject *m, PyObject *unused)
     return list_names(cs_class_name);
 }
 
-static PyObject *core_schemes_list(PyObject *m, PyObject *unused)
-{
-    (void)m, (void)unused;
-    return list_names(cs_scheme_name);
-}
-
 static PyObject *core_measures_list(PyObject *m, PyObject *unused)
 {
     (void)m, (void)unused;
     return list_names(cs_measure_name);
-}
-
-static PyObject *core_sets_list(PyObject *m, PyObject *unused)
-{
-    (void)m, (void)unused;
-    return list_names(cs_set_name);
 }
 
 static PyObject *core_rules_list(PyObject *m, PyObject *unused)
@@ -157,15 +145,20 @@ static PyMethodDef core_functions[] = {
      "check_method(name, settings)\n--\n\nWhether a method takes these options of its own."},
     {"needs", core_needs_list, METH_NOARGS, "needs()\n--\n\n[(name, summary), ...]"},
     {"classes", core_classes_list, METH_NOARGS, "classes()\n--\n\n[(name, summary), ...]"},
-    {"schemes", core_schemes_list, METH_NOARGS, "schemes()\n--\n\n[(name, summary), ...]"},
+    {"schemes", core_schemes, METH_NOARGS,
+     "schemes()\n--\n\nA list of the descriptions of the schemes."},
+    {"check_scheme", core_check_scheme, METH_VARARGS,
+     "check_scheme(name, settings)\n--\n\nWhether a scheme takes these options of its own."},
     {"options", core_options, METH_NOARGS,
      "options()\n--\n\nA list of the options that every solver has."},
+    {"mlcp_options", core_mlcp_options, METH_NOARGS,
+     "mlcp_options()\n--\n\nA list of the options of MLCP solvers."},
     {"orders", core_orders, METH_NOARGS,
      "orders()\n--\n\nA list of the descriptions of the orders."},
     {"check_order", core_check_order, METH_VARARGS,
      "check_order(name, settings)\n--\n\nWhether an order takes these options of its own."},
     {"measures", core_measures_list, METH_NOARGS, "measures()\n--\n\n[(name, summary), ...]"},
-    {"sets", core_sets_list, METH_NOARGS, "sets()\n--\n\n[(name, summary), ...]"},
+    {"sets", core_sets, METH_NOARGS, "sets()\n--\n\nA list of the descriptions of the sets."},
     {"rules", core_rules_list, METH_NOARGS, "rules()\n--\n\n[(name, summary), ...]"},
     {"engines", core_engines_list, METH_NOARGS, "engines()\n--\n\n[(name, summary), ...]"},
     {"describe_set", core_describe_set, METH_VARARGS,

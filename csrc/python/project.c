@@ -32,7 +32,8 @@ static cs_status project_all(const projection *p, double *z, cs_error *error)
 {
     cs_arena scratch = {0};
     float *narrow = p->narrow ? cs_arena_take(&scratch, p->each, sizeof(float)) : NULL;
-    cs_status status = p->set->check(p->count, p->rows, p->each, p->parameters, 0, NULL, error);
+    cs_status status =
+        cs_check_parameters(p->set, p->count, p->rows, p->each, p->parameters, 0, error);
     if (!status && p->narrow && !narrow) status = cs_no_memory(error, "projecting");
     for (int64_t k = 0; k < p->count && !status; k++) {
         if (narrow) project_narrow(p, k, narrow, z + k * p->rows);
@@ -105,16 +106,16 @@ PyObject *core_describe_set(PyObject *module, PyObject *args)
 {
     (void)module;
     static const field flags[] = {
-        FIELD(cs_set_info, contact, FLAG),
-        FIELD(cs_set_info, frictional, FLAG),
-        FIELD(cs_set_info, balls, FLAG),
-        FIELD(cs_set_info, circular, FLAG),
+        FIELD(cs_set_properties, contact, FLAG),
+        FIELD(cs_set_properties, frictional, FLAG),
+        FIELD(cs_set_properties, balls, FLAG),
+        FIELD(cs_set_properties, circular, FLAG),
     };
     const char *name;
     int rows;
-    cs_set_info info;
+    cs_set_properties info;
     if (!PyArg_ParseTuple(args, "si:describe_set", &name, &rows)) return NULL;
-    if (!cs_set_describe(name, rows, &info))
+    if (!cs_set_properties_of(name, rows, &info))
         return PyErr_Format(PyExc_ValueError, "the set '%s' takes no blocks of %d rows", name,
                             rows);
 

@@ -120,12 +120,9 @@ static int read_options(PyObject *dictionary, cs_options *options)
     PyObject *name, *value;
     Py_ssize_t at = 0;
     while (PyDict_Next(dictionary, &at, &name, &value)) {
-        cs_setting setting = {.name = text_of(name)};
+        cs_setting setting;
         cs_error error = {0};
-        if (!setting.name) return -1;
-        if (PyUnicode_Check(value)) setting.word = text_of(value);
-        else setting.number = PyFloat_AsDouble(value);
-        if (PyErr_Occurred()) return -1;
+        if (read_setting(name, value, &setting) < 0) return -1;
         if (!cs_options_set(options, &setting, &error)) continue;
         raise_error(&error);
         return -1;
@@ -137,12 +134,12 @@ static int read_options(PyObject *dictionary, cs_options *options)
 typedef struct recipe {
     cs_options options;
     const char *record[CS_MAX_COLUMNS];
-    cs_setting setting[CS_MAX_OWN_OPTIONS];
+    cs_setting setting[CS_MAX_OWN_OPTIONS], scheme_setting[CS_MAX_OWN_OPTIONS];
     order_lists lists;
 } recipe;
 
 static int read_recipe(recipe *r, const cs_problem *problem, PyObject *options, PyObject *settings,
-                       PyObject *order, PyObject *record)
+                       PyObject *order, PyObject *scheme, PyObject *record)
 {
     r->options = cs_options_default();
     if (read_options(options, &r->options) < 0 || read_record(record, r->record) < 0) return -1;
@@ -151,23 +148,25 @@ static int read_recipe(recipe *r, const cs_problem *problem, PyObject *options, 
     r->options.settings = r->setting;
     r->options.setting_count = read_settings(settings, r->setting);
     if (r->options.setting_count < 0) return -1;
+    r->options.scheme_settings = r->scheme_setting;
+    r->options.scheme_setting_count = read_settings(scheme, r->scheme_setting);
+    if (r->options.scheme_setting_count < 0) return -1;
     return read_order_options(order, problem, &r->options.order_options, &r->lists);
 }
 
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"problem",    "options", "settings",          "order",
-                            "velocities", "record",  "max_setup_seconds", NULL};
+    static char *names[] = {"problem", "options", "settings",          "order",
+                            "scheme",  "record",  "max_setup_seconds", NULL};
     core_state *state = PyType_GetModuleState(type);
-    PyObject *problem, *options, *settings, *order, *record;
-    const char *velocities;
+    PyObject *problem, *options, *settings, *order, *scheme, *record;
     double setup_seconds;
     recipe r = {.lists = {0}};
     cs_error error = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!sO!d:Solver", names,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!O!O!d:Solver", names,
                                      state->problem_type, &problem, &PyDict_Type, &options,
-                                     &PyDict_Type, &settings, &PyDict_Type, &order, &velocities,
-                                     &PyTuple_Type, &record, &setup_seconds))
+                                     &PyDict_Type, &settings, &PyDict_Type, &order, &PyDict_Type,
+                                     &scheme, &PyTuple_Type, &record, &setup_seconds))
         return NULL;
 
     /* From here on the object owns its references, and `fail` releases them. */
@@ -179,8 +178,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 
     /* Options are read before the problem is locked: reading them may run Python code. */
     problem_object *owner = (problem_object *)problem;
-    if (read_recipe(&r, owner->problem, options, settings, order, record) < 0) goto fail;
-    r.options.velocities = velocities;
+    if (read_recipe(&r, owner->problem, options, settings, order, scheme, record) < 0) goto fail;
 
     /* The problem keeps its values while the solver packs them. */
     if (problem_begin(owner) < 0) goto fail;
@@ -397,7 +395,7 @@ static PyType_Slot solver_slots[] = {
     {Py_tp_dealloc, (void *)solver_dealloc},
     {Py_tp_methods, solver_methods},
     {Py_tp_doc,
-     "Solver(problem, options, settings, order, velocities, record, max_setup_seconds)\n--\n\n"
+     "Solver(problem, options, settings, order, scheme, record, max_setup_seconds)\n--\n\n"
      "A solver in C. See contactsolve.Solver."},
     {0, NULL},
 };

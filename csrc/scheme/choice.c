@@ -73,14 +73,20 @@ static double matrix_cost(const cs_packed *packed, double blocks)
     return is_simultaneous(packed) ? cost + count * CS_COST_COPY : cost;
 }
 
-/* packed <- `wanted`, with the groups laid out by `scheme`. */
+/* packed <- `wanted`, with the groups laid out by `scheme` with its default options. */
 static cs_status lay_out(const cs_packed *wanted, const cs_scheme *scheme, const cs_local *local,
                          cs_arena *scratch, cs_packed *packed, cs_error *error)
 {
+    cs_setting own[CS_MAX_OWN_OPTIONS];
+    cs_status status = cs_scheme_settle(scheme, NULL, 0, own, error);
+    if (status) return status;
     *packed = *wanted;
     packed->scheme = scheme;
+    packed->setting = own;
     cs_describe_groups(packed);
-    return scheme->lay_out(packed, local, scratch, error);
+    status = scheme->lay_out(packed, local, scratch, error);
+    packed->setting = NULL; /* `own` ends here */
+    return status;
 }
 
 cs_status cs_scheme_choose(const cs_packed *wanted, const cs_local *local, const cs_scheme **scheme,

@@ -24,11 +24,32 @@ enum {
     FACTORIZED_PHASES
 };
 
+/* ---- options --------------------------------------------------------------------------------- */
+
+enum { VELOCITIES, OPTIONS };
+
+/* In the sequence of cs_velocities. */
+static const char *const velocities[] = {"auto", "recompute", "add", "accumulate", NULL};
+
+static const cs_option option[OPTIONS] = {
+    [VELOCITIES] = CS_WORD_OPTION("velocities", velocities,
+                                  "how u follows a sweep, or a stage of one, whose contacts do not "
+                                  "see each other, such as Jacobi's"),
+};
+
+cs_velocities cs_velocities_of(const cs_packed *packed)
+{
+    return (cs_velocities)cs_scheme_value(packed, VELOCITIES);
+}
+
+/* ---- phases of a stage ------------------------------------------------------------------------- */
+
 /* How u is updated after a simultaneous stage. To recompute it takes time for all contacts, to add changes takes time
  * for the contacts of the stage. */
 static cs_velocities velocity_update_of(const cs_packed *packed, const cs_stage *stage)
 {
-    if (packed->way != CS_AS_FITS) return packed->way;
+    cs_velocities given = cs_velocities_of(packed);
+    if (given != CS_AS_FITS) return given;
     return 4 * stage->blocks > packed->problem->blocks ? CS_RECOMPUTE : CS_ADD;
 }
 
@@ -55,6 +76,8 @@ static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 #define CS_TEMPLATE "scheme/factorized.inc"
 #define CS_MIXED_TOO
 #include "core/both.h"
+
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* Allocates and computes the factors of a group, in its form if all contacts fit it, otherwise as CS_GENERAL. */
 static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_error *error)
@@ -86,7 +109,7 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     if (group->lanes > 1)
         group->factors.place = cs_arena_take_unset(arena, 2 * group->slots, sizeof(int32_t));
     else group->factors.velocity = cs_arena_take_unset(arena, 2 * group->count, sizeof(int64_t));
-    if (packed->way == CS_ACCUMULATE)
+    if (cs_velocities_of(packed) == CS_ACCUMULATE)
         group->factors.sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
 
     /* Allocate the compliance, and the contributions of batches that share bodies. */
@@ -154,10 +177,11 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
 typedef struct placement {
     cs_packed *packed;
     const cs_stage *stage;
-    int64_t *copy; /* (velocities): the last copy (+ 1) of the velocity at each index */
-    int64_t part;  /* the current part, counted through all stages; -1 before the first */
-    int64_t end;   /* where the next copy goes */
-    int fill;      /* 0: count only; 1: write */
+    int64_t *copy;   /* (velocities): the last copy (+ 1) of the velocity at each index */
+    int64_t part;    /* the current part, counted through all stages; -1 before the first */
+    int64_t end;     /* where the next copy goes */
+    int fill;        /* 0: count only; 1: write */
+    int accumulates; /* parts sum their changes (CS_ACCUMULATE) */
 } placement;
 
 /* The index of the part's own copy of the velocity at `place`. Makes the copy if the part has none. While counting
@@ -203,7 +227,7 @@ CS_INLINE void place_visit(placement *p, int g, int64_t visit, int64_t part)
     int64_t index = p->packed->schedule->visit[g][visit];
     cs_packed_group *group = &p->packed->group[g];
     int concurrent = p->stage->kind == CS_CONCURRENT;
-    int sums = p->stage->kind == CS_SIMULTANEOUS && p->packed->way == CS_ACCUMULATE;
+    int sums = p->stage->kind == CS_SIMULTANEOUS && p->accumulates;
     for (int side = 0; side < cs_block_partners(blocks); side++) {
         /* An immovable partner has the part's spare velocity. */
         int64_t spare = p->packed->first_spare + part * CS_MAX_DOF, at = spare;
@@ -238,6 +262,7 @@ static int64_t place(cs_packed *packed, int64_t *copy, int fill)
 {
     const cs_schedule *schedule = packed->schedule;
     placement p = {.packed = packed, .copy = copy, .part = -1, .fill = fill};
+    p.accumulates = cs_velocities_of(packed) == CS_ACCUMULATE;
     p.end = packed->first_spare + CS_MAX_DOF * (schedule->most_parts + 1);
     packed->copy_start[0] = 0;
     for (int64_t s = 0; s < schedule->stages; s++) {
@@ -252,7 +277,7 @@ static int needs_copies(const cs_packed *packed)
 {
     for (int64_t s = 0; s < packed->schedule->stages; s++)
         if (packed->schedule->stage[s].kind == CS_CONCURRENT) return 1;
-    return packed->way == CS_ACCUMULATE;
+    return cs_velocities_of(packed) == CS_ACCUMULATE;
 }
 
 /* Places the velocities of the bodies that blocks move, in the order of their numbers. Other bodies get none. */
@@ -317,6 +342,14 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
 const cs_scheme cs_scheme_factorized = {
     .name = "factorized",
     .summary = "u = G^T lambda kept up to date, A never formed (S1 section 3.4.2)",
+    .about =
+        "Velocities: \"recompute\" computes u from all contacts, body by body (S1 section 6.4 "
+        "finds it faster); \"add\" adds the changes contact by contact (S1 eq. 3.19); "
+        "\"accumulate\" lets every part sum its changes, and adds the sums in order (S1 section "
+        "6.2); \"auto\" recomputes u after large stages and adds to it after small ones. The "
+        "results differ by rounding only.",
+    .option = option,
+    .options = OPTIONS,
     .needs_jacobian = 1,
     .lay_out = cs_wide_lay_out,
     .pack = pack,

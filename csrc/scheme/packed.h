@@ -120,14 +120,6 @@ typedef struct cs_sweep_stats {
     int64_t unfinished; /* local problems that were not solved to rounding */
 } cs_sweep_stats;
 
-/* How `factorized` updates u = G^T lambda after a simultaneous stage. */
-typedef enum cs_velocities {
-    CS_AS_FITS,   /* CS_RECOMPUTE after large stages, CS_ADD after small ones */
-    CS_RECOMPUTE, /* sum u again, from all contacts of each body */
-    CS_ADD,       /* add the changes of the stage to u, one contact after another */
-    CS_ACCUMULATE, /* each part sums its changes; the sums are added to u in the order of the parts */
-} cs_velocities;
-
 /* The most projected steps for a block's local problem, and the number of steps between two checks that the steps
  * become smaller. */
 enum { CS_INNER_STEPS = 5000, CS_INNER_CHECK_EVERY = 100 };
@@ -141,12 +133,12 @@ typedef struct cs_packed {
     int paced;          /* core/pace.h decides for each sweep between `threads` and one thread */
     cs_pace pace;       /* measured times of the sweeps so far */
     int bound_previous; /* the friction bound uses the normal impulse from before the update */
-    cs_velocities way;  /* how u is updated after a simultaneous stage */
-    double averaging;   /* omega */
-    double damping;     /* nu, factor of omega for blocks whose local problems are solved */
-    int backwards;      /* this sweep goes through stages, ranges and visits from the end */
-    int general;        /* store all factors as CS_GENERAL */
-    int instructions;   /* the option: a cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
+    const cs_setting *setting; /* the scheme's own options; read them with cs_scheme_value */
+    double averaging;          /* omega */
+    double damping;            /* nu, factor of omega for blocks whose local problems are solved */
+    int backwards;             /* this sweep goes through stages, ranges and visits from the end */
+    int general;               /* store all factors as CS_GENERAL */
+    int instructions;          /* the option: a cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
     const struct cs_wide_kernels *wide;       /* visit groups in batches; NULL if there are none */
     const struct cs_row_kernels *row_kernels; /* visit rows in vectors; NULL if there are none */
     cs_packed_group group[CS_MAX_GROUPS];

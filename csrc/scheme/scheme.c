@@ -29,6 +29,28 @@ const char *cs_scheme_name(int i, const char **summary)
     return schemes[i]->name;
 }
 
+int cs_scheme_describe(int i, cs_scheme_info *info)
+{
+    if (i < 0 || i >= SCHEMES) return 0;
+    const cs_scheme *scheme = schemes[i];
+    *info = (cs_scheme_info){
+        .name = scheme->name,
+        .summary = scheme->summary,
+        .about = scheme->about,
+        .option = scheme->option,
+        .options = scheme->options,
+    };
+    return 1;
+}
+
+cs_status cs_scheme_settle(const cs_scheme *scheme, const cs_setting *settings, int count,
+                           cs_setting *own, cs_error *error)
+{
+    cs_option_table table = {"scheme", "auto", NULL, 0};
+    if (scheme) table = (cs_option_table){"scheme", scheme->name, scheme->option, scheme->options};
+    return cs_option_settle(&table, settings, count, own, error);
+}
+
 /* ---- packing --------------------------------------------------------------------------------- */
 
 void *cs_take_visits(cs_dtype precision, const cs_packed_group *group, int64_t width,

@@ -5,6 +5,7 @@
 #ifndef CS_SCHEME_H
 #define CS_SCHEME_H
 
+#include "core/option.h"
 #include "scheme/packed.h"
 
 #include <stdatomic.h>
@@ -32,6 +33,10 @@ static inline int cs_solves_block(cs_local local) { return local >= CS_BLOCK; }
 
 typedef struct cs_scheme {
     const char *name, *summary;
+    const char *about; /* a paragraph of documentation; may be NULL */
+    /* The scheme's own options, whose values its functions read with cs_scheme_value. */
+    const cs_option *option;
+    int options;
     int needs_jacobian;
     int needs_steps;     /* its data contain R, so that local problems cannot be solved instead */
     int needs_symmetric; /* only for methods that alternate forward and backward sweeps */
@@ -73,6 +78,17 @@ typedef struct cs_scheme {
 
 /* The scheme of that name, or NULL. */
 const cs_scheme *cs_scheme_find(const char *name);
+
+/* own (CS_MAX_OWN_OPTIONS) <- one setting for each of the scheme's options, in the sequence of its table, with
+ * default values for those that the user did not set. `scheme` NULL: the scheme "auto", which has none. */
+cs_status cs_scheme_settle(const cs_scheme *scheme, const cs_setting *settings, int count,
+                           cs_setting *own, cs_error *error);
+
+/* The value of the scheme's i-th option; for a word, its index in the list of words. */
+static inline double cs_scheme_value(const cs_packed *packed, int i)
+{
+    return packed->setting[i].number;
+}
 
 /* scheme <- the scheme whose sweeps take less time (scheme/choice.c). `wanted` is filled as for cs_pack_common,
  * except for its scheme. */

@@ -194,7 +194,8 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
     if (!stages_fit(packed->schedule) || !velocities_fit(packed)) return CS_OK;
 
     /* Batches can update u after each visit or recompute it, but not add or accumulate changes. */
-    if (packed->way == CS_ADD || packed->way == CS_ACCUMULATE) return CS_OK;
+    cs_velocities velocities = cs_velocities_of(packed);
+    if (velocities == CS_ADD || velocities == CS_ACCUMULATE) return CS_OK;
 
     /* Choose the kernels, and lay out each group that they can visit. */
     int64_t *touched = cs_arena_take(&scratch, packed->problem->bodies, sizeof(int64_t));

@@ -27,6 +27,17 @@ typedef struct cs_wide_kernels {
                      int64_t end);
 } cs_wide_kernels;
 
+/* How u = G^T lambda follows a simultaneous stage: the words of the option `velocities` of factorized. */
+typedef enum cs_velocities {
+    CS_AS_FITS,    /* recomputed after large stages, added to after small ones */
+    CS_RECOMPUTE,  /* from all contacts, body by body */
+    CS_ADD,        /* the stage's changes added, one contact after another */
+    CS_ACCUMULATE, /* the changes summed by each part of the stage, these sums added in order */
+} cs_velocities;
+
+/* The word that a packed problem of the scheme factorized has. */
+cs_velocities cs_velocities_of(const cs_packed *packed);
+
 /* Chooses the kernels and lays out the groups that they visit. */
 cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
                           cs_error *error);

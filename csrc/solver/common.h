@@ -7,4 +7,7 @@
  * of the library of the same letters. */
 cs_status cs_options_check_each(cs_options *options, cs_error *error);
 
+/* Refuses those of the solver's options that others leave without effect; when all names have been looked up. */
+cs_status cs_options_check_effects(const cs_solver *solver, cs_error *error);
+
 #endif

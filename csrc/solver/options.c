@@ -23,7 +23,6 @@ cs_options cs_options_default(void)
         .method = "auto",
         .scheme = "auto",
         .order = "auto",
-        .velocities = "auto",
         .local = "auto",
         .r_factor = "local",
         .bound = "current",
@@ -83,49 +82,12 @@ cs_status cs_order_check(const char *name, const cs_setting *settings, int count
     return cs_choose_order(name, &options, &order, error);
 }
 
-/* Replaces the caller's word by ours of the same letters, which lives as long as the library. */
-static cs_status one_of(const char *option, const char **value, const char *const *known, int count,
-                        cs_error *error)
+cs_status cs_scheme_check(const char *name, const cs_setting *settings, int count, cs_error *error)
 {
-    for (int i = 0; i < count; i++)
-        if (strcmp(*value, known[i]) == 0) {
-            *value = known[i];
-            return CS_OK;
-        }
-    char all[120] = "";
-    size_t used = 0;
-    for (int i = 0; i < count; i++)
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", known[i]);
-    return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option,
-                   cs_word(*value).text, all);
-}
-
-/* What is given although another option leaves it no effect. */
-static cs_status check_effects(const cs_options *options, cs_error *error)
-{
-    int factor = !options->r_factor || strcmp(options->r_factor, "local") != 0;
-    if (!cs_solves_blocks(options)) return CS_OK;
-    if (options->relaxation != 1)
-        return cs_fail(
-            error, CS_INVALID,
-            "relaxation is %s: it scales R, and local='%s' solves blocks without R; use averaging",
-            cs_number(options->relaxation).text, options->local);
-    if (factor)
-        return cs_fail(error, CS_INVALID,
-                       "r_factor is %s: it determines R, and local='%s' solves blocks without R",
-                       options->r_factor ? options->r_factor : cs_number(options->r_value).text,
-                       options->local);
-    return CS_OK;
-}
-
-/* As cs_velocities counts them. */
-static const char *const velocities[] = {"auto", "recompute", "add", "accumulate"};
-
-cs_velocities cs_velocities_of(const cs_options *options)
-{
-    int i = 0;
-    while (strcmp(velocities[i], options->velocities) != 0) i++;
-    return (cs_velocities)i;
+    cs_setting own[CS_MAX_OWN_OPTIONS];
+    const cs_scheme *scheme = cs_scheme_find(name);
+    if (!scheme && !is_auto(name)) return cs_unknown_name("scheme", name, 1, cs_scheme_name, error);
+    return cs_scheme_settle(scheme, settings, count, own, error);
 }
 
 cs_dtype cs_dtype_of(const cs_options *options)
@@ -156,9 +118,7 @@ static cs_status check_outright(const cs_options *options, const cs_problem *pro
 
 static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
 {
-    cs_status status = one_of("velocities", &options->velocities, velocities, 4, error);
-    if (!status) status = check_effects(options, error);
-    if (!status) status = check_outright(options, problem, error);
+    cs_status status = check_outright(options, problem, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
         if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
             status = cs_fail(error, CS_UNSUPPORTED,
@@ -207,11 +167,6 @@ cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
 {
     const cs_scheme *scheme = solver->scheme;
     const cs_problem *problem = solver->problem;
-    const char *way = solver->options.velocities;
-    if (!is_auto(way) && strcmp(scheme->name, "factorized") != 0)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "velocities='%s' is for scheme='factorized', and the scheme is '%s'", way,
-                       scheme->name);
     if (cs_dtype_of(&solver->options) == CS_MIXED && solver->method->steps &&
         !solver->method->without_sweeps)
         return cs_fail(error, CS_UNSUPPORTED,
@@ -260,6 +215,26 @@ static void adopt_patience(cs_solver *solver)
     options->patience = 0;
 }
 
+/* The scheme, unless it is chosen later, and its own options. */
+static cs_status find_scheme(cs_solver *solver, cs_error *error)
+{
+    cs_options *options = &solver->options;
+    int chosen = is_auto(options->scheme), later = chosen && !solver->method->without_sweeps;
+    const cs_scheme *scheme = chosen ? NULL : cs_scheme_find(options->scheme);
+    if (!chosen && !scheme)
+        return cs_unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
+
+    /* The settings are the caller's, who may release them: ours replace them. */
+    cs_status status =
+        cs_scheme_settle(scheme, options->scheme_settings, options->scheme_setting_count,
+                         solver->scheme_setting, error);
+    options->scheme_settings = solver->scheme_setting;
+    options->scheme_setting_count = scheme ? scheme->options : 0;
+    if (status || later) return status;
+    solver->scheme = chosen ? cs_scheme_find("matrix") : scheme;
+    return cs_options_check_scheme(solver, error);
+}
+
 static cs_status find_names(cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
@@ -278,12 +253,7 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     if (solver->method->check)
         status = solver->method->check(options, solver->method->name, problem, error);
     if (status) return status;
-    int later = is_auto(options->scheme) && !solver->method->without_sweeps;
-    if (!later)
-        solver->scheme = cs_scheme_find(is_auto(options->scheme) ? "matrix" : options->scheme);
-    if (!later && !solver->scheme)
-        return cs_unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
-    if (!later) status = cs_options_check_scheme(solver, error);
+    status = find_scheme(solver, error);
     if (!status)
         status = cs_choose_order(options->order, &options->order_options, &solver->order, error);
     if (status) return status;
@@ -328,6 +298,7 @@ cs_status cs_options_check(cs_solver *solver, cs_error *error)
     if (!status) status = check_words(&solver->options, solver->problem, error);
     read_tolerances(solver);
     if (!status) status = find_names(solver, error);
+    if (!status) status = cs_options_check_effects(solver, error);
     if (!status) let_go(&solver->options);
     return status;
 }

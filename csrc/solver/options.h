@@ -10,7 +10,6 @@ cs_status cs_options_check(cs_solver *solver, cs_error *error);
 /* What the scheme asks of the problem, of the method and of local solves. */
 cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error);
 
-cs_velocities cs_velocities_of(const cs_options *options);
 cs_dtype cs_dtype_of(const cs_options *options);
 
 #endif

@@ -147,9 +147,9 @@ cs_status cs_refuse_sweeps(const cs_options *options, const char *name, const cs
                            cs_error *error)
 {
     (void)problem;
-    static const char *const no_words[] = {"order", "local", "velocities"};
-    const char *given[] = {options->order, options->local, options->velocities};
-    for (int i = 0; i < 3; i++)
+    static const char *const no_words[] = {"order", "local"};
+    const char *given[] = {options->order, options->local};
+    for (int i = 0; i < 2; i++)
         if (strcmp(given[i], "auto") != 0) return refuse(name, no_words[i], given[i], error);
     if (options->order_options.permutation) return refuse(name, "order", "given", error);
     if (strcmp(options->scheme, "auto") != 0 && strcmp(options->scheme, "matrix") != 0)

@@ -90,6 +90,7 @@ static int choose_threads(const cs_solver *solver)
 static cs_status choose_scheme(cs_solver *solver, const cs_pack_request *request, cs_error *error)
 {
     cs_status status = solver->backend->choose(request, &solver->scheme, error);
+    if (!status) status = cs_scheme_settle(solver->scheme, NULL, 0, solver->scheme_setting, error);
     return status ? status : cs_options_check_scheme(solver, error);
 }
 
@@ -129,7 +130,7 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
         .threads = solver->packing.threads,
         .paced = !options->threads,
         .bound_previous = strcmp(options->bound, "previous") == 0,
-        .way = cs_velocities_of(options),
+        .setting = solver->scheme_setting,
         .averaging = isnan(options->averaging) ? 1 : options->averaging,
         .instructions = solver->instructions,
         .general = options->general,
@@ -307,6 +308,7 @@ cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const 
         .within = 1,
     };
     memcpy(solver->setting, whole->setting, sizeof solver->setting);
+    memcpy(solver->scheme_setting, whole->scheme_setting, sizeof solver->scheme_setting);
     solver->options.threads = 1;
     solver->history.columns = whole->history.columns;
     memcpy(solver->history.measure, whole->history.measure, sizeof solver->history.measure);
@@ -359,8 +361,8 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
         const cs_block_group *group = &problem->block_group[g];
         const double *given = parameters ? parameters + group->first_parameter : group->parameter;
         if (parameters)
-            status = group->set->check(group->count, group->rows, group->parameters, given,
-                                       group->first_block, NULL, error);
+            status = cs_check_parameters(group->set, group->count, group->rows, group->parameters,
+                                         given, group->first_block, error);
         if (status) break;
         memcpy(solver->parameters + group->first_parameter, given,
                sizeof(double) * (size_t)(group->count * group->parameters));

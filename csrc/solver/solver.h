@@ -67,6 +67,7 @@ struct cs_solver {
     const cs_method *method;
     void *own; /* the method's state */
     const cs_scheme *scheme;
+    cs_setting scheme_setting[CS_MAX_OWN_OPTIONS]; /* the scheme's own, one for each of its table */
     cs_options options;
     double setting[CS_MAX_METHOD_OPTIONS]; /* the method's own; of a word its place in the list */
     int symmetric;                         /* every second sweep goes backwards */

@@ -19,8 +19,9 @@ void cs_newton_multiply(cs_newton_system *system, const double *x, double *y)
     cs_system_gather(&system->blocks, x, system->y);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
+        int64_t first = cs_group_row(group, 0);
         for (int64_t i = 0; i < group->count * group->rows && group->compliance; i++)
-            y[group->first_row + i] = group->compliance[i] * x[group->first_row + i];
+            y[first + i] = group->compliance[i] * x[first + i];
     }
     cs_system_add_product(&system->blocks, 1, system->y, y);
 }

@@ -5,6 +5,7 @@
 #include "plain_backend.h"
 
 #include "core/error.h"
+#include "scheme/wide.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,9 +92,8 @@ static const char *what_is_missing(const cs_pack_request *request)
         if (stage->kind == CS_SIMULTANEOUS && request->schedule->stages > 1)
             return "several simultaneous stages";
     }
-    return request->way == CS_AS_FITS || request->way == CS_RECOMPUTE
-               ? NULL
-               : "velocities that are added to";
+    int added = request->scheme->options && request->setting[0].number > CS_RECOMPUTE;
+    return added ? "velocities that are added to" : NULL;
 }
 
 static cs_status choose(const cs_pack_request *request, const cs_scheme **scheme, cs_error *error)

@@ -104,7 +104,6 @@ static void bad_options_are_refused(const cs_problem *problem)
     REFUSE(local, "both", CS_UNKNOWN_NAME, "local: 'both' is unknown; known: auto, ");
     REFUSE(r_factor, "word", CS_UNKNOWN_NAME, "r_factor: 'word' is unknown; known: local, ");
     REFUSE(bound, "next", CS_UNKNOWN_NAME, "bound: 'next' is unknown; known: current, ");
-    REFUSE(velocities, "sum", CS_UNKNOWN_NAME, "velocities: 'sum' is unknown; known: auto, ");
     REFUSE(dtype, "int", CS_UNKNOWN_NAME, "dtype: 'int' is unknown; known: float64, ");
     REFUSE(local, "exact", CS_UNSUPPORTED, "local='exact' solves free blocks only");
     REFUSE(stop, "fclib_error", CS_UNSUPPORTED, "stop: 'fclib_error' does not fit this problem: ");
@@ -127,6 +126,16 @@ static void bad_options_are_refused(const cs_problem *problem)
     options.r_factor = NULL;
     options.r_value = NAN;
     refuse(problem, &options, CS_INVALID, "r_factor is nan: ");
+
+    /* Options of the scheme. */
+    cs_setting sum = {"velocities", 0, "sum"};
+    options = cs_options_default();
+    options.scheme = "factorized";
+    options.scheme_settings = &sum;
+    options.scheme_setting_count = 1;
+    refuse(problem, &options, CS_UNKNOWN_NAME, "velocities: 'sum' is unknown; known: auto, ");
+    options.scheme = "auto";
+    refuse(problem, &options, CS_UNKNOWN_NAME, "velocities: scheme='auto' has no options");
 }
 
 /* Whatever the options pointed to may change once the solver is made. */

@@ -266,15 +266,16 @@ static void rows_and_parameters(void)
 
 static void descriptions(void)
 {
-    cs_set_info info = {0};
-    CHECK(cs_set_describe("rolling", 5, &info) && info.contact && info.frictional && info.balls);
+    cs_set_properties info = {0};
+    CHECK(cs_set_properties_of("rolling", 5, &info) && info.contact && info.frictional &&
+          info.balls);
     CHECK(info.circular && info.coupled_set[2] == 1 && info.coupled_set[4] == 2);
-    CHECK(cs_set_describe("second_order_cone", 3, &info) && info.balls && !info.circular);
+    CHECK(cs_set_properties_of("second_order_cone", 3, &info) && info.balls && !info.circular);
     CHECK(info.coupled_set[0] == info.coupled_set[2]);
-    CHECK(cs_set_describe("half_line", 1, &info) && info.contact && !info.frictional);
-    CHECK(cs_set_describe("free", 6, &info) && !info.contact && info.coupled_set[5] == 5);
-    CHECK(!cs_set_describe("free", 7, &info) && !cs_set_describe("disc", 5, &info));
-    CHECK(!cs_set_describe("cone", 3, &info));
+    CHECK(cs_set_properties_of("half_line", 1, &info) && info.contact && !info.frictional);
+    CHECK(cs_set_properties_of("free", 6, &info) && !info.contact && info.coupled_set[5] == 5);
+    CHECK(!cs_set_properties_of("free", 7, &info) && !cs_set_properties_of("disc", 5, &info));
+    CHECK(!cs_set_properties_of("cone", 3, &info));
 }
 
 static void coupled_rows(void)
@@ -329,16 +330,18 @@ static void bad_parameters_are_told(void)
     cs_error error = {0};
     double mu[] = {0, 0.5, -0.1}, lo_hi[] = {0, 0, 1, 1, 0, 2, 1, 1.5};
     const cs_set *disc = cs_set_find("disc"), *box = cs_set_find("box");
-    CHECK_STATUS(disc->check(2, 3, 1, mu, 40, "mu", &error), CS_OK, &error);
-    CHECK_STATUS(disc->check(3, 3, 1, mu, 40, "mu", &error), CS_INVALID, &error);
+    CHECK_STATUS(cs_check_parameters(disc, 2, 3, 1, mu, 40, &error), CS_OK, &error);
+    CHECK_STATUS(cs_check_parameters(disc, 3, 3, 1, mu, 40, &error), CS_INVALID, &error);
     CHECK(strncmp(error.message, "mu[42] is -0.1: ", 16) == 0);
-    CHECK_STATUS(box->check(1, 2, 4, lo_hi, 40, NULL, &error), CS_OK, &error);
-    CHECK_STATUS(box->check(2, 2, 4, lo_hi, 40, NULL, &error), CS_INVALID, &error);
+    CHECK_STATUS(cs_check_parameters(box, 1, 2, 4, lo_hi, 40, &error), CS_OK, &error);
+    CHECK_STATUS(cs_check_parameters(box, 2, 2, 4, lo_hi, 40, &error), CS_INVALID, &error);
     CHECK(strcmp(error.message, "lo[41, 1] is 2, above hi[41, 1] = 1.5") == 0);
     double bad[] = {NAN, INFINITY, -1e-300};
-    for (int i = 0; i < 3; i++) CHECK(disc->check(1, 3, 1, &bad[i], 0, NULL, NULL) == CS_INVALID);
+    for (int i = 0; i < 3; i++)
+        CHECK(cs_check_parameters(disc, 1, 3, 1, &bad[i], 0, NULL) == CS_INVALID);
     double wrong[][2] = {{NAN, 0}, {0, NAN}, {INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
-    for (int i = 0; i < 4; i++) CHECK(box->check(1, 1, 2, wrong[i], 0, NULL, NULL) == CS_INVALID);
+    for (int i = 0; i < 4; i++)
+        CHECK(cs_check_parameters(box, 1, 1, 2, wrong[i], 0, NULL) == CS_INVALID);
 }
 
 /* ---- functions of the caller's --------------------------------------------------------------- */
@@ -363,7 +366,7 @@ static void a_failed_function_leaves_no_friction(void)
     CHECK(isnan(set->reach(3, 1, parameters, along)));
     cs_support_release(place);
     cs_error error = {0};
-    CHECK_STATUS(set->check(1, 3, 3, parameters, 7, NULL, &error), CS_INVALID, &error);
+    CHECK_STATUS(cs_check_parameters(set, 1, 3, 3, parameters, 7, &error), CS_INVALID, &error);
     CHECK(strstr(error.message, "contact 7 has no support function of the handle") != NULL);
     z[1] = 1;
     set->prox_f64(3, z, parameters, NULL); /* a handle that is gone calls nobody */
@@ -391,21 +394,22 @@ static void shapes_of_wrong_lengths_are_told(void)
     const cs_set *set = cs_set_find("support");
     int count = sample_shape(2, &random, parameters);
     cs_error error = {0};
-    CHECK_STATUS(set->check(1, 3, count, parameters, 0, NULL, &error), CS_OK, &error);
+    CHECK_STATUS(cs_check_parameters(set, 1, 3, count, parameters, 0, &error), CS_OK, &error);
     for (int each = 3; each < count; each++) {
         double *copy = malloc(sizeof(double) * (size_t)each); /* watched by the sanitizer */
         memcpy(copy, parameters, sizeof(double) * (size_t)each);
-        CHECK(set->check(1, 3, each, copy, 0, NULL, NULL) == CS_INVALID);
+        CHECK(cs_check_parameters(set, 1, 3, each, copy, 0, NULL) == CS_INVALID);
         copy[2] = each - 1; /* as if it were so long: what is inside is not */
         /* Without its second part the sum is whole again. */
-        CHECK(set->check(1, 3, each, copy, 0, NULL, NULL) == (each == 7 ? CS_OK : CS_INVALID));
+        CHECK(cs_check_parameters(set, 1, 3, each, copy, 0, NULL) ==
+              (each == 7 ? CS_OK : CS_INVALID));
         free(copy);
     }
     for (int i = 1; i < 5; i++)
         for (int bad = 0; bad < 4; bad++) {
             double kept = parameters[i];
             parameters[i] = (double[]){NAN, -1, 1e9, 0.5}[bad];
-            CHECK(set->check(1, 3, count, parameters, 0, NULL, NULL) == CS_INVALID);
+            CHECK(cs_check_parameters(set, 1, 3, count, parameters, 0, NULL) == CS_INVALID);
             parameters[i] = kept;
         }
 }

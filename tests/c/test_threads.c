@@ -28,7 +28,7 @@ static const variant variants[] = {
      {{"unsafe_below", 500, NULL}, {"first", 1, NULL}, {"unsafe", 0, "ranges"}}},
     {"ranges", {.parts = 7}, 1, {{"weighted", 1, NULL}}},
     {"colored", {.parts = 2, .subtasks = 3, .weighted_subtasks = 1}, 0, {{0}}},
-    {"natural", {.parts = 4, .subtasks = -1}, 0, {{0}}},
+    {"natural", {.parts = 8, .subtasks = -1}, 0, {{0}}},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 

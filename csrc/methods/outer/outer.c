@@ -41,6 +41,8 @@ static cs_options options_inside(const cs_solver *solver)
 
     /* Records, islands and stagnation tests belong to the outer iteration. */
     options.records = 0;
+    options.measure_every = 0;
+    options.quality_r = cs_options_default().quality_r;
     options.record_every = NEVER;
     options.islands = 0;
     options.patience = 0;

@@ -1,5 +1,6 @@
 /* The pivoting rules as methods for contact problems, and their options. */
 #include "methods/pivoting/contact.h"
+#include "mlcp/options.h"
 
 #include <math.h>
 
@@ -25,49 +26,24 @@ enum {
     OPTIONS
 };
 
-#define TOLERANCE_OPTION                                                                    \
-    {                                                                                       \
-        .name = "tolerance", .summary = "scaled residual at which one solve has converged", \
-        .kind = CS_NUMBER, .usual = 1e-9, .above = 1, .most = HUGE_VAL                      \
-    }
-#define MAX_PIVOTS_OPTION                                                                    \
-    {                                                                                        \
-        .name = "max_pivots", .summary = "maximum pivots per island; None: 100 + 20 × rows", \
-        .kind = CS_COUNT, .optional = 1, .least = 1, .most = 2e9                             \
-    }
-
 static const cs_method_option option[OPTIONS] = {
-    [TOLERANCE] = TOLERANCE_OPTION,
-    [MAX_PIVOTS] = MAX_PIVOTS_OPTION,
-    [ENGINE] = CS_WORD_OPTION("engine", engines,
-                              "how A_FF is factored; auto: the engine with the fewest operations"),
-    [REFINEMENTS] = CS_COUNT_OPTION("refinements", 2, 0,
-                                    "maximum steps of iterative refinement per linear system"),
-    [CACHE_BYTES] =
-        CS_COUNT_OPTION("cache_bytes", 64 << 20, 0, "memory limit of the engine cached [bytes]"),
-    [REUSE] = CS_COUNT_OPTION(
-        "reuse", 0, 0,
-        "maximum steps of conjugate gradients per linear system, preconditioned by a factor from "
-        "before an update; after them a new factor is made. 0: factors are not reused"),
-    [BLOCK_STEPS] = CS_COUNT_OPTION(
-        "block_steps", 35, 0,
-        "maximum block steps, which change many rows at once, before single pivots"),
-    [STALL_STEPS] = CS_COUNT_OPTION(
-        "stall_steps", 10, 0, "block steps without improvement before switching to single pivots"),
-    [INTERIOR] = {.name = "interior",
-                  .summary =
-                      "predict the index set by interior-point steps where block steps are slow",
-                  .kind = CS_FLAG,
-                  .usual = 1,
-                  .most = 1},
+    [TOLERANCE] = CS_MLCP_TOLERANCE_OPTION,
+    [MAX_PIVOTS] = CS_MLCP_MAX_PIVOTS_OPTION,
+    [ENGINE] = CS_WORD_OPTION("engine", engines, CS_MLCP_ENGINE_LINE),
+    [REFINEMENTS] = CS_MLCP_REFINEMENTS_OPTION,
+    [CACHE_BYTES] = CS_MLCP_CACHE_BYTES_OPTION,
+    [REUSE] = CS_MLCP_REUSE_OPTION,
+    [BLOCK_STEPS] = CS_MLCP_BLOCK_STEPS_OPTION,
+    [STALL_STEPS] = CS_MLCP_STALL_STEPS_OPTION,
+    [INTERIOR] = CS_MLCP_INTERIOR_OPTION,
 };
 
 /* Lemke's have no engine; the last two are its own. */
 enum { DIRECTIONS = MAX_PIVOTS + 1, DICTIONARY_BYTES, LEMKE_OPTIONS, SINGLE = BLOCK_STEPS };
 
 static const cs_method_option lemke_option[LEMKE_OPTIONS] = {
-    [TOLERANCE] = TOLERANCE_OPTION,
-    [MAX_PIVOTS] = MAX_PIVOTS_OPTION,
+    [TOLERANCE] = CS_MLCP_TOLERANCE_OPTION,
+    [MAX_PIVOTS] = CS_MLCP_MAX_PIVOTS_OPTION,
     [DIRECTIONS] = {.name = "directions",
                     .summary =
                         "corners of the polygon inside the disc or ellipse that bounds friction, "

@@ -17,7 +17,7 @@ import pytest
 from repository import ROOT
 
 COPIED = ["setup.py", "pyproject.toml", "README.md", "LICENSE", "csrc", "contactsolve"]
-KINDS = {"scenario", "order", "set", "method", "measure"}
+KINDS = {"scenario", "order", "set", "method", "measure", "scheme"}
 
 FENCED = r"\n\n```\w+\n(.*?)```"
 RECIPE = re.compile(r"^### Add an? (\w+)\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
@@ -51,12 +51,19 @@ import json
 import sys
 
 import numpy as np
+import scipy.sparse
 
 import contactsolve as cs
 
-J = np.zeros((1, 2, 2, 2))
-J[0, 1] = np.eye(2)
-cable = cs.Problem(J, np.ones((1, 2)), [[-3.0, 2.0]], bodies=[[-1, 0]], sets=cs.sets.Set("cable"))
+
+def pulled(strength):
+    J = np.zeros((1, 2, 2, 2))
+    J[0, 1] = np.eye(2)
+    sets = cs.sets.cable(strength)
+    return cs.Problem(J, np.ones((1, 2)), [[-3.0, 2.0]], bodies=[[-1, 0]], sets=sets)
+
+
+cable = pulled(10.0)
 try:
     cs.Solver(cable, method="newton")
     refused = ""
@@ -83,6 +90,23 @@ def misused(call):
         return f"{type(error).__name__}: {error}"
 
 
+A = stack.delassus().tocoo()
+coupled = np.where(A.row // 3 == A.col // 3, 1.0, 0.25)
+entries = {"rows": 3, "mu": stack.mu}
+weak_A = (A.data * coupled, (A.row, A.col))
+weak = cs.Problem.from_delassus(scipy.sparse.coo_array(weak_A, A.shape).tocsr(), stack.b, **entries)
+loosened = {}
+for dtype in ("float64", "float32"):
+    swept = {**sweeps, "method": "gauss_seidel", "dtype": dtype}
+    scheme = cs.schemes.loosened(coupling=0.25)
+    one = cs.solve(stack, scheme=scheme, **swept).impulses
+    other = cs.solve(weak, scheme="matrix", **swept).impulses
+    loosened[dtype] = float(abs(one - other).max() / abs(other).max())
+loosened["whole"] = (
+    cs.solve(stack, method="gauss_seidel", scheme=cs.schemes.loosened(coupling=1), **sweeps)
+    .impulses.tolist()
+    == cs.solve(stack, method="gauss_seidel", scheme="matrix", **sweeps).impulses.tolist()
+)
 damping = cs.methods.damped(weight=0.25, growth=2.0)
 damped = cs.solve(stack, method=damping, record=("largest_impulse",), check_every=1, **sweeps)
 by_hand, weight = np.zeros(12 * 3), 0.25
@@ -102,6 +126,18 @@ print(json.dumps({
     "cable": {
         dtype: cs.solve(cable, dtype=dtype).impulses.tolist() for dtype in ("float64", "float32")
     },
+    "weak cable": cs.solve(pulled(1.5)).impulses.tolist(),
+    "set described": {
+        "line": cs.sets.describe()["cable"],
+        "signature": str(inspect.signature(cs.sets.cable)),
+        "text": cs.sets.cable.__doc__,
+        "call": repr(cs.sets.cable(1.5)),
+    },
+    "set misused": [
+        misused(lambda: pulled(-1.0)),
+        misused(lambda: cs.sets.cable()),
+        misused(lambda: cs.sets.cable(strenght=2.0)),
+    ],
     "refused": refused,
     "stride of 2": odd.impulses.tolist() == listed.impulses.tolist(),
     "stride of 3": thirds.impulses.tolist() == listed_thirds.impulses.tolist(),
@@ -127,6 +163,21 @@ print(json.dumps({
     "damped again": cs.solve(stack, method=damping, **sweeps).impulses.tolist()
     == damped.impulses.tolist(),
     "damped converges": cs.solve(stack, method="damped", max_iterations=20_000).status,
+    "scheme": "loosened" in cs.schemes.names() and "loosened" in cs.schemes.__all__,
+    "loosened": loosened,
+    "scheme described": {
+        "line": cs.schemes.describe()["loosened"],
+        "signature": str(inspect.signature(cs.schemes.loosened)),
+        "text": cs.schemes.loosened.__doc__,
+        "call": repr(cs.schemes.loosened(coupling=0.25)),
+    },
+    "scheme misused": [
+        misused(lambda: cs.schemes.loosened(coupling=1.5)),
+        misused(lambda: cs.schemes.loosened(copling=1)),
+        misused(lambda: cs.schemes.matrix(coupling=1)),
+        misused(lambda: cs.solve(stack, coupling=1)),
+        misused(lambda: cs.solve(stack, scheme="losened")),
+    ],
     "method described": {
         "signature": str(inspect.signature(cs.methods.damped)),
         "call": repr(damping),
@@ -153,7 +204,6 @@ import json
 import numpy as np
 
 import contactsolve as cs
-from contactsolve.sets import _make
 
 copies = {copies}
 stack = cs.scenarios.box_stack(2)
@@ -176,7 +226,7 @@ found = {{}}
 for (old, new), method in itertools.product(copies.items(), methods):
     told = []
     for name in (old, new):
-        one = _make(name, mu=0.5)
+        one = getattr(cs.sets, name)(mu=0.5)
         problem = cs.Problem(stack.J, stack.Minv, b, sets=one, **parts)
         try:
             result = cs.solve(problem, method=methods[method], max_iterations=300)
@@ -270,6 +320,22 @@ def test_the_set_works(extended, dtype):
 
 
 @pytest.mark.slow
+def test_the_sets_parameter_is_described_and_checked(extended):
+    assert extended["weak cable"] == [[0.0, -1.5]]
+    told = extended["set described"]
+    assert told["line"] == "-strength <= impulse <= 0: a cable"
+    assert told["signature"].startswith("(strength) ->")
+    assert "strength : float or (K,), at least 0\n    Largest impulse [N s]" in told["text"]
+    assert told["call"] == "sets.cable(1.5)"
+    small, missing, misspelt = extended["set misused"]
+    wanted = "the strength of a cable is a finite number, 0 or more"
+    assert small == f"ValueError: strength[0] is -1: {wanted}"
+    assert missing == "TypeError: sets.cable needs strength: largest impulse [N s]"
+    known = "TypeError: strenght is no parameter of sets.cable; known: strength"
+    assert misspelt == f"{known}; did you mean 'strength'?"
+
+
+@pytest.mark.slow
 def test_newtons_method_refuses_a_set_without_a_slope(extended):
     assert "takes blocks of sets with a derivative of their prox" in extended["refused"]
     assert "set 'cable': use a method that sweeps" in extended["refused"]
@@ -304,6 +370,31 @@ def test_the_orders_option_is_checked(extended):
     hint = "it is an option of orders, as contactsolve.orders.strided(stride=...)"
     assert solver == f"TypeError: solve has no option 'stride': {hint}"
     assert order.endswith("; did you mean 'strided'?")
+
+
+@pytest.mark.slow
+def test_the_scheme_works(extended):
+    """As `matrix` with a given A whose blocks beside the diagonal have the factor already."""
+    assert extended["loosened"]["float64"] < 1e-14
+    assert extended["loosened"]["float32"] < 1e-5
+    assert extended["loosened"]["whole"]
+
+
+@pytest.mark.slow
+def test_the_schemes_option_is_described_and_checked(extended):
+    told = extended["scheme described"]
+    assert told["line"] == "rows of A with a factor on the blocks beside the diagonal"
+    assert told["signature"].startswith("(*, coupling=0.5)")
+    assert "coupling : float, at least 0, at most 1, default 0.5\n    Factor on" in told["text"]
+    assert told["call"] == "loosened(coupling=0.25)"
+    large, misspelt, elsewhere, solver, scheme = extended["scheme misused"]
+    assert large == "ValueError: coupling is 1.5: it must be at most 1"
+    known = "TypeError: copling is no option of scheme='loosened'; known: coupling"
+    assert misspelt == f"{known}; did you mean 'coupling'?"
+    assert elsewhere == "TypeError: coupling is no option of scheme='matrix'; known: none"
+    hint = "it is an option of schemes, as contactsolve.schemes.loosened(coupling=...)"
+    assert solver == f"TypeError: solve has no option 'coupling': {hint}"
+    assert scheme.endswith("; did you mean 'loosened'?")
 
 
 @pytest.mark.slow

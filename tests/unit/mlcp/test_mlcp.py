@@ -491,7 +491,10 @@ def test_bounds_far_away_cost_no_digits(method, engine, force):
         ({"threads": 0}, "threads is 0"),
         ({"method": "simplex"}, "method: 'simplex' is unknown; known: bpp"),
         ({"engine": "steam"}, "engine: 'steam' is unknown; known: auto, refactor"),
-        ({"method": "lemke", "engine": "envelope"}, "engine='envelope' is for methods that factor"),
+        (
+            {"method": "lemke", "engine": "envelope"},
+            "engine is envelope: it is for methods",
+        ),
         ({"method": "lemke", "initial": [0, 0]}, "initial: method='lemke' cannot begin"),
         ({"tolerance": 0.0}, "tolerance is 0"),
         ({"block_steps": -1}, "block_steps is -1"),

@@ -157,7 +157,8 @@ CUTS = {
 def test_cuts_do_not_change_a_bit(method, name, cut, scheme):
     order = orders.relaxed(8) if name == "relaxed" else name
     problem = problem_of(random_problem(generator("cuts"), 120, 40, 3, 6, "disc"))
-    options = {"method": method, "scheme": scheme, "rng": 5, "max_iterations": 5, **EXACTLY}
+    options = {"method": method, "scheme": scheme, "max_iterations": 5, **EXACTLY}
+    options |= {"rng": 5} if name == "random" else {}
     # How full batches of contacts are depends on the cuts, and which kernel visits them on that.
     options |= {"record": ("residual", "merit"), "instructions": "scalar"}
     plain = cs.solve(problem, order=order, **options)

@@ -1,0 +1,38 @@
+#include "solver/effects.h"
+
+#include "solver/solver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the factors R --------------------------------------------------------------------------- */
+
+/* Local solves of whole blocks need no R. */
+static int without_factors(const cs_solver *solver, const char *use, const char *advice, char *why,
+                           size_t size)
+{
+    if (!cs_solves_blocks(&solver->options)) return 0;
+    snprintf(why, size, "it %s R, and local='%s' solves blocks without R%s", use,
+             solver->options.local, advice);
+    return 1;
+}
+
+int cs_relaxation_is_idle(const void *context, char *why, size_t size)
+{
+    return without_factors(context, "scales", "; use averaging", why, size);
+}
+
+int cs_factor_is_idle(const void *context, char *why, size_t size)
+{
+    return without_factors(context, "determines", "", why, size);
+}
+
+/* ---- measures -------------------------------------------------------------------------------- */
+
+int cs_stop_is_idle(const void *context, char *why, size_t size)
+{
+    const cs_solver *solver = context;
+    if (!solver->fixed_iterations) return 0;
+    snprintf(why, size, "no measure ends a solve without tolerance; give rtol or atol");
+    return 1;
+}
