@@ -68,10 +68,10 @@ STRICT = [
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # Python's own flags turn assertions off and make signed overflow wrap; both would hide errors.
 SANITIZE_COMPILE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-wrapv"]
-# Threads count the same lines. Optimised no further than this, lines remain lines; without
-# optimisation vectors take minutes. With -g the compiler
-# keeps a few lines apart that it would merge.
+# Threads count the same lines.
 COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
+# With more optimisation, lines merge; without any, vectors take minutes. With -g the compiler keeps
+# a few lines apart that it would merge.
 COVERAGE_COMPILE = ["-Og", "-g"]
 # Per level of CONTACTSOLVE_OPTIMIZE; unset keeps COMPILE as it is.
 OPTIMIZE_COMPILE = {"": [], "0": ["-O0", "-g3", "-UNDEBUG"], "1": ["-O1"]}
