@@ -68,11 +68,13 @@ STRICT = [
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # Python's own flags turn assertions off and make signed overflow wrap; both would hide errors.
 SANITIZE_COMPILE = ["-O1", "-g1", "-fno-omit-frame-pointer", "-UNDEBUG", "-fno-wrapv"]
-# Threads count the same lines. Optimised no further than this, lines remain lines; without
-# optimisation vectors take minutes. With -g the compiler
-# keeps a few lines apart that it would merge.
+# Threads count the same lines.
 COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
+# With more optimisation, lines merge; without any, vectors take minutes. With -g the compiler keeps
+# a few lines apart that it would merge.
 COVERAGE_COMPILE = ["-Og", "-g"]
+# The functions by which .ci/choose_tests.py counts the lines of one test after another.
+COVERAGE_LINK = ["-Wl,-u,__gcov_dump,-u,__gcov_reset"]
 # Per level of CONTACTSOLVE_OPTIMIZE; unset keeps COMPILE as it is.
 OPTIMIZE_COMPILE = {"": [], "0": ["-O0", "-g3", "-UNDEBUG"], "1": ["-O1"]}
 # Python's own flags ask for information for debuggers: as much work for the compiler as the code.
@@ -163,7 +165,7 @@ def flags(compiler) -> tuple[list[str], list[str]]:
         link_flags += SANITIZE
     if is_on("CONTACTSOLVE_COVERAGE"):
         compile_flags += COVERAGE + COVERAGE_COMPILE
-        link_flags += COVERAGE
+        link_flags += COVERAGE + COVERAGE_LINK
     return compile_flags, link_flags
 
 

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import zlib
+from pathlib import Path
 
 # Where tests run beside each other, threads that wait must leave the processor to the others.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -23,6 +24,8 @@ def pytest_collection_finish():
 def pytest_addoption(parser):
     what = "run this third of the tests; which one a test is in depends on its name alone"
     parser.addoption("--third", type=int, choices=range(3), help=what)
+    what = "leave out the test functions that this file names, but for the tests with a plus"
+    parser.addoption("--without", type=Path, metavar="FILE", help=what)
 
 
 def third_of(item):
@@ -32,9 +35,22 @@ def third_of(item):
     return zlib.crc32(name.encode()) % 3
 
 
+def function_of(item):
+    return item.nodeid.partition("[")[0]
+
+
+def keep(config, items, wanted):
+    config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
+    items[:] = [item for item in items if wanted(item)]
+
+
 def pytest_collection_modifyitems(config, items):
     third = config.getoption("third")
     if third is not None:
-        left_out = [item for item in items if third_of(item) != third]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if third_of(item) == third]
+        keep(config, items, lambda item: third_of(item) == third)
+
+    without = config.getoption("without")
+    if without is not None:
+        named = set(without.read_text(encoding="utf-8").splitlines())
+        kept = {name.removeprefix("+") for name in named if name.startswith("+")}
+        keep(config, items, lambda item: item.nodeid in kept or function_of(item) not in named)

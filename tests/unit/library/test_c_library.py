@@ -102,15 +102,15 @@ def library(flags, tmp_path_factory):
     return static_library(flags, tmp_path_factory.mktemp("library"))
 
 
-@pytest.fixture
-def build(library, flags, tmp_path):
-    """A function that compiles one C program against the library.
+@pytest.fixture(scope="session")
+def build_in(library, flags):
+    """A function that compiles one C program against the library, into a folder.
 
     Of a header that it includes, a file of the same name belongs to the program, too.
     """
 
-    def build_program(source):
-        program = tmp_path / source.stem
+    def build_program(source, folder):
+        program = folder / source.stem
         headers = re.findall(r'#include "(\w+)\.h"', source.read_text(encoding="utf-8"))
         others = [PROGRAMS / f"{name}.c" for name in headers]
         sources = [source, *(path for path in others if path.exists())]
@@ -120,9 +120,28 @@ def build(library, flags, tmp_path):
     return build_program
 
 
+@pytest.fixture
+def build(build_in, tmp_path):
+    return lambda source: build_in(source, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def started(request, build_in, tmp_path_factory):
+    """Each program that a test asks for, compiled and run beside others: source → its future."""
+
+    def compile_and_run(source):
+        folder = tmp_path_factory.mktemp(source.stem)
+        run([build_in(source, folder)], cwd=folder)
+
+    items = [item for item in request.session.items if item.name.startswith("test_program_passes[")]
+    sources = [item.callspec.params["source"] for item in items]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {source: pool.submit(compile_and_run, source) for source in sources}
+
+
 @pytest.mark.parametrize("source", sorted(PROGRAMS.glob("test_*.c")), ids=lambda path: path.stem)
-def test_program_passes(build, source, tmp_path):
-    run([build(source)], cwd=tmp_path)
+def test_program_passes(started, source):
+    started[source].result()
 
 
 def documented_output(source):
