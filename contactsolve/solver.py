@@ -150,10 +150,9 @@ class Solver:
         backward sweeps, each an iteration; SSOR with `relaxation`).
         ``"auto"`` is a chain of methods, each of which yields to the next when it stagnates: a
         direct solve where A is certainly positive definite, Nesterov's momentum, Newton's method
-        where its factor is affordable, conjugate gradients. Both kinds of sweeps resume from their
-        checkpoints, and the best iterate of all is returned. ``result.info["links"]`` reports which
-        methods ran, how long each took and why it ended. Without a tolerance ``"auto"`` is
-        Gauss-Seidel.
+        where its factor is affordable, conjugate gradients. Each starts from the best iterate of
+        all, which is returned. ``result.info["links"]`` reports which methods ran, how long each
+        took and why it ended. Without a tolerance ``"auto"`` is Gauss-Seidel.
         Accelerated sweeps: ``"nesterov"``, ``"nncg"``, ``"momentum"``,
         ``"anderson"``, ``"chebyshev"``, or with options as ``methods.nncg(over="jacobi")``; with a
         tolerance they return the best iterate that was judged. Direct methods for

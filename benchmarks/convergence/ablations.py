@@ -287,9 +287,11 @@ def measured(
         for which, path, tolerance in cases:
             here = first[path, tolerance]
             there = compared(whole, worker, here, path, tolerance)
+            links = (spelled(here), there[2])
+            links = ("", "") if links[0] == links[1] else links
             values = (
                 name, path.stem, which, f"{tolerance:.0e}", f"{budget:g}",
-                f"{there[0]:.4g}", f"{there[1]:.4g}", spelled(here), there[2],
+                f"{there[0]:.4g}", f"{there[1]:.4g}", *links,
             )  # fmt: skip
             rows.append(dict(zip(COLUMNS, values, strict=True)))
         worker.close()

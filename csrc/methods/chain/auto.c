@@ -1,24 +1,25 @@
 /* method="auto": a chain of methods over one solver's operators; its links are in methods/chain/.
  *
  *     direct ──► sweeps with momentum ──► direct ──► again ┬─► sweeps with momentum   (nesterov)
- *     (bpp)      (nesterov)               (bpp)       and  └─► Newton                 (newton)
- *                                                   again,
+ *     (bpp)      (nesterov)               (bpp)       and  ├─► Newton                 (newton)
+ *                                                   again, └─► conjugate gradients    (nncg)
  *                                          more patiently
  *
  * Every link starts from the best iterate of all. Sweeps yield when the halving test of solver/stagnation.h
  * fails: they have not halved the scaled natural map for as many sweeps as the link had made when it last
  * halved it, and for a least number of them, which doubles from round to round.
  *
- * Newton's method follows if it is expected to cost no more than sweeps already have, by the size of its
- * factor (cs_newton_size_of). It takes over before sweeps stagnate once these have cost half as much again, or
- * a quarter of it where the scaled natural map is down to a hundredth: what it finds on its way is worth
- * little before it arrives. If that leads nowhere, it has so much more to cost.
+ * Newton's method follows if twenty of its steps are expected to cost at most 1.5 times what sweeps have cost, by
+ * the size of its factor (cs_newton_size_of). If a step is dear and no solution is near, it waits for six times as
+ * many sweeps, and makes at most sixty steps. It takes over before sweeps stagnate once these have cost 1.5 times
+ * what it will, or a quarter of that where the scaled natural map is down to a hundredth: what it finds on its way
+ * is worth little before it arrives. If that leads nowhere, it has so much more to cost.
  *
  * The direct method solves what has factors of A that are sure to exist and to be small: compliance on every
  * row, or no friction. Without friction it comes first, and also from a warm start if its first index set is
  * found in two steps. Otherwise it waits for sweeps to bring the scaled natural map to a hundredth, or for 120 of
- * them; then it is tried from the start, and if its index set takes more than two steps it sets out from the
- * friction bounds of the best iterate, which leave it far fewer to make.
+ * them, or with a loose tolerance until they stagnate; then it is tried from the start, and if its index set takes
+ * more than two steps it sets out from the friction bounds of the best iterate, which leave it far fewer to make.
  *
  * No choice looks at a clock, so that iterates are the same on every machine and from any number of threads.
  * What each rule is worth is measured by benchmarks/convergence/ablations.py: rules that did not pay beyond
@@ -244,18 +245,15 @@ const cs_method cs_method_auto = {
                "Newton's method, conjugate gradients",
     .about =
         "Each method yields to the next when it stagnates, that is when it no longer halves the "
-        "natural map. Nesterov's momentum over Gauss-Seidel comes first; then Newton's method, "
-        "once the sweeps have cost as much as Newton's method is predicted to cost from the size "
-        "of its factor, or sooner if the scaled natural map is at 1e-2 and the sweeps would take "
-        "longer than that at their convergence rate; then nonlinear conjugate gradients with "
-        "relaxation 1.3. The chain then begins again, with more patience. Both kinds of sweeps "
-        "start from the initial impulses and later resume from their checkpoints; they start from "
-        "the best iterate instead if that is far better, or close to a solution. If A is certain "
-        "to be positive definite, block pivoting comes first on frictionless problems. With "
-        "friction, and compliance on every row, it tries one factor first if that is cheap, and "
-        "runs again after the sweeps have reached a scaled natural map of 1e-2, or after 120 of "
-        "them. `info[\"links\"]` reports which methods ran and why each ended. Without a "
-        "tolerance, in mixed precision and with r_factor='balanced' it is plain Gauss-Seidel.",
+        "natural map, and the next one starts from the best iterate of all. Nesterov's momentum "
+        "over Gauss-Seidel comes first; then Newton's method, once sweeps have cost as much as it "
+        "is predicted to cost from the size of its factor, or a quarter of that if the scaled "
+        "natural map is at 1e-2; then nonlinear conjugate gradients. The chain then begins again, "
+        "with more patience. If A is certain to be positive definite, block pivoting comes first "
+        "on frictionless problems. With friction, and compliance on every row, it runs after the "
+        "sweeps have reached a scaled natural map of 1e-2, or after 120 of them. `info[\"links\"]` "
+        "reports which methods ran and why each ended. Without a tolerance, in mixed precision "
+        "and with r_factor='balanced' it is plain Gauss-Seidel.",
     .paper = "those of its methods",
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),
     .figures = CS_FIGURE_RESTARTS,
