@@ -210,7 +210,8 @@ plt.show()
 # so is Jacobi, which treats the four corners of a box alike: the boxes can only sink. Gauss-Seidel
 # loads one corner before the next and so makes the boxes rock and slip, and that dies out slowest
 # of all. How fast they still move after 1,000 sweeps shows it. `auto` begins with sweeps of
-# Gauss-Seidel that Nesterov's momentum accelerates; here these are enough (`info["links"]`).
+# Gauss-Seidel that Nesterov's momentum accelerates, and goes on to Newton's method, whose steps are
+# cheap here (`info["links"]`).
 
 # %%
 for method in ("jacobi", "gauss_seidel"):
@@ -223,7 +224,7 @@ for method in ("jacobi", "gauss_seidel"):
     assert slips > 30 * sinks if method == "gauss_seidel" else slips + rocks < 1e-12
 links = [link["method"] for link in table.results["auto"].info["links"]]
 print("auto:", ", ".join(links))
-assert links == ["nesterov"]
+assert links == ["nesterov", "newton"]
 
 # %% [markdown]
 # ## Looking inside: a callback

@@ -102,7 +102,7 @@ static int find_places(cs_pattern *p, cs_fill_order order, cs_cancellation *canc
 int cs_pattern_find(cs_pattern *p, const cs_problem *problem, const cs_block_matrix *matrix,
                     cs_fill_order order, cs_cancellation *cancellation, cs_arena *arena)
 {
-    int64_t *start, *column, nodes = matrix ? problem->blocks : problem->bodies;
+    int64_t *start = NULL, *column = NULL, nodes = matrix ? problem->blocks : problem->bodies;
     *p = (cs_pattern){.problem = problem, .matrix = matrix};
     if (matrix ? join_blocks(p, arena, &start, &column) : join_bodies(p, arena, &start, &column))
         return -1;
