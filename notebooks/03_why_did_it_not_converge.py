@@ -552,8 +552,8 @@ assert [link["method"] for link in runs["auto"].info["links"]] == ["nesterov", "
 assert runs["bpp"].natural_map < 1e-12
 
 # %% [markdown]
-# One factor and one solve, to rounding, and `auto` takes that way by itself where it can, after some
-# sweeps. The fifth notebook is about it.
+# One factor and one solve, to rounding, and `auto` takes that way by itself where it can, after
+# some sweeps. The fifth notebook is about it.
 #
 # ## What to try
 #

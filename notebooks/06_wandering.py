@@ -482,8 +482,8 @@ for n, mu in ((7, 0.8), (7, 1.2)):
     assert [link["method"] for link in result.info["links"][:2]] == ["nesterov", "nncg"]
 
 # %% [markdown]
-# The first grid it solves by going back and forth between two kinds of sweeps. Of the second it says
-# what it has reached, and that this is not what was asked for.
+# The first grid it solves by going back and forth between two kinds of sweeps. Of the second it
+# says what it has reached, and that this is not what was asked for.
 #
 # ## What stays open
 #
