@@ -168,6 +168,7 @@ def _maker(method: Description) -> Callable[..., Choice]:
     """Return the function of a method's name: its own options in, a `Choice` out."""
     make = maker("method", method.name, method.options, Choice, _core.check_method)
     make.__doc__ = _document(method)
+    make.__module__ = __name__
     return make
 
 

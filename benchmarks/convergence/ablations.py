@@ -113,11 +113,11 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
         ),
     ),
     "worth": (
-        "Newton's method waits until sweeps have cost as much as it will",
+        "Newton's method waits until sweeps have cost two thirds of what it will",
         ((CHAIN + "factors.c", "#define STEPS_WORTH 1.5", "#define STEPS_WORTH 1e300"),),
     ),
     "far": (
-        "dear Newton steps far from a solution wait four times longer, and are at most 60",
+        "dear Newton steps far from a solution wait six times longer, and are at most 60",
         ((CHAIN + "factors.c", "s->far = s->best > NEAR * s->start &&", "s->far = 0 &&"),),
     ),
     "sooner patience": (

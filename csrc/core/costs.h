@@ -2,7 +2,7 @@
  *
  *     threads    the sizes from which several threads save time       all loops that threads share
  *     schemes    a sweep by its visits, blocks and multiplications    scheme="auto"
- *     chain      a sweep against a Newton step and a direct solve     method="auto"
+ *     chain      a sweep against a Newton step                        method="auto"
  *     factors    a multiplication of each kind of factor              engine="auto"
  *
  * Times are nanoseconds of one machine, measured by the scripts named with them. Only their ratios
@@ -79,9 +79,11 @@ typedef struct cs_row_costs {
 /* The same where small systems are eliminated without GMRES. */
 #define CS_COST_ELIMINATE_MULTIPLY 0.4
 #define CS_COST_ELIMINATE_CONTACT 420
-
-/* A multiplication of a factor of the direct method, weighted by its engine. */
-#define CS_COST_PIVOT_MULTIPLY 0.25
+/* An elimination takes the place of so many steps of GMRES, with products over contacts and entries of the
+ * factor, where it is cheaper. */
+#define CS_COST_GMRES_STEPS 8
+#define CS_COST_GMRES_CONTACT 120
+#define CS_COST_GMRES_ENTRY 1
 
 /* ---- the engines of mixed LCPs (benchmarks/pivoting/pivoting.py) ------------------------------- */
 

@@ -310,14 +310,6 @@ static int make_island(splitting *c, cs_island *s)
     return s->engine ? lay_island(c, s, &graph, given) : lay_cheapest(c, s, &graph, given);
 }
 
-double cs_mlcp_factor_work(const cs_mlcp *mlcp)
-{
-    double sum = 0;
-    for (int64_t p = 0; p < mlcp->islands; p++)
-        sum += cost(mlcp->island[p].engine, &mlcp->island[p], 1);
-    return sum;
-}
-
 cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
 {
     splitting c = {.mlcp = mlcp};

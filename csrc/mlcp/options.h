@@ -20,8 +20,11 @@
 #define CS_MLCP_ENGINE_LINE "how A_FF is factored; auto: the engine with the fewest operations"
 #define CS_MLCP_REFINEMENTS_OPTION \
     CS_COUNT_OPTION("refinements", 2, 0, "maximum steps of iterative refinement per linear system")
-#define CS_MLCP_CACHE_BYTES_OPTION \
-    CS_COUNT_OPTION("cache_bytes", 64 << 20, 0, "memory limit of the engine cached [bytes]")
+#define CS_MLCP_CACHE_BYTES_OPTION                                                     \
+    {                                                                                  \
+        .name = "cache_bytes", .summary = "memory limit of the engine cached [bytes]", \
+        .kind = CS_COUNT, .usual = 64 << 20, .most = 9e18                              \
+    }
 #define CS_MLCP_REUSE_OPTION                                                                       \
     CS_COUNT_OPTION("reuse", 0, 0,                                                                 \
                     "maximum steps of conjugate gradients per linear system, preconditioned by a " \

@@ -307,9 +307,6 @@ cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error);
 /* Splits the matrix into islands, each in the order of its engine. */
 cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error);
 
-/* Multiplications that factor all islands once, weighted by their engines. */
-double cs_mlcp_factor_work(const cs_mlcp *mlcp);
-
 /* Chooses the number of threads, and the order in which they take the islands. */
 cs_status cs_mlcp_assign_islands(cs_mlcp *mlcp, cs_error *error);
 

@@ -1,4 +1,5 @@
 /* Builds the systems of Newton's method, and predicts what a factor costs. */
+#include "core/costs.h"
 #include "system/newton_system.h"
 
 #include "core/error.h"
@@ -21,15 +22,14 @@ static int find_envelope(const cs_problem *problem, cs_cancellation *cancellatio
     return *first ? 0 : -1;
 }
 
-/* Whether L U of H with S costs less than GMRES with a factor of the symmetric part. The constants are
- * nanoseconds on one machine; only their ratios matter. */
+/* Whether L U of H with S costs less than GMRES with a factor of the symmetric part (core/costs.h). */
 static int eliminates(const cs_problem *problem, const cs_profile *profile, const int64_t *first)
 {
-    const double multiply = 0.4, contact = 120, entry = 1, steps = 8;
     double entries = 0;
     for (int64_t i = 0; i < profile->rows; i++) entries += (double)(i + 1 - first[i]);
-    double products = steps * (contact * (double)problem->blocks + entry * entries);
-    return !problem->matrix && multiply * cs_profile_work(profile) < products;
+    double products = CS_COST_GMRES_STEPS * (CS_COST_GMRES_CONTACT * (double)problem->blocks +
+                                             CS_COST_GMRES_ENTRY * entries);
+    return !problem->matrix && CS_COST_ELIMINATE_MULTIPLY * cs_profile_work(profile) < products;
 }
 
 cs_status cs_newton_size_of(const cs_problem *problem, cs_cancellation *cancellation,

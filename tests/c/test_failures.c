@@ -221,10 +221,11 @@ static void fail_for_each_engine(void)
     for (int i = -1; i < 0 || cs_engine_name(i, NULL); i++) {
         options.pivoting.engine = i < 0 ? "auto" : cs_engine_name(i, NULL);
         /* A cache does without what it cannot have: it is left nothing to ask for. */
-        options.pivoting.cache_bytes = 0;
+        int caches = strcmp(options.pivoting.engine, "cached") == 0;
+        options.pivoting.cache_bytes = caches ? 0 : cs_options_default().pivoting.cache_bytes;
         fail_everywhere(solve_mlcp, &options);
     }
-    options.pivoting.engine = "auto";
+    options = cs_options_default();
     for (int i = 0; cs_rule_name(i, NULL); i++) {
         options.pivoting.rule = cs_rule_name(i, NULL);
         fail_everywhere(solve_mlcp, &options);

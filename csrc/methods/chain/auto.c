@@ -12,7 +12,7 @@
  * Newton's method follows if twenty of its steps are expected to cost at most 1.5 times what sweeps have cost, by
  * the size of its factor (cs_newton_size_of). If a step is dear and no solution is near, it waits for six times as
  * many sweeps, and makes at most sixty steps. It takes over before sweeps stagnate once these have cost 1.5 times
- * what it will, or a quarter of that where the scaled natural map is down to a hundredth: what it finds on its way
+ * what it will, or a quarter of what it will where the scaled natural map is down to a hundredth: what it finds on its way
  * is worth little before it arrives. If that leads nowhere, it has so much more to cost.
  *
  * The direct method solves what has factors of A that are sure to exist and to be small: compliance on every
@@ -246,9 +246,11 @@ const cs_method cs_method_auto = {
     .about =
         "Each method yields to the next when it stagnates, that is when it no longer halves the "
         "natural map, and the next one starts from the best iterate of all. Nesterov's momentum "
-        "over Gauss-Seidel comes first; then Newton's method, once sweeps have cost as much as it "
-        "is predicted to cost from the size of its factor, or a quarter of that if the scaled "
-        "natural map is at 1e-2; then nonlinear conjugate gradients. The chain then begins again, "
+        "over Gauss-Seidel comes first; then Newton's method, when sweeps stagnate and have cost "
+        "two "
+        "thirds of what it is predicted to cost from the size of its factor, or sooner: after a "
+        "quarter of that cost if the scaled natural map is at 1e-2, else after 1.5 times it; then "
+        "nonlinear conjugate gradients. The chain then begins again, "
         "with more patience. If A is certain to be positive definite, block pivoting comes first "
         "on frictionless problems. With friction, and compliance on every row, it runs after the "
         "sweeps have reached a scaled natural map of 1e-2, or after 120 of them. `info[\"links\"]` "

@@ -13,7 +13,7 @@ enum { CS_CHAIN_PATIENCE, CS_CHAIN_FACTOR_BYTES, CS_CHAIN_OPTIONS };
 enum {
     CS_DIRECT_ROWS = 4000,   /* of problems that are solved directly at once, at most */
     CS_DIRECT_SOLVES = 60,   /* with renewed friction bounds, at most */
-    CS_FIRST_SWEEPS = 120,   /* that it waits for, unless these are about to arrive, at most */
+    CS_FIRST_SWEEPS = 120,   /* before the direct method, at most */
     CS_LONGEST = 2000000000, /* patience that any link takes */
 };
 
@@ -94,7 +94,7 @@ cs_status cs_chain_alternative(void *chain_solve, cs_cancellation *cancellation,
 cs_status cs_chain_become(cs_chain_solve *s, const cs_method *method, const cs_setting *own,
                           int count, int64_t iterations);
 
-/* One link, from these impulses (rows); NULL: it knows where to begin, or the last one was there. */
+/* One link, from these impulses (rows). */
 cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const double *from,
                             const cs_setting *own, int count, int64_t iterations);
 

@@ -62,6 +62,7 @@ cs_status cs_chain_run_newton(cs_chain_solve *s)
 {
     double rounds = (double)s->patience / s->setting[CS_CHAIN_PATIENCE];
     double steps = floor((s->sooner ? SOONER_PATIENCE : NEWTON_PATIENCE) * rounds);
+    if (steps > CS_LONGEST) steps = CS_LONGEST;
     cs_setting own[] = {{.name = "patience", .number = steps},
                         {.name = "start", .number = 0},
                         {.name = "factor_bytes", .number = s->setting[CS_CHAIN_FACTOR_BYTES]}};

@@ -71,7 +71,6 @@ static int begin_with(cs_chain_solve *s, const double *impulses)
         memcpy(s->chain->row, cs_history_last(history), bytes);
         history->rows--;
     }
-    if (!impulses) return rewrites;
     memcpy(solver->lambda, impulses, sizeof(double) * (size_t)solver->problem->rows);
     cs_packing_put(&solver->packing, solver->lambda);
     return rewrites;

@@ -1,6 +1,5 @@
 /* The links of sweeps, from the best iterate. */
 #include "methods/chain/chain.h"
-#include "solver/points.h"
 
 cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_t iterations)
 {

@@ -225,7 +225,7 @@ def test_threads_change_nothing(method, engine):
     most = min(60, 4 * len(os.sched_getaffinity(0)))
     for threads in (2, 3, 100):
         other = cs.solve_mlcp(A, b, lo, hi, threads=threads, **options)
-        assert other.info["threads"] == min(threads, most)
+        assert min(threads, 4) <= other.info["threads"] <= min(threads, most)
         assert other.history == one.history
         for name in ("x", "w", "index_set"):
             np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
