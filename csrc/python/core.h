@@ -57,15 +57,17 @@ int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order
                        order_lists *lists);
 void order_lists_clear(order_lists *lists);
 
-/* Reads one option: a name, and a number or a word, both borrowed. Returns -1 with an error set on failure. */
-int read_setting(PyObject *name, PyObject *value, cs_setting *setting);
+/* Sets members of `options` from {name: number or word}, one by one with `set`. Returns -1 with an error set on
+ * failure. */
+typedef cs_status (*option_setter)(void *options, const cs_setting *setting, cs_error *error);
+int set_options(PyObject *dictionary, option_setter set, void *options);
 
 /* Reads at most CS_MAX_OWN_OPTIONS options of a method, an order or a scheme from {name: number or word}; words
  * are borrowed from it. Returns their number, or -1 with an error set. */
 int read_settings(PyObject *dictionary, cs_setting *settings);
 
-/* options() -> a list of the options that every solver has; mlcp_options() -> those of MLCP solvers; methods(), orders(), schemes(), sets() -> a list of
- * their descriptions with their options or parameters; check_method(name, settings), check_order(name, settings),
+/* options() -> a list of the options that every solver has; mlcp_options() -> those of MLCP solvers; methods(),
+ * orders(), schemes(), sets() -> a list of their descriptions with their options or parameters; check_method(name, settings), check_order(name, settings),
  * check_scheme(name, settings) -> None, or an error. */
 PyObject *core_methods(PyObject *module, PyObject *unused);
 PyObject *core_options(PyObject *module, PyObject *unused);

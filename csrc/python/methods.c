@@ -1,7 +1,8 @@
 /* Descriptions of methods, orders, schemes and sets, with their options and parameters, for Python. */
 #include "python/fields.h"
 
-int read_setting(PyObject *name, PyObject *value, cs_setting *setting)
+/* One option: a name, and a number or a word, both borrowed. */
+static int read_setting(PyObject *name, PyObject *value, cs_setting *setting)
 {
     *setting = (cs_setting){.name = text_of(name)};
     if (!setting->name) return -1;
@@ -22,6 +23,21 @@ int read_settings(PyObject *dictionary, cs_setting *settings)
     for (int i = 0; PyDict_Next(dictionary, &at, &name, &value); i++)
         if (read_setting(name, value, &settings[i]) < 0) return -1;
     return (int)count;
+}
+
+int set_options(PyObject *dictionary, option_setter set, void *options)
+{
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dictionary, &at, &name, &value)) {
+        cs_setting setting;
+        cs_error error = {0};
+        if (read_setting(name, value, &setting) < 0) return -1;
+        if (!set(options, &setting, &error)) continue;
+        raise_error(&error);
+        return -1;
+    }
+    return 0;
 }
 
 /* Checks the own options of a method or of an order: None, or NULL with an error set. */

@@ -54,20 +54,9 @@ static int create(mlcp_object *self, const cs_csr *matrix, const cs_mlcp_options
     return status ? -1 : 0;
 }
 
-/* Sets options from {name: number or word}. */
-static int read_options(PyObject *dictionary, cs_mlcp_options *options)
+static cs_status set_option(void *options, const cs_setting *setting, cs_error *error)
 {
-    PyObject *name, *value;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(dictionary, &at, &name, &value)) {
-        cs_setting setting;
-        cs_error error = {0};
-        if (read_setting(name, value, &setting) < 0) return -1;
-        if (!cs_mlcp_options_set(options, &setting, &error)) continue;
-        raise_error(&error);
-        return -1;
-    }
-    return 0;
+    return cs_mlcp_options_set(options, setting, error);
 }
 
 static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -78,7 +67,7 @@ static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOO!:Mlcp", names, &values[0], &values[1],
                                      &values[2], &PyDict_Type, &given))
         return NULL;
-    if (read_options(given, &options) < 0) return NULL;
+    if (set_options(given, set_option, &options) < 0) return NULL;
     cs_csr matrix;
     mlcp_object *self = NULL;
     PyArrayObject *data = double_array(values[0], "A.data");

@@ -114,20 +114,9 @@ static cs_status create(solver_object *self, const cs_options *options, double s
     return status;
 }
 
-/* Sets the options that every solver has from {name: number or word}. */
-static int read_options(PyObject *dictionary, cs_options *options)
+static cs_status set_option(void *options, const cs_setting *setting, cs_error *error)
 {
-    PyObject *name, *value;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(dictionary, &at, &name, &value)) {
-        cs_setting setting;
-        cs_error error = {0};
-        if (read_setting(name, value, &setting) < 0) return -1;
-        if (!cs_options_set(options, &setting, &error)) continue;
-        raise_error(&error);
-        return -1;
-    }
-    return 0;
+    return cs_options_set(options, setting, error);
 }
 
 /* The options of a solver, and the arrays to which they point. */
@@ -142,7 +131,8 @@ static int read_recipe(recipe *r, const cs_problem *problem, PyObject *options, 
                        PyObject *order, PyObject *scheme, PyObject *record)
 {
     r->options = cs_options_default();
-    if (read_options(options, &r->options) < 0 || read_record(record, r->record) < 0) return -1;
+    if (set_options(options, set_option, &r->options) < 0 || read_record(record, r->record) < 0)
+        return -1;
     r->options.record = r->record;
     r->options.records = (int)PyTuple_GET_SIZE(record);
     r->options.settings = r->setting;
