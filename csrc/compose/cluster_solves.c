@@ -209,7 +209,7 @@ static void add_result(cs_solver *solver, const cs_result *part, cs_result *resu
 static void add_certificate(cs_solver *solver, cs_cluster *cluster, cs_result *result)
 {
     const cs_result *part = &cluster->result;
-    double *whole = solver->ray.certificate.direction;
+    double *whole = solver->judge.ray.certificate.direction;
     if (!part->certificate || part->outcome != result->outcome) return;
     if (!result->certificate) memset(whole, 0, sizeof(double) * (size_t)solver->problem->rows);
     result->certified =

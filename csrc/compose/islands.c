@@ -151,7 +151,7 @@ static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *err
     int64_t *place = cs_arena_take(&scratch, blocks + 2, sizeof(int64_t));
     cs_status status = cs_arena_status(&scratch, error, "solving islands apart");
     if (!status && blocks >= WORTH_CUTTING && !solver->together) {
-        memcpy(label, solver->island, sizeof(int64_t) * (size_t)blocks);
+        memcpy(label, solver->judge.island, sizeof(int64_t) * (size_t)blocks);
         clusters = number_clusters(solver, solver->island_count, size, place, order, label);
     }
     if (clusters > 1) status = take_clusters(solver, clusters, label, &scratch, error);

@@ -9,7 +9,6 @@
 
 /* Momentum rises in passing: divergence is so many times what it is for plain sweeps, and lasts. */
 #define RISE 3
-#define ROLLBACK_FACTOR 0.5
 enum { RISEN_SWEEPS = 10 };
 /* Sums of points and sweeps gather rounding errors in u. */
 enum { REFRESH_F32 = 32, REFRESH_F64 = 256 };
@@ -71,7 +70,7 @@ static int diverged(cs_steps_run *steps)
     const cs_solver *solver = run->solver;
     if (!isfinite(run->stats.merit)) return 1;
     if (!solver->options.rollback || solver->method->steps->step) return 0;
-    double scaled = run->stats.residual / steps->scale;
+    double scaled = run->stats.residual / run->scale;
     int rises = scaled > steps->least * cs_rollback_growth(solver) * RISE;
     steps->risen = rises ? steps->risen + 1 : 0;
     if (steps->risen < RISEN_SWEEPS) return 0;
@@ -80,24 +79,17 @@ static int diverged(cs_steps_run *steps)
            cs_rounding_noise(solver->packing.dtype) * cs_run_largest_impulse(run);
 }
 
-/* Back to the best iterate, with half of R and without momentum; 0 where that is hopeless. */
-static int roll_back(cs_steps_run *steps)
+/* Back to the best iterate, without momentum. Where nothing is judged there is no best iterate, and a finite
+ * one is better than the first. */
+static void undo(cs_run *run)
 {
-    cs_run *run = &steps->run;
-    cs_solver *solver = run->solver;
-    /* Where nothing is judged there is no best iterate, and a finite one is better than the first. */
+    cs_steps_run *steps = (cs_steps_run *)run;
     if (run->best_number >= 0 || !isfinite(run->stats.merit)) restore_best(run);
-    cs_run_forget_change(run);
     steps->least = INFINITY;
     steps->half = 0;
-    if (steps->rollbacks == solver->options.rollback || solver->method->steps->step) return 0;
-    steps->rollbacks++;
-    steps->scale *= ROLLBACK_FACTOR;
-    solver->steps_scale = steps->scale;
-    cs_packing_scale_steps(&solver->packing, ROLLBACK_FACTOR);
-    solver->method->steps->begin(steps);
-    return 1;
 }
+
+static void shorten(cs_run *run) { run->solver->method->steps->begin((cs_steps_run *)run); }
 
 /* One sweep, or a step of the method's own. */
 static cs_step advance(cs_run *run)
@@ -107,8 +99,8 @@ static cs_step advance(cs_run *run)
     if (run->solver->method->steps->step) end = step(steps);
     else sweep(steps);
     if (run->status) return end;
-    if (diverged(steps)) return roll_back(steps) ? CS_TAKEN_BACK : CS_DIVERGED;
-    steps->least = fmin(steps->least, run->stats.residual / steps->scale);
+    if (diverged(steps)) return CS_DIVERGED;
+    steps->least = fmin(steps->least, run->stats.residual / run->scale);
     return end;
 }
 
@@ -121,9 +113,20 @@ static void extrapolate(cs_run *run)
     agree(steps);
 }
 
-static const cs_iteration iteration = {
+static const cs_iteration over_sweeps = {
     .step = advance,
     .next = extrapolate,
+    .undo = undo,
+    .shorten = shorten,
+    .keep = keep_best,
+    .restore = restore_best,
+};
+
+/* Steps of a method's own do not use R. */
+static const cs_iteration own_steps = {
+    .step = advance,
+    .next = extrapolate,
+    .undo = undo,
     .keep = keep_best,
     .restore = restore_best,
 };
@@ -141,10 +144,10 @@ static void begin(cs_steps_run *steps)
 
 cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
+    const cs_iteration *iteration = solver->method->steps->step ? &own_steps : &over_sweeps;
     cs_steps_run steps = {
-        .run = cs_run_begin(solver, budget, &iteration, error),
+        .run = cs_run_begin(solver, budget, iteration, error),
         .scalars = solver->points->scalars,
-        .scale = 1,
         .least = INFINITY,
     };
     steps.run.stagnation = &solver->points->stagnation;
@@ -154,7 +157,6 @@ cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result,
     keep_best(&steps.run);
     cs_status status = cs_run_iterate(&steps.run, result);
     status = cs_run_end(&steps.run, status, result);
-    result->rollbacks = steps.rollbacks;
     result->restarts = steps.restarts;
     result->corrections = steps.corrections;
     return status;

@@ -23,11 +23,9 @@ typedef struct cs_steps_run {
     double change;                    /* |x - y|^2 of the step just made */
     int restarts;                     /* that the method counts */
     cs_correction_counts corrections; /* of a method with a second level */
-    int rollbacks;                    /* halvings of R */
     int risen;                        /* sweeps in a row whose residual was far above the least */
     int half;                         /* between the two sweeps of a symmetric step */
-    double scale;                     /* product of the halvings */
-    double least;                     /* smallest residual over `scale` since the last halving */
+    double least;                     /* smallest residual over nu since the last rollback */
 } cs_steps_run;
 
 /* What a method in steps says of itself. */

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #define POLL_SECONDS 0.005
+#define ROLLBACK_FACTOR 0.5 /* nu of S1 section 3.5 */
 
 /* An alternative method takes over after so many sweeps at least, and once these have cost a share of what it
  * will: a small share if the scaled natural map is small, CS_LATE_SHARE otherwise. What such a method finds on
@@ -49,6 +50,7 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .best = INFINITY,
         .best_impulse = INFINITY,
         .best_number = -1,
+        .scale = 1,
     };
     if (solver->stagnation) cs_stagnation_begin(solver->stagnation);
     run.stagnation = solver->stagnation;
@@ -344,6 +346,22 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     return polls ? lesser(most, run->at_once) : most;
 }
 
+/* Undoes a step that diverged, and halves R unless that has been done as often as allowed.
+ * S1 section 3.5 */
+static cs_step roll_back(cs_run *run)
+{
+    cs_solver *solver = run->solver;
+    run->iteration->undo(run);
+    cs_run_forget_change(run);
+    if (run->rollbacks == solver->options.rollback || !run->iteration->shorten) return CS_DIVERGED;
+    run->rollbacks++;
+    run->scale *= ROLLBACK_FACTOR;
+    solver->factors.scale = run->scale;
+    cs_packing_scale_steps(&solver->packing, ROLLBACK_FACTOR);
+    run->iteration->shorten(run);
+    return CS_TAKEN_BACK;
+}
+
 /* One step on its clock, and the judgement of the iterate that it leads to. */
 static cs_step advance(cs_run *run, cs_status *status)
 {
@@ -351,6 +369,7 @@ static cs_step advance(cs_run *run, cs_status *status)
     int64_t before = run->number++;
     run->to_judge = 0;
     cs_step step = run->iteration->step(run);
+    if (step == CS_DIVERGED) step = roll_back(run);
     double seconds = cs_clock() - start;
     run->seconds += seconds;
     if (run->solver->options.record_every > 1)
@@ -468,6 +487,7 @@ cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result)
     }
     if (!status) status = hand_out(run, restores, result);
     if (restores) result->best_iteration = run->best_number;
+    result->rollbacks = run->rollbacks;
     leave_mode(run);
     return status;
 }

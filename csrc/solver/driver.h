@@ -1,6 +1,6 @@
 /* The driver: what every solve does around the steps of its method.
  *
- *     begin -> judge -> [ step -> judge -> poll -> stagnation? overtaken? -> next ] ... -> end
+ *     begin -> judge -> [ step -> roll back? -> judge -> poll -> stagnation? overtaken? -> next ] -> end
  *
  * A method says how it goes from one iterate to the next (cs_iteration); the driver judges the iterate as
  * the stop rule asks, records it, keeps the best one, shows it to the caller, and ends the solve. The iterate
@@ -18,10 +18,10 @@
 
 /* How one step ended. */
 typedef enum cs_step {
-    CS_STEPPED,    /* the iterate at hand is a new one */
+    CS_STEPPED,  /* there is a new iterate */
+    CS_DIVERGED, /* the driver undoes the step, and ends the solve where R cannot be halved again */
     CS_TAKEN_BACK, /* the step was undone: the iterate is an earlier one */
-    CS_DISCARDED,  /* the same, and there is nothing that could be judged */
-    CS_DIVERGED,   /* taken back once too often: the solve ends */
+    CS_DISCARDED,  /* the same, and there is nothing to judge */
     CS_EXHAUSTED,  /* the method has no further step: the solve ends */
 } cs_step;
 
@@ -52,6 +52,8 @@ typedef struct cs_run {
 
     double best, best_impulse; /* the smallest judgement so far; the natural map of that iterate */
     int64_t best_number;       /* the iteration that reached it; -1: none was judged */
+    int rollbacks;             /* halvings of R so far */
+    double scale;              /* nu: product of these halvings */
     double alternative; /* cost of the alternative method in sweeps, once asked; 0: it was not */
 } cs_run;
 
@@ -61,6 +63,10 @@ typedef struct cs_iteration {
     cs_step (*step)(cs_run *run);
     /* From an iterate that was judged to where the next step begins; may be NULL. */
     void (*next)(cs_run *run);
+    /* After a step that diverged: restores an earlier iterate; prepares steps with half of R, NULL: there
+     * are none. S1 section 3.5 */
+    void (*undo)(cs_run *run);
+    void (*shorten)(cs_run *run);
     /* Keeps the iterate at hand as the best one; brings it back. NULL: the last one is returned. */
     void (*keep)(cs_run *run);
     void (*restore)(cs_run *run);

@@ -68,7 +68,7 @@ static int64_t count_immovable(const cs_solver *solver)
     for (int64_t k = 0; k < problem->blocks; k++) {
         int moves = 0;
         for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
-            moves |= solver->rho[i] > 0;
+            moves |= solver->factors.rho[i] > 0;
         count += !moves;
     }
     return count;
@@ -78,17 +78,17 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->arena;
-    solver->response = cs_arena_take_unset(arena, problem->rows, sizeof(double));
-    solver->scale = cs_arena_take(arena, problem->blocks, sizeof(double));
-    solver->speed = cs_arena_take(arena, problem->blocks, sizeof(double));
-    solver->magnitude = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->ray.earlier = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->ray.certificate.direction = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->judge.response = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->judge.scale = cs_arena_take(arena, problem->blocks, sizeof(double));
+    solver->judge.speed = cs_arena_take(arena, problem->blocks, sizeof(double));
+    solver->judge.magnitude = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->judge.ray.earlier = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->judge.ray.certificate.direction = cs_arena_take(arena, problem->rows, sizeof(double));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the workspace");
-    cs_number_all_islands(problem, solver->island);
-    if (cs_find_couplings(problem, solver->rho, solver->magnitude) >= 0)
-        solver->immovable_blocks = count_immovable(solver);
-    cs_find_responses(problem, solver->rho, solver->response);
+    cs_number_all_islands(problem, solver->judge.island);
+    if (cs_find_couplings(problem, solver->factors.rho, solver->judge.magnitude) >= 0)
+        solver->judge.immovable_blocks = count_immovable(solver);
+    cs_find_responses(problem, solver->factors.rho, solver->judge.response);
     return CS_OK;
 }
 
@@ -101,24 +101,27 @@ void cs_judge_begin(cs_solver *solver)
         .problem = problem,
         .b = solver->b,
         .parameters = solver->parameters,
-        .rho = solver->rho,
-        .response = solver->response,
-        .island = solver->island,
-        .speed = solver->speed,
-        .magnitude = solver->magnitude,
+        .rho = solver->factors.rho,
+        .response = solver->judge.response,
+        .island = solver->judge.island,
+        .speed = solver->judge.speed,
+        .magnitude = solver->judge.magnitude,
     };
-    if (solver->outer_scale)
-        memcpy(solver->scale, solver->outer_scale, sizeof(double) * (size_t)problem->blocks);
-    else cs_find_scales(&data, solver->lambda, solver->xi, solver->velocity, solver->scale);
+    if (solver->judge.outer_scale)
+        memcpy(solver->judge.scale, solver->judge.outer_scale,
+               sizeof(double) * (size_t)problem->blocks);
+    else cs_find_scales(&data, solver->lambda, solver->xi, solver->velocity, solver->judge.scale);
     double largest_b = 0;
     for (int64_t i = 0; i < problem->rows; i++) largest_b = fmax(largest_b, fabs(solver->b[i]));
-    solver->noise = CS_B_UNITS * DBL_EPSILON * largest_b;
-    solver->settles = 0;
-    for (int64_t k = 0; k < problem->blocks; k++) solver->settles |= solver->scale[k] == 0;
-    for (int64_t i = 0; i < problem->rows; i++) solver->settles |= solver->rho[i] == 0;
-    solver->ray.next = FIRST_RAY;
-    solver->ray.kept = 0;
-    solver->ray.certificate.proof = CS_NO_PROOF;
+    solver->judge.noise = CS_B_UNITS * DBL_EPSILON * largest_b;
+    solver->judge.settles = 0;
+    for (int64_t k = 0; k < problem->blocks; k++)
+        solver->judge.settles |= solver->judge.scale[k] == 0;
+    for (int64_t i = 0; i < problem->rows; i++)
+        solver->judge.settles |= solver->factors.rho[i] == 0;
+    solver->judge.ray.next = FIRST_RAY;
+    solver->judge.ray.kept = 0;
+    solver->judge.ray.certificate.proof = CS_NO_PROOF;
 }
 
 static int has_dead(const cs_block_group *group, const double *rho)
@@ -134,10 +137,10 @@ static int drive_dead(const cs_solver *solver, const cs_block_group *group, int6
                       double *z)
 {
     int64_t row = cs_group_row(group, index);
-    const double *rho = solver->rho + row, *b = solver->b + row;
+    const double *rho = solver->factors.rho + row, *b = solver->b + row;
     double largest = 0, least = 0;
     for (int i = 0; i < group->rows; i++) {
-        double drive = rho[i] > 0 || fabs(b[i]) <= solver->noise ? 0 : FAR_AWAY * b[i];
+        double drive = rho[i] > 0 || fabs(b[i]) <= solver->judge.noise ? 0 : FAR_AWAY * b[i];
         largest = fmax(largest, fabs(drive));
         z[i] = solver->lambda[row + i] - drive;
     }
@@ -167,7 +170,7 @@ static void settle_dead(cs_solver *solver, const cs_block_group *group, int64_t 
         group->set->prox_f64(group->rows, z, parameters, NULL);
     }
     for (int i = 0; i < group->rows; i++)
-        if (solver->rho[row + i] == 0) lambda[i] = z[i];
+        if (solver->factors.rho[row + i] == 0) lambda[i] = z[i];
 }
 
 /* Impulses of a block in an island that P_C(0) solves; those of a block that nothing moves are kept. */
@@ -179,19 +182,19 @@ static void settle_resting(cs_solver *solver, const cs_block_group *group, int64
     group->set->prox_f64(group->rows, z,
                          solver->parameters + group->first_parameter + index * group->parameters,
                          NULL);
-    for (int i = 0; i < group->rows; i++) moves |= solver->rho[row + i] > 0;
+    for (int i = 0; i < group->rows; i++) moves |= solver->factors.rho[row + i] > 0;
     if (moves) memcpy(solver->lambda + row, z, sizeof(double) * (size_t)group->rows);
 }
 
 void cs_settle(cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
-    if (!solver->settles || solver->fixed_iterations) return;
+    if (!solver->judge.settles || solver->fixed_iterations) return;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
-            if (solver->scale[group->first_block + k] == 0) settle_resting(solver, group, k);
-            if (has_dead(group, solver->rho + cs_group_row(group, k)))
+            if (solver->judge.scale[group->first_block + k] == 0) settle_resting(solver, group, k);
+            if (has_dead(group, solver->factors.rho + cs_group_row(group, k)))
                 settle_dead(solver, group, k);
         }
     }
@@ -224,10 +227,11 @@ static double growth(const cs_solver *solver, const double *x, const double *y)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
-            double scale = solver->scale[group->first_block + k];
+            double scale = solver->judge.scale[group->first_block + k];
             int64_t row = cs_group_row(group, k);
             for (int i = 0; i < group->rows; i++, row++) {
-                double unit = solver->rho[row] * scale, change = fabs(x[row] - (y ? y[row] : 0));
+                double unit = solver->factors.rho[row] * scale,
+                       change = fabs(x[row] - (y ? y[row] : 0));
                 if (unit > 0 && change > largest * unit) largest = change / unit;
             }
         }
@@ -237,12 +241,12 @@ static double growth(const cs_solver *solver, const double *x, const double *y)
 
 int64_t cs_next_ray(const cs_solver *solver)
 {
-    return judges_by_velocity(solver) ? solver->ray.next : INT64_MAX;
+    return judges_by_velocity(solver) ? solver->judge.ray.next : INT64_MAX;
 }
 
 int cs_ray_is_due(const cs_solver *solver, int64_t number)
 {
-    return number >= solver->ray.next && judges_by_velocity(solver);
+    return number >= solver->judge.ray.next && judges_by_velocity(solver);
 }
 
 /* Steps of refinement that so many iterations are worth. */
@@ -258,13 +262,13 @@ static cs_status prove(cs_solver *solver, const double *candidate, int64_t numbe
                        int with_friction, cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_proof_data data = {&state, solver->island, (int)refinements(number), NEARLY};
-    return cs_prove(&data, candidate, with_friction, &solver->ray.certificate, error);
+    cs_proof_data data = {&state, solver->judge.island, (int)refinements(number), NEARLY};
+    return cs_prove(&data, candidate, with_friction, &solver->judge.ray.certificate, error);
 }
 
 cs_status cs_test_growth(cs_solver *solver, int64_t number, int *proven, cs_error *error)
 {
-    cs_ray *ray = &solver->ray;
+    cs_ray *ray = &solver->judge.ray;
     int64_t rows = solver->problem->rows;
     cs_status status = CS_OK;
     double least = STEADY * (double)number;
@@ -283,7 +287,7 @@ cs_status cs_test_growth(cs_solver *solver, int64_t number, int *proven, cs_erro
 /* The outcome that a proof is worth, and where it stands. */
 static void take_proof(const cs_solver *solver, cs_result *result)
 {
-    const cs_certificate *certificate = &solver->ray.certificate;
+    const cs_certificate *certificate = &solver->judge.ray.certificate;
     if (certificate->proof == CS_NO_PROOF) return;
     int infeasible = certificate->proof == CS_PROVES_INFEASIBLE;
     result->outcome = infeasible ? CS_INFEASIBLE : CS_UNBOUNDED;
@@ -295,8 +299,8 @@ void cs_keep_for_rays(cs_solver *solver)
 {
     size_t bytes = sizeof(double) * (size_t)solver->problem->rows;
     if (!judges_by_velocity(solver) || !bytes) return;
-    memcpy(solver->ray.earlier, solver->lambda, bytes);
-    solver->ray.kept = 1;
+    memcpy(solver->judge.ray.earlier, solver->lambda, bytes);
+    solver->judge.ray.kept = 1;
 }
 
 /* The same with so many steps of refinement at most. */
@@ -304,11 +308,11 @@ static cs_status try_ray(cs_solver *solver, const double *ray, int64_t steps, in
                          cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_proof_data data = {&state, solver->island, (int)steps, INFINITY};
-    cs_certificate *certificate = &solver->ray.certificate;
+    cs_proof_data data = {&state, solver->judge.island, (int)steps, INFINITY};
+    cs_certificate *certificate = &solver->judge.ray.certificate;
     cs_status status = ray ? cs_prove(&data, ray, 0, certificate, error)
                            : cs_prove_driven(&data, DRIVEN * steps, certificate, error);
-    *proven = solver->ray.certificate.proof == CS_PROVES_INFEASIBLE;
+    *proven = solver->judge.ray.certificate.proof == CS_PROVES_INFEASIBLE;
     return status;
 }
 
@@ -324,10 +328,10 @@ static int has_unsatisfied_dead(const cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
     double z[CS_MAX_ROWS];
-    for (int g = 0; g < problem->block_groups && solver->settles; g++) {
+    for (int g = 0; g < problem->block_groups && solver->judge.settles; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++)
-            if (has_dead(group, solver->rho + cs_group_row(group, k)) &&
+            if (has_dead(group, solver->factors.rho + cs_group_row(group, k)) &&
                 drive_dead(solver, group, k, z))
                 return 1;
     }
@@ -340,16 +344,17 @@ static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsati
                                    int with_friction, cs_error *error)
 {
     static const double parts[][2] = {{0, 0}, {1, 0}, {0, 1}, {1, -1}, {-1, 1}};
-    cs_ray *ray = &solver->ray;
+    cs_ray *ray = &solver->judge.ray;
     int first = unsatisfied_dead ? 0 : 1, attempts = ray->kept ? 5 : 2;
     cs_status status = CS_OK;
     for (int a = first; a < attempts && !status && ray->certificate.proof == CS_NO_PROOF; a++) {
         for (int64_t i = 0; i < solver->problem->rows; i++) {
             double candidate = parts[a][0] * solver->lambda[i] + parts[a][1] * ray->earlier[i];
-            int dead = a == 0 && solver->rho[i] == 0 && fabs(solver->b[i]) > solver->noise;
-            solver->magnitude[i] = dead ? -solver->b[i] : candidate;
+            int dead =
+                a == 0 && solver->factors.rho[i] == 0 && fabs(solver->b[i]) > solver->judge.noise;
+            solver->judge.magnitude[i] = dead ? -solver->b[i] : candidate;
         }
-        status = prove(solver, solver->magnitude, number, with_friction, error);
+        status = prove(solver, solver->judge.magnitude, number, with_friction, error);
     }
     return status;
 }
@@ -359,12 +364,13 @@ static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsati
 static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied_dead, int is_link,
                               cs_error *error)
 {
-    cs_certificate *certificate = &solver->ray.certificate;
+    cs_certificate *certificate = &solver->judge.ray.certificate;
     int proven = 0;
 
     /* Impulses that have not grown tell nothing: such solves only need more time. */
     double grown = growth(solver, solver->lambda, NULL);
-    if (solver->ray.kept) grown = fmax(grown, growth(solver, solver->ray.earlier, NULL));
+    if (solver->judge.ray.kept)
+        grown = fmax(grown, growth(solver, solver->judge.ray.earlier, NULL));
     if (grown < GROWN && !unsatisfied_dead) return CS_OK;
 
     cs_status status = prove_by_iterates(solver, number, unsatisfied_dead, 0, error);
@@ -394,7 +400,7 @@ cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state,
         return CS_OK;
     int met = result->outcome == CS_CONVERGED, late = result->outcome == CS_MAX_SECONDS;
     cs_floor floor =
-        cs_find_floor(state, rounding_unit(solver), solver->magnitude, solver->velocity);
+        cs_find_floor(state, rounding_unit(solver), solver->judge.magnitude, solver->velocity);
     int inaccurate = met ? !floor.reachable : floor.only_floor;
     int unsatisfied_dead = has_unsatisfied_dead(solver);
 

@@ -24,7 +24,7 @@ static double correct(cs_solver *solver)
     backend->subtract_products(packing->state);
     backend->get_data(packing->state, after);
     for (int64_t i = 0; i < solver->problem->rows; i++)
-        largest = fmax(largest, solver->r[i] * fabs(after[i] - before[i]));
+        largest = fmax(largest, solver->factors.r[i] * fabs(after[i] - before[i]));
     return largest;
 }
 

@@ -59,8 +59,8 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->arena;
-    solver->r = cs_arena_take_unset(arena, problem->rows, sizeof(double));
-    solver->rho = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->factors.r = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->factors.rho = cs_arena_take_unset(arena, problem->rows, sizeof(double));
     solver->b = cs_arena_take_unset(arena, problem->rows, sizeof(double));
     solver->parameters = cs_arena_take_unset(arena, problem->parameters, sizeof(double));
     solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
@@ -147,9 +147,9 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
     const cs_steps *steps = solver->method->steps;
     if (!status && steps)
         status = cs_points_take(solver, steps->points(solver), steps->scalars, error);
-    if (!status) cs_packing_put_steps(&solver->packing, solver->r, solver->step);
+    if (!status) cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
     if (!status && solver->method->prepare) status = solver->method->prepare(solver, budget, error);
-    solver->steps_scale = 1;
+    solver->factors.scale = 1;
     return status;
 }
 
@@ -159,7 +159,7 @@ static cs_status prepare_without_sweeps(cs_solver *solver, cs_budget *budget, cs
 {
     cs_local local[CS_MAX_GROUPS] = {0};
     solver->packing = (cs_packing){.dtype = cs_dtype_of(&solver->options), .threads = 1};
-    solver->steps_scale = 1;
+    solver->factors.scale = 1;
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status) status = cs_judge_take(solver, error);
@@ -201,9 +201,9 @@ static int sweeps(const cs_solver *solver)
 static cs_status find_islands(cs_solver *solver, cs_error *error)
 {
     int64_t blocks = solver->problem->blocks;
-    solver->island = cs_arena_take(&solver->arena, blocks, sizeof(int64_t));
-    if (!solver->island) return cs_no_memory(error, "islands");
-    return cs_problem_islands(solver->problem, solver->island, &solver->island_count, error);
+    solver->judge.island = cs_arena_take(&solver->arena, blocks, sizeof(int64_t));
+    if (!solver->judge.island) return cs_no_memory(error, "islands");
+    return cs_problem_islands(solver->problem, solver->judge.island, &solver->island_count, error);
 }
 
 /* What is built asks whether the caller aborts: there is nothing yet to stop with. */
@@ -239,9 +239,9 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
 {
     double start = cs_clock();
     solver->version = -1;
-    solver->immovable_blocks = solver->singular_blocks = 0;
-    solver->step_bound = NAN;
-    solver->touching = NULL;
+    solver->judge.immovable_blocks = solver->factors.singular_blocks = 0;
+    solver->factors.bound = NAN;
+    solver->factors.touching = NULL;
     release_own(solver, 1);
     release_parts(solver);
     cs_packing_release(&solver->packing);
@@ -404,9 +404,9 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
     cs_settle(solver);
     if (sweeps(solver)) cs_packing_put(&solver->packing, solver->lambda);
-    if (solver->steps_scale != 1 || solver->balance.changed)
-        cs_packing_put_steps(&solver->packing, solver->r, solver->step);
-    solver->steps_scale = 1;
+    if (solver->factors.scale != 1 || solver->factors.balance.changed)
+        cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
+    solver->factors.scale = 1;
     cs_balance_begin(solver);
     solver->packing.products = 0;
     solver->history.rows = 0;
@@ -476,10 +476,10 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .column = {"iteration", "time"},
         .matrix_blocks = solver->packing.matrix_blocks,
         .islands = solver->island_count,
-        .immovable_blocks = solver->immovable_blocks,
-        .singular_blocks = solver->singular_blocks,
+        .immovable_blocks = solver->judge.immovable_blocks,
+        .singular_blocks = solver->factors.singular_blocks,
         .r_value = NAN,
-        .step_bound = solver->step_bound,
+        .step_bound = solver->factors.bound,
         .eigenvalues = {NAN, NAN},
         .stop_is_ratio = solver->stop->is_ratio,
         .figures = solver->method->figures,
@@ -488,9 +488,9 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
     };
     if (!solver->options.r_factor) info->r_value = solver->options.r_value;
     if (cs_is_global(&solver->options)) {
-        info->r_value = cs_global_value(&solver->spectrum);
-        info->eigenvalues[0] = solver->spectrum.smallest;
-        info->eigenvalues[1] = solver->spectrum.largest;
+        info->r_value = cs_global_value(&solver->factors.spectrum);
+        info->eigenvalues[0] = solver->factors.spectrum.smallest;
+        info->eigenvalues[1] = solver->factors.spectrum.largest;
     }
     snprintf(info->kernel, sizeof info->kernel, "scalar");
     if (solver->packing.state)

@@ -10,29 +10,56 @@
 
 #include <float.h>
 
-/* What r_factor="balanced" keeps; without it all are NULL. */
+/* State of r_factor="balanced"; all pointers are NULL with other factors. */
 typedef struct cs_balance {
-    double *factor;       /* (rows): of each row's coupled set, over the local one */
+    double *factor;       /* (rows): multiple of the local R that each row's coupled set has now */
     double *before;       /* (rows): lambda after the last sweep */
-    double *change;       /* (rows): how the last sweep changed it; zero when that is not known */
-    double *r;            /* (rows): R by these factors */
-    unsigned char *moved; /* (blocks): the last sweep changed a factor */
-    int changed;          /* a factor is not 1 */
+    double *change;       /* (rows): change of lambda in the last sweep; 0 if it is not known */
+    double *r;            /* (rows): R with these factors */
+    unsigned char *moved; /* (blocks): whether the last sweep changed a factor */
+    int changed;          /* whether any factor differs from 1 */
 } cs_balance;
+
+/* The factors R and what they are computed from (solver/steps/). A backend may hold R times `scale`. */
+typedef struct cs_factors {
+    double *r;                   /* (rows): R, in the user's order */
+    double *step[CS_MAX_GROUPS]; /* (count, m, m): R_k of groups with full blocks, else NULL */
+    double scale;                /* product of the rollbacks of the last solve */
+    double *rho;                 /* (rows): 1 / A_ii; 0 for a row that no impulse moves */
+    cs_spectrum spectrum;        /* of A, for the global factor */
+    double *touching;            /* (bodies): blocks on each body; NULL unless masses are split */
+    double bound;                /* lambda_max(R A) before cs_bound_steps; NaN if not computed */
+    cs_balance balance;
+    int64_t singular_blocks;
+} cs_factors;
+
+/* Iterates that show whether impulses grow without bound (solver/judge.h). */
+typedef struct cs_ray {
+    double *earlier; /* (rows): impulses after half as many iterations */
+    int64_t next;    /* the iteration at which they are compared */
+    int kept;        /* whether `earlier` holds impulses */
+    cs_certificate certificate;
+} cs_ray;
+
+/* What judges iterates: the speeds V that tolerances refer to, and proofs that no solution exists
+ * (solver/judge.h). */
+typedef struct cs_judge {
+    double *response;          /* (rows): a_s of each row's coupled set (measure/measure.h) */
+    int64_t *island;           /* (blocks): island of each block, from 0 */
+    double *scale;             /* (blocks): V of the block's island in this solve */
+    const double *outer_scale; /* (blocks): V from an enclosing problem, used instead; or NULL */
+    double *speed, *magnitude; /* (blocks), (rows): scratch */
+    int settles; /* whether cs_settle has work: an island that P_C(0) solves, or an immovable row */
+    double noise; /* |b| below which an immovable row counts as satisfied */
+    int64_t immovable_blocks;
+    cs_ray ray;
+} cs_judge;
 
 /* A row at which A proved not to be positive definite. */
 typedef struct cs_row_failure {
     int64_t row;               /* of the problem; -1: none */
-    double pivot, entry, cure; /* what elimination left of A_ii; A_ii; a compliance that would do */
+    double pivot, entry, cure; /* pivot left by elimination; A_ii; a compliance that cures it */
 } cs_row_failure;
-
-/* Iterates that tell whether impulses grow for ever (solver/judge.h). */
-typedef struct cs_ray {
-    double *earlier; /* (rows): impulses half as many iterations ago */
-    int64_t next;    /* the iteration at which they are compared */
-    int kept;        /* there are earlier ones */
-    cs_certificate certificate;
-} cs_ray;
 
 /* How a problem may be solved in parts, each by a solver of its own. What stands above the solver gives it
  * (compose/islands.h), so that nothing here knows of it. */
@@ -79,20 +106,8 @@ struct cs_solver {
     const cs_backend *backend; /* of methods over sweeps */
     cs_packing packing;
     cs_history history;
-    /* R as computed, in the user's order; what is packed may be scaled by a rollback. */
-    double *r;
-    double *step[CS_MAX_GROUPS];
-    double steps_scale;
-    double *rho;
-    double *response; /* (rows): a_s of each row's set, see measure/measure.h */
-    int64_t *island;  /* (blocks): from 0; blocks that nothing moves are islands of their own */
-    double *scale, *speed; /* (blocks): V of the block's island, in force for this solve; scratch */
-    const double
-        *outer_scale; /* (blocks): V of the problem that this one is a part of a step of; or NULL */
-    int settles;      /* some island needs no impulses, or some row is moved by none */
-    double noise;     /* |b| up to which a row that nothing moves is satisfied */
-    double *magnitude; /* (rows): scratch */
-    cs_ray ray;
+    cs_factors factors;
+    cs_judge judge;
     double *b, *parameters; /* in force for this solve */
     double *lambda, *xi;    /* (rows), double precision, for the measures */
     double *velocity;       /* (velocities), scratch */
@@ -100,15 +115,10 @@ struct cs_solver {
     double *previous;     /* (rows): lambda before the last sweep; NULL unless a measure asks */
     struct cs_stagnation *stagnation; /* of the common patience; NULL where none was asked for */
     struct cs_points *points;         /* of methods in steps: what they keep (solver/points.h) */
-    cs_spectrum spectrum;             /* of A, for the global factor */
-    double *touching;  /* (bodies): blocks that touch each; NULL but for split masses */
-    double step_bound; /* lambda_max(R A) before cs_bound_steps; not a number where not asked */
-    cs_balance balance;
-    int64_t immovable_blocks, singular_blocks;
-    int64_t version;              /* of the problem, as packed; -1 when packing failed */
-    cs_row_failure failure;       /* of the last solve */
-    const double *unbounded;      /* (rows): impulses that could grow for ever in it; or NULL */
-    const signed char *index_set; /* (rows), the caller's: what solves begin with; or NULL */
+    int64_t version;                  /* of the problem, as packed; -1 when packing failed */
+    cs_row_failure failure;           /* of the last solve */
+    const double *unbounded;          /* (rows): impulses that could grow for ever in it; or NULL */
+    const signed char *index_set;     /* (rows), the caller's: what solves begin with; or NULL */
     const cs_composition *composition; /* how it may be solved in parts; NULL: as one */
     void *parts;                       /* these, where it is; NULL */
     int64_t island_count;              /* of the problem; 0 where they were not counted */

@@ -104,7 +104,7 @@ static void follows_R(const cs_problem *problem, const char *dtype, const char *
     matches_definition(packed, tolerance);
     dump(packed, after);
     CHECK(memcmp(before, after, sizeof before) != 0);
-    cs_pack_steps(packed, solver->r, solver->step);
+    cs_pack_steps(packed, solver->factors.r, solver->factors.step);
     dump(packed, after);
     CHECK(memcmp(before, after, sizeof before) == 0);
     cs_solver_destroy(solver);

@@ -139,7 +139,7 @@ static void find_scales(const cs_solver *solver, double *d)
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             int64_t row = cs_group_row(group, k);
-            double largest = cs_largest_diagonal(group->rows, solver->rho + row);
+            double largest = cs_largest_diagonal(group->rows, solver->factors.rho + row);
             for (int i = 0; i < group->rows; i++) d[row + i] = largest;
         }
     }
@@ -163,7 +163,7 @@ static void multiply(void *context, const double *x, double *y)
     for (int64_t i = 0; i < rows; i++) y[i] = s->y[i] / sqrt(s->d[i]);
 }
 
-/* solver->spectrum <- the extreme eigenvalues of D^-1/2 A D^-1/2 */
+/* solver->factors.spectrum <- the extreme eigenvalues of D^-1/2 A D^-1/2 */
 static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *error)
 {
     cs_arena scratch = {0};
@@ -178,8 +178,9 @@ static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *err
     };
     double *start = cs_arena_take(&scratch, rows, sizeof(double));
     cs_status status = CS_OK;
-    if (start) cs_lanczos_start(solver->problem, solver->rho, start);
-    if (cs_arena_failed(&scratch) || cs_lanczos(rows, multiply, &s, start, &solver->spectrum))
+    if (start) cs_lanczos_start(solver->problem, solver->factors.rho, start);
+    if (cs_arena_failed(&scratch) ||
+        cs_lanczos(rows, multiply, &s, start, &solver->factors.spectrum))
         status = cs_no_memory(error, "the eigenvalues of A");
     cs_arena_clear(&scratch);
     return status;
@@ -193,7 +194,7 @@ static void begin_penalty(cs_solver *solver, admm *own)
     if (solver->setting[RULE] != SPECTRAL) return;
 
     /* Where A is singular, lambda_min is replaced by a small part of lambda_max. */
-    double largest = solver->spectrum.largest, smallest = solver->spectrum.smallest;
+    double largest = solver->factors.spectrum.largest, smallest = solver->factors.spectrum.smallest;
     if (!(largest > 0)) return;
     smallest = fmax(smallest, SINGULAR * largest);
     own->ratio = largest / smallest;
@@ -210,7 +211,7 @@ static double unbalance(const cs_steps_run *steps)
     const double *before = numbers(steps, BEFORE), *d = numbers(steps, D);
     double primal = 0, dual = 0, size = 0, force = 0;
     for (int64_t i = 0; i < solver->problem->rows; i++) {
-        if (solver->rho[i] == 0) continue;
+        if (solver->factors.rho[i] == 0) continue;
         primal += d[i] * (x[i] - z[i]) * (x[i] - z[i]);
         dual += d[i] * (z[i] - before[i]) * (z[i] - before[i]);
         size += d[i] * z[i] * z[i];
@@ -287,7 +288,7 @@ static void solve_direct(cs_steps_run *steps)
     evaluate(solver, z, y, step);
     for (int64_t i = 0; i < rows; i++) step[i] = eta * p[i] * (x[i] - z[i]) - y[i] - step[i];
     cs_shifted_solve(factor_of(solver), step);
-    for (int64_t i = 0; i < rows; i++) x[i] = z[i] + (solver->rho[i] > 0 ? step[i] : 0);
+    for (int64_t i = 0; i < rows; i++) x[i] = z[i] + (solver->factors.rho[i] > 0 ? step[i] : 0);
 }
 
 /* h = alpha x+ + (1 - alpha) z,   z+ = proj_C(h + y / P),   y+ = y + P (h - z+) */
@@ -301,11 +302,11 @@ static void project_and_renew(cs_steps_run *steps)
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_here(solver));
     for (int64_t i = 0; i < rows; i++) {
         h[i] = alpha * x[i] + (1 - alpha) * before[i];
-        z[i] = h[i] + (solver->rho[i] > 0 ? y[i] / p[i] : 0);
+        z[i] = h[i] + (solver->factors.rho[i] > 0 ? y[i] / p[i] : 0);
     }
     project(solver, z);
     for (int64_t i = 0; i < rows; i++) {
-        if (solver->rho[i] > 0) y[i] += p[i] * (h[i] - z[i]);
+        if (solver->factors.rho[i] > 0) y[i] += p[i] * (h[i] - z[i]);
         cs_count_change(&steps->run.stats, z[i] - before[i]);
     }
 }

@@ -21,7 +21,8 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_
     s->verdict = s->result->outcome;
 
     /* Rollbacks have scaled R for this link alone. */
-    if (solver->steps_scale != 1) cs_packing_put_steps(&solver->packing, solver->r, solver->step);
-    solver->steps_scale = 1;
+    if (solver->factors.scale != 1)
+        cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
+    solver->factors.scale = 1;
     return status;
 }

@@ -48,7 +48,7 @@ static double try_step(cs_steps_run *steps, double s)
 {
     cs_solver *solver = steps->run.solver;
     double *x = solver->lambda, *d = numbers(steps, D), *ad = numbers(steps, AD), excess = 0;
-    const double *y = numbers(steps, Y), *ay = numbers(steps, AY), *rho = solver->rho;
+    const double *y = numbers(steps, Y), *ay = numbers(steps, AY), *rho = solver->factors.rho;
     int64_t rows = solver->problem->rows;
     for (int64_t i = 0; i < rows; i++) x[i] = y[i] - s * rho[i] * (ay[i] + solver->b[i]);
     cs_project(solver, x);

@@ -69,7 +69,7 @@ static double find_direction(cs_steps_run *steps, double alpha, double *curvatur
 {
     cs_solver *solver = steps->run.solver;
     double *d = numbers(steps, D), *ad = numbers(steps, AD), slope = 0;
-    const double *g = numbers(steps, G), *x = solver->lambda, *rho = solver->rho;
+    const double *g = numbers(steps, G), *x = solver->lambda, *rho = solver->factors.rho;
     int64_t rows = solver->problem->rows;
     *curvature = *square = 0;
     for (int64_t i = 0; i < rows; i++) d[i] = x[i] - alpha * rho[i] * g[i];

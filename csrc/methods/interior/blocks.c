@@ -17,7 +17,7 @@ cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k
         .rows = group->rows,
     };
     if (cs_has_discs(group) || cs_has_cones(group)) v.mu = v.parameters[0];
-    v.cone = v.mu > 0 && solver->rho[v.row] > 0;
+    v.cone = v.mu > 0 && solver->factors.rho[v.row] > 0;
     return v;
 }
 
@@ -34,12 +34,12 @@ int cs_interior_is_fixed(const cs_solver *solver, const cs_interior_block *v, in
 {
     double low, high;
     bounds_of(v, i, &low, &high);
-    return low == high || !(solver->rho[v->row + i] > 0);
+    return low == high || !(solver->factors.rho[v->row + i] > 0);
 }
 
 double cs_interior_proximal_of(const cs_solver *solver, const cs_interior_block *v)
 {
-    return PROXIMAL * cs_largest_diagonal(v->rows, solver->rho + v->row);
+    return PROXIMAL * cs_largest_diagonal(v->rows, solver->factors.rho + v->row);
 }
 
 double cs_interior_weight_of(const cs_solver *solver, int64_t row)
@@ -88,7 +88,7 @@ static void begin_row(cs_solver *solver, cs_interior *own, const cs_interior_blo
                       double force)
 {
     int64_t row = v->row + i;
-    double low, high, *x = solver->lambda + row, away = force * solver->rho[row];
+    double low, high, *x = solver->lambda + row, away = force * solver->factors.rho[row];
     bounds_of(v, i, &low, &high);
     if (!(v->mu > 0)) *x = fmin(fmax(*x, low), high);
 
@@ -124,7 +124,7 @@ static void begin_block(cs_solver *solver, cs_interior *own, const cs_interior_b
         y[i] = 0;
     }
     y[0] = force;
-    x[0] = fmax(x[0], sqrt(square) / v->mu) + force * solver->rho[v->row];
+    x[0] = fmax(x[0], sqrt(square) / v->mu) + force * solver->factors.rho[v->row];
     own->degree++;
     own->shifted |= cs_has_discs(v->group);
 }

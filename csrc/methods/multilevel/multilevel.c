@@ -153,7 +153,7 @@ static void hold(cs_solver *solver)
             for (int i = 0; i < group->rows; i++) {
                 double change = fabs(m->image[row + i] - m->z[row + i]);
                 changed[group->coupled_set[i]] |=
-                    change > UNCHANGED * fabs(m->z[row + i]) || !(solver->rho[row + i] > 0);
+                    change > UNCHANGED * fabs(m->z[row + i]) || !(solver->factors.rho[row + i] > 0);
             }
             for (int i = 0; i < group->rows; i++)
                 if (changed[group->coupled_set[i]] || (group->set->contact && changed[0]))
@@ -171,7 +171,7 @@ static double look(cs_solver *solver)
     cs_packing_get(&solver->packing, m->impulses);
     cs_residual_velocity(solver->problem, m->impulses, solver->b, solver->velocity, m->xi);
     for (int64_t i = 0; i < rows; i++) {
-        m->z[i] = m->impulses[i] - solver->rho[i] * m->xi[i];
+        m->z[i] = m->impulses[i] - solver->factors.rho[i] * m->xi[i];
         m->loose[i] = 1;
     }
     hold(solver);
@@ -194,7 +194,7 @@ static int correct_once(cs_solver *solver, double shift, cs_cancellation *cancel
     cs_multilevel *m = solver->own;
     int64_t rows = solver->problem->rows;
     if (cs_is_cancelled(cancellation, ROUND_WORK * (double)rows)) return -1;
-    if (cs_coarse_factor(m->coarse, m->loose, solver->rho, shift, cancellation)) return -1;
+    if (cs_coarse_factor(m->coarse, m->loose, solver->factors.rho, shift, cancellation)) return -1;
     cs_coarse_correct(m->coarse, m->xi, m->z);
     for (int64_t i = 0; i < rows; i++) m->z[i] += m->impulses[i];
     hold(solver);

@@ -134,7 +134,7 @@ static void choose_factors(const cs_solver *solver, double *r)
 {
     const cs_problem *problem = solver->problem;
     int shifted = kind_of(solver)->shifted;
-    memcpy(r, solver->rho, sizeof(double) * (size_t)problem->rows);
+    memcpy(r, solver->factors.rho, sizeof(double) * (size_t)problem->rows);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count && cs_slope_is_shifted(group, shifted); k++) {
@@ -382,7 +382,6 @@ static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result
     cs_status status = cs_run_iterate(&s.run, result);
     s.newton->system.cancellation = NULL;
     status = cs_run_end(&s.run, status, result);
-    result->rollbacks = 0;
     result->restarts = s.restarts;
     return status;
 }

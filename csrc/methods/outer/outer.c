@@ -108,7 +108,7 @@ static cs_status take_renewal(cs_solver *solver, cs_outer *outer, cs_error *erro
 
     /* Products of two impulses are divided by rho, those of two velocities by 1 / rho: both are energies. */
     for (int64_t i = 0; i < problem->rows; i++) {
-        double rho = solver->rho[i];
+        double rho = solver->factors.rho[i];
         outer->scale[i] = outer->frozen->of_velocities && rho > 0 ? 1 / rho : rho;
     }
     if (solver->setting[CS_WEIGHT] > 0) return CS_OK;
@@ -273,7 +273,7 @@ static double misfit(const cs_solver *solver)
     state.problem = outer->problem;
     state.b = outer->b;
     state.parameters = outer->parameters;
-    state.rho = outer->inner->rho;
+    state.rho = outer->inner->factors.rho;
     state.xi = outer->xi;
     for (int64_t i = 0; i < solver->problem->rows; i++)
         outer->xi[i] = solver->xi[i] + (outer->b[i] - solver->b[i]);
@@ -284,7 +284,8 @@ static double misfit(const cs_solver *solver)
 static double floor_of_rounding(cs_steps_run *steps, double unit)
 {
     cs_solver *solver = steps->run.solver;
-    cs_floor floor = cs_find_floor(&steps->run.state, unit, solver->magnitude, solver->velocity);
+    cs_floor floor =
+        cs_find_floor(&steps->run.state, unit, solver->judge.magnitude, solver->velocity);
     return fmax(unit / DBL_EPSILON * floor.scaled, FLOOR_UNITS * unit);
 }
 
@@ -307,7 +308,7 @@ static void set_tolerance(cs_steps_run *steps)
     double wanted = solver->setting[CS_TOLERANCE] * off;
     options->rtol = scaled ? fmax(wanted, floor) : 0;
     options->atol = scaled ? 0 : fmax(wanted, floor * cs_run_largest_impulse(&steps->run));
-    outer->inner->outer_scale = solver->scale;
+    outer->inner->judge.outer_scale = solver->judge.scale;
 }
 
 static void begin(cs_steps_run *steps)

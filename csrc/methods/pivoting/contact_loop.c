@@ -78,7 +78,6 @@ cs_status cs_pivoting_iterate(cs_solver *solver, cs_budget *budget, cs_pivoting_
         .step = step,
     };
     it.control = cs_control_until(&it.timed, budget->control, budget->deadline);
-    result->rollbacks = 0;
     result->pivots = result->single_pivots = result->factorizations = 0;
     result->pivoting = "converged";
     result->cache = (cs_cache_counts){0};

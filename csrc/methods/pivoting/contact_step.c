@@ -133,7 +133,7 @@ static cs_status run_cone(cs_pivoting_run *it, cs_result *result, cs_error *erro
     cs_cone_solve solve = {
         .b = solver->b,
         .parameters = solver->parameters,
-        .rho = solver->rho,
+        .rho = solver->factors.rho,
         .control = it->control,
         .max_pivots = solver->options.pivoting.max_pivots,
         .lambda = solver->lambda,

@@ -261,14 +261,14 @@ static void visit(cs_pivoting_run *run, int g, int64_t k, int friction_only)
     const cs_block_group *group = &solver->problem->block_group[g];
     int rows = group->rows;
     int64_t row = cs_group_row(group, k);
-    const double *step = solver->step[g] ? solver->step[g] + k * rows * rows : NULL;
+    const double *step = solver->factors.step[g] ? solver->factors.step[g] + k * rows * rows : NULL;
     double xi[CS_MAX_ROWS], z[CS_MAX_ROWS];
     for (int i = 0; i < rows; i++)
         xi[i] = solver->b[row + i] + product(&hybrid->matrix, row + i, hybrid->x);
     for (int i = 0; i < rows; i++) {
         z[i] = hybrid->x[row + i];
         if (friction_only && i == 0) continue;
-        if (!step) z[i] -= solver->r[row + i] * xi[i];
+        if (!step) z[i] -= solver->factors.r[row + i] * xi[i];
         for (int j = 0; j < rows && step; j++) z[i] -= step[i * rows + j] * xi[j];
     }
     project(run, group, k, z, 0);

@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-/* S1 section 3.5 */
-#define ROLLBACK_FACTOR 0.5
 /* Single precision loses the agreement between u and lambda over many small updates; with factors
  * in single precision A lambda is that of other factors. */
 enum { REFRESH_EVERY = 32 };
@@ -23,36 +21,25 @@ typedef struct iteration {
     cs_best_sweep best;
     double refreshed; /* residual of the sweep after which all was refreshed */
     int backwards;    /* the next sweep */
-    int rollbacks;
 } iteration;
 
-static void restore_best(iteration *it)
+/* Back to the best iterate. The next one is another iteration, with another R, whose residual over nu
+ * begins where this one was given up: growth is counted from there. */
+static void undo(cs_run *run)
 {
-    cs_solver *solver = it->run.solver;
+    iteration *it = (iteration *)run;
+    cs_solver *solver = run->solver;
+    double rejected = run->stats.residual / it->best.scale;
+    int finite = isfinite(run->stats.merit) && isfinite(rejected);
     cs_packing_restore(&solver->packing);
     cs_refresh(solver);
-    it->best.best_is_current = 1;
     cs_balance_forget(solver);
+    it->best.best_is_current = 1;
+    it->best.least = finite ? rejected : INFINITY;
     it->backwards = it->best.best_backwards;
 }
 
-/* Restores the best iterate and halves R; returns 0 when that has been done often enough. With
- * another R it is another iteration, whose residual over nu begins where the last one was given up:
- * growth is counted from there. A sweep that was taken back has no residual. */
-static int roll_back(iteration *it)
-{
-    cs_best_sweep *best = &it->best;
-    double rejected = it->run.stats.residual / best->scale;
-    restore_best(it);
-    cs_run_forget_change(&it->run);
-    best->least = isfinite(it->run.stats.merit) && isfinite(rejected) ? rejected : INFINITY;
-    if (it->rollbacks == it->run.solver->options.rollback) return 0;
-    it->rollbacks++;
-    best->scale *= ROLLBACK_FACTOR;
-    it->run.solver->steps_scale = best->scale;
-    cs_packing_scale_steps(&it->run.solver->packing, ROLLBACK_FACTOR);
-    return 1;
-}
+static void shorten(cs_run *run) { ((iteration *)run)->best.scale = run->scale; }
 
 /* Where rounding asks for it. What the correction moves is no divergence. */
 static void refresh(iteration *it)
@@ -81,7 +68,7 @@ static int64_t sweeps_at_once(const cs_run *run)
     const cs_solver *solver = run->solver;
     if (solver->options.record_every == 1)
         return 1; /* the usual case, for which this costs nothing */
-    if (solver->packing.dtype == CS_MIXED || solver->balance.factor) return 1;
+    if (solver->packing.dtype == CS_MIXED || solver->factors.balance.factor) return 1;
     int64_t most = cs_run_sweeps_at_once(run);
     int64_t refreshed = REFRESH_EVERY - (run->number - 1) % REFRESH_EVERY;
     return solver->packing.dtype == CS_F32 && most > refreshed ? refreshed : most;
@@ -101,7 +88,7 @@ static cs_step advance(cs_run *run)
     if (run->status) return CS_DISCARDED;
     it->backwards = call.backwards;
     run->number += call.made - 1;
-    if (call.alarm && diverged(it)) return roll_back(it) ? CS_TAKEN_BACK : CS_DIVERGED;
+    if (call.alarm && diverged(it)) return CS_DIVERGED;
 
     /* A sweep that is kept may change the factors R. */
     if (call.alarm) cs_best_update(&it->best, &run->stats);
@@ -110,7 +97,7 @@ static cs_step advance(cs_run *run)
     return CS_STEPPED;
 }
 
-static const cs_iteration sweeps = {.step = advance};
+static const cs_iteration sweeps = {.step = advance, .undo = undo, .shorten = shorten};
 
 cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
@@ -130,6 +117,5 @@ cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result
     int restored = result->outcome == CS_DIVERGING;
     status = cs_run_end(&it.run, status, result);
     if (!status && restored) result->best_iteration = it.best.best_number;
-    result->rollbacks = it.rollbacks;
     return status;
 }

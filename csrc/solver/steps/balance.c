@@ -29,7 +29,7 @@ int cs_is_balanced(const cs_options *options)
 
 cs_status cs_balance_take(cs_solver *solver, cs_error *error)
 {
-    cs_balance *balance = &solver->balance;
+    cs_balance *balance = &solver->factors.balance;
     int64_t rows = solver->problem->rows;
     *balance = (cs_balance){0};
     if (!cs_is_balanced(&solver->options)) return CS_OK;
@@ -43,7 +43,7 @@ cs_status cs_balance_take(cs_solver *solver, cs_error *error)
 
 void cs_balance_forget(cs_solver *solver)
 {
-    cs_balance *balance = &solver->balance;
+    cs_balance *balance = &solver->factors.balance;
     if (!balance->factor) return;
     cs_packing_get(&solver->packing, balance->before);
     memset(balance->change, 0, sizeof(double) * (size_t)solver->problem->rows);
@@ -51,7 +51,7 @@ void cs_balance_forget(cs_solver *solver)
 
 void cs_balance_begin(cs_solver *solver)
 {
-    cs_balance *balance = &solver->balance;
+    cs_balance *balance = &solver->factors.balance;
     if (!balance->factor) return;
     for (int64_t i = 0; i < solver->problem->rows; i++) balance->factor[i] = 1;
     balance->changed = 0;
@@ -102,10 +102,10 @@ static int balance_block(const cs_block_group *group, const pair *residuals, dou
 
 static void balance_group(cs_solver *solver, int g)
 {
-    cs_balance *balance = &solver->balance;
+    cs_balance *balance = &solver->factors.balance;
     const cs_block_group *group = &solver->problem->block_group[g];
     unsigned char *moved = balance->moved + group->first_block;
-    if (solver->step[g]) return; /* has no factors */
+    if (solver->factors.step[g]) return; /* has no factors */
     double noise = cs_rounding_noise(solver->packing.dtype);
     for (int64_t k = 0; k < group->count; k++) {
         int64_t row = cs_group_row(group, k);
@@ -118,7 +118,7 @@ static void balance_group(cs_solver *solver, int g)
         for (int i = 0; i < group->rows; i++) {
             before[i] = solver->lambda[row + i];
             change[i] = latest[i];
-            r[i] = solver->r[row + i] * solver->steps_scale * factor[i];
+            r[i] = solver->factors.r[row + i] * solver->factors.scale * factor[i];
         }
         balance->changed |= moved[k];
     }
@@ -126,7 +126,7 @@ static void balance_group(cs_solver *solver, int g)
 
 void cs_balance_steps(cs_solver *solver)
 {
-    cs_balance *balance = &solver->balance;
+    cs_balance *balance = &solver->factors.balance;
     cs_packing *packing = &solver->packing;
     if (!balance->factor) return;
     cs_packing_get(packing, solver->lambda);

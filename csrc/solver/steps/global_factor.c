@@ -71,13 +71,13 @@ cs_status cs_global_factor(cs_solver *solver, cs_error *error)
     };
     double *start = cs_arena_take(&scratch, problem->rows, sizeof(double));
     cs_status status = CS_OK;
-    if (start) cs_lanczos_start(problem, solver->rho, start);
+    if (start) cs_lanczos_start(problem, solver->factors.rho, start);
     if (cs_arena_failed(&scratch) ||
-        cs_lanczos(problem->rows, cs_multiply_symmetric, &p, start, &solver->spectrum))
+        cs_lanczos(problem->rows, cs_multiply_symmetric, &p, start, &solver->factors.spectrum))
         status = cs_no_memory(error, "the eigenvalues of A");
-    double r = cs_global_value(&solver->spectrum);
+    double r = cs_global_value(&solver->factors.spectrum);
     for (int64_t i = 0; i < problem->rows; i++)
-        solver->r[i] = solver->rho[i] > 0 ? r * solver->options.relaxation : 0;
+        solver->factors.r[i] = solver->factors.rho[i] > 0 ? r * solver->options.relaxation : 0;
     cs_arena_clear(&scratch);
     return status;
 }

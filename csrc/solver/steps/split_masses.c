@@ -7,8 +7,8 @@
 cs_status cs_count_touching(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
-    solver->touching = cs_arena_take(&solver->arena, problem->bodies, sizeof(double));
-    if (!solver->touching) return cs_no_memory(error, "counting contacts of bodies");
+    solver->factors.touching = cs_arena_take(&solver->arena, problem->bodies, sizeof(double));
+    if (!solver->factors.touching) return cs_no_memory(error, "counting contacts of bodies");
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++)
@@ -17,7 +17,7 @@ cs_status cs_count_touching(cs_solver *solver, cs_error *error)
                 int again = 0; /* a body that touches itself has one contact there */
                 for (int other = 0; other < s; other++)
                     again |= cs_partner_body(group, k, other) == body;
-                if (body >= 0 && !again) solver->touching[body]++;
+                if (body >= 0 && !again) solver->factors.touching[body]++;
             }
     }
     return CS_OK;
@@ -33,7 +33,7 @@ void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int
     for (int s = 0; s < cs_block_partners(group); s++) {
         const double *side = scaled + cs_partner_offset(group, s);
         int64_t body = cs_partner_body(group, index, s);
-        double count = body >= 0 ? solver->touching[body] : 0;
+        double count = body >= 0 ? solver->factors.touching[body] : 0;
         int dof = group->dof[s];
         for (int i = 0; i < rows; i++)
             for (int j = 0; j < rows; j++)

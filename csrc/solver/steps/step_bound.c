@@ -19,7 +19,7 @@ typedef struct scaled {
 static void apply_root(const scaled *s, int transposed, const double *from, double *to)
 {
     const cs_problem *problem = s->solver->problem;
-    for (int64_t i = 0; i < problem->rows; i++) to[i] = sqrt(s->solver->r[i]) * from[i];
+    for (int64_t i = 0; i < problem->rows; i++) to[i] = sqrt(s->solver->factors.r[i]) * from[i];
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         int m = group->rows;
@@ -52,7 +52,7 @@ static cs_status find_roots(scaled *s, const cs_local *local, cs_arena *scratch,
         s->root[g] = cs_arena_take(scratch, group->count * size, sizeof(double));
         if (!s->root[g]) return cs_no_memory(error, "the eigenvalues of R A");
         for (int64_t k = 0; k < group->count; k++)
-            cs_semidefinite_cholesky(group->rows, s->solver->step[g] + k * size,
+            cs_semidefinite_cholesky(group->rows, s->solver->factors.step[g] + k * size,
                                      s->root[g] + k * size);
     }
     return CS_OK;
@@ -61,12 +61,12 @@ static cs_status find_roots(scaled *s, const cs_local *local, cs_arena *scratch,
 static void scale(cs_solver *solver, const cs_local *local, double factor)
 {
     const cs_problem *problem = solver->problem;
-    for (int64_t i = 0; i < problem->rows; i++) solver->r[i] *= factor;
+    for (int64_t i = 0; i < problem->rows; i++) solver->factors.r[i] *= factor;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         if (local[g] != CS_EXACT) continue;
         for (int64_t i = 0; i < group->count * group->rows * group->rows; i++)
-            solver->step[g][i] *= factor;
+            solver->factors.step[g][i] *= factor;
     }
 }
 
@@ -89,12 +89,13 @@ cs_status cs_bound_steps(cs_solver *solver, const cs_local *local, cs_error *err
     double *start = cs_arena_take(&scratch, problem->rows, sizeof(double));
     cs_status status = cs_arena_status(&scratch, error, "the eigenvalues of R A");
     if (!status) status = find_roots(&s, local, &scratch, error);
-    if (!status) cs_lanczos_start(problem, solver->rho, start);
+    if (!status) cs_lanczos_start(problem, solver->factors.rho, start);
     if (!status && cs_lanczos(problem->rows, multiply, &s, start, &spectrum))
         status = cs_no_memory(error, "the eigenvalues of R A");
     /* `relaxation` is to mean the same as in other methods. */
-    solver->step_bound = (spectrum.largest + spectrum.largest_error) / solver->options.relaxation;
-    if (!status && solver->step_bound > 1) scale(solver, local, 1 / solver->step_bound);
+    solver->factors.bound =
+        (spectrum.largest + spectrum.largest_error) / solver->options.relaxation;
+    if (!status && solver->factors.bound > 1) scale(solver, local, 1 / solver->factors.bound);
     cs_arena_clear(&scratch);
     return status;
 }

@@ -138,15 +138,15 @@ static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
     const cs_options *options = &solver->options;
     const cs_block_group *group = &solver->problem->block_group[c->g];
     int rows = group->rows;
-    double *rho = solver->rho + cs_group_row(group, k);
-    double *r = solver->r + cs_group_row(group, k);
-    double *step = solver->step[c->g] ? solver->step[c->g] + k * rows * rows : NULL;
+    double *rho = solver->factors.rho + cs_group_row(group, k);
+    double *r = solver->factors.r + cs_group_row(group, k);
+    double *step = solver->factors.step[c->g] ? solver->factors.step[c->g] + k * rows * rows : NULL;
     cs_status status = check_diagonal(solver, group, k, diagonal, &c->error);
     if (status) return status;
     cs_set_scales(group, diagonal, rho);
     double split[CS_MAX_ROWS * CS_MAX_ROWS], scales[CS_MAX_ROWS];
     memcpy(scales, rho, sizeof(double) * (size_t)rows);
-    if (solver->touching) {
+    if (solver->factors.touching) {
         cs_split_diagonal(solver, group, k, split);
         cs_set_scales(group, split, scales);
         diagonal = split;
@@ -204,8 +204,8 @@ static void choose_eight(choosing *c, int64_t k, const double *diagonal)
     _Alignas(64) double rho[CS_MAX_ROWS * CS_BLOCK_LANES], over[CS_BLOCK_LANES];
     scales_of_eight(group, diagonal, rho);
     cs_block_lanes_widest()->overshoots(rows, diagonal, rho, over);
-    double *to_rho = solver->rho + cs_group_row(group, k);
-    double *to_r = solver->r + cs_group_row(group, k);
+    double *to_rho = solver->factors.rho + cs_group_row(group, k);
+    double *to_r = solver->factors.r + cs_group_row(group, k);
     for (int l = 0; l < CS_BLOCK_LANES; l++) {
         double scale = over[l] > 1 ? over[l] : 1;
         for (int i = 0; i < rows; i++) {
@@ -219,7 +219,7 @@ static void choose_eight(choosing *c, int64_t k, const double *diagonal)
 static int are_local(const choosing *c)
 {
     const char *factor = c->solver->options.r_factor;
-    return c->local == CS_PROJECTED && !c->solver->touching && factor &&
+    return c->local == CS_PROJECTED && !c->solver->factors.touching && factor &&
            strcmp(factor, "block") != 0;
 }
 
@@ -297,8 +297,8 @@ static cs_status choose_group(cs_solver *solver, int g, cs_local local, cs_error
         cs_status status = piece[p].error.status;
         if (status && error) *error = piece[p].error;
         if (status) return status;
-        solver->immovable_blocks += piece[p].immovable;
-        solver->singular_blocks += piece[p].singular;
+        solver->judge.immovable_blocks += piece[p].immovable;
+        solver->factors.singular_blocks += piece[p].singular;
     }
     return CS_OK;
 }
@@ -334,8 +334,9 @@ static void relax_singular(cs_solver *solver, int g)
         double diagonal[CS_MAX_ROWS * CS_MAX_ROWS], inverse[CS_MAX_ROWS * CS_MAX_ROWS];
         cs_diagonal_block(solver->problem, group, k, diagonal);
         if (cs_invert(rows, diagonal, inverse) == 0) continue;
-        double *step = solver->step[g] + k * size;
-        for (int i = 0; i < rows; i++) step[i * rows + i] = solver->r[cs_group_row(group, k) + i];
+        double *step = solver->factors.step[g] + k * size;
+        for (int i = 0; i < rows; i++)
+            step[i * rows + i] = solver->factors.r[cs_group_row(group, k) + i];
     }
 }
 
@@ -351,8 +352,8 @@ cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
         local[g] = choose_local(&solver->options, group->set);
         if (local[g] != CS_PROJECTED) {
             int64_t entries = group->count * group->rows * group->rows;
-            solver->step[g] = cs_arena_take(&solver->arena, entries, sizeof(double));
-            if (!solver->step[g]) return cs_no_memory(error, "local solves");
+            solver->factors.step[g] = cs_arena_take(&solver->arena, entries, sizeof(double));
+            if (!solver->factors.step[g]) return cs_no_memory(error, "local solves");
         }
         cs_status status = choose_group(solver, g, local[g], error);
         if (status) return status;
