@@ -52,8 +52,7 @@ static const signed char *gather_index_set(const cs_solver *solver, const signed
 /* The number in the whole of a row of the part. */
 static int64_t row_of_whole(const cs_problem *problem, const cs_cluster *cluster, int64_t row)
 {
-    int64_t block = 0;
-    while (cs_block_row(cluster->problem, block + 1) <= row) block++;
+    int64_t block = cs_row_block(cluster->problem, row);
     row -= cs_block_row(cluster->problem, block);
     return cs_block_row(problem, cluster->block[block]) + row;
 }

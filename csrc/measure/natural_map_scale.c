@@ -165,7 +165,7 @@ static void largest_velocities(const cs_scale_data *data, double *largest)
     for (int64_t k = 0; k < problem->blocks; k++) largest[k] = 0;
     for (int64_t k = 0; k < problem->blocks; k++) {
         double *most = &largest[data->island[k]];
-        for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
+        for (int64_t i = cs_block_row(problem, k); i < cs_block_end(problem, k); i++)
             if (data->rho[i] > 0) *most = fmax(*most, fabs(data->b[i]));
     }
 }

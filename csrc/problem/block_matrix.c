@@ -94,7 +94,7 @@ typedef struct conversion {
  * its own. */
 static int64_t find_columns(conversion *c, int64_t k, int64_t mark)
 {
-    int64_t row = cs_block_row(c->problem, k), end = cs_block_row(c->problem, k + 1), count = 0;
+    int64_t row = cs_block_row(c->problem, k), end = cs_block_end(c->problem, k), count = 0;
     c->seen[k] = mark;
     c->found[count++] = k; /* the diagonal block is always stored */
     for (int64_t e = c->csr->start[row]; e < c->csr->start[end]; e++) {
@@ -139,7 +139,7 @@ static cs_status convert(conversion *c, cs_arena *arena, cs_block_matrix *matrix
 
     /* Note the block of every row and column. */
     for (int64_t k = 0; k < problem->blocks; k++)
-        for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
+        for (int64_t i = cs_block_row(problem, k); i < cs_block_end(problem, k); i++)
             c->block_of[i] = k;
 
     /* Count the blocks and values of each block row. */

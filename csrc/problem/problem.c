@@ -62,9 +62,21 @@ const cs_block_group *cs_block_group_of(const cs_problem *problem, int64_t block
 
 int64_t cs_block_row(const cs_problem *problem, int64_t block)
 {
-    if (block == problem->blocks) return problem->rows;
     const cs_block_group *group = cs_block_group_of(problem, block);
     return cs_group_row(group, block - group->first_block);
+}
+
+int64_t cs_block_end(const cs_problem *problem, int64_t block)
+{
+    const cs_block_group *group = cs_block_group_of(problem, block);
+    return cs_group_row(group, block - group->first_block + 1);
+}
+
+int64_t cs_row_block(const cs_problem *problem, int64_t row)
+{
+    const cs_block_group *group = problem->block_group;
+    while (row >= cs_group_row(group, group->count)) group++;
+    return group->first_block + (row - group->first_row) / group->rows;
 }
 
 /* velocity (dof) += J_k^T lambda_k for one partner */

@@ -74,8 +74,13 @@ int64_t cs_moved_bodies(const cs_problem *problem, int64_t *moved);
 /* The group of a block. */
 const cs_block_group *cs_block_group_of(const cs_problem *problem, int64_t block);
 
-/* Index of a block's first row in lambda. */
+/* Index of a block's first row in lambda, and the index after its last row. Spare rows, which belong to no
+ * block, may follow the blocks of a group: the next block begins at or after the end of this one. */
 int64_t cs_block_row(const cs_problem *problem, int64_t block);
+int64_t cs_block_end(const cs_problem *problem, int64_t block);
+
+/* The block that a row belongs to. */
+int64_t cs_row_block(const cs_problem *problem, int64_t row);
 
 /* Index in lambda of the first row of block `index` of a group. */
 static inline int64_t cs_group_row(const cs_block_group *group, int64_t index)

@@ -128,6 +128,14 @@ static void put_columns(const cs_packed *packed, cs_packed_group *group, int64_t
     cs_convert(cs_stored(packed->dtype), group->matrix.value, to, column, rows * rows);
 }
 
+/* Index of a block's first impulse in lambda as it is packed. */
+static int64_t first_impulse_of(const cs_packed *packed, int64_t block)
+{
+    const cs_block_group *group = cs_block_group_of(packed->problem, block);
+    const cs_packed_group *p = &packed->group[group - packed->problem->block_group];
+    return p->first_impulse + (block - group->first_block) * group->rows;
+}
+
 /* Appends columns and entries of one row of blocks; if rows are split, only those of one piece. */
 static void pack_piece(const cs_packed *packed, const cs_layout *layout, int piece,
                        cs_packed_group *group, int64_t visit, int64_t block)
@@ -139,9 +147,9 @@ static void pack_piece(const cs_packed *packed, const cs_layout *layout, int pie
         int64_t other = matrix->column[e];
         int width = cs_block_group_of(packed->problem, other)->rows, size = group->rows * width;
         if (!layout->split || cs_piece_of(layout->places, block, other) == piece) {
-            /* The column of a hidden block is in the copy of lambda, behind all rows. */
-            int64_t hidden = is_hidden(layout->places, block, other) ? packed->problem->rows : 0;
-            int64_t first = cs_block_row(packed->problem, other) + hidden;
+            /* The column of a hidden block is in the copy of lambda, behind all impulses. */
+            int64_t hidden = is_hidden(layout->places, block, other) ? packed->impulses : 0;
+            int64_t first = first_impulse_of(packed, other) + hidden;
             if (group->matrix.width) group->matrix.width[*at] = (unsigned char)width;
             if (group->matrix.in_vectors) put_columns(packed, group, *at, *to, first, value);
             else group->matrix.column[*at] = first;

@@ -53,9 +53,8 @@ cs_status cs_check_diagonals(const cs_solver *solver, cs_error *error)
             cs_set_scales(group, diagonal, rho + cs_group_row(group, k));
         }
     }
-    int64_t row = cs_find_couplings(problem, rho, coupling), block = 0;
-    while (row >= 0 && cs_block_row(problem, block + 1) <= row) block++;
-    if (row >= 0) status = refuse_zero_diagonal(solver, block, row, error);
+    int64_t row = cs_find_couplings(problem, rho, coupling);
+    if (row >= 0) status = refuse_zero_diagonal(solver, cs_row_block(problem, row), row, error);
 out:
     cs_arena_clear(&scratch);
     return status;
@@ -67,7 +66,7 @@ static int64_t count_immovable(const cs_solver *solver)
     int64_t count = 0;
     for (int64_t k = 0; k < problem->blocks; k++) {
         int moves = 0;
-        for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
+        for (int64_t i = cs_block_row(problem, k); i < cs_block_end(problem, k); i++)
             moves |= solver->factors.rho[i] > 0;
         count += !moves;
     }

@@ -88,8 +88,7 @@ void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, doubl
 cs_status cs_explain_failure(const cs_row_failure *failure, const cs_problem *problem, int64_t row,
                              cs_error *error)
 {
-    int64_t block = 0;
-    while (cs_block_row(problem, block + 1) <= row) block++;
+    int64_t block = cs_row_block(problem, row);
     return cs_fail(
         error, CS_UNSUPPORTED,
         "A is not positive definite to rounding: elimination leaves %s of A[%lld, %lld] "

@@ -35,7 +35,7 @@ static void sizes(const cs_problem *problem)
         CHECK(cs_block_group_of(problem, k) == group);
         CHECK(cs_block_row(problem, k) == scene_row(k));
     }
-    CHECK(cs_block_row(problem, SCENE_BLOCKS) == SCENE_ROWS);
+    CHECK(cs_block_end(problem, SCENE_BLOCKS - 1) == SCENE_ROWS);
     for (int body = 0; body < SCENE_BODIES; body++)
         CHECK(cs_body_group_of(problem, body) == &problem->body_group[body >= 4]);
     CHECK(cs_body_group_of(problem, -1) == NULL);

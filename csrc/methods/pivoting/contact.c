@@ -97,36 +97,64 @@ cs_status cs_pivoting_check(const cs_options *options, const char *name, const c
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
+/* A by scalar rows that is being written. */
+typedef struct scalar_rows {
+    int64_t *start, *column;
+    double *value;
+    int64_t rows; /* so far */
+} scalar_rows;
+
+/* Rows up to `end` belong to no block: the diagonal of each is stored, and zero. */
+static void put_spare_rows(scalar_rows *to, int64_t end)
+{
+    for (; to->rows < end; to->rows++) {
+        to->column[to->start[to->rows]] = to->rows;
+        to->start[to->rows + 1] = to->start[to->rows] + 1;
+    }
+}
+
+/* The rows of block k. */
+static void put_block_rows(scalar_rows *to, const cs_problem *problem,
+                           const cs_block_matrix *blocks, int64_t k)
+{
+    int rows = cs_block_group_of(problem, k)->rows;
+    for (int i = 0; i < rows; i++) {
+        int64_t at = to->start[to->rows];
+        const double *block = blocks->value + blocks->first[k];
+        for (int64_t e = blocks->start[k]; e < blocks->start[k + 1]; e++) {
+            int columns = cs_block_group_of(problem, blocks->column[e])->rows;
+            int64_t first = cs_block_row(problem, blocks->column[e]);
+            for (int j = 0; j < columns; j++, at++) {
+                to->column[at] = first + j;
+                to->value[at] = block[i * columns + j];
+            }
+            block += rows * columns;
+        }
+        to->start[++to->rows] = at;
+    }
+}
+
 /* A by scalar rows, from rows of blocks. */
 static cs_status expand(const cs_problem *problem, const cs_block_matrix *blocks, cs_arena *arena,
                         cs_cancellation *cancellation, cs_csr *matrix, cs_error *error)
 {
-    int64_t entries = blocks->first[blocks->blocks], at = 0, row = 0;
-    int64_t *start = cs_arena_take(arena, problem->rows + 1, sizeof(int64_t));
-    int64_t *column = cs_arena_take(arena, entries, sizeof(int64_t));
-    double *value = cs_arena_take(arena, entries, sizeof(double));
+    int64_t entries = blocks->first[blocks->blocks] + problem->rows; /* spare rows have one each */
+    scalar_rows to = {
+        .start = cs_arena_take(arena, problem->rows + 1, sizeof(int64_t)),
+        .column = cs_arena_take(arena, entries, sizeof(int64_t)),
+        .value = cs_arena_take(arena, entries, sizeof(double)),
+    };
     if (cs_arena_failed(arena))
         return cs_no_memory(error, "A of %lld rows", (long long)problem->rows);
     for (int64_t k = 0; k < blocks->blocks; k++) {
-        int rows = cs_block_group_of(problem, k)->rows;
         double work = CS_ENTRY_WORK * (double)(blocks->first[k + 1] - blocks->first[k]);
         if (cs_is_cancelled(cancellation, work))
             return cs_fail(error, CS_INTERRUPTED, "interrupted while laying A out");
-        for (int i = 0; i < rows; i++) {
-            const double *block = blocks->value + blocks->first[k];
-            for (int64_t e = blocks->start[k]; e < blocks->start[k + 1]; e++) {
-                int columns = cs_block_group_of(problem, blocks->column[e])->rows;
-                int64_t first = cs_block_row(problem, blocks->column[e]);
-                for (int j = 0; j < columns; j++, at++) {
-                    column[at] = first + j;
-                    value[at] = block[i * columns + j];
-                }
-                block += rows * columns;
-            }
-            start[++row] = at;
-        }
+        put_spare_rows(&to, cs_block_row(problem, k));
+        put_block_rows(&to, problem, blocks, k);
     }
-    *matrix = (cs_csr){problem->rows, start, column, value};
+    put_spare_rows(&to, problem->rows);
+    *matrix = (cs_csr){problem->rows, to.start, to.column, to.value};
     return CS_OK;
 }
 

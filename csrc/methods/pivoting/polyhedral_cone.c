@@ -43,7 +43,7 @@ static void find_islands(cs_cone *cone, int64_t *parent, int64_t *block_of)
     const cs_csr *A = &cone->matrix;
     for (int64_t k = 0; k < problem->blocks; k++) {
         parent[k] = k;
-        for (int64_t i = cs_block_row(problem, k); i < cs_block_row(problem, k + 1); i++)
+        for (int64_t i = cs_block_row(problem, k); i < cs_block_end(problem, k); i++)
             block_of[i] = k;
     }
     for (int64_t i = 0; i < A->rows; i++)
@@ -351,7 +351,7 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
     if (cs_lemke_take(&t.lemke, t.size, arena)) goto no_memory;
     for (int64_t k = 0; k < blocks; k++)
         for (int64_t i = cs_block_row(cone->problem, block[k]);
-             i < cs_block_row(cone->problem, block[k] + 1); i++) {
+             i < cs_block_end(cone->problem, block[k]); i++) {
             load_row(&t, i);
             double written = (double)(cone->count[i] * t.size);
             if (cs_is_cancelled(&solve->cancellation, LOAD_WORK * written))
