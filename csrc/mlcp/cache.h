@@ -13,7 +13,8 @@
 
 typedef struct cs_cache_node {
     struct cs_cache_node *parent, *child, *sibling;
-    struct cs_cache_node *newer, *older; /* by their last use, ancestors newer than descendants */
+    /* Neighbours in the list by last use; ancestors are newer than descendants. */
+    struct cs_cache_node *newer, *older;
     int64_t row, used, bytes; /* the removed row; cs_cache.now at the last use; bytes of the node */
     double *value;            /* columns from `row` on */
 } cs_cache_node;

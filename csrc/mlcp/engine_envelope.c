@@ -1,4 +1,4 @@
-/* Factors A_FF within its envelope at every index set. Tight rows make the envelope narrower. */
+/* Factors A_FF within its envelope for each index set. Tight rows make the envelope narrower. */
 #include "mlcp/pivoting.h"
 
 struct factor_data;

@@ -88,7 +88,7 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
 
 static void solve(cs_island *s, double *r)
 {
-    /* Without forces. */
+    /* x without forces. */
     schur_data *data = s->factor;
     cs_panels_solve(&data->whole, r);
 
@@ -96,7 +96,7 @@ static void solve(cs_island *s, double *r)
     for (int64_t a = 0; a < data->count; a++) data->force[a] = -r[s->list[a]];
     cs_panels_solve(&data->tight, data->force);
 
-    /* Their effect on all rows. */
+    /* Add their effect on all rows. */
     for (int64_t a = 0; a < data->count; a++) {
         const double *column = data->inverse + s->list[a] * s->rows;
         for (int64_t i = 0; i < s->rows; i++) r[i] += data->force[a] * column[i];

@@ -1,4 +1,5 @@
-/* A sparse factor of A_FF at every index set, in an order of approximate minimum degree (linalg/sparse.h). */
+/* Computes a sparse factor of A_FF for each index set, in an order of approximate minimum degree
+ * (linalg/sparse.h). */
 #include "mlcp/pivoting.h"
 
 #include "linalg/sparse.h"

@@ -29,6 +29,8 @@ int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena)
     lemke->list = cs_arena_take(arena, rows, sizeof(int64_t));
     lemke->wanted = cs_arena_take(arena, 2 * rows + 1, 1);
     if (cs_arena_failed(arena)) return -1;
+
+    /* Clear the matrix row by row, so that this can be cancelled. */
     for (int64_t i = 0; i < rows; i++) {
         memset(lemke->matrix + i * rows, 0, sizeof(double) * (size_t)rows);
         if (cs_is_cancelled(lemke->cancellation, WRITE_WORK * (double)rows)) return -1;
@@ -60,6 +62,7 @@ static void exchange(cs_lemke *lemke, int64_t row, int64_t column)
         for (int64_t j = 0; j < width; j++) own[j] += factor * pivot_row[j];
     }
 
+    /* Exchange the variables, and count the pivot. */
     lemke->basic[row] = lemke->other[column];
     lemke->other[column] = leaving;
     lemke->pivots++;
@@ -77,12 +80,15 @@ static void enter_free_rows(cs_lemke *lemke)
 {
     int64_t n = lemke->rows;
     while (!lemke->cancelled) {
+        /* The free row with the largest pivot that has not entered. */
         int64_t best = -1;
         for (int64_t i = 0; i < n; i++) {
             if (!is_free(lemke, i) || lemke->basic[i] >= n) continue;
             if (best < 0 || fabs(row_of(lemke, i)[i]) > fabs(row_of(lemke, best)[best])) best = i;
         }
         if (best < 0) return;
+
+        /* It enters unless it depends on the others. */
         double pivot = fabs(row_of(lemke, best)[best]);
         if (!(pivot > REDUNDANT_PIVOT * fabs(lemke->matrix[best * n + best]))) return;
         exchange(lemke, best, best);
@@ -185,6 +191,8 @@ static double cover(const cs_lemke *lemke, int64_t i)
     double sum = 0;
     if (lemke->attempt != CS_LEMKE_FROM_ALL)
         return is_free(lemke, i) ? 0 : 1 + (double)(mixed >> 11) * 0x1p-53;
+
+    /* Minus the sum of the row, which becomes 1 once all z are basic. */
     for (int64_t j = 0; j < lemke->rows; j++)
         if (!is_free(lemke, j)) sum -= own[j];
     return sum;
@@ -255,6 +263,8 @@ void cs_lemke_begin(cs_lemke *lemke, int attempt)
     lemke->size = 0;
     for (int64_t i = 0; i < lemke->rows; i++) lemke->size = fmax(lemke->size, fabs(lemke->q[i]));
     lemke->lost = 0;
+
+    /* Start with all z basic, or with all w basic and the free rows entered. */
     if (attempt == CS_LEMKE_FROM_ALL) {
         memset(lemke->wanted, 0, (size_t)(2 * lemke->rows + 1));
         for (int64_t i = 0; i < lemke->rows; i++) lemke->wanted[lemke->rows + i] = 1;
