@@ -38,8 +38,8 @@ static int take(cs_island *s, cs_arena *arena)
     return cs_arena_failed(arena);
 }
 
-/* The first row in which the first `count` entries of s->list differ from the key of the current factor; s->rows if
- * they are equal. */
+/* The first row in which the first `count` entries of s->list differ from the key of the current factor;
+ * s->rows if they are equal. */
 static int64_t first_difference(const cs_island *s, int64_t count)
 {
     const cached_data *data = s->factor;
@@ -82,8 +82,8 @@ static void compose(cs_island *s, int64_t found)
     for (int64_t j = 0; j < found; j++) clear_row(skyline, s->list[j], first);
 }
 
-/* Removes the remaining rows of s->list, and stores the part after each removal as long as there is room. Returns the
- * row at which it was cancelled, or -1. */
+/* Removes the remaining rows of s->list, and stores the part after each removal as long as there is room.
+ * Returns the row at which it was cancelled, or -1. */
 static int64_t extend(cs_island *s, int64_t found, int64_t count)
 {
     cached_data *data = s->factor;

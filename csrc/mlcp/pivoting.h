@@ -113,8 +113,8 @@ struct cs_engine {
     void (*factor)(cs_island *s, cs_breakdown *breakdown);
     /* r <- A_FF^-1 r. r is zero on tight rows, before and after. */
     void (*solve)(cs_island *s, double *r);
-    /* May be NULL. `release` frees memory outside the arena; `report_cache` adds to `sum` the counts of the cache
-     * since the last call. */
+    /* May be NULL. `release` frees memory outside the arena; `report_cache` adds to `sum` the counts of the
+     * cache since the last call. */
     void (*release)(cs_island *s);
     void (*report_cache)(cs_island *s, cs_cache_counts *sum);
     /* May be NULL if the engine keeps nothing but the current factor. Announces that the values of the

@@ -71,7 +71,8 @@ static void update_first(event *first, double reach, int64_t row, signed char in
     *first = (event){reach > 0 ? reach : 0, row, index};
 }
 
-/* The first change of index along the step. If `keeps_feasible` (Dantzig), rows marked in s->next stay feasible. */
+/* The first change of index along the step. If `keeps_feasible` (Dantzig), rows marked in s->next stay
+ * feasible. */
 static event find_event(const cs_island *s, int64_t r, double sign, int keeps_feasible)
 {
     event first = {INFINITY, r, CS_INDEX_FREE};

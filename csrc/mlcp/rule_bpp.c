@@ -185,11 +185,13 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
     }
 }
 
+/* The rule bpp: block pivots, then rules with a decreasing energy. */
 static cs_status bpp(cs_pivot_run *run, cs_error *error)
 {
     return cs_pivot_blocks(run, run->options->block_steps, 1, error);
 }
 
+/* The rule murty: single pivots only. */
 static cs_status murty(cs_pivot_run *run, cs_error *error)
 {
     return cs_pivot_blocks(run, 0, 0, error);

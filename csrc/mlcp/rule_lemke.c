@@ -21,7 +21,7 @@
 typedef struct translation {
     cs_lemke lemke;
     unsigned char *free; /* (LCP rows): whether the row is free */
-    int64_t *upper;      /* (island rows): the second row of a row with two finite bounds, or -1 */
+    int64_t *upper;      /* (island rows): the second LCP row if both bounds are finite, or -1 */
     double *unit;        /* (island rows): change of x per z; negative if z = hi - x */
 } translation;
 

@@ -181,8 +181,8 @@ static cs_status gather_logs(cs_mlcp *mlcp, cs_error *error)
     return status;
 }
 
-/* Adds the counts of all islands to the result. The outcome is that of the last island that has not converged, except
- * that a stop takes precedence. */
+/* Adds the counts of all islands to the result. The outcome is that of the last island that has not
+ * converged, except that a stop takes precedence. */
 static void add_up(const cs_mlcp *mlcp, cs_mlcp_result *result)
 {
     for (int64_t p = 0; p < mlcp->islands; p++) {

@@ -1,5 +1,5 @@
-/* contactsolve._core: the C library for Python. Multi-phase initialisation, heap types, safe
- * without a GIL: objects are independent, and a solver carries a busy flag. */
+/* contactsolve._core: the C library for Python. The module uses multi-phase initialisation and heap types.
+ * It is safe without a GIL: objects are independent, and a solver has a busy flag. */
 #define CS_PYTHON_MODULE
 #include "core/parallel.h"
 #include "core/stream.h"
@@ -79,7 +79,7 @@ static PyObject *core_release_threads(PyObject *m, PyObject *unused)
     return Py_NewRef(Py_None);
 }
 
-/* {name: whether this machine runs it} */
+/* {name: whether this machine supports these instructions} */
 static PyObject *instructions_list(void)
 {
     PyObject *dictionary = PyDict_New();
@@ -91,6 +91,7 @@ static PyObject *instructions_list(void)
     return dictionary;
 }
 
+/* build() -> a dict about the compiler, threads and instructions of this library */
 static PyObject *core_build(PyObject *m, PyObject *unused)
 {
     (void)m, (void)unused;
@@ -198,12 +199,14 @@ static PyMethodDef core_functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* Creates a type and adds it to the module. Returns -1 with an error set. */
 static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 {
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
     return *type ? PyModule_AddType(module, *type) : -1;
 }
 
+/* Initialises a module: numpy, and the types. */
 static int core_exec(PyObject *module)
 {
     core_state *state = PyModule_GetState(module);
