@@ -24,6 +24,7 @@ typedef struct cached_data {
     int64_t count;        /* their number; -1: there is no factor */
 } cached_data;
 
+/* Allocates the factor of `skyline`, and an empty cache. */
 static int take(cs_island *s, cs_arena *arena)
 {
     int failed = take_skyline(s, s->first, 1, arena);
@@ -136,6 +137,7 @@ static void release(cs_island *s)
     cs_cache_clear(&data->cache);
 }
 
+/* Called after a change of the matrix: clears the cache, and marks the factor of all rows as invalid. */
 static void forget(cs_island *s)
 {
     cached_data *data = s->factor;
@@ -144,6 +146,7 @@ static void forget(cs_island *s)
     data->count = -1;
 }
 
+/* Adds the counts since the last call; `entries` and `bytes` are current. */
 static void report_cache(cs_island *s, cs_cache_counts *sum)
 {
     cs_cache_counts *own = &((cached_data *)s->factor)->cache.counts;

@@ -18,6 +18,7 @@ typedef struct schur_data {
     double *force;       /* (rows): mu */
 } schur_data;
 
+/* Allocates the factors and the columns of A^-1. */
 static int take(cs_island *s, cs_arena *arena)
 {
     schur_data *data = s->factor = cs_arena_take(arena, 1, sizeof *data);
@@ -57,6 +58,7 @@ static double *inverse_column(cs_island *s, int64_t i)
     return column;
 }
 
+/* Computes the factor of S for the current index set. */
 static void factor(cs_island *s, cs_breakdown *breakdown)
 {
     /* Factor A, if that has not been done. */
@@ -86,6 +88,7 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
     if (breakdown->row >= 0) breakdown->row = s->list[breakdown->row];
 }
 
+/* r <- A_FF^-1 r, which is zero on the tight rows. */
 static void solve(cs_island *s, double *r)
 {
     /* x without forces. */

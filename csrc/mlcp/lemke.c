@@ -163,9 +163,13 @@ static int64_t first_row(cs_lemke *lemke)
     int64_t n = lemke->rows, chosen = -1;
     const int64_t *place = find_places(lemke);
     double least = 0;
+
+    /* The most negative ratio. */
     for (int64_t i = 0; i < n; i++)
         if (!is_free(lemke, lemke->basic[i]))
             least = fmin(least, row_of(lemke, i)[n + 1] / row_of(lemke, i)[n]);
+
+    /* Among the rows with that ratio, the lexicographic first. */
     for (int64_t i = 0; i < n && least < 0; i++) {
         if (is_free(lemke, lemke->basic[i])) continue;
         if (row_of(lemke, i)[n + 1] / row_of(lemke, i)[n] > least * (1 - EQUAL_RATIO)) continue;
@@ -234,6 +238,8 @@ static int take_basis(cs_lemke *lemke)
 {
     int64_t pivots = lemke->pivots;
     int complete = 1;
+
+    /* Exchange the wanted variables into the initial basis. */
     write_first(lemke);
     for (int64_t j = 0; j <= lemke->rows && !lemke->cancelled; j++) {
         if (!lemke->wanted[lemke->other[j]]) continue;
@@ -241,6 +247,8 @@ static int take_basis(cs_lemke *lemke)
         if (row >= 0) exchange(lemke, row, j);
         else complete = 0;
     }
+
+    /* These exchanges do not count as pivots. */
     lemke->pivots = pivots;
     lemke->age = 0;
     return complete;

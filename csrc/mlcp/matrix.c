@@ -10,6 +10,7 @@
 /* Fails if the row starts, column numbers or values of the matrix are invalid. */
 static cs_status check(const cs_csr *matrix, cs_error *error)
 {
+    /* Row starts. */
     if (matrix->start[0] != 0)
         return cs_fail(error, CS_INVALID, "A.indptr[0] is %lld: it must be 0",
                        (long long)matrix->start[0]);
@@ -18,6 +19,8 @@ static cs_status check(const cs_csr *matrix, cs_error *error)
             return cs_fail(error, CS_INVALID, "A.indptr[%lld] is %lld, below A.indptr[%lld] = %lld",
                            (long long)i + 1, (long long)matrix->start[i + 1], (long long)i,
                            (long long)matrix->start[i]);
+
+    /* Entries. */
     for (int64_t i = 0; i < matrix->rows; i++)
         for (int64_t e = matrix->start[i]; e < matrix->start[i + 1]; e++) {
             if (matrix->column[e] < 0 || matrix->column[e] >= matrix->rows)

@@ -10,8 +10,9 @@
 
 #define AT(member) offsetof(cs_mlcp_options, member)
 
-/* Conditions under which an option has no effect: each returns non-zero and writes the reason to `why`. */
+/* ---- conditions under which an option has no effect ------------------------------------------ */
 
+/* Each returns non-zero and writes the reason to `why` (size) if that is so. */
 static int rule_is_not_bpp(const void *context, char *why, size_t size)
 {
     const cs_mlcp_options *options = context;

@@ -178,6 +178,7 @@ static cs_status pivot(cs_pivot_run *run, cs_lemke *lemke, int attempt, cs_lemke
     }
 }
 
+/* The outcome of an island whose attempts ended like this. */
 static cs_mlcp_outcome outcome_of(cs_lemke_end end)
 {
     switch (end) {

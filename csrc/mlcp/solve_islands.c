@@ -153,11 +153,15 @@ static cs_status first_failure(cs_mlcp *mlcp, cs_error *error)
         *error = mlcp->worker[0].error;
         return CS_INTERRUPTED;
     }
+
+    /* Each worker knows the first of its own failures. */
     for (int t = 0; t < mlcp->threads; t++) {
         const cs_pivot_worker *worker = &mlcp->worker[t];
         if (worker->failed < 0) continue;
         if (!first || worker->failed < first->failed) first = worker;
     }
+
+    /* Report it. */
     if (!first) return CS_OK;
     mlcp->failure = mlcp->island[first->failed].end.failure;
     *error = first->error;

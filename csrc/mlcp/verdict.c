@@ -49,8 +49,11 @@ static double scale_of_row(const cs_mlcp *mlcp, int64_t i)
 static void find_speeds(const cs_mlcp *mlcp, const double *b, const double *lo, const double *hi,
                         double *x, double *w)
 {
+    /* w at P(0). */
     for (int64_t i = 0; i < mlcp->rows; i++) x[i] = clamp(0, lo[i], hi[i]);
     multiply(mlcp, b, x, w);
+
+    /* Its largest residual on each island. */
     for (int64_t p = 0; p < mlcp->islands; p++) {
         mlcp->speed[p] = 0;
         for (int64_t k = 0; k < mlcp->island[p].rows; k++) {

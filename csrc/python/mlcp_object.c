@@ -63,6 +63,7 @@ static cs_status set_option(void *options, const cs_setting *setting, cs_error *
     return cs_mlcp_options_set(options, setting, error);
 }
 
+/* Mlcp(data, indices, indptr, options) */
 static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"data", "indices", "indptr", "options", NULL};
@@ -184,6 +185,7 @@ out:
     return dictionary;
 }
 
+/* solve(b, lo, hi, initial) -> the answer; initial may be None */
 static PyObject *mlcp_solve(mlcp_object *self, PyObject *const *args, Py_ssize_t count)
 {
     static const char *const names[] = {"b", "lo", "hi"};

@@ -48,6 +48,7 @@ static PyObject *core_engines_list(PyObject *m, PyObject *unused)
     return list_names(cs_engine_name);
 }
 
+/* set_parameters(name, rows) -> parameters per block, or -1 */
 static PyObject *core_set_parameters(PyObject *m, PyObject *args)
 {
     (void)m;
@@ -63,6 +64,7 @@ static PyObject *core_memory_live(PyObject *m, PyObject *unused)
     return PyLong_FromLongLong(cs_memory_live());
 }
 
+/* memory_fail_after(successes): a later allocation fails, for tests */
 static PyObject *core_memory_fail_after(PyObject *m, PyObject *successes)
 {
     (void)m;
@@ -116,6 +118,7 @@ static PyObject *core_build(PyObject *m, PyObject *unused)
                          instructions_list());
 }
 
+/* stream(bytes) -> seconds in which one thread reads this much memory */
 static PyObject *core_stream(PyObject *m, PyObject *bytes)
 {
     (void)m;
@@ -129,6 +132,7 @@ static PyObject *core_stream(PyObject *m, PyObject *bytes)
     return seconds < 0 ? PyErr_NoMemory() : PyFloat_FromDouble(seconds);
 }
 
+/* multiply() -> operations per second of one thread */
 static PyObject *core_multiply(PyObject *m, PyObject *Py_UNUSED(none))
 {
     (void)m;
@@ -218,6 +222,7 @@ static int core_exec(PyObject *module)
     return add_type(module, &support_spec, &state->support_type);
 }
 
+/* For the garbage collector. */
 static int core_traverse(PyObject *module, visitproc visit, void *arg)
 {
     core_state *state = PyModule_GetState(module);

@@ -119,6 +119,8 @@ static PyObject *describe(problem_object *owner, const char *method, const char 
         raise_error(&error);
         return NULL;
     }
+
+    /* Copy the description before the ordering is destroyed. */
     cs_ordering_describe(ordering, &info);
     PyObject *dictionary = answer(&info);
     cs_ordering_destroy(ordering);

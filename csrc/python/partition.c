@@ -13,6 +13,8 @@ static PyObject *labels_of(PyObject *owner, int64_t count, labeller label,
     npy_intp length = (npy_intp)count;
     PyObject *labels = PyArray_SimpleNew(1, &length, NPY_INT64);
     if (!labels) return NULL;
+
+    /* The problem keeps its values meanwhile. */
     if (problem_begin(object) < 0) goto fail;
     cs_error error = {0};
     cs_status status =

@@ -38,10 +38,14 @@ static int add_bodies(cs_problem *problem, PyObject *group)
     int others, result = -1;
     PyObject *value = item(group, "inverse_mass");
     if (!value || read_fields(group, body_fields, BODY_FIELDS, &bodies, &others) < 0) return -1;
+
+    /* Check the length: the library takes a pointer. */
     PyArrayObject *inverse = double_array(value, "Minv");
     if (!inverse) return -1;
     int64_t each = (int64_t)bodies.dof * (bodies.diagonal ? 1 : bodies.dof);
     if (wrong_length("Minv", length(inverse), bodies.count * each)) goto out;
+
+    /* Add the group. */
     bodies.inverse_mass = PyArray_DATA(inverse);
     cs_error error = {0};
     if (cs_problem_add_bodies(problem, &bodies, &error)) raise_error(&error);
@@ -186,6 +190,7 @@ static int add_each(cs_problem *problem, PyObject *groups, int (*add)(cs_problem
     return 0;
 }
 
+/* Problem(bodies, blocks, matrix): tuples of dicts; a dict or None */
 static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     PyObject *bodies, *blocks, *matrix;
@@ -242,6 +247,7 @@ int problem_begin(problem_object *self)
 
 void problem_end(problem_object *self) { atomic_fetch_sub(&self->running, 1); }
 
+/* replace(other): takes the values of a Problem with the same structure */
 static PyObject *problem_replace(problem_object *self, PyObject *other)
 {
     if (Py_TYPE(other) != Py_TYPE(self) || other == (PyObject *)self) {
@@ -347,6 +353,7 @@ static PyObject *problem_compliance(problem_object *self, PyObject *index)
     return read_group(self, index, 0, read_compliance);
 }
 
+/* count_blocks(fixed_as_body) -> non-zero blocks of A */
 static PyObject *problem_count_blocks(problem_object *self, PyObject *fixed_as_body)
 {
     int as_body = PyObject_IsTrue(fixed_as_body);

@@ -38,6 +38,8 @@ static cs_status project_all(const projection *p, double *z, cs_error *error)
     cs_status status =
         cs_check_parameters(p->set, p->count, p->rows, p->each, p->parameters, 0, error);
     if (!status && p->narrow && !narrow) status = cs_no_memory(error, "projecting");
+
+    /* Project block by block. */
     for (int64_t k = 0; k < p->count && !status; k++) {
         if (narrow) project_narrow(p, k, narrow, z + k * p->rows);
         else project_block(p, k, z + k * p->rows);

@@ -140,8 +140,12 @@ static int read_arguments(arguments *r, const cs_problem *problem, PyObject *opt
     r->options = cs_options_default();
     if (set_options(options, set_option, &r->options) < 0 || read_record(record, r->record) < 0)
         return -1;
+
+    /* Measures to record. */
     r->options.record = r->record;
     r->options.records = (int)PyTuple_GET_SIZE(record);
+
+    /* Options of the method, of the scheme and of the order. */
     r->options.settings = r->setting;
     r->options.setting_count = read_settings(settings, r->setting);
     if (r->options.setting_count < 0) return -1;
@@ -151,6 +155,7 @@ static int read_arguments(arguments *r, const cs_problem *problem, PyObject *opt
     return read_order_options(order, problem, &r->options.order_options, &r->lists);
 }
 
+/* Solver(problem, options, settings, order, scheme, record, max_setup_seconds) */
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"problem", "options", "settings",          "order",
@@ -280,6 +285,7 @@ out:
     return answer;
 }
 
+/* solve(initial, index_set, b, parameters, callback, progress) -> Answer; each may be None */
 static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 6) {
@@ -357,6 +363,7 @@ static const field info_fields[] = {
 };
 enum { INFO_FIELDS = sizeof info_fields / sizeof *info_fields };
 
+/* describe() -> the choices of the solver, as a dict */
 static PyObject *solver_describe(solver_object *self, PyObject *unused)
 {
     (void)unused;
@@ -372,6 +379,7 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     return described;
 }
 
+/* ray() -> impulses that could grow without bound, or None */
 static PyObject *solver_ray(solver_object *self, PyObject *unused)
 {
     (void)unused;

@@ -92,6 +92,7 @@ static int point_of(void *context, int64_t block, int n, const double *direction
     return failed;
 }
 
+/* Support(function) */
 static PyObject *support_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"function", NULL};

@@ -113,6 +113,8 @@ static int fill_block(cs_solver *solver, const cs_interior_block *v)
         fill_cone(v, &scaling, shift, root);
         return 0;
     }
+
+    /* Rows within bounds. */
     memset(root, 0, sizeof(double) * (size_t)(v->rows * v->rows));
     for (int j = 0; j < v->rows; j++)
         if (!cs_interior_is_fixed(solver, v, j))
@@ -246,6 +248,7 @@ static int takes(const cs_block_group *group)
     return plain || cs_has_discs(group) || cs_has_cones(group);
 }
 
+/* Fails if a set is not supported; prepares the driver and the factor. */
 static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -263,7 +266,7 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
             "space='bodies' of method='interior_point' needs Jacobians, and this problem "
             "was given as a matrix: use space='auto'");
 
-    /* Allocate the vectors; choose the space of the factor and analyse its structure. */
+    /* Allocate the vectors and the factor; its pattern is computed here. */
     cs_status status = cs_prepare_steps(solver, budget, error);
     if (status) return status;
     state *own = solver->own;

@@ -23,6 +23,7 @@ typedef struct scalar {
     double value, by_a, by_b;
 } scalar;
 
+/* Evaluates phi. At a = b = 0 the derivatives are one element of the generalised Jacobian. */
 static scalar scalar_of(double a, double b)
 {
     if (isinf(a)) return (scalar){b, 0, 1};
@@ -40,6 +41,8 @@ typedef struct bounded {
     double value, by_impulse, by_force, by_low, by_high;
 } bounded;
 
+/* Evaluates phi(impulse - low, -phi(high - impulse, -force)), with derivatives by the chain rule. If the
+ * bounds are equal, it is impulse - low. */
 static bounded bounded_of(double impulse, double force, double low, double high)
 {
     if (low == high) return (bounded){impulse - low, 1, 0, -1, 0};

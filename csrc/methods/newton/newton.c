@@ -125,6 +125,8 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
                 cs_word_setting(solver, KIND), kind->sets, problem->block_group[g].set->name,
                 cs_newton_coulomb.takes(&problem->block_group[g]) ? "kind='coulomb'"
                                                                   : "a method that sweeps");
+
+    /* The option `bound` has no effect here. */
     if (strcmp(solver->options.bound, "current") != 0)
         return cs_fail(error, CS_UNSUPPORTED,
                        "bound='%s' is for methods that only sweep: in method='newton' the current "
@@ -139,6 +141,8 @@ static void choose_factors(const cs_solver *solver, double *r)
     const cs_problem *problem = solver->problem;
     int shifted = kind_of(solver)->shifted;
     memcpy(r, solver->factors.rho, sizeof(double) * (size_t)problem->rows);
+
+    /* Of a cone take the smallest factor. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count && cs_slope_is_shifted(group, shifted); k++) {
@@ -149,6 +153,7 @@ static void choose_factors(const cs_solver *solver, double *r)
     }
 }
 
+/* Allocates the vectors and builds the linear system. */
 static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     cs_status status = check_options(solver, error);
@@ -392,6 +397,7 @@ static const cs_iteration iteration = {
     .next_after_loss = 1,
 };
 
+/* The solve of the method: iterates from the impulses that are packed. */
 static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result *result,
                                  cs_error *error)
 {

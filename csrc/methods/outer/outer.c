@@ -59,6 +59,8 @@ static void copy_problem(const cs_problem *problem, cs_outer *outer)
     *convex = *problem;
     convex->arena = (cs_arena){0};
     convex->parameters = 0;
+
+    /* Replace the sets, and number the parameters again. */
     for (int g = 0; g < convex->block_groups; g++) {
         cs_block_group *group = &convex->block_group[g];
         const char *name = outer->frozen->set(&problem->block_group[g]);
@@ -77,6 +79,8 @@ static void write_problem(cs_outer *outer, const cs_problem *problem, const doub
                           const double *parameters)
 {
     if (problem->rows) memcpy(outer->b, b, sizeof(double) * (size_t)problem->rows);
+
+    /* Blocks with a frozen number are converted; others keep their parameters. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         const cs_block_group *convex = &outer->problem->block_group[g];
@@ -136,11 +140,15 @@ static void set_parameters(cs_outer *outer, const cs_problem *problem)
         cs_block_group *convex = &outer->problem->block_group[g];
         convex->parameter = outer->parameters + convex->first_parameter;
         const cs_block_group *group = &problem->block_group[g];
+
+        /* Blocks with a frozen number. */
         for (int64_t k = 0; k < group->count && convex->set != group->set; k++) {
             double b[CS_MAX_ROWS] = {0};
             outer->frozen->freeze(group, group->parameter + k * group->parameters, 0, b,
                                   convex->parameter + k * convex->parameters);
         }
+
+        /* Blocks that keep their set. */
         int64_t count = group->count * group->parameters;
         if (convex->set == group->set && count)
             memcpy(convex->parameter, group->parameter, sizeof(double) * (size_t)count);
@@ -259,6 +267,8 @@ static void renew(cs_steps_run *steps)
     memory *own = steps->scalars;
     double weight = own->begun ? solver->setting[CS_WEIGHT] : 1;
     find_image(solver);
+
+    /* Combine, or move by the weight. */
     if (own->begun && outer->renewal) {
         cs_renewal_next(outer->renewal, outer->scale, outer->image,
                         judgement(solver, &steps->run.state), outer->now);

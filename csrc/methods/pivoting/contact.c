@@ -43,12 +43,16 @@ static cs_status check_cone(const char *name, const cs_options *options, const c
 {
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
+
+        /* The set must be representable in a polyhedral cone. */
         if (!cs_cone_takes(group))
             return cs_fail(error, CS_UNSUPPORTED,
                            "method='%s' with directions takes blocks of the sets free, box, "
                            "half_line, box_friction, disc, ellipse and polygon, and this problem "
                            "has blocks of set '%s'",
                            name, group->set->name);
+
+        /* Discs and ellipses need `directions`. */
         int round = group->set->corners && !has_own_polygon(group) && !cs_has_intervals(group);
         if (round && options->pivoting.directions == 0)
             return cs_fail(error, CS_UNSUPPORTED,
@@ -64,6 +68,8 @@ static cs_status check_sets(const char *name, const cs_options *options, const c
                             cs_error *error)
 {
     if (wants_cone(name, options, problem)) return check_cone(name, options, problem, error);
+
+    /* Without a cone, each row must have an interval of its own. */
     for (int g = 0; g < problem->block_groups; g++)
         if (!is_taken(&problem->block_group[g]))
             return cs_fail(
@@ -192,6 +198,8 @@ cs_status cs_pivoting_take(cs_solver *solver, cs_error *error)
     p->index_set = cs_arena_take(arena, rows, 1);
     p->previous = cs_arena_take(arena, rows, sizeof(double));
     if (cs_arena_failed(arena)) goto no_memory;
+
+    /* Friction bounds depend on the solution if any block has friction. */
     for (int g = 0; g < solver->problem->block_groups; g++)
         p->coupled |= cs_has_intervals(&solver->problem->block_group[g]);
     return CS_OK;
@@ -306,11 +314,15 @@ cs_status cs_pivoting_prepare(cs_solver *solver, cs_budget *budget, cs_error *er
 void cs_pivoting_describe(const cs_solver *solver, cs_solver_info *info)
 {
     const cs_pivoting *pivoting = solver->own;
+
+    /* A cone has no engine. */
     if (pivoting->cone) {
         info->engine = "polyhedral";
         info->islands = pivoting->cone->islands;
         return;
     }
+
+    /* Otherwise describe the mixed LCP. */
     cs_mlcp_info mlcp;
     cs_mlcp_describe(pivoting->mlcp, &mlcp);
     info->engine = mlcp.engine;

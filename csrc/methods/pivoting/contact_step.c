@@ -30,6 +30,8 @@ static void bound_block(cs_pivoting_run *it, const cs_block_group *group, int64_
         double *lo = &p->lo[row + i], *hi = &p->hi[row + i];
         *lo = -INFINITY;
         *hi = INFINITY;
+
+        /* The bounds of the set; the first row of a contact is the normal. */
         if (box) {
             *lo = parameters[i];
             *hi = parameters[group->rows + i];
@@ -41,6 +43,8 @@ static void bound_block(cs_pivoting_run *it, const cs_block_group *group, int64_
         } else if (!group->set->bilateral && !friction) {
             *lo = *hi = 0; /* the tangents of a frictionless contact */
         }
+
+        /* Rows that no impulse moves. */
         if (it->run.state.rho[row + i] == 0) *lo = *hi = p->fixed[row + i];
     }
 }

@@ -121,6 +121,8 @@ cs_status cs_hybrid_factor(cs_solver *solver, cs_cancellation *cancellation, cs_
     cs_mlcp_options options = solver->options.pivoting;
     options.rule = "bpp";
     matrix.value = p->hybrid->value;
+
+    /* Replace the old cs_mlcp only by a new one. */
     cs_mlcp *made;
     cs_status status = cs_mlcp_make(&made, &matrix, &options, cancellation, error);
     if (status) return status;
@@ -158,6 +160,7 @@ static void project_all(const cs_pivoting_run *run, double *x, int own_normal)
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
+            /* Project a copy; take the rows that move. */
             double z[CS_MAX_ROWS];
             int64_t row = cs_group_row(group, k);
             memcpy(z, x + row, sizeof(double) * (size_t)group->rows);
@@ -205,6 +208,8 @@ static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64
     int box = group->set->bounds;
     for (int i = 0; i < group->rows; i++) {
         double x = p->hybrid->x[row + i], lo = 0, hi = 0;
+
+        /* Bounds of x: those of the set for boxes, joints and normal rows; friction rows stay. */
         if (box) {
             lo = parameters[i] - x;
             hi = parameters[group->rows + i] - x;
@@ -215,6 +220,8 @@ static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64
             lo = -x;
             hi = INFINITY;
         }
+
+        /* Bounds of the change. */
         int moves = run->run.state.rho[row + i] > 0;
         p->lo[row + i] = moves ? fmin(lo, 0) : 0;
         p->hi[row + i] = moves ? fmax(hi, 0) : 0;

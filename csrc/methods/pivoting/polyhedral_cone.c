@@ -298,10 +298,14 @@ static void load_multipliers(translation *t)
     double *matrix = t->lemke.matrix;
     for (int64_t u = 0; u < n; u++) {
         const unknown *z = &t->z[u];
+
+        /* The multiplier acts on its unknowns, and they reduce its room. */
         for (int64_t v = z->first; v < z->first + z->count; v++) {
             matrix[v * n + u] = 1;
             matrix[u * n + v] = -1;
         }
+
+        /* The normal impulse increases the room. */
         if (z->normal >= 0) matrix[u * n + z->normal] = z->friction;
         if (z->row[0] < 0) t->lemke.q[u] = z->room;
     }
@@ -352,6 +356,8 @@ static int is_cancelled(void *context)
     int stopped = solve->aborted || solve->outcome == CS_MLCP_STOPPED;
     if (stopped || !control || !control->poll || now - solve->last_poll < POLL_SECONDS)
         return stopped;
+
+    /* Poll: a negative answer aborts the solve, a positive one stops it. */
     solve->last_poll = now;
     int answer = control->poll(control->context, NULL);
     if (answer < 0) solve->aborted = 1;

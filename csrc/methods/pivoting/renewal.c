@@ -58,11 +58,15 @@ static int add_differences(cs_renewal *own, const double *rho)
 {
     int newest = (int)(own->seen++ % CS_RENEWAL_DEPTH);
     int count = own->seen < CS_RENEWAL_DEPTH ? (int)own->seen : CS_RENEWAL_DEPTH;
+
+    /* The differences. */
     double *change = own->step_change[newest];
     for (int64_t i = 0; i < own->count; i++) {
         change[i] = own->step[i] - own->step_before[i];
         own->image_change[newest][i] = own->image[i] - own->image_before[i];
     }
+
+    /* Their inner products. */
     for (int j = 0; j < count; j++)
         own->gram[newest][j] = own->gram[j][newest] =
             product(own, rho, change, own->step_change[j]);
@@ -79,6 +83,8 @@ static void judge(cs_renewal *own, double measure)
 {
     int patience = !own->combines ? PLAIN_PATIENCE : is_damped(own) ? DAMPED_PATIENCE : PATIENCE;
     own->since++;
+
+    /* If the measure was halved, go on; if not for too long, change the weight or the mode. */
     if (measure < own->best / 2) {
         own->best = measure;
         own->since = 0;

@@ -39,10 +39,13 @@ static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
     double first = 0, last = 0;
     cs_hybrid_begin(run);
     for (int64_t i = 0; i < (int64_t)run->run.solver->setting[PASSES] && !run->run.stopped; i++) {
+        /* One pass, extrapolated. */
         if (i) cs_hybrid_evaluate(run);
         cs_status status = pass(run, result, error);
         if (status) return status;
         last = cs_hybrid_extrapolate(run, last);
+
+        /* Stop if the passes have become negligible. */
         if (i == 0) first = last;
         if (last <= NEGLIGIBLE_PASS * first) break;
     }

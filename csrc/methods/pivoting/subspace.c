@@ -96,15 +96,20 @@ static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
     cs_hybrid_begin(run);
     const double *setting = run->run.solver->setting;
     for (int64_t i = 0; i < (int64_t)setting[STEPS] && !run->run.stopped; i++) {
+        /* A direct step on the free rows. */
         if (i) cs_hybrid_evaluate(run);
         cs_hybrid_bound(run);
         cs_status status = free_friction(run, error);
         if (!status) status = cs_hybrid_step(run, result, error);
-        if (status == CS_INTERRUPTED && run->run.stopped) { /* the current iterate is the answer */
+
+        /* If the solve is to stop, the current iterate is the answer. */
+        if (status == CS_INTERRUPTED && run->run.stopped) {
             *error = (cs_error){0};
             break;
         }
         if (status) return status;
+
+        /* Sweeps. */
         cs_hybrid_sweep(run, (int64_t)setting[SWEEPS], 0);
         if (run->run.aborted) break;
     }
