@@ -13,7 +13,8 @@
 
 typedef struct cs_cache_node {
     struct cs_cache_node *parent, *child, *sibling;
-    struct cs_cache_node *newer, *older; /* by their last use, ancestors newer than descendants */
+    /* Neighbours in the list by last use; ancestors are newer than descendants. */
+    struct cs_cache_node *newer, *older;
     int64_t row, used, bytes; /* the removed row; cs_cache.now at the last use; bytes of the node */
     double *value;            /* columns from `row` on */
 } cs_cache_node;
@@ -28,8 +29,8 @@ typedef struct cs_cache {
 /* path <- the nodes of the longest stored prefix of the `count` ascending rows. Returns its length. */
 int64_t cs_cache_find(cs_cache *cache, const int64_t *rows, int64_t count, cs_cache_node **path);
 
-/* Stores a copy of a part of `numbers` doubles below `parent` (NULL: no row was removed before). `parent` must have
- * been found or added since the last cs_cache_find. Returns NULL if there is no room. */
+/* Stores a copy of a part of `numbers` doubles below `parent` (NULL: no row was removed before). `parent`
+ * must have been found or added since the last cs_cache_find. Returns NULL if there is no room. */
 cs_cache_node *cs_cache_add(cs_cache *cache, cs_cache_node *parent, int64_t row,
                             const double *value, int64_t numbers);
 

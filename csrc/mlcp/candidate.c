@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#define POLL_SECONDS 0.005
-/* Residual of the free rows over `noise` above which an updated factor is computed anew. */
+#define POLL_SECONDS 0.005 /* between two calls of the caller's poll */
+/* If the residual of the free rows, relative to `noise`, exceeds this, an updated factor is computed anew. */
 #define LOST 1e-9
 
 void cs_pivot_evaluate(cs_island *s)
@@ -33,8 +33,8 @@ int cs_pivot_has_rows(const cs_island *s)
     return 1;
 }
 
-/* A compliance that cures the failure. If one row is redundant, others usually are, too: the value
- * suffices for all of them. */
+/* A compliance that cures the failure. If one row is redundant, others usually are, too; the value suffices
+ * for all of them. */
 static double cure_of(const cs_island *s, double pivot)
 {
     double largest = 0, lacking = pivot < 0 ? -pivot : 0;
@@ -47,7 +47,7 @@ cs_status cs_pivot_factor(cs_pivot_run *run, cs_error *error)
     cs_island *s = run->island;
     if (cs_pivot_has_rows(s) && !s->is_stale) return CS_OK;
 
-    /* Factor; the factor of an earlier matrix is lost. */
+    /* Factor; this overwrites the factor of an earlier matrix. */
     if (s->is_stale) s->is_factored = s->is_stale = 0;
     run->factorizations++;
     run->breakdown = (cs_breakdown){.row = -1};
@@ -165,6 +165,8 @@ signed char cs_pivot_wanted(const cs_pivot_run *run, int64_t i)
 cs_status cs_pivot_log_reserve(cs_pivot_log *log, int64_t rows, cs_error *error)
 {
     if (rows <= log->capacity) return CS_OK;
+
+    /* Move the rows to memory of twice the size. */
     int64_t capacity = 2 * rows + 64;
     double *value = cs_allocate(capacity * CS_LOG_COLUMNS, sizeof(double));
     if (!value) return cs_no_memory(error, "a history of %lld pivots", (long long)capacity);
@@ -175,6 +177,7 @@ cs_status cs_pivot_log_reserve(cs_pivot_log *log, int64_t rows, cs_error *error)
     return CS_OK;
 }
 
+/* Appends a row to the log. */
 static cs_status append(cs_pivot_log *log, const double *row, cs_error *error)
 {
     cs_status status = cs_pivot_log_reserve(log, log->rows + 1, error);

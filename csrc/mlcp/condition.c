@@ -27,9 +27,9 @@ static double sum_of(const cs_island *s)
     return sum;
 }
 
-/* A lower bound of |A_FF^-1| in the 1-norm, which is usually close. Each iteration solves for a vector, then for the
- * signs of the result, whose largest component selects the next unit vector.  Higham 1988, Algorithm 4.1, for a
- * symmetric matrix */
+/* A lower bound of |A_FF^-1| in the 1-norm, which is usually close. Each iteration solves for a vector,
+ * then for the signs of the result, whose largest component selects the next unit vector.  Higham 1988,
+ * Algorithm 4.1, for a symmetric matrix */
 static double inverse_norm(cs_island *s, int64_t count)
 {
     /* Begin with the mean of all unit vectors. */

@@ -15,6 +15,7 @@ enum { MAX_STEPS = 30, MAX_HALVINGS = 30 };
 /* The fraction of the linear decrease that a step must achieve (Armijo). */
 #define ENOUGH 1e-4
 
+/* The value, limited to the bounds of row i. */
 static double clamp(const cs_island *s, int64_t i, double value)
 {
     return value < s->lo[i] ? s->lo[i] : value > s->hi[i] ? s->hi[i] : value;

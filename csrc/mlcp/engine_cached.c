@@ -1,12 +1,14 @@
-/* S3's factor cache with a skyline. For every index set, the tight rows are removed from the factor of all rows, one
- * after another in ascending order. The result of each removal is stored (mlcp/cache.h), and the next index set
- * begins with the longest prefix of its tight rows that is stored.  S3 Algorithms 3.1, 3.2
+/* The factor cache of S3 with a skyline. For each index set, the tight rows are removed from the factor of
+ * all rows, one after another in ascending order. The result of each removal is stored (mlcp/cache.h), and
+ * the next index set starts with the longest prefix of its tight rows that is stored.  S3 Algorithms 3.1,
+ * 3.2
  *
  *     columns   0 ........ 3 ........ 7 .............. n       {3, 7, 8}, where {3, 7} is stored:
  *               whole      {3}        {3, 7}                   only 8 is removed
  *
- * Columns are copied only from the first one that differs from the last index set's. The numbers have the same bits as
- * those of the engine `skyline`. Parts remain valid after a solve, until the matrix changes. */
+ * Columns are copied only from the first one on that differs from the factor of the last index set. The
+ * numbers agree with those of the engine `skyline` bit by bit. Parts remain valid after a solve, until the
+ * matrix changes. */
 #include "mlcp/cache.h"
 #include "mlcp/pivoting.h"
 
@@ -17,11 +19,12 @@
 typedef struct cached_data {
     skyline_data factor; /* first, because mlcp/engine_skyline.inc casts s->factor to it */
     cs_cache cache;
-    cs_cache_node **path; /* (rows) */
-    int64_t *key,
-        count; /* (rows): the `count` tight rows of the current factor; -1: there is none */
+    cs_cache_node **path; /* (rows): the stored parts that begin the factor */
+    int64_t *key;         /* (rows): the tight rows of the current factor */
+    int64_t count;        /* their number; -1: there is no factor */
 } cached_data;
 
+/* Allocates the factor of `skyline`, and an empty cache. */
 static int take(cs_island *s, cs_arena *arena)
 {
     int failed = take_skyline(s, s->first, 1, arena);
@@ -36,8 +39,8 @@ static int take(cs_island *s, cs_arena *arena)
     return cs_arena_failed(arena);
 }
 
-/* The first row in which the first `count` entries of s->list differ from the key of the current factor; s->rows if
- * they are equal. */
+/* The first row in which the first `count` entries of s->list differ from the key of the current factor;
+ * s->rows if they are equal. */
 static int64_t first_difference(const cs_island *s, int64_t count)
 {
     const cached_data *data = s->factor;
@@ -80,8 +83,8 @@ static void compose(cs_island *s, int64_t found)
     for (int64_t j = 0; j < found; j++) clear_row(skyline, s->list[j], first);
 }
 
-/* Removes the remaining rows of s->list, and stores the part after each removal as long as there is room. Returns the
- * row at which it was cancelled, or -1. */
+/* Removes the remaining rows of s->list, and stores the part after each removal as long as there is room.
+ * Returns the row at which it was cancelled, or -1. */
 static int64_t extend(cs_island *s, int64_t found, int64_t count)
 {
     cached_data *data = s->factor;
@@ -98,6 +101,7 @@ static int64_t extend(cs_island *s, int64_t found, int64_t count)
     return -1;
 }
 
+/* Computes the factor of the current index set. */
 static void factor_cached(cs_island *s, cs_breakdown *breakdown)
 {
     cached_data *data = s->factor;
@@ -133,6 +137,7 @@ static void release(cs_island *s)
     cs_cache_clear(&data->cache);
 }
 
+/* Called after a change of the matrix: clears the cache, and marks the factor of all rows as invalid. */
 static void forget(cs_island *s)
 {
     cached_data *data = s->factor;
@@ -141,6 +146,7 @@ static void forget(cs_island *s)
     data->count = -1;
 }
 
+/* Adds the counts since the last call; `entries` and `bytes` are current. */
 static void report_cache(cs_island *s, cs_cache_counts *sum)
 {
     cs_cache_counts *own = &((cached_data *)s->factor)->cache.counts;

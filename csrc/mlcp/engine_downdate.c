@@ -1,4 +1,4 @@
-/* S3's efficient pivoting on a full factor, in the natural order of the rows. */
+/* The engine of S3's efficient pivoting on a full factor, in the natural order of the rows. */
 #include "mlcp/pivoting.h"
 
 #include <string.h>
@@ -7,6 +7,7 @@
 
 static int take(cs_island *s, cs_arena *arena)
 {
+    /* A full factor: each row begins in column 0. */
     memset(s->list, 0, sizeof(int64_t) * (size_t)s->rows);
     return take_skyline(s, s->list, 1, arena);
 }

@@ -1,4 +1,4 @@
-/* Factors A_FF within its envelope at every index set. Tight rows make the envelope narrower. */
+/* Factors A_FF within its envelope for each index set. Tight rows make the envelope narrower. */
 #include "mlcp/pivoting.h"
 
 struct factor_data;
@@ -17,6 +17,7 @@ static int64_t first_free(const cs_island *s, const factor_data *data, int64_t a
 
 static int take(cs_island *s, cs_arena *arena) { return take_envelope(s, s->first, arena); }
 
+/* The multiplications of a factor, if tight rows are spread evenly. */
 static double work(const cs_island *s, double changed, double tight)
 {
     (void)changed;

@@ -1,13 +1,13 @@
-/* Updates one factor from index set to index set: rows that become tight are removed, rows that become
- * free are added, as long as that is less work than a new factor. Additions subtract and lose digits:
- * if the residual shows it, or a pivot vanishes, the factor is computed anew. */
+/* Updates one factor from index set to index set: rows that become tight are removed, rows that become free
+ * are added, as long as this is less work than a new factor. Adding a row subtracts numbers and loses
+ * digits: if the residual shows it, or a pivot vanishes, the factor is computed anew. */
 #include "mlcp/pivoting.h"
 
 #include <string.h>
 
 #include "mlcp/engine_skyline.inc"
 
-/* Least fraction of a pivot that the addition of a row may leave. */
+/* The smallest fraction of a pivot that the addition of a row may leave. */
 #define LEAST_PIVOT 1e-7
 
 /* The multiplications of the removal or addition of one row. */
@@ -68,7 +68,7 @@ static int update_factor(cs_island *s, cs_breakdown *breakdown)
     return 0;
 }
 
-/* Updates the factor if that is less work than a new one, otherwise factors anew. */
+/* Updates the factor if this is less work than a new one and succeeds; otherwise factors anew. */
 static void factor(cs_island *s, cs_breakdown *breakdown)
 {
     skyline_data *data = s->factor;

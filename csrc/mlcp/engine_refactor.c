@@ -1,4 +1,4 @@
-/* Computes a full factor of A_FF, with all zeros, at every index set: S3's reference. */
+/* The reference engine of S3: computes a full factor of A_FF, including all zeros, for each index set. */
 #include "mlcp/pivoting.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@
 
 static int take(cs_island *s, cs_arena *arena)
 {
+    /* A full factor: each row begins in column 0. */
     memset(s->list, 0, sizeof(int64_t) * (size_t)s->rows);
     return take_envelope(s, s->list, arena);
 }

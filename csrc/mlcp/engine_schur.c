@@ -18,6 +18,7 @@ typedef struct schur_data {
     double *force;       /* (rows): mu */
 } schur_data;
 
+/* Allocates the factors and the columns of A^-1. */
 static int take(cs_island *s, cs_arena *arena)
 {
     schur_data *data = s->factor = cs_arena_take(arena, 1, sizeof *data);
@@ -57,6 +58,7 @@ static double *inverse_column(cs_island *s, int64_t i)
     return column;
 }
 
+/* Computes the factor of S for the current index set. */
 static void factor(cs_island *s, cs_breakdown *breakdown)
 {
     /* Factor A, if that has not been done. */
@@ -86,9 +88,10 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
     if (breakdown->row >= 0) breakdown->row = s->list[breakdown->row];
 }
 
+/* r <- A_FF^-1 r, which is zero on the tight rows. */
 static void solve(cs_island *s, double *r)
 {
-    /* Without forces. */
+    /* x without forces. */
     schur_data *data = s->factor;
     cs_panels_solve(&data->whole, r);
 
@@ -96,7 +99,7 @@ static void solve(cs_island *s, double *r)
     for (int64_t a = 0; a < data->count; a++) data->force[a] = -r[s->list[a]];
     cs_panels_solve(&data->tight, data->force);
 
-    /* Their effect on all rows. */
+    /* Add their effect on all rows. */
     for (int64_t a = 0; a < data->count; a++) {
         const double *column = data->inverse + s->list[a] * s->rows;
         for (int64_t i = 0; i < s->rows; i++) r[i] += data->force[a] * column[i];

@@ -1,4 +1,4 @@
-/* S3's efficient pivoting within a skyline. */
+/* The engine of S3's efficient pivoting within a skyline. */
 #include "mlcp/pivoting.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* A sparse factor of A_FF at every index set, in an order of approximate minimum degree (linalg/sparse.h). */
+/* Computes a sparse factor of A_FF for each index set, in an order of approximate minimum degree
+ * (linalg/sparse.h). */
 #include "mlcp/pivoting.h"
 
 #include "linalg/sparse.h"
@@ -17,6 +18,7 @@ static void factor(cs_island *s, cs_breakdown *breakdown)
 
 static void solve(cs_island *s, double *r) { cs_sparse_solve(s->factor, s->state, r); }
 
+/* The multiplications of a factor, if tight rows are spread evenly. */
 static double work(const cs_island *s, double changed, double tight)
 {
     (void)changed;

@@ -2,10 +2,10 @@
  *
  *     A x + b - z + y = 0,   z (x - lo) = y (hi - x) = mu -> 0,   all of them positive
  *
- * Newton's step for this system needs one factor of A with z / (x - lo) + y / (hi - x) added to its
- * diagonal. The number of steps hardly depends on the problem: ten to twenty. The index of a row is
- * known long before x is accurate: the row is tight if the force z on it exceeds A_ii times its
- * distance from the bound. Block pivots then compute the exact solution.  Mehrotra 1992; Wright 1997, chapter 10 */
+ * A Newton step for this system needs one factor of A with z / (x - lo) + y / (hi - x) added to its
+ * diagonal. The number of steps hardly depends on the problem: ten to twenty. The index of a row is known
+ * long before x is accurate: the row is tight if the force z on it exceeds A_ii times its distance from the
+ * bound. Block pivots then compute the exact solution.  Mehrotra 1992; Wright 1997, chapter 10 */
 #include "core/error.h"
 #include "mlcp/pivoting.h"
 
@@ -22,17 +22,18 @@ enum { MAX_STEPS = 40 };
 
 enum { LOW, HIGH, SIDES };
 
-/* The arrays of one solve, (rows) each; those of a side are zero where there is no bound. */
+/* The arrays of one solve, (rows) each; those of a side are zero in rows without that bound. */
 typedef struct interior {
     cs_island *s;
     double *gap[SIDES];     /* x - lo and hi - x */
     double *inverse[SIDES]; /* 1 / gap */
-    double *force[SIDES];
-    double *push[SIDES]; /* the wanted change of force times gap */
-    double *residual;    /* A x + b - z + y */
-    double *x;           /* x between two calls: block pivots use the island's */
+    double *force[SIDES];   /* z and y */
+    double *push[SIDES];    /* the wanted change of force times gap */
+    double *residual;       /* A x + b - z + y */
+    double *x;              /* x between two calls, while block pivots use that of the island */
 } interior;
 
+/* Whether row i has a finite bound on this side, and its bounds differ. */
 static int is_bounded(const cs_island *s, int64_t i, int side)
 {
     if (cs_is_fixed(s, i)) return 0;
@@ -52,7 +53,7 @@ static void lay_out(interior *p)
         s->state[i] = cs_is_fixed(s, i) ? CS_INDEX_LOW : CS_INDEX_FREE;
 }
 
-/* The starting point: x strictly within the bounds, forces as large as the largest |b|. */
+/* Sets the starting point: x strictly within the bounds, forces as large as the largest |b|. */
 static void begin(interior *p)
 {
     cs_island *s = p->s;
@@ -62,11 +63,15 @@ static void begin(interior *p)
     for (int64_t i = 0; i < s->rows; i++) {
         double away = largest / s->diagonal[i];
         int low = is_bounded(s, i, LOW), high = is_bounded(s, i, HIGH);
+
+        /* x: the middle between two bounds, or at a distance from one. */
         p->x[i] = 0;
         if (low && high) p->x[i] = s->lo[i] / 2 + s->hi[i] / 2;
         else if (low) p->x[i] = fmax(0, s->lo[i] + away);
         else if (high) p->x[i] = fmin(0, s->hi[i] - away);
         else if (cs_is_fixed(s, i)) p->x[i] = s->lo[i];
+
+        /* The gaps and the forces that follow. */
         p->gap[LOW][i] = low ? p->x[i] - s->lo[i] : 0;
         p->gap[HIGH][i] = high ? s->hi[i] - p->x[i] : 0;
         p->force[LOW][i] = low ? largest : 0;
@@ -77,6 +82,7 @@ static void begin(interior *p)
     s->interior.mean = s->interior.bounds ? product / (double)s->interior.bounds : 0;
 }
 
+/* Updates 1 / gap; 0 in rows without the bound. */
 static void invert_gaps(interior *p)
 {
     for (int side = 0; side < SIDES; side++)
@@ -84,8 +90,8 @@ static void invert_gaps(interior *p)
             p->inverse[side][i] = p->gap[side][i] > 0 ? 1 / p->gap[side][i] : 0;
 }
 
-/* Factors A + diag(z / (x - lo) + y / (hi - x)), through the diagonal of the island's matrix, which is
- * restored. */
+/* Factors A + diag(z / (x - lo) + y / (hi - x)). For that the diagonal of the island's matrix is changed,
+ * and restored afterwards. Returns 0 if the factorization fails. */
 static int factor(interior *p, cs_pivot_run *run)
 {
     cs_island *s = p->s;
@@ -94,6 +100,8 @@ static int factor(interior *p, cs_pivot_run *run)
         more += p->force[HIGH][i] * p->inverse[HIGH][i];
         s->value[cs_island_diagonal(s, i)] = s->diagonal[i] + more;
     }
+
+    /* Factor, and restore the diagonal. */
     run->breakdown = (cs_breakdown){.row = -1};
     s->is_factored = 0;
     s->engine->factor(s, &run->breakdown);
@@ -103,7 +111,7 @@ static int factor(interior *p, cs_pivot_run *run)
     return run->breakdown.row < 0;
 }
 
-/* s->step <- the change of x. On each side the force changes by (push - force step) / gap. */
+/* s->step <- the change of x; that of a force is (push - force x change of gap) / gap. */
 static void find_step(interior *p)
 {
     cs_island *s = p->s;
@@ -149,8 +157,8 @@ static double mean_product(const interior *p, double part)
     return sum / (double)p->s->interior.bounds;
 }
 
-/* Sets the right-hand side of Newton's step: predictor, products to zero; corrector, products to
- * `target`, with the second-order term of the predictor step. */
+/* Sets the products that Newton's step aims at. A predictor aims at zero; a corrector aims at `target`, and
+ * subtracts the second-order term of the predictor. */
 static void set_push(interior *p, double target, int corrects)
 {
     double gap, force;
@@ -163,6 +171,7 @@ static void set_push(interior *p, double target, int corrects)
         }
 }
 
+/* Moves x, gaps and forces by this fraction of the step. */
 static void move(interior *p, double part)
 {
     double gap, force;
@@ -233,7 +242,7 @@ cs_status cs_pivot_interior(cs_pivot_run *run, int resume, cs_error *error)
     if (!resume) begin(&p);
     memcpy(s->x, p.x, bytes);
 
-    /* Steps until the predicted index set has settled. */
+    /* Make steps until the predicted index set has settled. */
     double mean = s->interior.mean, wanted = FALLEN * mean;
     for (int k = 0; k < MAX_STEPS && mean > 0 && isfinite(mean) && !run->stopped; k++) {
         mean = advance(&p, run, mean);

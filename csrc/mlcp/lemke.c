@@ -29,6 +29,8 @@ int cs_lemke_take(cs_lemke *lemke, int64_t rows, cs_arena *arena)
     lemke->list = cs_arena_take(arena, rows, sizeof(int64_t));
     lemke->wanted = cs_arena_take(arena, 2 * rows + 1, 1);
     if (cs_arena_failed(arena)) return -1;
+
+    /* Clear the matrix row by row, so that this can be cancelled. */
     for (int64_t i = 0; i < rows; i++) {
         memset(lemke->matrix + i * rows, 0, sizeof(double) * (size_t)rows);
         if (cs_is_cancelled(lemke->cancellation, WRITE_WORK * (double)rows)) return -1;
@@ -60,6 +62,7 @@ static void exchange(cs_lemke *lemke, int64_t row, int64_t column)
         for (int64_t j = 0; j < width; j++) own[j] += factor * pivot_row[j];
     }
 
+    /* Exchange the variables, and count the pivot. */
     lemke->basic[row] = lemke->other[column];
     lemke->other[column] = leaving;
     lemke->pivots++;
@@ -77,12 +80,15 @@ static void enter_free_rows(cs_lemke *lemke)
 {
     int64_t n = lemke->rows;
     while (!lemke->cancelled) {
+        /* The free row with the largest pivot that has not entered. */
         int64_t best = -1;
         for (int64_t i = 0; i < n; i++) {
             if (!is_free(lemke, i) || lemke->basic[i] >= n) continue;
             if (best < 0 || fabs(row_of(lemke, i)[i]) > fabs(row_of(lemke, best)[best])) best = i;
         }
         if (best < 0) return;
+
+        /* It enters unless it depends on the others. */
         double pivot = fabs(row_of(lemke, best)[best]);
         if (!(pivot > REDUNDANT_PIVOT * fabs(lemke->matrix[best * n + best]))) return;
         exchange(lemke, best, best);
@@ -157,9 +163,13 @@ static int64_t first_row(cs_lemke *lemke)
     int64_t n = lemke->rows, chosen = -1;
     const int64_t *place = find_places(lemke);
     double least = 0;
+
+    /* The most negative ratio. */
     for (int64_t i = 0; i < n; i++)
         if (!is_free(lemke, lemke->basic[i]))
             least = fmin(least, row_of(lemke, i)[n + 1] / row_of(lemke, i)[n]);
+
+    /* Among the rows with that ratio, the lexicographic first. */
     for (int64_t i = 0; i < n && least < 0; i++) {
         if (is_free(lemke, lemke->basic[i])) continue;
         if (row_of(lemke, i)[n + 1] / row_of(lemke, i)[n] > least * (1 - EQUAL_RATIO)) continue;
@@ -185,6 +195,8 @@ static double cover(const cs_lemke *lemke, int64_t i)
     double sum = 0;
     if (lemke->attempt != CS_LEMKE_FROM_ALL)
         return is_free(lemke, i) ? 0 : 1 + (double)(mixed >> 11) * 0x1p-53;
+
+    /* Minus the sum of the row, which becomes 1 once all z are basic. */
     for (int64_t j = 0; j < lemke->rows; j++)
         if (!is_free(lemke, j)) sum -= own[j];
     return sum;
@@ -226,6 +238,8 @@ static int take_basis(cs_lemke *lemke)
 {
     int64_t pivots = lemke->pivots;
     int complete = 1;
+
+    /* Exchange the wanted variables into the initial basis. */
     write_first(lemke);
     for (int64_t j = 0; j <= lemke->rows && !lemke->cancelled; j++) {
         if (!lemke->wanted[lemke->other[j]]) continue;
@@ -233,6 +247,8 @@ static int take_basis(cs_lemke *lemke)
         if (row >= 0) exchange(lemke, row, j);
         else complete = 0;
     }
+
+    /* These exchanges do not count as pivots. */
     lemke->pivots = pivots;
     lemke->age = 0;
     return complete;
@@ -255,6 +271,8 @@ void cs_lemke_begin(cs_lemke *lemke, int attempt)
     lemke->size = 0;
     for (int64_t i = 0; i < lemke->rows; i++) lemke->size = fmax(lemke->size, fabs(lemke->q[i]));
     lemke->lost = 0;
+
+    /* Start with all z basic, or with all w basic and the free rows entered. */
     if (attempt == CS_LEMKE_FROM_ALL) {
         memset(lemke->wanted, 0, (size_t)(2 * lemke->rows + 1));
         for (int64_t i = 0; i < lemke->rows; i++) lemke->wanted[lemke->rows + i] = 1;

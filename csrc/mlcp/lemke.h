@@ -33,19 +33,21 @@ typedef struct cs_lemke {
     int64_t rows;
     double *matrix, *q;        /* (rows, rows), (rows) */
     const unsigned char *free; /* (rows) or NULL */
-    double *dictionary;        /* (rows, rows + 2): the columns of the others, and the constant */
-    int64_t *basic, *other; /* (rows), (rows + 1): variables, 0.. for w, rows.. for z, 2 rows: z0 */
-    double *z, *work;       /* (rows) the answer; (rows, rows + 1) */
-    int64_t *list;          /* (rows) */
-    unsigned char *wanted;  /* (2 rows + 1) */
-    double size;            /* the largest constant of the beginning */
-    int64_t ray;            /* the column in which a ray was met */
-    int64_t left;           /* the variable that left last; -1 before the first pivot */
-    int attempt;
-    int lost;                      /* the basis to begin with is singular */
-    int64_t pivots, age;           /* so far; since the dictionary was written */
+    double *dictionary; /* (rows, rows + 2): coefficients of the nonbasic variables; the constant */
+    /* (rows), (rows + 1): numbers of the basic and of the nonbasic variables: 0.. for w, rows.. for z,
+     * 2 rows for z0. */
+    int64_t *basic, *other;
+    double *z, *work;      /* (rows): the solution; (rows, rows + 1): scratch */
+    int64_t *list;         /* (rows): scratch; input of cs_lemke_solve */
+    unsigned char *wanted; /* (2 rows + 1): whether a variable belongs to the wanted basis */
+    double size;           /* the largest |q| */
+    int64_t ray;           /* the column of the variable that grows along a ray */
+    int64_t left;          /* the variable that left last; -1 before the first pivot */
+    int attempt;           /* number of the current attempt */
+    int lost;              /* the first basis is singular */
+    int64_t pivots, age;   /* pivots so far, and since the dictionary was last written */
     cs_cancellation *cancellation; /* may be NULL */
-    int cancelled;                 /* since the beginning: the dictionary may be half-done */
+    int cancelled;                 /* cancelled in this attempt: the dictionary may be incomplete */
 } cs_lemke;
 
 /* Bytes that a problem with this many rows needs. */
@@ -69,12 +71,12 @@ int cs_lemke_pivot(cs_lemke *lemke, cs_lemke_end *end);
 /* z <- the direction of the ray: the change of z per unit of the entering variable. */
 void cs_lemke_ray(cs_lemke *lemke);
 
-/* z <- the solution of M_aa z_a = -q_a on the first `count` rows of the list, zero elsewhere; all zero
- * if M_aa is singular or the solve is cancelled. */
+/* z <- the solution of M_aa z_a = -q_a on the first `count` rows of the list, zero elsewhere. All zero if
+ * M_aa is singular or the solve is cancelled before its first result. */
 void cs_lemke_solve(cs_lemke *lemke, int64_t count);
 
-/* z <- the solution of the current basis, solved again from M_aa z_a = -q_a: dictionaries accumulate
- * rounding errors. */
+/* z <- the solution of the current basis. It is solved again from M_aa z_a = -q_a, because dictionaries
+ * accumulate rounding errors. */
 void cs_lemke_finish(cs_lemke *lemke);
 
 #endif

@@ -7,8 +7,10 @@
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+/* Fails if the row starts, column numbers or values of the matrix are invalid. */
 static cs_status check(const cs_csr *matrix, cs_error *error)
 {
+    /* Row starts. */
     if (matrix->start[0] != 0)
         return cs_fail(error, CS_INVALID, "A.indptr[0] is %lld: it must be 0",
                        (long long)matrix->start[0]);
@@ -17,6 +19,8 @@ static cs_status check(const cs_csr *matrix, cs_error *error)
             return cs_fail(error, CS_INVALID, "A.indptr[%lld] is %lld, below A.indptr[%lld] = %lld",
                            (long long)i + 1, (long long)matrix->start[i + 1], (long long)i,
                            (long long)matrix->start[i]);
+
+    /* Entries. */
     for (int64_t i = 0; i < matrix->rows; i++)
         for (int64_t e = matrix->start[i]; e < matrix->start[i + 1]; e++) {
             if (matrix->column[e] < 0 || matrix->column[e] >= matrix->rows)
@@ -40,11 +44,15 @@ static int allocate_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next
     mlcp->start = cs_arena_take(&mlcp->loaded, n + 1, sizeof(int64_t));
     mlcp->diagonal = cs_arena_take(&mlcp->loaded, n, sizeof(double));
     if (cs_arena_failed(&mlcp->loaded)) return -1;
+
+    /* Count the entries of each row: its diagonal entry, those of A and those of A^T. */
     for (int64_t i = 0; i < n; i++) {
         mlcp->start[i + 1] += 1 + matrix->start[i + 1] - matrix->start[i];
         for (int64_t e = matrix->start[i]; e < matrix->start[i + 1]; e++)
             mlcp->start[matrix->column[e] + 1]++;
     }
+
+    /* Sum up the starts, and allocate the entries. */
     for (int64_t i = 0; i < n; i++) mlcp->start[i + 1] += mlcp->start[i];
     for (int64_t i = 0; i < n; i++) next[i] = mlcp->start[i];
     mlcp->column = cs_arena_take(&mlcp->loaded, mlcp->start[n], sizeof(int64_t));
@@ -53,7 +61,7 @@ static int allocate_symmetric(cs_mlcp *mlcp, const cs_csr *matrix, int64_t *next
     return cs_arena_failed(&mlcp->loaded) ? -1 : 0;
 }
 
-/* Appends an entry to row i. */
+/* Appends an entry (j, value, skew) to row i; next[i] is its end. */
 static void append_entry(cs_mlcp *mlcp, int64_t *next, int64_t i, int64_t j, double value,
                          double skew)
 {
@@ -138,6 +146,7 @@ cs_status cs_mlcp_load(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
         }
     }
 
+    /* Merge repeated entries; a symmetric A needs no skew part. */
     if (merge(mlcp, next)) {
         status = cs_mlcp_setup_failed(mlcp, "A", error);
         goto out;
@@ -155,13 +164,14 @@ out:
 typedef struct splitting {
     cs_mlcp *mlcp;
     cs_arena scratch;
-    int64_t *part;           /* (rows): the island of each row */
-    int64_t *local;          /* (rows): its place among the island's rows, in the order given */
-    int64_t *start, *column; /* the island's graph in the order given */
-    int64_t *order, *place, *work;
-    int64_t *given; /* the island's rows in the order given */
+    int64_t *part;                 /* (rows): the island of each row */
+    int64_t *local;                /* (rows): its number within the island, in the given order */
+    int64_t *start, *column;       /* the island's graph, in the given order */
+    int64_t *order, *place, *work; /* the order of the engine; its inverse; scratch */
+    int64_t *given;                /* the island's rows in the given order */
 } splitting;
 
+/* Allocates the scratch memory. */
 static int allocate_splitting(splitting *c)
 {
     int64_t n = c->mlcp->rows;
@@ -188,19 +198,19 @@ static cs_graph local_graph(splitting *c, const cs_island *s)
     return (cs_graph){s->rows, c->start, c->column};
 }
 
-/* c->order <- the wanted order; -1: no memory, or cancelled. */
+/* c->order <- an order of this kind. Returns -1 if there is no memory, or if cancelled. */
 static int find_order(splitting *c, const cs_graph *graph, cs_fill_order wanted)
 {
     return cs_find_order(graph, wanted, c->order, c->work, c->mlcp->cancellation);
 }
 
-/* s->start, s->column, s->value: the island's matrix with rows in c->order. Columns
- * ascend because rows are distributed in order and the pattern is symmetric. -1: cancelled. */
+/* s->start, s->column, s->value <- the island's matrix with rows in c->order. Columns ascend because rows
+ * are distributed in order and the pattern is symmetric. Returns -1 if cancelled. */
 static int lay_rows(splitting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     const cs_mlcp *mlcp = c->mlcp;
 
-    /* Where each row starts. */
+    /* The start of each row. */
     for (int64_t i = 0; i < s->rows; i++) {
         int64_t old = c->order[i];
         s->start[i + 1] = s->start[i] + graph->start[old + 1] - graph->start[old];
@@ -223,6 +233,7 @@ static int lay_rows(splitting *c, cs_island *s, const cs_graph *graph, const int
     return 0;
 }
 
+/* Allocates the arrays of an island. */
 static int allocate_island(cs_island *s, const cs_graph *graph, cs_arena *arena)
 {
     int64_t n = s->rows, entries = graph->start[n];
@@ -246,7 +257,7 @@ static double cost(const cs_engine *engine, const cs_island *s, double changed)
     return engine->weight * engine->work(s, changed, 0);
 }
 
-/* Puts the island into the order of its engine, which then allocates its factors. */
+/* Puts the island into the order of its engine, and lets the engine allocate its factors. */
 static int lay_island(splitting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     if (find_order(c, graph, s->engine->order)) return -1;
@@ -260,19 +271,21 @@ static int lay_island(splitting *c, cs_island *s, const cs_graph *graph, const i
     return failed;
 }
 
-/* Chooses the engine with the least counted multiplications: a factor in the envelope; a sparse one, if
- * that is expensive; for rules that change one row at a time, also a factor that is updated. */
+/* Chooses the engine with the least multiplications: a factor in the envelope; a sparse one, if that is
+ * expensive; for rules that change one row at a time, also a factor that is updated. */
 static int lay_cheapest(splitting *c, cs_island *s, const cs_graph *graph, const int64_t *given)
 {
     const cs_engine *envelope = cs_engine_find("envelope"), *sparse = cs_engine_find("sparse");
     const cs_engine *incremental = cs_engine_find("incremental");
     s->engine = envelope;
+
+    /* The envelope in the order of Cuthill and McKee. */
     double entries = (double)graph->start[graph->count];
     if (cs_is_cancelled(c->mlcp->cancellation, CS_ENTRY_WORK * entries)) return -1;
     if (find_order(c, graph, CS_FILL_RCM)) return -1;
     cs_envelope(graph, c->order, c->place, s->first);
 
-    /* In this order: factor anew, or update one factor. */
+    /* In this order compare a new factor with updates of one factor. */
     double least = cost(envelope, s, 1);
     if (c->mlcp->rule->single && cost(incremental, s, 1) < least) {
         s->engine = incremental;
@@ -280,7 +293,7 @@ static int lay_cheapest(splitting *c, cs_island *s, const cs_graph *graph, const
     }
     if (least <= CS_WORTH_SPARSE_ORDER) return lay_island(c, s, graph, given);
 
-    /* Expensive: try a sparse factor, and return to the other one if it is not cheaper. */
+    /* Both are expensive: try a sparse factor, and return to the other one if that is not cheaper. */
     const cs_engine *usual = s->engine;
     s->engine = sparse;
     if (lay_island(c, s, graph, given)) return -1;
@@ -296,6 +309,8 @@ static int make_island(splitting *c, cs_island *s)
     int64_t *given = c->given;
     double share = (double)s->rows / (double)mlcp->rows;
     s->cache_bytes = (int64_t)(share * (double)mlcp->options.cache_bytes);
+
+    /* Allocate its arrays, and those of interior-point steps. */
     cs_graph graph = local_graph(c, s);
     if (allocate_island(s, &graph, &c->mlcp->arena)) return -1;
     if (mlcp->options.interior && strcmp(mlcp->rule->name, "bpp") == 0) {
@@ -303,10 +318,11 @@ static int make_island(splitting *c, cs_island *s)
         s->interior.array = cs_arena_take(&c->mlcp->arena, size, sizeof(double));
         if (!s->interior.array) return -1;
     }
+
+    /* Order its rows for the engine asked for, or for the cheapest one. */
     if (s->rows) memcpy(given, s->user, sizeof(int64_t) * (size_t)s->rows);
     s->engine = cs_engine_find(mlcp->options.engine);
-    if (mlcp->rule->no_factors)
-        s->engine = cs_engine_find("refactor"); /* for its order, the natural one */
+    if (mlcp->rule->no_factors) s->engine = cs_engine_find("refactor"); /* for the natural order */
     return s->engine ? lay_island(c, s, &graph, given) : lay_cheapest(c, s, &graph, given);
 }
 
@@ -316,14 +332,16 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
     cs_status status = CS_OK;
     int64_t *rows;
     if (allocate_splitting(&c)) goto no_memory;
+
+    /* Number the islands; without the option, all rows are one. */
     cs_graph whole = {mlcp->rows, mlcp->start, mlcp->column};
-    mlcp->islands = mlcp->rows > 0; /* all rows in part 0 */
+    mlcp->islands = mlcp->rows > 0;
     if (mlcp->options.islands) mlcp->islands = cs_components(&whole, c.part, c.work);
     mlcp->island = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(cs_island));
     rows = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(int64_t));
     if (cs_arena_failed(&mlcp->arena)) goto no_memory;
 
-    /* Give each island its piece of the row numbers. */
+    /* Give each island its part of the list of rows. */
     for (int64_t i = 0; i < mlcp->rows; i++) mlcp->island[c.part[i]].rows++;
     for (int64_t p = 0; p < mlcp->islands; p++) {
         mlcp->island[p].user = rows;
@@ -331,7 +349,7 @@ cs_status cs_mlcp_split(cs_mlcp *mlcp, cs_error *error)
         mlcp->island[p].rows = 0;
     }
 
-    /* List the rows of each island, in the order given. */
+    /* List the rows of each island, in the given order. */
     for (int64_t i = 0; i < mlcp->rows; i++) {
         cs_island *s = &mlcp->island[c.part[i]];
         c.local[i] = s->rows;

@@ -87,6 +87,7 @@ static cs_status check_bytes(const cs_mlcp *mlcp, cs_error *error)
                    mlcp->rule->name, (long long)rows, bytes, most);
 }
 
+/* Loads the matrix, splits it into islands and allocates the vectors. */
 static cs_status prepare(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
 {
     double start = cs_clock();
@@ -95,6 +96,8 @@ static cs_status prepare(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     if (!status) status = cs_mlcp_assign_islands(mlcp, error);
     if (!status) status = check_bytes(mlcp, error);
     if (status) return status;
+
+    /* The solution, and scratch of the verdict. */
     mlcp->x = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
     mlcp->w = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
     mlcp->origin = cs_arena_take(&mlcp->arena, mlcp->rows, sizeof(double));
@@ -123,6 +126,8 @@ cs_status cs_mlcp_make(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_opt
     *result = NULL;
     cs_status status = cs_mlcp_options_check(options, error);
     if (status) return status;
+
+    /* Copy the options, with the library's own names: those of the caller may not last. */
     cs_mlcp *mlcp = cs_allocate(1, sizeof *mlcp);
     if (!mlcp) return cs_no_memory(error, "a solver");
     mlcp->options = *options;
@@ -132,6 +137,8 @@ cs_status cs_mlcp_make(cs_mlcp **result, const cs_csr *matrix, const cs_mlcp_opt
     else mlcp->options.engine = "auto";
     mlcp->options.rule = mlcp->rule->name;
     mlcp->cancellation = cancellation;
+
+    /* Prepare the matrix; only this may be cancelled. */
     status = prepare(mlcp, matrix, error);
     mlcp->cancellation = NULL;
     if (status) cs_mlcp_destroy(mlcp);
@@ -155,6 +162,7 @@ void cs_mlcp_destroy(cs_mlcp *mlcp)
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
+/* Fails if b, the bounds or the initial index set are invalid. */
 static cs_status check_data(const cs_mlcp *mlcp, const double *b, const double *lo,
                             const double *hi, const signed char *initial, cs_error *error)
 {
@@ -191,11 +199,12 @@ static void finish(cs_mlcp *mlcp, const double *b, const double *lo, const doubl
     result->complementarity = verdict.complementarity;
     result->worst_row = verdict.worst;
 
-    /* The outcome follows the residual, not the rule's own opinion; a stop remains a stop. */
+    /* The outcome follows from the residual, not from the rule; a solve that was stopped remains so. */
     int met = verdict.scaled <= mlcp->options.tolerance;
     if (!met && result->outcome == CS_MLCP_CONVERGED) result->outcome = CS_MLCP_INACCURATE;
     if (met && result->outcome != CS_MLCP_STOPPED) result->outcome = CS_MLCP_CONVERGED;
 
+    /* Hand out the solution and the log. */
     if (result->x && bytes) memcpy(result->x, mlcp->x, bytes);
     if (result->w && bytes) memcpy(result->w, mlcp->w, bytes);
     result->history = mlcp->log.value;
@@ -208,14 +217,20 @@ cs_status cs_mlcp_solve(cs_mlcp *mlcp, const double *b, const double *lo, const 
                         cs_mlcp_result *result, cs_error *error)
 {
     double start = cs_clock();
+
+    /* Clear the result, except for the arrays of the caller. */
     double *x = result->x, *w = result->w;
     signed char *index_set = result->index_set;
     *result = (cs_mlcp_result){.x = x, .w = w, .index_set = index_set, .condition = NAN};
+
+    /* Solve. */
     cs_status status = check_data(mlcp, b, lo, hi, initial, error);
     if (!status && initial && mlcp->rule->no_factors)
         status = cs_fail(error, CS_UNSUPPORTED,
                          "initial: method='%s' cannot begin with an index set", mlcp->rule->name);
     if (!status) status = cs_mlcp_solve_islands(mlcp, b, lo, hi, initial, control, result, error);
+
+    /* Report what the caches did, also after a failure; then judge the solution. */
     for (int64_t p = 0; p < mlcp->islands && !mlcp->rule->no_factors; p++)
         if (mlcp->island[p].engine->report_cache)
             mlcp->island[p].engine->report_cache(&mlcp->island[p], &result->cache);
@@ -238,6 +253,8 @@ void cs_mlcp_describe(const cs_mlcp *mlcp, cs_mlcp_info *info)
         .bytes = (int64_t)(mlcp->arena.bytes + mlcp->loaded.bytes),
         .seconds = mlcp->seconds,
     };
+
+    /* The engine is that of the largest island. */
     for (int64_t p = 0; p < mlcp->islands; p++) {
         if (mlcp->island[p].rows <= info->largest_island) continue;
         info->largest_island = mlcp->island[p].rows;

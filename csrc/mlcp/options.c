@@ -1,5 +1,4 @@
-/* The options of an MLCP solver: what checks them, sets them by name and describes them goes by this
- * table. */
+/* The options of an MLCP solver. This table serves to check them, to set them by name and to describe them. */
 #include "mlcp/options.h"
 
 #include "core/error.h"
@@ -11,8 +10,9 @@
 
 #define AT(member) offsetof(cs_mlcp_options, member)
 
-/* Options of one rule or one engine. */
+/* ---- conditions under which an option has no effect ------------------------------------------ */
 
+/* Each returns non-zero and writes the reason to `why` (size) if that is so. */
 static int rule_is_not_bpp(const void *context, char *why, size_t size)
 {
     const cs_mlcp_options *options = context;
@@ -123,6 +123,7 @@ cs_status cs_mlcp_options_set(cs_mlcp_options *options, const cs_setting *settin
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+/* Reports an unknown name, and lists the known ones: `first`, if not empty, and those of `list`. */
 static cs_status unknown(const char *option, const char *given, const char *first,
                          const char *(*list)(int, const char **), cs_error *error)
 {

@@ -1,5 +1,4 @@
-/* The options of mixed LCPs, each declared once: MLCP solvers and methods that pivot have them in their
- * tables. */
+/* The options of mixed LCPs, each declared once for the tables of MLCP solvers and of methods that pivot. */
 #ifndef CS_MLCP_OPTIONS_H
 #define CS_MLCP_OPTIONS_H
 

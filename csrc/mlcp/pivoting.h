@@ -70,20 +70,20 @@ typedef struct cs_island {
     int64_t *first; /* (rows): first column of the lower triangle */
     const cs_engine *engine;
     void *factor;          /* owned by the engine */
-    signed char *factored; /* (rows): the rows that are tight in the current factor */
+    signed char *factored; /* (rows): 1 for rows that are tight in the current factor */
     int is_factored;
     int is_stale;        /* the current factor belongs to an earlier matrix */
     int64_t cache_bytes; /* its share of the bytes that caches may use */
     /* The rest belongs to one solve. */
     double *b, *lo, *hi;
     double *x, *w;
-    double *noise;             /* |b| + |A| |x|: the scale of rounding errors in w */
-    double *step, *slope;      /* scratch */
-    double *direction, *image; /* of conjugate gradients */
-    signed char *state;        /* a cs_index of each row */
-    signed char *next;
-    int64_t *list; /* scratch */
-    signed char *before;
+    double *noise;                 /* |b| + |A| |x|: the scale of rounding errors in w */
+    double *step, *slope;          /* scratch */
+    double *direction, *image;     /* of conjugate gradients */
+    signed char *state;            /* a cs_index of each row */
+    signed char *next;             /* the index of each row in the next step; or marks of rows */
+    int64_t *list;                 /* scratch */
+    signed char *before;           /* (rows): scratch */
     cs_cancellation *cancellation; /* NULL: runs to its end */
     cs_interior interior;
     cs_pivot_end end;
@@ -113,19 +113,19 @@ struct cs_engine {
     void (*factor)(cs_island *s, cs_breakdown *breakdown);
     /* r <- A_FF^-1 r. r is zero on tight rows, before and after. */
     void (*solve)(cs_island *s, double *r);
-    /* May be NULL. `release` frees memory outside the arena; `report_cache` adds to `sum` the counts of the cache
-     * since the last call. */
+    /* May be NULL. `release` frees memory outside the arena; `report_cache` adds to `sum` the counts of the
+     * cache since the last call. */
     void (*release)(cs_island *s);
     void (*report_cache)(cs_island *s, cs_cache_counts *sum);
     /* May be NULL if the engine keeps nothing but the current factor. Announces that the values of the
      * matrix have changed; solves with the current factor remain possible. */
     void (*forget)(cs_island *s);
-    /* Whether a factor is an update of the previous one, so that rounding errors may accumulate. */
+    /* 1: a factor is an update of the previous one, so that rounding errors may accumulate */
     int accumulates_errors;
-    int anew;      /* every factor is computed from the current matrix alone */
+    int anew;      /* 1: each factor is computed from the current matrix alone */
     double weight; /* cost of a multiplication (core/costs.h) */
-    /* Multiplications of a factor for an index set with `tight` tight rows, of which `changed` rows
-     * differ from the last one. */
+    /* Multiplications of a factor for an index set with `tight` tight rows, `changed` of which differ from
+     * the previous index set. */
     double (*work)(const cs_island *s, double changed, double tight);
 };
 
@@ -142,7 +142,7 @@ enum {
     CS_LOG_COLUMNS
 };
 
-/* A rule at work on an island. */
+/* The solve of one island by a rule. */
 typedef struct cs_pivot_run {
     cs_island *island;
     const cs_mlcp_options *options;
@@ -162,13 +162,14 @@ typedef struct cs_pivot_run {
 
 struct cs_rule {
     const char *name, *summary;
-    int single;     /* changes one row at a time */
-    int no_factors; /* uses no engine */
+    int single;     /* 1: changes one row at a time */
+    int no_factors; /* 1: uses no engine */
     /* Pivots from s->state to the final index set, x and w. Fails with CS_UNSUPPORTED, run->breakdown
      * set, if A_FF is not positive definite. */
     cs_status (*solve)(cs_pivot_run *run, cs_error *error);
 };
 
+/* The rule of that name, or NULL. */
 const cs_rule *cs_rule_find(const char *name);
 
 /* The relative violation that counts as rounding, at first and at most; a rule that cycles multiplies
@@ -225,7 +226,7 @@ cs_status cs_pivot_interrupted(const cs_pivot_run *run, cs_error *error);
 /* Appends a row to the log, and polls the caller. */
 cs_status cs_pivot_step(cs_pivot_run *run, int64_t infeasible, int64_t changed, cs_error *error);
 
-/* Room for so many rows. */
+/* Makes room for this many rows. */
 cs_status cs_pivot_log_reserve(cs_pivot_log *log, int64_t rows, cs_error *error);
 
 /* Detects cycles of index sets by Brent's method: one set is kept, and later ones are compared with it;

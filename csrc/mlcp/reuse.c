@@ -14,8 +14,8 @@
 /* The convergence rate is judged after this many steps. */
 enum { MIN_STEPS = 3 };
 
-/* Computes the next search direction from the residual of the free rows, r = -w_F, and A0^-1 r. Returns 0 if A0 is not
- * positive definite. */
+/* Computes the next search direction from the residual of the free rows, r = -w_F, and A0^-1 r. Returns 0
+ * if A0 is not positive definite. */
 static int next_direction(cs_island *s, cs_conjugate *steps)
 {
     double *r = s->slope, *z = s->step;
@@ -35,8 +35,8 @@ static void multiply(cs_island *s)
     }
 }
 
-/* x += length direction, w += length image. If w is then as small as rounding errors, it is evaluated from x. Returns
- * the residual. */
+/* x += length direction, w += length image. If w is then as small as rounding errors, it is evaluated from
+ * x. Returns the residual. */
 static double take_step(cs_island *s, double length)
 {
     for (int64_t i = 0; i < s->rows; i++) {

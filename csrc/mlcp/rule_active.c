@@ -6,11 +6,11 @@
  *         x_i of a free row at a bound  -> i becomes tight there; continue with r
  *         w_i = 0 of a feasible tight i -> i becomes free; continue with r   (Dantzig only)
  *
- * Keller's method (1973) drives the row that violates its conditions most; the energy decreases with
- * every row, so that no index set repeats. Cottle and Dantzig's method (1968; Baraff 1994) drives the
- * first infeasible row and keeps all feasible rows feasible. If several of them would change at once,
- * it may cycle: Murty's rule then finishes. Both start from the initial index set, after free rows
- * that violate their bounds have become tight. */
+ * Keller's method (1973) drives the row that violates its conditions most; the energy decreases with each
+ * row, so that no index set repeats. The method of Cottle and Dantzig (1968; Baraff 1994) drives the first
+ * infeasible row and keeps all feasible rows feasible. If several of them would change at once, it may
+ * cycle; Murty's rule then finishes. Both methods start from the initial index set, after free rows that
+ * violate their bounds have become tight. */
 #include "mlcp/pivoting.h"
 
 #include <math.h>
@@ -28,6 +28,7 @@ static cs_status make_feasible(cs_pivot_run *run, cs_error *error)
     cs_island *s = run->island;
     for (;;) {
         int64_t dropped = 0;
+        /* The candidate, and the rows that are beyond a bound. */
         cs_status status = cs_pivot_candidate(run, error);
         if (status) return status;
         for (int64_t i = 0; i < s->rows; i++)
@@ -36,6 +37,8 @@ static cs_status make_feasible(cs_pivot_run *run, cs_error *error)
             dropped += s->next[i] != s->state[i];
             s->state[i] = s->next[i];
         }
+
+        /* Repeat with these rows tight. */
         if (!dropped) return CS_OK;
         run->steps++;
         status = cs_pivot_step(run, dropped, dropped, error);
@@ -68,7 +71,8 @@ static void update_first(event *first, double reach, int64_t row, signed char in
     *first = (event){reach > 0 ? reach : 0, row, index};
 }
 
-/* The first change of index along the step. If `keeps_feasible` (Dantzig), rows marked in s->next stay feasible. */
+/* The first change of index along the step. If `keeps_feasible` (Dantzig), rows marked in s->next stay
+ * feasible. */
 static event find_event(const cs_island *s, int64_t r, double sign, int keeps_feasible)
 {
     event first = {INFINITY, r, CS_INDEX_FREE};
@@ -119,6 +123,7 @@ static cs_status drive(cs_pivot_run *run, int64_t r, int keeps_feasible, int *in
         if (end.index == CS_INDEX_FREE) s->w[end.row] = 0;
         else s->next[end.row] = 1;
 
+        /* Count the step; it ends with an event of row r. */
         run->steps++;
         run->single_steps++;
         status = cs_pivot_step(run, 1, 1, error);
@@ -153,20 +158,22 @@ static cs_status solve_active(cs_pivot_run *run, int keeps_feasible, cs_error *e
     cs_cycle_check visits = {0};
     int in_time = 1;
     for (;;) {
+        /* Choose the row to drive. */
         cs_status status = make_feasible(run, error);
         if (status) return status;
         int64_t r = choose(run, !keeps_feasible);
         if (r < 0) break;
 
-        /* Stopped, or out of steps? */
+        /* Stop if asked, or if the steps are used up. */
         run->outcome = run->stopped ? CS_MLCP_STOPPED : CS_MLCP_MAX_PIVOTS;
         if (run->stopped || run->steps >= run->max_steps) return CS_OK;
 
-        /* A cycle, or a drive without end: Murty's rule finishes. */
+        /* After a cycle, or a drive that did not end, Murty's rule finishes. */
         int again = cs_pivot_is_cycling(&visits, s);
         if (again) cs_pivot_raise_tolerance(run, &visits);
         if (!in_time || again) return cs_pivot_blocks(run, 0, 0, error);
 
+        /* Drive the row. */
         status = drive(run, r, keeps_feasible, &in_time, error);
         if (status) return status;
     }

@@ -21,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+/* A hash of the index set. */
 static uint64_t digest(const cs_island *s)
 {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a with a final mixing step */
@@ -65,18 +66,18 @@ int cs_pivot_raise_tolerance(cs_pivot_run *run, cs_cycle_check *c)
 
 /* The progress of block pivots since the start, or since the last interior-point steps. */
 typedef struct progress {
-    int64_t steps;
+    int64_t steps;         /* block steps so far */
     int64_t most, most_at; /* largest number of infeasible rows, and before which step */
-    int64_t fewest, since; /* least number, and steps since then without a new minimum */
-    int interiors;
+    int64_t fewest, since; /* smallest number, and steps without a new minimum */
+    int interiors;         /* runs of interior-point steps so far */
 } progress;
 
 enum {
-    INTERIOR_AT_MOST = 6,
-    INTERIOR_STEPS = 10, /* typical number of interior-point steps, each with one factor */
-    RESUMED_STEPS = 3,   /* the same when they resume */
-    STAGNANT = 3,        /* steps without a new minimum that count as stagnation */
-    RESUMED_AFTER = 1,   /* block steps between two runs of interior-point steps, at least */
+    INTERIOR_AT_MOST = 6, /* maximum runs of interior-point steps */
+    INTERIOR_STEPS = 10,  /* typical number of interior-point steps, each with one factor */
+    RESUMED_STEPS = 3,    /* the same when they resume */
+    STAGNANT = 3,         /* steps without a new minimum that count as stagnation */
+    RESUMED_AFTER = 1, /* minimum number of block steps between two runs of interior-point steps */
 };
 
 /* Whether block pivots stagnate: at their rate since the maximum number of infeasible rows, the
@@ -87,7 +88,7 @@ static int is_too_slow(const cs_pivot_run *run, progress *p, int64_t infeasible)
     int64_t now = p->steps++;
     if (!s->interior.array || !s->engine->anew || p->interiors == INTERIOR_AT_MOST) return 0;
 
-    /* The largest and the least number so far. */
+    /* Update the largest and the smallest number. */
     if (infeasible > p->most) {
         p->most = infeasible;
         p->most_at = now;
@@ -95,7 +96,8 @@ static int is_too_slow(const cs_pivot_run *run, progress *p, int64_t infeasible)
     p->since = now && infeasible >= p->fewest ? p->since + 1 : 0;
     if (!p->since) p->fewest = infeasible;
 
-    /* The number of infeasible rows is assumed to decrease geometrically. */
+    /* Wait for signs of stagnation. The number of infeasible rows is then assumed to decrease
+     * geometrically. */
     if (p->interiors ? now < RESUMED_AFTER : p->since < STAGNANT) return 0;
     double left = log((double)infeasible), done = log((double)p->most) - left;
     return left * (double)(now - p->most_at) >=
@@ -125,14 +127,14 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
         cs_status status = cs_pivot_candidate(run, error);
         if (status) return status;
 
-        /* Solved, or out of steps? */
+        /* Done if no row is infeasible, or if the steps are used up. */
         int64_t infeasible = find_infeasible(run, &last);
         if (infeasible == 0) run->outcome = CS_MLCP_CONVERGED;
         else if (run->steps == run->max_steps) run->outcome = CS_MLCP_MAX_PIVOTS;
         if (infeasible == 0 || run->steps == run->max_steps)
             return cs_pivot_step(run, infeasible, 0, error);
 
-        /* Block pivots are too slow: continue from the index set of interior-point steps. */
+        /* If block pivots are too slow, continue from the index set of interior-point steps. */
         if (descends && is_too_slow(run, &block_progress, infeasible)) {
             int64_t changed;
             status = predict(run, &block_progress, &changed, error);
@@ -142,7 +144,7 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
             continue;
         }
 
-        /* A new minimum renews the patience with block pivots. */
+        /* After a new minimum, block pivots may continue for another stall_steps. */
         int fewer = infeasible < fewest;
         if (fewer) {
             fewest = infeasible;
@@ -151,7 +153,7 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
             stalled_steps = 0;
         }
 
-        /* Murty's rule stagnates: finish with rules under which the energy decreases. */
+        /* If Murty's rule stagnates, finish with rules under which the energy decreases. */
         if (descends && stalled_steps > CS_PIVOT_SINGLE_LIMIT) {
             status = cs_pivot_descend(run, error);
             return status ? status : cs_pivot_keller(run, error);
@@ -173,6 +175,7 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
             s->state[last] = s->next[last];
         }
 
+        /* Log the step; if the solve is to stop, return the candidate of the last index set. */
         status = cs_pivot_step(run, infeasible, block ? infeasible : 1, error);
         if (status) return status;
         if (run->stopped) {
@@ -182,11 +185,13 @@ cs_status cs_pivot_blocks(cs_pivot_run *run, int64_t block_steps, int descends, 
     }
 }
 
+/* The rule bpp: block pivots, then rules with a decreasing energy. */
 static cs_status bpp(cs_pivot_run *run, cs_error *error)
 {
     return cs_pivot_blocks(run, run->options->block_steps, 1, error);
 }
 
+/* The rule murty: single pivots only. */
 static cs_status murty(cs_pivot_run *run, cs_error *error)
 {
     return cs_pivot_blocks(run, 0, 0, error);

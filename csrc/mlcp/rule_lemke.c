@@ -1,15 +1,15 @@
-/* Lemke's method for box bounds: every bound becomes one complementarity condition.
+/* Lemke's method for box bounds: each bound becomes one complementarity condition.
  *
  *     lo only      z = x - lo                         w = w+
  *     hi only      z = hi - x                         w = w-
  *     both         z = x - lo, and a second row:      0 <= hi - lo - z  _|_  w- >= 0
  *     neither      z = x, a free row
- *     equal        x is known and drops out
+ *     equal        x is known; the row is replaced by z = 0
  *
  * z is scaled by 1 / sqrt(A_ii), so that the units of a row do not influence the pivots.
  *
- * The method does not need A to be definite: if A is semidefinite it still ends, in a solution or in a
- * ray. It cannot start from an index set. */
+ * The method does not need A to be definite: if A is semidefinite it still ends, in a solution or in a ray.
+ * It cannot start from an index set. */
 #include "core/error.h"
 #include "mlcp/lemke.h"
 #include "mlcp/pivoting.h"
@@ -17,13 +17,15 @@
 #include <math.h>
 #include <string.h>
 
+/* The LCP of one island. */
 typedef struct translation {
     cs_lemke lemke;
-    unsigned char *free; /* (rows) */
-    int64_t *upper;      /* (island rows): the second row, or -1 */
-    double *unit;        /* (island rows): x over z, negative where z = hi - x */
+    unsigned char *free; /* (LCP rows): whether the row is free */
+    int64_t *upper;      /* (island rows): the second LCP row if both bounds are finite, or -1 */
+    double *unit;        /* (island rows): change of x per z; negative if z = hi - x */
 } translation;
 
+/* Whether z counts from the upper bound. */
 static int is_mirrored(const cs_island *s, int64_t i)
 {
     return !isfinite(s->lo[i]) && isfinite(s->hi[i]);
@@ -35,6 +37,7 @@ static double origin(const cs_island *s, int64_t i)
     return isfinite(s->lo[i]) ? s->lo[i] : isfinite(s->hi[i]) ? s->hi[i] : 0;
 }
 
+/* Allocates the LCP. */
 static int take_translation(translation *t, const cs_island *s, cs_arena *arena)
 {
     int64_t rows = s->rows;
@@ -48,6 +51,7 @@ static int take_translation(translation *t, const cs_island *s, cs_arena *arena)
     return t->free ? cs_lemke_take(&t->lemke, rows, arena) : -1;
 }
 
+/* Writes the LCP of the island. */
 static void translate(translation *t, cs_island *s)
 {
     int64_t n = t->lemke.rows;
@@ -62,7 +66,7 @@ static void translate(translation *t, cs_island *s)
     cs_pivot_evaluate(s);
 
     for (int64_t i = 0; i < s->rows; i++) {
-        if (cs_is_fixed(s, i)) { /* decoupled from the others: z = 0, w = 1 */
+        if (cs_is_fixed(s, i)) { /* decoupled from the others: w = z + 1, so z = 0 */
             matrix[i * n + i] = t->lemke.q[i] = 1;
             continue;
         }
@@ -82,6 +86,7 @@ static void translate(translation *t, cs_island *s)
     }
 }
 
+/* The island's x, index set and w <- the solution of the LCP. */
 static void translate_back(const translation *t, cs_island *s)
 {
     for (int64_t i = 0; i < s->rows; i++) s->x[i] = origin(s, i) + t->unit[i] * t->lemke.z[i];
@@ -102,7 +107,7 @@ static void translate_back(const translation *t, cs_island *s)
                 s->state[i] = CS_INDEX_HIGH;
     }
 
-    /* Tight rows exactly at their bounds. */
+    /* Set tight rows exactly to their bounds. */
     for (int64_t i = 0; i < s->rows; i++) {
         if (s->state[i] < 0) s->x[i] = s->lo[i];
         if (s->state[i] > 0) s->x[i] = s->hi[i];
@@ -110,7 +115,7 @@ static void translate_back(const translation *t, cs_island *s)
     cs_pivot_evaluate(s);
 }
 
-/* The largest distance of x from its natural map, in units of z. */
+/* The largest residual of the natural map, in units of z. */
 static double defect(const translation *t, const cs_island *s)
 {
     double worst = 0;
@@ -123,7 +128,7 @@ static double defect(const translation *t, const cs_island *s)
     return worst;
 }
 
-/* Recomputes x_F = -A_FF^-1 (b_F + A_FT x_T), and keeps it if its defect is smaller: z counts from a
+/* Recomputes x_F = -A_FF^-1 (b_F + A_FT x_T), and keeps it if its residual is smaller: z counts from a
  * bound, which may be so far away that x has lost digits.  S3 eq. 2.3 */
 static void solve_anew(translation *t, cs_island *s)
 {
@@ -140,6 +145,7 @@ static void solve_anew(translation *t, cs_island *s)
     cs_pivot_evaluate(s);
     for (int64_t i = 0; i < s->rows; i++) t->lemke.q[i] = t->unit[i] * s->w[i];
 
+    /* Solve for the free rows. */
     cs_lemke_solve(&t->lemke, count);
     for (int64_t a = 0; a < count; a++) {
         int64_t i = t->lemke.list[a];
@@ -147,19 +153,20 @@ static void solve_anew(translation *t, cs_island *s)
     }
     cs_pivot_evaluate(s);
 
-    /* No better: restore the old x. */
+    /* Restore the old x if it was better. */
     if (defect(t, s) < before) return;
     for (int64_t i = 0; i < s->rows; i++) s->x[i] = s->step[i];
     cs_pivot_evaluate(s);
 }
 
-/* Pivots until the end of one attempt. */
+/* Pivots until one attempt ends; `end` <- how. */
 static cs_status pivot(cs_pivot_run *run, cs_lemke *lemke, int attempt, cs_lemke_end *end,
                        cs_error *error)
 {
     cs_lemke_begin(lemke, attempt);
     for (;;) {
         int ended = cs_lemke_pivot(lemke, end);
+        /* A solve ends at the maximum number of steps, or if it is to stop. */
         int limited = !ended && run->steps >= run->max_steps;
         if (*end == CS_LEMKE_CANCELLED) return cs_pivot_interrupted(run, error);
         cs_status status = cs_pivot_step(run, !ended, !ended, error);
@@ -171,6 +178,7 @@ static cs_status pivot(cs_pivot_run *run, cs_lemke *lemke, int attempt, cs_lemke
     }
 }
 
+/* The outcome of an island whose attempts ended like this. */
 static cs_mlcp_outcome outcome_of(cs_lemke_end end)
 {
     switch (end) {
@@ -181,19 +189,21 @@ static cs_mlcp_outcome outcome_of(cs_lemke_end end)
     }
 }
 
+/* Solves the LCP, and translates the solution back. */
 static cs_status run_lemke(cs_pivot_run *run, translation *t, cs_error *error)
 {
     cs_lemke_end end = CS_LEMKE_LOST;
     cs_island *s = run->island;
 
-    /* An attempt may end in a basis that is singular to rounding: others cover q differently. */
+    /* An attempt may end in a basis that is singular to rounding; other coefficients of z0 may then
+     * succeed. */
     for (int attempt = 0; attempt < CS_LEMKE_ATTEMPTS && end == CS_LEMKE_LOST; attempt++) {
         cs_status status = pivot(run, &t->lemke, attempt, &end, error);
         if (status) return status;
         if (run->stopped) break;
     }
 
-    /* A ray proves nothing if A is indefinite: try once more, starting with all z basic. */
+    /* A ray proves nothing if A is indefinite: try once more from the basis of all z. */
     if (end == CS_LEMKE_RAY && !run->stopped) {
         cs_lemke_end other;
         cs_status status = pivot(run, &t->lemke, CS_LEMKE_FROM_ALL, &other, error);
@@ -201,6 +211,7 @@ static cs_status run_lemke(cs_pivot_run *run, translation *t, cs_error *error)
         if (other == CS_LEMKE_SOLVED) end = other;
     }
 
+    /* Take the solution. */
     run->outcome = outcome_of(end);
     cs_lemke_finish(&t->lemke);
     translate_back(t, s);
@@ -210,6 +221,7 @@ static cs_status run_lemke(cs_pivot_run *run, translation *t, cs_error *error)
     return CS_OK;
 }
 
+/* The rule: allocates, translates and solves the LCP of the island. */
 static cs_status lemke(cs_pivot_run *run, cs_error *error)
 {
     cs_island *s = run->island;

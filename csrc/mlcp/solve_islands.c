@@ -24,7 +24,7 @@ typedef struct solving {
     atomic_int halt;
 } solving;
 
-/* Copies the island's part of the data. A row whose initial index names an infinite bound becomes free;
+/* Copies the island's part of the data. A row whose initial index refers to an infinite bound becomes free;
  * a row with equal bounds becomes low. */
 static void load(cs_island *s, const solving *all)
 {
@@ -87,23 +87,25 @@ static void solve_island(void *context, int64_t p, int thread)
         .halt = &all->halt,
     };
 
-    /* Zero asks for the default limit, a negative number for no pivots at all. */
+    /* Zero means the default limit, a negative number no pivots at all. */
     if (!run.max_steps) run.max_steps = 100 + 20 * s->rows;
     if (run.max_steps < 0) run.max_steps = 0;
 
+    /* Solve. */
     cs_cancellation cancellation = {.is_cancelled = cs_pivot_is_cancelled, .context = &run};
     s->cancellation = &cancellation;
     load(s, all);
     end->status = mlcp->rule->solve(&run, &error);
     s->cancellation = NULL;
 
-    /* A stop keeps the current x; an abort fails, even if the solve ended before it noticed. */
+    /* A stop keeps the current x; after an abort the solve fails, even if it ended before it noticed. */
     if (end->status == CS_INTERRUPTED && !run.aborted) {
         end->status = CS_OK;
         run.outcome = CS_MLCP_STOPPED;
     }
     if (!end->status && run.aborted) end->status = cs_pivot_interrupted(&run, &error);
 
+    /* Hand out x and the counts, or note the failure. */
     if (!end->status) unload(s, mlcp->x, all->index_set);
     else note_failure(worker, p, end->status, &error);
     worker->last_poll = run.last_poll;
@@ -142,8 +144,8 @@ static void begin(cs_mlcp *mlcp)
     }
 }
 
-/* The failure of the first island in their order, as a serial solve would report it; an interruption
- * takes precedence. */
+/* Returns the failure of the first island in their order, as a serial solve would report it; an
+ * interruption takes precedence. */
 static cs_status first_failure(cs_mlcp *mlcp, cs_error *error)
 {
     const cs_pivot_worker *first = NULL;
@@ -151,11 +153,15 @@ static cs_status first_failure(cs_mlcp *mlcp, cs_error *error)
         *error = mlcp->worker[0].error;
         return CS_INTERRUPTED;
     }
+
+    /* Each worker knows the first of its own failures. */
     for (int t = 0; t < mlcp->threads; t++) {
         const cs_pivot_worker *worker = &mlcp->worker[t];
         if (worker->failed < 0) continue;
         if (!first || worker->failed < first->failed) first = worker;
     }
+
+    /* Report it. */
     if (!first) return CS_OK;
     mlcp->failure = mlcp->island[first->failed].end.failure;
     *error = first->error;
@@ -179,8 +185,8 @@ static cs_status gather_logs(cs_mlcp *mlcp, cs_error *error)
     return status;
 }
 
-/* Adds the counts of all islands to the result. The outcome is that of the last island that has not converged, except
- * that a stop takes precedence. */
+/* Adds the counts of all islands to the result. The outcome is that of the last island that has not
+ * converged, except that a stop takes precedence. */
 static void add_up(const cs_mlcp *mlcp, cs_mlcp_result *result)
 {
     for (int64_t p = 0; p < mlcp->islands; p++) {
@@ -217,10 +223,14 @@ cs_status cs_mlcp_assign_islands(cs_mlcp *mlcp, cs_error *error)
     cs_arena scratch = {0};
     int64_t *place = cs_arena_take(&scratch, mlcp->rows + 2, sizeof(int64_t));
     int64_t *size = cs_arena_take(&scratch, mlcp->islands, sizeof(int64_t));
+
+    /* Choose the number of threads. */
     mlcp->threads =
         cs_threads_for(mlcp->options.threads, mlcp->rows, CS_WORTH_THREADS_MLCP, mlcp->islands);
     mlcp->worker = cs_arena_take(&mlcp->arena, mlcp->threads, sizeof(cs_pivot_worker));
     mlcp->largest_first = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(int64_t));
+
+    /* Sort the islands by size. */
     cs_status status = cs_arena_status(&scratch, error, "sharing islands out");
     if (!status) status = cs_arena_status(&mlcp->arena, error, "sharing islands out");
     if (!status) {

@@ -1,16 +1,17 @@
-/* Replaces the matrix of a solver. Its islands, orders and patterns remain if they have a place for every entry of the
- * new matrix; otherwise the solver is created again. */
+/* Replaces the matrix of a solver. Its islands, orders and patterns are kept if they have a place for each
+ * entry of the new matrix; otherwise the solver is created again. */
 #include "core/clock.h"
 #include "core/error.h"
 #include "mlcp/pivoting.h"
 
-/* place[column as given] <- the index of that entry of row i of the island. All other places are -1. */
+/* Records in `place`, by the column of the given matrix, the index of each entry of row i of the island.
+ * All other places are -1. */
 static void record_places(const cs_island *s, int64_t i, int64_t *place)
 {
     for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) place[s->user[s->column[e]]] = e;
 }
 
-/* Sets the places of row i to -1 again. */
+/* Resets the places of row i to -1. */
 static void clear_places(const cs_island *s, int64_t i, int64_t *place)
 {
     for (int64_t e = s->start[i]; e < s->start[i + 1]; e++) place[s->user[s->column[e]]] = -1;
@@ -51,7 +52,7 @@ static void replace_values(cs_island *s, const cs_mlcp *next, int64_t *place)
     if (s->factor && s->engine->forget) s->engine->forget(s);
 }
 
-/* Moves the matrix as given from `next` to `mlcp`. */
+/* Moves the given matrix from `next` to `mlcp`. */
 static void move_matrix(cs_mlcp *mlcp, cs_mlcp *next)
 {
     cs_arena_clear(&mlcp->loaded);
@@ -85,10 +86,14 @@ cs_status cs_mlcp_update(cs_mlcp *mlcp, const cs_csr *matrix, cs_error *error)
     if (matrix->rows != mlcp->rows)
         return cs_fail(error, CS_INVALID, "A has %lld rows: the solver has %lld",
                        (long long)matrix->rows, (long long)mlcp->rows);
+
+    /* Load the new matrix. */
     int64_t *place = cs_arena_take(&scratch, mlcp->rows, sizeof(int64_t));
     cs_status status =
         place ? cs_mlcp_load(&next, matrix, error) : cs_no_memory(error, "another A");
     for (int64_t i = 0; i < mlcp->rows && !status; i++) place[i] = -1;
+
+    /* Create the solver again, or replace the values of its islands. */
     if (!status && !has_places(mlcp, &next, place)) status = replace_solver(mlcp, matrix, error);
     else if (!status) {
         for (int64_t p = 0; p < mlcp->islands; p++) replace_values(&mlcp->island[p], &next, place);

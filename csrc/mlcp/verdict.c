@@ -1,4 +1,4 @@
-/* Evaluates a result on the matrix as given, independently of the rule that computed it. */
+/* Evaluates a result with the given matrix, independently of the rule that computed it. */
 #include "mlcp/pivoting.h"
 
 #include <float.h>
@@ -7,11 +7,13 @@
 /* |w| up to this many units of rounding counts as zero. */
 enum { FLOOR_UNITS = 4 };
 
+/* The value, limited to [lo, hi]. */
 static double clamp(double value, double lo, double hi)
 {
     return value < lo ? lo : value > hi ? hi : value;
 }
 
+/* w <- A x + b. */
 static void multiply(const cs_mlcp *mlcp, const double *b, const double *x, double *w)
 {
     for (int64_t i = 0; i < mlcp->rows; i++) {
@@ -47,8 +49,11 @@ static double scale_of_row(const cs_mlcp *mlcp, int64_t i)
 static void find_speeds(const cs_mlcp *mlcp, const double *b, const double *lo, const double *hi,
                         double *x, double *w)
 {
+    /* w at P(0). */
     for (int64_t i = 0; i < mlcp->rows; i++) x[i] = clamp(0, lo[i], hi[i]);
     multiply(mlcp, b, x, w);
+
+    /* Its largest residual on each island. */
     for (int64_t p = 0; p < mlcp->islands; p++) {
         mlcp->speed[p] = 0;
         for (int64_t k = 0; k < mlcp->island[p].rows; k++) {
@@ -68,15 +73,19 @@ static int judge_row(cs_mlcp_verdict *verdict, int64_t i, double x, double w, do
     double step = x - rho * w, nearest = clamp(step, lo, hi);
     double defect = nearest == step ? rho * fabs(w) : fabs(x - nearest);
     double scaled = defect > 0 && speed > 0 ? defect / (rho * speed) : 0; /* otherwise x is P(0) */
+
+    /* The product of w and the gap to the bound that it holds x at. */
     double gap = fmin(fabs(x - lo), fabs(hi - x));
     if (w > 0) gap = x - lo;
     if (w < 0) gap = hi - x;
     double product = w == 0 ? 0 : fabs(w * gap);
+
+    /* Update the maxima. */
     if (!isfinite(defect) || !isfinite(x)) return 0;
     verdict->residual = fmax(verdict->residual, defect);
     if (scaled > verdict->scaled || verdict->worst < 0) verdict->worst = i;
     verdict->scaled = fmax(verdict->scaled, scaled);
-    /* At an infinite bound w must vanish: the residual already measures that. */
+    /* At an infinite bound w must vanish; the residual already measures that. */
     if (isfinite(product)) verdict->complementarity = fmax(verdict->complementarity, product);
     return 1;
 }
@@ -87,11 +96,12 @@ cs_mlcp_verdict cs_mlcp_judge(const cs_mlcp *mlcp, const double *b, const double
     cs_mlcp_verdict verdict = {.worst = -1};
     find_speeds(mlcp, b, lo, hi, mlcp->origin, w);
 
-    /* P(0) solves the islands whose speed is zero: take it there. */
+    /* On islands whose speed is zero, P(0) is a solution: take it. */
     for (int64_t p = 0; p < mlcp->islands; p++)
         for (int64_t k = 0; k < mlcp->island[p].rows && mlcp->speed[p] == 0; k++)
             x[mlcp->island[p].user[k]] = mlcp->origin[mlcp->island[p].user[k]];
 
+    /* Judge all rows. */
     multiply(mlcp, b, x, w);
     for (int64_t p = 0; p < mlcp->islands; p++)
         for (int64_t k = 0; k < mlcp->island[p].rows; k++) {

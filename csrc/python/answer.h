@@ -3,7 +3,7 @@
 
 #include "python/fields.h"
 
-/* What a solve left in `result` and in the arrays. NULL with an error set. */
+/* A new _core.Answer, which copies `result` and refers to the arrays. NULL with an error set. */
 PyObject *new_answer(PyTypeObject *type, const cs_result *result, PyObject *impulses, PyObject *xi,
                      PyObject *velocity);
 

@@ -13,6 +13,7 @@ typedef struct answer_object {
     PyObject *impulses, *residual_velocities, *velocity_change, *history, *certificate;
 } answer_object;
 
+/* The history as a new array (rows, columns). */
 static PyObject *history_of(const cs_result *result)
 {
     npy_intp shape[2] = {(npy_intp)result->history_rows, result->columns};
@@ -34,6 +35,8 @@ PyObject *new_answer(PyTypeObject *type, const cs_result *result, PyObject *impu
 {
     answer_object *self = (answer_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
+
+    /* Copy the numbers, and what the solver may overwrite. */
     self->result = *result;
     self->impulses = Py_NewRef(impulses);
     self->residual_velocities = Py_NewRef(xi);
@@ -41,6 +44,8 @@ PyObject *new_answer(PyTypeObject *type, const cs_result *result, PyObject *impu
     self->history = history_of(result);
     self->certificate = certificate_of(result, impulses);
     if (!self->history || !self->certificate) goto fail;
+
+    /* Copy the links of a chain. */
     if (result->links) {
         self->link = PyMem_Malloc(sizeof(cs_link) * (size_t)result->links);
         if (!self->link) {
@@ -90,6 +95,7 @@ static const field link_fields[] = {
     FIELD(cs_link, reached, DOUBLE),   FIELD(cs_link, why, TEXT),
     FIELD(cs_link, islands, INT64),
 };
+/* The number of entries of an array. */
 #define COUNT(fields) ((int)(sizeof fields / sizeof *fields))
 
 PyObject *cache_counts(const cs_cache_counts *counts)
@@ -140,6 +146,7 @@ static PyObject *get_band(answer_object *self, void *unused)
     return Py_BuildValue("(ddd)", band[0], band[1], band[2]);
 }
 
+/* One link of a chain, as a new dict. */
 static PyObject *link_of(const cs_link *link)
 {
     PyObject *described = dictionary_of(link_fields, COUNT(link_fields), link);
@@ -148,7 +155,7 @@ static PyObject *link_of(const cs_link *link)
     return described;
 }
 
-/* The links of a chain, as dicts. */
+/* The links of a chain, as a tuple of dicts. */
 static PyObject *get_links(answer_object *self, void *unused)
 {
     (void)unused;
@@ -161,6 +168,7 @@ static PyObject *get_links(answer_object *self, void *unused)
     return links;
 }
 
+/* A member of cs_result, and an array, as a read-only attribute. */
 #define RESULT(member, type)                                                  \
     {                                                                         \
 #member, type, offsetof(answer_object, result.member), READONLY, NULL \

@@ -16,6 +16,7 @@ void raise_error(const cs_error *error)
     PyErr_SetString(PyExc_ValueError, error->message);
 }
 
+/* `value` as a contiguous array of that type; NULL with an error that says what is `wanted`. */
 static PyArrayObject *converted(PyObject *value, const char *name, int type, const char *wanted)
 {
     PyObject *array = PyArray_FROM_OTF(value, type, NPY_ARRAY_IN_ARRAY);

@@ -18,33 +18,35 @@
 #include "contactsolve.h"
 #include "problem/problem.h"
 
+/* The types of the module. */
 typedef struct core_state {
     PyTypeObject *problem_type, *solver_type, *support_type, *mlcp_type, *answer_type;
 } core_state;
 
 extern PyType_Spec problem_spec, solver_spec, support_spec, mlcp_spec, answer_spec;
 
+/* _core.Problem. */
 typedef struct problem_object {
     PyObject_HEAD
     cs_problem *problem;
-    atomic_int running; /* solvers at work on it; -1 while its values are being replaced */
+    atomic_int running; /* number of calls that read it; -1 while its values are being replaced */
 } problem_object;
 
-/* Code that reads a problem with the GIL released, such as a solver, calls problem_begin first and
- * problem_end after; the values are not replaced in between. problem_begin returns non-zero with an
- * error set if they are being replaced at this moment. */
+/* Code that reads a problem with the GIL released, such as a solver, calls problem_begin before and
+ * problem_end after it; the values are not replaced in between. problem_begin returns -1 with an error set
+ * if they are being replaced at that moment. */
 int problem_begin(problem_object *self);
 void problem_end(problem_object *self);
 
 /* Raises the Python exception of a failed call, unless an interruption has raised its own. */
 void raise_error(const cs_error *error);
 
-/* `value` as a contiguous array of doubles (int64 for the second), a new reference; NULL with an
- * error set that names the argument. */
+/* `value` as a contiguous array of doubles, or of int64: a new reference; NULL with an error set that names
+ * the argument. */
 PyArrayObject *double_array(PyObject *value, const char *name);
 PyArrayObject *int64_array(PyObject *value, const char *name);
 
-/* The arrays to which an order's options point; NULL for none. */
+/* The arrays to which the options of an order point (NULL for none), and its own options. */
 typedef struct order_lists {
     PyArrayObject *permutation, *begins, *labels;
     cs_setting setting[CS_MAX_OWN_OPTIONS];
@@ -66,9 +68,14 @@ int set_options(PyObject *dictionary, option_setter set, void *options);
  * are borrowed from it. Returns their number, or -1 with an error set. */
 int read_settings(PyObject *dictionary, cs_setting *settings);
 
-/* options() -> a list of the options that every solver has; mlcp_options() -> those of MLCP solvers; methods(),
- * orders(), schemes(), sets() -> a list of their descriptions with their options or parameters; check_method(name, settings), check_order(name, settings),
- * check_scheme(name, settings) -> None, or an error. */
+/* Functions of the module:
+ *
+ *     options()        a list of the options that every solver has
+ *     mlcp_options()   a list of the options of MLCP solvers
+ *     methods(), orders(), schemes(), sets()
+ *                      a list of their descriptions, with options or parameters
+ *     check_method(name, settings), check_order(name, settings), check_scheme(name, settings)
+ *                      None, or an error */
 PyObject *core_methods(PyObject *module, PyObject *unused);
 PyObject *core_options(PyObject *module, PyObject *unused);
 PyObject *core_mlcp_options(PyObject *module, PyObject *unused);
@@ -91,7 +98,7 @@ PyObject *core_inspect(PyObject *module, PyObject *args);
 /* partition_labels(problem, strategy, parts) -> labels (bodies, or blocks of a given A) */
 PyObject *core_partition_labels(PyObject *module, PyObject *args);
 
-/* islands(problem) -> labels (blocks), -1 for blocks whose impulses move nothing */
+/* islands(problem) -> labels (blocks); -1 for blocks whose impulses move nothing */
 PyObject *core_islands(PyObject *module, PyObject *args);
 
 /* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
@@ -104,7 +111,7 @@ PyObject *core_describe_set(PyObject *module, PyObject *args);
 PyObject *core_fill_order(PyObject *module, PyObject *args);
 PyObject *core_elimination_tree(PyObject *module, PyObject *args);
 
-/* The counts of a cache of factors, as a dict. */
+/* The counts of a cache of factors, and of reused factors, as a new dict. */
 PyObject *cache_counts(const cs_cache_counts *counts);
 PyObject *reuse_counts(const cs_reuse_counts *counts);
 

@@ -12,6 +12,7 @@ const char *text_of(PyObject *value)
     return NULL;
 }
 
+/* Reads an integer from `least` to `most`. Returns -1 with an error set. */
 static int read_whole(PyObject *value, const char *name, long long least, long long most,
                       long long *number)
 {
@@ -24,6 +25,7 @@ static int read_whole(PyObject *value, const char *name, long long least, long l
     return -1;
 }
 
+/* Reads one value into `place`. Returns -1 with an error set. */
 static int read_field(PyObject *value, const field *f, void *place)
 {
     long long number;
@@ -48,6 +50,7 @@ static int read_field(PyObject *value, const field *f, void *place)
     return -1;
 }
 
+/* The field of that name, or NULL. */
 static const field *find(PyObject *name, const field *fields, int count)
 {
     for (int i = 0; i < count; i++)
@@ -72,6 +75,7 @@ int read_fields(PyObject *dictionary, const field *fields, int count, void *targ
     return 0;
 }
 
+/* The value in `place` as a new Python object. */
 static PyObject *value_of(const field *f, const void *place)
 {
     switch (f->kind) {

@@ -1,4 +1,4 @@
-/* C structs from dictionaries and back, by the names of their members. */
+/* Reads C structs from Python dictionaries and writes them, by the names of their members. */
 #ifndef CS_PYTHON_FIELDS_H
 #define CS_PYTHON_FIELDS_H
 
@@ -15,28 +15,30 @@ typedef enum field_kind {
     FIELD_TEXT, /* borrowed from the dictionary; None is NULL */
 } field_kind;
 
+/* A member of a struct: its name, kind and offset. */
 typedef struct field {
     const char *name;
     field_kind kind;
     size_t at;
 } field;
 
+/* The field for a member of a struct type. */
 #define FIELD(type, member, kind)                     \
     {                                                 \
 #member, FIELD_##kind, offsetof(type, member) \
     }
 
-/* Fills the members that a dictionary names; others stay. A name that is no field is left to the
- * caller where `others` is not NULL: it gets how many there are. -1 with an error set. */
+/* Sets the members that a dictionary names; others stay as they are. `others` <- the number of names that
+ * are no fields; if it is NULL, such a name is an error. Returns -1 with an error set. */
 int read_fields(PyObject *dictionary, const field *fields, int count, void *target, int *others);
 
-/* Adds the members to a dictionary. -1 with an error set. */
+/* Adds the members to a dictionary. Returns -1 with an error set. */
 int write_fields(PyObject *dictionary, const field *fields, int count, const void *source);
 
-/* A new dictionary of the members. */
+/* A new dictionary of the members; NULL with an error set. */
 PyObject *dictionary_of(const field *fields, int count, const void *source);
 
-/* Adds one item, a new reference that may be NULL and is let go of. -1 with an error set. */
+/* Adds one item. `value` is a new reference, which is released, or NULL. Returns -1 with an error set. */
 int add_item(PyObject *dictionary, const char *name, PyObject *value);
 
 #endif

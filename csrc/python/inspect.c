@@ -1,6 +1,7 @@
-/* _core.inspect: the state and the error of each contact of an iterate. */
+/* _core.inspect: the state and the error of each contact at given impulses. */
 #include "python/fields.h"
 
+/* A new 1-D array, uninitialised. */
 static PyObject *new_array(int64_t count, int type)
 {
     npy_intp length = (npy_intp)count;
@@ -9,6 +10,7 @@ static PyObject *new_array(int64_t count, int type)
 
 static void *data_of(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }
 
+/* Non-zero with an error set if the array has another length than `wanted`. */
 static int wrong_length(PyArrayObject *array, const char *name, int64_t wanted)
 {
     if ((int64_t)PyArray_SIZE(array) == wanted) return 0;
@@ -17,9 +19,10 @@ static int wrong_length(PyArrayObject *array, const char *name, int64_t wanted)
     return 1;
 }
 
+/* The arrays of an inspection. */
 enum { ACTIVITY, MAP, SCALED, INFEASIBILITY, ROW, VELOCITY, ARRAYS };
 
-/* Returns the arrays of an inspection by name. */
+/* Returns the arrays of an inspection in a dict, by their names. */
 static PyObject *inspect(const cs_problem *problem, PyArrayObject *impulses, PyArrayObject *xi,
                          PyArrayObject *b, PyArrayObject *parameters, double tolerance)
 {
@@ -34,12 +37,16 @@ static PyObject *inspect(const cs_problem *problem, PyArrayObject *impulses, PyA
         [ROW] = {"worst_row", NPY_INT64},
         [VELOCITY] = {"worst_velocity", NPY_DOUBLE},
     };
+
+    /* Allocate the arrays, which the dict owns. */
     PyObject *array[ARRAYS], *answer = PyDict_New();
     if (!answer) return NULL;
     for (int i = 0; i < ARRAYS; i++) {
         array[i] = new_array(i == ACTIVITY ? problem->rows : problem->blocks, arrays[i].type);
         if (add_item(answer, arrays[i].name, array[i]) < 0) goto fail;
     }
+
+    /* Fill them. A support function may have set an error, too. */
     cs_inspection inspection = {
         .activity = data_of(array[ACTIVITY]),
         .natural_map = data_of(array[MAP]),
@@ -52,7 +59,7 @@ static PyObject *inspect(const cs_problem *problem, PyArrayObject *impulses, PyA
     cs_status status = cs_problem_inspect(
         problem, PyArray_DATA(impulses), PyArray_DATA(xi), PyArray_DATA(b),
         parameters ? PyArray_DATA(parameters) : NULL, tolerance, &inspection, &error);
-    if (!status && !PyErr_Occurred()) return answer; /* no error in a support function either */
+    if (!status && !PyErr_Occurred()) return answer;
     if (status) raise_error(&error);
 fail:
     Py_DECREF(answer);
@@ -68,6 +75,8 @@ PyObject *core_inspect(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!OOOOd:inspect", state->problem_type, &owner, &impulses_value,
                           &xi_value, &b_value, &parameters_value, &tolerance))
         return NULL;
+
+    /* Convert the arrays, and check their lengths. */
     const cs_problem *problem = ((problem_object *)owner)->problem;
     impulses = double_array(impulses_value, "impulses");
     xi = double_array(xi_value, "residual_velocities");
@@ -80,6 +89,8 @@ PyObject *core_inspect(PyObject *module, PyObject *args)
         parameters = double_array(parameters_value, "parameters");
         if (!parameters || wrong_length(parameters, "parameters", problem->parameters)) goto out;
     }
+
+    /* The problem keeps its values meanwhile. */
     if (problem_begin((problem_object *)owner) < 0) goto out;
     answer = inspect(problem, impulses, xi, b, parameters, tolerance);
     problem_end((problem_object *)owner);

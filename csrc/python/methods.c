@@ -1,7 +1,7 @@
 /* Descriptions of methods, orders, schemes and sets, with their options and parameters, for Python. */
 #include "python/fields.h"
 
-/* One option: a name, and a number or a word, both borrowed. */
+/* Reads one option: a name, and a number or a word, both borrowed. */
 static int read_setting(PyObject *name, PyObject *value, cs_setting *setting)
 {
     *setting = (cs_setting){.name = text_of(name)};
@@ -40,7 +40,7 @@ int set_options(PyObject *dictionary, option_setter set, void *options)
     return 0;
 }
 
-/* Checks the own options of a method or of an order: None, or NULL with an error set. */
+/* Checks the own options of a method, an order or a scheme: None, or NULL with an error set. */
 static PyObject *check(PyObject *args, const char *format,
                        cs_status (*takes)(const char *, const cs_setting *, int, cs_error *))
 {
@@ -74,6 +74,7 @@ PyObject *core_check_scheme(PyObject *module, PyObject *args)
     return check(args, "sO!:check_scheme", cs_scheme_check);
 }
 
+/* A tuple of the entries of a list, which is released and may be NULL. */
 static PyObject *tuple_of(PyObject *list)
 {
     PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
@@ -88,7 +89,7 @@ static void append(PyObject **list, PyObject *item)
     Py_XDECREF(item);
 }
 
-/* The names of the bits that are set. */
+/* The names of the bits that are set, as a tuple. */
 static PyObject *names_of_bits(unsigned bits, const char *(*list)(int, const char **))
 {
     PyObject *names = PyList_New(0);
@@ -106,7 +107,7 @@ static const field option_fields[] = {
 };
 enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
 
-/* Takes ownership of the list of words, which may be NULL. */
+/* A new dict that describes an option. Takes ownership of the list of words, which may be NULL. */
 static PyObject *option_with(const cs_option *option, PyObject *words)
 {
     PyObject *dictionary = PyDict_New();
@@ -122,6 +123,7 @@ static PyObject *option_with(const cs_option *option, PyObject *words)
     return dictionary;
 }
 
+/* Describes an option, with the words of its table. */
 static PyObject *option_of(const cs_option *option)
 {
     PyObject *words = PyList_New(0);
@@ -130,6 +132,7 @@ static PyObject *option_of(const cs_option *option)
     return option_with(option, words);
 }
 
+/* Describes the options of a method, an order or a scheme, as a list. */
 static PyObject *options_of(const cs_option *option, int count)
 {
     PyObject *options = PyList_New(0);
@@ -137,7 +140,7 @@ static PyObject *options_of(const cs_option *option, int count)
     return options;
 }
 
-/* "N" takes ownership of the new lists, and fails if one is NULL. */
+/* Describes a method. "N" takes ownership of the new lists, and fails if one is NULL. */
 static PyObject *method_of(const cs_method_info *info)
 {
     return Py_BuildValue("{s:s,s:s,s:z,s:z,s:N,s:N,s:i,s:i,s:N}", "name", info->name, "summary",
@@ -148,6 +151,7 @@ static PyObject *method_of(const cs_method_info *info)
                          options_of(info->option, info->options));
 }
 
+/* Describes an order. */
 static PyObject *order_of(const cs_order_info *info)
 {
     return Py_BuildValue("{s:s,s:s,s:z,s:N,s:N}", "name", info->name, "summary", info->summary,
@@ -155,6 +159,7 @@ static PyObject *order_of(const cs_order_info *info)
                          options_of(info->option, info->options));
 }
 
+/* Describes a scheme. */
 static PyObject *scheme_of(const cs_scheme_info *info)
 {
     return Py_BuildValue("{s:s,s:s,s:z,s:N}", "name", info->name, "summary", info->summary, "about",
@@ -170,8 +175,8 @@ PyObject *core_methods(PyObject *module, PyObject *unused)
     return list;
 }
 
-/* Options of a table whose words may be those of longer lists. */
-static PyObject *listed(int (*describe)(int, cs_option *), const char *(*word_of)(int, int))
+/* A list of all options of a table. `word_of` gives their words, which may be those of a longer list. */
+static PyObject *describe_table(int (*describe)(int, cs_option *), const char *(*word_of)(int, int))
 {
     PyObject *list = PyList_New(0);
     cs_option option;
@@ -188,13 +193,13 @@ static PyObject *listed(int (*describe)(int, cs_option *), const char *(*word_of
 PyObject *core_options(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return listed(cs_options_describe, cs_options_word);
+    return describe_table(cs_options_describe, cs_options_word);
 }
 
 PyObject *core_mlcp_options(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return listed(cs_mlcp_options_describe, cs_mlcp_options_word);
+    return describe_table(cs_mlcp_options_describe, cs_mlcp_options_word);
 }
 
 PyObject *core_orders(PyObject *module, PyObject *unused)
@@ -224,6 +229,7 @@ static const field parameter_fields[] = {
 };
 enum { PARAMETER_FIELDS = sizeof parameter_fields / sizeof *parameter_fields };
 
+/* Describes a parameter of a set. */
 static PyObject *parameter_of(const cs_parameter *parameter)
 {
     PyObject *dictionary = dictionary_of(parameter_fields, PARAMETER_FIELDS, parameter);
@@ -233,6 +239,7 @@ static PyObject *parameter_of(const cs_parameter *parameter)
     return dictionary;
 }
 
+/* Describes a set. */
 static PyObject *set_of(const cs_set_info *info)
 {
     PyObject *parameters = PyList_New(0);

@@ -1,5 +1,5 @@
-/* _core.Mlcp: a cs_mlcp that runs with the GIL released, and takes it back between pivots to look
- * for Ctrl-C. */
+/* _core.Mlcp: a cs_mlcp that runs with the GIL released. Between pivots, `poll` takes the GIL to check for
+ * Ctrl-C. */
 #include "core/error.h"
 #include "linalg/ordering.h"
 #include "python/fields.h"
@@ -10,9 +10,11 @@ typedef struct mlcp_object {
     PyObject_HEAD
     cs_mlcp *mlcp;
     int64_t rows;
-    atomic_flag busy;
+    atomic_flag busy; /* set during a solve or an update */
 } mlcp_object;
 
+/* The poll of cs_control; `context` is the address of the saved thread state. Returns -1 with an error set
+ * if a signal has raised one, and otherwise 0. */
 static int poll(void *context, const cs_progress *progress)
 {
     (void)progress;
@@ -23,9 +25,9 @@ static int poll(void *context, const cs_progress *progress)
     return answer;
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
-/* Three arrays as a matrix whose parts fit each other. */
+/* matrix <- three arrays, whose lengths are checked. Returns -1 with an error set. */
 static int read_matrix(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr,
                        cs_csr *matrix)
 {
@@ -42,6 +44,7 @@ static int read_matrix(PyArrayObject *data, PyArrayObject *indices, PyArrayObjec
     return -1;
 }
 
+/* Creates the solver with the GIL released. Returns -1 with an error set. */
 static int create(mlcp_object *self, const cs_csr *matrix, const cs_mlcp_options *options)
 {
     cs_error error = {0};
@@ -54,11 +57,13 @@ static int create(mlcp_object *self, const cs_csr *matrix, const cs_mlcp_options
     return status ? -1 : 0;
 }
 
+/* The option_setter of cs_mlcp_options. */
 static cs_status set_option(void *options, const cs_setting *setting, cs_error *error)
 {
     return cs_mlcp_options_set(options, setting, error);
 }
 
+/* Mlcp(data, indices, indptr, options) */
 static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"data", "indices", "indptr", "options", NULL};
@@ -68,6 +73,8 @@ static PyObject *mlcp_new(PyTypeObject *type, PyObject *args, PyObject *keywords
                                      &values[2], &PyDict_Type, &given))
         return NULL;
     if (set_options(given, set_option, &options) < 0) return NULL;
+
+    /* Convert the matrix, and create the object. */
     cs_csr matrix;
     mlcp_object *self = NULL;
     PyArrayObject *data = double_array(values[0], "A.data");
@@ -95,6 +102,7 @@ static void mlcp_dealloc(mlcp_object *self)
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
+/* `value` as an array with an entry for each row; NULL with an error set. */
 static PyArrayObject *rows_of(const mlcp_object *self, PyObject *value, const char *name, int type)
 {
     PyArrayObject *array = (PyArrayObject *)PyArray_FROM_OTF(value, type, NPY_ARRAY_IN_ARRAY);
@@ -120,6 +128,7 @@ static const field result_fields[] = {
 };
 enum { RESULT_FIELDS = sizeof result_fields / sizeof *result_fields };
 
+/* The history as a new array (rows, columns). */
 static PyObject *history_of(const cs_mlcp_result *result)
 {
     npy_intp shape[2] = {(npy_intp)result->history_rows, result->history_columns};
@@ -129,79 +138,92 @@ static PyObject *history_of(const cs_mlcp_result *result)
     return history;
 }
 
-/* By the names of cs_mlcp_result. */
+/* The answer as a dict, by the names of cs_mlcp_result. */
 static PyObject *answer(const cs_mlcp_result *result, PyObject *x, PyObject *w, PyObject *set)
 {
-    PyObject *told = dictionary_of(result_fields, RESULT_FIELDS, result);
-    if (told &&
-        (add_item(told, "x", Py_NewRef(x)) < 0 || add_item(told, "w", Py_NewRef(w)) < 0 ||
-         add_item(told, "index_set", Py_NewRef(set)) < 0 ||
-         add_item(told, "history", history_of(result)) < 0 ||
-         add_item(told, "cache", cache_counts(&result->cache)) < 0 ||
-         add_item(told, "reuse", reuse_counts(&result->reuse)) < 0 ||
-         add_item(told, "status", PyUnicode_FromString(cs_mlcp_outcome_name(result->outcome))) < 0))
-        Py_CLEAR(told);
-    return told;
+    PyObject *dictionary = dictionary_of(result_fields, RESULT_FIELDS, result);
+    if (dictionary && (add_item(dictionary, "x", Py_NewRef(x)) < 0 ||
+                       add_item(dictionary, "w", Py_NewRef(w)) < 0 ||
+                       add_item(dictionary, "index_set", Py_NewRef(set)) < 0 ||
+                       add_item(dictionary, "history", history_of(result)) < 0 ||
+                       add_item(dictionary, "cache", cache_counts(&result->cache)) < 0 ||
+                       add_item(dictionary, "reuse", reuse_counts(&result->reuse)) < 0 ||
+                       add_item(dictionary, "status",
+                                PyUnicode_FromString(cs_mlcp_outcome_name(result->outcome))) < 0))
+        Py_CLEAR(dictionary);
+    return dictionary;
 }
 
+/* Solves with the GIL released. `data`: b, lo and hi; `initial` may be NULL. */
 static PyObject *run(mlcp_object *self, PyArrayObject *const *data, const signed char *initial)
 {
     npy_intp rows = (npy_intp)self->rows;
     PyObject *x = new_doubles(NULL, self->rows), *w = new_doubles(NULL, self->rows);
-    PyObject *set = PyArray_SimpleNew(1, &rows, NPY_INT8), *told = NULL;
+    PyObject *set = PyArray_SimpleNew(1, &rows, NPY_INT8), *dictionary = NULL;
     if (!x || !w || !set) goto out;
     cs_mlcp_result result = {
         .x = PyArray_DATA((PyArrayObject *)x),
         .w = PyArray_DATA((PyArrayObject *)w),
         .index_set = PyArray_DATA((PyArrayObject *)set),
     };
+
+    /* The poll needs the thread state that is saved while the GIL is released. */
     cs_error error = {0};
     PyThreadState *thread = PyEval_SaveThread();
     cs_control control = {.poll = poll, .context = &thread};
     cs_status status = cs_mlcp_solve(self->mlcp, PyArray_DATA(data[0]), PyArray_DATA(data[1]),
                                      PyArray_DATA(data[2]), initial, &control, &result, &error);
     PyEval_RestoreThread(thread);
+
+    /* Return the answer, or the error. */
     if (status) raise_error(&error);
-    else told = answer(&result, x, w, set);
+    else dictionary = answer(&result, x, w, set);
 out:
     Py_XDECREF(x);
     Py_XDECREF(w);
     Py_XDECREF(set);
-    return told;
+    return dictionary;
 }
 
+/* solve(b, lo, hi, initial) -> the answer; initial may be None */
 static PyObject *mlcp_solve(mlcp_object *self, PyObject *const *args, Py_ssize_t count)
 {
     static const char *const names[] = {"b", "lo", "hi"};
     PyArrayObject *data[3] = {NULL, NULL, NULL}, *initial = NULL;
-    PyObject *told = NULL;
+    PyObject *dictionary = NULL;
     if (count != 4) {
         PyErr_SetString(PyExc_TypeError, "solve takes b, lo, hi and initial");
         return NULL;
     }
+
+    /* Convert the arguments. */
     for (int i = 0; i < 3; i++)
         if (!(data[i] = rows_of(self, args[i], names[i], NPY_DOUBLE))) goto out;
     if (args[3] != Py_None && !(initial = rows_of(self, args[3], "initial", NPY_INT8))) goto out;
+
+    /* One solver has one workspace: a second solve at the same time is refused. */
     if (atomic_flag_test_and_set(&self->busy)) {
         PyErr_SetString(PyExc_RuntimeError,
                         "this solver is already solving in another thread: make one for each");
         goto out;
     }
-    told = run(self, data, initial ? PyArray_DATA(initial) : NULL);
+    dictionary = run(self, data, initial ? PyArray_DATA(initial) : NULL);
     atomic_flag_clear(&self->busy);
 out:
     for (int i = 0; i < 3; i++) Py_XDECREF(data[i]);
     Py_XDECREF(initial);
-    return told;
+    return dictionary;
 }
 
-/* A as data, indices and indptr, of as many rows. */
+/* update(data, indices, indptr): replaces A by a matrix with the same number of rows. */
 static PyObject *mlcp_update(mlcp_object *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 3) {
         PyErr_SetString(PyExc_TypeError, "update takes data, indices and indptr");
         return NULL;
     }
+
+    /* Convert the matrix. */
     cs_csr matrix;
     cs_error error = {0};
     PyObject *done = NULL;
@@ -209,6 +231,8 @@ static PyObject *mlcp_update(mlcp_object *self, PyObject *const *args, Py_ssize_
     PyArrayObject *indices = data ? int64_array(args[1], "A.indices") : NULL;
     PyArrayObject *indptr = indices ? int64_array(args[2], "A.indptr") : NULL;
     if (!indptr || read_matrix(data, indices, indptr, &matrix) < 0) goto out;
+
+    /* Replace it, unless the solver is busy. */
     if (atomic_flag_test_and_set(&self->busy)) {
         PyErr_SetString(PyExc_RuntimeError, "this solver is solving in another thread");
         goto out;
@@ -250,7 +274,8 @@ static PyObject *mlcp_describe(mlcp_object *self, PyObject *unused)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* The order of a graph whose columns lie within its rows. Non-zero with an error set. */
+/* order <- a fill-reducing order of a graph whose columns are within its rows. Returns -1 with an error
+ * set. */
 static int order_graph(const char *name, const cs_graph *graph, int64_t *order)
 {
     if (strcmp(name, "minimum_degree") == 0) {
@@ -260,6 +285,8 @@ static int order_graph(const char *name, const cs_graph *graph, int64_t *order)
         raise_error(&error);
         return -1;
     }
+
+    /* Otherwise the order is that of Cuthill and McKee. */
     int64_t *scratch = PyMem_Malloc(sizeof(int64_t) * (size_t)(3 * graph->count + 1));
     if (!scratch) {
         PyErr_NoMemory();
@@ -270,13 +297,15 @@ static int order_graph(const char *name, const cs_graph *graph, int64_t *order)
     return 0;
 }
 
-/* order(name, indices, indptr) -> order; elimination_tree(indices, indptr) -> parents. The caller
- * has checked that the pattern is one of a symmetric matrix. */
-static PyObject *of_graph(const char *name, PyObject *columns, PyObject *starts)
+/* A fill-reducing order if a name is given, otherwise the elimination tree. The caller has checked that the
+ * pattern is that of a symmetric matrix. */
+static PyObject *order_or_tree(const char *name, PyObject *columns, PyObject *starts)
 {
     PyArrayObject *column = int64_array(columns, "A.indices"), *result = NULL;
     PyArrayObject *start = column ? int64_array(starts, "A.indptr") : NULL;
     if (!start) goto out;
+
+    /* The graph, and an array for the result. */
     npy_intp count = PyArray_SIZE(start) - 1;
     cs_graph graph = {count, PyArray_DATA(start), PyArray_DATA(column)};
     result = (PyArrayObject *)PyArray_ZEROS(1, &count, NPY_INT64, 0);
@@ -305,7 +334,7 @@ PyObject *core_fill_order(PyObject *module, PyObject *args)
     const char *name;
     PyObject *columns, *starts;
     if (!PyArg_ParseTuple(args, "sOO:fill_order", &name, &columns, &starts)) return NULL;
-    return of_graph(name, columns, starts);
+    return order_or_tree(name, columns, starts);
 }
 
 PyObject *core_elimination_tree(PyObject *module, PyObject *args)
@@ -313,7 +342,7 @@ PyObject *core_elimination_tree(PyObject *module, PyObject *args)
     (void)module;
     PyObject *columns, *starts;
     if (!PyArg_ParseTuple(args, "OO:elimination_tree", &columns, &starts)) return NULL;
-    return of_graph(NULL, columns, starts);
+    return order_or_tree(NULL, columns, starts);
 }
 
 static PyMethodDef mlcp_methods[] = {

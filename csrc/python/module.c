@@ -1,5 +1,5 @@
-/* contactsolve._core: the C library for Python. Multi-phase initialisation, heap types, safe
- * without a GIL: objects are independent, and a solver carries a busy flag. */
+/* contactsolve._core: the C library for Python. The module uses multi-phase initialisation and heap types.
+ * It is safe without a GIL: objects are independent, and a solver has a busy flag. */
 #define CS_PYTHON_MODULE
 #include "core/parallel.h"
 #include "core/stream.h"
@@ -48,6 +48,7 @@ static PyObject *core_engines_list(PyObject *m, PyObject *unused)
     return list_names(cs_engine_name);
 }
 
+/* set_parameters(name, rows) -> parameters per block, or -1 */
 static PyObject *core_set_parameters(PyObject *m, PyObject *args)
 {
     (void)m;
@@ -63,6 +64,7 @@ static PyObject *core_memory_live(PyObject *m, PyObject *unused)
     return PyLong_FromLongLong(cs_memory_live());
 }
 
+/* memory_fail_after(successes): a later allocation fails, for tests */
 static PyObject *core_memory_fail_after(PyObject *m, PyObject *successes)
 {
     (void)m;
@@ -79,7 +81,7 @@ static PyObject *core_release_threads(PyObject *m, PyObject *unused)
     return Py_NewRef(Py_None);
 }
 
-/* {name: whether this machine runs it} */
+/* {name: whether this machine supports these instructions} */
 static PyObject *instructions_list(void)
 {
     PyObject *dictionary = PyDict_New();
@@ -91,6 +93,7 @@ static PyObject *instructions_list(void)
     return dictionary;
 }
 
+/* build() -> a dict about the compiler, threads and instructions of this library */
 static PyObject *core_build(PyObject *m, PyObject *unused)
 {
     (void)m, (void)unused;
@@ -115,6 +118,7 @@ static PyObject *core_build(PyObject *m, PyObject *unused)
                          instructions_list());
 }
 
+/* stream(bytes) -> seconds in which one thread reads this much memory */
 static PyObject *core_stream(PyObject *m, PyObject *bytes)
 {
     (void)m;
@@ -128,6 +132,7 @@ static PyObject *core_stream(PyObject *m, PyObject *bytes)
     return seconds < 0 ? PyErr_NoMemory() : PyFloat_FromDouble(seconds);
 }
 
+/* multiply() -> operations per second of one thread */
 static PyObject *core_multiply(PyObject *m, PyObject *Py_UNUSED(none))
 {
     (void)m;
@@ -198,12 +203,14 @@ static PyMethodDef core_functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* Creates a type and adds it to the module. Returns -1 with an error set. */
 static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 {
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
     return *type ? PyModule_AddType(module, *type) : -1;
 }
 
+/* Initialises a module: numpy, and the types. */
 static int core_exec(PyObject *module)
 {
     core_state *state = PyModule_GetState(module);
@@ -215,6 +222,7 @@ static int core_exec(PyObject *module)
     return add_type(module, &support_spec, &state->support_type);
 }
 
+/* For the garbage collector. */
 static int core_traverse(PyObject *module, visitproc visit, void *arg)
 {
     core_state *state = PyModule_GetState(module);

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Reads one integer for each of `wanted` things, which `of` names, into *entries, borrowed from *array; None
- * leaves NULL. Returns -1 with an error set. */
+/* Reads a list with one integer for each of the `wanted` items, which `of` names. *entries points into
+ * *array; None leaves both NULL. Returns -1 with an error set. */
 static int read_list(PyObject *value, const char *name, int64_t wanted, const char *of,
                      PyArrayObject **array, const int64_t **entries)
 {
@@ -19,6 +19,7 @@ static int read_list(PyObject *value, const char *name, int64_t wanted, const ch
     return -1;
 }
 
+/* Reads the lists of an order given by the caller. Returns -1 with an error set. */
 static int read_lists(PyObject *permutation, PyObject *begins, PyObject *labels,
                       const cs_problem *problem, cs_order_options *options, order_lists *lists)
 {
@@ -46,6 +47,8 @@ int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order
     /* Numbers are read by their names; these entries need code of their own. */
     enum { PERMUTATION, BEGINS, LABELS, SETTINGS, OTHERS };
     static const char *const names[] = {"permutation", "begins", "labels", "settings"};
+
+    /* Read the numbers, and find the other entries. */
     PyObject *value[OTHERS];
     int others;
     if (read_fields(dictionary, order_fields, ORDER_FIELDS, options, &others) < 0) return -1;
@@ -56,6 +59,8 @@ int read_order_options(PyObject *dictionary, const cs_problem *problem, cs_order
                                          "unknown");
         return -1;
     }
+
+    /* Read the settings and the lists. */
     options->settings = lists->setting;
     options->setting_count = read_settings(value[SETTINGS], lists->setting);
     if (options->setting_count < 0) return -1;
@@ -69,6 +74,7 @@ void order_lists_clear(order_lists *lists)
     Py_CLEAR(lists->labels);
 }
 
+/* A new 1-D array, copied from `values`; `size` is that of one entry. */
 static PyObject *new_array(const void *values, int64_t count, int type, size_t size)
 {
     npy_intp length = (npy_intp)count;
@@ -77,12 +83,13 @@ static PyObject *new_array(const void *values, int64_t count, int type, size_t s
     return array;
 }
 
+/* A new array of int64. */
 static PyObject *integers(const int64_t *values, int64_t count)
 {
     return new_array(values, count, NPY_INT64, sizeof(int64_t));
 }
 
-/* "N" takes ownership of the new arrays, and fails if one is NULL. */
+/* Describes an ordering. "N" takes ownership of the new arrays, and fails if one is NULL. */
 static PyObject *answer(const cs_ordering_info *info)
 {
     return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:L,s:d}", "method", info->method,
@@ -95,6 +102,7 @@ static PyObject *answer(const cs_ordering_info *info)
                          (long long)info->rounds, "seconds", info->seconds);
 }
 
+/* Computes the ordering with the GIL released, and describes it. */
 static PyObject *describe(problem_object *owner, const char *method, const char *order,
                           const cs_order_options *options)
 {
@@ -111,6 +119,8 @@ static PyObject *describe(problem_object *owner, const char *method, const char 
         raise_error(&error);
         return NULL;
     }
+
+    /* Copy the description before the ordering is destroyed. */
     cs_ordering_describe(ordering, &info);
     PyObject *dictionary = answer(&info);
     cs_ordering_destroy(ordering);

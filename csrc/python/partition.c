@@ -1,11 +1,11 @@
 /* _core.partition_labels: the part of each body; _core.islands: the island of each block. */
 #include "python/core.h"
 
-/* Fills labels of a problem. */
+/* Computes the labels of a problem. */
 typedef cs_status (*labeller)(const cs_problem *problem, const cs_order_options *options,
                               int64_t *labels, cs_error *error);
 
-/* A new array of labels, or NULL with an error set. */
+/* A new array of `count` labels, or NULL with an error set. */
 static PyObject *labels_of(PyObject *owner, int64_t count, labeller label,
                            const cs_order_options *options)
 {
@@ -13,6 +13,8 @@ static PyObject *labels_of(PyObject *owner, int64_t count, labeller label,
     npy_intp length = (npy_intp)count;
     PyObject *labels = PyArray_SimpleNew(1, &length, NPY_INT64);
     if (!labels) return NULL;
+
+    /* The problem keeps its values meanwhile. */
     if (problem_begin(object) < 0) goto fail;
     cs_error error = {0};
     cs_status status =
@@ -40,6 +42,7 @@ PyObject *core_partition_labels(PyObject *module, PyObject *args)
     return labels_of(owner, count, cs_partition_labels, &options);
 }
 
+/* The labeller of islands. */
 static cs_status label_islands(const cs_problem *problem, const cs_order_options *options,
                                int64_t *labels, cs_error *error)
 {

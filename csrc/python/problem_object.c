@@ -1,11 +1,13 @@
-/* _core.Problem: a cs_problem, filled once and never changed. contactsolve/problem.py decides on
- * shapes; values are checked in C. */
+/* _core.Problem: a cs_problem, filled at its creation; later only its values can be replaced.
+ * contactsolve/problem.py decides on shapes; values are checked in C. */
 #include "python/fields.h"
 
 #include <string.h>
 
+/* The number of entries; 0 for NULL. */
 static int64_t length(PyArrayObject *array) { return array ? (int64_t)PyArray_SIZE(array) : 0; }
 
+/* Non-zero with an error set if a length differs from the `wanted` one. */
 static int wrong_length(const char *name, int64_t found, int64_t wanted)
 {
     if (found == wanted) return 0;
@@ -29,17 +31,21 @@ static const field body_fields[] = {
 };
 enum { BODY_FIELDS = sizeof body_fields / sizeof *body_fields };
 
-/* Adds a group of bodies from a dict by the names of cs_bodies. */
+/* Adds a group of bodies from a dict by the names of cs_bodies. Returns -1 with an error set. */
 static int add_bodies(cs_problem *problem, PyObject *group)
 {
     cs_bodies bodies = {0};
     int others, result = -1;
     PyObject *value = item(group, "inverse_mass");
     if (!value || read_fields(group, body_fields, BODY_FIELDS, &bodies, &others) < 0) return -1;
+
+    /* Check the length: the library takes a pointer. */
     PyArrayObject *inverse = double_array(value, "Minv");
     if (!inverse) return -1;
     int64_t each = (int64_t)bodies.dof * (bodies.diagonal ? 1 : bodies.dof);
     if (wrong_length("Minv", length(inverse), bodies.count * each)) goto out;
+
+    /* Add the group. */
     bodies.inverse_mass = PyArray_DATA(inverse);
     cs_error error = {0};
     if (cs_problem_add_bodies(problem, &bodies, &error)) raise_error(&error);
@@ -58,8 +64,9 @@ static const field block_fields[] = {
 };
 enum { BLOCK_FIELDS = sizeof block_fields / sizeof *block_fields };
 
-/* Adds a group of blocks from a dict by the names of cs_blocks. The compliance is added to A; without `jacobian`
- * it is part of the given A. `jacobian`, `bodies` and `compliance` may be None. */
+/* Adds a group of blocks from a dict by the names of cs_blocks. The compliance is added to A; without
+ * `jacobian` it is part of the given A. `jacobian`, `bodies` and `compliance` may be None. Returns -1 with
+ * an error set. */
 static int add_blocks(cs_problem *problem, PyObject *group)
 {
     int others, result = -1;
@@ -69,6 +76,8 @@ static int add_blocks(cs_problem *problem, PyObject *group)
     PyObject *jacobian_value = item(group, "jacobian"), *bodies_value = item(group, "bodies");
     PyObject *b_value = item(group, "b"), *parameters_value = item(group, "parameters");
     PyObject *compliance_value = item(group, "compliance");
+
+    /* Read the numbers and the set. */
     if (PyErr_Occurred()) return -1;
     if (read_fields(group, block_fields, BLOCK_FIELDS, &given, &others) < 0) return -1;
     if (!given.set) {
@@ -129,6 +138,7 @@ out:
     return result;
 }
 
+/* Gives A to a problem without Jacobians, from a dict. Returns -1 with an error set. */
 static int set_matrix(cs_problem *problem, PyObject *matrix)
 {
     int result = -1;
@@ -166,6 +176,7 @@ out:
     return result;
 }
 
+/* Adds each dict of a tuple by `add`. Returns -1 with an error set. */
 static int add_each(cs_problem *problem, PyObject *groups, int (*add)(cs_problem *, PyObject *))
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(groups); i++) {
@@ -179,6 +190,7 @@ static int add_each(cs_problem *problem, PyObject *groups, int (*add)(cs_problem
     return 0;
 }
 
+/* Problem(bodies, blocks, matrix): tuples of dicts; a dict or None */
 static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     PyObject *bodies, *blocks, *matrix;
@@ -192,6 +204,7 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     problem_object *self = (problem_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
 
+    /* Create the problem, and fill it. */
     cs_error error = {0};
     if (cs_problem_create(&self->problem, &error)) {
         raise_error(&error);
@@ -234,18 +247,23 @@ int problem_begin(problem_object *self)
 
 void problem_end(problem_object *self) { atomic_fetch_sub(&self->running, 1); }
 
+/* replace(other): takes the values of a Problem with the same structure */
 static PyObject *problem_replace(problem_object *self, PyObject *other)
 {
     if (Py_TYPE(other) != Py_TYPE(self) || other == (PyObject *)self) {
         PyErr_SetString(PyExc_TypeError, "replace takes another Problem");
         return NULL;
     }
+
+    /* Refuse to replace values that are being read. */
     int idle = 0;
     if (!atomic_compare_exchange_strong(&self->running, &idle, -1)) {
         PyErr_SetString(PyExc_RuntimeError, "a Solver is using this problem, or A is being "
                                             "assembled: update it after that");
         return NULL;
     }
+
+    /* Replace them. */
     cs_error error = {0};
     cs_status status =
         cs_problem_replace(self->problem, ((problem_object *)other)->problem, &error);
@@ -256,8 +274,8 @@ static PyObject *problem_replace(problem_object *self, PyObject *other)
 
 /* ---- reading back ---------------------------------------------------------------------------- */
 
-/* Returns a copy of the array that `read` finds in group `index`; None if there is no such group. The
- * problem keeps its values meanwhile. */
+/* Returns what `read` finds in group `index` of the bodies or of the blocks; None if there is no such
+ * group. The problem keeps its values meanwhile. */
 static PyObject *read_group(problem_object *self, PyObject *index, int bodies,
                             PyObject *(*read)(const cs_problem *problem, long group))
 {
@@ -270,6 +288,7 @@ static PyObject *read_group(problem_object *self, PyObject *index, int bodies,
     return found;
 }
 
+/* Copies of the arrays of one group; None if it has no such array. */
 static PyObject *read_jacobian(const cs_problem *problem, long g)
 {
     const cs_block_group *group = &problem->block_group[g];
@@ -334,6 +353,7 @@ static PyObject *problem_compliance(problem_object *self, PyObject *index)
     return read_group(self, index, 0, read_compliance);
 }
 
+/* count_blocks(fixed_as_body) -> non-zero blocks of A */
 static PyObject *problem_count_blocks(problem_object *self, PyObject *fixed_as_body)
 {
     int as_body = PyObject_IsTrue(fixed_as_body);
@@ -369,6 +389,7 @@ static PyObject *problem_first_immovable(problem_object *self, PyObject *unused)
     return PyLong_FromLongLong(first);
 }
 
+/* A new 1-D array of int64, copied from `values`. */
 static PyObject *int64_vector(const int64_t *values, int64_t count)
 {
     npy_intp size = (npy_intp)count;
@@ -378,6 +399,7 @@ static PyObject *int64_vector(const int64_t *values, int64_t count)
     return array;
 }
 
+/* assemble() -> the values, the block columns and the row starts of A in blocks */
 static PyObject *problem_assemble(problem_object *self, PyObject *unused)
 {
     (void)unused;

@@ -3,14 +3,16 @@
 #include "prox/prox.h"
 #include "python/fields.h"
 
+/* The blocks that are projected: `each` parameters per block; `narrow`: in single precision. */
 typedef struct projection {
     const cs_set *set;
     int64_t count;
     int rows, each, narrow;
-    const double *parameters, *previous; /* `previous` may be NULL */
+    const double *parameters; /* (count, each) */
+    const double *previous;   /* (count): the normal impulse that bounds friction, or NULL */
 } projection;
 
-/* z (rows) <- the nearest point of block k's set, in the precision asked for. */
+/* z (rows) <- the nearest point of block k's set, in double precision. */
 static void project_block(const projection *p, int64_t k, double *z)
 {
     const double *parameters = p->parameters + k * p->each;
@@ -28,6 +30,7 @@ static void project_narrow(const projection *p, int64_t k, float *scratch, doubl
     for (int i = 0; i < p->rows; i++) z[i] = (double)impulse[i];
 }
 
+/* z (count, rows) <- the nearest points, after a check of the parameters. */
 static cs_status project_all(const projection *p, double *z, cs_error *error)
 {
     cs_arena scratch = {0};
@@ -35,6 +38,8 @@ static cs_status project_all(const projection *p, double *z, cs_error *error)
     cs_status status =
         cs_check_parameters(p->set, p->count, p->rows, p->each, p->parameters, 0, error);
     if (!status && p->narrow && !narrow) status = cs_no_memory(error, "projecting");
+
+    /* Project block by block. */
     for (int64_t k = 0; k < p->count && !status; k++) {
         if (narrow) project_narrow(p, k, narrow, z + k * p->rows);
         else project_block(p, k, z + k * p->rows);
@@ -43,6 +48,7 @@ static cs_status project_all(const projection *p, double *z, cs_error *error)
     return status;
 }
 
+/* Non-zero with an error set if the arrays do not fit the set. */
 static int wrong_sizes(const projection *p, PyArrayObject *z, PyArrayObject *parameters,
                        PyArrayObject *previous)
 {
@@ -67,6 +73,8 @@ PyObject *core_project(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "spOOO:project", &name, &p.narrow, &z_value, &parameters_value,
                           &previous_value))
         return NULL;
+
+    /* Convert the arguments. */
     p.set = cs_set_find(name);
     if (!p.set) return PyErr_Format(PyExc_ValueError, "there is no set '%s'", name);
     z = double_array(z_value, "impulses");
@@ -80,10 +88,14 @@ PyObject *core_project(PyObject *module, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "impulses (K, m) and parameters (K, p) are needed");
         goto out;
     }
+
+    /* Check the shapes. */
     p.count = PyArray_DIM(z, 0);
     p.rows = (int)PyArray_DIM(z, 1);
     p.each = (int)PyArray_DIM(parameters, 1);
     if (wrong_sizes(&p, z, parameters, previous)) goto out;
+
+    /* Project a copy. */
     p.parameters = PyArray_DATA(parameters);
     p.previous = previous ? PyArray_DATA(previous) : NULL;
     answer = PyArray_NewCopy(z, NPY_CORDER);

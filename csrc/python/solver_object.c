@@ -8,22 +8,24 @@
 
 typedef struct solver_object {
     PyObject_HEAD
-    PyObject *problem; /* kept alive: the solver points into it */
+    PyObject *problem; /* kept alive, because the solver points into it */
     cs_solver *solver;
-    PyTypeObject *answer_type; /* the module's, which this type keeps alive */
-    atomic_flag busy;
+    PyTypeObject *answer_type; /* owned by the module, which this type keeps alive */
+    atomic_flag busy;          /* set during a solve */
 } solver_object;
 
 /* ---- between sweeps -------------------------------------------------------------------------- */
 
-#define PROGRESS_SECONDS 0.1
+#define PROGRESS_SECONDS 0.1 /* between two calls of progress */
 
+/* What `poll` calls between sweeps. */
 typedef struct listeners {
     PyThreadState *thread;         /* saved while the GIL is released */
     PyObject *callback, *progress; /* borrowed; NULL for none */
-    double last_shown;
+    double last_shown;             /* cs_clock of the last call of progress */
 } listeners;
 
+/* A new array of doubles that Python code cannot change. */
 static PyObject *read_only_copy(const double *values, int64_t count)
 {
     PyObject *array = new_doubles(values, count);
@@ -57,17 +59,18 @@ static int show(listeners *c, const cs_progress *progress)
     return answer ? 0 : -1;
 }
 
+/* The context of `poll`. */
 typedef struct poll_context {
-    listeners talk;
+    listeners listeners;
     int64_t rows;
-    double deadline; /* of the set-up, which has no other limit; 0: none */
+    double deadline; /* cs_clock at which the set-up fails; 0: none */
 } poll_context;
 
 /* The poll of cs_control: returns 0 to continue, 1 to stop, and -1 with an error set. */
 static int poll(void *context, const cs_progress *progress)
 {
     poll_context *p = context;
-    PyEval_RestoreThread(p->talk.thread);
+    PyEval_RestoreThread(p->listeners.thread);
 
     /* An error may be set already, because support functions run Python code in sweeps. */
     int answer = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
@@ -76,17 +79,18 @@ static int poll(void *context, const cs_progress *progress)
         answer = -1;
     }
 
-    if (!answer && progress) answer = show(&p->talk, progress);
+    /* Show the progress, and call the callback. */
+    if (!answer && progress) answer = show(&p->listeners, progress);
     if (!answer && progress && progress->impulses)
-        answer = call_back(p->talk.callback, progress, p->rows);
+        answer = call_back(p->listeners.callback, progress, p->rows);
 
-    p->talk.thread = PyEval_SaveThread();
+    p->listeners.thread = PyEval_SaveThread();
     return answer;
 }
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* Names of the measures to record, borrowed from the tuple. */
+/* Reads the names of the measures to record, borrowed from the tuple. Returns -1 with an error set. */
 static int read_record(PyObject *record, const char **names)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(record);
@@ -102,39 +106,46 @@ static int read_record(PyObject *record, const char **names)
     return 0;
 }
 
+/* Creates the solver with the GIL released; fails after this many seconds, if they are finite. */
 static cs_status create(solver_object *self, const cs_options *options, double seconds,
                         cs_error *error)
 {
     poll_context context = {.deadline = isfinite(seconds) ? cs_clock() + seconds : 0};
     cs_control control = {.poll = poll, .context = &context};
-    context.talk.thread = PyEval_SaveThread();
+    context.listeners.thread = PyEval_SaveThread();
     cs_status status = cs_solver_create(&self->solver, ((problem_object *)self->problem)->problem,
                                         options, &control, error);
-    PyEval_RestoreThread(context.talk.thread);
+    PyEval_RestoreThread(context.listeners.thread);
     return status;
 }
 
+/* The option_setter of cs_options. */
 static cs_status set_option(void *options, const cs_setting *setting, cs_error *error)
 {
     return cs_options_set(options, setting, error);
 }
 
 /* The options of a solver, and the arrays to which they point. */
-typedef struct recipe {
+typedef struct arguments {
     cs_options options;
     const char *record[CS_MAX_COLUMNS];
     cs_setting setting[CS_MAX_OWN_OPTIONS], scheme_setting[CS_MAX_OWN_OPTIONS];
     order_lists lists;
-} recipe;
+} arguments;
 
-static int read_recipe(recipe *r, const cs_problem *problem, PyObject *options, PyObject *settings,
-                       PyObject *order, PyObject *scheme, PyObject *record)
+/* Reads all options. Returns -1 with an error set. */
+static int read_arguments(arguments *r, const cs_problem *problem, PyObject *options,
+                          PyObject *settings, PyObject *order, PyObject *scheme, PyObject *record)
 {
     r->options = cs_options_default();
     if (set_options(options, set_option, &r->options) < 0 || read_record(record, r->record) < 0)
         return -1;
+
+    /* Measures to record. */
     r->options.record = r->record;
     r->options.records = (int)PyTuple_GET_SIZE(record);
+
+    /* Options of the method, of the scheme and of the order. */
     r->options.settings = r->setting;
     r->options.setting_count = read_settings(settings, r->setting);
     if (r->options.setting_count < 0) return -1;
@@ -144,6 +155,7 @@ static int read_recipe(recipe *r, const cs_problem *problem, PyObject *options, 
     return read_order_options(order, problem, &r->options.order_options, &r->lists);
 }
 
+/* Solver(problem, options, settings, order, scheme, record, max_setup_seconds) */
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"problem", "options", "settings",          "order",
@@ -151,7 +163,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     core_state *state = PyType_GetModuleState(type);
     PyObject *problem, *options, *settings, *order, *scheme, *record;
     double setup_seconds;
-    recipe r = {.lists = {0}};
+    arguments r = {.lists = {0}};
     cs_error error = {0};
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!O!O!d:Solver", names,
                                      state->problem_type, &problem, &PyDict_Type, &options,
@@ -168,7 +180,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 
     /* Options are read before the problem is locked: reading them may run Python code. */
     problem_object *owner = (problem_object *)problem;
-    if (read_recipe(&r, owner->problem, options, settings, order, scheme, record) < 0) goto fail;
+    if (read_arguments(&r, owner->problem, options, settings, order, scheme, record) < 0) goto fail;
 
     /* The problem keeps its values while the solver packs them. */
     if (problem_begin(owner) < 0) goto fail;
@@ -244,22 +256,23 @@ static PyObject *run(solver_object *self, const start *initial, const double *b,
         .velocity_change = PyArray_DATA((PyArrayObject *)velocity),
     };
 
-    /* Every iteration is polled only for a callback, which needs its impulses. */
+    /* The caller is polled at each iteration only if there is a callback, which needs the impulses. */
     poll_context context = {
-        .talk = {.callback = callback == Py_None ? NULL : callback,
-                 .progress = progress == Py_None ? NULL : progress},
+        .listeners = {.callback = callback == Py_None ? NULL : callback,
+                      .progress = progress == Py_None ? NULL : progress},
         .rows = problem->rows,
     };
     cs_control control = {poll, &context, callback != Py_None};
     cs_error error = {0};
 
-    context.talk.thread = PyEval_SaveThread();
+    /* Solve with the GIL released. */
+    context.listeners.thread = PyEval_SaveThread();
     const signed char *set = initial->index_set ? PyArray_DATA(initial->index_set) : NULL;
     cs_status status = cs_solver_begin_with(self->solver, set, &error);
     if (!status)
         status = cs_solver_solve(self->solver, data_of(initial->impulses), b, parameters, &control,
                                  &result, &error);
-    PyEval_RestoreThread(context.talk.thread);
+    PyEval_RestoreThread(context.listeners.thread);
 
     /* A support function of the last sweeps may have raised after the last poll. */
     if (status) raise_error(&error);
@@ -272,6 +285,7 @@ out:
     return answer;
 }
 
+/* solve(initial, index_set, b, parameters, callback, progress) -> Answer; each may be None */
 static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 6) {
@@ -284,6 +298,7 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
     PyArrayObject *b = NULL, *parameters = NULL;
     PyObject *answer = NULL;
 
+    /* Convert the arguments. */
     if (optional_doubles(args[0], "initial", problem->rows, &initial.impulses) < 0) goto out;
     if (optional_set(args[1], problem->rows, &initial.index_set) < 0) goto out;
     if (optional_doubles(args[2], "b", problem->rows, &b) < 0) goto out;
@@ -310,6 +325,7 @@ out:
     return answer;
 }
 
+/* The names of the columns of the history, as a tuple. */
 static PyObject *column_names(const cs_solver_info *info)
 {
     PyObject *names = PyTuple_New(info->columns);
@@ -347,6 +363,7 @@ static const field info_fields[] = {
 };
 enum { INFO_FIELDS = sizeof info_fields / sizeof *info_fields };
 
+/* describe() -> the choices of the solver, as a dict */
 static PyObject *solver_describe(solver_object *self, PyObject *unused)
 {
     (void)unused;
@@ -362,6 +379,7 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
     return described;
 }
 
+/* ray() -> impulses that could grow without bound, or None */
 static PyObject *solver_ray(solver_object *self, PyObject *unused)
 {
     (void)unused;

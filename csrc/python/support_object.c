@@ -9,19 +9,22 @@ typedef struct support_object {
     PyObject_HEAD
     PyObject *function;
     cs_support support;
-    int handle;
+    int handle; /* of cs_support_register */
 } support_object;
 
-/* Rounding: the origin may lie outside of the set by this fraction of its reach. */
+/* The origin may lie outside of the set by this fraction of its reach, because of rounding. */
 #define ORIGIN_TOLERANCE 1e-9
 
-/* Copies n finite coordinates, or raises what is wrong with them. */
+/* point (n) <- the coordinates that a function returned. Returns -1 with an error set if they are not
+ * valid. */
 static int read_point(PyObject *answer, int64_t block, int n, const double *direction,
                       double *point)
 {
     PyArrayObject *array = NULL;
     double reach = 0, length = 0;
-    if (answer != Py_None) /* None would become a NaN */
+
+    /* Convert the answer; None would become a NaN. */
+    if (answer != Py_None)
         array = (PyArrayObject *)PyArray_FROM_OTF(answer, NPY_DOUBLE, NPY_ARRAY_IN_ARRAY);
     if (!array) {
         PyErr_Format(PyExc_TypeError,
@@ -29,6 +32,8 @@ static int read_point(PyObject *answer, int64_t block, int n, const double *dire
                      (long long)block, answer, n);
         return -1;
     }
+
+    /* Copy the coordinates, if their number is right. */
     int fits = PyArray_NDIM(array) == 1 && PyArray_SIZE(array) == n;
     if (fits) memcpy(point, PyArray_DATA(array), sizeof(double) * (size_t)n);
     else
@@ -38,6 +43,8 @@ static int read_point(PyObject *answer, int64_t block, int n, const double *dire
                      (long long)block, (Py_ssize_t)PyArray_SIZE(array), PyArray_NDIM(array), n);
     Py_DECREF(array);
     if (!fits) return -1;
+
+    /* They must be finite. */
     for (int i = 0; i < n; i++) {
         reach += direction[i] * point[i];
         length = hypot(length, point[i]);
@@ -48,6 +55,8 @@ static int read_point(PyObject *answer, int64_t block, int n, const double *dire
                      (long long)block, answer);
         return -1;
     }
+
+    /* The support in this direction is negative only if the set excludes the origin. */
     if (reach >= -ORIGIN_TOLERANCE * length) return 0;
     PyErr_Format(PyExc_ValueError,
                  "the support function of contact %lld returned %R, which excludes the origin: the "
@@ -56,8 +65,8 @@ static int read_point(PyObject *answer, int64_t block, int n, const double *dire
     return -1;
 }
 
-/* Calls the function, with the GIL held. An error of an earlier call stays set: the solve ends with it at its
- * next poll. */
+/* Calls the Python function, with the GIL held. If an earlier call has set an error, returns -1: the solve
+ * ends with that error at its next poll. */
 static int ask(support_object *self, int64_t block, int n, const double *direction, double *point)
 {
     if (PyErr_Occurred()) return -1;
@@ -83,6 +92,7 @@ static int point_of(void *context, int64_t block, int n, const double *direction
     return failed;
 }
 
+/* Support(function) */
 static PyObject *support_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"function", NULL};
@@ -90,6 +100,8 @@ static PyObject *support_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:Support", names, &function)) return NULL;
     if (!PyCallable_Check(function))
         return PyErr_Format(PyExc_TypeError, "a function is needed, not %R", function);
+
+    /* Register the callback; its handle refers to this object. */
     support_object *self = (support_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->function = Py_NewRef(function);

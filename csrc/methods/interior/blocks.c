@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define PROXIMAL 1e-8 /* what is added to W, over A's diagonal */
+#define PROXIMAL 1e-8 /* number added to W, relative to the diagonal of A */
 
 cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k)
 {
@@ -21,7 +21,7 @@ cs_interior_block cs_interior_block_of(const cs_solver *solver, int g, int64_t k
     return v;
 }
 
-/* lo and hi of a row. A contact without bounds of its own has x_n >= 0, and no friction. */
+/* The bounds of row i. A contact that is not treated as a cone has x_n >= 0, and no friction. */
 static void bounds_of(const cs_interior_block *v, int i, double *low, double *high)
 {
     int free = v->group->set->bilateral, box = v->group->set->bounds;
@@ -44,10 +44,10 @@ double cs_interior_proximal_of(const cs_solver *solver, const cs_interior_block 
 
 double cs_interior_weight_of(const cs_solver *solver, int64_t row)
 {
-    double gap_low = cs_interior_numbers(solver, GAP_LOW)[row],
-           gap_high = cs_interior_numbers(solver, GAP_HIGH)[row];
-    double sum = gap_low > 0 ? cs_interior_numbers(solver, LOW)[row] / gap_low : 0;
-    return gap_high > 0 ? sum + cs_interior_numbers(solver, HIGH)[row] / gap_high : sum;
+    double gap_low = cs_interior_vector(solver, GAP_LOW)[row],
+           gap_high = cs_interior_vector(solver, GAP_HIGH)[row];
+    double sum = gap_low > 0 ? cs_interior_vector(solver, LOW)[row] / gap_low : 0;
+    return gap_high > 0 ? sum + cs_interior_vector(solver, HIGH)[row] / gap_high : sum;
 }
 
 void cs_interior_to_cone(const cs_interior_block *v, const double *x, double power, double *z)
@@ -60,13 +60,13 @@ int cs_interior_scaling_of(const cs_solver *solver, const cs_interior_block *v, 
 {
     double x[CS_CONE_ROWS], y[CS_CONE_ROWS];
     cs_interior_to_cone(v, solver->lambda + v->row, v->mu, x);
-    cs_interior_to_cone(v, cs_interior_numbers(solver, LOW) + v->row, 1 / v->mu, y);
+    cs_interior_to_cone(v, cs_interior_vector(solver, LOW) + v->row, 1 / v->mu, y);
     return cs_scaling_of(v->rows, x, y, scaling);
 }
 
-/* ---- the beginning --------------------------------------------------------------------------- */
+/* ---- initial values -------------------------------------------------------------------------- */
 
-/* max |b_i|, or 1: the size of forces to begin with. */
+/* max |b_i|, or 1 if b is zero: the initial size of forces. */
 static double largest_b(const cs_solver *solver)
 {
     double largest = 0;
@@ -74,16 +74,16 @@ static double largest_b(const cs_solver *solver)
     return largest > 0 ? largest : 1;
 }
 
-/* The gap and the force of one bound. */
+/* Sets the initial gap and force of one bound of a row; side 0: lower, 1: upper. */
 static void begin_bound(cs_solver *solver, cs_interior *own, int64_t row, int side, double gap,
                         double force)
 {
-    cs_interior_numbers(solver, GAP_LOW + side)[row] = gap;
-    cs_interior_numbers(solver, LOW + side)[row] = force;
+    cs_interior_vector(solver, GAP_LOW + side)[row] = gap;
+    cs_interior_vector(solver, LOW + side)[row] = force;
     own->degree++;
 }
 
-/* A row within bounds: x, and what its bounds begin with. */
+/* Sets the initial x of a row within bounds, and its gaps and forces. */
 static void begin_row(cs_solver *solver, cs_interior *own, const cs_interior_block *v, int i,
                       double force)
 {
@@ -93,8 +93,8 @@ static void begin_row(cs_solver *solver, cs_interior *own, const cs_interior_blo
     if (!(v->mu > 0)) *x = fmin(fmax(*x, low), high);
 
     /* Without gaps and forces the row stays where it is, or moves freely. */
-    cs_interior_numbers(solver, GAP_LOW)[row] = cs_interior_numbers(solver, GAP_HIGH)[row] = 0;
-    cs_interior_numbers(solver, LOW)[row] = cs_interior_numbers(solver, HIGH)[row] = 0;
+    cs_interior_vector(solver, GAP_LOW)[row] = cs_interior_vector(solver, GAP_HIGH)[row] = 0;
+    cs_interior_vector(solver, LOW)[row] = cs_interior_vector(solver, HIGH)[row] = 0;
     if (cs_interior_is_fixed(solver, v, i)) return;
 
     /* Keep x away from its bounds, at most in the middle. */
@@ -106,6 +106,7 @@ static void begin_row(cs_solver *solver, cs_interior *own, const cs_interior_blo
     if (isfinite(high)) begin_bound(solver, own, row, 1, high - *x, force);
 }
 
+/* Sets the initial values of one block. */
 static void begin_block(cs_solver *solver, cs_interior *own, const cs_interior_block *v,
                         double force)
 {
@@ -117,8 +118,8 @@ static void begin_block(cs_solver *solver, cs_interior *own, const cs_interior_b
         return;
     }
 
-    /* y on the axis of its cone; x raised along its own until it is inside. */
-    double *x = solver->lambda + v->row, *y = cs_interior_numbers(solver, LOW) + v->row, square = 0;
+    /* y on the axis of its cone; x is raised along its axis until it is inside. */
+    double *x = solver->lambda + v->row, *y = cs_interior_vector(solver, LOW) + v->row, square = 0;
     for (int i = 1; i < v->rows; i++) {
         square += x[i] * x[i];
         y[i] = 0;

@@ -2,18 +2,20 @@
 
 #include <math.h>
 
+/* |(x_1, ...)| */
 static double length_of(int rows, const double *x)
 {
     return rows == 2 ? fabs(x[1]) : hypot(x[1], x[2]);
 }
 
-/* x_0^2 - |x_1..|^2 */
+/* x_0^2 - |(x_1, ...)|^2, in the form without cancellation. */
 static double determinant(int rows, const double *x)
 {
     double length = length_of(rows, x);
     return (x[0] - length) * (x[0] + length);
 }
 
+/* The inner product without entry 0. */
 static double dot(int rows, const double *x, const double *y)
 {
     double sum = x[1] * y[1];
@@ -25,7 +27,7 @@ int cs_scaling_of(int rows, const double *x, const double *y, cs_scaling *s)
     double of_x = determinant(rows, x), of_y = determinant(rows, y);
     if (!(of_x > 0 && of_y > 0 && x[0] > 0 && y[0] > 0)) return -1;
 
-    /* w = (x' + J y') / (2 gamma), of x' and y' with determinant 1. */
+    /* w = (x' + J y') / (2 gamma), where x' and y' are x and y scaled to determinant 1. */
     double root_x = sqrt(of_x), root_y = sqrt(of_y), w[CS_CONE_ROWS];
     double product = (x[0] * y[0] + dot(rows, x, y)) / (root_x * root_y);
     double gamma = sqrt((1 + product) / 2), beta = sqrt(root_x / root_y);
@@ -45,7 +47,7 @@ int cs_scaling_of(int rows, const double *x, const double *y, cs_scaling *s)
     return isfinite(s->high) && s->low > 0 ? 0 : -1;
 }
 
-/* z <- f x, f having these eigenvalues: of (1, axis), of (1, -axis), and across. */
+/* z <- F x, where F has the eigenvalues `along` of (1, axis), `against` of (1, -axis), and `across`. */
 static void apply(const cs_scaling *s, double along, double against, double across, const double *x,
                   double *z)
 {
@@ -63,7 +65,7 @@ void cs_scale(const cs_scaling *s, int power, const double *x, double *z)
     else apply(s, 1 / s->low, 1 / s->high, 1 / s->middle, x, z);
 }
 
-/* (l^2 + shift)^-1/2 of an eigenvalue l of V^-1, times l for U V^-1. */
+/* For an eigenvalue l of V^-1: that of U, (l^2 + shift)^-1/2; or, if `inverse`, that of U V^-1. */
 static double shifted(double eigenvalue, double shift, int inverse)
 {
     return (inverse ? eigenvalue : 1) / sqrt(eigenvalue * eigenvalue + shift);

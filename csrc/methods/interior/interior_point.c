@@ -1,25 +1,26 @@
-/* A primal-dual interior-point method, on the convex problem  min 1/2 x^T A x + (b + s)^T x,  x in C:
+/* A primal-dual interior-point method for the convex problem  min 1/2 x^T A x + (b + s)^T x,  x in C:
  *
  *     A x + b + s = y,    x o y = mu e -> 0,    x and y inside of each cone and its dual
  *
- *     V y = V^-1 x = v                          Nesterov and Todd's scaling of a cone (interior/cone.h)
+ *     V y = V^-1 x = v                          scaling of Nesterov and Todd (interior/cone.h)
  *     (A + W) dx = -r + V^-1 c,   W = V^-2      r = A x + b + s - y
  *     dy = V^-1 (c - dx'),   dx' = V^-1 dx
- *     c = -v                                    predictor: how far does it lead?
+ *     c = -v                                    predictor, which shows how far a full step leads
  *     c = v \ (sigma mu e - dx' o dy') - v      corrector, sigma = (mu' / mu)^3   (Mehrotra 1992)
  *
- * Rows within bounds have a force on each side, W = f / (x - lo) + f' / (hi - x). A small part of A's
- * diagonal is added to W, so that redundant contacts do not make the system singular. With L L^T = W^-1 and
- * dx = L z, the system that is solved is
+ * Here v \ u is the solution z of v o z = u. Rows within bounds have a force on each side, and W = f / (x -
+ * lo) + f' / (hi - x). A small fraction of A's diagonal is added to W, so that redundant contacts do not
+ * make the system singular. With L L^T = W^-1 and dx = L z, the system that is solved is
  *
- *     (I + L^T A L) z = L^T (-r + V^-1 c):
+ *     (I + L^T A L) z = L^T (-r + V^-1 c),
  *
- * the eigenvalues of W differ by many powers of ten, and in A + W the small ones would be lost by rounding.
+ * because the eigenvalues of W differ by many powers of ten, and in A + W rounding would destroy the small
+ * ones.
  *
- * A friction disc is the cone with De Saxce's shift s = mu |y_t| of its normal row: Coulomb's law, once the
- * shift has converged. It is renewed before every step. That is a heuristic: the problem is then not convex,
- * and s need not converge. A change of s adds to r; therefore the target of mu is at least a part of the mean
- * of x |r| (option `ahead`).
+ * A friction disc is a cone with De Saxce's shift s = mu |y_t| of its normal row, which is Coulomb's law
+ * once the shift has converged. The shift is updated before each step. This is a heuristic: the problem is
+ * then not convex, and s need not converge. A change of s adds to r; therefore the target of mu is at least
+ * a fraction of the mean of x |r| (option `ahead`).
  *
  * Mehrotra 1992; Nesterov and Todd 1997; Wright 1997; shift: Acary, Armand, Nguyen and Shpakovych 2023 */
 #include "core/error.h"
@@ -30,10 +31,11 @@
 #include <math.h>
 #include <string.h>
 
-#define SHORT_OF_THE_WALL 0.99 /* the part of the way to the boundary that a step goes */
-#define LEAST_CENTRING 1e-6
-#define REFINED 1e-12 /* relative correction at which refinement ends */
-/* Where steps end: the mean product over the first one, and the part of a step that stays inside. */
+#define BOUNDARY_FRACTION 0.99 /* fraction of the way to the boundary that a step makes */
+#define LEAST_CENTRING 1e-6    /* smallest sigma */
+#define REFINED 1e-12          /* relative correction at which refinement ends */
+/* Steps end when the mean product, relative to the first one, or the fraction of a step that stays inside
+ * is below these. */
 #define SMALLEST 1e-16
 #define SHORTEST 1e-8
 enum { REFINEMENTS = 4 };
@@ -50,15 +52,16 @@ static const cs_method_option option[OPTIONS] = {
         "the mean product of impulses and the last change of the shift; only with discs"),
 };
 
+/* The number of vectors (blocks.h) that the driver allocates. */
 static int points(const cs_solver *solver) { return (void)solver, POINTS; }
 
 /* ---- the system ------------------------------------------------------------------------------ */
 
-/* R <- r = A x + b + s - y; 0 in fixed rows. */
+/* R <- r = A x + b + s - y, and 0 in fixed rows. */
 static void find_residual(cs_solver *solver)
 {
-    double *r = cs_interior_numbers(solver, R);
-    const double *low = cs_interior_numbers(solver, LOW), *high = cs_interior_numbers(solver, HIGH);
+    double *r = cs_interior_vector(solver, R);
+    const double *low = cs_interior_vector(solver, LOW), *high = cs_interior_vector(solver, HIGH);
     cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, r);
     for (int g = 0; g < solver->problem->block_groups; g++)
         for (int64_t k = 0; k < solver->problem->block_group[g].count; k++) {
@@ -66,7 +69,7 @@ static void find_residual(cs_solver *solver)
             if (v.cone && cs_has_discs(v.group))
                 r[v.row] += cs_de_saxce_shift(v.rows, v.mu, low + v.row);
 
-            /* Of a cone, y is in LOW; of a row within bounds it is the difference of two forces. */
+            /* y of a cone is in LOW; that of a row within bounds is the difference of two forces. */
             for (int i = 0; i < v.rows; i++)
                 r[v.row + i] = !v.cone && cs_interior_is_fixed(solver, &v, i)
                                    ? 0
@@ -74,17 +77,18 @@ static void find_residual(cs_solver *solver)
         }
 }
 
-/* Its state. */
+/* The state of the method. */
 typedef struct state {
     cs_shifted *shifted; /* solves with I + L^T A L */
 } state;
 
+/* The factor of I + L^T A L. */
 static cs_shifted *factor_of(const cs_solver *solver)
 {
     return ((const state *)solver->own)->shifted;
 }
 
-/* L = D^-1 U of a cone, D = diag(mu, 1, 1), U = (V^-2 + shift)^-1/2. */
+/* root (m, m) <- L = D^-1 U of a cone, with D = diag(mu, 1, 1) and U = (V^-2 + shift)^-1/2. */
 static void fill_cone(const cs_interior_block *v, const cs_scaling *scaling, double shift,
                       double *root)
 {
@@ -97,8 +101,8 @@ static void fill_cone(const cs_interior_block *v, const cs_scaling *scaling, dou
     }
 }
 
-/* L of a block; of a row within bounds it is U alone, and zero where the row is fixed. Returns -1 where x or
- * y is not inside of its cone. */
+/* Writes L of a block. For rows within bounds it is diagonal, and zero in fixed rows. Returns -1 if x or y
+ * is not inside of its cone. */
 static int fill_block(cs_solver *solver, const cs_interior_block *v)
 {
     double *root = cs_shifted_root(factor_of(solver), v->block);
@@ -109,6 +113,8 @@ static int fill_block(cs_solver *solver, const cs_interior_block *v)
         fill_cone(v, &scaling, shift, root);
         return 0;
     }
+
+    /* Rows within bounds. */
     memset(root, 0, sizeof(double) * (size_t)(v->rows * v->rows));
     for (int j = 0; j < v->rows; j++)
         if (!cs_interior_is_fixed(solver, v, j))
@@ -116,17 +122,17 @@ static int fill_block(cs_solver *solver, const cs_interior_block *v)
     return 0;
 }
 
-/* SCALED <- (I + L^T A L)^-1 RIGHT, refined as long as corrections shrink; STEP <- L SCALED. */
+/* SCALED <- (I + L^T A L)^-1 RIGHT, refined as long as the corrections shrink; STEP <- L SCALED. */
 static void solve(cs_solver *solver)
 {
     int64_t rows = solver->problem->rows;
-    double *z = cs_interior_numbers(solver, SCALED), *work = cs_interior_numbers(solver, WORK);
-    double before = INFINITY, *step = cs_interior_numbers(solver, STEP);
-    const double *right = cs_interior_numbers(solver, RIGHT);
+    double *z = cs_interior_vector(solver, SCALED), *work = cs_interior_vector(solver, WORK);
+    double before = INFINITY, *step = cs_interior_vector(solver, STEP);
+    const double *right = cs_interior_vector(solver, RIGHT);
     memcpy(work, right, sizeof(double) * (size_t)rows);
     memset(z, 0, sizeof(double) * (size_t)rows);
     for (int k = 0; k <= REFINEMENTS; k++) {
-        /* Solve for a correction, the first of which is z itself. */
+        /* Solve for a correction; the first one is z itself. */
         double size = 0, correction = 0;
         cs_shifted_solve_roots(factor_of(solver), work);
         for (int64_t i = 0; i < rows; i++) {
@@ -134,14 +140,14 @@ static void solve(cs_solver *solver)
             size += z[i] * z[i];
         }
 
-        /* Add it, unless it is no smaller than half of the one before. */
+        /* Add it, unless its norm is more than half of that of the one before. */
         if (!(correction < before / 4)) break;
         for (int64_t i = 0; i < rows; i++) z[i] += work[i];
         before = correction;
         cs_shifted_multiply_roots(factor_of(solver), 0, z, step);
         if (correction <= REFINED * REFINED * size) break;
 
-        /* The residual, with A as it was given: RIGHT - z - L^T A L z. */
+        /* The residual with the given A: RIGHT - z - L^T A L z. */
         cs_multiply(solver, step, work);
         cs_shifted_multiply_roots(factor_of(solver), 1, work, work);
         for (int64_t i = 0; i < rows; i++) work[i] = right[i] - z[i] - work[i];
@@ -150,8 +156,8 @@ static void solve(cs_solver *solver)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* L with L L^T = W^-1, and the factor of I + L^T A L. Returns 0 where x or y is on the boundary to rounding,
- * or if the solve is to stop. */
+/* Computes L with L L^T = W^-1, and the factor of I + L^T A L. Returns 0 if x or y is on the boundary up to
+ * rounding, if the matrix cannot be factored, or if the solve is to stop. */
 static int factor(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -161,7 +167,8 @@ static int factor(cs_steps_run *steps)
             if (fill_block(solver, &v)) return 0;
         }
 
-    /* A breakdown after the first step means that the digits are used up: the solve ends without error. */
+    /* If the factorization breaks down after the first step, the precision is exhausted: the solve ends
+     * without an error. */
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &steps->run};
     cs_status status = cs_shifted_factor_roots(factor_of(solver), &cancellation, steps->run.error);
     if (cs_run_is_stopping(&steps->run, status)) return 0;
@@ -170,12 +177,14 @@ static int factor(cs_steps_run *steps)
     return !status;
 }
 
+/* Called at the start of a solve; the initial values follow at the first step. */
 static void begin(cs_steps_run *steps)
 {
     cs_interior *own = steps->scalars;
     *own = (cs_interior){0};
 }
 
+/* Sets the initial values. */
 static void start(cs_solver *solver, cs_interior *own)
 {
     cs_interior_begin(solver, own);
@@ -183,7 +192,7 @@ static void start(cs_solver *solver, cs_interior *own)
     own->started = 1;
 }
 
-/* STEP, DLOW and DHIGH of the step with that aim. */
+/* Computes STEP, DLOW and DHIGH of a step with this aim. */
 static void find_direction(cs_solver *solver, const cs_aim *aim)
 {
     cs_interior_find_right(solver, aim);
@@ -191,7 +200,7 @@ static void find_direction(cs_solver *solver, const cs_aim *aim)
     cs_interior_find_forces(solver);
 }
 
-/* The products at which the corrector aims, from how far the predictor leads. Mehrotra 1992 */
+/* The products at which the corrector aims, from the length of the predictor. Mehrotra 1992 */
 static double find_target(const cs_solver *solver, const cs_interior *own)
 {
     /* sigma = (mu' / mu)^3 */
@@ -199,12 +208,13 @@ static double find_target(const cs_solver *solver, const cs_interior *own)
     double ratio = own->mean > 0 ? cs_interior_mean_product(solver, own, part) / own->mean : 0;
     double target = fmax(LEAST_CENTRING, ratio * ratio * ratio) * own->mean;
 
-    /* With discs, the mean must not run ahead of the shift. */
+    /* With discs, the mean must not decrease faster than the shift converges. */
     if (!own->shifted) return target;
     return fmax(target, solver->setting[AHEAD] * cs_interior_mean_defect(solver, own));
 }
 
-/* One predictor and one corrector. Where the digits are used up, further steps would only do harm. */
+/* One iteration: a predictor and a corrector. If the precision is exhausted, the method has no further
+ * step, because such steps would only increase the error. */
 static cs_step step(cs_steps_run *steps)
 {
     cs_interior *own = steps->scalars;
@@ -219,8 +229,8 @@ static cs_step step(cs_steps_run *steps)
     find_direction(solver, &(cs_aim){0});
     find_direction(solver, &(cs_aim){find_target(solver, own), 1});
 
-    /* As far as the boundary, almost. */
-    double part = own->degree > 0 ? fmin(1, SHORT_OF_THE_WALL * cs_interior_reach(solver)) : 1;
+    /* Go almost to the boundary. */
+    double part = own->degree > 0 ? fmin(1, BOUNDARY_FRACTION * cs_interior_reach(solver)) : 1;
     if (!(part > SHORTEST) || !isfinite(cs_interior_mean_product(solver, own, part)))
         return CS_EXHAUSTED;
     cs_interior_move(solver, part, &steps->run.stats);
@@ -230,6 +240,7 @@ static cs_step step(cs_steps_run *steps)
 
 /* ---- the method ------------------------------------------------------------------------------ */
 
+/* Whether the method supports the set of these blocks. */
 static int takes(const cs_block_group *group)
 {
     const cs_set *set = group->set;
@@ -237,6 +248,7 @@ static int takes(const cs_block_group *group)
     return plain || cs_has_discs(group) || cs_has_cones(group);
 }
 
+/* Fails if a set is not supported; prepares the driver and the factor. */
 static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -253,6 +265,8 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
             error, CS_UNSUPPORTED,
             "space='bodies' of method='interior_point' needs Jacobians, and this problem "
             "was given as a matrix: use space='auto'");
+
+    /* Allocate the vectors and the factor; its pattern is computed here. */
     cs_status status = cs_prepare_steps(solver, budget, error);
     if (status) return status;
     state *own = solver->own;

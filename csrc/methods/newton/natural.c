@@ -1,4 +1,4 @@
-/* Newton's steps on the natural map of a proximal step,
+/* Newton steps on the natural map of a proximal step,
  *
  *     g(xi) = xi - b - A prox(lambda - rho R (xi + s)),   (I + A S) d = -g,   S = prox'(...) rho R
  */
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* De Saxce's shift at xi: mu |v_t|. */
+/* newton->shift <- De Saxce's shift at xi, mu |v_t|; zero for blocks without one. */
 static void take_shift(cs_newton_run *s)
 {
     const cs_problem *problem = s->run.solver->problem;
@@ -28,7 +28,7 @@ static void take_shift(cs_newton_run *s)
     }
 }
 
-/* The impulses, S and g at xi; returns |g|, weighed by R. */
+/* newton->impulses, S and newton->g at xi. Returns |g|, the norm weighted by R. */
 static double evaluate(cs_newton_run *s, const double *xi)
 {
     cs_newton *newton = s->newton;
@@ -36,6 +36,8 @@ static double evaluate(cs_newton_run *s, const double *xi)
     const cs_solver *solver = s->run.solver;
     const cs_problem *problem = solver->problem;
     int shifted = s->kind->shifted;
+
+    /* Impulses and S, block by block. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         int rows = group->rows, cone = cs_slope_is_shifted(group, shifted);
@@ -53,6 +55,8 @@ static double evaluate(cs_newton_run *s, const double *xi)
                 for (int j = 0; j < rows; j++) slope[i * rows + j] *= s->rho * newton->r[row + j];
         }
     }
+
+    /* g = xi - b - A impulses, and its norm. */
     cs_newton_multiply(system, newton->impulses, newton->g);
     double square = 0;
     for (int64_t i = 0; i < problem->rows; i++) {
@@ -62,7 +66,7 @@ static double evaluate(cs_newton_run *s, const double *xi)
     return sqrt(square);
 }
 
-/* What |g| does to the natural map of the impulses at hand. */
+/* The largest |R g|: an estimate of the natural map of the current impulses. */
 static double error_of(const cs_newton_run *s)
 {
     double largest = 0;
@@ -71,7 +75,7 @@ static double error_of(const cs_newton_run *s)
     return largest;
 }
 
-/* Below this |g| is rounding. */
+/* |g| below this is rounding. */
 static double noise(const cs_newton_run *s)
 {
     const cs_solver *solver = s->run.solver;
@@ -83,8 +87,8 @@ static double noise(const cs_newton_run *s)
     return 4 * DBL_EPSILON * sqrt(square);
 }
 
-/* S <- S (I + nu R^-1 S)^-1, which is S with A + nu R^-1 in place of A in the system that is solved:
- * Levenberg and Marquardt's idea.  Returns non-zero where that breaks down. */
+/* S <- S (I + nu R^-1 S)^-1. With this S the system is that of A + nu R^-1 in place of A, as in the method
+ * of Levenberg and Marquardt. Returns non-zero if the inverse does not exist. */
 static int damp(cs_newton_run *s)
 {
     cs_newton *newton = s->newton;
@@ -96,6 +100,8 @@ static int damp(cs_newton_run *s)
             const double *r = newton->r + cs_group_row(group, k);
             double *slope =
                 newton->system.slope + newton->system.blocks.square[g] + k * rows * rows;
+
+            /* I + nu R^-1 S of this block, and its inverse. */
             double sum[CS_MAX_ROWS * CS_MAX_ROWS], inverse[CS_MAX_ROWS * CS_MAX_ROWS];
             double damped[CS_MAX_ROWS * CS_MAX_ROWS];
             for (int i = 0; i < rows; i++)
@@ -111,6 +117,7 @@ static int damp(cs_newton_run *s)
     return 0;
 }
 
+/* Starts a proximal step: xi of its lambda, the shift, and g. Returns |g|. */
 static double begin(cs_newton_run *s)
 {
     cs_newton_begin_step(s);
@@ -118,12 +125,15 @@ static double begin(cs_newton_run *s)
     return evaluate(s, s->newton->xi);
 }
 
+/* One Newton step on xi with a line search. */
 static cs_step step(cs_newton_run *s, double *size)
 {
     cs_newton *newton = s->newton;
     int64_t rows = s->run.solver->problem->rows;
     if (damp(s) || cs_newton_factor(&newton->system)) return CS_EXHAUSTED;
     cs_newton_solve(&newton->system, newton->g, s->linear * *size, newton->step);
+
+    /* Halve the step until it is accepted. */
     double here = *size, length = 1;
     for (;; length /= 2) {
         for (int64_t i = 0; i < rows; i++)
@@ -131,6 +141,8 @@ static cs_step step(cs_newton_run *s, double *size)
         *size = evaluate(s, newton->trial);
         if (cs_newton_accepts(*size, here, length)) break;
     }
+
+    /* The trial becomes the iterate. */
     double *old = newton->xi;
     newton->xi = newton->trial;
     newton->trial = old;

@@ -4,19 +4,20 @@
  *
  *     lambda+ = prox(lambda - rho R (xi + s)),   xi = A lambda+ + b                              (1)
  *
- * With rho = 1 that is one implicit sweep; as rho grows its solution becomes the problem's. Inner
- * steps are Newton's on xi, (1) being g(xi) = xi - b - A prox(lambda - rho R (xi + s)) = 0:
+ * For rho = 1 this is one implicit sweep; as rho grows, its solution approaches that of the problem. Inner
+ * steps are Newton's on xi, where (1) reads g(xi) = xi - b - A prox(lambda - rho R (xi + s)) = 0:
  *
  *     (I + A S) d = -g,   S = prox'(...) rho R
  *
- *     sweeps -> [ lambda, rho -> Newton on (1) -> lambda+ judged -> rho up ]
- *        ^                            '-- not solved, or much worse: rho down --> again
+ *     sweeps -> [ lambda, rho -> Newton on (1) -> lambda+, judged -> larger rho ]
+ *        ^                            '-- not solved, or much worse: smaller rho --> try again
  *        '---------------- rho is too small: from the best iterate
  *
- * s = 0 and prox' of Coulomb's law itself, unsymmetric; or friction as a cone and De Saxce's shift s
- * of the normal velocity, mu |v_t|, frozen during (1), so that every (1) is convex; or the cone with the
- * shift at hand, (1) being Fischer and Burmeister's function of it (newton/complementary.c). g must be
- * allowed to rise in passing, and so must what is judged. Linear systems: system/newton_system.h. */
+ * There are three kinds of (1). `coulomb`: s = 0, and prox' is that of Coulomb's law, which is unsymmetric.
+ * `de_saxce`: friction is a cone, and s is De Saxce's shift of the normal velocity, mu |v_t|, constant
+ * during (1), so that each (1) is convex. `fischer_burmeister`: the cone with the current shift, and (1) is
+ * Fischer and Burmeister's function of it (newton/complementary.c). |g| may increase from one step to the
+ * next, and so may the natural map. Linear systems: system/newton_system.h. */
 #include "solver/judge.h"
 #include "methods/newton/newton.h"
 #include "methods/newton/slope.h"
@@ -81,7 +82,7 @@ static const cs_method_option option[OPTIONS] = {
                          "memory limit of the factor [bytes]; larger problems are refused"),
 };
 
-/* How rho follows the number of inner steps that a proximal step took. */
+/* How rho depends on the number of inner steps that a proximal step took, and when it is too small. */
 #define RHO_LEAST 1e-3
 #define RHO_MOST 1e8
 #define RHO_DOWN 5
@@ -89,25 +90,28 @@ static const cs_method_option option[OPTIONS] = {
 enum { QUICK = 3, QUITE_QUICK = 5, HOPELESS_FAILURES = 5 };
 #define RHO_UP 10
 #define RHO_UP_LITTLE 2
-/* What ends inner steps: |g| over what it was; over the best judgement; and |g|, or the steps of sweeps,
- * that explode. */
+/* When inner steps end: |g| relative to its start; the error relative to the best natural map; and the
+ * growth of |g|, or of the steps of sweeps, that counts as divergence. */
 #define REDUCTION 0.05
 #define PART_OF_BEST 0.1
 #define EXPLOSION 1e3
-#define GROWTH 1.5 /* of steps, at which momentum is given up */
-/* Sweeps after steps failed, over those before, lest the same happen again and again. */
+#define GROWTH 1.5 /* growth of sweep steps that restarts the momentum */
+/* Each new start has more sweeps than the one before, so that the same failure is not repeated. */
 enum { MORE_SWEEPS = 2, MOST_SWEEPS = 1 << 20 };
-/* Line search. */
+/* Line search: the required relative decrease per unit length, and the length below which any step is
+ * accepted. */
 #define DESCENT 1e-4
 #define SHORTEST_STEP 0.1
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
+/* The kind of (1) that the caller has chosen. */
 static const cs_newton_kind *kind_of(const cs_solver *solver)
 {
     return kinds[(int)solver->setting[KIND]];
 }
 
+/* Fails if the kind does not take a set of the problem, or if an option has no effect. */
 static cs_status check_options(const cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -121,6 +125,8 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
                 cs_word_setting(solver, KIND), kind->sets, problem->block_group[g].set->name,
                 cs_newton_coulomb.takes(&problem->block_group[g]) ? "kind='coulomb'"
                                                                   : "a method that sweeps");
+
+    /* The option `bound` has no effect here. */
     if (strcmp(solver->options.bound, "current") != 0)
         return cs_fail(error, CS_UNSUPPORTED,
                        "bound='%s' is for methods that only sweep: in method='newton' the current "
@@ -129,12 +135,14 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
     return CS_OK;
 }
 
-/* R = rho, but one number for all rows of a cone. */
+/* r <- R: rho, but for a cone the smallest rho of its rows. */
 static void choose_factors(const cs_solver *solver, double *r)
 {
     const cs_problem *problem = solver->problem;
     int shifted = kind_of(solver)->shifted;
     memcpy(r, solver->factors.rho, sizeof(double) * (size_t)problem->rows);
+
+    /* Of a cone take the smallest factor. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count && cs_slope_is_shifted(group, shifted); k++) {
@@ -145,10 +153,13 @@ static void choose_factors(const cs_solver *solver, double *r)
     }
 }
 
+/* Allocates the vectors and builds the linear system. */
 static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     cs_status status = check_options(solver, error);
     if (status) return status;
+
+    /* Allocate the vectors; the last four are only for kinds with impulses as unknowns. */
     cs_arena *arena = &solver->arena;
     int64_t rows = solver->problem->rows;
     cs_newton *newton = solver->own;
@@ -159,6 +170,8 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     newton->shift = cs_arena_take(arena, solver->problem->blocks, sizeof(double));
     for (int i = 0; i < arrays; i++) *array[i] = cs_arena_take(arena, rows, sizeof(double));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "Newton's method");
+
+    /* Choose R, and build the linear system. */
     choose_factors(solver, newton->r);
     return cs_newton_system_build(&newton->system, solver->problem, newton->r,
                                   solver->setting[FACTOR_BYTES], budget->cancellation, arena,
@@ -174,6 +187,7 @@ static void keep_best(cs_run *run)
     memcpy(s->newton->best, solver->lambda, sizeof(double) * (size_t)solver->problem->rows);
 }
 
+/* Packs these impulses as the current iterate. */
 static void put(cs_newton_run *s, const double *impulses)
 {
     cs_packing_put(&s->run.solver->packing, impulses);
@@ -185,8 +199,9 @@ static void restore_best(cs_run *run)
     put(s, s->newton->best);
 }
 
-/* ---- sweeps to begin with -------------------------------------------------------------------- */
+/* ---- sweeps at the start --------------------------------------------------------------------- */
 
+/* Nesterov's extrapolation between sweeps, or a restart of the momentum. */
 static void extrapolate(cs_newton_run *s, cs_momentum *momentum)
 {
     cs_solver *solver = s->run.solver;
@@ -200,7 +215,7 @@ static void extrapolate(cs_newton_run *s, cs_momentum *momentum)
     cs_point_copy(solver, before, here);
 }
 
-/* From the best iterate, `s->sweeps` of them. */
+/* Starts `s->sweeps` sweeps from the best iterate. */
 static void begin_with_sweeps(cs_newton_run *s)
 {
     cs_solver *solver = s->run.solver;
@@ -215,7 +230,7 @@ static void begin_with_sweeps(cs_newton_run *s)
     cs_point_copy(solver, cs_point_at(solver, 0), cs_point_here(solver));
 }
 
-/* Proximal steps follow on the sweeps, from the best iterate. */
+/* Starts proximal steps from the best iterate, and sets the number of sweeps of the next start. */
 static void begin_with_steps(cs_newton_run *s)
 {
     s->sweeps = s->sweeps < MOST_SWEEPS ? MORE_SWEEPS * s->sweeps : s->sweeps;
@@ -225,12 +240,15 @@ static void begin_with_steps(cs_newton_run *s)
     s->inner = 0;
 }
 
+/* One iteration that is a sweep. If the sweeps diverge, returns to the best iterate and ends them. */
 static cs_step sweep_once(cs_newton_run *s)
 {
     cs_run *run = &s->run;
     cs_sweep_call call = {.most = 1};
     cs_run_sweep(run, &call);
     if (run->status) return CS_DISCARDED;
+
+    /* The last sweep is judged; sweeps that diverge are given up. */
     s->left--;
     if (!(run->stats.merit <= EXPLOSION * EXPLOSION * s->shortest)) {
         put(s, s->newton->best);
@@ -242,7 +260,7 @@ static cs_step sweep_once(cs_newton_run *s)
     return CS_STEPPED;
 }
 
-/* After a sweep that was judged, to where the next one begins. */
+/* After a sweep, judged or not: starts the proximal steps, or extrapolates to the start of the next sweep. */
 static void after_sweep(cs_newton_run *s)
 {
     cs_solver *solver = s->run.solver;
@@ -270,24 +288,32 @@ int cs_newton_accepts(double there, double here, double length)
     return there < (1 - DESCENT * length) * here || length < SHORTEST_STEP;
 }
 
-/* One Newton step for (1), at the rho at hand. */
+/* One iteration that is a Newton step for (1), with the current rho. */
 static cs_step step_once(cs_newton_run *s)
 {
     cs_newton *newton = s->newton;
     cs_run *run = &s->run;
+
+    /* Start a proximal step. */
     if (s->inner == 0) {
         s->before = run->best;
         s->here = s->first = s->kind->begin(s);
     }
+
+    /* Damp less as |g| decreases. */
     s->inner++;
     s->damping = run->solver->setting[LEVENBERG] * fmin(1, s->here / s->first);
     int made = s->kind->step(s, &s->here) == CS_STEPPED;
+
+    /* A cancelled step is not counted as an iteration. */
     if (run->aborted || run->stopped) {
         if (run->aborted)
             run->status = cs_fail(run->error, CS_INTERRUPTED, "interrupted while factoring");
-        run->number--; /* what was cancelled is no iteration */
+        run->number--;
         return CS_DISCARDED;
     }
+
+    /* Without a step, or if |g| explodes, the iterate stays. */
     s->failed = !made || !isfinite(s->here) || s->here > EXPLOSION * s->first;
     if (s->failed) return CS_DISCARDED;
     cs_run_note_change(run, newton->start, newton->impulses);
@@ -296,7 +322,8 @@ static cs_step step_once(cs_newton_run *s)
     return CS_STEPPED;
 }
 
-/* Whether (1) is solved as well as it is worth. */
+/* Whether (1) is solved accurately enough: |g| has decreased, and its error is small beside the best
+ * natural map; or |g| is rounding. */
 static int is_solved(const cs_newton_run *s)
 {
     int enough =
@@ -304,8 +331,9 @@ static int is_solved(const cs_newton_run *s)
     return enough || s->here <= s->kind->noise(s);
 }
 
-/* lambda+ of a proximal step that is solved, from which the next one sets out with a larger rho; or the same
- * again with a smaller one. */
+/* Ends a proximal step. If (1) is solved and the judgement acceptable, the next proximal step starts from
+ * lambda+, with a larger rho if few steps were needed; otherwise the same step is repeated with a smaller
+ * rho. */
 static void end_proximal_step(cs_newton_run *s, int solved)
 {
     cs_newton *newton = s->newton;
@@ -318,12 +346,16 @@ static void end_proximal_step(cs_newton_run *s, int solved)
         s->rho = fmin(RHO_MOST, s->rho * up);
         return;
     }
+
+    /* The step is rejected. */
     s->failures++;
     s->restarts++;
     s->rho = fmax(RHO_LEAST, s->rho / RHO_DOWN);
 }
 
-/* After a step that was judged, or that failed: whether the proximal step has ended, and what follows. */
+/* After a Newton step that was judged, or that failed: ends the proximal step if it is solved, has failed
+ * or has used its steps. If proximal steps keep failing with a small rho, sweeps start again, or without
+ * any the solve ends. */
 static void after_step(cs_newton_run *s)
 {
     const double *setting = s->run.solver->setting;
@@ -336,8 +368,9 @@ static void after_step(cs_newton_run *s)
     else begin_with_sweeps(s);
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the solve ------------------------------------------------------------------------------- */
 
+/* One iteration of the driver. */
 static cs_step advance(cs_run *run)
 {
     cs_newton_run *s = (cs_newton_run *)run;
@@ -346,6 +379,7 @@ static cs_step advance(cs_run *run)
     return s->phase == CS_NEWTON_SWEEPS ? sweep_once(s) : step_once(s);
 }
 
+/* The driver calls it after each iteration. */
 static void go_on(cs_run *run)
 {
     cs_newton_run *s = (cs_newton_run *)run;
@@ -363,6 +397,7 @@ static const cs_iteration iteration = {
     .next_after_loss = 1,
 };
 
+/* The solve of the method: iterates from the impulses that are packed. */
 static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result *result,
                                  cs_error *error)
 {
@@ -373,6 +408,8 @@ static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result
         .linear = solver->setting[LINEAR],
         .sweeps = (int64_t)solver->setting[START],
     };
+
+    /* Iterate with a stagnation test; factors may be cancelled. */
     s.run.stagnation = &solver->points->stagnation;
     s.run.patience = solver->setting[PATIENCE];
     s.run.to_judge = 1;

@@ -1,5 +1,5 @@
-/* What the parts of Newton's method share: newton.c drives, steps to one of two functions are in
- * newton/natural.c and newton/complementary.c. */
+/* What the parts of Newton's method share: newton.c is the driver; natural.c and complementary.c take steps
+ * for one of two functions each. */
 #ifndef CS_NEWTON_H
 #define CS_NEWTON_H
 
@@ -8,18 +8,19 @@
 
 typedef struct cs_newton {
     cs_newton_system system;
-    double *r;                /* (rows): R, one number for each cone or coupled set */
-    double *start;            /* (rows): lambda of the proximal step */
-    double *shift;            /* (blocks): s */
-    double *xi, *trial;       /* (rows): the unknown */
-    double *impulses;         /* (rows): prox(...) at it; what is judged */
-    double *g, *step;         /* (rows) */
-    double *best;             /* (rows) */
-    double *lambda, *another; /* (rows): impulses as unknowns; NULL where they are none */
-    double *phi, *move;       /* (rows) */
+    double *r;          /* (rows): R, one number for each cone or coupled set */
+    double *start;      /* (rows): lambda at the start of the proximal step */
+    double *shift;      /* (blocks): s, the shift of the normal velocity */
+    double *xi, *trial; /* (rows): the unknown velocities; those of a trial step */
+    double *impulses;   /* (rows): the impulses at xi: these are judged */
+    double *g, *step;   /* (rows): the residual g; the change of xi */
+    double *best;       /* (rows): impulses of the best iterate */
+    /* Only of kinds with impulses as unknowns; otherwise NULL. */
+    double *lambda, *another; /* (rows): the unknown impulses; those of a trial step */
+    double *phi, *move;       /* (rows): Phi; the change of lambda */
 } cs_newton;
 
-/* What the next iteration is. */
+/* What the next iteration is: the first one, a sweep, or a Newton step. */
 typedef enum cs_newton_phase {
     CS_NEWTON_BEGINS,
     CS_NEWTON_SWEEPS,
@@ -31,35 +32,35 @@ typedef struct cs_newton_run {
     cs_run run;
     cs_newton *newton;
     const struct cs_newton_kind *kind;
-    double rho;
-    double linear;  /* residual of linear systems over |g| */
-    double damping; /* by which the diagonal of A grows in a step's system, over 1 / R */
+    double rho;     /* factor of the proximal step */
+    double linear;  /* tolerance of linear systems, relative to |g| */
+    double damping; /* added to the diagonal of A in the system of a step, in units of 1 / R */
     cs_newton_phase phase;
-    int64_t sweeps;       /* with which it begins next */
-    int64_t left;         /* of these, to be made */
-    double shortest;      /* the least of their |change|^2 */
-    cs_momentum momentum; /* of these */
-    int inner;            /* steps of the proximal step so far; 0: another one begins */
-    double first, here;   /* |g| when it began, and now */
-    double before;        /* the best judgement when it began */
-    int failed;           /* its last step led nowhere */
-    int failures;         /* proximal steps thrown away since the last sweeps */
-    int restarts;         /* and in all */
+    int64_t sweeps;       /* sweeps of the next start */
+    int64_t left;         /* sweeps that remain */
+    double shortest;      /* the smallest |change|^2 of these sweeps */
+    cs_momentum momentum; /* of the sweeps */
+    int inner;            /* Newton steps of the current proximal step; 0: a new one starts */
+    double first, here;   /* |g| at the start of the proximal step, and now */
+    double before;        /* the best judgement at its start */
+    int failed;           /* its last Newton step failed */
+    int failures;         /* proximal steps rejected since the last sweeps */
+    int restarts;         /* the same in the whole solve */
 } cs_newton_run;
 
 /* The function whose zero a proximal step looks for. */
 typedef struct cs_newton_kind {
-    const char *sets; /* whose blocks it takes, in words */
+    const char *sets; /* the sets that it takes, for messages */
     int (*takes)(const cs_block_group *group);
-    int shifted;                       /* discs are cones */
-    int impulses;                      /* unknowns of their own */
-    int patience;                      /* the steps that it may take, over others' */
-    double (*begin)(cs_newton_run *s); /* |g| at the start of a proximal step */
-    /* One step with a line search that takes a short one even where it leads up; `size` is |g| here, then
-     * there. CS_EXHAUSTED: there is no step. */
+    int shifted;  /* 1: a disc is a cone with De Saxce's shift */
+    int impulses; /* 1: impulses are unknowns beside xi */
+    int patience; /* its maximum number of Newton steps, in units of the option */
+    double (*begin)(cs_newton_run *s); /* starts a proximal step; returns |g| */
+    /* One Newton step with a line search. The line search takes a short step even if |g| increases. `size`
+     * is |g| before and after the step. CS_EXHAUSTED: there is no step. */
     cs_step (*step)(cs_newton_run *s, double *size);
-    double (*error)(const cs_newton_run *s); /* what |g| does to the natural map */
-    double (*noise)(const cs_newton_run *s); /* below this |g| is rounding */
+    double (*error)(const cs_newton_run *s); /* estimate of the natural map that g causes */
+    double (*noise)(const cs_newton_run *s); /* |g| below this is rounding */
 } cs_newton_kind;
 
 extern const cs_newton_kind cs_newton_coulomb, cs_newton_de_saxce, cs_newton_fischer_burmeister;
@@ -67,7 +68,8 @@ extern const cs_newton_kind cs_newton_coulomb, cs_newton_de_saxce, cs_newton_fis
 /* xi <- A start + b */
 void cs_newton_begin_step(cs_newton_run *s);
 
-/* Ends line searches: whether a step of that length is taken. */
+/* The criterion of line searches: whether a step of this length is accepted. `here`, `there`: |g| before
+ * and after it. */
 int cs_newton_accepts(double there, double here, double length);
 
 #endif

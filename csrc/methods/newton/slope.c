@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* One ball of friction that follows the normal impulse: a circular cone with it. */
+/* Discs become circular cones. */
 int cs_slope_is_shifted(const cs_block_group *group, int shifted)
 {
     return shifted && cs_has_discs(group);

@@ -1,20 +1,20 @@
-/* The prox of one block together with its generalised derivative, for Newton's method. */
+/* The prox of one block and its generalised derivative, for Newton's method. */
 #ifndef CS_SLOPE_H
 #define CS_SLOPE_H
 
 #include "problem/problem.h"
 
-/* Whether the set tells its slope; `shifted`: circular cones are to be taken as such, see below, and
- * other sets whose bounds follow the normal impulse not at all. */
+/* Whether the derivative of the set's prox is known. `shifted`: discs are cones with a shift (see below),
+ * and other sets whose friction bounds depend on the normal impulse are not supported. */
 int cs_slope_is_known(const cs_block_group *group, int shifted);
 
-/* Whether the block's friction is taken as a cone with a shift of its normal velocity, so that the
- * cone's solutions are Coulomb's: v_n + mu |v_t| in place of v_n.  De Saxce and Feng 1998 */
+/* Whether the block is a cone with a shift of its normal velocity: v_n + mu |v_t| replaces v_n, so that
+ * solutions for the cone satisfy Coulomb's law.  De Saxce and Feng 1998 */
 int cs_slope_is_shifted(const cs_block_group *group, int shifted);
 
-/* p <- prox(z) (m), slope <- one element of its generalised Jacobian at z (m, m): for friction also
- * how its bound follows the normal impulse, which makes it unsymmetric. `cone`: friction bounds and
- * normal impulse as one cone, projected on together. */
+/* p (m) <- prox(z); slope (m, m) <- one element of its generalised Jacobian at z. It is unsymmetric for
+ * friction, whose bound depends on the normal impulse. `cone`: projects on the cone of friction and normal
+ * impulse. */
 void cs_prox_slope(const cs_block_group *group, int cone, const double *parameters, const double *z,
                    double *p, double *slope);
 

@@ -1,9 +1,9 @@
-/* De Saxce and Feng's fixed point: with the shift s = mu |xi_t| of the normal velocity Coulomb's law is
+/* De Saxce and Feng's fixed point. With the shift s = mu |xi_t| of the normal velocity, Coulomb's law is
  * that of the associated problem,
  *
  *     K* contains (xi_n + s, xi_t)  _|_  lambda in K,   K = {|lambda_t| <= mu lambda_n}
  *
- * and with s frozen that is a convex one:
+ * which is convex if s is frozen:
  *
  *     lambda+ = argmin 1/2 l^T A l + (b + s)^T l  over l in K,    s+ = mu |(A lambda+ + b)_t|
  *
@@ -15,11 +15,13 @@ static const char *const inner[] = {CS_OUTER_INNER, "interior_point", NULL};
 
 static const cs_method_option option[CS_OUTER_OPTIONS] = {CS_OUTER_OPTION_LIST(inner, "shift")};
 
+/* Discs become second-order cones in the convex problem. */
 static const char *set_inside(const cs_block_group *group)
 {
     return group->set->convex || group->rows == 1 ? NULL : "second_order_cone";
 }
 
+/* Adds the shift to the normal row of b; the cone keeps mu. */
 static void freeze(const cs_block_group *group, const double *mu, double shift, double *b,
                    double *inside)
 {
@@ -28,6 +30,7 @@ static void freeze(const cs_block_group *group, const double *mu, double shift, 
     *inside = *mu;
 }
 
+/* The shift at these velocities. */
 static double renew(const cs_block_group *group, const double *mu, const double *lambda,
                     const double *xi)
 {

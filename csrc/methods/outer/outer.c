@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The least tolerance of an inner solve, in units of rounding; and what stands for never. */
+/* The smallest tolerance of an inner solve, in units of rounding; an iteration count that is never reached. */
 enum { FLOOR_UNITS = 64, NEVER = 2000000000 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -51,13 +51,16 @@ static cs_options options_inside(const cs_solver *solver)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-/* The convex problem: that of the caller with other sets, which shares all arrays except parameters. */
+/* Makes the convex problem: a copy of the caller's with other sets, which shares all arrays except the
+ * parameters. */
 static void copy_problem(const cs_problem *problem, cs_outer *outer)
 {
     cs_problem *convex = outer->problem;
     *convex = *problem;
     convex->arena = (cs_arena){0};
     convex->parameters = 0;
+
+    /* Replace the sets, and number the parameters again. */
     for (int g = 0; g < convex->block_groups; g++) {
         cs_block_group *group = &convex->block_group[g];
         const char *name = outer->frozen->set(&problem->block_group[g]);
@@ -71,11 +74,13 @@ static void copy_problem(const cs_problem *problem, cs_outer *outer)
     }
 }
 
-/* Brings b and the parameters of the convex problem in line with what is frozen. */
+/* Writes b and the parameters of the convex problem for the current frozen numbers. */
 static void write_problem(cs_outer *outer, const cs_problem *problem, const double *b,
                           const double *parameters)
 {
     if (problem->rows) memcpy(outer->b, b, sizeof(double) * (size_t)problem->rows);
+
+    /* Blocks with a frozen number are converted; others keep their parameters. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         const cs_block_group *convex = &outer->problem->block_group[g];
@@ -91,6 +96,7 @@ static void write_problem(cs_outer *outer, const cs_problem *problem, const doub
     }
 }
 
+/* The number of blocks with a frozen number. */
 static int64_t count_frozen(const cs_outer *outer, const cs_problem *problem)
 {
     int64_t count = 0;
@@ -100,20 +106,21 @@ static int64_t count_frozen(const cs_outer *outer, const cs_problem *problem)
     return count;
 }
 
-/* The scale of what is frozen; and, unless a weight is given, the memory of Anderson's combination. */
+/* Sets outer->scale, and allocates the memory of Anderson's combination unless a weight is given. */
 static cs_status take_renewal(cs_solver *solver, cs_outer *outer, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     int64_t count = count_frozen(outer, problem);
 
-    /* Products of two impulses are divided by rho, those of two velocities by 1 / rho: both are energies. */
+    /* Products of two impulses are divided by rho, those of two velocities by 1 / rho; both are then
+     * energies. */
     for (int64_t i = 0; i < problem->rows; i++) {
         double rho = solver->factors.rho[i];
         outer->scale[i] = outer->frozen->of_velocities && rho > 0 ? 1 / rho : rho;
     }
     if (solver->setting[CS_WEIGHT] > 0) return CS_OK;
 
-    /* The normal rows of all contacts of which something is frozen. */
+    /* Store the normal rows of all contacts with a frozen number. */
     outer->renewal = cs_renewal_take(count, &solver->arena);
     if (!outer->renewal) return cs_no_memory(error, "a convex problem");
     for (int g = 0; g < problem->block_groups; g++) {
@@ -125,24 +132,30 @@ static cs_status take_renewal(cs_solver *solver, cs_outer *outer, cs_error *erro
     return CS_OK;
 }
 
-/* Parameters of the convex problem with zero frozen: some inner solvers read them when they are made. */
+/* Writes the parameters of the convex problem with frozen numbers of zero: some inner solvers read them
+ * when they are made. */
 static void set_parameters(cs_outer *outer, const cs_problem *problem)
 {
     for (int g = 0; g < problem->block_groups; g++) {
         cs_block_group *convex = &outer->problem->block_group[g];
         convex->parameter = outer->parameters + convex->first_parameter;
         const cs_block_group *group = &problem->block_group[g];
+
+        /* Blocks with a frozen number. */
         for (int64_t k = 0; k < group->count && convex->set != group->set; k++) {
             double b[CS_MAX_ROWS] = {0};
             outer->frozen->freeze(group, group->parameter + k * group->parameters, 0, b,
                                   convex->parameter + k * convex->parameters);
         }
+
+        /* Blocks that keep their set. */
         int64_t count = group->count * group->parameters;
         if (convex->set == group->set && count)
             memcpy(convex->parameter, group->parameter, sizeof(double) * (size_t)count);
     }
 }
 
+/* Makes the convex problem and allocates the vectors. */
 static cs_status take(cs_solver *solver, const cs_frozen *frozen, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -154,7 +167,7 @@ static cs_status take(cs_solver *solver, const cs_frozen *frozen, cs_error *erro
     outer->problem = convex;
     copy_problem(problem, outer);
 
-    /* What is written before each inner solve, and vectors. */
+    /* The arrays that are written before each inner solve, and vectors. */
     double **array[] = {&outer->b,   &outer->lambda, &outer->xi,
                         &outer->now, &outer->image,  &outer->scale};
     outer->parameters = cs_arena_take(arena, outer->problem->parameters, sizeof(double));
@@ -166,7 +179,7 @@ static cs_status take(cs_solver *solver, const cs_frozen *frozen, cs_error *erro
 }
 
 /* Names the inner method in an error that it reports. */
-static cs_status tell_of_inner(const cs_solver *solver, cs_status status, cs_error *error)
+static cs_status name_inner_method(const cs_solver *solver, cs_status status, cs_error *error)
 {
     if (status == CS_NO_MEMORY || status == CS_INTERRUPTED) return status;
     cs_error said = *error;
@@ -177,19 +190,19 @@ static cs_status tell_of_inner(const cs_solver *solver, cs_status status, cs_err
 cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, cs_budget *budget,
                            cs_error *error)
 {
-    /* The outer iterate is in double precision whatever the inner sweeps are. */
+    /* The outer iterate is in double precision, also if the inner sweeps are not. */
     solver->scheme = cs_scheme_find("matrix");
     solver->packing.dtype = CS_F64;
     cs_status status = cs_prepare_steps(solver, budget, error);
     if (!status) status = take(solver, frozen, error);
     if (status) return status;
 
-    /* The inner solver, which is made once. */
+    /* Make the inner solver. */
     cs_outer *outer = solver->own;
     cs_options options = options_inside(solver);
     status = cs_solver_make(&outer->inner, outer->problem, &options, NULL, solver->backend,
                             budget->control, error);
-    if (status) return tell_of_inner(solver, status, error);
+    if (status) return name_inner_method(solver, status, error);
     outer->inner->within = 1;
     return CS_OK;
 }
@@ -216,11 +229,12 @@ void cs_outer_describe(const cs_solver *solver, cs_solver_info *info)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* What the iteration remembers from one step to the next. */
 typedef struct memory {
-    int begun;
+    int begun; /* a convex problem has been solved */
 } memory;
 
-/* image <- what would be frozen at the current iterate, whose velocities must be known. */
+/* image <- the new numbers to freeze at the current iterate, whose velocities must be known. */
 static void find_image(const cs_solver *solver)
 {
     const cs_outer *outer = solver->own;
@@ -237,15 +251,15 @@ static void find_image(const cs_solver *solver)
     }
 }
 
-/* By what iterates are compared: the natural map, scaled if the tolerance is relative. */
+/* The measure by which iterates are compared: the natural map, scaled if the tolerance is relative. */
 static double judgement(const cs_solver *solver, cs_state *state)
 {
     const cs_natural_map *map = cs_natural_map_of(state);
     return solver->options.rtol > 0 || solver->fixed_iterations ? map->scaled : map->impulse;
 }
 
-/* now <- what is frozen in the next convex problem: by Anderson's combination (renewal.h), or
- * now + weight (image - now), not negative. The first problem takes the image itself. */
+/* now <- the frozen numbers of the next convex problem: by Anderson's combination (renewal.h), or max(0,
+ * now + weight (image - now)). The first problem takes the image itself. */
 static void renew(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -253,6 +267,8 @@ static void renew(cs_steps_run *steps)
     memory *own = steps->scalars;
     double weight = own->begun ? solver->setting[CS_WEIGHT] : 1;
     find_image(solver);
+
+    /* Combine, or move by the weight. */
     if (own->begun && outer->renewal) {
         cs_renewal_next(outer->renewal, outer->scale, outer->image,
                         judgement(solver, &steps->run.state), outer->now);
@@ -280,7 +296,8 @@ static double misfit(const cs_solver *solver)
     return judgement(solver, &state);
 }
 
-/* The scaled natural map below which rounding decides, in the precision of the inner method. */
+/* The scaled natural map that rounding may leave, in the precision of the inner method; `unit` is its
+ * rounding unit. */
 static double floor_of_rounding(cs_steps_run *steps, double unit)
 {
     cs_solver *solver = steps->run.solver;
@@ -289,8 +306,8 @@ static double floor_of_rounding(cs_steps_run *steps, double unit)
     return fmax(unit / DBL_EPSILON * floor.scaled, FLOOR_UNITS * unit);
 }
 
-/* The tolerance of the next inner solve: a part of the natural map of the current iterate, in the caller's
- * problem or in the convex one, whichever is less; but not below rounding. */
+/* Sets the tolerance of the next inner solve: a fraction of the natural map of the current iterate, either
+ * in the caller's problem or in the convex one, whichever is smaller, but not below rounding. */
 static void set_tolerance(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -298,19 +315,21 @@ static void set_tolerance(cs_steps_run *steps)
     cs_options *options = &outer->inner->options;
     int scaled = solver->options.rtol > 0 || solver->fixed_iterations;
 
-    /* The floor that the caller gives, or that of rounding in the precision of the inner method. */
+    /* The floor is given by the caller, or by rounding in the precision of the inner method. */
     double unit = strcmp(options->dtype, "float32") == 0 ? (double)FLT_EPSILON : DBL_EPSILON;
     double floor = solver->setting[CS_FLOOR];
     if (!(floor > 0)) floor = scaled ? floor_of_rounding(steps, unit) : FLOOR_UNITS * unit;
 
-    /* A relative tolerance if that of the caller is; else an absolute one, over the largest impulse. */
-    double off = fmin(judgement(solver, &steps->run.state), misfit(solver));
-    double wanted = solver->setting[CS_TOLERANCE] * off;
+    /* The tolerance is relative if that of the caller is; otherwise absolute, and the floor is relative to
+     * the largest impulse. */
+    double distance = fmin(judgement(solver, &steps->run.state), misfit(solver));
+    double wanted = solver->setting[CS_TOLERANCE] * distance;
     options->rtol = scaled ? fmax(wanted, floor) : 0;
     options->atol = scaled ? 0 : fmax(wanted, floor * cs_run_largest_impulse(&steps->run));
     outer->inner->judge.outer_scale = solver->judge.scale;
 }
 
+/* Resets the state at the start of a solve. */
 static void begin(cs_steps_run *steps)
 {
     cs_outer *outer = steps->run.solver->own;
@@ -319,24 +338,27 @@ static void begin(cs_steps_run *steps)
     if (outer->renewal) cs_renewal_begin(outer->renewal);
 }
 
-/* Inner solves are interrupted by signals only: progress and callbacks are those of outer steps. */
-static int listen(void *context, const cs_progress *progress)
+/* The control of inner solves: polls the caller for signals, but shows no progress, because progress and
+ * callbacks belong to outer iterations. */
+static int poll_only(void *context, const cs_progress *progress)
 {
     (void)progress;
     const cs_control *control = context;
     return control->poll(control->context, NULL);
 }
 
+/* Solves the convex problem from the current impulses. */
 static cs_status solve_inside(cs_steps_run *steps, cs_result *result)
 {
     cs_solver *solver = steps->run.solver;
     cs_outer *outer = solver->own;
     const cs_control *control = steps->run.control;
-    cs_control asks = {listen, (void *)(uintptr_t)control, 0};
+    cs_control polls = {poll_only, (void *)(uintptr_t)control, 0};
 
-    /* The inner solver sets its own mode of denormals; whoever is asked runs in the caller's. */
+    /* The inner solver flushes denormals by itself, and functions of the caller must run in the caller's
+     * mode. */
     cs_restore_denormals(steps->run.mode);
-    cs_budget inside = {.control = control && control->poll ? &asks : NULL,
+    cs_budget inside = {.control = control && control->poll ? &polls : NULL,
                         .deadline = steps->run.budget->deadline};
     cs_status status = cs_solver_run(outer->inner, solver->lambda, outer->b, outer->parameters,
                                      &inside, result, steps->run.error);
@@ -344,7 +366,7 @@ static cs_status solve_inside(cs_steps_run *steps, cs_result *result)
     return status;
 }
 
-/* lambda <- that of the inner solve; counts what it did. */
+/* lambda <- the impulses of the inner solve; counts their changes and its work. */
 static void take_impulses(cs_steps_run *steps, const cs_result *result)
 {
     cs_solver *solver = steps->run.solver;
@@ -359,6 +381,7 @@ static void take_impulses(cs_steps_run *steps, const cs_result *result)
     solver->packing.products += result->block_products;
 }
 
+/* One outer iteration. */
 static cs_step step(cs_steps_run *steps)
 {
     cs_run *run = &steps->run;
@@ -366,25 +389,26 @@ static cs_step step(cs_steps_run *steps)
     cs_outer *outer = solver->own;
     cs_result result = {.impulses = outer->lambda};
 
-    /* The next convex problem. */
+    /* Update the frozen numbers, and write the next convex problem. */
     if (!run->known) cs_run_evaluate(run);
     renew(steps);
     write_problem(outer, solver->problem, solver->b, solver->parameters);
     set_tolerance(steps);
 
-    /* Its solution. */
+    /* Solve it. */
     run->status = solve_inside(steps, &result);
     if (run->status) return CS_STEPPED;
     take_impulses(steps, &result);
     run->stopped |= result.outcome == CS_STOPPED;
     if (result.outcome != CS_INFEASIBLE) return CS_STEPPED;
 
-    /* What proves that the convex problem has no solution may prove it of the caller's, too. */
+    /* A proof that the convex problem has no solution may also hold for the caller's problem. */
     run->status = cs_try_ray(solver, result.certificate, &run->proven, run->error);
     run->stopped |= run->proven;
     return CS_STEPPED;
 }
 
+/* Outer methods keep no points of sweeps. */
 static int no_points(const cs_solver *solver) { return (void)solver, 0; }
 
 const cs_steps cs_outer_steps = {

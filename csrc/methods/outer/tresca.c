@@ -1,11 +1,11 @@
-/* Haslinger's fixed point: the normal impulse n that bounds friction is frozen. What is left is Tresca's
- * friction, a convex problem:
+/* Haslinger's fixed point: the normal impulse n that bounds friction is frozen. The remaining problem is
+ * Tresca's friction, which is convex:
  *
  *     lambda+ = argmin 1/2 l^T A l + b^T l  over  l_n >= 0, |l_t| <= mu n,     n+ = lambda+_n
  *
- * Discs, and discs with a spin or rolling moment, become the set `tresca`; friction on each tangent by
- * itself, and that of one tangent, becomes a box, which methods that pivot solve outright.
- * Haslinger 1983; Haslinger, Dostal and Kucera 2002 */
+ * Discs, also with a spin or rolling moment, become the set `tresca`. If each tangent has its own bound, or
+ * there is only one tangent, friction becomes a box; methods that pivot can solve that. Haslinger 1983;
+ * Haslinger, Dostal and Kucera 2002 */
 #include "problem/friction.h"
 #include "methods/outer/outer.h"
 
@@ -24,13 +24,14 @@ static int is_box(const cs_block_group *group)
     return group->rows == 2 || cs_has_intervals(group);
 }
 
+/* The set in the convex problem. */
 static const char *set_inside(const cs_block_group *group)
 {
     if (group->set->convex || group->rows == 1) return NULL;
     return is_box(group) ? "box" : "tresca";
 }
 
-/* The radius of coupled set s >= 1 with a normal impulse of 1. */
+/* The radius of coupled set s >= 1 for a normal impulse of 1. */
 static double reach_of(const cs_block_group *group, const double *parameters, int s)
 {
     const cs_set *set = group->set;
@@ -44,11 +45,14 @@ static double reach_of(const cs_block_group *group, const double *parameters, in
     return set->reach(group->rows, s, parameters, along);
 }
 
+/* Writes the parameters for friction bounded by `normal`. */
 static void freeze(const cs_block_group *group, const double *parameters, double normal, double *b,
                    double *inside)
 {
     (void)b;
     int rows = group->rows, box = is_box(group);
+
+    /* One radius for each coupled set; of a box both bounds of its row. */
     for (int s = 1; s <= group->coupled_set[rows - 1]; s++) {
         double radius = reach_of(group, parameters, s) * normal;
         if (!box) inside[s - 1] = radius;
@@ -56,11 +60,14 @@ static void freeze(const cs_block_group *group, const double *parameters, double
         inside[s] = -radius;
         inside[rows + s] = radius;
     }
+
+    /* The normal row of a box. */
     if (!box) return;
     inside[0] = 0;
     inside[rows] = INFINITY;
 }
 
+/* The normal impulse that bounds friction. */
 static double renew(const cs_block_group *group, const double *parameters, const double *lambda,
                     const double *xi)
 {

@@ -1,7 +1,7 @@
-/* What methods for contact problems share that solve mixed LCPs: A by scalar rows, a cs_mlcp, and the
- * loop around their steps.
+/* What the contact methods that solve mixed LCPs share: the matrix A by scalar rows, a cs_mlcp, and the
+ * loop around their steps. After each step the iterate is judged, recorded and tested for convergence:
  *
- *     begin -> judged, recorded, tested -> [ step -> judged, recorded, tested, shown ] ... -> end */
+ *     begin -> judge, record, test -> [ step -> judge, record, test, show to the caller ] ... -> end */
 #ifndef CS_CONTACT_H
 #define CS_CONTACT_H
 
@@ -13,17 +13,17 @@
 #include "solver/driver.h"
 
 typedef struct cs_pivoting {
-    cs_mlcp *kept; /* from before an update of the problem, for its factors; or NULL */
-    cs_mlcp *mlcp; /* or the whole problem as one LCP: */
-    cs_cone *cone;
-    struct cs_hybrid *hybrid; /* of methods that sweep as well */
-    cs_renewal *renewal;      /* of friction bounds; NULL where their averaging was given */
-    int coupled;              /* one step need not be the answer */
-    double *lo, *hi;          /* (rows) */
-    double *normal;           /* (rows): the normal impulse that bounds a tangential row */
-    double *fixed;            /* (rows): impulses to begin with, kept where none changes anything */
-    signed char *index_set;   /* (rows) */
-    double *previous;         /* (rows): impulses before the last solve */
+    cs_mlcp *kept; /* the cs_mlcp before an update of the problem, for its factors; or NULL */
+    cs_mlcp *mlcp; /* NULL if there is a cone */
+    cs_cone *cone; /* the whole problem as one LCP; or NULL */
+    struct cs_hybrid *hybrid; /* only of methods that also sweep; otherwise NULL */
+    cs_renewal *renewal;      /* of friction bounds; NULL if the option averaging is given */
+    int coupled;     /* friction bounds depend on the solution: one step may not be enough */
+    double *lo, *hi; /* (rows): bounds of the current mixed LCP */
+    double *normal;  /* (rows), used in normal rows: the normal impulse that bounds friction */
+    double *fixed;   /* (rows): initial impulses; rows that no impulse moves keep them */
+    signed char *index_set; /* (rows): of the last solve */
+    double *previous;       /* (rows): impulses before the last solve */
 } cs_pivoting;
 
 typedef struct cs_pivoting_run cs_pivoting_run;
@@ -35,24 +35,26 @@ struct cs_pivoting_run {
     cs_run run;
     cs_pivoting *pivoting;
     cs_result *result;
-    const cs_control *control; /* the caller's, and the deadline */
+    const cs_control *control; /* the caller's control, which also stops at the deadline */
     cs_timed timed;
     cs_pivoting_step step;
-    int begins_anew; /* no impulses to begin with: tangents are free at first, and all rows */
-    int unfinished;  /* the last solve has made all its pivots */
-    int too_long;    /* the first one has, which was given few */
+    int cold_start; /* all initial impulses are zero: the first solve leaves the tangents free */
+    int unfinished; /* the last solve has reached the maximum number of pivots */
+    int first_unfinished; /* the first solve was given few pivots and has reached that number */
 };
 
-/* CS_INTERRUPTED where the run is aborted: what the caller has raised must not be lost. */
+/* Returns CS_INTERRUPTED if the run was aborted, because an exception raised by the caller must not be
+ * lost. */
 cs_status cs_pivoting_aborted(const cs_pivoting_run *run, cs_error *error);
 
-/* After a step that was stopped half-way: the impulses before it, where they are the better ones. */
+/* After a step that was stopped before its end: restores the impulses before the step if their natural map
+ * is not larger. */
 void cs_pivoting_keep_better(cs_pivoting_run *run);
 
-/* Refuses the options of sweeps. */
+/* Refuses options about sweeps, and a dtype other than float64. */
 cs_status cs_pivoting_check_options(const cs_options *options, const char *name, cs_error *error);
 
-/* Methods that pivot: what a cs_method of theirs points to. */
+/* The functions that the cs_method of a pivoting method points to. */
 cs_status cs_pivoting_check(const cs_options *options, const char *name, const cs_problem *problem,
                             cs_error *error);
 cs_status cs_pivoting_prepare(cs_solver *solver, cs_budget *budget, cs_error *error);
@@ -61,18 +63,19 @@ cs_status cs_pivoting_solve(cs_solver *solver, cs_budget *budget, cs_result *res
 void cs_pivoting_release(cs_solver *solver, int again);
 void cs_pivoting_describe(const cs_solver *solver, cs_solver_info *info);
 
-/* Arrays of the state, without a cs_mlcp. */
+/* Allocates the arrays of cs_pivoting, but no cs_mlcp. */
 cs_status cs_pivoting_take(cs_solver *solver, cs_error *error);
 
-/* A by scalar rows. */
+/* matrix <- A by scalar rows, in `arena`. A is assembled if the problem does not hold it. */
 cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_budget *budget,
                              cs_csr *matrix, cs_error *error);
 
-/* Steps until the problem is solved, or `max_iterations`. */
+/* Iterates `step` until the problem is solved or `max_iterations` is reached. */
 cs_status cs_pivoting_iterate(cs_solver *solver, cs_budget *budget, cs_pivoting_step step,
                               cs_result *result, cs_error *error);
 
-/* x of the mixed LCP with pivoting->lo and ->hi; its figures go to the result. */
+/* x <- the solution of the mixed LCP with pivoting->lo and ->hi. `initial`: the first index set, or NULL.
+ * Adds the counts of the solve to the result. */
 cs_status cs_pivoting_mlcp(cs_pivoting_run *run, const double *b, const signed char *initial,
                            double *x, cs_result *result, cs_error *error);
 

@@ -1,4 +1,5 @@
-/* Methods that pivot, in the driver's loop: a step is one mixed LCP, or several, and moves solver->lambda. */
+/* The driver loop of methods that pivot. A step solves one mixed LCP, or several, and replaces
+ * solver->lambda. */
 #include "methods/pivoting/contact.h"
 
 #include "solver/judge.h"
@@ -6,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A matrix that is not definite may be so along a ray: then there is no solution, whatever the matrix. */
+/* Called when a solve failed because A is not positive definite. If A is singular along a ray that proves
+ * that no solution exists, the solve ends with this proof; otherwise it fails. */
 static cs_status explain_by_ray(cs_run *run, cs_status failure, cs_error *error)
 {
     cs_error failed = *error;
@@ -16,34 +18,41 @@ static cs_status explain_by_ray(cs_run *run, cs_status failure, cs_error *error)
     return run->proven ? CS_OK : failure;
 }
 
-/* Whether another step would find the same: without friction, the first one is the answer. */
+/* Whether another step would find the same: without friction bounds that depend on impulses, the first
+ * solve is the answer. */
 static int is_final(const cs_pivoting_run *it)
 {
-    return it->too_long || (!it->pivoting->coupled && !it->run.solver->fixed_iterations);
+    return it->first_unfinished || (!it->pivoting->coupled && !it->run.solver->fixed_iterations);
 }
 
+/* One iteration of the driver. */
 static cs_step advance(cs_run *run)
 {
     cs_pivoting_run *it = (cs_pivoting_run *)run;
     cs_solver *solver = run->solver;
     memcpy(it->pivoting->previous, solver->lambda, sizeof(double) * (size_t)solver->problem->rows);
     run->status = it->step(it, it->result, run->error);
+
+    /* A failure may be explained by a proof that there is no solution. */
     if (run->status == CS_UNSUPPORTED) run->status = explain_by_ray(run, run->status, run->error);
     if (run->proven) {
         it->result->pivoting = "singular";
         run->stopped = 1;
     }
     if (run->status || run->proven) return CS_EXHAUSTED;
+
+    /* Return the better impulses if the step was stopped. */
     if (run->stopped) cs_pivoting_keep_better(it);
     cs_run_note_change(run, it->pivoting->previous, solver->lambda);
     return is_final(it) ? CS_EXHAUSTED : CS_STEPPED;
 }
 
-/* Rows are eliminated and added up by threads that flush nothing to zero: nor does this one. */
+/* The threads of the mixed LCP flush no denormals to zero; the driver keeps them too. */
 static const cs_iteration iteration = {
     .step = advance, .unpacked = 1, .needs_state = 1, .keeps_denormals = 1};
 
-/* What a solve without an answer has met: a ray of Lemke's, or the direction in which b drives impulses. */
+/* After a solve that did not converge: tests whether a ray proves that the problem has no solution, either
+ * the ray of Lemke's method or the direction in which b drives the impulses. */
 static cs_status try_rays(cs_pivoting_run *it, cs_result *result, cs_error *error)
 {
     cs_run *run = &it->run;
@@ -55,14 +64,15 @@ static cs_status try_rays(cs_pivoting_run *it, cs_result *result, cs_error *erro
     return status;
 }
 
-/* Brings the impulses to begin with into the normals and what is fixed. */
+/* Takes the initial impulses: they bound friction in the first solve, and rows that no impulse moves keep
+ * them. */
 static void begin(cs_pivoting_run *it)
 {
     const cs_solver *solver = it->run.solver;
-    it->begins_anew = 1;
+    it->cold_start = 1;
     if (it->pivoting->renewal) cs_renewal_begin(it->pivoting->renewal);
     for (int64_t i = 0; i < solver->problem->rows; i++) {
-        it->begins_anew &= solver->lambda[i] == 0;
+        it->cold_start &= solver->lambda[i] == 0;
         it->pivoting->fixed[i] = solver->lambda[i];
         it->pivoting->normal[i] = fmax(solver->lambda[i], 0);
     }
@@ -77,15 +87,21 @@ cs_status cs_pivoting_iterate(cs_solver *solver, cs_budget *budget, cs_pivoting_
         .result = result,
         .step = step,
     };
+
+    /* Reset what the solve reports. */
     it.control = cs_control_until(&it.timed, budget->control, budget->deadline);
     result->pivots = result->single_pivots = result->factorizations = 0;
     result->pivoting = "converged";
     result->cache = (cs_cache_counts){0};
     result->reuse = (cs_reuse_counts){0};
+
+    /* Iterate; without convergence, look for a proof that there is no solution. */
     begin(&it);
     cs_status status = cs_run_iterate(&it.run, result);
     if (!status && !it.run.converged && !it.run.proven) status = try_rays(&it, result, error);
     status = cs_run_end(&it.run, status, result);
-    budget->overtaken = it.too_long && !it.run.converged;
+
+    /* If the few pivots of the first solve were not enough, the chain goes on with its next method. */
+    budget->overtaken = it.first_unfinished && !it.run.converged;
     return status;
 }

@@ -1,12 +1,12 @@
-/* Contact problems by pivoting: a mixed LCP for the friction bounds at hand, again and again.
+/* Contact problems by pivoting: a sequence of mixed LCPs, each with fixed friction bounds.
  *
- *     bounds +-mu lambda_n of the last solve -> mixed LCP -> lambda -> measured, recorded, tested
+ *     bounds +-mu lambda_n of the last solve -> mixed LCP -> lambda -> judge, record, test
  *            ^                                                              |
  *            '----------------------- not converged ------------------------'
  *
- * Without friction one solve is the answer. The first one leaves the tangents free, as S3 does,
- * unless impulses to begin with were given; each later one begins with the last index set. Where no
- * averaging was given, renewal.h says how bounds follow what is found.  S3 section 1.2.2, eq. 1.21 */
+ * Without friction one solve is the answer. The first solve leaves the tangents free, as S3 does, unless
+ * initial impulses were given; each later solve starts with the last index set. If the option averaging is
+ * not given, renewal.h updates the bounds.  S3 section 1.2.2, eq. 1.21 */
 #include "methods/pivoting/contact.h"
 
 #include "core/error.h"
@@ -16,9 +16,10 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- bounds at hand -------------------------------------------------------------------------- */
+/* ---- friction bounds -------------------------------------------------------------------------- */
 
-/* The bounds of one block, tangents by `normal`; rows that no impulse moves keep theirs. */
+/* Sets the bounds of one block. `normal` bounds the tangents; rows that no impulse moves keep their
+ * impulses. */
 static void bound_block(cs_pivoting_run *it, const cs_block_group *group, int64_t index)
 {
     cs_pivoting *p = it->pivoting;
@@ -29,21 +30,26 @@ static void bound_block(cs_pivoting_run *it, const cs_block_group *group, int64_
         double *lo = &p->lo[row + i], *hi = &p->hi[row + i];
         *lo = -INFINITY;
         *hi = INFINITY;
+
+        /* The bounds of the set; the first row of a contact is the normal. */
         if (box) {
             *lo = parameters[i];
             *hi = parameters[group->rows + i];
         } else if (!group->set->bilateral && i == 0) {
             *lo = 0;
-        } else if (friction && !it->begins_anew) {
+        } else if (friction && !it->cold_start) {
             *hi = parameters[0] * p->normal[row];
             *lo = -*hi;
         } else if (!group->set->bilateral && !friction) {
-            *lo = *hi = 0; /* a frictionless contact's tangents */
+            *lo = *hi = 0; /* the tangents of a frictionless contact */
         }
+
+        /* Rows that no impulse moves. */
         if (it->run.state.rho[row + i] == 0) *lo = *hi = p->fixed[row + i];
     }
 }
 
+/* Sets the bounds of all blocks. */
 static void set_bounds(cs_pivoting_run *it)
 {
     const cs_problem *problem = it->run.solver->problem;
@@ -52,7 +58,8 @@ static void set_bounds(cs_pivoting_run *it)
             bound_block(it, &problem->block_group[g], k);
 }
 
-/* The normal impulses that bound friction move on towards those just found. */
+/* normal += weight (lambda - normal): moves the normal impulses that bound friction towards those just
+ * found. */
 static void average_normals(cs_pivoting_run *it, double weight)
 {
     cs_pivoting *p = it->pivoting;
@@ -62,18 +69,19 @@ static void average_normals(cs_pivoting_run *it, double weight)
     }
 }
 
+/* Updates the normal impulses that bound friction, from those just found. */
 static void renew_normals(cs_pivoting_run *it)
 {
     cs_solver *solver = it->run.solver;
     cs_renewal *renewal = it->pivoting->renewal;
-    if (it->begins_anew || !renewal)
-        average_normals(it, it->begins_anew ? 1 : solver->options.averaging);
+    if (it->cold_start || !renewal)
+        average_normals(it, it->cold_start ? 1 : solver->options.averaging);
     else
         cs_renewal_next(renewal, it->run.state.rho, solver->lambda,
                         cs_natural_map_of(&it->run.state)->scaled, it->pivoting->normal);
 }
 
-/* An index set from impulses: what is at a bound, or nearly so, is tight. */
+/* Guesses the index set from initial impulses: a row is tight if its impulse is at a bound, or nearly so. */
 static void guess_index_set(cs_pivoting_run *it)
 {
     const double near = 1e-6;
@@ -86,7 +94,7 @@ static void guess_index_set(cs_pivoting_run *it)
     }
 }
 
-/* ---- left off -------------------------------------------------------------------------------- */
+/* ---- interruption ----------------------------------------------------------------------------- */
 
 cs_status cs_pivoting_aborted(const cs_pivoting_run *it, cs_error *error)
 {
@@ -95,6 +103,7 @@ cs_status cs_pivoting_aborted(const cs_pivoting_run *it, cs_error *error)
                    (long long)it->run.number);
 }
 
+/* The scaled natural map of solver->lambda. */
 static double judge(cs_pivoting_run *it)
 {
     cs_evaluate(it->run.solver, &it->run.state);
@@ -105,19 +114,23 @@ void cs_pivoting_keep_better(cs_pivoting_run *it)
 {
     double *before = it->pivoting->previous, *lambda = it->run.solver->lambda;
     size_t bytes = sizeof(double) * (size_t)it->run.solver->problem->rows;
+
+    /* Judge the impulses after the step; swap them with those before it, and judge these. */
     double after = judge(it);
     for (int64_t i = 0; i < it->run.solver->problem->rows; i++) {
         double kept = lambda[i];
         lambda[i] = before[i];
         before[i] = kept;
     }
+
+    /* Keep the better ones in both arrays. */
     int better = judge(it) <= after || isnan(after);
     if (bytes) memcpy(better ? before : lambda, better ? lambda : before, bytes);
 }
 
 /* ---- one solve ------------------------------------------------------------------------------- */
 
-/* A matrix that is not positive definite, in the words of the problem. */
+/* Explains in terms of the problem (rows, contacts, compliance) that A is not positive definite. */
 static cs_status explain(cs_solver *solver, const cs_pivoting *p, cs_error *error)
 {
     const cs_pivot_failure *failure = &p->mlcp->failure;
@@ -126,7 +139,7 @@ static cs_status explain(cs_solver *solver, const cs_pivoting *p, cs_error *erro
     return cs_explain_failure(&solver->failure, solver->problem, failure->row, error);
 }
 
-/* The whole problem at once, friction being that of a polyhedral cone. */
+/* One step with a polyhedral friction cone: solves the whole problem at once. */
 static cs_status run_cone(cs_pivoting_run *it, cs_result *result, cs_error *error)
 {
     cs_solver *solver = it->run.solver;
@@ -140,6 +153,8 @@ static cs_status run_cone(cs_pivoting_run *it, cs_result *result, cs_error *erro
     };
     memcpy(solver->lambda, it->pivoting->fixed, sizeof(double) * (size_t)solver->problem->rows);
     cs_status status = cs_cone_run(it->pivoting->cone, &solve, error);
+
+    /* Report the counts and the outcome. */
     result->pivots += solve.pivots;
     result->single_pivots += solve.pivots;
     result->pivoting = cs_mlcp_outcome_name(solve.outcome);
@@ -147,7 +162,7 @@ static cs_status run_cone(cs_pivoting_run *it, cs_result *result, cs_error *erro
     return status;
 }
 
-/* What caches did in one more solve. */
+/* sum += the cache counts of one solve; sizes are those of the last solve. */
 static void add_counts(cs_cache_counts *sum, const cs_cache_counts *last)
 {
     sum->hits += last->hits;
@@ -158,23 +173,30 @@ static void add_counts(cs_cache_counts *sum, const cs_cache_counts *last)
     if (last->most_bytes > sum->most_bytes) sum->most_bytes = last->most_bytes;
 }
 
-/* Solves with the bounds at hand. */
+/* One step with friction bounds: solves the mixed LCP with the current ones. */
 static cs_status run_mlcp(cs_pivoting_run *it, cs_result *result, cs_error *error)
 {
     cs_solver *solver = it->run.solver;
     cs_pivoting *p = it->pivoting;
     int first = it->run.number == it->run.budget->made + 1;
     int pivots = first && p->coupled ? it->run.budget->pivots : 0;
+
+    /* Later solves bound friction by the normal impulses of the last solve. */
     if (!first) renew_normals(it);
-    if (!first) it->begins_anew = 0;
+    if (!first) it->cold_start = 0;
+
+    /* The first solve of a link in a chain may have few pivots. */
     p->mlcp->options.max_pivots = pivots ? pivots : solver->options.pivoting.max_pivots;
     set_bounds(it);
-    if (first && !it->begins_anew) guess_index_set(it);
-    const signed char *initial =
-        first && it->begins_anew ? it->run.budget->index_set : p->index_set;
+
+    /* Start with the last index set; in the first solve with one guessed from initial impulses, or with
+     * that of the caller. Rules without factors take none. */
+    if (first && !it->cold_start) guess_index_set(it);
+    const signed char *initial = first && it->cold_start ? it->run.budget->index_set : p->index_set;
     if (p->mlcp->rule->no_factors) initial = NULL;
+
     cs_status status = cs_pivoting_mlcp(it, solver->b, initial, solver->lambda, result, error);
-    it->too_long = pivots && it->unfinished;
+    it->first_unfinished = pivots && it->unfinished;
     return status;
 }
 
@@ -186,6 +208,8 @@ cs_status cs_pivoting_mlcp(cs_pivoting_run *it, const double *b, const signed ch
     cs_status status =
         cs_mlcp_solve(p->mlcp, b, p->lo, p->hi, initial, it->control, &answer, error);
     if (status) return status == CS_UNSUPPORTED ? explain(it->run.solver, p, error) : status;
+
+    /* Report the counts and the outcome. */
     result->reuse.solves += answer.reuse.solves;
     result->reuse.steps += answer.reuse.steps;
     result->reuse.failed += answer.reuse.failed;

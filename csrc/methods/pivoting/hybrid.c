@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The weight of new normal impulses: at first, at least, its change, and after how many steps without
- * a natural map below a part of the best one. */
+/* The weight of new normal impulses: its first and its smallest value, the factor by which it shrinks, and
+ * how it grows. It shrinks after PATIENCE steps without a natural map below BETTER times the best one. */
 #define FIRST_WEIGHT 0.5
 #define LEAST_WEIGHT 0.05
 #define WEIGHT_FACTOR 0.7
@@ -19,6 +19,7 @@ enum { PATIENCE = 10 };
 cs_status cs_hybrid_check(const cs_options *options, const char *name, const cs_problem *problem,
                           cs_error *error)
 {
+    /* Normal impulses and friction must be separate coupled sets. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         if (group->set->contact && group->rows > 1 && group->coupled_set[1] == 0)
@@ -27,6 +28,8 @@ cs_status cs_hybrid_check(const cs_options *options, const char *name, const cs_
                            "blocks of set '%s' do not allow: use a method that sweeps",
                            name, group->set->name);
     }
+
+    /* The methods average friction bounds by their own rules. */
     if (!isnan(options->averaging))
         return cs_fail(error, CS_UNSUPPORTED,
                        "averaging is %s: method='%s' averages friction bounds by a rule of its own",
@@ -40,6 +43,8 @@ cs_status cs_hybrid_prepare(cs_solver *solver, cs_budget *budget, cs_error *erro
     int64_t rows = solver->problem->rows;
     cs_status status = cs_pivoting_take(solver, error);
     if (status) return status;
+
+    /* Allocate A and the vectors. */
     cs_pivoting *p = solver->own;
     cs_hybrid *hybrid = p->hybrid = cs_arena_take(arena, 1, sizeof *hybrid);
     p->coupled = 1;
@@ -48,27 +53,34 @@ cs_status cs_hybrid_prepare(cs_solver *solver, cs_budget *budget, cs_error *erro
     if (status) return status;
     hybrid->value = cs_arena_take(arena, hybrid->matrix.start[rows], sizeof(double));
     double **vectors[] = {&hybrid->x,     &hybrid->xi,     &hybrid->change,
-                          &hybrid->image, &hybrid->before, &hybrid->along};
+                          &hybrid->image, &hybrid->before, &hybrid->direction};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         *vectors[i] = cs_arena_take(arena, rows, sizeof(double));
     if (cs_arena_failed(arena)) goto no_memory;
+
+    /* Factor A once. */
     cs_hybrid_load(solver);
     return cs_hybrid_factor(solver, budget->cancellation, error);
 no_memory:
     return cs_no_memory(error, "%lld rows", (long long)rows);
 }
 
+/* Whether the blocks of the group are contacts with tangential rows. */
 static int has_friction(const cs_block_group *group)
 {
     return group->set->contact && group->rows > 1;
 }
 
-cs_status cs_hybrid_settle(cs_solver *solver, cs_error *error)
+cs_status cs_hybrid_use_renewal(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     int64_t count = 0;
+
+    /* Count the contacts with friction. */
     for (int g = 0; g < problem->block_groups; g++)
         if (has_friction(&problem->block_group[g])) count += problem->block_group[g].count;
+
+    /* Store their normal rows. */
     cs_renewal *renewal = cs_renewal_take(count, &solver->arena);
     if (!renewal)
         return cs_no_memory(error, "the friction bounds of %lld contacts", (long long)count);
@@ -96,7 +108,8 @@ void cs_hybrid_load(cs_solver *solver)
     memcpy(hybrid->value, A->value, sizeof(double) * (size_t)A->start[A->rows]);
     for (int64_t i = 0; i < A->rows; i++) {
         double *entry = cs_hybrid_entry(hybrid, i, i);
-        /* Rows that no impulse moves stand alone, and are bounded to no change. */
+        /* The diagonal is zero in rows that no impulse moves. They are not coupled to others, and their
+         * change is bounded by zero, so any positive value will do. */
         *entry = *entry > 0 ? *entry * (1 + CS_HYBRID_SHARE) : 1;
     }
 }
@@ -108,6 +121,8 @@ cs_status cs_hybrid_factor(cs_solver *solver, cs_cancellation *cancellation, cs_
     cs_mlcp_options options = solver->options.pivoting;
     options.rule = "bpp";
     matrix.value = p->hybrid->value;
+
+    /* Replace the old cs_mlcp only by a new one. */
     cs_mlcp *made;
     cs_status status = cs_mlcp_make(&made, &matrix, &options, cancellation, error);
     if (status) return status;
@@ -118,6 +133,7 @@ cs_status cs_hybrid_factor(cs_solver *solver, cs_cancellation *cancellation, cs_
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* Row `row` of A x. */
 static double product(const cs_csr *A, int64_t row, const double *x)
 {
     double sum = 0;
@@ -126,6 +142,8 @@ static double product(const cs_csr *A, int64_t row, const double *x)
     return sum;
 }
 
+/* z <- the projection of z (m) on the set of one block. Friction is bounded by the normal impulse in z
+ * (`own_normal`), or by the one in pivoting->normal. */
 static void project(const cs_pivoting_run *run, const cs_block_group *group, int64_t index,
                     double *z, int own_normal)
 {
@@ -135,12 +153,14 @@ static void project(const cs_pivoting_run *run, const cs_block_group *group, int
                          normal);
 }
 
+/* Projects x (rows) on the sets; rows that no impulse moves keep their values. */
 static void project_all(const cs_pivoting_run *run, double *x, int own_normal)
 {
     const cs_problem *problem = run->run.solver->problem;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
+            /* Project a copy; take the rows that move. */
             double z[CS_MAX_ROWS];
             int64_t row = cs_group_row(group, k);
             memcpy(z, x + row, sizeof(double) * (size_t)group->rows);
@@ -155,6 +175,8 @@ void cs_hybrid_begin(cs_pivoting_run *run)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
     int64_t rows = run->run.solver->problem->rows;
+
+    /* The first step starts from the initial impulses. */
     if (run->run.number == 1) {
         memcpy(hybrid->x, run->run.solver->lambda, sizeof(double) * (size_t)rows);
         hybrid->weight = FIRST_WEIGHT;
@@ -163,6 +185,8 @@ void cs_hybrid_begin(cs_pivoting_run *run)
         if (hybrid->renewal) cs_renewal_begin(hybrid->renewal);
         memset(run->pivoting->index_set, CS_INDEX_FREE, (size_t)rows);
     }
+
+    /* Bring x into the current friction bounds. */
     hybrid->cancellation = (cs_cancellation){.is_cancelled = cs_run_is_cancelled, .context = run};
     project_all(run, hybrid->x, 0);
     cs_hybrid_evaluate(run);
@@ -175,6 +199,7 @@ void cs_hybrid_evaluate(cs_pivoting_run *run)
         hybrid->xi[i] = run->run.solver->b[i] + product(&hybrid->matrix, i, hybrid->x);
 }
 
+/* Sets the bounds of the change of one block. Zero is always allowed, also if rounding has put x outside. */
 static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64_t index)
 {
     cs_pivoting *p = run->pivoting;
@@ -183,6 +208,8 @@ static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64
     int box = group->set->bounds;
     for (int i = 0; i < group->rows; i++) {
         double x = p->hybrid->x[row + i], lo = 0, hi = 0;
+
+        /* Bounds of x: those of the set for boxes, joints and normal rows; friction rows stay. */
         if (box) {
             lo = parameters[i] - x;
             hi = parameters[group->rows + i] - x;
@@ -193,6 +220,8 @@ static void bound_block(cs_pivoting_run *run, const cs_block_group *group, int64
             lo = -x;
             hi = INFINITY;
         }
+
+        /* Bounds of the change. */
         int moves = run->run.state.rho[row + i] > 0;
         p->lo[row + i] = moves ? fmin(lo, 0) : 0;
         p->hi[row + i] = moves ? fmax(hi, 0) : 0;
@@ -207,16 +236,17 @@ void cs_hybrid_bound(cs_pivoting_run *run)
             bound_block(run, &problem->block_group[g], k);
 }
 
-/* Multiplications that take the time of a direct solve of nothing, of a prox, and of one that asks the
- * caller's own function. */
+/* Work of a direct step without rows, of a prox, and of a prox that calls a function of the caller; in
+ * multiplications, for cancellation. */
 enum { STEP_WORK = 10000, PROX_WORK = 100, CALLERS_PROX_WORK = 100000 };
 
+/* The work of the prox of one block, in multiplications. */
 static double prox_work(const cs_block_group *group)
 {
     return group->set->alone ? CALLERS_PROX_WORK : PROX_WORK;
 }
 
-/* Of the prox of all blocks. */
+/* The work of the prox of all blocks. */
 static double all_prox_work(const cs_problem *problem)
 {
     double work = 0;
@@ -230,30 +260,42 @@ cs_status cs_hybrid_step(cs_pivoting_run *run, cs_result *result, cs_error *erro
     cs_hybrid *hybrid = run->pivoting->hybrid;
     int64_t rows = run->run.solver->problem->rows;
     double slope = 0, curvature = 0;
+
+    /* Solve the mixed LCP for the change. */
     cs_status status =
         cs_pivoting_mlcp(run, hybrid->xi, run->pivoting->index_set, hybrid->change, result, error);
     if (status) return status;
+
+    /* Project the result on the sets; the change leads there. */
     for (int64_t i = 0; i < rows; i++) hybrid->image[i] = hybrid->x[i] + hybrid->change[i];
     project_all(run, hybrid->image, 0);
     for (int64_t i = 0; i < rows; i++) hybrid->change[i] = hybrid->image[i] - hybrid->x[i];
+
+    /* Line search: minimize the energy along the change. The sets are convex, so that a length of at most 1
+     * does not leave them. */
     for (int64_t i = 0; i < rows; i++) {
         hybrid->image[i] = product(&hybrid->matrix, i, hybrid->change);
         slope -= hybrid->xi[i] * hybrid->change[i];
         curvature += hybrid->image[i] * hybrid->change[i];
     }
     double length = curvature > 0 ? slope / curvature : 1;
-    length = fmin(fmax(length, 0), 1); /* the sets are convex: in between nothing leaves them */
+    length = fmin(fmax(length, 0), 1);
+
+    /* Make the step. */
     for (int64_t i = 0; i < rows; i++) {
         hybrid->x[i] += length * hybrid->change[i];
         hybrid->xi[i] += length * hybrid->image[i];
     }
-    /* The blocks are projected once here, and once more where the step ends (cs_hybrid_go_on). */
+
+    /* Report the work for cancellation. Blocks are projected once here, and once more at the end of the
+     * step (cs_hybrid_extrapolate). */
     double work = STEP_WORK + 2 * all_prox_work(run->run.solver->problem);
     cs_is_cancelled(&hybrid->cancellation,
                     work + CS_ENTRY_WORK * (double)hybrid->matrix.start[rows]);
     return CS_OK;
 }
 
+/* Updates block k of group g by a projected Gauss-Seidel step, or only its friction rows. */
 static void visit(cs_pivoting_run *run, int g, int64_t k, int friction_only)
 {
     cs_solver *solver = run->run.solver;
@@ -263,8 +305,12 @@ static void visit(cs_pivoting_run *run, int g, int64_t k, int friction_only)
     int64_t row = cs_group_row(group, k);
     const double *step = solver->factors.step[g] ? solver->factors.step[g] + k * rows * rows : NULL;
     double xi[CS_MAX_ROWS], z[CS_MAX_ROWS];
+
+    /* The current velocities of the block. */
     for (int i = 0; i < rows; i++)
         xi[i] = solver->b[row + i] + product(&hybrid->matrix, row + i, hybrid->x);
+
+    /* Step against the velocities, and project; friction is bounded by pivoting->normal. */
     for (int i = 0; i < rows; i++) {
         z[i] = hybrid->x[row + i];
         if (friction_only && i == 0) continue;
@@ -276,9 +322,10 @@ static void visit(cs_pivoting_run *run, int g, int64_t k, int friction_only)
         if (run->run.state.rho[row + i] > 0) hybrid->x[row + i] = z[i];
 }
 
-/* Multiplications of a sweep over nothing, and of a visit. */
+/* Work of a sweep without blocks, in multiplications. */
 enum { SWEEP_WORK = 10 };
 
+/* The work of a visit, in multiplications. */
 static double visit_work(const cs_pivoting_run *run, const cs_block_group *group, int64_t k)
 {
     const int64_t *start = run->pivoting->hybrid->matrix.start + cs_group_row(group, k);
@@ -300,26 +347,32 @@ void cs_hybrid_sweep(cs_pivoting_run *run, int64_t sweeps, int friction_only)
         }
 }
 
-double cs_hybrid_go_on(cs_pivoting_run *run, double last)
+double cs_hybrid_extrapolate(cs_pivoting_run *run, double last)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
     int64_t rows = run->run.solver->problem->rows;
     double size = 0;
+
+    /* Measure this pass. */
     for (int64_t i = 0; i < rows; i++) {
         double change = hybrid->x[i] - hybrid->before[i];
         if (run->run.state.rho[i] > 0) size += change * change / run->run.state.rho[i];
     }
+
+    /* Conjugate the direction with the last one; restart if the passes do not shrink. */
     double beta = last > 0 && size < last ? size / last : 0;
     for (int64_t i = 0; i < rows; i++) {
-        double change = hybrid->x[i] - hybrid->before[i], along = beta > 0 ? hybrid->along[i] : 0;
+        double change = hybrid->x[i] - hybrid->before[i];
+        double along = beta > 0 ? hybrid->direction[i] : 0;
         hybrid->x[i] += beta * along;
-        hybrid->along[i] = beta * along + change;
+        hybrid->direction[i] = beta * along + change;
     }
     project_all(run, hybrid->x, 0);
     return size;
 }
 
-/* A smaller weight where the natural map of the last step was no better than before. */
+/* Shrinks the weight if the natural map has not decreased enough for PATIENCE steps; lets it grow after
+ * each decrease. */
 static void judge_weight(cs_pivoting_run *run)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
@@ -339,15 +392,20 @@ void cs_hybrid_end(cs_pivoting_run *run)
     cs_hybrid *hybrid = run->pivoting->hybrid;
     cs_solver *solver = run->run.solver;
     int64_t rows = solver->problem->rows;
-    int anew = run->run.number == 1 && run->begins_anew;
+    int cold_start = run->run.number == 1 && run->cold_start;
+
+    /* Update the normal impulses that bound friction. If the first step started from zero impulses, take
+     * those found. */
     judge_weight(run);
-    if (hybrid->renewal && !anew)
+    if (hybrid->renewal && !cold_start)
         cs_renewal_next(hybrid->renewal, run->run.state.rho, hybrid->x,
                         cs_natural_map_of(&run->run.state)->scaled, run->pivoting->normal);
-    for (int64_t i = 0; i < rows && (anew || !hybrid->renewal); i++) {
+    for (int64_t i = 0; i < rows && (cold_start || !hybrid->renewal); i++) {
         double *normal = &run->pivoting->normal[i];
-        *normal += (anew ? 1 : hybrid->weight) * (fmax(hybrid->x[i], 0) - *normal);
+        *normal += (cold_start ? 1 : hybrid->weight) * (fmax(hybrid->x[i], 0) - *normal);
     }
+
+    /* Hand out x, with friction within the bounds of its own normal impulses. */
     memcpy(solver->lambda, hybrid->x, sizeof(double) * (size_t)rows);
     project_all(run, solver->lambda, 1);
 }

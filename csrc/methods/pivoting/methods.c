@@ -12,7 +12,7 @@ static const char *const engines[] = {
     NULL,
 };
 
-/* Those that every rule takes come first, then those of all with an engine. */
+/* The options of all rules come first, then those of rules with an engine, then those of bpp alone. */
 enum {
     TOLERANCE,
     MAX_PIVOTS,
@@ -38,7 +38,8 @@ static const cs_method_option option[OPTIONS] = {
     [INTERIOR] = CS_MLCP_INTERIOR_OPTION,
 };
 
-/* Lemke's have no engine; the last two are its own. */
+/* Lemke's rule has no engine; its last two options are its own. Rules with single pivots have the options
+ * up to SINGLE. */
 enum { DIRECTIONS = MAX_PIVOTS + 1, DICTIONARY_BYTES, LEMKE_OPTIONS, SINGLE = BLOCK_STEPS };
 
 static const cs_method_option lemke_option[LEMKE_OPTIONS] = {
@@ -57,6 +58,7 @@ static const cs_method_option lemke_option[LEMKE_OPTIONS] = {
                                           "memory limit of the dictionary [bytes]"),
 };
 
+/* Takes the options that all rules share. */
 static void adopt_common(const cs_method *method, const double *setting, cs_mlcp_options *pivoting)
 {
     *pivoting = cs_mlcp_options_default();
@@ -65,6 +67,7 @@ static void adopt_common(const cs_method *method, const double *setting, cs_mlcp
     pivoting->max_pivots = (int64_t)setting[MAX_PIVOTS];
 }
 
+/* The `adopt` of Lemke's rule: options->pivoting <- its settings. */
 static void adopt_lemke(const cs_method *method, const double *setting, cs_options *options)
 {
     adopt_common(method, setting, &options->pivoting);
@@ -72,6 +75,7 @@ static void adopt_lemke(const cs_method *method, const double *setting, cs_optio
     options->pivoting.dictionary_bytes = setting[DICTIONARY_BYTES];
 }
 
+/* The `adopt` of rules with an engine: options->pivoting <- their settings. */
 static void adopt(const cs_method *method, const double *setting, cs_options *options)
 {
     cs_mlcp_options *pivoting = &options->pivoting;
@@ -86,6 +90,7 @@ static void adopt(const cs_method *method, const double *setting, cs_options *op
     pivoting->interior = setting[INTERIOR] != 0;
 }
 
+/* What all rules solve well; what a rule needs, if A must be positive definite and if not. */
 #define SOLVES                                                                           \
     (CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) | CS_BIT(CS_SOLVES_BOX) | \
      CS_BIT(CS_SOLVES_MASS_RATIO))
@@ -94,6 +99,7 @@ static void adopt(const cs_method *method, const double *setting, cs_options *op
     (CS_BIT(CS_NEEDS_BOX_FRICTION) | CS_BIT(CS_NEEDS_FLOAT64) | CS_BIT(CS_NEEDS_REGULAR))
 #define ANY (CS_BIT(CS_NEEDS_BOX_FRICTION) | CS_BIT(CS_NEEDS_FLOAT64))
 
+/* A method for a rule: its option table and their number, its `adopt`, its needs, and its texts. */
 #define PIVOTING(rule, list, count, takes, asked, line, text, source) \
     const cs_method cs_method_##rule = {                              \
         .name = #rule,                                                \

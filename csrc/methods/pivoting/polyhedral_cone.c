@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define POLL_SECONDS 0.005
-enum { LOAD_WORK = 8 }; /* of an entry of the matrix, in multiplications */
+#define POLL_SECONDS 0.005 /* between two calls of the caller's poll */
+enum { LOAD_WORK = 8 };    /* per entry of the dictionary, in multiplications */
 
 /* ---- friction polygons ----------------------------------------------------------------------- */
 
@@ -21,6 +21,7 @@ int cs_cone_takes(const cs_block_group *group)
     return has_polygon(group) || set->bilateral || set->bounds || cs_has_no_friction(group);
 }
 
+/* The number of corners of the friction polygon of a block. */
 static int64_t corners_of(const cs_cone *cone, const cs_block_group *group,
                           const double *parameters)
 {
@@ -30,22 +31,28 @@ static int64_t corners_of(const cs_cone *cone, const cs_block_group *group,
 
 /* ---- islands --------------------------------------------------------------------------------- */
 
+/* The representative of k in its tree; halves the path to it (union-find). */
 static int64_t root_of(int64_t *parent, int64_t k)
 {
     while (parent[k] != k) k = parent[k] = parent[parent[k]];
     return k;
 }
 
-/* The blocks that A connects, in the order of their first ones. */
+/* Finds the islands: the sets of blocks that A connects, ordered by their first blocks. Also stores the
+ * diagonal of A. parent (blocks), block_of (rows + blocks): scratch. */
 static void find_islands(cs_cone *cone, int64_t *parent, int64_t *block_of)
 {
     const cs_problem *problem = cone->problem;
     const cs_csr *A = &cone->matrix;
+
+    /* At first each block is an island. */
     for (int64_t k = 0; k < problem->blocks; k++) {
         parent[k] = k;
         for (int64_t i = cs_block_row(problem, k); i < cs_block_end(problem, k); i++)
             block_of[i] = k;
     }
+
+    /* Join the blocks that an entry of A connects, under the smaller root. */
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->start[i]; e < A->start[i + 1]; e++) {
             if (A->column[e] == i) cone->diagonal[i] += A->value[e];
@@ -53,9 +60,13 @@ static void find_islands(cs_cone *cone, int64_t *parent, int64_t *block_of)
             int64_t a = root_of(parent, block_of[i]), c = root_of(parent, block_of[A->column[e]]);
             parent[a > c ? a : c] = a < c ? a : c;
         }
-    int64_t *number = block_of; /* of an island, by its root */
+
+    /* Number the islands by their roots. */
+    int64_t *number = block_of;
     for (int64_t k = 0; k < problem->blocks; k++)
         if (root_of(parent, k) == k) number[k] = cone->islands++;
+
+    /* Sort the blocks by island: count, add up, distribute. The last loop moves each end back to a start. */
     for (int64_t k = 0; k < problem->blocks; k++) cone->first[number[root_of(parent, k)] + 1]++;
     for (int64_t p = 0; p < cone->islands; p++) cone->first[p + 1] += cone->first[p];
     for (int64_t k = 0; k < problem->blocks; k++)
@@ -74,6 +85,8 @@ cs_cone *cs_cone_take(const cs_problem *problem, const cs_csr *matrix, int direc
     int64_t *block_of = cs_arena_take(&scratch, rows + blocks, sizeof(int64_t));
     int ready = 0;
     if (cs_arena_failed(arena) || cs_arena_failed(&scratch)) goto out;
+
+    /* Allocate the arrays of the result, and fill them. */
     *cone = (cs_cone){.problem = problem, .matrix = *matrix, .directions = directions};
     cone->diagonal = cs_arena_take(arena, rows, sizeof(double));
     cone->first = cs_arena_take(arena, blocks + 1, sizeof(int64_t));
@@ -90,8 +103,9 @@ out:
 
 /* ---- unknowns -------------------------------------------------------------------------------- */
 
-/* One unknown z >= 0 of the LCP, or one without a sign. It adds z part[j] to lambda in row[j]; or it
- * is a multiplier, w = room + friction z_normal - sum of the `count` unknowns from `first` on. */
+/* One unknown of the LCP, z >= 0 or without a sign. If it is an impulse, it adds part[j] z to lambda in
+ * row[j]. If it is a multiplier, row[0] is -1, and its complement is w = room + friction z_normal - sum of
+ * the `count` unknowns from `first` on. */
 typedef struct unknown {
     int64_t row[2];
     double part[2];
@@ -99,52 +113,66 @@ typedef struct unknown {
     double friction, room;
 } unknown;
 
+/* The LCP of one island while it is written and solved. */
 typedef struct translation {
     cs_cone *cone;
     cs_cone_solve *solve;
-    unknown *z;
-    unsigned char *free;
-    int64_t size;
+    unknown *z;          /* (size) */
+    unsigned char *free; /* (size): unknowns without a sign */
+    int64_t size;        /* unknowns so far */
     cs_lemke lemke;
 } translation;
 
+/* The unit of impulses of a row: with it the diagonal entry of the LCP is 1. */
 static double unit_of(double diagonal) { return diagonal > 0 ? 1 / sqrt(diagonal) : 1; }
 
+/* Appends an unknown without rows and without a normal. */
 static unknown *add(translation *t)
 {
     t->z[t->size] = (unknown){.row = {-1, -1}, .normal = -1};
     return &t->z[t->size++];
 }
 
-/* Unknowns of one sign, each alone in its row: lambda = origin + unit z, up to `room` away. */
+/* Adds the unknowns of a row by itself, with bounds lo <= lambda <= hi: lambda = origin + unit z. The
+ * origin, stored in lambda, is a finite bound or 0. If both bounds are finite, a multiplier keeps z <=
+ * room. */
 static void add_row(translation *t, int64_t row, double lo, double hi)
 {
     double *lambda = t->solve->lambda, unit = unit_of(t->cone->diagonal[row]);
     int low = isfinite(lo), high = isfinite(hi);
     t->cone->place[row] = t->size;
     t->cone->count[row] = 0;
+
+    /* Rows that no impulse moves, and rows between equal bounds, have no unknowns. */
     if (t->solve->rho[row] == 0) return;
     lambda[row] = low ? lo : high ? hi : 0;
     if (lo == hi) return;
+
+    /* One unknown, counted from the finite bound. */
     t->cone->count[row] = 1;
     t->free[t->size] = !low && !high;
     unknown *z = add(t);
     z->row[0] = row;
     z->part[0] = low || !high ? unit : -unit;
     if (!low || !high) return;
+
+    /* Both bounds are finite: the multiplier of the other one. */
     unknown *multiplier = add(t);
     multiplier->first = t->size - 2;
     multiplier->count = 1;
     multiplier->room = (hi - lo) / unit;
 }
 
-/* The tangents of one contact: its corners, and their multiplier. */
+/* Adds the unknowns of the tangents of one contact: beta of each corner, and their multiplier gamma.
+ * `normal`: the unknown of the normal impulse, or -1 if it is fixed. */
 static void add_friction(translation *t, const cs_block_group *group, const double *parameters,
                          int64_t row, int64_t normal)
 {
     double *lambda = t->solve->lambda, friction = group->set->multiplier(parameters), largest = 0;
     int64_t corners = friction > 0 ? corners_of(t->cone, group, parameters) : 0, first = t->size;
     int moves = 0;
+
+    /* Tangents that no impulse moves have no unknowns. */
     for (int i = 1; i < group->rows; i++) {
         t->cone->place[row + i] = first;
         t->cone->count[row + i] = 0;
@@ -152,11 +180,15 @@ static void add_friction(translation *t, const cs_block_group *group, const doub
         largest = fmax(largest, t->cone->diagonal[row + i]);
     }
     if (!moves) return;
+
+    /* All tangents are made up of the same corners. */
     double unit = unit_of(largest);
     for (int i = 1; i < group->rows; i++) {
         lambda[row + i] = 0;
         t->cone->count[row + i] = corners;
     }
+
+    /* lambda_t = D beta, in units of impulse. */
     for (int64_t c = 0; c < corners; c++) {
         double d[2];
         unknown *beta = add(t);
@@ -167,6 +199,8 @@ static void add_friction(translation *t, const cs_block_group *group, const doub
         }
     }
     if (!corners) return;
+
+    /* mu lambda_n - e^T beta >= 0; without an unknown lambda_n, its fixed value bounds friction. */
     unknown *gamma = add(t);
     gamma->first = first;
     gamma->count = corners;
@@ -175,12 +209,15 @@ static void add_friction(translation *t, const cs_block_group *group, const doub
     else gamma->room = friction * fmax(lambda[row], 0) / unit;
 }
 
+/* Adds the unknowns of one block. */
 static void add_block(translation *t, int64_t block)
 {
     const cs_block_group *group = cs_block_group_of(t->cone->problem, block);
     int64_t index = block - group->first_block, row = cs_group_row(group, index);
     const double *parameters =
         t->solve->parameters + group->first_parameter + index * group->parameters;
+
+    /* Rows by themselves: all rows but the tangents of a contact with a friction polygon. */
     int box = group->set->bounds, contact = !box && !group->set->bilateral;
     int64_t normal = t->size;
     for (int i = 0; i < group->rows; i++) {
@@ -189,17 +226,20 @@ static void add_block(translation *t, int64_t block)
         double hi = box ? parameters[group->rows + i] : contact && i > 0 ? 0 : INFINITY;
         add_row(t, row + i, lo, hi);
     }
+
+    /* The tangents, bounded by the normal impulse. */
     if (t->size == normal) normal = -1;
     if (contact && has_polygon(group)) add_friction(t, group, parameters, row, normal);
 }
 
-/* As many unknowns as a block with these parameters can have. */
+/* The maximum number of unknowns of a block with these parameters. */
 static int64_t most_unknowns(const cs_cone *cone, const cs_block_group *group,
                              const double *parameters)
 {
     return has_polygon(group) ? corners_of(cone, group, parameters) + 2 : 2 * group->rows;
 }
 
+/* The same for a block with the parameters of this solve. */
 static int64_t most_unknowns_of(const cs_cone_solve *solve, const cs_cone *cone, int64_t block)
 {
     const cs_block_group *group = cs_block_group_of(cone->problem, block);
@@ -225,12 +265,13 @@ double cs_cone_bytes(const cs_cone *cone, int64_t *unknowns)
 
 /* ---- the LCP --------------------------------------------------------------------------------- */
 
+/* The impulse in `row` per unit of z. */
 static double part_of(const unknown *z, int64_t row)
 {
     return z->row[0] == row ? z->part[0] : z->part[1];
 }
 
-/* q of the unknowns in row i, and their products with those of every other row. */
+/* Adds row i of A to the LCP: to the rows of the unknowns that make up row i, and to their constants q. */
 static void load_row(translation *t, int64_t i)
 {
     const cs_cone *cone = t->cone;
@@ -238,6 +279,7 @@ static void load_row(translation *t, int64_t i)
     int64_t n = t->lemke.rows, first = cone->place[i], end = first + cone->count[i];
     double xi = t->solve->b[i];
     for (int64_t e = A->start[i]; e < A->start[i + 1]; e++) {
+        /* The constant is the velocity at the origin; the matrix entries are part_u A_ij part_v. */
         int64_t j = A->column[e], begin = cone->place[j];
         xi += A->value[e] * t->solve->lambda[j];
         for (int64_t u = first; u < end; u++) {
@@ -249,22 +291,27 @@ static void load_row(translation *t, int64_t i)
     for (int64_t u = first; u < end; u++) t->lemke.q[u] += part_of(&t->z[u], i) * xi;
 }
 
+/* Writes the rows and columns of the multipliers. */
 static void load_multipliers(translation *t)
 {
     int64_t n = t->lemke.rows;
     double *matrix = t->lemke.matrix;
     for (int64_t u = 0; u < n; u++) {
         const unknown *z = &t->z[u];
+
+        /* The multiplier acts on its unknowns, and they reduce its room. */
         for (int64_t v = z->first; v < z->first + z->count; v++) {
             matrix[v * n + u] = 1;
             matrix[u * n + v] = -1;
         }
+
+        /* The normal impulse increases the room. */
         if (z->normal >= 0) matrix[u * n + z->normal] = z->friction;
         if (z->row[0] < 0) t->lemke.q[u] = z->room;
     }
 }
 
-/* to[rows of the unknowns] += the impulses of lemke.z */
+/* to (rows) += the impulses of the unknowns lemke.z. */
 static void add_impulses(const translation *t, double *to)
 {
     for (int64_t u = 0; u < t->size; u++)
@@ -272,6 +319,7 @@ static void add_impulses(const translation *t, double *to)
             if (t->z[u].row[j] >= 0) to[t->z[u].row[j]] += t->z[u].part[j] * t->lemke.z[u];
 }
 
+/* Stores the direction of the ray that Lemke's method has found, as impulses. */
 static void keep_ray(translation *t)
 {
     double *ray = t->cone->ray, largest = 0;
@@ -283,7 +331,8 @@ static void keep_ray(translation *t)
     for (int64_t i = 0; i < rows && largest > 0; i++) ray[i] /= largest;
 }
 
-/* Rounding may leave an impulse outside its set, and an unfinished solve does. */
+/* Projects the impulses of contacts on their sets: rounding, or an unfinished solve, may leave them
+ * outside. */
 static void project(const translation *t, const int64_t *block, int64_t blocks)
 {
     for (int64_t k = 0; k < blocks; k++) {
@@ -297,7 +346,8 @@ static void project(const translation *t, const int64_t *block, int64_t blocks)
     }
 }
 
-/* Asks the caller now and then: whether to stop, or to fail. */
+/* The function of the cancellation: polls the caller at most every POLL_SECONDS. Non-zero: the solve must
+ * end. */
 static int is_cancelled(void *context)
 {
     cs_cone_solve *solve = context;
@@ -306,6 +356,8 @@ static int is_cancelled(void *context)
     int stopped = solve->aborted || solve->outcome == CS_MLCP_STOPPED;
     if (stopped || !control || !control->poll || now - solve->last_poll < POLL_SECONDS)
         return stopped;
+
+    /* Poll: a negative answer aborts the solve, a positive one stops it. */
     solve->last_poll = now;
     int answer = control->poll(control->context, NULL);
     if (answer < 0) solve->aborted = 1;
@@ -313,13 +365,15 @@ static int is_cancelled(void *context)
     return answer != 0;
 }
 
-/* What the caller has raised must not be lost. */
-static cs_status told(const cs_cone_solve *solve, cs_error *error)
+/* Returns CS_INTERRUPTED if the caller aborted the solve, because an exception raised by the caller must
+ * not be lost. */
+static cs_status report_abort(const cs_cone_solve *solve, cs_error *error)
 {
     if (!solve->aborted) return CS_OK;
     return cs_fail(error, CS_INTERRUPTED, "interrupted at pivot %lld", (long long)solve->pivots);
 }
 
+/* One attempt of Lemke's method on the LCP; `end` <- how it ended. */
 static cs_status pivot(translation *t, int attempt, cs_lemke_end *end, cs_error *error)
 {
     cs_cone_solve *solve = t->solve;
@@ -331,9 +385,10 @@ static cs_status pivot(translation *t, int attempt, cs_lemke_end *end, cs_error 
         else if (!is_cancelled(solve)) continue;
         break;
     }
-    return told(solve, error);
+    return report_abort(solve, error);
 }
 
+/* Writes and solves the LCP of island p; memory of this solve is in `arena`. */
 static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_arena *arena,
                             cs_error *error)
 {
@@ -341,11 +396,15 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
     int64_t blocks = cone->first[p + 1] - cone->first[p], most = 0;
     translation t = {.cone = cone, .solve = solve};
     cs_lemke_end end = CS_LEMKE_SOLVED;
+
+    /* Collect the unknowns. */
     for (int64_t k = 0; k < blocks; k++) most += most_unknowns_of(solve, cone, block[k]);
     t.z = cs_arena_take(arena, most, sizeof *t.z);
     t.free = cs_arena_take(arena, most, 1);
     if (cs_arena_failed(arena)) goto no_memory;
     for (int64_t k = 0; k < blocks; k++) add_block(&t, block[k]);
+
+    /* Write the LCP. */
     t.lemke.free = t.free;
     t.lemke.cancellation = &solve->cancellation;
     if (cs_lemke_take(&t.lemke, t.size, arena)) goto no_memory;
@@ -355,16 +414,19 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
             load_row(&t, i);
             double written = (double)(cone->count[i] * t.size);
             if (cs_is_cancelled(&solve->cancellation, LOAD_WORK * written))
-                return told(solve, error);
+                return report_abort(solve, error);
         }
     load_multipliers(&t);
-    /* A is positive semidefinite, friction copositive: rays are errors, or there is no solution. */
+    /* A is positive semidefinite and the friction part copositive: a ray is due to rounding errors, or
+     * there is no solution. Try other starts. */
     cs_status status = CS_OK;
     for (int attempt = 0; attempt < CS_LEMKE_ATTEMPTS; attempt++) {
         status = pivot(&t, attempt, &end, error);
         if (status) return status;
         if (end != CS_LEMKE_RAY && end != CS_LEMKE_LOST) break;
     }
+
+    /* If all attempts end in a ray, keep it and try once more from the basis of all z. */
     if (end == CS_LEMKE_RAY) {
         cs_lemke_end other;
         keep_ray(&t);
@@ -372,6 +434,8 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
         if (status) return status;
         if (other == CS_LEMKE_SOLVED) end = other;
     }
+
+    /* Take the impulses, and report how the island ended. */
     cs_lemke_finish(&t.lemke);
     add_impulses(&t, solve->lambda);
     project(&t, block, blocks);
@@ -379,9 +443,9 @@ static cs_status run_island(cs_cone *cone, cs_cone_solve *solve, int64_t p, cs_a
     if (end == CS_LEMKE_RAY) solve->outcome = CS_MLCP_RAY;
     if (end == CS_LEMKE_MAX_PIVOTS) solve->outcome = CS_MLCP_MAX_PIVOTS;
     if (end == CS_LEMKE_LOST) solve->outcome = CS_MLCP_INACCURATE;
-    return told(solve, error);
+    return report_abort(solve, error);
 no_memory:
-    if (cs_was_cancelled(&solve->cancellation)) return told(solve, error);
+    if (cs_was_cancelled(&solve->cancellation)) return report_abort(solve, error);
     return cs_no_memory(error, "a dictionary of %lld unknowns",
                         (long long)(t.size ? t.size : most));
 }
@@ -394,6 +458,8 @@ cs_status cs_cone_run(cs_cone *cone, cs_cone_solve *solve, cs_error *error)
     solve->aborted = 0;
     solve->outcome = CS_MLCP_CONVERGED;
     solve->pivots = 0;
+
+    /* Solve island after island; the memory of one is freed before the next. */
     for (int64_t p = 0; p < cone->islands && !status; p++) {
         cs_arena arena = {0};
         status = run_island(cone, solve, p, &arena, error);

@@ -1,15 +1,16 @@
-/* Joints, boxes and normal impulses directly, friction by sweeps.  Lacoursiere 2007; S3 section 1.3.3
+/* Joints, boxes and normal impulses by direct solves, friction by sweeps.  Lacoursiere 2007; S3 section
+ * 1.3.3
  *
- * The direct part is exact whatever the masses are. What passes between it and friction does so once a
- * pass: where the two are strongly coupled, as in stiff chains that lie on the ground, that takes
- * thousands of them. So passes are the steps of conjugate gradients, and there are many before friction
- * bounds are renewed: only then do these settle. */
+ * The direct part is exact for any mass ratio. It exchanges impulses with friction once per pass: if the
+ * two are strongly coupled, as in stiff chains that lie on the ground, thousands of passes are needed.
+ * Therefore passes are steps of conjugate gradients, and the friction bounds are updated only after many
+ * passes, because they converge only if each convex problem is nearly solved. */
 #include "methods/pivoting/hybrid.h"
 
 #include <string.h>
 
-/* A pass this much smaller than the first changes nothing that matters (squared). */
-#define SETTLED 1e-12
+/* A pass whose squared size, relative to the first one, is below this counts as convergence. */
+#define NEGLIGIBLE_PASS 1e-12
 
 enum { SWEEPS, PASSES, OPTIONS };
 
@@ -20,6 +21,7 @@ static const cs_method_option option[OPTIONS] = {
                                "updated; a pass is a direct step and its sweeps"),
 };
 
+/* One pass: a direct step with friction fixed, then sweeps over friction. */
 static cs_status pass(cs_pivoting_run *run, cs_result *result, cs_error *error)
 {
     cs_hybrid *hybrid = run->pivoting->hybrid;
@@ -31,17 +33,21 @@ static cs_status pass(cs_pivoting_run *run, cs_result *result, cs_error *error)
     return status ? status : cs_pivoting_aborted(run, error);
 }
 
+/* One iteration: passes until they converge, then new friction bounds. */
 static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
 {
     double first = 0, last = 0;
     cs_hybrid_begin(run);
     for (int64_t i = 0; i < (int64_t)run->run.solver->setting[PASSES] && !run->run.stopped; i++) {
+        /* One pass, extrapolated. */
         if (i) cs_hybrid_evaluate(run);
         cs_status status = pass(run, result, error);
         if (status) return status;
-        last = cs_hybrid_go_on(run, last);
+        last = cs_hybrid_extrapolate(run, last);
+
+        /* Stop if the passes have become negligible. */
         if (i == 0) first = last;
-        if (last <= SETTLED * first) break;
+        if (last <= NEGLIGIBLE_PASS * first) break;
     }
     cs_hybrid_end(run);
     return CS_OK;
@@ -50,7 +56,7 @@ static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
 static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     cs_status status = cs_hybrid_prepare(solver, budget, error);
-    return status ? status : cs_hybrid_settle(solver, error);
+    return status ? status : cs_hybrid_use_renewal(solver, error);
 }
 
 static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)

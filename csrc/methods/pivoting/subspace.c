@@ -1,15 +1,15 @@
 /* Gauss-Seidel with subspace minimization.  Silcowitz-Hansen, Niebe and Erleben 2010; S3 section 1.3.3
  *
- * Sweeps find out which contacts are open, stick and slide. Then the rows that this leaves free are
- * solved for directly, with their bounds, and the result is followed as far as the energy falls.
- * Beyond the paper, a sliding contact may turn its friction in the direct part: along the circle that
- * bounds it, where the bound resists with |xi_t| / radius (the curvature of the Lagrangian). */
+ * Sweeps determine which contacts are open, stick and slide. Then a direct step solves for the rows that
+ * remain free, with their bounds, and is followed as far as the energy decreases. In addition to the paper,
+ * the friction of a sliding contact may turn in the direct step: along the circle that bounds it, where the
+ * bound resists with the stiffness |xi_t| / radius (the curvature of the Lagrangian). */
 #include "methods/pivoting/hybrid.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What holds a sliding contact to its circle, over its diagonal entry. */
+/* Stiffness that keeps a sliding contact on its circle, relative to its diagonal entry. */
 #define STIFF 1e6
 
 enum { SWEEPS, STEPS, OPTIONS };
@@ -21,7 +21,8 @@ static const cs_method_option option[OPTIONS] = {
                         "direct steps per iteration, after which the friction bounds are updated"),
 };
 
-/* The 2 x 2 block of the tangents from `row` on gains what bounds a sliding contact. */
+/* Adds the stiffness of a circular friction bound to the 2 x 2 diagonal block of the tangents from `row`
+ * on: `stiffness` along the radius (`out`, a unit vector), `turning` along the circle. */
 static void stiffen(cs_hybrid *hybrid, int64_t row, const double *out, double stiffness,
                     double turning)
 {
@@ -32,7 +33,8 @@ static void stiffen(cs_hybrid *hybrid, int64_t row, const double *out, double st
         }
 }
 
-/* The tangents of a contact whose friction is bounded by a ball around them both. */
+/* Bounds the two tangents of a contact whose friction lies in a disc: by intervals if it sticks, by
+ * stiffness if it slides. */
 static void bound_disc(cs_pivoting_run *run, int64_t row, double radius)
 {
     cs_pivoting *p = run->pivoting;
@@ -41,25 +43,33 @@ static void bound_disc(cs_pivoting_run *run, int64_t row, double radius)
     double rho = run->run.state.rho[row], z[2] = {x[0] - rho * xi[0], x[1] - rho * xi[1]};
     double size = hypot(z[0], z[1]);
     if (!(rho > 0) || radius == 0) return;
+
+    /* A sticking contact may move up to the bound in each tangent. */
     int slides = size > radius;
     for (int i = 0; i < 2; i++) {
         p->lo[row + i] = slides ? -INFINITY : fmin(-radius - x[i], 0);
         p->hi[row + i] = slides ? INFINITY : fmax(radius - x[i], 0);
     }
+
+    /* A sliding contact moves along the circle only. */
     if (!slides) return;
     double out[2] = {z[0] / size, z[1] / size};
     stiffen(hybrid, row, out, STIFF / rho, fmin((size - radius) / radius, STIFF) / rho);
 }
 
+/* Bounds the friction rows of one block for the direct step, one coupled set after another. */
 static void bound_friction(cs_pivoting_run *run, const cs_block_group *group, int64_t index)
 {
     cs_pivoting *p = run->pivoting;
     int64_t row = cs_group_row(group, index);
     for (int i = 1; i < group->rows; i++) {
+        /* The coupled set of row i, and whether the row is its first or its last one. */
         int s = group->coupled_set[i], first = group->coupled_set[i - 1] != s;
         int last = i + 1 == group->rows || group->coupled_set[i + 1] != s;
         double radius = cs_friction_of(&run->run.state, group, index, s) * p->normal[row];
         double x = p->hybrid->x[row + i];
+
+        /* Two tangents share a disc; a tangent by itself has an interval. */
         if (first && !last) bound_disc(run, row + i, radius);
         if (!first || !last || !(run->run.state.rho[row + i] > 0)) continue;
         p->lo[row + i] = fmin(-radius - x, 0);
@@ -67,7 +77,7 @@ static void bound_friction(cs_pivoting_run *run, const cs_block_group *group, in
     }
 }
 
-/* Friction has a part in the direct step where it is bounded by balls. */
+/* Lets friction take part in the direct step, as far as balls bound it, and factors the matrix again. */
 static cs_status free_friction(cs_pivoting_run *run, cs_error *error)
 {
     const cs_problem *problem = run->run.solver->problem;
@@ -80,20 +90,26 @@ static cs_status free_friction(cs_pivoting_run *run, cs_error *error)
     return cs_hybrid_factor(run->run.solver, &run->pivoting->hybrid->cancellation, error);
 }
 
+/* One iteration: direct steps, each with its sweeps, then new friction bounds. */
 static cs_status step(cs_pivoting_run *run, cs_result *result, cs_error *error)
 {
     cs_hybrid_begin(run);
     const double *setting = run->run.solver->setting;
     for (int64_t i = 0; i < (int64_t)setting[STEPS] && !run->run.stopped; i++) {
+        /* A direct step on the free rows. */
         if (i) cs_hybrid_evaluate(run);
         cs_hybrid_bound(run);
         cs_status status = free_friction(run, error);
         if (!status) status = cs_hybrid_step(run, result, error);
-        if (status == CS_INTERRUPTED && run->run.stopped) { /* the iterate at hand is the answer */
+
+        /* If the solve is to stop, the current iterate is the answer. */
+        if (status == CS_INTERRUPTED && run->run.stopped) {
             *error = (cs_error){0};
             break;
         }
         if (status) return status;
+
+        /* Sweeps. */
         cs_hybrid_sweep(run, (int64_t)setting[SWEEPS], 0);
         if (run->run.aborted) break;
     }
