@@ -33,6 +33,17 @@ def times(rows):
     return found | ({"schur saves": f"{min(saved):.0%} to {max(saved):.0%}"} if saved else {})
 
 
+def engines_with_new_matrices(rows):
+    """The scenes in which Schur complements take less than the envelope, in each setting."""
+
+    def less(setting):
+        ratios = {row["scene"]: float(row[f"ratio_{setting}"]) for row in rows}
+        named = [f"{name} {ratio:.2f}" for name, ratio in ratios.items() if ratio < 1.0]
+        return ", ".join(named).replace("_", " ") or "none"
+
+    return {f"less, {setting}": less(setting) for setting in ("kept", "new", "loop")}
+
+
 def cache(rows):
     """The range of what a cache finds again, in a frame and in its outer loop."""
     spread = {"found": "hit", "found in the loop": "hit_loop"}
@@ -42,4 +53,8 @@ def cache(rows):
     return found | {"found more": f"{more} of {len(rows)} scenes"}
 
 
-DERIVED = {"table_2_3": times, "table_3_1": cache}
+DERIVED = {
+    "table_2_3": times,
+    "new_matrices": engines_with_new_matrices,
+    "table_3_1": cache,
+}

@@ -83,6 +83,22 @@ LAYOUTS = {
             Column("S3, skyline ×", "s3_speedup_skyline", ".1f"),
         ),
     ),
+    "new_matrices": Layout(
+        "Table 2.3, continued: a new A, one that stays, and the outer loop",
+        "new_matrices.py",
+        (
+            _SCENE,
+            Column("frames", "frames", "count"),
+            Column("pivots, mean", "pivots", ".1f"),
+            Column("tight, mean", "tight", ".1%"),
+            Column("envelope, A stays", "s_envelope_kept", "time"),
+            Column("schur ×", "ratio_kept", ".2f"),
+            Column("envelope, A is new", "s_envelope_new", "time"),
+            Column("schur ×", "ratio_new", ".2f"),
+            Column("envelope, outer loop", "s_envelope_loop", "time"),
+            Column("schur ×", "ratio_loop", ".2f"),
+        ),
+    ),
     "table_2_4": Layout(
         "Table 2.4: error of downdating",
         "scenes.py",

@@ -6,8 +6,8 @@
  *
  * If the cache exceeds its limit of bytes, the least recently used part is removed; a part is always removed after
  * its descendants. If a part does not fit, or memory runs out, it is not stored: the cache never fails. */
-#ifndef CS_CACHE_H
-#define CS_CACHE_H
+#ifndef CS_FACTOR_CACHE_H
+#define CS_FACTOR_CACHE_H
 
 #include "contactsolve.h"
 

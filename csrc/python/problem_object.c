@@ -431,7 +431,10 @@ static PyObject *problem_assemble(problem_object *self, PyObject *unused)
 static PyObject *problem_asymmetry(problem_object *self, void *closure)
 {
     (void)closure;
-    return PyFloat_FromDouble(self->problem->matrix ? self->problem->matrix->asymmetry : 0);
+    if (problem_begin(self) < 0) return NULL;
+    double asymmetry = self->problem->matrix ? self->problem->matrix->asymmetry : 0;
+    problem_end(self);
+    return PyFloat_FromDouble(asymmetry);
 }
 
 static PyMethodDef problem_methods[] = {

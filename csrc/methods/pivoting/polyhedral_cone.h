@@ -9,8 +9,8 @@
  * tangent, +-1. There is no outer loop: the normal impulse that bounds friction is an unknown like the
  * others. Free rows and boxes are part of the same problem (Stewart and Trinkle 1996). A is used as it is,
  * and may be singular. */
-#ifndef CS_CONE_H
-#define CS_CONE_H
+#ifndef CS_POLYHEDRAL_CONE_H
+#define CS_POLYHEDRAL_CONE_H
 
 #include "core/cancellation.h"
 #include "problem/problem.h"
