@@ -13,7 +13,9 @@
 #include <math.h>
 
 #define LARGEST 0.9999 /* maximum of rho */
-enum { PLAIN = 10 };   /* sweeps after a restart without momentum */
+#define SMALLEST \
+    1e-3             /* minimum of a given rho: the weights then are nearly those of plain sweeps */
+enum { PLAIN = 10 }; /* sweeps after a restart without momentum */
 
 enum { RHO = CS_OWN_OPTIONS, RESTART, OPTIONS };
 
@@ -70,7 +72,7 @@ static void extrapolate(cs_steps_run *steps)
     /* If the step is too long, restart with a smaller rho. */
     if (length > solver->setting[RESTART] * own->least) {
         steps->restarts++;
-        own->rho = fmax(0, 1 - 2 * (1 - own->rho));
+        own->rho = fmax(solver->setting[RHO] > 0 ? SMALLEST : 0, 1 - 2 * (1 - own->rho));
         begin(steps);
         return;
     }
