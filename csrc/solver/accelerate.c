@@ -137,7 +137,6 @@ static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     memset(solver->points->scalars, 0, solver->method->steps->scalars);
-    cs_stagnation_begin(&solver->points->stagnation);
     refresh(solver);
     solver->method->steps->begin(steps);
 }
@@ -150,8 +149,6 @@ cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result,
         .scalars = solver->points->scalars,
         .least = INFINITY,
     };
-    steps.run.stagnation = &solver->points->stagnation;
-    steps.run.patience = solver->setting[CS_PATIENCE];
     budget->overtaken = 0;
     begin(&steps);
     keep_best(&steps.run);

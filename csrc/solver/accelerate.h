@@ -67,8 +67,8 @@ double cs_largest_diagonal(int rows, const double *rho);
 int cs_one_point(const cs_solver *solver);
 int cs_two_points(const cs_solver *solver);
 
-/* The option that ends hopeless solves, which methods in steps have as their first, and the one that
- * says over which sweeps they work as their second. */
+/* Where most methods over sweeps have the option that ends hopeless solves, which is found by its name, and
+ * the one that says over which sweeps they work (cs_method.over). */
 enum { CS_PATIENCE, CS_OVER, CS_OWN_OPTIONS };
 
 #define CS_PATIENCE_OPTION                                                                  \

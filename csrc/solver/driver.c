@@ -52,9 +52,8 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .best_number = -1,
         .scale = 1,
     };
-    if (solver->stagnation) cs_stagnation_begin(solver->stagnation);
-    run.stagnation = solver->stagnation;
-    run.patience = (double)solver->options.patience;
+    run.patience = cs_patience_of(solver, &run.stagnation);
+    if (run.stagnation) cs_stagnation_begin(run.stagnation);
     if (flushes(&run)) run.mode = cs_flush_denormals();
     return run;
 }

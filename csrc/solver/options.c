@@ -199,8 +199,8 @@ cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
     return CS_OK;
 }
 
-/* A method with an option `patience` of its own reads that one. The common value goes there, unless the
- * caller gave the method's own, too. */
+/* A method with an option `patience` of its own reads that one (cs_patience_of). The common value goes there,
+ * unless the caller gave the method's own, too, which then counts. */
 static void adopt_patience(cs_solver *solver)
 {
     cs_options *options = &solver->options;

@@ -3,14 +3,12 @@
 #define CS_POINTS_H
 
 #include "solver/solver.h"
-#include "solver/stagnation.h"
 
 /* What methods in steps keep: earlier iterates and their scalars. */
 typedef struct cs_points {
     cs_point *point;
     void *scalars;
     double *zero; /* (rows) of zeros; NULL but for methods without sweeps */
-    cs_stagnation stagnation;
 } cs_points;
 
 /* Room for so many points, and for so many bytes of a method's scalars. */

@@ -29,6 +29,25 @@ cs_status cs_method_check(const char *name, const cs_setting *settings, int coun
     return status ? status : cs_read_settings(method, settings, count, values, error);
 }
 
+/* The place of the method's own patience among its options, or -1. */
+static int own_patience(const cs_solver *solver)
+{
+    cs_option_table table = cs_options_of(solver->method);
+    return cs_option_find(&table, "patience");
+}
+
+int cs_tests_stagnation(const cs_solver *solver)
+{
+    return solver->options.patience > 0 || own_patience(solver) >= 0;
+}
+
+double cs_patience_of(const cs_solver *solver, struct cs_stagnation **test)
+{
+    int own = own_patience(solver);
+    *test = cs_tests_stagnation(solver) ? solver->stagnation : NULL;
+    return own >= 0 ? solver->setting[own] : (double)solver->options.patience;
+}
+
 const char *cs_word_setting(const cs_solver *solver, int i)
 {
     return solver->method->option[i].words[(int)solver->setting[i]];

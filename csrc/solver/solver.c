@@ -67,7 +67,7 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
     solver->stagnation = NULL;
-    if (solver->options.patience > 0)
+    if (cs_tests_stagnation(solver))
         solver->stagnation = cs_arena_take(arena, 1, sizeof *solver->stagnation);
     int keeps = needs_previous(solver);
     solver->previous = keeps ? cs_arena_take(arena, problem->rows, sizeof(double)) : NULL;
@@ -163,7 +163,7 @@ static cs_status prepare_without_sweeps(cs_solver *solver, cs_budget *budget, cs
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status) status = cs_judge_take(solver, error);
-    if (status || solver->parts) return status;
+    if (status || solver->parts || !solver->method->prepare) return status;
     return solver->method->prepare(solver, budget, error);
 }
 

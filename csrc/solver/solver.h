@@ -113,7 +113,7 @@ struct cs_solver {
     double *velocity;       /* (velocities), scratch */
     double *corrected[2]; /* (rows): b before and after a correction; NULL but in mixed precision */
     double *previous;     /* (rows): lambda before the last sweep; NULL unless a measure asks */
-    struct cs_stagnation *stagnation; /* of the common patience; NULL where none was asked for */
+    struct cs_stagnation *stagnation; /* NULL where no method has a patience */
     struct cs_points *points;         /* of methods in steps: what they keep (solver/points.h) */
     int64_t version;                  /* of the problem, as packed; -1 when packing failed */
     cs_row_failure failure;           /* of the last solve */
@@ -127,6 +127,12 @@ struct cs_solver {
     cs_arena given; /* what outlives a repacking: the order given by the caller */
     double setup_seconds;
 };
+
+/* The iterations without halving the natural map that end a solve by the current method, 0: never: the method's
+ * own option of that name, or else the common one. `test` <- the state of the test; NULL for methods that have
+ * neither. */
+double cs_patience_of(const cs_solver *solver, struct cs_stagnation **test);
+int cs_tests_stagnation(const cs_solver *solver);
 
 /* The word that stands for option i. */
 const char *cs_word_setting(const cs_solver *solver, int i);
