@@ -1,13 +1,14 @@
-/* A sweep is a list of phases. Threads go through the list together, each taking tasks as it comes:
+/* A sweep is a list of phases. The threads go through the list together, and each thread takes the next task when it
+ * has finished one:
  *
- *     thread 0:  task 0, task 2, task 3 ... all ended? next phase
+ *     thread 0:  task 0, task 2, task 3 ... all tasks ended? next phase
  *     thread 1:  task 1, ...
  *
- * A thread that the system has taken off its core between two tasks has none in hand, so that the
- * others need not wait for it: on a busy machine a barrier after each phase, where all have to show
- * up, costs a scheduler's tick of milliseconds each time. At the end of the sweep they do have to, and
- * core/pace.h tells whether that pays. Neither which thread does a task nor how many there are makes a
- * difference to the result. */
+ * A phase ends when its tasks have ended, not when all threads have arrived. If the system suspends a thread between
+ * two tasks, the others need not wait for it: on a busy machine, a barrier after each phase would cost milliseconds
+ * (a time slice of the scheduler) each time. Only at the end of the sweep all threads must arrive, and core/pace.h
+ * decides whether that saves time. The result depends neither on the number of threads nor on which thread runs which
+ * task. */
 #include "sweep/sweep.h"
 
 #include "core/clock.h"
@@ -18,8 +19,9 @@
 #include <sched.h>
 #include <string.h>
 
-enum { SPINS = 1000 }; /* looks at a counter before giving the core away */
+enum { SPINS = 1000 }; /* reads of a counter before the thread yields its core to other threads */
 
+/* Takes and runs tasks of a phase until none is left. */
 static void run_tasks(cs_packed *packed, cs_phase *phase)
 {
     const cs_scheme *scheme = packed->scheme;
@@ -31,6 +33,7 @@ static void run_tasks(cs_packed *packed, cs_phase *phase)
     }
 }
 
+/* Waits until all tasks of a phase have ended. */
 static void wait_for(const cs_phase *phase)
 {
     for (int spin = 0;; spin++) {
@@ -45,6 +48,7 @@ static cs_phase *phase_of(const cs_packed *packed, int64_t i)
     return &packed->phase[packed->backwards ? packed->backward[i] : i];
 }
 
+/* What each of several threads does in a sweep. */
 static void run_together(void *context, int thread)
 {
     (void)thread;
@@ -58,6 +62,7 @@ static void run_together(void *context, int thread)
     cs_restore_denormals(mode);
 }
 
+/* A sweep on one thread. */
 static void run_alone(cs_packed *packed)
 {
     const cs_scheme *scheme = packed->scheme;
@@ -68,6 +73,7 @@ static void run_alone(cs_packed *packed)
     }
 }
 
+/* A sweep on packed->threads threads. */
 static void run_shared(cs_packed *packed)
 {
     for (int64_t p = 0; p < packed->phases; p++) {
@@ -77,6 +83,7 @@ static void run_shared(cs_packed *packed)
     cs_parallel(packed->threads, run_together, packed);
 }
 
+/* A sweep on one or several threads, as core/pace.h decides; its time is measured for the next decision. */
 static void run_paced(cs_packed *packed)
 {
     double start = cs_clock();
@@ -86,7 +93,7 @@ static void run_paced(cs_packed *packed)
     cs_pace_learn(&packed->pace, shares, cs_clock() - start);
 }
 
-/* Of the groups whose visits do not do it themselves, which costs less. */
+/* packed->kept <- lambda, in groups whose visits do not copy it themselves (which costs less time). */
 static void keep_impulses(cs_packed *packed)
 {
     size_t size = cs_real_size(packed->dtype);
@@ -101,6 +108,7 @@ static void keep_impulses(cs_packed *packed)
 
 void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
 {
+    /* Run the phases. */
     const cs_scheme *scheme = packed->scheme;
     packed->products += scheme->begin ? scheme->begin(packed) : packed->matrix_blocks;
     if (packed->kept) keep_impulses(packed);
@@ -108,6 +116,8 @@ void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
     else if (packed->paced) run_paced(packed);
     else run_shared(packed);
     packed->kept = NULL;
+
+    /* Combine the statistics of all parts, in order: the result is the same for any number of threads. */
     *stats = (cs_sweep_stats){0};
     for (int64_t p = 0; p < packed->schedule->parts; p++) {
         const cs_sweep_stats *part = &packed->part[p];
@@ -115,5 +125,5 @@ void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
         stats->merit += part->merit;
         stats->unfinished += part->unfinished;
     }
-    if (isnan(stats->merit)) stats->residual = NAN; /* which a maximum loses */
+    if (isnan(stats->merit)) stats->residual = NAN; /* the maximum above ignores NaN */
 }
