@@ -7,6 +7,11 @@
  * Impulses, data and factors go in and out in the user's order and in double precision, by calls made for
  * that; many sweeps may be one call. So what is packed may as well be on a device of its own.
  *
+ * Some methods call no backend and run on the host, in the arrays of the problem: `subspace` and `splitting`,
+ * which make their own sweeps (methods/pivoting/hybrid.c), the other methods that pivot, `apgd`,
+ * `spectral_gradient`, `admm` and `interior_point`. `tresca` and `de_saxce` pack nothing, but hand the backend
+ * to their inner method. Newton steps, coarse corrections and measures are computed on the host as well.
+ *
  * Calls for one packing come from one thread at a time. The caller flushes denormals. */
 #ifndef CS_BACKEND_H
 #define CS_BACKEND_H
