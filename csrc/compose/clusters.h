@@ -1,5 +1,6 @@
 /* What the files behind compose/islands.h share: islands.c cuts a problem into clusters and makes a solver
- * for each, share.c has threads work on them, solve.c solves them and puts the whole together. */
+ * for each, cluster_threads.c has threads work on them, cluster_solves.c solves them and puts the whole
+ * together. */
 #ifndef CS_CLUSTERS_H
 #define CS_CLUSTERS_H
 
