@@ -7,8 +7,13 @@ of the history without its times, the status and the iterations; or the error th
 product has hundreds of thousands of cases; a part of it is drawn by a seed, in which every pair of
 values of two options stands with every problem.
 
+These solves are short, and have the methods' usual options. Beside them stand long ones, of
+hundreds of iterations on small problems. Their options let Newton steps be made, iterations roll
+back, solves end as stalled, chains go on to their next link, and inner methods and engines work.
+
     python benchmarks/reproducibility/same_bits.py HEAD~1            # the last commit; 20,000 cases
     python benchmarks/reproducibility/same_bits.py A B --cases 5000  # two commits
+    python benchmarks/reproducibility/same_bits.py A B --cases 0     # long solves: two minutes
     python benchmarks/reproducibility/same_bits.py A B --all         # every case: an hour or more
 
 Exit code 1: they differ. A change that is to change no bits passes before it is committed.
@@ -34,6 +39,7 @@ import numpy as np
 REPOSITORY = Path(__file__).resolve().parents[2]
 FILES = REPOSITORY / "tests" / "reference" / "fclib"
 SWEEPS = 12  # of each solve, at most
+LONG = 600  # iterations of each long one, at most
 Case = tuple[str, ...]
 
 
@@ -69,6 +75,18 @@ def problems() -> dict[str, Callable[[], Any]]:
         made[f"{name}, {rows} rows"] = lambda name=name, rows=rows: of_set(name, rows)
         made[f"{name}, {rows} rows, A given"] = lambda name=name, rows=rows: given(name, rows)
     return made
+
+
+def islands() -> Any:
+    """Return pairs of bodies, each with five contacts between them and one with the ground."""
+    import contactsolve as cs
+
+    rng = np.random.default_rng(5)
+    pairs = [
+        (2 * n + one, two) for n in range(100) for one, two in [(0, 2 * n + 1)] * 5 + [(0, -1)]
+    ]
+    J, Minv = rng.normal(size=(len(pairs), 2, 2, 6)), rng.uniform(0.5, 2.0, (200, 6))
+    return cs.Problem(J, Minv, rng.normal(size=(len(pairs), 2)), 0.5, bodies=np.array(pairs))
 
 
 SETS = (
@@ -157,6 +175,130 @@ def drawn_cases(values: dict[str, list[str]], count: int, seed: int) -> Iterator
             yield (problem, *{**drawn, **fixed}.values())
 
 
+# ---- long cases ---------------------------------------------------------------------------------
+
+# Problems of them: some of the fifty, and one of many islands. A is given in those in GIVEN.
+ISLANDS = "islands"
+GIVEN = (
+    "disc, 3 rows, A given", "disc, 2 rows, A given", "box_friction, 3 rows, A given",
+    "box, 2 rows, A given", "free, 3 rows, A given", "second_order_cone, 3 rows, A given",
+    "FrictionContactProblem00071.2d.hdf5", "Confeti-ex13-4contact.hdf5",
+)  # fmt: skip
+DISCS = (
+    "box_stack", "box_stack, heavy", "newton_cradle", "redundant", "disc_pyramid", "disc, 3 rows",
+    "disc, 2 rows", "Confeti-ex13-4contact.hdf5", *GIVEN[:2], ISLANDS,
+)  # fmt: skip
+ALL_SETS = (
+    *DISCS, "stack_of_boxes", "rolling, 5 rows", "ellipse, 3 rows", "box_friction, 3 rows",
+    "FrictionContactProblem00071.2d.hdf5",
+)  # fmt: skip
+PIVOTED = (
+    "disc, 2 rows",
+    "box, 2 rows",
+    "box_friction, 3 rows",
+    "stack_of_boxes",
+    *GIVEN[1:3],
+    ISLANDS,
+)
+FIXED_SETS = ("box, 2 rows", "free, 3 rows", "half_line, 3 rows", *GIVEN[3:6])
+FREE = ("free, 3 rows", "free, 3 rows, A given")
+EACH = 3  # problems drawn for each choice, beside one with a given A and the islands
+LOCAL = ("projected", "exact", "block", "newton", "quartic")
+PIVOTING = ("bpp", "murty", "keller", "dantzig", "lemke")
+
+
+def choices() -> list[dict[str, Any]]:
+    """Return the options of long cases: a method, its own options, and those of the solver.
+
+    `again`: a second solve starts from the first result.
+    """
+    return [*choices_of_methods(), *choices_of_words(), *choices_of_solves()]
+
+
+def choices_of_methods() -> Iterator[dict[str, Any]]:
+    """Yield methods with options by which they come to do all that they can."""
+    for kind, before in itertools.product(words("newton", "kind"), words("newton", "start_with")):
+        yield {"method": ["newton", {"start": 5, "kind": kind, "start_with": before}]}
+    yield {"method": ["newton", {"start": 5, "levenberg": 0.1}]}
+    yield {"method": ["auto", {"patience": 20}]}
+    yield {"method": ["multilevel", {"every": 2, "size": 2}]}
+    yield {"method": ["subspace", {"sweeps": 1}]}
+    for name in ("splitting", "admm", "interior_point", "spectral_gradient", *PIVOTING[1:]):
+        yield {"method": [name, {}]}
+
+
+def choices_of_words() -> Iterator[dict[str, Any]]:
+    """Yield methods with every sweep, inner method and engine."""
+    for name in ("anderson", "nncg", "momentum", "chebyshev", "multilevel"):
+        for over in words(name, "over"):
+            yield {"method": [name, {"over": over}]}
+    for formula in words("nncg", "formula"):
+        yield {"method": ["nncg", {"formula": formula}]}
+    for name in ("tresca", "de_saxce"):
+        for inner in words(name, "inner"):
+            yield {"method": [name, {"inner": inner, "inner_iterations": 100}], "iterations": 20}
+    for engine in words("bpp", "engine"):
+        yield {"method": ["bpp", {"engine": engine}]}
+
+
+def choices_of_solves() -> Iterator[dict[str, Any]]:
+    """Yield options of the solver: rollbacks, stagnation, local problems, second solves."""
+    sweeping = ("gauss_seidel", "symmetric_gauss_seidel", "jacobi", "nesterov", "anderson", "nncg")
+    for name in sweeping:
+        yield {"method": [name, {}], "relaxation": 1.9, "rollback_growth": 1}
+    for name in (*sweeping[3:], "momentum", "chebyshev", "apgd", "newton", "admm", "tresca"):
+        yield {"method": [name, {"patience": 50}], "rtol": 1e-15}
+    for name, local in itertools.product(("gauss_seidel", "jacobi"), LOCAL):
+        yield {"method": [name, {}], "local": local}
+    for name in ("balanced", "block", "global"):
+        yield {"method": ["gauss_seidel", {}], "r_factor": name}
+    for name in (*sweeping, "bpp", "admm", "tresca"):
+        yield {"method": [name, {}], "again": True}
+    yield {"method": ["newton", {"start": 5}], "again": True}
+    yield {"method": ["auto", {"patience": 20}], "again": True}
+
+
+def fitting(choice: dict[str, Any]) -> list[str]:
+    """Return the problems whose sets and matrices the methods of a choice take."""
+    name, own = choice["method"]
+    local = choice.get("local")
+    needs_jacobian = {name, own.get("inner")} & {"multilevel", "mass_splitting"}
+    problems: tuple[str, ...] = ALL_SETS
+    if name in ("tresca", "de_saxce", "interior_point", "newton") or local == "quartic":
+        problems = DISCS
+    if own.get("inner", name) in PIVOTING:
+        problems = PIVOTED
+    if name in ("apgd", "spectral_gradient"):
+        problems = FIXED_SETS
+    if local == "exact":
+        problems = FREE
+    return [one for one in problems if not (needs_jacobian and one in GIVEN)]
+
+
+def words(method: str, option: str) -> tuple[str, ...]:
+    """Return the words that an option of a method takes."""
+    import contactsolve as cs
+
+    return cs.methods.describe()[method].options[option].words
+
+
+def long_cases(seed: int) -> list[Case]:
+    """Return some hundred long cases, problem by problem: each choice on a few problems."""
+    rng = np.random.default_rng(seed)
+    cases = set()
+    for number, choice in enumerate(choices()):
+        problems = fitting(choice)
+        with_matrix = [name for name in problems if name in GIVEN]
+        drawn = [str(name) for name in rng.permutation(problems)[:EACH]]
+        drawn += with_matrix[number % len(with_matrix) :][:1] if with_matrix else []
+        drawn += [ISLANDS] if ISLANDS in problems else []
+        cases |= {(name, json.dumps(choice)) for name in drawn}
+    return sorted(cases)
+
+
+# ---- what comes out -----------------------------------------------------------------------------
+
+
 def order_of(cs: Any, name: str, contacts: int) -> Any:
     """Return the order of a case."""
     made: dict[str, Callable[[], Any]] = {
@@ -167,26 +309,43 @@ def order_of(cs: Any, name: str, contacts: int) -> Any:
     return made[name]() if name in made else name
 
 
+def options_of(cs: Any, case: Case, contacts: int) -> dict[str, Any]:
+    """Return the options of a case: of a long one, or of one of the product."""
+    if len(case) == 2:
+        options = {"max_iterations": LONG, "check_every": 5, "rtol": 1e-12, **json.loads(case[1])}
+        options["max_iterations"] = options.pop("iterations", LONG)
+        name, own = options["method"]
+        return {**options, "method": getattr(cs.methods, name)(**own)}
+    _, method, order, scheme, dtype, threads, instructions = case
+    return {
+        "method": method,
+        "order": order_of(cs, order, contacts),
+        "scheme": scheme,
+        "dtype": dtype,
+        "threads": int(threads),
+        "instructions": instructions,
+        "max_iterations": SWEEPS,
+        "check_every": 4,
+    }
+
+
 def outcome(cs: Any, problem: Any, case: Case) -> list[Any]:
     """Return what is compared: hashes, status and iterations, or the error."""
-    _, method, order, scheme, dtype, threads, instructions = case
     try:
-        result = cs.solve(
-            problem,
-            method=method,
-            order=order_of(cs, order, problem.contacts),
-            scheme=scheme,
-            dtype=dtype,
-            threads=int(threads),
-            instructions=instructions,
-            max_iterations=SWEEPS,
-            max_seconds=None,
-            check_every=4,
-            rng=1,
-            record=("residual", "natural_map", "merit"),
-        )
+        options = options_of(cs, case, problem.contacts)
+        again = options.pop("again", False)
+        common = {"rng": 1, "record": ("residual", "natural_map", "merit"), "max_seconds": None}
+        result = cs.solve(problem, **common, **options)
+        found = compared(result)
+        if again:
+            found += compared(cs.solve(problem, initial=result.impulses, **common, **options))
     except (ValueError, TypeError) as error:
         return [type(error).__name__, str(error)]
+    return found
+
+
+def compared(result: Any) -> list[Any]:
+    """Return hashes of impulses and history, status and iterations."""
     parts = result.impulses if isinstance(result.impulses, list) else [result.impulses]
     history = np.stack([result.history[name] for name in result.history if name != "time"])
     return [hashed(*parts), hashed(history), result.status, result.iterations]
@@ -204,7 +363,7 @@ def record(path: Path, cases_path: Path) -> None:
     """Solve the cases with the package that is imported, and write what came out, line by line."""
     import contactsolve as cs
 
-    made, name, problem = problems(), None, None
+    made, name, problem = {**problems(), ISLANDS: islands}, None, None
     with path.open("w", encoding="utf-8") as file, cases_path.open(encoding="utf-8") as cases:
         for line in cases:
             case = tuple(json.loads(line))
@@ -263,7 +422,7 @@ def compare(chosen: argparse.Namespace) -> int:
         folder, cases = Path(name), Path(name) / "cases"
         values = axes()
         drawn = all_cases(values) if chosen.all else drawn_cases(values, chosen.cases, chosen.seed)
-        count = write_cases(cases, drawn)
+        count = write_cases(cases, itertools.chain(drawn, long_cases(chosen.seed)))
         for place, commit in (("first", chosen.first), ("second", chosen.second)):
             (folder / place).mkdir()
             build(commit, folder / place)
@@ -285,7 +444,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("first", help="a commit; with --record, the file to write")
     parser.add_argument("second", nargs="?", default="HEAD", help="another one (HEAD)")
-    parser.add_argument("--cases", type=int, default=20_000, help="about so many are drawn")
+    parser.add_argument(
+        "--cases", type=int, default=20_000, help="about so many short ones are drawn"
+    )
     parser.add_argument("--seed", type=int, default=0, help="by which they are drawn")
     parser.add_argument("--all", action="store_true", help="every case")
     parser.add_argument("--shown", type=int, default=10, help="cases that are told, at most")

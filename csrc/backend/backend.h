@@ -7,6 +7,11 @@
  * the functions of its table. Impulses, data and factors R pass through these functions in the user's order and
  * in double precision. One call may make many sweeps, so that a device need not report after each of them.
  *
+ * Some methods call no backend and run on the host, in the arrays of the problem: `subspace` and `splitting`,
+ * which make their own sweeps (methods/pivoting/hybrid.c), the other methods that pivot, `apgd`,
+ * `spectral_gradient`, `admm` and `interior_point`. `tresca` and `de_saxce` pack nothing, but hand the backend
+ * to their inner method. Newton steps, coarse corrections and measures are computed on the host as well.
+ *
  * Only one thread at a time may call the functions of a packing. The caller flushes denormals. */
 #ifndef CS_BACKEND_H
 #define CS_BACKEND_H

@@ -1,12 +1,14 @@
 /* Factors G or rows of A are read from what the problem itself offers, in the user's order, and nothing is shared
  * with the schemes but the order of the sums: a side's products in two halves, a body's contributions by groups
- * and visits, merits by parts, sums over points in eight lanes of chunks of 4,096. So what it computes are the bits
- * of the scalar kernels. */
+ * and visits, merits by parts, sums over points in eight lanes of chunks of 4,096; and the solver of a block's local
+ * problem (scheme/local). So what it computes are the bits of the scalar kernels. */
 #include "plain_backend.h"
 
 #include "core/error.h"
+#include "scheme/local/local.h"
 #include "scheme/wide.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +28,14 @@ typedef struct plain {
     const cs_problem *problem;
     const cs_schedule *schedule;
     int factorized, bound_previous;
-    double averaging, *weight;      /* (blocks); or NULL */
+    double averaging, *weight; /* (blocks); or NULL */
+    cs_local local[CS_MAX_GROUPS];
+    double damping; /* of blocks whose local problems are solved: product of the rollbacks */
     double *lambda, *before, *best; /* (rows) */
     double *u;                      /* (velocities), then what immovable sides write to */
     double *b, *parameters, *r;
     double *merits;                /* (parts) */
-    double *step[CS_MAX_GROUPS];   /* or NULL */
+    double *step[CS_MAX_GROUPS];   /* R_k, or A_kk where local problems are solved; or NULL */
     double *factor[CS_MAX_GROUPS]; /* G of each block */
     const cs_block_matrix *matrix;
     cs_arena rows; /* of A, where it was assembled here */
@@ -84,8 +88,6 @@ static const char *what_is_missing(const cs_pack_request *request)
     if (request->dtype != CS_F64) return "other precisions than float64";
     if (strcmp(request->scheme->name, "matrix") && strcmp(request->scheme->name, "factorized"))
         return "other schemes than matrix and factorized";
-    for (int g = 0; g < request->problem->block_groups; g++)
-        if (cs_solves_block(request->local[g])) return "blocks' own problems";
     for (int64_t s = 0; s < request->schedule->stages; s++) {
         const cs_stage *stage = &request->schedule->stage[s];
         if (stage->kind == CS_CONCURRENT) return "concurrent stages";
@@ -131,6 +133,8 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     p->factorized = strcmp(request->scheme->name, "factorized") == 0;
     p->bound_previous = request->bound_previous;
     p->averaging = request->averaging;
+    p->damping = 1;
+    memcpy(p->local, request->local, sizeof *p->local * (size_t)problem->block_groups);
     p->lambda = numbers(problem->rows);
     p->before = numbers(problem->rows);
     p->best = numbers(problem->rows);
@@ -194,6 +198,7 @@ static void get_data(const void *state, double *b)
 static void put_steps(void *state, const double *r, double *const *step)
 {
     plain *p = state;
+    p->damping = 1;
     memcpy(p->r, r, sizeof(double) * (size_t)p->problem->rows);
     for (int g = 0; g < p->problem->block_groups; g++) {
         const cs_block_group *group = &p->problem->block_group[g];
@@ -206,9 +211,12 @@ static void put_steps(void *state, const double *r, double *const *step)
 static void scale_steps(void *state, double factor)
 {
     plain *p = state;
-    for (int64_t i = 0; i < p->problem->rows; i++) p->r[i] *= factor;
+    p->damping *= factor;
     for (int g = 0; g < p->problem->block_groups; g++) {
         const cs_block_group *group = &p->problem->block_group[g];
+        if (cs_solves_block(p->local[g])) continue;
+        for (int64_t i = 0; i < group->count * group->rows; i++)
+            p->r[group->first_row + i] *= factor;
         int64_t count = p->step[g] ? group->count * group->rows * group->rows : 0;
         for (int64_t i = 0; i < count; i++) p->step[g][i] *= factor;
     }
@@ -298,15 +306,90 @@ static void project(const plain *p, int g, int64_t k, const double *xi, double *
                          p->bound_previous ? old : NULL);
 }
 
-static void visit(plain *p, int g, int64_t k, int shown, cs_sweep_stats *part)
+/* The local problem of a block: W z + q = v, W = A_kk, z = prox(z - r v). */
+typedef struct local_problem {
+    const cs_block_group *group;
+    const double *W, *r, *parameters, *previous;
+    double q[CS_MAX_ROWS];
+} local_problem;
+
+/* A projected step of one coupled set, of `scale` r. Returns its largest change, relative to its terms. */
+static double step_of_set(const local_problem *l, int coupled, double scale, double *z)
+{
+    int rows = l->group->rows;
+    double next[CS_MAX_ROWS], largest = 0;
+    for (int i = 0; i < rows; i++) {
+        double v = l->q[i];
+        for (int j = 0; j < rows; j++) v += l->W[i * rows + j] * z[j];
+        next[i] = l->group->coupled_set[i] == coupled ? z[i] - scale * l->r[i] * v : z[i];
+    }
+    l->group->set->prox_f64(rows, next, l->parameters, l->previous);
+    for (int i = 0; i < rows; i++) {
+        double change = fabs(next[i] - z[i]), size = fabs(z[i]) + l->r[i] * fabs(l->q[i]);
+        if (change > largest * size) largest = change / size;
+        z[i] = next[i];
+    }
+    return largest;
+}
+
+/* Projected steps until they are as small as rounding errors; steps that do not become smaller are halved.
+ * Returns 1 if they still are not small in the end. */
+static int step_to_the_end(const local_problem *l, double *z)
+{
+    double scale = 1, earlier = DBL_MAX;
+    for (int n = 1; n <= CS_INNER_STEPS; n++) {
+        double largest = 0;
+        for (int s = 0; s < l->group->rows; s++) {
+            int found = 0;
+            for (int i = 0; i < l->group->rows; i++) found |= l->group->coupled_set[i] == s;
+            if (found) largest = fmax(largest, step_of_set(l, s, scale, z));
+        }
+        if (!(largest > 4 * DBL_EPSILON)) return 0;
+        if (n % CS_INNER_CHECK_EVERY != 0) continue;
+        if (largest > earlier / 2 && scale > 1.0 / 64) scale /= 2;
+        earlier = largest;
+    }
+    return 1;
+}
+
+/* z <- the solution of the local problem of a block; by projected steps where scheme/local finds none.
+ * Returns 1 if it was not solved to rounding. */
+static int solve_block(const plain *p, int g, int64_t k, const double *xi, double *z)
 {
     const cs_block_group *group = &p->problem->block_group[g];
     int rows = group->rows;
+    int64_t first = group->first_row + k * rows;
+    const double *old = p->lambda + first;
+    local_problem l = {
+        .group = group,
+        .W = p->step[g] + k * rows * rows,
+        .r = p->r + first,
+        .parameters = p->parameters + group->first_parameter + k * group->parameters,
+        .previous = p->bound_previous ? old : NULL,
+    };
+    for (int i = 0; i < rows; i++) {
+        l.q[i] = xi[i];
+        z[i] = old[i];
+        for (int j = 0; j < rows; j++) l.q[i] -= l.W[i * rows + j] * old[j];
+    }
+    cs_local_method method = (cs_local_method)(p->local[g] - CS_BLOCK);
+    if (cs_local_fits(group->set, rows, method) &&
+        cs_local_solve(group->set, rows, method, l.W, l.q, l.parameters, p->bound_previous, z))
+        return 0;
+    return step_to_the_end(&l, z);
+}
+
+static void visit(plain *p, int g, int64_t k, int shown, cs_sweep_stats *part)
+{
+    const cs_block_group *group = &p->problem->block_group[g];
+    int rows = group->rows, solves = cs_solves_block(p->local[g]);
     double *own = p->lambda + group->first_row + k * rows, weight = p->averaging;
     double xi[CS_MAX_ROWS], z[CS_MAX_ROWS], delta[CS_MAX_ROWS];
     residual_of(p, g, k, shown ? p->lambda : p->before, xi);
-    project(p, g, k, xi, z);
+    if (solves) part->unfinished += solve_block(p, g, k, xi, z);
+    else project(p, g, k, xi, z);
     if (p->weight) weight = p->weight[group->first_block + k];
+    if (solves) weight *= p->damping;
     for (int i = 0; i < rows; i++) {
         if (weight != 1) z[i] = own[i] + weight * (z[i] - own[i]);
         delta[i] = z[i] - own[i];
@@ -361,6 +444,7 @@ static void sweep_part(plain *p, const cs_stage *stage, int64_t part)
         }
     }
     if (stats.residual > p->stats.residual) p->stats.residual = stats.residual;
+    p->stats.unfinished += stats.unfinished;
     p->merits[stage->first_part + part] = stats.merit;
 }
 

@@ -10,12 +10,13 @@ typedef struct solve_case {
     const char *method;
     cs_setting setting[2];
     int settings;
+    const char *local;      /* NULL: the usual one */
     double relaxation;      /* 0: 1 */
     const char *r_factor;   /* NULL: the usual one */
     int previous, adjacent; /* options bound and averaging */
     double averaging;       /* 0: none */
     double growth;          /* of residuals, at which sweeps roll back; 0: the usual one */
-    int needs_jacobian;
+    int needs_jacobian, needs_discs;
     int64_t sweeps; /* at most; 0: 60 */
 } solve_case;
 
@@ -25,10 +26,15 @@ static const solve_case cases[] = {
     {.method = "gauss_seidel", .adjacent = 1},
     {.method = "gauss_seidel", .relaxation = 1.9, .growth = 1},
     {.method = "gauss_seidel", .r_factor = "balanced"},
+    {.method = "gauss_seidel", .local = "projected"},
+    {.method = "gauss_seidel", .local = "block"},
+    {.method = "gauss_seidel", .local = "newton", .previous = 1, .averaging = 0.7},
+    {.method = "gauss_seidel", .local = "quartic", .needs_discs = 1},
     {.method = "symmetric_gauss_seidel"},
     {.method = "symmetric_gauss_seidel", .relaxation = 1.9, .growth = 1},
     {.method = "jacobi"},
     {.method = "jacobi", .relaxation = 3, .growth = 1},
+    {.method = "jacobi", .local = "block", .growth = 1},
     {.method = "mass_splitting", .needs_jacobian = 1},
     {.method = "nesterov"},
     {.method = "nesterov", .setting = {{"over", 0, "jacobi"}}, .settings = 1, .sweeps = 300},
@@ -49,7 +55,23 @@ static const solve_case cases[] = {
      .settings = 2},
     {.method = "auto", .sweeps = 400},
 };
-enum { CASES = sizeof cases / sizeof *cases, MOST_ROWS = 4096 };
+
+/* Outer methods, whose inner sweeps are the backend's, and all inner methods that sweep. */
+static const char *const outer[] = {"tresca", "de_saxce"};
+static const char *const inner[] = {
+    "gauss_seidel", "symmetric_gauss_seidel",
+    "jacobi",       "mass_splitting",
+    "nesterov",     "momentum",
+    "nncg",         "chebyshev",
+    "anderson",     "newton",
+};
+static const char *const local_inside[] = {"auto", "block"};
+enum {
+    CASES = sizeof cases / sizeof *cases,
+    OUTER_CASES = 2 * (sizeof outer / sizeof *outer) * (sizeof inner / sizeof *inner),
+    OF_DISCS = 1, /* cases that need a problem of discs alone */
+    MOST_ROWS = 4096
+};
 
 /* ---- one solve ------------------------------------------------------------------------------- */
 
@@ -67,6 +89,7 @@ static cs_options options_of(const solve_case *what, const char *scheme, const c
     static const char *const record[] = {"residual", "merit", "natural_map"};
     cs_options options = cs_options_default();
     options.method = what->method;
+    if (what->local) options.local = what->local;
     options.scheme = scheme;
     options.order = order;
     options.instructions = "scalar";
@@ -162,7 +185,9 @@ static void compare(const cs_problem *problem, const solve_case *what, const cha
             same(by_cpu.velocities, by_plain.velocities, problem->rows) &&
             same(by_cpu.history, by_plain.history, a->history_rows * a->columns);
     CHECK(agree);
-    if (!agree) fprintf(stderr, "    %s, %s, %s\n", what->method, scheme, order);
+    const char *word = what->setting[0].word;
+    if (!agree)
+        fprintf(stderr, "    %s, %s, %s, %s\n", what->method, word ? word : "", scheme, order);
     rollbacks += a->rollbacks;
     restarts += a->restarts;
     corrections += (int)a->corrections.tried;
@@ -172,16 +197,34 @@ static void compare(const cs_problem *problem, const solve_case *what, const cha
     free(by_plain.history);
 }
 
-static void compare_all(const cs_problem *problem)
+/* By every scheme and in every order that a case allows. */
+static void compare_case(const cs_problem *problem, const solve_case *what)
 {
     static const char *const schemes[] = {"factorized", "matrix"};
     static const char *const orders[] = {"natural", "colored"};
-    for (int c = 0; c < CASES; c++)
-        for (int s = 0; s < 2; s++)
-            for (int o = 0; o < 2; o++) {
-                if (problem->matrix && (s == 0 || cases[c].needs_jacobian)) continue;
-                compare(problem, &cases[c], schemes[s], orders[o]);
-            }
+    if (what->needs_discs && problem->block_groups > 1) return;
+    for (int s = 0; s < 2; s++)
+        for (int o = 0; o < 2; o++) {
+            if (problem->matrix && (s == 0 || what->needs_jacobian)) continue;
+            compare(problem, what, schemes[s], orders[o]);
+        }
+}
+
+static void compare_all(const cs_problem *problem)
+{
+    for (int c = 0; c < CASES; c++) compare_case(problem, &cases[c]);
+}
+
+static void compare_outer(const cs_problem *problem)
+{
+    for (int c = 0; c < OUTER_CASES; c++) {
+        solve_case what = {.method = outer[c / 2 % 2],
+                           .local = local_inside[c % 2],
+                           .setting = {{"inner", 0, inner[c / 4]}, {"inner_iterations", 30, NULL}},
+                           .settings = 2,
+                           .sweeps = 6};
+        compare_case(problem, &what);
+    }
 }
 
 /* Sweeps between which nothing is looked at are one call, and what they compute is the same. */
@@ -258,6 +301,7 @@ int main(void)
     scene_make(&s);
     CHECK_STATUS(scene_create(&s, &problem, &error), CS_OK, &error);
     if (problem) compare_all(problem);
+    if (problem) compare_outer(problem);
     if (problem) refusals_are_handed_on(problem);
     cs_problem_destroy(problem);
     problem = NULL;
@@ -267,8 +311,13 @@ int main(void)
     if (problem) compare_all(problem);
     cs_problem_destroy(problem);
 
+    problem = NULL;
+    CHECK_STATUS(chain_create(40, &problem, &error), CS_OK, &error);
+    if (problem) compare_outer(problem);
+    cs_problem_destroy(problem);
+
     /* What the cases are to show has happened. */
-    CHECK(compared == 2 * 4 * CASES);
+    CHECK(compared == 2 * 4 * (CASES + OUTER_CASES) - 4 * OF_DISCS);
     CHECK(rollbacks > 0 && restarts > 0 && corrections > 0 && links > 0);
 
     problem = NULL;

@@ -1,9 +1,9 @@
-/* The fixed-point iteration lambda <- prox(lambda - R (A lambda + b)) by sweeps, with the rollback of S1
- * section 3.5: Jacobi and Gauss-Seidel differ in the schedule of the sweep alone.
+/* The fixed-point iteration lambda <- prox(lambda - R (A lambda + b)) by sweeps: Jacobi and Gauss-Seidel differ
+ * in the schedule of the sweep alone. The rollback of S1 section 3.5 is shared with the driver, solver/driver.c:
  *
- *     sweep -> diverged? -yes-> restore the best iterate, R <- nu R
+ *     sweep -> diverged? -yes-> here: restore the best iterate; driver: R <- R / 2
  *                |no
- *              record, test, poll -> next sweep */
+ *              driver: record, test, poll -> next sweep */
 #include "solver/driver.h"
 
 #include <math.h>
