@@ -68,8 +68,6 @@ class Answer:
     pivots: int
     single_pivots: int
     factorizations: int
-    restarts: int
-    inner_iterations: int
     seconds: float
     natural_map: float
     natural_map_scaled: float
@@ -81,7 +79,7 @@ class Answer:
     worst_velocity: float
     cache: dict[str, int]
     reuse: dict[str, int]
-    corrections: dict[str, int]
+    figures: dict[str, Any]
     band: tuple[float, float, float]
     links: tuple[dict[str, Any], ...]
 

@@ -15,8 +15,6 @@ from .result import History
 
 __all__ = ["ResultValues"]
 
-# Figures that only some methods have, in the order of the bits CS_FIGURE_* of the library.
-_FIGURES = ("restarts", "corrections", "inner_iterations")
 _PIVOTS = ("pivots", "single_pivots", "factorizations", "cache", "reuse", "pivoting")
 _NO_ADVICE = ("converged", "stopped")
 
@@ -25,21 +23,21 @@ class ResultValues:
     """The answer of the C library, with one method for each attribute of a `Result`."""
 
     __slots__ = (
-        *("_answer", "_asked", "_change", "_columns", "_facts", "_figures", "_given", "_info"),
-        *("_kept", "_problem", "_ray"),
+        *("_answer", "_asked", "_change", "_columns", "_facts", "_given", "_info", "_kept"),
+        *("_problem", "_ray"),
     )
 
     def __init__(
         self,
         answer: _core.Answer,
         problem: Problem,
-        solver: tuple[tuple[str, ...], int, dict[str, Any], str],
+        solver: tuple[tuple[str, ...], dict[str, Any], str],
         facts: Facts,
         given: Given,
         ray: np.ndarray | None,
     ) -> None:
         self._answer, self._problem, self._ray = answer, problem, ray
-        self._columns, self._figures, self._info, self._asked = solver
+        self._columns, self._info, self._asked = solver
         self._facts, self._given = facts, given
         self._kept = self._message() if self._gives_advice() else ""
         # Computed now: the problem may lose its matrices, and the caller may change impulses.
@@ -120,9 +118,7 @@ class ResultValues:
         info["block_products"] = answer.block_products
         info["best_iteration"] = answer.best_iteration
         info["solve_seconds"] = answer.seconds
-        for bit, name in enumerate(_FIGURES):
-            if self._figures >> bit & 1:
-                info[name] = getattr(answer, name)
+        info.update(answer.figures)
         if status in ("stalled", "wandering"):
             info["band"] = answer.band
         links = answer.links

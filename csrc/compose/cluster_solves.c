@@ -170,6 +170,17 @@ static void add_links(cs_link *all, const cs_result *part, cs_result *result)
     result->link = all;
 }
 
+/* Adds the figures of the method in one part to those of the whole; NaN: there was none so far. */
+static void add_figures(const cs_result *part, cs_result *result)
+{
+    for (int i = 0; i < part->figures; i++) {
+        double *sum = &result->figure_value[i], value = part->figure_value[i];
+        if (isnan(*sum)) *sum = value;
+        else if (part->figure[i].largest) *sum = fmax(*sum, value);
+        else if (!isnan(value)) *sum += value;
+    }
+}
+
 static void add_result(cs_solver *solver, const cs_result *part, cs_result *result)
 {
     if (cs_outcome_is_worse(part->outcome, result->outcome)) {
@@ -180,11 +191,8 @@ static void add_result(cs_solver *solver, const cs_result *part, cs_result *resu
     if (part->best_iteration > result->best_iteration)
         result->best_iteration = part->best_iteration;
     if (part->rollbacks > result->rollbacks) result->rollbacks = part->rollbacks;
-    if (part->restarts > result->restarts) result->restarts = part->restarts;
     result->block_products += part->block_products;
-    result->inner_iterations += part->inner_iterations;
-    result->corrections.tried += part->corrections.tried;
-    result->corrections.kept += part->corrections.kept;
+    add_figures(part, result);
     result->unfinished_blocks += part->unfinished_blocks;
     result->pivots += part->pivots;
     result->single_pivots += part->single_pivots;
@@ -232,7 +240,7 @@ static void add_up(cs_solver *solver, cs_result *result)
     cs_result sum = *result; /* the caller's buffers */
     sum.outcome = CS_CONVERGED;
     sum.iterations = sum.best_iteration = 0;
-    sum.rollbacks = sum.restarts = 0;
+    sum.rollbacks = 0;
     sum.block_products = sum.unfinished_blocks = 0;
     sum.pivots = sum.single_pivots = sum.factorizations = 0;
     sum.pivoting = NULL;
@@ -241,6 +249,7 @@ static void add_up(cs_solver *solver, cs_result *result)
     sum.floor_block = -1;
     sum.certificate = NULL;
     for (int i = 0; i < 3; i++) sum.band[i] = NAN;
+    for (int i = 0; i < sum.figures; i++) sum.figure_value[i] = NAN;
     sum.cache = (cs_cache_counts){0};
     sum.reuse = (cs_reuse_counts){0};
     for (int64_t c = 0; c < cs_islands_of(solver)->clusters; c++) {

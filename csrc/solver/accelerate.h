@@ -19,13 +19,11 @@
 /* A solve by steps under way. */
 typedef struct cs_steps_run {
     cs_run run;
-    void *scalars;                    /* the method's, zero when a solve begins */
-    double change;                    /* |x - y|^2 of the step just made */
-    int restarts;                     /* that the method counts */
-    cs_correction_counts corrections; /* of a method with a second level */
-    int risen;                        /* sweeps in a row whose residual was far above the least */
-    int half;                         /* between the two sweeps of a symmetric step */
-    double least;                     /* smallest residual over nu since the last rollback */
+    void *scalars; /* the method's, zero when a solve begins */
+    double change; /* |x - y|^2 of the step just made */
+    int risen;     /* sweeps in a row whose residual was far above the least */
+    int half;      /* between the two sweeps of a symmetric step */
+    double least;  /* smallest residual over nu since the last rollback */
 } cs_steps_run;
 
 /* What a method in steps says of itself. */

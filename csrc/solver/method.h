@@ -13,14 +13,37 @@
 
 #define CS_BIT(i) (1u << (i))
 
+/* A figure of a method's results. An enum beside each table names the figures: solver->figure_value[NAME] is the
+ * value of that one. It is zero when a solve begins, and the result has it as it is when the solve ends; NaN
+ * leaves it out. */
+#define CS_COUNT_FIGURE(text, line)                     \
+    {                                                   \
+        .name = text, .summary = line, .kind = CS_COUNT \
+    }
+#define CS_NUMBER_FIGURE(text, line)                     \
+    {                                                    \
+        .name = text, .summary = line, .kind = CS_NUMBER \
+    }
+
+/* The restarts of a method that counts nothing else. */
+enum { CS_RESTARTS, CS_RESTARTS_FIGURES };
+#define CS_RESTARTS_FIGURE                                                                        \
+    {                                                                                             \
+        .name = "restarts", .summary = "times that the method gave up its momentum or its model", \
+        .kind = CS_COUNT, .largest = 1                                                            \
+    }
+extern const cs_figure cs_restarts_figure[CS_RESTARTS_FIGURES];
+
 /* A method: what is iterated. */
 typedef struct cs_method {
     const char *name, *summary;
     const char *about, *paper; /* as cs_method_info has them */
     unsigned needs, solves;
-    unsigned figures; /* of its results, CS_FIGURE_* */
     const cs_method_option *option;
     int options;
+    const cs_figure
+        *figure; /* of its results; a solve counts in solver->figure_value, see CS_COUNT_FIGURE */
+    int figures;
     cs_stage_kind stage; /* what the blocks of one sweep see of each other */
     int symmetric;       /* every second sweep goes backwards */
     int splits;          /* R is that of bodies whose mass is shared out among their contacts */

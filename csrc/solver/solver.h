@@ -97,6 +97,7 @@ struct cs_solver {
     cs_setting scheme_setting[CS_MAX_OWN_OPTIONS]; /* the scheme's own, one for each of its table */
     cs_options options;
     double setting[CS_MAX_METHOD_OPTIONS]; /* the method's own; of a word its place in the list */
+    double figure_value[CS_MAX_FIGURES];   /* of the method, in this solve (CS_COUNT_FIGURE) */
     int symmetric;                         /* every second sweep goes backwards */
     int instructions;                      /* asked for, see cs_pack_request */
     const cs_order *order;

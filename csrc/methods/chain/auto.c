@@ -190,7 +190,7 @@ static cs_status end_with_best(cs_chain_solve *s)
 
     /* Report the figures of the chain; `result->link` has those of each method. */
     if (result->outcome != CS_CONVERGED) result->best_iteration = s->best_number;
-    result->restarts = s->restarts;
+    solver->figure_value[CS_RESTARTS] = s->restarts;
     result->rollbacks = s->rollbacks;
     result->pivoting = NULL;
     result->link = s->chain->link;
@@ -304,7 +304,8 @@ const cs_method cs_method_auto = {
         "and with r_factor='balanced' it is plain Gauss-Seidel.",
     .paper = "those of its methods",
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),
-    .figures = CS_FIGURE_RESTARTS,
+    .figure = cs_restarts_figure,
+    .figures = CS_RESTARTS_FIGURES,
     .option = option,
     .options = CS_CHAIN_OPTIONS,
     .stage = CS_SEQUENTIAL,

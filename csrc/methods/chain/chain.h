@@ -68,7 +68,8 @@ typedef struct cs_chain_solve {
     int direct_is_cut;          /* the last direct link used up its pivots in its first solve */
     cs_alternative alternative; /* what may take over from the next sweeps */
     int64_t patience;           /* sweeps without a halving in this round */
-    int restarts, rollbacks;    /* of all links */
+    double restarts;            /* of all links */
+    int rollbacks;              /* of all links */
     cs_outcome sweeps_outcome;  /* outcome of the last sweeps */
     int links;                  /* links reported so far */
     int ended;                  /* no further link is to run */
