@@ -15,7 +15,6 @@ from .result import History
 
 __all__ = ["ResultValues"]
 
-_PIVOTS = ("pivots", "single_pivots", "factorizations", "cache", "reuse", "pivoting")
 _NO_ADVICE = ("converged", "stopped")
 
 
@@ -127,7 +126,7 @@ class ResultValues:
         if status == "inaccurate":
             info["floor"], info["floor_contact"] = answer.floor, answer.floor_block
         self._add_proof(info)
-        self._add_pivots(info)
+        self._add_pivoting(info)
         if answer.unfinished_blocks:
             count = answer.unfinished_blocks
             which = "1 block was" if count == 1 else f"{count} blocks were"
@@ -147,15 +146,11 @@ class ResultValues:
             info["certified_impulse"] = answer.certified
         info["certificate_contacts"] = self._contacts_of(answer.certificate)
 
-    def _add_pivots(self, info: dict[str, Any]) -> None:
+    def _add_pivoting(self, info: dict[str, Any]) -> None:
         answer = self._answer
         if answer.pivoting is None:
             return
-        info.update((name, getattr(answer, name)) for name in _PIVOTS)
-        if info["engine"] != "cached":
-            del info["cache"]
-        if not any(info["reuse"].values()):
-            del info["reuse"]
+        info["pivoting"] = answer.pivoting
         if self._ray is not None:
             info["ray"] = self._problem.split(self._ray)
             info["ray_contact"] = self._contacts_of(self._ray)[0]

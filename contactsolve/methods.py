@@ -82,7 +82,8 @@ class Description:
         lines += [f"  from    {self.paper}"] if self.paper else []
         lines += [f"  needs   {', '.join(self.needs)}"] if self.needs else []
         lines += [f"  solves  {', '.join(self.solves)}"] if self.solves else []
-        lines += [f"  reports {', '.join(self.figures)}"] if self.figures else []
+        reported = dict.fromkeys(name.partition(".")[0] for name in self.figures)
+        lines += [f"  reports {', '.join(reported)}"] if reported else []
         lines += [f"  {o.name}={o.default!r}: {o.summary}" for o in self.options.values()]
         return "\n".join(lines)
 

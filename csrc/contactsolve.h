@@ -490,11 +490,7 @@ typedef struct cs_result {
     int64_t
         block_products; /* products of blocks of A with impulses, all sweeps; 0 if A is not formed */
     int64_t unfinished_blocks; /* local solves that did not converge in the last sweep */
-    /* Methods that pivot: totals of all solves, and how the last one ended (NULL for others). */
-    int64_t pivots, single_pivots, factorizations;
-    const char *pivoting;
-    cs_cache_counts cache; /* totals of all solves */
-    cs_reuse_counts reuse;
+    const char *pivoting; /* methods that pivot: how the last mixed LCP ended; NULL for others */
     /* (figures) what the method reports beside that, and the values; NaN: this solve has none. */
     const cs_figure *figure;
     int figures;

@@ -194,18 +194,6 @@ static void add_result(cs_solver *solver, const cs_result *part, cs_result *resu
     result->block_products += part->block_products;
     add_figures(part, result);
     result->unfinished_blocks += part->unfinished_blocks;
-    result->pivots += part->pivots;
-    result->single_pivots += part->single_pivots;
-    result->factorizations += part->factorizations;
-    result->reuse.solves += part->reuse.solves;
-    result->reuse.steps += part->reuse.steps;
-    result->reuse.failed += part->reuse.failed;
-    result->cache.hits += part->cache.hits;
-    result->cache.misses += part->cache.misses;
-    result->cache.evictions += part->cache.evictions;
-    result->cache.entries += part->cache.entries;
-    result->cache.bytes += part->cache.bytes;
-    result->cache.most_bytes += part->cache.most_bytes;
     if (part->links) add_links(cs_islands_of(solver)->link, part, result);
     if (!part->pivoting) return;
     if (!result->pivoting || strcmp(part->pivoting, "converged") != 0)
@@ -242,7 +230,6 @@ static void add_up(cs_solver *solver, cs_result *result)
     sum.iterations = sum.best_iteration = 0;
     sum.rollbacks = 0;
     sum.block_products = sum.unfinished_blocks = 0;
-    sum.pivots = sum.single_pivots = sum.factorizations = 0;
     sum.pivoting = NULL;
     sum.links = 0;
     sum.floor = sum.certified = NAN;
@@ -250,8 +237,6 @@ static void add_up(cs_solver *solver, cs_result *result)
     sum.certificate = NULL;
     for (int i = 0; i < 3; i++) sum.band[i] = NAN;
     for (int i = 0; i < sum.figures; i++) sum.figure_value[i] = NAN;
-    sum.cache = (cs_cache_counts){0};
-    sum.reuse = (cs_reuse_counts){0};
     for (int64_t c = 0; c < cs_islands_of(solver)->clusters; c++) {
         cs_cluster *cluster = &cs_islands_of(solver)->cluster[c];
         copy_rows(solver->problem, cluster, solver->lambda, cluster->lambda, 0);

@@ -76,16 +76,6 @@ static void answer_dealloc(answer_object *self)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static const field cache_fields[] = {
-    FIELD(cs_cache_counts, hits, INT64),      FIELD(cs_cache_counts, misses, INT64),
-    FIELD(cs_cache_counts, evictions, INT64), FIELD(cs_cache_counts, entries, INT64),
-    FIELD(cs_cache_counts, bytes, INT64),     FIELD(cs_cache_counts, most_bytes, INT64),
-};
-static const field reuse_fields[] = {
-    FIELD(cs_reuse_counts, solves, INT64),
-    FIELD(cs_reuse_counts, steps, INT64),
-    FIELD(cs_reuse_counts, failed, INT64),
-};
 static const field link_fields[] = {
     FIELD(cs_link, method, TEXT),      FIELD(cs_link, first, INT64),
     FIELD(cs_link, iterations, INT64), FIELD(cs_link, seconds, DOUBLE),
@@ -94,16 +84,6 @@ static const field link_fields[] = {
 };
 /* The number of entries of an array. */
 #define COUNT(fields) ((int)(sizeof fields / sizeof *fields))
-
-PyObject *cache_counts(const cs_cache_counts *counts)
-{
-    return dictionary_of(cache_fields, COUNT(cache_fields), counts);
-}
-
-PyObject *reuse_counts(const cs_reuse_counts *counts)
-{
-    return dictionary_of(reuse_fields, COUNT(reuse_fields), counts);
-}
 
 static PyObject *get_status(answer_object *self, void *unused)
 {
@@ -116,18 +96,6 @@ static PyObject *get_pivoting(answer_object *self, void *unused)
     (void)unused;
     if (!self->result.pivoting) Py_RETURN_NONE;
     return PyUnicode_FromString(self->result.pivoting);
-}
-
-static PyObject *get_cache(answer_object *self, void *unused)
-{
-    (void)unused;
-    return cache_counts(&self->result.cache);
-}
-
-static PyObject *get_reuse(answer_object *self, void *unused)
-{
-    (void)unused;
-    return reuse_counts(&self->result.reuse);
 }
 
 /* The dictionary of a group, which is added to `all` if it is new. Borrowed; NULL with an error set. */
@@ -207,9 +175,6 @@ static PyMemberDef answer_members[] = {
     RESULT(rollbacks, T_INT),
     RESULT(block_products, T_LONGLONG),
     RESULT(unfinished_blocks, T_LONGLONG),
-    RESULT(pivots, T_LONGLONG),
-    RESULT(single_pivots, T_LONGLONG),
-    RESULT(factorizations, T_LONGLONG),
     RESULT(seconds, T_DOUBLE),
     RESULT(natural_map, T_DOUBLE),
     RESULT(natural_map_scaled, T_DOUBLE),
@@ -225,8 +190,6 @@ static PyMemberDef answer_members[] = {
 static PyGetSetDef answer_getters[] = {
     {"status", (getter)get_status, NULL, NULL, NULL},
     {"pivoting", (getter)get_pivoting, NULL, NULL, NULL},
-    {"cache", (getter)get_cache, NULL, NULL, NULL},
-    {"reuse", (getter)get_reuse, NULL, NULL, NULL},
     {"figures", (getter)get_figures, NULL, NULL, NULL},
     {"band", (getter)get_band, NULL, NULL, NULL},
     {"links", (getter)get_links, NULL, NULL, NULL},

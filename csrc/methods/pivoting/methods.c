@@ -110,6 +110,8 @@ static void adopt(const cs_method *method, const double *setting, cs_options *op
         .solves = SOLVES,                                             \
         .option = list,                                               \
         .options = count,                                             \
+        .figure = cs_pivoting_figure,                                 \
+        .figures = CS_PIVOTING_FIGURES,                               \
         .stage = CS_SEQUENTIAL,                                       \
         .takes_zero_diagonals = !((asked)&CS_BIT(CS_NEEDS_REGULAR)),  \
         .adopt = takes,                                               \
