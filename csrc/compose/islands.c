@@ -34,7 +34,7 @@ static int measures_apart(const cs_solver *solver)
 
 static int can_be_cut(const cs_solver *solver)
 {
-    if (strcmp(solver->method->name, "lemke") == 0) return 0; /* whose rays are of the whole */
+    if (solver->method->as_a_whole) return 0;
     for (int g = 0; g < solver->problem->block_groups; g++)
         if (solver->problem->block_group[g].set->alone) return 0;
     return keeps_to_islands(solver) && measures_apart(solver) && !cs_is_global(&solver->options);
@@ -43,9 +43,7 @@ static int can_be_cut(const cs_solver *solver)
 static int64_t least_contacts(const cs_solver *solver)
 {
     if (solver->method->without_sweeps) return FEW_FACTORED;
-    const char *name = solver->order->name;
-    int stages = strcmp(name, "colored") == 0 || strcmp(name, "auto") == 0;
-    int sequential = !cs_is_flat(solver->method, solver->setting) && !stages;
+    int sequential = !cs_is_flat(solver->method, solver->setting) && !solver->order->fills_lanes;
     return sequential ? FEW : FEW_IN_STAGES;
 }
 

@@ -55,6 +55,7 @@ typedef struct cs_method {
     int experimental;     /* its options and its defaults may change between releases */
     int without_sweeps;   /* nothing is packed; what it builds takes the place of that */
     int takes_index_sets; /* solves may begin with one */
+    int as_a_whole;       /* islands are not solved separately: its rays are of the whole problem */
     const struct cs_steps
         *steps; /* of methods over sweeps (solver/accelerate.h); NULL for others */
     /* Brings the own options into the common ones, for code that takes these; may be NULL. */
