@@ -1,18 +1,12 @@
 #include "compose/clusters.h"
 
+#include "core/costs.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/share.h"
 #include "problem/subproblem.h"
 
 #include <string.h>
-
-enum {
-    WORTH_CUTTING = 512, /* contacts of a problem below which nothing is gained */
-    FEW = 32,            /* contacts that a cluster has at least, if there are as many; */
-    FEW_IN_STAGES = 256, /* where visits are made several at a time; */
-    FEW_FACTORED = 1,    /* and where the work grows faster than the contacts */
-};
 
 /* Whether an order visits the blocks of an island the same way whatever stands beside it. */
 static int keeps_to_islands(const cs_solver *solver)
@@ -42,9 +36,9 @@ static int can_be_cut(const cs_solver *solver)
 
 static int64_t least_contacts(const cs_solver *solver)
 {
-    if (solver->method->without_sweeps) return FEW_FACTORED;
+    if (solver->method->without_sweeps) return CS_WORTH_A_CLUSTER_FACTORED;
     int sequential = !cs_is_flat(solver->method, solver->setting) && !solver->order->fills_lanes;
-    return sequential ? FEW : FEW_IN_STAGES;
+    return sequential ? CS_WORTH_A_CLUSTER : CS_WORTH_A_CLUSTER_IN_STAGES;
 }
 
 /* label (blocks): from islands to clusters; returns how many. Islands of one size come together: they
@@ -148,7 +142,7 @@ static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *err
     int64_t *order = cs_arena_take(&scratch, blocks, sizeof(int64_t));
     int64_t *place = cs_arena_take(&scratch, blocks + 2, sizeof(int64_t));
     cs_status status = cs_arena_status(&scratch, error, "solving islands apart");
-    if (!status && blocks >= WORTH_CUTTING && !solver->together) {
+    if (!status && blocks >= CS_WORTH_CUTTING && !solver->together) {
         memcpy(label, solver->judge.island, sizeof(int64_t) * (size_t)blocks);
         clusters = number_clusters(solver, solver->island_count, size, place, order, label);
     }

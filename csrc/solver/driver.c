@@ -8,13 +8,6 @@
 #define POLL_SECONDS 0.005
 #define ROLLBACK_FACTOR 0.5 /* nu of S1 section 3.5 */
 
-/* An alternative method takes over after so many sweeps at least, and once these have cost a share of what it
- * will: a small share if the scaled natural map is small, CS_LATE_SHARE otherwise. What such a method finds on
- * its way is of little use before it arrives, so that sweeps that bring a small natural map come first. */
-enum { LEAST_SWEEPS = 40 };
-#define EARLY_SHARE 0.25
-#define SMALL 1e-2
-
 /* ---- the caller's mode ------------------------------------------------------------------------- */
 
 static int flushes(const cs_run *run)
@@ -304,9 +297,11 @@ static int is_overtaken(cs_run *run, cs_result *result)
 {
     cs_budget *budget = run->budget;
     int64_t number = run->number - budget->made;
-    if (!budget->alternative || !run->known || number < LEAST_SWEEPS) return 0;
+    const cs_takeover *takeover = &budget->takeover;
+    if (!budget->alternative || !run->known || number < takeover->least_sweeps) return 0;
     if (!(run->alternative > 0) && !ask_alternative(run)) return 0;
-    double share = cs_natural_map_of(&run->state)->scaled <= SMALL ? EARLY_SHARE : CS_LATE_SHARE;
+    int is_small = cs_natural_map_of(&run->state)->scaled <= takeover->small;
+    double share = is_small ? takeover->early_share : takeover->late_share;
     if ((double)number < share * run->alternative) return 0;
     result->outcome = CS_MAX_ITERATIONS;
     budget->overtaken = 1;

@@ -12,10 +12,6 @@
 #include "solver/solver.h"
 #include "solver/stagnation.h"
 
-/* Iterations over those that the alternative method would cost, before it takes over from sweeps that are
- * still far from a solution. */
-#define CS_LATE_SHARE 1.5
-
 /* How one step ended. */
 typedef enum cs_step {
     CS_STEPPED,  /* there is a new iterate */
