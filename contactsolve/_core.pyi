@@ -65,11 +65,6 @@ class Answer:
     rollbacks: int
     block_products: int
     unfinished_blocks: int
-    pivots: int
-    single_pivots: int
-    factorizations: int
-    restarts: int
-    inner_iterations: int
     seconds: float
     natural_map: float
     natural_map_scaled: float
@@ -79,9 +74,7 @@ class Answer:
     worst_block: int
     worst_row: int
     worst_velocity: float
-    cache: dict[str, int]
-    reuse: dict[str, int]
-    corrections: dict[str, int]
+    figures: dict[str, Any]
     band: tuple[float, float, float]
     links: tuple[dict[str, Any], ...]
 

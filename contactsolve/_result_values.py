@@ -15,9 +15,6 @@ from .result import History
 
 __all__ = ["ResultValues"]
 
-# Figures that only some methods have, in the order of the bits CS_FIGURE_* of the library.
-_FIGURES = ("restarts", "corrections", "inner_iterations")
-_PIVOTS = ("pivots", "single_pivots", "factorizations", "cache", "reuse", "pivoting")
 _NO_ADVICE = ("converged", "stopped")
 
 
@@ -25,21 +22,21 @@ class ResultValues:
     """The answer of the C library, with one method for each attribute of a `Result`."""
 
     __slots__ = (
-        *("_answer", "_asked", "_change", "_columns", "_facts", "_figures", "_given", "_info"),
-        *("_kept", "_problem", "_ray"),
+        *("_answer", "_asked", "_change", "_columns", "_facts", "_given", "_info", "_kept"),
+        *("_problem", "_ray"),
     )
 
     def __init__(
         self,
         answer: _core.Answer,
         problem: Problem,
-        solver: tuple[tuple[str, ...], int, dict[str, Any], str],
+        solver: tuple[tuple[str, ...], dict[str, Any], str],
         facts: Facts,
         given: Given,
         ray: np.ndarray | None,
     ) -> None:
         self._answer, self._problem, self._ray = answer, problem, ray
-        self._columns, self._figures, self._info, self._asked = solver
+        self._columns, self._info, self._asked = solver
         self._facts, self._given = facts, given
         self._kept = self._message() if self._gives_advice() else ""
         # Computed now: the problem may lose its matrices, and the caller may change impulses.
@@ -120,9 +117,7 @@ class ResultValues:
         info["block_products"] = answer.block_products
         info["best_iteration"] = answer.best_iteration
         info["solve_seconds"] = answer.seconds
-        for bit, name in enumerate(_FIGURES):
-            if self._figures >> bit & 1:
-                info[name] = getattr(answer, name)
+        info.update(answer.figures)
         if status in ("stalled", "wandering"):
             info["band"] = answer.band
         links = answer.links
@@ -131,7 +126,7 @@ class ResultValues:
         if status == "inaccurate":
             info["floor"], info["floor_contact"] = answer.floor, answer.floor_block
         self._add_proof(info)
-        self._add_pivots(info)
+        self._add_pivoting(info)
         if answer.unfinished_blocks:
             count = answer.unfinished_blocks
             which = "1 block was" if count == 1 else f"{count} blocks were"
@@ -151,15 +146,11 @@ class ResultValues:
             info["certified_impulse"] = answer.certified
         info["certificate_contacts"] = self._contacts_of(answer.certificate)
 
-    def _add_pivots(self, info: dict[str, Any]) -> None:
+    def _add_pivoting(self, info: dict[str, Any]) -> None:
         answer = self._answer
         if answer.pivoting is None:
             return
-        info.update((name, getattr(answer, name)) for name in _PIVOTS)
-        if info["engine"] != "cached":
-            del info["cache"]
-        if not any(info["reuse"].values()):
-            del info["reuse"]
+        info["pivoting"] = answer.pivoting
         if self._ray is not None:
             info["ray"] = self._problem.split(self._ray)
             info["ray_contact"] = self._contacts_of(self._ray)[0]

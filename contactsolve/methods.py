@@ -60,6 +60,9 @@ class Description:
         to its inner method.
     experimental
         Whether options and defaults of the method may change between releases.
+    figures
+        What ``result.info`` has for this method alone, each with its meaning; ``"group.name"`` is
+        in the dictionary ``info["group"]``.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Description:
     solves: tuple[str, ...]
     direct: bool
     experimental: bool
+    figures: Mapping[str, str]
 
     def __str__(self) -> str:
         note = " (experimental)" if self.experimental else ""
@@ -78,6 +82,8 @@ class Description:
         lines += [f"  from    {self.paper}"] if self.paper else []
         lines += [f"  needs   {', '.join(self.needs)}"] if self.needs else []
         lines += [f"  solves  {', '.join(self.solves)}"] if self.solves else []
+        reported = dict.fromkeys(name.partition(".")[0] for name in self.figures)
+        lines += [f"  reports {', '.join(reported)}"] if reported else []
         lines += [f"  {o.name}={o.default!r}: {o.summary}" for o in self.options.values()]
         return "\n".join(lines)
 
@@ -139,12 +145,14 @@ def _description(described: dict[str, Any]) -> Description:
     options = options_of(described.pop("options"))
     about, paper = described.pop("about") or "", described.pop("paper") or ""
     direct, experimental = (bool(described.pop(name)) for name in ("direct", "experimental"))
+    figures = {name: summary for name, _, summary in described.pop("figures")}
     return Description(
         about=about,
         paper=paper,
         options=options,
         direct=direct,
         experimental=experimental,
+        figures=figures,
         **described,
     )
 

@@ -445,7 +445,6 @@ class Solver:
         elif stop != "natural_map":
             self._asked = f"{stop} <= {atol}"
         self._columns: tuple[str, ...] = described.pop("columns")
-        self._figures: int = described.pop("figures")
         self._described = (tuple(described), method, way.name)
         self._info = info_of(described, problem, method, way.name)
         self._updates = problem.updates
@@ -530,7 +529,7 @@ class Solver:
         started = initial is not None or index_set is not None
         given = self._given._replace(started=started) if started else self._given
         ray = self._core.ray() if answer.pivoting == "ray" else None
-        solver = (self._columns, self._figures, self._info, self._asked)
+        solver = (self._columns, self._info, self._asked)
         values = ResultValues(answer, problem, solver, self._facts, given, ray)
         return Result.of(values, problem, None if b is None else b.copy(), parameters)
 

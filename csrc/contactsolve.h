@@ -199,6 +199,16 @@ typedef struct cs_setting {
 
 typedef cs_option cs_method_option;
 
+/* A figure that the results of a method have beside those of every method. */
+typedef struct cs_figure {
+    const char *name, *summary;
+    const char *group;   /* the name of the figures that this one is listed with, or NULL */
+    cs_option_kind kind; /* CS_COUNT or CS_NUMBER */
+    int largest;         /* over islands the figure is the largest one, not the sum */
+} cs_figure;
+
+enum { CS_MAX_FIGURES = 16 }; /* of one method */
+
 enum { CS_MAX_METHOD_OPTIONS = CS_MAX_OWN_OPTIONS };
 
 /* The requirements of a method, which it checks before it starts, and the classes of problems that it
@@ -227,6 +237,8 @@ typedef struct cs_method_info {
     int experimental;       /* its options and its defaults may change between releases */
     const cs_method_option *option;
     int options;
+    const cs_figure *figure; /* of its results */
+    int figures;
 } cs_method_info;
 
 /* Describes the i-th method; 0 past the end. */
@@ -305,12 +317,6 @@ typedef struct cs_reuse_counts {
     int64_t steps;  /* steps of conjugate gradients for these */
     int64_t failed; /* linear systems that needed a new factor */
 } cs_reuse_counts;
-
-/* Counts of the second level of `multilevel` in one solve, over all islands. */
-typedef struct cs_correction_counts {
-    int64_t tried; /* corrections made */
-    int64_t kept;  /* corrections that were not undone */
-} cs_correction_counts;
 
 /* What starts at a visit of the order "given": nothing, a part, or a stage. CS_STAGE_BEGINS + i starts
  * a stage of the i-th kind, cs_stage_kind_name. */
@@ -472,9 +478,6 @@ typedef struct cs_link {
 
 enum { CS_MAX_LINKS = 64 }; /* further runs are added to the last link */
 
-/* Figures of a result that only some methods have. */
-enum { CS_FIGURE_RESTARTS = 1, CS_FIGURE_CORRECTIONS = 2, CS_FIGURE_INNER_ITERATIONS = 4 };
-
 /* The answer of a solve: the caller's buffers (each may be NULL), then figures. */
 typedef struct cs_result {
     double *impulses;            /* (rows) lambda */
@@ -487,14 +490,11 @@ typedef struct cs_result {
     int64_t
         block_products; /* products of blocks of A with impulses, all sweeps; 0 if A is not formed */
     int64_t unfinished_blocks; /* local solves that did not converge in the last sweep */
-    /* Methods that pivot: totals of all solves, and how the last one ended (NULL for others). */
-    int64_t pivots, single_pivots, factorizations;
-    const char *pivoting;
-    cs_cache_counts cache; /* totals of all solves */
-    cs_reuse_counts reuse;
-    int restarts;                     /* of accelerated methods */
-    cs_correction_counts corrections; /* by a second level, otherwise 0 */
-    int64_t inner_iterations;         /* of the inner method of outer fixed points, otherwise 0 */
+    const char *pivoting; /* methods that pivot: how the last mixed LCP ended; NULL for others */
+    /* (figures) what the method reports beside that, and the values; NaN: this solve has none. */
+    const cs_figure *figure;
+    int figures;
+    double figure_value[CS_MAX_FIGURES];
     const cs_link *link; /* (links) of a chain; the solver owns them until its next solve */
     int links;           /* 0 for other methods */
     /* Stalled and wandering solves: the minimum, the median and the maximum of the scaled natural maps
@@ -536,7 +536,6 @@ typedef struct cs_solver_info {
     char kernel
         [64]; /* how contacts are visited, "scalar", "wide, avx2, 4 lanes", "wide rows, avx2" */
     int stop_is_ratio; /* the stopping measure contains rtol and atol and is compared with 1 */
-    unsigned figures;  /* the figures of a result that this method has: a sum of CS_FIGURE_* */
     /* Methods that pivot: the engine of the largest island, "none" for a dictionary, "polyhedral" for a
      * dictionary of the whole problem; NULL for others. */
     const char *engine;

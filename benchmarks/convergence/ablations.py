@@ -41,7 +41,6 @@ MOST_LINKS = 6  # that are stored
 SEEDS = {"seen": 0, "unseen": 1000}  # the first seed of the scenes
 LARGE = ("ball_grid_24", "random_3000", "ball_grid_16")  # left out
 CHAIN = "csrc/methods/chain/"
-DRIVER = "csrc/solver/driver.c"
 COLUMNS = (
     "variant", "problem", "set", "tolerance", "budget", "with", "without", "links", "links_without",
 )  # fmt: skip
@@ -67,7 +66,7 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
         (
             (
                 CHAIN + "auto.c",
-                "options->atol / s->start) > LOOSE;",
+                "options->atol / s->start) > CS_LOOSE;",
                 "options->atol / s->start) > 1e300;",
             ),
         ),
@@ -94,39 +93,27 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
     ),
     "small first": (
         "Newton's method takes over late while the natural map is above 1e-2",
-        (
-            (
-                DRIVER,
-                "scaled <= SMALL ? EARLY_SHARE : CS_LATE_SHARE;",
-                "scaled <= INFINITY ? EARLY_SHARE : CS_LATE_SHARE;",
-            ),
-        ),
+        ((CHAIN + "policy.h", "#define CS_SMALL 1e-2", "#define CS_SMALL 1e300"),),
     ),
     "early share": (
         "Newton's method takes over early once the natural map is below 1e-2",
-        (
-            (
-                DRIVER,
-                "scaled <= SMALL ? EARLY_SHARE : CS_LATE_SHARE;",
-                "scaled <= 0 ? EARLY_SHARE : CS_LATE_SHARE;",
-            ),
-        ),
+        ((CHAIN + "policy.h", "#define CS_SMALL 1e-2", "#define CS_SMALL 0.0"),),
     ),
     "worth": (
         "Newton's method waits until sweeps have cost two thirds of what it will",
-        ((CHAIN + "factors.c", "#define STEPS_WORTH 1.5", "#define STEPS_WORTH 1e300"),),
+        ((CHAIN + "policy.h", "#define CS_STEPS_WORTH 1.5", "#define CS_STEPS_WORTH 1e300"),),
     ),
     "far": (
         "dear Newton steps far from a solution wait six times longer, and are at most 60",
-        ((CHAIN + "factors.c", "s->far = s->best > NEAR * s->start &&", "s->far = 0 &&"),),
+        ((CHAIN + "factors.c", "s->far = s->best > CS_NEAR * s->start &&", "s->far = 0 &&"),),
     ),
     "sooner patience": (
         "more patience for Newton's method that takes over before sweeps stagnate",
         (
             (
                 CHAIN + "factors.c",
-                "s->newton_takes_over ? SOONER_PATIENCE : NEWTON_PATIENCE",
-                "NEWTON_PATIENCE",
+                "s->newton_takes_over ? CS_SOONER_PATIENCE : CS_NEWTON_PATIENCE",
+                "CS_NEWTON_PATIENCE",
             ),
         ),
     ),

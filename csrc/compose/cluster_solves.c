@@ -191,6 +191,17 @@ static void add_links(cs_link *all, const cs_result *part, cs_result *result)
     result->link = all;
 }
 
+/* Adds the figures of the method in one part to those of the whole; NaN: there was none so far. */
+static void add_figures(const cs_result *part, cs_result *result)
+{
+    for (int i = 0; i < part->figures; i++) {
+        double *sum = &result->figure_value[i], value = part->figure_value[i];
+        if (isnan(*sum)) *sum = value;
+        else if (part->figure[i].largest) *sum = fmax(*sum, value);
+        else if (!isnan(value)) *sum += value;
+    }
+}
+
 /* Adds the result of one part to that of the whole. */
 static void add_result(cs_solver *solver, const cs_result *part, cs_result *result)
 {
@@ -205,26 +216,11 @@ static void add_result(cs_solver *solver, const cs_result *part, cs_result *resu
     if (part->best_iteration > result->best_iteration)
         result->best_iteration = part->best_iteration;
     if (part->rollbacks > result->rollbacks) result->rollbacks = part->rollbacks;
-    if (part->restarts > result->restarts) result->restarts = part->restarts;
 
     /* Sums. */
     result->block_products += part->block_products;
-    result->inner_iterations += part->inner_iterations;
-    result->corrections.tried += part->corrections.tried;
-    result->corrections.kept += part->corrections.kept;
+    add_figures(part, result);
     result->unfinished_blocks += part->unfinished_blocks;
-    result->pivots += part->pivots;
-    result->single_pivots += part->single_pivots;
-    result->factorizations += part->factorizations;
-    result->reuse.solves += part->reuse.solves;
-    result->reuse.steps += part->reuse.steps;
-    result->reuse.failed += part->reuse.failed;
-    result->cache.hits += part->cache.hits;
-    result->cache.misses += part->cache.misses;
-    result->cache.evictions += part->cache.evictions;
-    result->cache.entries += part->cache.entries;
-    result->cache.bytes += part->cache.bytes;
-    result->cache.most_bytes += part->cache.most_bytes;
 
     /* The links, and how pivoting ended: "converged" only if it did in all parts. */
     if (part->links) add_links(cs_islands_of(solver)->link, part, result);
@@ -263,17 +259,15 @@ static void add_up(cs_solver *solver, cs_result *result)
     cs_result sum = *result;
     sum.outcome = CS_CONVERGED;
     sum.iterations = sum.best_iteration = 0;
-    sum.rollbacks = sum.restarts = 0;
+    sum.rollbacks = 0;
     sum.block_products = sum.unfinished_blocks = 0;
-    sum.pivots = sum.single_pivots = sum.factorizations = 0;
     sum.pivoting = NULL;
     sum.links = 0;
     sum.floor = sum.certified = NAN;
     sum.floor_block = -1;
     sum.certificate = NULL;
     for (int i = 0; i < 3; i++) sum.band[i] = NAN;
-    sum.cache = (cs_cache_counts){0};
-    sum.reuse = (cs_reuse_counts){0};
+    for (int i = 0; i < sum.figures; i++) sum.figure_value[i] = NAN;
 
     /* Results and floors. */
     for (int64_t c = 0; c < cs_islands_of(solver)->clusters; c++) {

@@ -1,21 +1,13 @@
 /* Divides a problem into clusters of islands, and creates a solver for each (compose/islands.h). */
 #include "compose/clusters.h"
 
+#include "core/costs.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/share.h"
 #include "problem/subproblem.h"
 
 #include <string.h>
-
-enum {
-    /* A problem with fewer contacts is not divided, because that would save no time. */
-    WORTH_CUTTING = 512,
-    /* The least number of contacts of a cluster (only the last one may have fewer): */
-    FEW = 32,            /* in sequential sweeps, */
-    FEW_IN_STAGES = 256, /* if several visits are made at a time, */
-    FEW_FACTORED = 1,    /* and for methods whose work grows faster than the number of contacts */
-};
 
 /* Whether the order visits the blocks of an island independently of all other islands. */
 static int keeps_to_islands(const cs_solver *solver)
@@ -40,7 +32,7 @@ static int measures_apart(const cs_solver *solver)
  * eigenvalues of the whole A. */
 static int can_be_cut(const cs_solver *solver)
 {
-    if (strcmp(solver->method->name, "lemke") == 0) return 0;
+    if (solver->method->as_a_whole) return 0;
     for (int g = 0; g < solver->problem->block_groups; g++)
         if (solver->problem->block_group[g].set->alone) return 0;
     return keeps_to_islands(solver) && measures_apart(solver) && !cs_is_global(&solver->options);
@@ -49,11 +41,9 @@ static int can_be_cut(const cs_solver *solver)
 /* The least number of contacts of a cluster. */
 static int64_t least_contacts(const cs_solver *solver)
 {
-    if (solver->method->without_sweeps) return FEW_FACTORED;
-    const char *name = solver->order->name;
-    int stages = strcmp(name, "colored") == 0 || strcmp(name, "auto") == 0;
-    int sequential = !cs_is_flat(solver->method, solver->setting) && !stages;
-    return sequential ? FEW : FEW_IN_STAGES;
+    if (solver->method->without_sweeps) return CS_WORTH_A_CLUSTER_FACTORED;
+    int sequential = !cs_is_flat(solver->method, solver->setting) && !solver->order->fills_lanes;
+    return sequential ? CS_WORTH_A_CLUSTER : CS_WORTH_A_CLUSTER_IN_STAGES;
 }
 
 /* Replaces label (blocks), the island of each block, by its cluster. Returns the number of clusters. Islands of similar
@@ -178,7 +168,7 @@ static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *err
     int64_t *order = cs_arena_take(&scratch, blocks, sizeof(int64_t));
     int64_t *place = cs_arena_take(&scratch, blocks + 2, sizeof(int64_t));
     cs_status status = cs_arena_status(&scratch, error, "solving islands apart");
-    if (!status && blocks >= WORTH_CUTTING && !solver->together) {
+    if (!status && blocks >= CS_WORTH_CUTTING && !solver->together) {
         memcpy(label, solver->judge.island, sizeof(int64_t) * (size_t)blocks);
         clusters = number_clusters(solver, solver->island_count, size, place, order, label);
     }

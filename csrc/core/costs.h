@@ -1,6 +1,8 @@
-/* What work costs: everything that is chosen by its cost reads the numbers here.
+/* What work costs: the choices below are made by the numbers here. Limits of one method stand in its own file,
+ * those of method="auto" in methods/chain/policy.h.
  *
  *     threads    the sizes from which several threads save time       all loops that threads share
+ *     islands    the contacts that make a solver of their own pay     islands solved separately
  *     schemes    a sweep by its visits, blocks and multiplications    scheme="auto"
  *     chain      a sweep against a Newton step                        method="auto"
  *     factors    a multiplication of each kind of factor              engine="auto"
@@ -26,6 +28,18 @@ enum {
 
 /* More threads than these for each processor only wait for each other. */
 enum { CS_THREADS_PER_PROCESSOR = 4 };
+
+/* ---- islands (benchmarks/methods/islands.py) --------------------------------------------------- */
+
+/* Contacts of a problem below which solving its islands separately gains nothing; and the least contacts of a
+ * cluster of islands, if there are as many: of one that is swept, of one whose visits are made several at a
+ * time, and of one whose work grows faster than its contacts. */
+enum {
+    CS_WORTH_CUTTING = 512,
+    CS_WORTH_A_CLUSTER = 32,
+    CS_WORTH_A_CLUSTER_IN_STAGES = 256,
+    CS_WORTH_A_CLUSTER_FACTORED = 1,
+};
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 

@@ -46,9 +46,13 @@ int cs_method_describe(int i, cs_method_info *info)
         .experimental = method->experimental,
         .option = method->option,
         .options = method->options,
+        .figure = method->figure,
+        .figures = method->figures,
     };
     return 1;
 }
+
+const cs_figure cs_restarts_figure[CS_RESTARTS_FIGURES] = {[CS_RESTARTS] = CS_RESTARTS_FIGURE};
 
 /* The words of the option `over`, and their places in the list. */
 const char *const cs_over_words[] = {"gauss_seidel", "symmetric_gauss_seidel", "jacobi", NULL};

@@ -119,6 +119,7 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
 const cs_order cs_order_auto = {
     .name = "auto",
     .summary = "\"cache\", or \"natural\" where \"cache\" would save no time",
+    .fills_lanes = 1,
     .by_islands = cs_order_is_by_islands, /* each cluster chooses for itself */
     .plan = plan_auto,
 };

@@ -188,6 +188,7 @@ const cs_order cs_order_colored = {
     .summary = "colour by colour; no two contacts of a colour share a moving body (S1 section 4.3)",
     .option = options_of_colored,
     .options = OPTIONS,
+    .fills_lanes = 1,
     .by_islands = is_by_islands,
     .plan = plan_colored,
 };

@@ -91,7 +91,8 @@ typedef struct cs_order {
     /* The order's own options; `plan` and `by_islands` read their values with cs_order_value. */
     const cs_option *option;
     int options;
-    int draws; /* it is random: the plan depends on cs_order_options.seed */
+    int draws;       /* it is random: the plan depends on cs_order_options.seed */
+    int fills_lanes; /* it makes stages whose visits run in vectors, which small problems do not fill */
     /* Whether the order of an island's blocks is independent of all other islands. NULL: it is not. */
     int (*by_islands)(const cs_order_options *options);
     /* Fills the plan, whose arrays have room for one stage per block. The order may take any memory from

@@ -4,6 +4,7 @@
 
 #include <structmember.h>
 
+#include <math.h>
 #include <string.h>
 
 typedef struct answer_object {
@@ -75,20 +76,6 @@ static void answer_dealloc(answer_object *self)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static const field cache_fields[] = {
-    FIELD(cs_cache_counts, hits, INT64),      FIELD(cs_cache_counts, misses, INT64),
-    FIELD(cs_cache_counts, evictions, INT64), FIELD(cs_cache_counts, entries, INT64),
-    FIELD(cs_cache_counts, bytes, INT64),     FIELD(cs_cache_counts, most_bytes, INT64),
-};
-static const field reuse_fields[] = {
-    FIELD(cs_reuse_counts, solves, INT64),
-    FIELD(cs_reuse_counts, steps, INT64),
-    FIELD(cs_reuse_counts, failed, INT64),
-};
-static const field correction_fields[] = {
-    FIELD(cs_correction_counts, tried, INT64),
-    FIELD(cs_correction_counts, kept, INT64),
-};
 static const field link_fields[] = {
     FIELD(cs_link, method, TEXT),      FIELD(cs_link, first, INT64),
     FIELD(cs_link, iterations, INT64), FIELD(cs_link, seconds, DOUBLE),
@@ -97,16 +84,6 @@ static const field link_fields[] = {
 };
 /* The number of entries of an array. */
 #define COUNT(fields) ((int)(sizeof fields / sizeof *fields))
-
-PyObject *cache_counts(const cs_cache_counts *counts)
-{
-    return dictionary_of(cache_fields, COUNT(cache_fields), counts);
-}
-
-PyObject *reuse_counts(const cs_reuse_counts *counts)
-{
-    return dictionary_of(reuse_fields, COUNT(reuse_fields), counts);
-}
 
 static PyObject *get_status(answer_object *self, void *unused)
 {
@@ -121,22 +98,31 @@ static PyObject *get_pivoting(answer_object *self, void *unused)
     return PyUnicode_FromString(self->result.pivoting);
 }
 
-static PyObject *get_cache(answer_object *self, void *unused)
+/* The dictionary of a group, which is added to `all` if it is new. Borrowed; NULL with an error set. */
+static PyObject *group_in(PyObject *all, const char *name)
 {
-    (void)unused;
-    return cache_counts(&self->result.cache);
+    PyObject *group = PyDict_GetItemString(all, name);
+    if (group) return group;
+    return add_item(all, name, PyDict_New()) < 0 ? NULL : PyDict_GetItemString(all, name);
 }
 
-static PyObject *get_reuse(answer_object *self, void *unused)
+/* The figures of the method by name, as a dict; those of a group are a dict in it. */
+static PyObject *get_figures(answer_object *self, void *unused)
 {
     (void)unused;
-    return reuse_counts(&self->result.reuse);
-}
-
-static PyObject *get_corrections(answer_object *self, void *unused)
-{
-    (void)unused;
-    return dictionary_of(correction_fields, COUNT(correction_fields), &self->result.corrections);
+    const cs_result *result = &self->result;
+    PyObject *figures = PyDict_New();
+    for (int i = 0; figures && i < result->figures; i++) {
+        const cs_figure *figure = &result->figure[i];
+        double value = result->figure_value[i];
+        if (isnan(value)) continue;
+        PyObject *place = figure->group ? group_in(figures, figure->group) : figures;
+        PyObject *number =
+            figure->kind == CS_COUNT ? PyLong_FromDouble(value) : PyFloat_FromDouble(value);
+        if (!place) Py_XDECREF(number);
+        if (!place || add_item(place, figure->name, number) < 0) Py_CLEAR(figures);
+    }
+    return figures;
 }
 
 static PyObject *get_band(answer_object *self, void *unused)
@@ -189,11 +175,6 @@ static PyMemberDef answer_members[] = {
     RESULT(rollbacks, T_INT),
     RESULT(block_products, T_LONGLONG),
     RESULT(unfinished_blocks, T_LONGLONG),
-    RESULT(pivots, T_LONGLONG),
-    RESULT(single_pivots, T_LONGLONG),
-    RESULT(factorizations, T_LONGLONG),
-    RESULT(restarts, T_INT),
-    RESULT(inner_iterations, T_LONGLONG),
     RESULT(seconds, T_DOUBLE),
     RESULT(natural_map, T_DOUBLE),
     RESULT(natural_map_scaled, T_DOUBLE),
@@ -209,9 +190,7 @@ static PyMemberDef answer_members[] = {
 static PyGetSetDef answer_getters[] = {
     {"status", (getter)get_status, NULL, NULL, NULL},
     {"pivoting", (getter)get_pivoting, NULL, NULL, NULL},
-    {"cache", (getter)get_cache, NULL, NULL, NULL},
-    {"reuse", (getter)get_reuse, NULL, NULL, NULL},
-    {"corrections", (getter)get_corrections, NULL, NULL, NULL},
+    {"figures", (getter)get_figures, NULL, NULL, NULL},
     {"band", (getter)get_band, NULL, NULL, NULL},
     {"links", (getter)get_links, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},

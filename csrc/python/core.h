@@ -111,10 +111,6 @@ PyObject *core_describe_set(PyObject *module, PyObject *args);
 PyObject *core_fill_order(PyObject *module, PyObject *args);
 PyObject *core_elimination_tree(PyObject *module, PyObject *args);
 
-/* The counts of a cache of factors, and of reused factors, as a new dict. */
-PyObject *cache_counts(const cs_cache_counts *counts);
-PyObject *reuse_counts(const cs_reuse_counts *counts);
-
 /* The UTF-8 text of a name, borrowed from it; NULL with an error set, also if it contains a zero. */
 const char *text_of(PyObject *value);
 

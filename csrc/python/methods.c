@@ -140,15 +140,31 @@ static PyObject *options_of(const cs_option *option, int count)
     return options;
 }
 
+/* Describes the figures of a method, as a list of (name, kind, summary); that of a figure in a group is
+ * "group.name". */
+static PyObject *figures_of(const cs_figure *figure, int count)
+{
+    PyObject *figures = PyList_New(0);
+    for (int i = 0; figures && i < count; i++) {
+        const char *group = figure[i].group;
+        PyObject *name = group ? PyUnicode_FromFormat("%s.%s", group, figure[i].name)
+                               : PyUnicode_FromString(figure[i].name);
+        append(&figures, Py_BuildValue("(Nss)", name, cs_option_kind_name((int)figure[i].kind),
+                                       figure[i].summary));
+    }
+    return figures;
+}
+
 /* Describes a method. "N" takes ownership of the new lists, and fails if one is NULL. */
 static PyObject *method_of(const cs_method_info *info)
 {
-    return Py_BuildValue("{s:s,s:s,s:z,s:z,s:N,s:N,s:i,s:i,s:N}", "name", info->name, "summary",
+    return Py_BuildValue("{s:s,s:s,s:z,s:z,s:N,s:N,s:i,s:i,s:N,s:N}", "name", info->name, "summary",
                          info->summary, "about", info->about, "paper", info->paper, "needs",
                          names_of_bits(info->needs, cs_need_name), "solves",
                          names_of_bits(info->solves, cs_class_name), "direct", info->direct,
                          "experimental", info->experimental, "options",
-                         options_of(info->option, info->options));
+                         options_of(info->option, info->options), "figures",
+                         figures_of(info->figure, info->figures));
 }
 
 /* Describes an order. */

@@ -128,6 +128,21 @@ static const field result_fields[] = {
 };
 enum { RESULT_FIELDS = sizeof result_fields / sizeof *result_fields };
 
+static const field cache_fields[] = {
+    FIELD(cs_cache_counts, hits, INT64),      FIELD(cs_cache_counts, misses, INT64),
+    FIELD(cs_cache_counts, evictions, INT64), FIELD(cs_cache_counts, entries, INT64),
+    FIELD(cs_cache_counts, bytes, INT64),     FIELD(cs_cache_counts, most_bytes, INT64),
+};
+static const field reuse_fields[] = {
+    FIELD(cs_reuse_counts, solves, INT64),
+    FIELD(cs_reuse_counts, steps, INT64),
+    FIELD(cs_reuse_counts, failed, INT64),
+};
+enum {
+    CACHE_FIELDS = sizeof cache_fields / sizeof *cache_fields,
+    REUSE_FIELDS = sizeof reuse_fields / sizeof *reuse_fields
+};
+
 /* The history as a new array (rows, columns). */
 static PyObject *history_of(const cs_mlcp_result *result)
 {
@@ -146,8 +161,10 @@ static PyObject *answer(const cs_mlcp_result *result, PyObject *x, PyObject *w, 
                        add_item(dictionary, "w", Py_NewRef(w)) < 0 ||
                        add_item(dictionary, "index_set", Py_NewRef(set)) < 0 ||
                        add_item(dictionary, "history", history_of(result)) < 0 ||
-                       add_item(dictionary, "cache", cache_counts(&result->cache)) < 0 ||
-                       add_item(dictionary, "reuse", reuse_counts(&result->reuse)) < 0 ||
+                       add_item(dictionary, "cache",
+                                dictionary_of(cache_fields, CACHE_FIELDS, &result->cache)) < 0 ||
+                       add_item(dictionary, "reuse",
+                                dictionary_of(reuse_fields, REUSE_FIELDS, &result->reuse)) < 0 ||
                        add_item(dictionary, "status",
                                 PyUnicode_FromString(cs_mlcp_outcome_name(result->outcome))) < 0))
         Py_CLEAR(dictionary);

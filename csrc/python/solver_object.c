@@ -351,7 +351,6 @@ static const field info_fields[] = {
     {"setup_seconds", FIELD_DOUBLE, offsetof(cs_solver_info, seconds)},
     FIELD(cs_solver_info, r_value, DOUBLE),
     FIELD(cs_solver_info, stop_is_ratio, FLAG),
-    FIELD(cs_solver_info, figures, INT),
     FIELD(cs_solver_info, stages, INT64),
     FIELD(cs_solver_info, colors, INT64),
     FIELD(cs_solver_info, rounds, INT64),

@@ -175,10 +175,7 @@ cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result,
     begin(&steps);
     keep_best(&steps.run);
     cs_status status = cs_run_iterate(&steps.run, result);
-    status = cs_run_end(&steps.run, status, result);
-    result->restarts = steps.restarts;
-    result->corrections = steps.corrections;
-    return status;
+    return cs_run_end(&steps.run, status, result);
 }
 
 /* ---- methods without sweeps ------------------------------------------------------------------ */

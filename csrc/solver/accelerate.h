@@ -22,11 +22,9 @@ typedef struct cs_steps_run {
     cs_run run;
     void *scalars; /* the method's own variables, zero at the beginning of a solve */
     double change; /* |x - y|^2 of the last step */
-    int restarts;  /* counted by the method */
-    cs_correction_counts corrections; /* counted by methods with a second level */
-    int risen;    /* number of sweeps in a row whose residual was far above the least one */
-    int half;     /* whether the first of the two sweeps of a symmetric step was made */
-    double least; /* smallest residual / nu since the last rollback */
+    int risen;     /* number of sweeps in a row whose residual was far above the least one */
+    int half;      /* whether the first of the two sweeps of a symmetric step was made */
+    double least;  /* smallest residual / nu since the last rollback */
 } cs_steps_run;
 
 /* The functions and sizes that a method in steps declares. */

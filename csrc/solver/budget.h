@@ -5,6 +5,14 @@
 
 #include "core/cancellation.h"
 
+/* When the alternative method takes over from the sweeps of a link: after a least number of sweeps, and once
+ * these have cost a share of what it will. The share is the early one where the scaled natural map is small. */
+typedef struct cs_takeover {
+    int64_t least_sweeps;
+    double small; /* the largest scaled natural map that is small */
+    double early_share, late_share;
+} cs_takeover;
+
 typedef struct cs_budget {
     const cs_control *control;     /* the caller's; may be NULL */
     cs_cancellation *cancellation; /* for long computations of the set-up; NULL: none */
@@ -24,6 +32,7 @@ typedef struct cs_budget {
     cs_status (*alternative)(void *context, cs_cancellation *cancellation, double *sweeps,
                              cs_error *error);
     void *alternative_context;
+    cs_takeover takeover; /* used if there is an alternative */
     int overtaken; /* result: the link ended because another method is expected to be faster */
 } cs_budget;
 

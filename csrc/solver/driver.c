@@ -9,13 +9,6 @@
 #define POLL_SECONDS 0.005  /* least time between two polls */
 #define ROLLBACK_FACTOR 0.5 /* nu of S1 section 3.5 */
 
-/* An alternative method takes over after at least LEAST_SWEEPS sweeps, as soon as the sweeps have cost a share of its
- * estimated cost: EARLY_SHARE if the scaled natural map is at most SMALL, otherwise CS_LATE_SHARE. The share is
- * larger far from a solution, because there the iterates of such a method are of little use until it converges. */
-enum { LEAST_SWEEPS = 40 };
-#define EARLY_SHARE 0.25
-#define SMALL 1e-2
-
 /* ---- the floating-point mode ------------------------------------------------------------------- */
 
 /* Whether the run flushes denormal numbers to zero. */
@@ -339,11 +332,13 @@ static int is_overtaken(cs_run *run, cs_result *result)
     /* The cost of the alternative, estimated at the first call that needs it. */
     cs_budget *budget = run->budget;
     int64_t number = run->number - budget->made;
-    if (!budget->alternative || !run->known || number < LEAST_SWEEPS) return 0;
+    const cs_takeover *takeover = &budget->takeover;
+    if (!budget->alternative || !run->known || number < takeover->least_sweeps) return 0;
     if (!(run->alternative > 0) && !estimate_alternative(run)) return 0;
 
     /* Compare the costs. */
-    double share = cs_natural_map_of(&run->state)->scaled <= SMALL ? EARLY_SHARE : CS_LATE_SHARE;
+    int is_small = cs_natural_map_of(&run->state)->scaled <= takeover->small;
+    double share = is_small ? takeover->early_share : takeover->late_share;
     if ((double)number < share * run->alternative) return 0;
     result->outcome = CS_MAX_ITERATIONS;
     budget->overtaken = 1;

@@ -12,10 +12,6 @@
 #include "solver/solver.h"
 #include "solver/stagnation.h"
 
-/* If the iterates are still far from a solution, the alternative method takes over after CS_LATE_SHARE times the
- * iterations (sweeps) that it is expected to cost. */
-#define CS_LATE_SHARE 1.5
-
 /* How one step ended. */
 typedef enum cs_step {
     CS_STEPPED,    /* there is a new iterate */

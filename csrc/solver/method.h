@@ -13,13 +13,37 @@
 
 #define CS_BIT(i) (1u << (i))
 
+/* A figure of a method's results. An enum beside each table names the figures: solver->figure_value[NAME] is the
+ * value of that one. It is zero when a solve begins, and the result has it as it is when the solve ends; NaN
+ * leaves it out. */
+#define CS_COUNT_FIGURE(text, line)                     \
+    {                                                   \
+        .name = text, .summary = line, .kind = CS_COUNT \
+    }
+#define CS_NUMBER_FIGURE(text, line)                     \
+    {                                                    \
+        .name = text, .summary = line, .kind = CS_NUMBER \
+    }
+
+/* The restarts of a method that counts nothing else. */
+enum { CS_RESTARTS, CS_RESTARTS_FIGURES };
+#define CS_RESTARTS_FIGURE                                                                        \
+    {                                                                                             \
+        .name = "restarts", .summary = "times that the method gave up its momentum or its model", \
+        .kind = CS_COUNT, .largest = 1                                                            \
+    }
+extern const cs_figure cs_restarts_figure[CS_RESTARTS_FIGURES];
+
+/* A method. */
 typedef struct cs_method {
     const char *name, *summary;
     const char *about, *paper; /* see cs_method_info */
     unsigned needs, solves;    /* bits CS_BIT(CS_NEEDS_*) and CS_BIT(CS_SOLVES_*) */
-    unsigned figures;          /* CS_FIGURE_*: which figures of cs_result it computes */
     const cs_method_option *option;
     int options;
+    const cs_figure
+        *figure; /* of its results; a solve counts in solver->figure_value, see CS_COUNT_FIGURE */
+    int figures;
     cs_stage_kind stage; /* which updates of one sweep the blocks of that sweep see */
     int symmetric;       /* every second sweep goes backwards */
     int splits;          /* R is computed as if each body's mass were divided among its contacts */
@@ -31,6 +55,7 @@ typedef struct cs_method {
     int experimental;     /* its options and defaults may change between releases */
     int without_sweeps;   /* nothing is packed; `prepare` builds what the method needs instead */
     int takes_index_sets; /* solves may start from an index set */
+    int as_a_whole;       /* islands are not solved separately: its rays are of the whole problem */
     const struct cs_steps *steps; /* of methods in steps (solver/accelerate.h), otherwise NULL */
     /* Copies values of its own options to common options, for code that reads these. May be NULL. */
     void (*adopt)(const struct cs_method *method, const double *settings, cs_options *options);

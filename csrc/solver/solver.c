@@ -411,6 +411,19 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
     return cs_solver_run(solver, initial, b, parameters, &budget, result, error);
 }
 
+/* Solves as one or in parts. The figures of the result are those of the method, or of the parts together. */
+static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
+{
+    result->figure = solver->method->figure;
+    result->figures = solver->method->figures;
+    if (solver->parts) return solver->composition->solve(solver, budget, result, error);
+
+    memset(solver->figure_value, 0, sizeof solver->figure_value);
+    cs_status status = solver->method->solve(solver, budget, result, error);
+    memcpy(result->figure_value, solver->figure_value, sizeof result->figure_value);
+    return status;
+}
+
 cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *b,
                         const double *parameters, cs_budget *budget, cs_result *result,
                         cs_error *error)
@@ -457,12 +470,7 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     status = cs_history_reserve(&solver->history, 2 + (expected < most ? expected : most), error);
     if (status) return status;
 
-    /* Solve. */
-    result->inner_iterations = 0;
-    result->corrections = (cs_correction_counts){0};
-    if (solver->parts) status = solver->composition->solve(solver, budget, result, error);
-    else status = solver->method->solve(solver, budget, result, error);
-    return status;
+    return solve(solver, budget, result, error);
 }
 
 cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, cs_error *error)
@@ -521,7 +529,6 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .step_bound = solver->factors.bound,
         .eigenvalues = {NAN, NAN},
         .stop_is_ratio = solver->stop->is_ratio,
-        .figures = solver->method->figures,
         .bytes = (int64_t)solver->arena.bytes,
         .seconds = solver->setup_seconds,
     };

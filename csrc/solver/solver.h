@@ -97,6 +97,7 @@ struct cs_solver {
     cs_setting scheme_setting[CS_MAX_OWN_OPTIONS]; /* values of the scheme's own options */
     cs_options options;
     double setting[CS_MAX_METHOD_OPTIONS]; /* values of the method's own options; words by index */
+    double figure_value[CS_MAX_FIGURES];   /* of the method, in this solve (CS_COUNT_FIGURE) */
     int symmetric;                         /* every second sweep goes backwards */
     int instructions;                      /* see cs_pack_request */
     const cs_order *order;

@@ -154,6 +154,14 @@ static int same(const double *a, const double *b, int64_t count)
     return memcmp(a, b, sizeof(double) * (size_t)count) == 0;
 }
 
+/* A figure of the method by its name; 0 if the method has none. */
+static double figure_of(const cs_result *result, const char *name)
+{
+    for (int i = 0; i < result->figures; i++)
+        if (strcmp(result->figure[i].name, name) == 0) return result->figure_value[i];
+    return 0;
+}
+
 /* ---- comparisons ----------------------------------------------------------------------------- */
 
 static answer by_cpu, by_plain;
@@ -177,11 +185,11 @@ static void compare(const cs_problem *problem, const solve_case *what, const cha
     const cs_result *a = &by_cpu.result, *b = &by_plain.result;
     int agree = a->outcome == b->outcome && a->iterations == b->iterations &&
                 a->best_iteration == b->best_iteration && a->rollbacks == b->rollbacks &&
-                a->restarts == b->restarts && a->corrections.tried == b->corrections.tried &&
-                a->corrections.kept == b->corrections.kept && a->links == b->links &&
+                a->figures == b->figures && a->links == b->links &&
                 a->block_products == b->block_products && a->history_rows == b->history_rows &&
                 a->columns == b->columns;
-    agree = agree && same(by_cpu.impulses, by_plain.impulses, problem->rows) &&
+    agree = agree && same(a->figure_value, b->figure_value, a->figures) &&
+            same(by_cpu.impulses, by_plain.impulses, problem->rows) &&
             same(by_cpu.velocities, by_plain.velocities, problem->rows) &&
             same(by_cpu.history, by_plain.history, a->history_rows * a->columns);
     CHECK(agree);
@@ -189,8 +197,8 @@ static void compare(const cs_problem *problem, const solve_case *what, const cha
     if (!agree)
         fprintf(stderr, "    %s, %s, %s, %s\n", what->method, word ? word : "", scheme, order);
     rollbacks += a->rollbacks;
-    restarts += a->restarts;
-    corrections += (int)a->corrections.tried;
+    restarts += (int)figure_of(a, "restarts");
+    corrections += (int)figure_of(a, "tried");
     links += a->links > 1;
     compared++;
     free(by_cpu.history);

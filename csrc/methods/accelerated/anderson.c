@@ -118,7 +118,7 @@ static void extrapolate(cs_steps_run *steps)
     /* If the step is too long, restart from the S(y) with the least |f|, with about twice as many plain
      * sweeps. */
     if (length > solver->setting[GUARD] * own->least) {
-        steps->restarts++;
+        solver->figure_value[CS_RESTARTS]++;
         cs_point_copy(solver, here, cs_point_at(solver, SAFE));
         own->wait = own->pause = own->pause < LONGEST_PAUSE ? 2 * own->pause + 1 : LONGEST_PAUSE;
         restart(steps);
@@ -170,7 +170,8 @@ const cs_method cs_method_anderson = {
              "sticking, sliding and open; before that it restarts often.",
     .paper = "Anderson 1965; Walker and Ni 2011",
     .solves = CS_SOLVES_AS_SWEEPS,
-    .figures = CS_FIGURE_RESTARTS,
+    .figure = cs_restarts_figure,
+    .figures = CS_RESTARTS_FIGURES,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

@@ -71,7 +71,7 @@ static void extrapolate(cs_steps_run *steps)
 
     /* If the step is too long, restart with a smaller rho. */
     if (length > solver->setting[RESTART] * own->least) {
-        steps->restarts++;
+        solver->figure_value[CS_RESTARTS]++;
         own->rho = fmax(solver->setting[RHO] > 0 ? SMALLEST : 0, 1 - 2 * (1 - own->rho));
         begin(steps);
         return;
@@ -109,7 +109,8 @@ const cs_method cs_method_chebyshev = {
              "eigenvalues: symmetric sweeps, or Jacobi's.",
     .paper = "Golub and Varga 1961; Wang 2015",
     .solves = CS_SOLVES_AS_SWEEPS,
-    .figures = CS_FIGURE_RESTARTS,
+    .figure = cs_restarts_figure,
+    .figures = CS_RESTARTS_FIGURES,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

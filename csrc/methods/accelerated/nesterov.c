@@ -56,7 +56,7 @@ static void extrapolate(cs_steps_run *steps)
     double beta = cs_momentum_next(steps->scalars, sqrt(steps->change), solver->setting[RESTART],
                                    solver->setting[CONTRACTION]);
     if (isnan(beta)) {
-        steps->restarts++;
+        solver->figure_value[CS_RESTARTS]++;
         begin(steps);
         return;
     }
@@ -78,7 +78,8 @@ const cs_method cs_method_nesterov = {
         "Nesterov 1983; O'Donoghue and Candès 2015 (restart); Fletcher and Reeves 1964 (bound); "
         "Mazhar and others 2015 (contact)",
     .solves = CS_SOLVES_AS_SWEEPS,
-    .figures = CS_FIGURE_RESTARTS,
+    .figure = cs_restarts_figure,
+    .figures = CS_RESTARTS_FIGURES,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

@@ -71,7 +71,7 @@ static void extrapolate(cs_steps_run *steps)
     /* If the step is longer than the one before, restart: p = 0, y_k+1 = S(y_k). */
     own->square = square;
     if (before > 0 && square > before) {
-        steps->restarts++;
+        solver->figure_value[CS_RESTARTS]++;
         cs_point_combine(solver, p, 0, here, 0, here);
         cs_point_copy(solver, start, here);
         return;
@@ -94,7 +94,8 @@ const cs_method cs_method_nncg = {
         "and loose piles; it stalls on stacks with heavy bodies, where `nesterov` does not.",
     .paper = "Silcowitz, Niebe and Erleben 2010; Fletcher and Reeves 1964; Polak and Ribière 1969",
     .solves = CS_SOLVES_AS_SWEEPS,
-    .figures = CS_FIGURE_RESTARTS,
+    .figure = cs_restarts_figure,
+    .figures = CS_RESTARTS_FIGURES,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

@@ -51,12 +51,7 @@ static const cs_method_option option[CS_CHAIN_OPTIONS] = {
         "memory limit of the factor of Newton's method [bytes]; larger problems skip that method"),
 };
 
-enum {
-    FRUITLESS = 6,    /* maximum rounds in a row that do not halve the natural map */
-    BRIEF_PIVOTS = 2, /* maximum pivots of the first direct solve from the start of the solve */
-    POINTS = 2,       /* maximum earlier iterates that a link of sweeps keeps */
-};
-#define LOOSE 1e-4 /* a tolerance is loose above this fraction of the judgement of the start */
+enum { POINTS = 2 }; /* maximum earlier iterates that a link of sweeps keeps */
 
 /* Evaluates the natural map at the start of the solve, which is the best iterate so far. */
 static void judge_start(cs_chain_solve *s)
@@ -80,7 +75,7 @@ static void judge_start(cs_chain_solve *s)
 /* Runs direct solves from the start of the solve. They end if the first one needs more than a few pivots. */
 static cs_status try_directly(cs_chain_solve *s)
 {
-    s->budget->pivots = BRIEF_PIVOTS;
+    s->budget->pivots = CS_BRIEF_PIVOTS;
     cs_status status = cs_chain_run_direct(s, s->chain->start, CS_DIRECT_SOLVES);
     s->budget->pivots = 0;
     return status;
@@ -91,7 +86,7 @@ static cs_status try_directly(cs_chain_solve *s)
 static int is_loose(const cs_chain_solve *s)
 {
     const cs_options *options = &s->solver->options;
-    return (options->rtol > 0 ? options->rtol : options->atol / s->start) > LOOSE;
+    return (options->rtol > 0 ? options->rtol : options->atol / s->start) > CS_LOOSE;
 }
 
 /* Runs the sweeps before the direct method. They yield to it by the natural map, or after CS_FIRST_SWEEPS if
@@ -136,14 +131,14 @@ static cs_status begin_directly(cs_chain_solve *s)
     return cs_chain_run_direct(s, s->chain->best, CS_DIRECT_SOLVES);
 }
 
-/* Runs rounds of links until the tolerance is met, all iterations are made, or FRUITLESS rounds in a row have
+/* Runs rounds of links until the tolerance is met, all iterations are made, or CS_FRUITLESS rounds in a row have
  * not halved the natural map. */
 static cs_status iterate(cs_chain_solve *s)
 {
     cs_status status = CS_OK;
     judge_start(s);
     if (cs_chain_begins_directly(s->solver)) status = begin_directly(s);
-    for (int fruitless = 0; fruitless < FRUITLESS && !status && !s->ended;) {
+    for (int fruitless = 0; fruitless < CS_FRUITLESS && !status && !s->ended;) {
         /* Sweeps, then Newton's method. */
         double before = s->best;
         status = cs_chain_run_sweeps(s, &cs_method_nesterov, s->max_iterations);
@@ -190,7 +185,7 @@ static cs_status end_with_best(cs_chain_solve *s)
 
     /* Report the figures of the chain; `result->link` has those of each method. */
     if (result->outcome != CS_CONVERGED) result->best_iteration = s->best_number;
-    result->restarts = s->restarts;
+    solver->figure_value[CS_RESTARTS] = s->restarts;
     result->rollbacks = s->rollbacks;
     result->pivoting = NULL;
     result->link = s->chain->link;
@@ -304,7 +299,8 @@ const cs_method cs_method_auto = {
         "and with r_factor='balanced' it is plain Gauss-Seidel.",
     .paper = "those of its methods",
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),
-    .figures = CS_FIGURE_RESTARTS,
+    .figure = cs_restarts_figure,
+    .figures = CS_RESTARTS_FIGURES,
     .option = option,
     .options = CS_CHAIN_OPTIONS,
     .stage = CS_SEQUENTIAL,

@@ -5,11 +5,13 @@
  *     sweeps.c     links of sweeps: nesterov, nncg
  *     factors.c    links that factor a matrix: newton, bpp
  *     costs.c      which links are possible, and what they are expected to cost
+ *     policy.h     the numbers that decide
  *
  * The header of auto.c explains which link follows which, and why. */
 #ifndef CS_CHAIN_H
 #define CS_CHAIN_H
 
+#include "methods/chain/policy.h"
 #include "methods/newton/newton.h"
 #include "methods/pivoting/contact.h"
 #include "solver/accelerate.h"
@@ -17,12 +19,7 @@
 /* The own options of method="auto". */
 enum { CS_CHAIN_PATIENCE, CS_CHAIN_FACTOR_BYTES, CS_CHAIN_OPTIONS };
 
-enum {
-    CS_DIRECT_ROWS = 4000,   /* maximum rows of a problem that the direct method begins with */
-    CS_DIRECT_SOLVES = 60,   /* maximum direct solves, each with new friction bounds */
-    CS_FIRST_SWEEPS = 120,   /* maximum sweeps before the direct method */
-    CS_LONGEST = 2000000000, /* maximum patience that the options of all links accept */
-};
+enum { CS_LONGEST = 2000000000 }; /* maximum patience that the options of all links accept */
 
 extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_method_nncg,
     cs_method_newton, cs_method_gauss_seidel;
@@ -68,7 +65,8 @@ typedef struct cs_chain_solve {
     int direct_is_cut;          /* the last direct link used up its pivots in its first solve */
     cs_alternative alternative; /* what may take over from the next sweeps */
     int64_t patience;           /* sweeps without a halving in this round */
-    int restarts, rollbacks;    /* of all links */
+    double restarts;            /* of all links */
+    int rollbacks;              /* of all links */
     cs_outcome sweeps_outcome;  /* outcome of the last sweeps */
     int links;                  /* links reported so far */
     int ended;                  /* no further link is to run */

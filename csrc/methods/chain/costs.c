@@ -1,15 +1,11 @@
 /* Which links a chain may have, and what they are expected to cost. Costs are estimated from sizes alone, in
- * units of one sweep, with the constants of core/costs.h. */
+ * units of one sweep, with the constants of core/costs.h and policy.h. */
 #include "core/costs.h"
 #include "methods/chain/chain.h"
 #include "methods/pivoting/contact.h"
 #include "system/newton_system.h"
 
 #include <math.h>
-
-enum {
-    NEWTON_STEPS = 20, /* expected steps of a solution by Newton's method */
-};
 
 /* Whether a method accepts the solver's options and problem. The message of a refusal is discarded. */
 int cs_chain_can_use(const cs_solver *solver, const cs_method *method)
@@ -98,7 +94,7 @@ cs_status cs_chain_estimate_newton_step(cs_chain_solve *s, cs_cancellation *canc
 /* The expected cost of a solution by Newton's method, in sweeps. */
 double cs_chain_newton_cost(const cs_chain_solve *s)
 {
-    return (s->newton_steps + NEWTON_STEPS) * s->chain->newton_step;
+    return (s->newton_steps + CS_EXPECTED_STEPS) * s->chain->newton_step;
 }
 
 /* The expected cost of the alternative method, in sweeps. The driver lets sweeps yield after CS_LATE_SHARE

@@ -4,18 +4,6 @@
 
 #include <math.h>
 
-enum {
-    NEWTON_PATIENCE = 16, /* steps without a halving in the first round */
-    SOONER_PATIENCE = 96, /* the same if the method took over from sweeps */
-    FAR_STEPS = 60, /* maximum steps of a link if steps are expensive and no solution is near */
-};
-/* Maximum of the expected cost of Newton's method over the cost of the sweeps so far. The second number is for
- * expensive steps far from a solution, most of which are wasted on grids. */
-#define STEPS_WORTH 1.5
-#define FAR_WORTH 0.25
-#define NEAR 1e-4      /* a solution is near below this fraction of the natural map at the start */
-#define CHEAP_STEP 100 /* maximum cost in sweeps of a Newton step that is not expensive */
-
 /* s->newton_is_due <- whether Newton's method is worth its cost. If so, builds its workspace on first use.
  * `cancellation` ends the preparation. */
 static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int count,
@@ -26,8 +14,8 @@ static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int co
     if (status) return status;
 
     /* It is due if sweeps yielded to it, or if it is cheap enough beside the sweeps so far. */
-    s->far = s->best > NEAR * s->start && s->chain->newton_step > CHEAP_STEP;
-    double worth = s->far ? FAR_WORTH : STEPS_WORTH;
+    s->far = s->best > CS_NEAR * s->start && s->chain->newton_step > CS_CHEAP_STEP;
+    double worth = s->far ? CS_FAR_WORTH : CS_STEPS_WORTH;
     if (!s->newton_takes_over && cs_chain_newton_cost(s) > worth * s->sweeps) return CS_OK;
     s->newton_is_due = isfinite(s->chain->newton_step);
     if (!s->newton_is_due || s->chain->built) return CS_OK;
@@ -71,7 +59,7 @@ cs_status cs_chain_run_newton(cs_chain_solve *s)
 {
     /* The options of the link: its patience grows with that of the chain. */
     double rounds = (double)s->patience / s->setting[CS_CHAIN_PATIENCE];
-    double steps = floor((s->newton_takes_over ? SOONER_PATIENCE : NEWTON_PATIENCE) * rounds);
+    double steps = floor((s->newton_takes_over ? CS_SOONER_PATIENCE : CS_NEWTON_PATIENCE) * rounds);
     if (steps > CS_LONGEST) steps = CS_LONGEST;
     cs_setting own[] = {{.name = "patience", .number = steps},
                         {.name = "start", .number = 0},
@@ -84,7 +72,7 @@ cs_status cs_chain_run_newton(cs_chain_solve *s)
     int due = !status && !s->ended && s->newton_is_due;
     if (due)
         status = cs_chain_run_link(s, &cs_method_newton, s->chain->best, own, 3,
-                                   s->far ? FAR_STEPS : s->max_iterations);
+                                   s->far ? CS_FAR_STEPS : s->max_iterations);
     s->newton_steps += (double)(s->budget->made - before);
     if (status != CS_UNSUPPORTED) return status;
 

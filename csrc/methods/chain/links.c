@@ -136,6 +136,15 @@ static const char *why_overtaken(const cs_chain_solve *s, int direct)
                : "yielded: Newton's method is expected to converge sooner";
 }
 
+/* The restarts of a link; 0 if its method has none. */
+static double restarts_of(const cs_solver *solver, const cs_method *method)
+{
+    for (int i = 0; i < method->figures; i++)
+        if (strcmp(method->figure[i].name, cs_restarts_figure[CS_RESTARTS].name) == 0)
+            return solver->figure_value[i];
+    return 0;
+}
+
 /* After a link: reports it, keeps its iterate if it is the best one, and adds its figures to those of the
  * chain. */
 static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
@@ -143,7 +152,7 @@ static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
     cs_result *result = s->result;
     report(s, method, why ? why : why_of(result->outcome));
     keep_best(s);
-    s->restarts += result->restarts;
+    s->restarts += restarts_of(s->solver, method);
     s->rollbacks += result->rollbacks;
     s->budget->made = result->iterations;
     s->budget->spent = result->seconds;
@@ -159,7 +168,8 @@ cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const do
     int rewrites = begin_with(s, from);
     int64_t row = solver->history.rows;
     cs_status status = cs_chain_switch_to(s, method, own, count, iterations);
-    s->result->restarts = s->result->rollbacks = 0;
+    s->result->rollbacks = 0;
+    memset(solver->figure_value, 0, sizeof solver->figure_value);
     if (!status) status = method->solve(solver, s->budget, s->result, s->error);
 
     /* Whether the link yielded, and to what. */

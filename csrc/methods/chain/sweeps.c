@@ -1,6 +1,13 @@
 /* Links of sweeps: nesterov and nncg, from the best iterate. */
 #include "methods/chain/chain.h"
 
+static const cs_takeover takeover = {
+    .least_sweeps = CS_LEAST_SWEEPS,
+    .small = CS_SMALL,
+    .early_share = CS_EARLY_SHARE,
+    .late_share = CS_LATE_SHARE,
+};
+
 cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_t iterations)
 {
     cs_solver *solver = s->solver;
@@ -17,6 +24,7 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_
     s->budget->patience = 1;
     s->budget->alternative = asks ? cs_chain_alternative : NULL;
     s->budget->alternative_context = s;
+    s->budget->takeover = takeover;
     cs_status status = cs_chain_run_link(s, method, s->chain->best, own, 1, iterations);
     s->budget->alternative = NULL;
     s->budget->patience = 0;

@@ -108,7 +108,7 @@ static void extrapolate(cs_steps_run *steps)
     /* Restart if the last step goes up the gradient. */
     for (int64_t i = 0; i < rows; i++) ascent += (ay[i] + solver->b[i]) * (x[i] - before[i]);
     if (ascent > 0) {
-        steps->restarts++;
+        solver->figure_value[CS_RESTARTS]++;
         next = 1;
         beta = 0;
     }
@@ -147,7 +147,8 @@ const cs_method cs_method_apgd = {
     .needs = CS_BIT(CS_NEEDS_SYMMETRIC) | CS_BIT(CS_NEEDS_FIXED_SETS) | CS_BIT(CS_NEEDS_FLOAT64),
     .solves =
         CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_ASSOCIATED) | CS_BIT(CS_SOLVES_REDUNDANT),
-    .figures = CS_FIGURE_RESTARTS,
+    .figure = cs_restarts_figure,
+    .figures = CS_RESTARTS_FIGURES,
     .option = option,
     .options = 1,
     .stage = CS_SIMULTANEOUS,

@@ -69,6 +69,20 @@ static const cs_method_option option[OPTIONS] = {
                                  "than the shortest one since the last restart by this factor"),
 };
 
+enum { RESTARTS, CORRECTIONS_TRIED, CORRECTIONS_KEPT, FIGURES };
+
+static const cs_figure figure[FIGURES] = {
+    [RESTARTS] = CS_RESTARTS_FIGURE,
+    [CORRECTIONS_TRIED] = {.name = "tried",
+                           .summary = "corrections made",
+                           .group = "corrections",
+                           .kind = CS_COUNT},
+    [CORRECTIONS_KEPT] = {.name = "kept",
+                          .summary = "corrections that were not undone",
+                          .group = "corrections",
+                          .kind = CS_COUNT},
+};
+
 /* The state of the method: solver->own. */
 typedef struct cs_multilevel {
     cs_coarse *coarse;    /* NULL: its factors would take too long, and there are no corrections */
@@ -83,17 +97,17 @@ typedef struct cs_multilevel {
 /* Scalars of a solve. A trial restores the numbers that are "at its start" when it fails. */
 typedef struct multilevel_scalars {
     cs_momentum momentum;
-    cs_momentum kept;    /* momentum at the start of the trial */
-    double kept_change;  /* steps->change at its start */
-    double map;          /* natural map at its start */
-    int64_t wait;        /* steps until the next correction */
-    int64_t pause;       /* sweeps after a failed trial, over its cost in sweeps */
-    int64_t failed;      /* corrections of the trial that have not brought success */
-    int64_t began;       /* iteration at the start of the trial */
-    double spent;        /* multiplications of the second level at its start */
-    int64_t corrections; /* corrections kept at its start */
-    double shift;        /* of the diagonal of A, over 1 / rho */
-    int on_trial;        /* whether there is a trial */
+    cs_momentum kept;   /* momentum at the start of the trial */
+    double kept_change; /* steps->change at its start */
+    double map;         /* natural map at its start */
+    int64_t wait;       /* steps until the next correction */
+    int64_t pause;      /* sweeps after a failed trial, over its cost in sweeps */
+    int64_t failed;     /* corrections of the trial that have not brought success */
+    int64_t began;      /* iteration at the start of the trial */
+    double spent;       /* multiplications of the second level at its start */
+    double corrections; /* corrections kept at its start */
+    double shift;       /* of the diagonal of A, over 1 / rho */
+    int on_trial;       /* whether there is a trial */
 } multilevel_scalars;
 
 /* Points: x of the last step; x, and x of the step before it, when the trial began. */
@@ -153,7 +167,7 @@ static void begin(cs_steps_run *steps)
     forget_momentum(steps);
 
     /* No trial, no shift. */
-    if (own->on_trial) steps->corrections.kept = own->corrections;
+    if (own->on_trial) solver->figure_value[CORRECTIONS_KEPT] = own->corrections;
     own->on_trial = 0;
     own->pause = 1;
     own->shift = 0;
@@ -263,7 +277,7 @@ static void correct(cs_steps_run *steps)
     double spent = cs_coarse_spent(m->coarse);
 
     /* The rounds, until no row is free. */
-    steps->corrections.tried++;
+    solver->figure_value[CORRECTIONS_TRIED]++;
     for (int64_t round = 0; round < (int64_t)solver->setting[ROUNDS]; round++) {
         if (!has_free_rows(solver)) break;
         if (round)
@@ -278,7 +292,7 @@ static void correct(cs_steps_run *steps)
 
     /* Keep the corrected impulses. */
     if (is_finite(m->impulses, solver->problem->rows)) {
-        steps->corrections.kept++;
+        solver->figure_value[CORRECTIONS_KEPT]++;
         cs_packing_put(&solver->packing, m->impulses);
         cs_packing_refresh(&solver->packing);
     }
@@ -306,7 +320,7 @@ static void begin_trial(cs_steps_run *steps, double map)
     own->failed = 0;
     own->on_trial = 1;
     own->began = steps->run.number;
-    own->corrections = steps->corrections.kept;
+    own->corrections = solver->figure_value[CORRECTIONS_KEPT];
     own->spent = cs_coarse_spent(level_of(solver)->coarse);
 }
 
@@ -320,8 +334,8 @@ static void undo(cs_steps_run *steps)
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_at(solver, KEPT_BEFORE));
     own->momentum = own->kept;
     steps->change = own->kept_change;
-    steps->corrections.kept = own->corrections;
-    steps->restarts++;
+    solver->figure_value[CORRECTIONS_KEPT] = own->corrections;
+    solver->figure_value[RESTARTS]++;
     own->on_trial = 0;
 
     /* The sweeps: a multiple of the cost of the trial, its own sweeps and corrections. */
@@ -375,7 +389,7 @@ static void extrapolate(cs_steps_run *steps)
     double beta = cs_momentum_next(&own->momentum, sqrt(steps->change), solver->setting[RESTART],
                                    CS_CONTRACTION);
     if (isnan(beta)) {
-        steps->restarts++;
+        solver->figure_value[RESTARTS]++;
         forget_momentum(steps);
         return;
     }
@@ -403,7 +417,8 @@ const cs_method cs_method_multilevel = {
     .paper = "Przemieniecki 1963 (substructures); Levenberg 1944 and Marquardt 1963; Nesterov 1983",
     .needs = CS_BIT(CS_NEEDS_JACOBIAN),
     .solves = CS_SOLVES_AS_SWEEPS & ~CS_BIT(CS_SOLVES_UNSYMMETRIC),
-    .figures = CS_FIGURE_RESTARTS | CS_FIGURE_CORRECTIONS,
+    .figure = figure,
+    .figures = FIGURES,
     .option = option,
     .options = OPTIONS,
     .over = CS_OVER + 1,

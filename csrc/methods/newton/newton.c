@@ -349,7 +349,7 @@ static void end_proximal_step(cs_newton_run *s, int solved)
 
     /* The step is rejected. */
     s->failures++;
-    s->restarts++;
+    s->run.solver->figure_value[CS_RESTARTS]++;
     s->rho = fmax(RHO_LEAST, s->rho / RHO_DOWN);
 }
 
@@ -415,9 +415,7 @@ static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result
     s.newton->system.cancellation = &cancellation;
     cs_status status = cs_run_iterate(&s.run, result);
     s.newton->system.cancellation = NULL;
-    status = cs_run_end(&s.run, status, result);
-    result->restarts = s.restarts;
-    return status;
+    return cs_run_end(&s.run, status, result);
 }
 
 static const cs_steps steps = {.points = cs_one_point};
@@ -437,7 +435,8 @@ const cs_method cs_method_newton = {
              "1986 (GMRES)",
     .needs = CS_BIT(CS_NEEDS_FLOAT64),
     .solves = CS_SOLVES_AS_SWEEPS | CS_BIT(CS_SOLVES_MASS_RATIO),
-    .figures = CS_FIGURE_RESTARTS,
+    .figure = cs_restarts_figure,
+    .figures = CS_RESTARTS_FIGURES,
     .option = option,
     .options = OPTIONS,
     .stage = CS_SEQUENTIAL,

@@ -45,7 +45,6 @@ typedef struct cs_newton_run {
     double before;        /* the best judgement at its start */
     int failed;           /* its last Newton step failed */
     int failures;         /* proximal steps rejected since the last sweeps */
-    int restarts;         /* the same in the whole solve */
 } cs_newton_run;
 
 /* The function whose zero a proximal step looks for. */

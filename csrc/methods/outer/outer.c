@@ -333,7 +333,6 @@ static void set_tolerance(cs_steps_run *steps)
 static void begin(cs_steps_run *steps)
 {
     cs_outer *outer = steps->run.solver->own;
-    outer->inner_iterations = 0;
     memset(outer->now, 0, sizeof(double) * (size_t)steps->run.solver->problem->rows);
     if (outer->renewal) cs_renewal_begin(outer->renewal);
 }
@@ -377,7 +376,7 @@ static void take_impulses(cs_steps_run *steps, const cs_result *result)
         cs_count_change(stats, outer->lambda[i] - solver->lambda[i]);
         solver->lambda[i] = outer->lambda[i];
     }
-    outer->inner_iterations += result->iterations;
+    solver->figure_value[CS_INNER_ITERATIONS_MADE] += (double)result->iterations;
     solver->packing.products += result->block_products;
 }
 
@@ -411,17 +410,14 @@ static cs_step step(cs_steps_run *steps)
 /* Outer methods keep no points of sweeps. */
 static int no_points(const cs_solver *solver) { return (void)solver, 0; }
 
+const cs_figure cs_outer_figure[CS_OUTER_FIGURES] = {
+    [CS_INNER_ITERATIONS_MADE] = CS_COUNT_FIGURE(
+        "inner_iterations", "iterations of the inner method, over all inner solves"),
+};
+
 const cs_steps cs_outer_steps = {
     .points = no_points,
     .scalars = sizeof(memory),
     .begin = begin,
     .step = step,
 };
-
-cs_status cs_outer_solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
-{
-    cs_status status = cs_accelerate(solver, budget, result, error);
-    const cs_outer *outer = solver->own;
-    result->inner_iterations = outer->inner_iterations;
-    return status;
-}

@@ -39,7 +39,6 @@ typedef struct cs_outer {
     double *now, *image;    /* (rows), in normal rows: the frozen numbers, and the new ones */
     double *scale;          /* (rows): divides products of two frozen numbers, see renewal.h */
     cs_renewal *renewal;    /* NULL if the option weight is given */
-    int64_t inner_iterations;
 } cs_outer;
 
 /* The options that all outer methods share, after `patience`; CS_INNER is the name of the inner method. */
@@ -76,17 +75,20 @@ enum { CS_OUTER_OPTIONS = CS_WEIGHT + 1 };
                        .above = 1,                                                               \
                        .most = 1.99}
 
+/* The figures that all outer methods have. */
+enum { CS_INNER_ITERATIONS_MADE, CS_OUTER_FIGURES };
+
 /* The inner methods that solve every convex problem. */
 #define CS_OUTER_INNER                                                                  \
     "nesterov", "gauss_seidel", "symmetric_gauss_seidel", "jacobi", "momentum", "nncg", \
         "anderson", "chebyshev", "mass_splitting", "apgd", "spectral_gradient", "newton", "admm"
 
 /* Members of the cs_method of an outer method, which defines `option` and `prepare`. */
-#define CS_OUTER_METHOD                                                                            \
-    .figures = CS_FIGURE_INNER_ITERATIONS, .option = option, .options = CS_OUTER_OPTIONS,          \
-    .stage = CS_SIMULTANEOUS, .each = 1, .steps = &cs_outer_steps, .check = cs_outer_check,        \
-    .without_sweeps = 1, .own = sizeof(cs_outer), .prepare = prepare, .release = cs_outer_release, \
-    .describe = cs_outer_describe, .solve = cs_outer_solve
+#define CS_OUTER_METHOD                                                                         \
+    .figure = cs_outer_figure, .figures = CS_OUTER_FIGURES, .option = option,                   \
+    .options = CS_OUTER_OPTIONS, .stage = CS_SIMULTANEOUS, .each = 1, .steps = &cs_outer_steps, \
+    .check = cs_outer_check, .without_sweeps = 1, .own = sizeof(cs_outer), .prepare = prepare,  \
+    .release = cs_outer_release, .describe = cs_outer_describe, .solve = cs_accelerate
 
 /* The functions of a cs_method: `check` refuses options without effect; `prepare` makes the convex problem
  * and its solver; `solve` solves. */
@@ -94,8 +96,8 @@ cs_status cs_outer_check(const cs_options *options, const char *name, const cs_p
                          cs_error *error);
 cs_status cs_outer_prepare(cs_solver *solver, const cs_frozen *frozen, cs_budget *budget,
                            cs_error *error);
-cs_status cs_outer_solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error);
 extern const cs_steps cs_outer_steps;
+extern const cs_figure cs_outer_figure[CS_OUTER_FIGURES];
 void cs_outer_release(cs_solver *solver, int again);
 void cs_outer_describe(const cs_solver *solver, cs_solver_info *info);
 

@@ -26,6 +26,24 @@ typedef struct cs_pivoting {
     double *previous;       /* (rows): impulses before the last solve */
 } cs_pivoting;
 
+/* The figures of all methods that pivot: totals of all solves. */
+enum {
+    CS_PIVOTS,
+    CS_SINGLE_PIVOTS,
+    CS_FACTORIZATIONS,
+    CS_CACHED_HITS,
+    CS_CACHED_MISSES,
+    CS_CACHED_EVICTIONS,
+    CS_CACHED_ENTRIES,
+    CS_CACHED_BYTES,
+    CS_CACHED_MOST_BYTES,
+    CS_REUSE_SOLVES,
+    CS_REUSE_STEPS,
+    CS_REUSE_FAILED,
+    CS_PIVOTING_FIGURES
+};
+extern const cs_figure cs_pivoting_figure[CS_PIVOTING_FIGURES];
+
 typedef struct cs_pivoting_run cs_pivoting_run;
 
 /* One step from solver->lambda to the next. */
@@ -75,7 +93,7 @@ cs_status cs_pivoting_iterate(cs_solver *solver, cs_budget *budget, cs_pivoting_
                               cs_result *result, cs_error *error);
 
 /* x <- the solution of the mixed LCP with pivoting->lo and ->hi. `initial`: the first index set, or NULL.
- * Adds the counts of the solve to the result. */
+ * Adds the counts of the solve to the figures of the solver. */
 cs_status cs_pivoting_mlcp(cs_pivoting_run *run, const double *b, const signed char *initial,
                            double *x, cs_result *result, cs_error *error);
 

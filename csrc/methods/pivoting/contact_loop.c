@@ -78,6 +78,45 @@ static void begin(cs_pivoting_run *it)
     }
 }
 
+#define OF_CACHE(text, line)                                              \
+    {                                                                     \
+        .name = text, .summary = line, .group = "cache", .kind = CS_COUNT \
+    }
+#define OF_REUSE(text, line)                                              \
+    {                                                                     \
+        .name = text, .summary = line, .group = "reuse", .kind = CS_COUNT \
+    }
+
+const cs_figure cs_pivoting_figure[CS_PIVOTING_FIGURES] = {
+    [CS_PIVOTS] = CS_COUNT_FIGURE("pivots", "changes of the index set, in all mixed LCPs"),
+    [CS_SINGLE_PIVOTS] = CS_COUNT_FIGURE("single_pivots", "pivots that changed one row"),
+    [CS_FACTORIZATIONS] = CS_COUNT_FIGURE("factorizations", "factors computed anew"),
+    [CS_CACHED_HITS] = OF_CACHE("hits", "removals of tight rows that were found in the cache"),
+    [CS_CACHED_MISSES] = OF_CACHE("misses", "removals of tight rows that were made"),
+    [CS_CACHED_EVICTIONS] = OF_CACHE("evictions", "entries evicted because the cache was full"),
+    [CS_CACHED_ENTRIES] = OF_CACHE("entries", "entries of the cache at the end"),
+    [CS_CACHED_BYTES] = OF_CACHE("bytes", "memory of the entries at the end [bytes]"),
+    [CS_CACHED_MOST_BYTES] = OF_CACHE("most_bytes", "peak memory of the entries [bytes]"),
+    [CS_REUSE_SOLVES] =
+        OF_REUSE("solves", "linear systems solved with a factor of an earlier matrix"),
+    [CS_REUSE_STEPS] = OF_REUSE("steps", "steps of conjugate gradients for these"),
+    [CS_REUSE_FAILED] = OF_REUSE("failed", "linear systems that needed a new factor"),
+};
+
+/* Leaves out the figures of the cache without a cache, and those of reuse if no factor was reused. */
+static void leave_out_unused(cs_solver *solver)
+{
+    const cs_pivoting *pivoting = solver->own;
+    double *figure = solver->figure_value;
+    cs_mlcp_info mlcp = {.engine = ""};
+    if (pivoting->mlcp) cs_mlcp_describe(pivoting->mlcp, &mlcp);
+    int caches = strcmp(mlcp.engine, "cached") == 0, reuses = 0;
+
+    for (int i = CS_REUSE_SOLVES; i <= CS_REUSE_FAILED; i++) reuses |= figure[i] > 0;
+    for (int i = CS_CACHED_HITS; i <= CS_CACHED_MOST_BYTES && !caches; i++) figure[i] = NAN;
+    for (int i = CS_REUSE_SOLVES; i <= CS_REUSE_FAILED && !reuses; i++) figure[i] = NAN;
+}
+
 cs_status cs_pivoting_iterate(cs_solver *solver, cs_budget *budget, cs_pivoting_step step,
                               cs_result *result, cs_error *error)
 {
@@ -90,16 +129,14 @@ cs_status cs_pivoting_iterate(cs_solver *solver, cs_budget *budget, cs_pivoting_
 
     /* Reset what the solve reports. */
     it.control = cs_control_until(&it.timed, budget->control, budget->deadline);
-    result->pivots = result->single_pivots = result->factorizations = 0;
     result->pivoting = "converged";
-    result->cache = (cs_cache_counts){0};
-    result->reuse = (cs_reuse_counts){0};
 
     /* Iterate; without convergence, look for a proof that there is no solution. */
     begin(&it);
     cs_status status = cs_run_iterate(&it.run, result);
     if (!status && !it.run.converged && !it.run.proven) status = try_rays(&it, result, error);
     status = cs_run_end(&it.run, status, result);
+    leave_out_unused(solver);
 
     /* If the few pivots of the first solve were not enough, the chain goes on with its next method. */
     budget->overtaken = it.first_unfinished && !it.run.converged;

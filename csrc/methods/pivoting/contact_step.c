@@ -155,22 +155,31 @@ static cs_status run_cone(cs_pivoting_run *it, cs_result *result, cs_error *erro
     cs_status status = cs_cone_run(it->pivoting->cone, &solve, error);
 
     /* Report the counts and the outcome. */
-    result->pivots += solve.pivots;
-    result->single_pivots += solve.pivots;
+    solver->figure_value[CS_PIVOTS] += (double)solve.pivots;
+    solver->figure_value[CS_SINGLE_PIVOTS] += (double)solve.pivots;
     result->pivoting = cs_mlcp_outcome_name(solve.outcome);
     it->run.stopped = solve.outcome == CS_MLCP_STOPPED;
     return status;
 }
 
-/* sum += the cache counts of one solve; sizes are those of the last solve. */
-static void add_counts(cs_cache_counts *sum, const cs_cache_counts *last)
+/* figure += the counts of one solve; sizes of the cache are those of the last solve. */
+static void add_counts(double *figure, const cs_mlcp_result *last)
 {
-    sum->hits += last->hits;
-    sum->misses += last->misses;
-    sum->evictions += last->evictions;
-    sum->entries = last->entries;
-    sum->bytes = last->bytes;
-    if (last->most_bytes > sum->most_bytes) sum->most_bytes = last->most_bytes;
+    figure[CS_PIVOTS] += (double)last->pivots;
+    figure[CS_SINGLE_PIVOTS] += (double)last->single_pivots;
+    figure[CS_FACTORIZATIONS] += (double)last->factorizations;
+    figure[CS_REUSE_SOLVES] += (double)last->reuse.solves;
+    figure[CS_REUSE_STEPS] += (double)last->reuse.steps;
+    figure[CS_REUSE_FAILED] += (double)last->reuse.failed;
+
+    const cs_cache_counts *cache = &last->cache;
+    double most = (double)cache->most_bytes;
+    figure[CS_CACHED_HITS] += (double)cache->hits;
+    figure[CS_CACHED_MISSES] += (double)cache->misses;
+    figure[CS_CACHED_EVICTIONS] += (double)cache->evictions;
+    figure[CS_CACHED_ENTRIES] = (double)cache->entries;
+    figure[CS_CACHED_BYTES] = (double)cache->bytes;
+    figure[CS_CACHED_MOST_BYTES] = fmax(figure[CS_CACHED_MOST_BYTES], most);
 }
 
 /* One step with friction bounds: solves the mixed LCP with the current ones. */
@@ -210,16 +219,10 @@ cs_status cs_pivoting_mlcp(cs_pivoting_run *it, const double *b, const signed ch
     if (status) return status == CS_UNSUPPORTED ? explain(it->run.solver, p, error) : status;
 
     /* Report the counts and the outcome. */
-    result->reuse.solves += answer.reuse.solves;
-    result->reuse.steps += answer.reuse.steps;
-    result->reuse.failed += answer.reuse.failed;
+    add_counts(it->run.solver->figure_value, &answer);
     it->run.stopped = answer.outcome == CS_MLCP_STOPPED;
     it->unfinished = answer.outcome == CS_MLCP_MAX_PIVOTS;
-    result->pivots += answer.pivots;
-    result->single_pivots += answer.single_pivots;
-    result->factorizations += answer.factorizations;
     result->pivoting = cs_mlcp_outcome_name(answer.outcome);
-    add_counts(&result->cache, &answer.cache);
     return CS_OK;
 }
 

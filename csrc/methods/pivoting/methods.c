@@ -99,7 +99,8 @@ static void adopt(const cs_method *method, const double *setting, cs_options *op
     (CS_BIT(CS_NEEDS_BOX_FRICTION) | CS_BIT(CS_NEEDS_FLOAT64) | CS_BIT(CS_NEEDS_REGULAR))
 #define ANY (CS_BIT(CS_NEEDS_BOX_FRICTION) | CS_BIT(CS_NEEDS_FLOAT64))
 
-/* A method for a rule: its option table and their number, its `adopt`, its needs, and its texts. */
+/* A method for a rule: its option table and their number, its `adopt`, its needs, and its texts. A rule for ANY
+ * matrix may end on a ray, which is one of the whole problem. */
 #define PIVOTING(rule, list, count, takes, asked, line, text, source) \
     const cs_method cs_method_##rule = {                              \
         .name = #rule,                                                \
@@ -110,11 +111,14 @@ static void adopt(const cs_method *method, const double *setting, cs_options *op
         .solves = SOLVES,                                             \
         .option = list,                                               \
         .options = count,                                             \
+        .figure = cs_pivoting_figure,                                 \
+        .figures = CS_PIVOTING_FIGURES,                               \
         .stage = CS_SEQUENTIAL,                                       \
         .takes_zero_diagonals = !((asked)&CS_BIT(CS_NEEDS_REGULAR)),  \
         .adopt = takes,                                               \
         .without_sweeps = 1,                                          \
         .takes_index_sets = (asked) == REGULAR,                       \
+        .as_a_whole = (asked) == ANY,                                 \
         .check = cs_pivoting_check,                                   \
         .own = sizeof(cs_pivoting),                                   \
         .release = cs_pivoting_release,                               \

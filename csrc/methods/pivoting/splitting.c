@@ -79,6 +79,8 @@ const cs_method cs_method_splitting = {
         CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) | CS_BIT(CS_SOLVES_REDUNDANT),
     .option = option,
     .options = OPTIONS,
+    .figure = cs_pivoting_figure,
+    .figures = CS_PIVOTING_FIGURES,
     .stage = CS_SEQUENTIAL,
     .without_sweeps = 1,
     .check = cs_hybrid_check,

@@ -135,6 +135,8 @@ const cs_method cs_method_subspace = {
               CS_BIT(CS_SOLVES_REDUNDANT) | CS_BIT(CS_SOLVES_MASS_RATIO),
     .option = option,
     .options = OPTIONS,
+    .figure = cs_pivoting_figure,
+    .figures = CS_PIVOTING_FIGURES,
     .stage = CS_SEQUENTIAL,
     .without_sweeps = 1,
     .check = cs_hybrid_check,

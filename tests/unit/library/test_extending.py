@@ -109,6 +109,10 @@ loosened["whole"] = (
 )
 damping = cs.methods.damped(weight=0.25, growth=2.0)
 damped = cs.solve(stack, method=damping, record=("largest_impulse",), check_every=1, **sweeps)
+swept = cs.Solver(stack, method=damping, **sweeps)
+swept.solve()
+damped_again = swept.solve()
+apart = cs.solve(loose, method=damping, record=(), **sweeps)
 by_hand, weight = np.zeros(12 * 3), 0.25
 one = {**sweeps, "max_iterations": 1}
 for _ in range(3):
@@ -178,6 +182,15 @@ print(json.dumps({
         misused(lambda: cs.solve(stack, coupling=1)),
         misused(lambda: cs.solve(stack, scheme="losened")),
     ],
+    "method figures": {
+        "described": dict(cs.methods.describe()["damped"].figures),
+        "text": str(cs.methods.describe()["damped"]),
+        "told": [damped.info["damped_sweeps"], damped.info["final_weight"]],
+        "again": damped_again.info["damped_sweeps"],
+        "islands": apart.info["damped_sweeps"],
+        "clusters": apart.info["clusters"],
+        "elsewhere": "damped_sweeps" in cs.solve(stack, method="jacobi", **sweeps).info,
+    },
     "method described": {
         "signature": str(inspect.signature(cs.methods.damped)),
         "call": repr(damping),
@@ -402,6 +415,23 @@ def test_the_method_works(extended):
     assert extended["damped"] < 1e-14
     assert extended["damped again"], "its state is not that of a fresh solve"
     assert extended["damped converges"] == "converged"
+
+
+@pytest.mark.slow
+def test_the_methods_figures_are_in_the_result(extended):
+    """The weights are 1/4, 1/2 and 1 in three sweeps; a second solve counts anew."""
+    told = extended["method figures"]
+    assert told["described"] == {
+        "damped_sweeps": "sweeps of which only a part was taken",
+        "final_weight": "weight after the last sweep",
+    }
+    assert "  reports damped_sweeps, final_weight\n" in told["text"]
+    assert told["told"] == [2, 1.0]
+    assert [type(value) for value in told["told"]] == [int, float]
+    assert told["again"] == 2
+    assert told["clusters"] > 1
+    assert told["islands"] == 2 * told["clusters"], "over islands, figures are summed"
+    assert not told["elsewhere"]
 
 
 @pytest.mark.slow

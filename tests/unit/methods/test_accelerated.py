@@ -301,3 +301,5 @@ def test_figures_are_those_of_the_method():
     for method, figures in expected.items():
         info = cs.solve(problem, method=method).info
         assert info.keys() & {"restarts", "corrections", "inner_iterations"} == figures, method
+        described = cs.methods.describe()[method].figures
+        assert {name.partition(".")[0] for name in described} == figures, method

@@ -458,3 +458,16 @@ def test_activities_that_do_not_fit_are_refused():
         solver.solve(initial=[np.array(["low", "high"]), np.array(["open"])])
     with pytest.raises(ValueError, match="initial has 1 groups: the problem has 2"):
         solver.solve(initial=[np.array([["low", "high"]])])
+
+
+def test_figures_are_those_that_the_method_declares():
+    """Counts of the cache are there with the engine `cached`, those of reuse if there was any."""
+    problem = cs.scenarios.ball_grid(3, rows=1)
+    described = cs.methods.describe()["bpp"].figures
+    info = cs.solve(problem, method=cs.methods.bpp(engine="cached")).info
+    told = {name.partition(".")[0] for name in described}
+    assert told == {"pivots", "single_pivots", "factorizations", "cache", "reuse"}
+    assert told - info.keys() == {"reuse"}
+    assert {f"cache.{name}" for name in info["cache"]} < described.keys()
+    assert all(isinstance(value, int) for value in (info["pivots"], *info["cache"].values()))
+    assert not {"cache", "reuse"} & cs.solve(problem, method="bpp").info.keys()
