@@ -185,10 +185,10 @@ static void settle_resting(cs_solver *solver, const cs_block_group *group, int64
     if (moves) memcpy(solver->lambda + row, z, sizeof(double) * (size_t)group->rows);
 }
 
-void cs_settle(cs_solver *solver)
+int cs_settle(cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
-    if (!solver->judge.settles || solver->fixed_iterations) return;
+    if (!solver->judge.settles || solver->fixed_iterations) return 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -197,6 +197,7 @@ void cs_settle(cs_solver *solver)
                 settle_dead(solver, group, k);
         }
     }
+    return 1;
 }
 
 void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, double *seconds)

@@ -22,8 +22,9 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error);
 void cs_judge_begin(cs_solver *solver);
 
 /* Impulses where none are needed or none do anything: islands that P_C(0) solves have it; rows that
- * nothing moves are at the end of their set that b drives them to, where it has one. */
-void cs_settle(cs_solver *solver);
+ * nothing moves are at the end of their set that b drives them to, where it has one. Returns whether there
+ * were such impulses to set. */
+int cs_settle(cs_solver *solver);
 
 /* Adds the seconds since `start`, in which an iterate was judged, to `seconds`, if its clock counts these. */
 void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, double *seconds);
