@@ -464,7 +464,7 @@ typedef struct cs_link {
     int64_t first;      /* iterations made before it */
     int64_t iterations; /* total over islands that are solved separately */
     double seconds;     /* total over islands that are solved separately */
-    double reached;     /* the scaled natural map of the best iterate after it */
+    double reached;     /* the natural map of the best iterate after it, scaled unless rtol is 0 */
     cs_outcome outcome; /* how it ended; over islands, the worst outcome */
     const char *why;    /* the reason, in words */
     int64_t islands;    /* solvers that ran it: 1, or clusters of islands */

@@ -56,7 +56,7 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
                 CHAIN + "auto.c",
                 (
                     "    if (!status && !warm) status = try_directly(s);\n"
-                    "    if (status || s->ended || !(warm || s->too_long)) return status;"
+                    "    if (status || s->ended || !(warm || s->direct_is_cut)) return status;"
                 ),
                 "    if (status || s->ended) return status;",
             ),
@@ -87,8 +87,8 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
         (
             (
                 CHAIN + "sweeps.c",
-                "s->follows != CS_NO_ALTERNATIVE &&",
-                "s->follows == CS_DIRECT_FOLLOWS &&",
+                "s->alternative != CS_NO_ALTERNATIVE &&",
+                "s->alternative == CS_DIRECT_FOLLOWS &&",
             ),
         ),
     ),
@@ -125,7 +125,7 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
         (
             (
                 CHAIN + "factors.c",
-                "s->sooner ? SOONER_PATIENCE : NEWTON_PATIENCE",
+                "s->newton_takes_over ? SOONER_PATIENCE : NEWTON_PATIENCE",
                 "NEWTON_PATIENCE",
             ),
         ),
@@ -135,7 +135,10 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
         (
             (
                 CHAIN + "auto.c",
-                "        if (!status) status = cs_chain_run_sweeps(s, &cs_method_nncg, s->most);\n",
+                (
+                    "        if (!status) "
+                    "status = cs_chain_run_sweeps(s, &cs_method_nncg, s->max_iterations);\n"
+                ),
                 "",
             ),
         ),

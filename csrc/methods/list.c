@@ -1,4 +1,5 @@
-/* The list of methods, and the names of what they need and are for. */
+/* The list of methods, and the names of what they need (core/needs.def) and of the classes of problems that
+ * they solve (core/classes.def). */
 #include "core/error.h"
 #include "solver/method.h"
 
@@ -49,9 +50,12 @@ int cs_method_describe(int i, cs_method_info *info)
     return 1;
 }
 
+/* The words of the option `over`, and their places in the list. */
 const char *const cs_over_words[] = {"gauss_seidel", "symmetric_gauss_seidel", "jacobi", NULL};
 enum { GAUSS_SEIDEL, SYMMETRIC, JACOBI };
 
+/* The place in cs_over_words of the sweeps that a method with this option works over. `settings` NULL: the
+ * default. */
 static int works_over(const cs_method *method, const double *settings)
 {
     int i = method->over - 1;
@@ -69,6 +73,7 @@ int cs_is_symmetric(const cs_method *method, const double *settings)
     return method->over ? works_over(method, settings) == SYMMETRIC : method->symmetric;
 }
 
+/* A need or a class: its name and its description. */
 typedef struct listed {
     const char *name, *text;
 } listed;
@@ -85,6 +90,7 @@ static const listed classes[] = {
 };
 enum { NEEDS = sizeof needs / sizeof *needs, CLASSES = sizeof classes / sizeof *classes };
 
+/* The name of entry i, and its description in `summary` (may be NULL); NULL past the end of the list. */
 static const char *name_in(const listed *list, int count, int i, const char **summary)
 {
     if (i < 0 || i >= count) return NULL;
@@ -102,6 +108,7 @@ const char *cs_class_name(int i, const char **summary)
 cs_status cs_unknown_name(const char *option, const char *given, int with_auto,
                           const char *(*list)(int, const char **), cs_error *error)
 {
+    /* Join the names by commas, as many as fit. */
     char known[480] = "";
     size_t used = 0;
     for (int i = with_auto ? -1 : 0; i < 0 || list(i, NULL); i++) {
@@ -113,6 +120,7 @@ cs_status cs_unknown_name(const char *option, const char *given, int with_auto,
         memcpy(known + used, name, length + 1);
         used += length;
     }
+
     return cs_fail(error, CS_UNKNOWN_NAME, "%s: '%s' is unknown; known: %s", option,
                    cs_word(given).text, known);
 }

@@ -1,17 +1,21 @@
-/* Chebyshev's semi-iteration over sweeps S, whose steps would shrink by a factor rho each:
+/* Chebyshev's semi-iteration over sweeps S, for plain sweeps whose steps shrink by a factor rho:
  *
  *     y_k+1 = y_k-1 + w_k+1 (S(y_k) - y_k-1),   w_1 = 1, w_2 = 2 / (2 - rho^2),
  *     w_k+1 = 4 / (4 - rho^2 w_k)
  *
- * rho is an option, or what the first sweeps show: the factor by which their steps shrink. When steps
- * grow by more than a factor above their least since the last time, it begins again, with a rho that is
- * nearer to 0: 1 - rho is doubled.  Golub and Varga 1961; Wang 2015 for contact */
+ * rho is an option, or it is estimated from the first sweeps as the ratio of the lengths of two steps.
+ * Restart: when a step exceeds the shortest one since the last restart by a factor, 1 - rho is doubled, so
+ * that rho is nearer to 0.
+ *
+ * Golub and Varga 1961; Wang 2015 for contact */
 #include "solver/accelerate.h"
 
 #include <math.h>
 
-#define LARGEST 0.9999
-enum { PLAIN = 10 }; /* sweeps without momentum, at first */
+#define LARGEST 0.9999 /* maximum of rho */
+#define SMALLEST \
+    1e-3             /* minimum of a given rho: the weights then are nearly those of plain sweeps */
+enum { PLAIN = 10 }; /* sweeps after a restart without momentum */
 
 enum { RHO = CS_OWN_OPTIONS, RESTART, OPTIONS };
 
@@ -31,13 +35,19 @@ static const cs_method_option option[OPTIONS] = {
                          "longer than the shortest one since the last restart by this factor"),
 };
 
+/* Scalars of a solve. */
 typedef struct chebyshev {
-    double rho, omega, least, before; /* length of the last step */
-    int64_t made;                     /* steps since the last restart */
+    double rho;    /* 0: not known yet */
+    double omega;  /* w_k */
+    double least;  /* length of the shortest step since the last restart */
+    double before; /* length of the last step; 0: there is none */
+    int64_t made;  /* steps since the last restart */
 } chebyshev;
 
+/* Points: y_k and y_k-1. */
 enum { START, EARLIER };
 
+/* At the beginning, after a restart, and after a rollback. */
 static void begin(cs_steps_run *steps)
 {
     chebyshev *own = steps->scalars;
@@ -49,6 +59,7 @@ static void begin(cs_steps_run *steps)
     cs_point_copy(solver, cs_point_at(solver, START), cs_point_here(solver));
 }
 
+/* From S(y_k) to y_k+1. */
 static void extrapolate(cs_steps_run *steps)
 {
     chebyshev *own = steps->scalars;
@@ -57,15 +68,21 @@ static void extrapolate(cs_steps_run *steps)
     cs_point earlier = cs_point_at(solver, EARLIER);
     double length = sqrt(steps->change), shrinks = own->before > 0 ? length / own->before : 0;
     own->before = length;
+
+    /* If the step is too long, restart with a smaller rho. */
     if (length > solver->setting[RESTART] * own->least) {
         steps->restarts++;
-        own->rho = fmax(0, 1 - 2 * (1 - own->rho));
+        own->rho = fmax(solver->setting[RHO] > 0 ? SMALLEST : 0, 1 - 2 * (1 - own->rho));
         begin(steps);
         return;
     }
+
+    /* Estimate rho at the last of the plain sweeps, unless it is given. */
     own->least = fmin(own->least, length);
     own->made++;
     if (own->made == PLAIN && own->rho == 0) own->rho = fmin(shrinks, LARGEST);
+
+    /* y_k+1; a plain sweep has w = 1. */
     if (own->made <= PLAIN) {
         own->omega = 1;
     } else {
@@ -73,6 +90,8 @@ static void extrapolate(cs_steps_run *steps)
         own->omega = own->made == PLAIN + 1 ? 2 / (2 - square) : 4 / (4 - square * own->omega);
         cs_point_combine(solver, here, own->omega, here, 1 - own->omega, earlier);
     }
+
+    /* Keep y_k and y_k+1 for the next step. */
     cs_point_copy(solver, earlier, start);
     cs_point_copy(solver, start, here);
 }

@@ -2,7 +2,8 @@
  *
  *     x_k = S(y_k),   y_k+1 = x_k + beta (x_k - x_k-1)
  *
- * Never restarted. It is slower than Nesterov's at first and goes on where that one stalls. */
+ * The method never restarts. At first it is slower than Nesterov's method, and it goes on where that one
+ * stalls. */
 #include "solver/accelerate.h"
 
 enum { BETA = CS_OWN_OPTIONS, OPTIONS };
@@ -13,6 +14,7 @@ static const cs_method_option option[OPTIONS] = {
     [BETA] = CS_NUMBER_OPTION("beta", 0.5, 0, 0.99, "fraction of the last step that is repeated"),
 };
 
+/* The one point: x_k-1. */
 enum { BEFORE };
 
 static void begin(cs_steps_run *steps)

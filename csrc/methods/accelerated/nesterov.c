@@ -2,10 +2,11 @@
  *
  *     x_k = S(y_k),   y_k+1 = x_k + (t_k - 1) / t_k+1 (x_k - x_k-1),   t_k+1 = (1 + sqrt(1 + 4 t_k^2)) / 2
  *
- * The momentum is given up (t = 1, y = x) when |x - y| grows by more than a factor above its least
- * value since the last time (O'Donoghue and Candes 2015 restart as soon as it grows at all, which on
- * frictional problems is every few steps). It is never more than Fletcher and Reeves' beta,
- * |x - y|^2 over that of the step before: where sweeps converge fast, t would make too much of it. */
+ * Restart (t = 1, y = x): when |x - y| exceeds its least value since the last restart by a factor. O'Donoghue
+ * and Candes 2015 restart as soon as it grows at all, which is every few steps on frictional problems.
+ *
+ * Bound: beta is at most that of Fletcher and Reeves, |x - y|^2 over its value in the step before. Where
+ * sweeps converge fast, (t_k - 1) / t_k+1 would be too large. The exponent 2 is an option. */
 #include "solver/accelerate.h"
 
 #include <math.h>
@@ -23,12 +24,17 @@ static const cs_method_option option[OPTIONS] = {
                                      "the ratio of the lengths of the last two steps; 0: no bound"),
 };
 
+/* The one point: x_k-1. */
 enum { BEFORE };
 
 double cs_momentum_next(cs_momentum *momentum, double length, double restart, double contraction)
 {
     double t = momentum->t, next = (1 + sqrt(1 + 4 * t * t)) / 2, beta = (t - 1) / next;
+
+    /* A restart is due. */
     if (length > restart * momentum->least) return NAN;
+
+    /* The bound on beta, then the state of the next step. */
     if (length < momentum->last) beta = fmin(beta, pow(length / momentum->last, contraction));
     momentum->least = fmin(momentum->least, length);
     momentum->last = length;
@@ -36,6 +42,7 @@ double cs_momentum_next(cs_momentum *momentum, double length, double restart, do
     return beta;
 }
 
+/* Sets t = 1 and y = x: at the beginning, after a restart, and after a rollback. */
 static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;

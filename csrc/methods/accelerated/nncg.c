@@ -1,10 +1,12 @@
-/* Nonsmooth nonlinear conjugate gradients: the step of a sweep S is taken for a gradient,
+/* Nonsmooth nonlinear conjugate gradients: the step of a sweep S takes the place of the gradient,
  *
  *     g_k = y_k - S(y_k),   beta_k = |g_k|^2 / |g_k-1|^2             (Fletcher and Reeves)
  *                           beta_k = g_k.(g_k - g_k-1) / |g_k-1|^2   (Polak and Ribiere, >= 0)
  *     y_k+1 = S(y_k) + beta_k p_k-1,   p_k = beta_k p_k-1 - g_k
  *
- * and p = 0 when the steps grow; beta is 1 at most.  Silcowitz, Niebe and Erleben 2010 */
+ * with beta <= 1. Restart: p = 0 when a step is longer than the one before.
+ *
+ * Silcowitz, Niebe and Erleben 2010 */
 #include "solver/accelerate.h"
 
 #include <math.h>
@@ -20,18 +22,22 @@ static const cs_method_option option[OPTIONS] = {
     [FORMULA] = CS_WORD_OPTION("formula", formulas, "formula of beta"),
 };
 
+/* Scalars of a solve. */
 typedef struct nncg {
-    double square; /* |g_k-1|^2; 0: there is none */
-    int newer;     /* which of two points is to hold g_k */
+    double square; /* |g_k-1|^2; 0: there is no earlier step */
+    int newer;     /* which of the two GRADIENT points is to hold g_k; the other one holds g_k-1 */
 } nncg;
 
+/* Points: y_k; p_k; for Polak and Ribiere's formula also g_k and g_k-1. */
 enum { START, DIRECTION, GRADIENT, POINTS = GRADIENT + 2 };
 
+/* How many points the method keeps. */
 static int points(const cs_solver *solver)
 {
     return solver->setting[FORMULA] == POLAK_RIBIERE ? POINTS : GRADIENT;
 }
 
+/* Without an earlier step, beta is 0: at the beginning, and after a rollback. */
 static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -39,7 +45,7 @@ static void begin(cs_steps_run *steps)
     cs_point_copy(solver, cs_point_at(solver, START), cs_point_here(solver));
 }
 
-/* g_k.g_k-1; keeps g_k for the next step. */
+/* Returns g_k.g_k-1, or 0 in the first step; keeps g_k for the next one. */
 static double product_of_gradients(cs_solver *solver, nncg *own)
 {
     cs_point g = cs_point_at(solver, GRADIENT + own->newer);
@@ -49,15 +55,20 @@ static double product_of_gradients(cs_solver *solver, nncg *own)
     return own->square > 0 ? cs_point_dot(solver, g, before) : 0;
 }
 
+/* From S(y_k) to y_k+1. */
 static void extrapolate(cs_steps_run *steps)
 {
     nncg *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_point here = cs_point_here(solver), start = cs_point_at(solver, START);
     cs_point p = cs_point_at(solver, DIRECTION);
+
+    /* |g_k|^2. A symmetric step consists of two sweeps, so that the change of the last one is not enough. */
     double square = solver->symmetric ? cs_point_distance(solver, start, here) : steps->change;
     double before = own->square, product = 0;
     if (solver->setting[FORMULA] == POLAK_RIBIERE) product = product_of_gradients(solver, own);
+
+    /* If the step is longer than the one before, restart: p = 0, y_k+1 = S(y_k). */
     own->square = square;
     if (before > 0 && square > before) {
         steps->restarts++;
@@ -65,6 +76,8 @@ static void extrapolate(cs_steps_run *steps)
         cs_point_copy(solver, start, here);
         return;
     }
+
+    /* The step of conjugate gradients. */
     double beta = before > 0 ? fmax(0, (square - product) / before) : 0;
     cs_point_conjugate(solver, here, fmin(beta, 1), p, start);
 }

@@ -3,13 +3,15 @@
  *     (A + (1 + eta) P)(x+ - z) = -(y + A z + b + s) + eta P (x - z)
  *     h = alpha x+ + (1 - alpha) z,   z+ = proj_C(h + y / P),   y+ = y + P (h - z+)
  *
- * At a fixed point y = -(xi + s) and z = proj_C(z - (xi + s) / P): the natural map, whatever P is. Only
- * A's symmetric part is factored; A z is that of A as it was given.
+ * y is the multiplier, p the penalty, eta the proximal weight and alpha the over-relaxation; xi = A z + b. At
+ * a fixed point y = -(xi + s) and z = proj_C(z - (xi + s) / P): the natural map is zero for any P. The factor
+ * is of the symmetric part of A, the product A z of A itself.
  *
- *     friction="de_saxce"   discs are second-order cones, s = mu |y_t| on the normal row: both together
- *                           are Coulomb's law, since y_t = -xi_t at the end. With xi_t(z) in place of the
- *                           multiplier the iteration cycles
- *     friction="bounds"     s = 0, and C is Coulomb's with the bound of the normal impulse just found
+ *     friction="de_saxce"   the set of a disc is a second-order cone, and s = mu |y_t| on the normal row.
+ *                           Together they are Coulomb's law, because y_t = -xi_t at a fixed point. With
+ *                           |xi_t(z)| instead of the multiplier's |y_t| the iteration cycles
+ *     friction="bounds"     s = 0, and the projection bounds friction by mu times the normal impulse that it
+ *                           has just computed
  *
  * eta = 0: Boyd and others 2011, section 3.1, 3.4.3; eta > 0, penalty "spectral", and contact: Carpentier,
  * Le Lidec and Montaut 2024; s: De Saxce and Feng 1998. */
@@ -22,17 +24,16 @@
 #include <math.h>
 #include <string.h>
 
-/* p changes when one residual is this many times the other, at most once in CHANGE_EVERY steps, and stays
- * within bounds. */
+/* The penalty p changes when one residual is this many times the other, at most once in CHANGE_EVERY steps,
+ * and remains between LEAST_PENALTY and MOST_PENALTY. */
 #define UNBALANCED 5
 #define LEAST_PENALTY 1e-6
 #define MOST_PENALTY 1e6
 enum { CHANGE_EVERY = 20 };
-/* Rule 'spectral': the least lambda_min, relative to lambda_max; the power of lambda_max / lambda_min in p;
- * and by how much that power changes. */
-#define SINGULAR 1e-6
-#define POWER 0.4
-#define POWER_STEP 0.05
+/* Rule 'spectral', p ~ (lambda_max / lambda_min)^power: */
+#define SINGULAR 1e-6   /* minimum of lambda_min, relative to lambda_max */
+#define POWER 0.4       /* initial power */
+#define POWER_STEP 0.05 /* change of the power when the residuals are out of balance */
 
 static const char *const rules[] = {"balancing", "spectral", "fixed", NULL};
 enum { BALANCING, SPECTRAL, FIXED };
@@ -69,15 +70,17 @@ static const cs_method_option option[OPTIONS] = {
     [SPACE] = CS_WORD_OPTION("space", spaces, "unknowns of the factor; auto: whichever are fewer"),
 };
 
+/* Scalars of a solve. */
 typedef struct admm {
-    double penalty, ratio; /* p; lambda_max / lambda_min of D^-1/2 A D^-1/2 */
-    int64_t changed;       /* the step after which it was, */
-    int changes;           /* how often */
+    double penalty;  /* p */
+    double ratio;    /* lambda_max / lambda_min of D^-1/2 A D^-1/2 */
+    int64_t changed; /* the step after which p changed last */
+    int changes;     /* how often p has changed */
 } admm;
 
-/* Its state. */
+/* The state of the method: solver->own. */
 typedef struct state {
-    cs_shifted *shifted; /* solves with A + P */
+    cs_shifted *shifted; /* solves with A + (1 + eta) P */
 } state;
 
 static cs_shifted *factor_of(const cs_solver *solver)
@@ -85,26 +88,32 @@ static cs_shifted *factor_of(const cs_solver *solver)
     return ((const state *)solver->own)->shifted;
 }
 
-/* y, x, xi + s at z and then the step, z before; D and P, and P of the factor at hand. */
+/* Points: y; x; first xi + s at z, then the step x+ - z, then h; the z before; D; P; (1 + eta) P of the
+ * current factor. */
 enum { Y, X, STEP, BEFORE, D, P, FACTORED, POINTS };
 
 static int points(const cs_solver *solver) { return (void)solver, POINTS; }
 
+/* Point number i as an array (rows). */
 static double *numbers(const cs_steps_run *steps, int i)
 {
     return cs_point_at(steps->run.solver, i).impulses;
 }
 
+/* Whether the sets of a group are replaced by second-order cones. */
 static int is_cone(const cs_solver *solver, const cs_block_group *group)
 {
     return solver->setting[FRICTION] == DE_SAXCE && cs_has_discs(group);
 }
 
-/* xi <- A z + b + s, with s = mu |y_t| on normal rows; with `y` NULL, at the beginning, s = mu |xi_t|. */
+/* xi <- A z + b + s, with s = mu |y_t| on the normal rows of cones. At the beginning `y` is NULL, and
+ * s = mu |xi_t|. */
 static void evaluate(cs_solver *solver, const double *z, const double *y, double *xi)
 {
     const cs_problem *problem = solver->problem;
     cs_residual_velocity(problem, z, solver->b, solver->velocity, xi);
+
+    /* De Saxce's shift. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         if (!is_cone(solver, group)) continue;
@@ -116,7 +125,7 @@ static void evaluate(cs_solver *solver, const double *z, const double *y, double
     }
 }
 
-/* z <- proj_C(z), the set C of discs being the cone if friction="de_saxce" */
+/* z <- proj_C(z); with friction="de_saxce" the set of a disc is the second-order cone. */
 static void project(const cs_solver *solver, double *z)
 {
     const cs_problem *problem = solver->problem;
@@ -131,7 +140,8 @@ static void project(const cs_solver *solver, double *z)
     }
 }
 
-/* D: one number for each block, 1 where no impulse moves anything. */
+/* d (rows) <- D: the largest diagonal entry of each block of A, or 1 if no impulse of the block moves
+ * anything. */
 static void find_scales(const cs_solver *solver, double *d)
 {
     const cs_problem *problem = solver->problem;
@@ -147,13 +157,14 @@ static void find_scales(const cs_solver *solver, double *d)
 
 /* ---- the penalty ----------------------------------------------------------------------------- */
 
+/* What `multiply` needs: the symmetric part of A, D, and scratch (rows). */
 typedef struct scaled {
     cs_symmetric_part part;
     const double *d;
     double *x, *y;
 } scaled;
 
-/* y <- D^-1/2 A D^-1/2 x */
+/* y <- D^-1/2 A D^-1/2 x, with the symmetric part of A. */
 static void multiply(void *context, const double *x, double *y)
 {
     scaled *s = context;
@@ -163,7 +174,7 @@ static void multiply(void *context, const double *x, double *y)
     for (int64_t i = 0; i < rows; i++) y[i] = s->y[i] / sqrt(s->d[i]);
 }
 
-/* solver->factors.spectrum <- the extreme eigenvalues of D^-1/2 A D^-1/2 */
+/* solver->factors.spectrum <- the extreme eigenvalues of D^-1/2 A D^-1/2, by Lanczos' iteration. */
 static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *error)
 {
     cs_arena scratch = {0};
@@ -176,6 +187,8 @@ static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *err
         .x = cs_arena_take(&scratch, rows, sizeof(double)),
         .y = cs_arena_take(&scratch, rows, sizeof(double)),
     };
+
+    /* The iteration, from a pseudo-random start. */
     double *start = cs_arena_take(&scratch, rows, sizeof(double));
     cs_status status = CS_OK;
     if (start) cs_lanczos_start(solver->problem, solver->factors.rho, start);
@@ -186,14 +199,14 @@ static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *err
     return status;
 }
 
-/* The initial p: the penalty that is given; for rule='spectral' times
+/* own->penalty <- the initial p: the option `penalty`, for rule='spectral' times
  * sqrt(lambda_max lambda_min) (lambda_max / lambda_min)^0.4. Carpentier, Le Lidec and Montaut 2024 */
 static void begin_penalty(cs_solver *solver, admm *own)
 {
     own->penalty = solver->setting[PENALTY];
     if (solver->setting[RULE] != SPECTRAL) return;
 
-    /* Where A is singular, lambda_min is replaced by a small part of lambda_max. */
+    /* If A is singular, a small fraction of lambda_max replaces lambda_min. */
     double largest = solver->factors.spectrum.largest, smallest = solver->factors.spectrum.smallest;
     if (!(largest > 0)) return;
     smallest = fmax(smallest, SINGULAR * largest);
@@ -203,13 +216,15 @@ static void begin_penalty(cs_solver *solver, admm *own)
 
 /* The ratio of the relative residuals: |x - z| / |z| in the norm of D, over |P (z - z before)| / |y| in the
  * norm of D^-1; 1 where one of them vanishes. */
-static double unbalance(const cs_steps_run *steps)
+static double residual_ratio(const cs_steps_run *steps)
 {
     const cs_solver *solver = steps->run.solver;
     const admm *own = steps->scalars;
     const double *x = numbers(steps, X), *z = solver->lambda, *y = numbers(steps, Y);
     const double *before = numbers(steps, BEFORE), *d = numbers(steps, D);
     double primal = 0, dual = 0, size = 0, force = 0;
+
+    /* Sums over the rows that impulses move. */
     for (int64_t i = 0; i < solver->problem->rows; i++) {
         if (solver->factors.rho[i] == 0) continue;
         primal += d[i] * (x[i] - z[i]) * (x[i] - z[i]);
@@ -217,11 +232,14 @@ static double unbalance(const cs_steps_run *steps)
         size += d[i] * z[i] * z[i];
         force += y[i] * y[i] / d[i];
     }
+
+    /* The ratio; P = p D, so that |P dz| in the norm of D^-1 is p |dz| in the norm of D. */
     if (!(primal > 0) || !(dual > 0) || !(size > 0) || !(force > 0)) return 1;
     return sqrt(primal / size) / (own->penalty * sqrt(dual / force));
 }
 
-/* Boyd and others 2011, section 3.4.1, by the root of the ratio of relative residuals (Wohlberg 2017). */
+/* The `extrapolate` of the method: changes p if the residuals are out of balance. Boyd and others 2011,
+ * section 3.4.1, with the root of the ratio of the relative residuals as factor (Wohlberg 2017). */
 static void change_penalty(cs_steps_run *steps)
 {
     admm *own = steps->scalars;
@@ -229,11 +247,11 @@ static void change_penalty(cs_steps_run *steps)
     if (solver->setting[RULE] == FIXED || own->changes >= solver->setting[CHANGES]) return;
     if (steps->run.number - own->changed < CHANGE_EVERY) return;
 
-    /* Only if the residuals are out of balance. */
-    double ratio = unbalance(steps);
+    /* Residuals in balance need no change. */
+    double ratio = residual_ratio(steps);
     if (ratio < UNBALANCED && ratio > 1.0 / UNBALANCED) return;
 
-    /* By the root of their ratio, or by a power of that of the eigenvalues. */
+    /* Multiply p by the root of their ratio, or change the power of the ratio of the eigenvalues. */
     double factor = sqrt(ratio);
     if (solver->setting[RULE] == SPECTRAL)
         factor = pow(own->ratio, ratio > 1 ? POWER_STEP : -POWER_STEP);
@@ -242,12 +260,14 @@ static void change_penalty(cs_steps_run *steps)
     own->changes++;
 }
 
-/* P <- p D, and a new factor of A + (1 + eta) P unless P is as before. */
+/* P <- p D, and a new factor of A + (1 + eta) P unless P is unchanged. */
 static cs_status factor(cs_solver *solver, double penalty, cs_cancellation *cancellation,
                         cs_error *error)
 {
     double *p = cs_point_at(solver, P).impulses, *factored = cs_point_at(solver, FACTORED).impulses;
     const double *d = cs_point_at(solver, D).impulses;
+
+    /* P, and whether the current factor is of this P. */
     int64_t rows = solver->problem->rows;
     int same = 1;
     for (int64_t i = 0; i < rows; i++) {
@@ -258,7 +278,8 @@ static cs_status factor(cs_solver *solver, double penalty, cs_cancellation *canc
     }
     if (same) return CS_OK;
 
-    /* After a failure there is no factor: no P equals what is noted then. */
+    /* A new factor. After a failure there is none: the 0 differs from every P, so that the next call
+     * factors. */
     cs_status status = cs_shifted_factor(factor_of(solver), factored, cancellation, error);
     if (status) factored[0] = 0;
     return status;
@@ -266,7 +287,7 @@ static cs_status factor(cs_solver *solver, double penalty, cs_cancellation *canc
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* y <- -(xi + s), x <- z: the fixed point, if z is a solution. */
+/* y <- -(xi + s), x <- z: a fixed point of the iteration if z is a solution. */
 static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -285,50 +306,62 @@ static void solve_direct(cs_steps_run *steps)
     const double *y = numbers(steps, Y), *p = numbers(steps, P), *z = solver->lambda;
     double eta = solver->setting[PROXIMAL];
     int64_t rows = solver->problem->rows;
+
+    /* The right-hand side, and its solution. */
     evaluate(solver, z, y, step);
     for (int64_t i = 0; i < rows; i++) step[i] = eta * p[i] * (x[i] - z[i]) - y[i] - step[i];
     cs_shifted_solve(factor_of(solver), step);
+
+    /* Rows that no impulse moves keep theirs. */
     for (int64_t i = 0; i < rows; i++) x[i] = z[i] + (solver->factors.rho[i] > 0 ? step[i] : 0);
 }
 
-/* h = alpha x+ + (1 - alpha) z,   z+ = proj_C(h + y / P),   y+ = y + P (h - z+) */
-static void project_and_renew(cs_steps_run *steps)
+/* h <- alpha x+ + (1 - alpha) z,   z+ <- proj_C(h + y / P),   y+ <- y + P (h - z+) */
+static void update_multiplier(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     double *z = solver->lambda, *y = numbers(steps, Y), *h = numbers(steps, STEP);
     const double *x = numbers(steps, X), *p = numbers(steps, P), *before = numbers(steps, BEFORE);
     double alpha = solver->setting[OVER];
     int64_t rows = solver->problem->rows;
+
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_here(solver));
+
+    /* h and z+. */
     for (int64_t i = 0; i < rows; i++) {
         h[i] = alpha * x[i] + (1 - alpha) * before[i];
         z[i] = h[i] + (solver->factors.rho[i] > 0 ? y[i] / p[i] : 0);
     }
     project(solver, z);
+
+    /* y+, and the change of z. */
     for (int64_t i = 0; i < rows; i++) {
         if (solver->factors.rho[i] > 0) y[i] += p[i] * (h[i] - z[i]);
         cs_count_change(&steps->run.stats, z[i] - before[i]);
     }
 }
 
+/* The `step` of the method: from x, y, z to x+, y+, z+. */
 static cs_step step(cs_steps_run *steps)
 {
     const admm *own = steps->scalars;
     cs_run *run = &steps->run;
     run->stats = (cs_sweep_stats){0};
 
-    /* The factor, if the penalty has changed. */
+    /* A new factor if the penalty has changed. A solve that is to stop ends with the z at hand. */
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = run};
     cs_status status = factor(run->solver, own->penalty, &cancellation, run->error);
     if (cs_run_is_stopping(run, status)) return CS_STEPPED;
     run->status = status;
     if (status) return CS_STEPPED;
 
+    /* The direct step, then the projection. */
     solve_direct(steps);
-    project_and_renew(steps);
+    update_multiplier(steps);
     return CS_STEPPED;
 }
 
+/* The `prepare` of the method: the pattern, and the factor for the initial penalty. */
 static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     if (solver->setting[SPACE] == CS_SPACE_BODIES && solver->problem->matrix)
@@ -336,10 +369,12 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
             error, CS_UNSUPPORTED,
             "space='bodies' of method='admm' needs Jacobians, and this problem was given "
             "as a matrix: use space='auto'");
+
+    /* The points. */
     cs_status status = cs_prepare_steps(solver, budget, error);
     if (status) return status;
 
-    /* D, the pattern of A + P, and the spectrum if the rule asks for it. */
+    /* D, the pattern of A + P, and the eigenvalues if the rule needs them. */
     double *d = cs_point_at(solver, D).impulses;
     state *own = solver->own;
     find_scales(solver, d);
@@ -348,7 +383,7 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     if (!status && solver->setting[RULE] == SPECTRAL) status = find_spectral(solver, d, error);
     if (status) return status;
 
-    /* The factor for the initial penalty, with which the first solve begins. */
+    /* The factor for the initial penalty, which the first step uses. */
     admm scalars = {0};
     begin_penalty(solver, &scalars);
     return factor(solver, scalars.penalty, budget->cancellation, error);

@@ -1,5 +1,12 @@
-/* A solve by method="auto": links of other methods over one solver's operators. methods/chain/auto.c tells what
- * follows on what, and why. */
+/* A solve by method="auto": a chain of methods ("links") that share the operators of one solver.
+ *
+ *     auto.c       the sequence of links, and the result
+ *     links.c      one link: the solver switches to another method, and the chain notes what it returns
+ *     sweeps.c     links of sweeps: nesterov, nncg
+ *     factors.c    links that factor a matrix: newton, bpp
+ *     costs.c      which links are possible, and what they are expected to cost
+ *
+ * The header of auto.c explains which link follows which, and why. */
 #ifndef CS_CHAIN_H
 #define CS_CHAIN_H
 
@@ -7,36 +14,38 @@
 #include "methods/pivoting/contact.h"
 #include "solver/accelerate.h"
 
-/* Its own options. */
+/* The own options of method="auto". */
 enum { CS_CHAIN_PATIENCE, CS_CHAIN_FACTOR_BYTES, CS_CHAIN_OPTIONS };
 
 enum {
-    CS_DIRECT_ROWS = 4000,   /* of problems that are solved directly at once, at most */
-    CS_DIRECT_SOLVES = 60,   /* with renewed friction bounds, at most */
-    CS_FIRST_SWEEPS = 120,   /* before the direct method, at most */
-    CS_LONGEST = 2000000000, /* patience that any link takes */
+    CS_DIRECT_ROWS = 4000,   /* maximum rows of a problem that the direct method begins with */
+    CS_DIRECT_SOLVES = 60,   /* maximum direct solves, each with new friction bounds */
+    CS_FIRST_SWEEPS = 120,   /* maximum sweeps before the direct method */
+    CS_LONGEST = 2000000000, /* maximum patience that the options of all links accept */
 };
 
 extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_method_nncg,
     cs_method_newton, cs_method_gauss_seidel;
 
-/* What may take over from sweeps sooner than by the halving test. */
+/* The alternative method, which may take over from sweeps before these stagnate. */
 typedef enum cs_alternative {
     CS_NEWTON_FOLLOWS,
     CS_DIRECT_FOLLOWS,
     CS_NO_ALTERNATIVE
 } cs_alternative;
 
+/* The state of method="auto": solver->own. */
 typedef struct cs_chain {
-    cs_link link[CS_MAX_LINKS];
-    double *best;                   /* (rows): impulses */
-    double *start;                  /* (rows): those that the solve began with */
-    double row[CS_MAX_COLUMNS + 2]; /* of the history: the iterate that a link has handed over */
-    cs_newton newton;               /* states of the links that have one */
-    cs_pivoting direct;
-    double newton_step; /* its cost in sweeps; infinite: not for this problem, NaN: not known */
-    int built;          /* Newton's method has its workspace; */
-    int no_direct;      /* the direct method is not for this problem, or has failed */
+    cs_link link[CS_MAX_LINKS];     /* reports of the links */
+    double *best;                   /* (rows): impulses of the best iterate of all links */
+    double *start;                  /* (rows): impulses that the solve began with */
+    double row[CS_MAX_COLUMNS + 2]; /* history row of the iterate that the previous link returned */
+    cs_newton newton;               /* state of links of Newton's method */
+    cs_pivoting direct;             /* state of links of the direct method */
+    double
+        newton_step; /* cost of a Newton step in sweeps; INFINITY: not applicable, NaN: unknown */
+    int built;       /* the workspace of Newton's method is built */
+    int no_direct;   /* the direct method is not applicable, or it has failed */
 } cs_chain;
 
 /* A solve under way. */
@@ -46,71 +55,78 @@ typedef struct cs_chain_solve {
     cs_budget *budget;
     cs_result *result;
     cs_error *error;
-    double setting[CS_MAX_METHOD_OPTIONS]; /* of the chain's own options */
-    int64_t most;                          /* iterations */
-    double best;                           /* judgement of the best iterate, */
-    double start;                          /* and of the first */
-    int64_t best_number;
-    double sweeps, steps; /* made so far, steps being Newton's */
-    double told;          /* seconds of all links so far */
-    int newton_is_due;    /* it pays, and is built, */
-    int far;              /* although its steps are dear, and the solution is not near */
-    int sooner;   /* the last sweeps were left for Newton's method, which is expected sooner */
-    int too_long; /* the last direct link was left before its first solve was done */
-    cs_alternative follows; /* what may take over from sweeps before these have ended */
-    int64_t patience;       /* of this round */
-    int restarts, rollbacks;
-    cs_outcome verdict; /* of the last sweeps */
-    int links, ended;
+    double setting[CS_MAX_METHOD_OPTIONS]; /* the own options of method="auto" */
+    int64_t max_iterations;                /* of all links together */
+    double best;                           /* judgement of the best iterate: cs_chain_judgement */
+    double start;                          /* judgement of the first iterate */
+    int64_t best_number;                   /* iteration that found the best iterate */
+    double sweeps, newton_steps;           /* made so far */
+    double reported_seconds;               /* of all links so far */
+    int newton_is_due;          /* Newton's method is worth its cost, and its workspace is built */
+    int far;                    /* Newton steps are expensive, and the solution is not near */
+    int newton_takes_over;      /* the last sweeps yielded before they stagnated */
+    int direct_is_cut;          /* the last direct link used up its pivots in its first solve */
+    cs_alternative alternative; /* what may take over from the next sweeps */
+    int64_t patience;           /* sweeps without a halving in this round */
+    int restarts, rollbacks;    /* of all links */
+    cs_outcome sweeps_outcome;  /* outcome of the last sweeps */
+    int links;                  /* links reported so far */
+    int ended;                  /* no further link is to run */
 } cs_chain_solve;
 
-/* ---- which links there are, and what they cost (costs.c) ------------------------------------------- */
+/* ---- which links are possible, and what they cost (costs.c) ---------------------------------------- */
 
-/* Whether a link may be one of this solver's. */
-int cs_chain_takes(const cs_solver *solver, const cs_method *method);
+/* Whether a method accepts the solver's options and problem. */
+int cs_chain_can_use(const cs_solver *solver, const cs_method *method);
 
-/* Plain sweeps are all that there is to do. */
+/* Whether the chain is plain Gauss-Seidel: without a tolerance, in mixed precision, with balanced factors. */
 int cs_chain_only_sweeps(const cs_solver *solver);
 
-/* Whether factors of A exist for sure and are small. */
+/* Whether the direct method is tried before the first round: factors of A are certain to exist, by compliance
+ * on every row or because there is neither friction nor a joint, and they are small. */
 int cs_chain_begins_directly(const cs_solver *solver);
 
 /* Whether the direct method is prepared. */
 int cs_chain_has_direct(const cs_chain *chain);
 
-/* What one step of Newton's method costs, in sweeps, into the chain. */
-cs_status cs_chain_weigh_newton(cs_chain_solve *s, cs_cancellation *cancellation);
+/* chain->newton_step <- the estimated cost of one Newton step, in sweeps; does nothing if it is known. */
+cs_status cs_chain_estimate_newton_step(cs_chain_solve *s, cs_cancellation *cancellation);
 
-/* What a solution by it is expected to cost, in sweeps. */
+/* The expected cost of a solution by Newton's method, in sweeps: that of the steps made so far and of 20
+ * more. */
 double cs_chain_newton_cost(const cs_chain_solve *s);
 
-/* The same, asked by sweeps: the `alternative` of their budget. */
+/* sweeps <- the expected cost of the alternative method, in sweeps. This is the `alternative` of a budget:
+ * the driver of sweeps calls it, with the cs_chain_solve as context. */
 cs_status cs_chain_alternative(void *chain_solve, cs_cancellation *cancellation, double *sweeps,
                                cs_error *error);
 
 /* ---- links (links.c) ----------------------------------------------------------------------------- */
 
-/* Makes the solver one of that method, with these own options, for as many iterations. */
-cs_status cs_chain_become(cs_chain_solve *s, const cs_method *method, const cs_setting *own,
-                          int count, int64_t iterations);
+/* Switches the solver to a method with these own options, for at most `iterations` more iterations. */
+cs_status cs_chain_switch_to(cs_chain_solve *s, const cs_method *method, const cs_setting *own,
+                             int count, int64_t iterations);
 
-/* One link, from these impulses (rows). */
+/* Runs one link from the impulses `from` (rows), and reports it. The first link starts from the solver's own
+ * impulses instead. */
 cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const double *from,
                             const cs_setting *own, int count, int64_t iterations);
 
-/* By what iterates are compared: that of the one handed out last. */
+/* The number by which iterates are compared: the natural map of the iterate that was returned last, scaled
+ * if the tolerance is relative. */
 double cs_chain_judgement(const cs_chain_solve *s);
 
-/* Sweeps by a method in steps, for so many iterations at most (sweeps.c). */
+/* Runs sweeps of a method in steps, at most `iterations` (sweeps.c). */
 cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_t iterations);
 
-/* Newton's method, where it pays (factors.c). */
+/* Runs Newton's method if it is worth its cost (factors.c). */
 cs_status cs_chain_run_newton(cs_chain_solve *s);
 
-/* Prepares the direct method; where A shows to be singular, there is none from then on (factors.c). */
+/* Prepares the direct method. If A is singular, the chain does without it from then on (factors.c). */
 cs_status cs_chain_prepare_direct(cs_chain_solve *s);
 
-/* The direct method, for so many solves at most; with a singular A it fails for good (factors.c). */
+/* Runs the direct method for at most `solves` solves. If A is singular, the chain does without it from then
+ * on (factors.c). */
 cs_status cs_chain_run_direct(cs_chain_solve *s, const double *from, int solves);
 
 #endif

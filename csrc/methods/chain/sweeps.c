@@ -1,4 +1,4 @@
-/* The links of sweeps, from the best iterate. */
+/* Links of sweeps: nesterov and nncg, from the best iterate. */
 #include "methods/chain/chain.h"
 
 cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_t iterations)
@@ -8,9 +8,12 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_
     int64_t before = s->budget->made;
     if (s->ended) return CS_OK;
 
-    /* Sweeps with momentum ask whether it is time for another method, if the natural map judges them. */
-    int asks = method == &cs_method_nesterov && s->follows != CS_NO_ALTERNATIVE &&
+    /* Sweeps with momentum may yield to the alternative method, if the natural map is the stop rule. */
+    int asks = method == &cs_method_nesterov && s->alternative != CS_NO_ALTERNATIVE &&
                solver->stop == cs_measure_find("natural_map");
+
+    /* Run the link with the halving test of the chain: patience 1 means as many sweeps without a halving as
+     * there were before the last one, and `own` sets the least number. */
     s->budget->patience = 1;
     s->budget->alternative = asks ? cs_chain_alternative : NULL;
     s->budget->alternative_context = s;
@@ -18,9 +21,9 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_
     s->budget->alternative = NULL;
     s->budget->patience = 0;
     s->sweeps += (double)(s->budget->made - before);
-    s->verdict = s->result->outcome;
+    s->sweeps_outcome = s->result->outcome;
 
-    /* Rollbacks have scaled R for this link alone. */
+    /* Restore R: rollbacks scale it for this link only. */
     if (solver->factors.scale != 1)
         cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
     solver->factors.scale = 1;

@@ -4,33 +4,41 @@
  *     theta_k+1 = (sqrt(theta_k^4 + 4 theta_k^2) - theta_k^2) / 2
  *     y_k+1 = x_k+1 + theta_k (1 - theta_k) / (theta_k^2 + theta_k+1) (x_k+1 - x_k)
  *
- * restarted (theta = 1, y = x) when (A y_k + b).(x_k+1 - x_k) > 0; s grows by 1 / 0.9 with every step.
- * rho = 1 / max diag(A_ss) scales the sets alike. A y is kept up to date by sums: one product a step.
+ * Restart (theta = 1, y = x): when (A y_k + b).(x_k+1 - x_k) > 0. The step length s grows by 1 / 0.9 with
+ * every step. rho is one number for each coupled set, 1 / max diag(A_ss), which scales the sets alike. A y and
+ * A x follow from A d by sums, so that a step needs one product with A for each trial of s.
+ *
  * Mazhar, Heyn, Negrut and Tasora 2015 */
 #include "solver/accelerate.h"
 
 #include <math.h>
 
-#define SHORTER 0.5
-#define LONGER (1 / 0.9)
-enum { REFRESH_EVERY = 64, HALVINGS = 60 };
+#define SHORTER 0.5      /* factor on s after a trial that failed */
+#define LONGER (1 / 0.9) /* factor on s after each step */
+enum {
+    REFRESH_EVERY = 64, /* steps between two exact computations of A y and A x */
+    HALVINGS = 60,      /* maximum trials of one step */
+};
 
 static const cs_method_option option[] = {CS_PATIENCE_OPTION};
 
+/* Scalars of a solve: theta_k and s. */
 typedef struct apgd {
     double theta, step;
 } apgd;
 
-/* y and A y, x and A x of before, d and A d. */
+/* Points: y_k and A y_k, x_k and A x_k, d and A d. */
 enum { Y, AY, BEFORE, ABEFORE, D, AD, POINTS };
 
 static int points(const cs_solver *solver) { return (void)solver, POINTS; }
 
+/* Point number i as an array (rows). */
 static double *numbers(const cs_steps_run *steps, int i)
 {
     return cs_point_at(steps->run.solver, i).impulses;
 }
 
+/* Starts from x = y = the projection of the impulses, with theta = s = 1. */
 static void begin(cs_steps_run *steps)
 {
     apgd *own = steps->scalars;
@@ -43,25 +51,33 @@ static void begin(cs_steps_run *steps)
     cs_point_copy(solver, cs_point_at(solver, ABEFORE), cs_point_at(solver, AY));
 }
 
-/* x <- P(y - s rho (A y + b)), d and A d. Returns d^T A d - d^T (s rho)^-1 d. */
+/* x <- P(y - s rho (A y + b)), d <- x - y, ad <- A d. Returns d^T A d - d^T (s rho)^-1 d: s is too long if
+ * this is positive. */
 static double try_step(cs_steps_run *steps, double s)
 {
     cs_solver *solver = steps->run.solver;
     double *x = solver->lambda, *d = numbers(steps, D), *ad = numbers(steps, AD), excess = 0;
     const double *y = numbers(steps, Y), *ay = numbers(steps, AY), *rho = solver->factors.rho;
     int64_t rows = solver->problem->rows;
+
+    /* The projected gradient step. */
     for (int64_t i = 0; i < rows; i++) x[i] = y[i] - s * rho[i] * (ay[i] + solver->b[i]);
     cs_project(solver, x);
+
+    /* d, which is zero where rho is: no impulse moves anything there. */
     for (int64_t i = 0; i < rows; i++) {
-        if (rho[i] == 0) x[i] = y[i]; /* no impulse moves anything there */
+        if (rho[i] == 0) x[i] = y[i];
         d[i] = x[i] - y[i];
     }
+
+    /* A d, and the test of s. */
     cs_multiply(solver, d, ad);
     for (int64_t i = 0; i < rows; i++)
         if (rho[i] > 0) excess += d[i] * (ad[i] - d[i] / (s * rho[i]));
     return excess;
 }
 
+/* From y_k to x_k+1: halves s until it is short enough, and counts the change. */
 static cs_step step(cs_steps_run *steps)
 {
     apgd *own = steps->scalars;
@@ -74,6 +90,7 @@ static cs_step step(cs_steps_run *steps)
     return CS_STEPPED;
 }
 
+/* From x_k+1 to y_k+1. */
 static void extrapolate(cs_steps_run *steps)
 {
     apgd *own = steps->scalars;
@@ -82,15 +99,21 @@ static void extrapolate(cs_steps_run *steps)
     double *before = numbers(steps, BEFORE), *abefore = numbers(steps, ABEFORE);
     const double *x = solver->lambda;
     int64_t rows = solver->problem->rows;
+
+    /* theta_k+1 and the weight of the momentum. */
     double ascent = 0, square = own->theta * own->theta;
     double next = (sqrt(square * square + 4 * square) - square) / 2;
     double beta = own->theta * (1 - own->theta) / (square + next);
+
+    /* Restart if the last step goes up the gradient. */
     for (int64_t i = 0; i < rows; i++) ascent += (ay[i] + solver->b[i]) * (x[i] - before[i]);
     if (ascent > 0) {
         steps->restarts++;
         next = 1;
         beta = 0;
     }
+
+    /* y_k+1 and A y_k+1; x_k+1 and A x_k+1 for the next step. */
     for (int64_t i = 0; i < rows; i++) {
         double ax = ay[i] + ad[i];
         y[i] = x[i] + beta * (x[i] - before[i]);
@@ -98,6 +121,8 @@ static void extrapolate(cs_steps_run *steps)
         before[i] = x[i];
         abefore[i] = ax;
     }
+
+    /* Sums accumulate rounding errors: compute both products anew from time to time. */
     if (steps->run.number % REFRESH_EVERY == 0) {
         cs_multiply(solver, y, ay);
         cs_multiply(solver, before, abefore);

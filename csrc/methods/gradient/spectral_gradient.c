@@ -3,17 +3,23 @@
  *     d = P(x - alpha rho g) - x,   g = A x + b,   x <- x + t d,   g <- g + t A d
  *     alpha <- d^T rho^-1 d / d^T A d                       (Barzilai and Borwein)
  *
- * t is 1 where f then is below the largest of its last values by a little (Grippo, Lampariello and
- * Lucidi), else what interpolation says; f along d is a parabola that A d gives.  Birgin, Martinez and
- * Raydan 2000; Heyn, Anitescu, Tasora and Negrut 2013 for contact */
+ * Line search: t = 1 if f then is sufficiently below the largest of its last values (Grippo, Lampariello and
+ * Lucidi); otherwise t is reduced by interpolation until it is. f along d is a parabola whose coefficients
+ * follow from A d, so that the search needs no further product with A.
+ *
+ * Birgin, Martinez and Raydan 2000; Heyn, Anitescu, Tasora and Negrut 2013 for contact */
 #include "solver/accelerate.h"
 
 #include <math.h>
 
-#define SUFFICIENT 1e-4
-#define SHORTEST 1e-6
+#define SUFFICIENT 1e-4 /* required decrease of f, over the slope times t */
+#define SHORTEST 1e-6   /* range of alpha */
 #define LONGEST 1e6
-enum { REFRESH_EVERY = 64, MOST_MEMORY = 50, TRIES = 40 };
+enum {
+    REFRESH_EVERY = 64, /* steps between two exact computations of g */
+    MOST_MEMORY = 50,   /* maximum of the option `memory` */
+    TRIES = 40,         /* maximum trials of t */
+};
 
 enum { MEMORY = CS_PATIENCE + 1, OPTIONS };
 
@@ -29,21 +35,26 @@ static const cs_method_option option[OPTIONS] = {
          .most = MOST_MEMORY},
 };
 
+/* Scalars of a solve. */
 typedef struct spectral {
-    double alpha, energy, value[MOST_MEMORY];
-    int64_t made;
+    double alpha;
+    double energy;             /* f(x) */
+    double value[MOST_MEMORY]; /* f of the last iterates, a ring of `memory` numbers */
+    int64_t made;              /* steps so far */
 } spectral;
 
+/* Points: g, d, A d. */
 enum { G, D, AD, POINTS };
 
 static int points(const cs_solver *solver) { return (void)solver, POINTS; }
 
+/* Point number i as an array (rows). */
 static double *numbers(const cs_steps_run *steps, int i)
 {
     return cs_point_at(steps->run.solver, i).impulses;
 }
 
-/* g = A x + b */
+/* g <- A x + b */
 static void find_gradient(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
@@ -52,6 +63,7 @@ static void find_gradient(cs_steps_run *steps)
     for (int64_t i = 0; i < solver->problem->rows; i++) g[i] += solver->b[i];
 }
 
+/* Starts from the projection of the impulses, with alpha = 1 and f = x^T (g + b) / 2. */
 static void begin(cs_steps_run *steps)
 {
     spectral *own = steps->scalars;
@@ -64,7 +76,7 @@ static void begin(cs_steps_run *steps)
         own->energy += 0.5 * solver->lambda[i] * (g[i] + solver->b[i]);
 }
 
-/* d and A d. Returns g.d; `curvature` gets d^T A d, `square` d^T rho^-1 d. */
+/* d <- P(x - alpha rho g) - x, ad <- A d. Returns g.d; curvature <- d^T A d, square <- d^T rho^-1 d. */
 static double find_direction(cs_steps_run *steps, double alpha, double *curvature, double *square)
 {
     cs_solver *solver = steps->run.solver;
@@ -72,23 +84,32 @@ static double find_direction(cs_steps_run *steps, double alpha, double *curvatur
     const double *g = numbers(steps, G), *x = solver->lambda, *rho = solver->factors.rho;
     int64_t rows = solver->problem->rows;
     *curvature = *square = 0;
+
+    /* The projected gradient step. */
     for (int64_t i = 0; i < rows; i++) d[i] = x[i] - alpha * rho[i] * g[i];
     cs_project(solver, d);
+
+    /* d, which is zero where rho is: no impulse moves anything there. */
     for (int64_t i = 0; i < rows; i++) {
-        d[i] = rho[i] > 0 ? d[i] - x[i] : 0; /* no impulse moves anything there */
+        d[i] = rho[i] > 0 ? d[i] - x[i] : 0;
         slope += g[i] * d[i];
         if (rho[i] > 0) *square += d[i] * d[i] / rho[i];
     }
+
+    /* A d and the curvature. */
     cs_multiply(solver, d, ad);
     for (int64_t i = 0; i < rows; i++) *curvature += d[i] * ad[i];
     return slope;
 }
 
-/* How far to go along d. */
+/* The step length t along d, by the nonmonotone line search. */
 static double length_of_step(const spectral *own, int64_t memory, double slope, double curvature)
 {
+    /* The largest of the last values of f. */
     double highest = own->energy, t = 1;
     for (int64_t i = 0; i < memory && i < own->made; i++) highest = fmax(highest, own->value[i]);
+
+    /* Reduce t to the minimum of the parabola, within 0.1 t and 0.9 t, until f is low enough. */
     for (int i = 0; i < TRIES; i++) {
         double rise = t * slope + 0.5 * t * t * curvature;
         if (own->energy + rise <= highest + SUFFICIENT * t * slope) break;
@@ -98,14 +119,19 @@ static double length_of_step(const spectral *own, int64_t memory, double slope, 
     return t;
 }
 
+/* From x_k to x_k+1. */
 static cs_step step(cs_steps_run *steps)
 {
     spectral *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_sweep_stats *stats = &steps->run.stats;
+
+    /* The direction; f of this iterate goes to the ring. */
     int64_t memory = (int64_t)solver->setting[MEMORY];
     double curvature, square, slope = find_direction(steps, own->alpha, &curvature, &square);
     own->value[own->made++ % memory] = own->energy;
+
+    /* Move x and g by t d and t A d, and count the change. */
     double t = length_of_step(own, memory, slope, curvature);
     double *g = numbers(steps, G), *x = solver->lambda;
     const double *d = numbers(steps, D), *ad = numbers(steps, AD);
@@ -116,9 +142,13 @@ static cs_step step(cs_steps_run *steps)
         stats->residual = fmax(stats->residual, fabs(t * d[i]));
         stats->merit += t * d[i] * t * d[i];
     }
+
+    /* f at the new x, and Barzilai and Borwein's alpha for the next step. */
     own->energy += t * slope + 0.5 * t * t * curvature;
     double alpha = curvature > 0 ? square / curvature : LONGEST;
     own->alpha = fmin(fmax(alpha, SHORTEST), LONGEST);
+
+    /* Sums accumulate rounding errors: compute g anew from time to time. */
     if (own->made % REFRESH_EVERY == 0) find_gradient(steps);
     return CS_STEPPED;
 }

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "linalg/ordering.h"
 
+/* Zeroed numbers from an arena; NULL if memory runs out. */
 static int64_t *take(cs_arena *arena, int64_t count)
 {
     return cs_arena_take(arena, count, sizeof(int64_t));
@@ -10,7 +11,8 @@ static int64_t *take(cs_arena *arena, int64_t count)
 
 /* ---- growing --------------------------------------------------------------------------------- */
 
-/* Bodies by their neighbours, Cuthill and McKee's order. */
+/* Returns the bodies (bodies) in reverse Cuthill-McKee order of the contact graph, in `scratch`; NULL if
+ * memory runs out. */
 static int64_t *order_bodies(const cs_problem *problem, const cs_adjacency *adjacency,
                              cs_arena *scratch)
 {
@@ -18,6 +20,8 @@ static int64_t *order_bodies(const cs_problem *problem, const cs_adjacency *adja
     int64_t *start = take(scratch, n + 1), *column = take(scratch, 2 * problem->blocks);
     int64_t *order = take(scratch, n), *work = take(scratch, 3 * n);
     if (!start || !column || !order || !work) return NULL;
+
+    /* The neighbours of each body, in compressed rows. */
     for (int64_t body = 0; body < n; body++) {
         for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
             int64_t other = cs_adjacency_other(adjacency, adjacency->entry[e]);
@@ -30,7 +34,8 @@ static int64_t *order_bodies(const cs_problem *problem, const cs_adjacency *adja
     return order;
 }
 
-/* Rows that come to lie within aggregate `number` when the body joins it. */
+/* How many rows get inside aggregate `number` when the body joins it: those of its contacts with members, with
+ * itself and with what cannot move. */
 static int64_t rows_gained(const cs_problem *problem, const cs_aggregates *a, int64_t body,
                            int64_t number)
 {
@@ -43,14 +48,19 @@ static int64_t rows_gained(const cs_problem *problem, const cs_aggregates *a, in
     return rows;
 }
 
-/* One aggregate from its first body on; its members go to the end of the list. */
-static int64_t grow(const cs_problem *problem, cs_aggregates *a, int64_t seed, int64_t size,
-                    int64_t first)
+/* Grows aggregate a->count from its seed, breadth first, to at most `size` bodies. The members are written to
+ * a->body.item from index `first` on. Returns their number. */
+static int64_t grow_aggregate(const cs_problem *problem, cs_aggregates *a, int64_t seed,
+                              int64_t size, int64_t first)
 {
     int64_t *member = a->body.item + first, members = 0, number = a->count;
+
+    /* The seed. */
     int64_t rows = rows_gained(problem, a, seed, number);
     a->of_body[seed] = number;
     member[members++] = seed;
+
+    /* Neighbours of members join while there is room. */
     for (int64_t m = 0; m < members; m++)
         for (int64_t e = a->adjacency.start[member[m]];
              e < a->adjacency.start[member[m] + 1] && members < size; e++) {
@@ -65,6 +75,7 @@ static int64_t grow(const cs_problem *problem, cs_aggregates *a, int64_t seed, i
     return members;
 }
 
+/* Grows all aggregates: a->of_body, a->body, a->count. */
 static cs_status grow_all(const cs_problem *problem, int64_t size, cs_arena *arena,
                           cs_aggregates *a, cs_error *error)
 {
@@ -73,13 +84,17 @@ static cs_status grow_all(const cs_problem *problem, int64_t size, cs_arena *are
     int64_t *order = order_bodies(problem, &a->adjacency, &scratch);
     a->of_body = take(arena, n);
     a->body = (cs_lists){take(arena, n + 1), take(arena, n)};
+
+    /* No body is in an aggregate yet. */
     int complete = order && !cs_arena_failed(arena);
     for (int64_t body = 0; complete && body < n; body++) a->of_body[body] = -1;
+
+    /* Each body with contacts that is in none becomes a seed. */
     for (int64_t i = 0; complete && i < n; i++) {
         int64_t seed = order[i];
         if (a->of_body[seed] >= 0 || a->adjacency.start[seed] == a->adjacency.start[seed + 1])
             continue;
-        filled += grow(problem, a, seed, size, filled);
+        filled += grow_aggregate(problem, a, seed, size, filled);
         a->body.start[++a->count] = filled;
     }
     cs_arena_clear(&scratch);
@@ -88,7 +103,7 @@ static cs_status grow_all(const cs_problem *problem, int64_t size, cs_arena *are
 
 /* ---- contacts -------------------------------------------------------------------------------- */
 
-/* The aggregates of a block's two bodies, the lower one first; -1 for none. */
+/* end <- the aggregates of a block's two bodies, the lower number first; -1 for a body in none. */
 static void ends_of(const cs_aggregates *a, int64_t block, int64_t end[2])
 {
     for (int s = 0; s < 2; s++) {
@@ -101,7 +116,9 @@ static void ends_of(const cs_aggregates *a, int64_t block, int64_t end[2])
     end[0] = low;
 }
 
-static void place_inner(const cs_problem *problem, cs_aggregates *a)
+/* a->inner, a->place and a->rows of the blocks within aggregates. A block is within one if its other body is
+ * in the same one, or cannot move. */
+static void assign_inner(const cs_problem *problem, cs_aggregates *a)
 {
     for (int64_t k = 0; k < problem->blocks; k++) {
         int64_t end[2], rows = cs_block_group_of(problem, k)->rows;
@@ -115,10 +132,12 @@ static void place_inner(const cs_problem *problem, cs_aggregates *a)
     }
 }
 
-/* Blocks between two aggregates, by the lower of these. */
+/* list <- the blocks between two aggregates, sorted by the lower aggregate (counting sort). */
 static void sort_by_lower(const cs_problem *problem, const cs_aggregates *a, cs_lists *list)
 {
     int64_t end[2];
+
+    /* The first pass counts, the second one writes. */
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t k = 0; k < problem->blocks; k++) {
             ends_of(a, k, end);
@@ -130,12 +149,18 @@ static void sort_by_lower(const cs_problem *problem, const cs_aggregates *a, cs_
     }
 }
 
-/* The interface of two aggregates, a new one where there is room; or -1. `known` (count, 2): the last
- * lower aggregate that met this one, and their interface. */
+/* The face between two aggregates, a new one if there is none yet; -1 if one of them has CS_MOST_TOUCHING
+ * faces. known (count, 2): for each higher aggregate the last lower one that was asked for, plus one, and
+ * their face. touched (count): faces of each aggregate so far. Requires blocks sorted by their lower
+ * aggregate. */
 static int64_t face_of(cs_aggregates *a, const int64_t end[2], int64_t *known, int64_t *touched)
 {
     int64_t *last = known + 2 * end[1];
+
+    /* The face is known. */
     if (last[0] == end[0] + 1) return last[1];
+
+    /* It is a new one, if there is room. */
     last[0] = end[0] + 1;
     last[1] = -1;
     if (touched[end[0]] >= CS_MOST_TOUCHING || touched[end[1]] >= CS_MOST_TOUCHING) return -1;
@@ -146,30 +171,37 @@ static int64_t face_of(cs_aggregates *a, const int64_t end[2], int64_t *known, i
     return last[1] = a->faces++;
 }
 
+/* a->face and a->place of the blocks between aggregates, a->side, a->face_rows and a->faces. */
 static cs_status find_faces(const cs_problem *problem, cs_arena *arena, cs_aggregates *a,
                             cs_error *error)
 {
+    /* Sort the blocks. */
     cs_arena scratch = {0};
     cs_lists sorted = {take(&scratch, a->count + 2), take(&scratch, problem->blocks)};
     int64_t *known = take(&scratch, 2 * a->count), *touched = take(&scratch, a->count);
     int complete = !cs_arena_failed(&scratch);
     if (complete) sort_by_lower(problem, a, &sorted);
+
+    /* There are at most as many faces as blocks. */
     int64_t most = complete ? sorted.start[a->count] : 0;
     a->side = take(arena, 2 * most);
-    a->between = take(arena, most);
+    a->face_rows = take(arena, most);
     complete = complete && !cs_arena_failed(arena);
+
+    /* Assign each block to its face. */
     for (int64_t i = 0; i < most && complete; i++) {
         int64_t k = sorted.item[i], end[2];
         ends_of(a, k, end);
         int64_t number = a->face[k] = face_of(a, end, known, touched);
         if (number < 0) continue;
-        a->place[k] = a->between[number];
-        a->between[number] += cs_block_group_of(problem, k)->rows;
+        a->place[k] = a->face_rows[number];
+        a->face_rows[number] += cs_block_group_of(problem, k)->rows;
     }
     cs_arena_clear(&scratch);
     return complete ? CS_OK : cs_no_memory(error, "aggregates of bodies");
 }
 
+/* a->touching <- the faces of each aggregate (counting sort). Returns non-zero if memory runs out. */
 static int list_touching(cs_arena *arena, cs_aggregates *a)
 {
     a->touching = (cs_lists){take(arena, a->count + 2), take(arena, 2 * a->faces)};
@@ -184,15 +216,18 @@ static int list_touching(cs_arena *arena, cs_aggregates *a)
 cs_status cs_aggregates_find(const cs_problem *problem, int64_t size, cs_arena *arena,
                              cs_aggregates *a, cs_error *error)
 {
+    /* Bodies. */
     cs_status status = cs_adjacency_build(problem, arena, 0, &a->adjacency, error);
     if (!status) status = grow_all(problem, size, arena, a, error);
     if (status) return status;
+
+    /* Contacts. */
     a->inner = take(arena, problem->blocks);
     a->face = take(arena, problem->blocks);
     a->place = take(arena, problem->blocks);
     a->rows = take(arena, a->count);
     if (cs_arena_failed(arena)) return cs_no_memory(error, "aggregates of bodies");
-    place_inner(problem, a);
+    assign_inner(problem, a);
     status = find_faces(problem, arena, a, error);
     if (status) return status;
     return list_touching(arena, a) ? cs_no_memory(error, "aggregates of bodies") : CS_OK;

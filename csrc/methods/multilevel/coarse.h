@@ -1,16 +1,20 @@
-/* A second level of unknowns for a force network: substructuring over aggregates of bodies.
+/* A second level of unknowns for impulses: substructuring over aggregates of bodies.
  *
- *     face |  inner contacts  | face         Between two aggregates impulses change by a few patterns W,
- *       o--+--o----o----o-----+--o           those of one wrench; inside an aggregate they follow so
- *     -> W e_1  X (e_1, e_2)  -> W e_2       that they do least work, X = -A_ii^-1 A_iI W: in
- *                                            equilibrium as far as that is possible.
+ *     face |  inner contacts  | face         A face is the set of all contacts between two aggregates.
+ *       o--+--o----o----o-----+--o           Its impulses change by a few patterns W, those of one
+ *     -> W e_1  X (e_1, e_2)  -> W e_2       wrench. The impulses inside an aggregate (rows i) follow
+ *                                            those on its faces (rows I) with the least energy,
+ *                                            X = -A_ii^-1 A_iI W: in equilibrium as far as possible.
  *
- * Only loose rows change. With P the patterns and their continuations, a correction is
+ * A correction changes the free rows alone. Let P consist of the patterns W and their extensions X. A
+ * correction is
  *
- *     delta = P (P^T A P)^-1 P^T r + A_ii^-1 r_i,     r = -xi on loose rows
+ *     delta = P (P^T A P)^-1 P^T r + A_ii^-1 r_i,     r = -xi on free rows, 0 elsewhere
  *
- * whose two parts are A-orthogonal: what is left lies between patterns of the faces. A = sum over
- * bodies G_b^T G_b, so that P^T A P is a sum over aggregates, of their Schur complements on faces.
+ * Its two parts are A-orthogonal. What remains of the residual is due to impulses on faces outside the span of
+ * the patterns. Since A is a sum over bodies, P^T A P is the sum of the Schur complements of the aggregates on
+ * their faces.
+ *
  * Przemieniecki 1963 */
 #ifndef CS_COARSE_H
 #define CS_COARSE_H
@@ -20,25 +24,25 @@
 
 typedef struct cs_coarse cs_coarse;
 
-/* Aggregates of `size` bodies at most; 0: of as many as take the least work. NULL where factors would
- * take more than `most_work` multiplications. Everything is taken from the arena. */
+/* Finds aggregates of at most `size` bodies (0: the size with the least work), and allocates everything in the
+ * arena. coarse <- NULL if factors would need more than `most_work` multiplications. */
 cs_status cs_coarse_take(const cs_problem *problem, int64_t size, double most_work, cs_arena *arena,
                          cs_coarse **coarse, cs_error *error);
 
-/* Makes the next factors new ones, whatever was loose before. */
+/* Discards the factors: the next call of cs_coarse_factor computes all of them. */
 void cs_coarse_forget(cs_coarse *coarse);
 
-/* Factors of A + shift diag(rho)^-1 for the rows with loose[i] != 0, where these or the shift are others
- * than the last time; rho (rows) is positive on loose rows. Non-zero: cancelled
- * (`cancellation` may be NULL). */
-int cs_coarse_factor(cs_coarse *coarse, const signed char *loose, const double *rho, double shift,
+/* Factors A + shift diag(rho)^-1 on the free rows, those with is_free[i] != 0. Only factors that depend on
+ * free rows that have changed are computed again, or all of them if the shift has. rho (rows) must be positive
+ * on free rows. Returns non-zero if cancelled (`cancellation` may be NULL). */
+int cs_coarse_factor(cs_coarse *coarse, const signed char *is_free, const double *rho, double shift,
                      cs_cancellation *cancellation);
 
-/* delta <- the correction for xi (rows); zero on rows that are not loose, and on all where a factor
- * failed. */
+/* delta (rows) <- the correction for xi (rows). It is zero on rows that are not free, and everywhere if a
+ * factor broke down. */
 void cs_coarse_correct(cs_coarse *coarse, const double *xi, double *delta);
 
-/* Multiplications of a correction all of whose factors are new; of all until now. */
+/* Multiplications of a correction that needs all factors anew; those of all factors and corrections so far. */
 double cs_coarse_work(const cs_coarse *coarse);
 double cs_coarse_spent(const cs_coarse *coarse);
 

@@ -1,15 +1,24 @@
+/* Static condensation: the patterns W of one face, and the factors of one aggregate.
+ *
+ *     A_ii, A_iI W      sums over the bodies of the aggregate, of G_b G_b^T and of G_b (G_b^T W)
+ *     X = -A_ii^-1 A_iI W
+ *     S = W^T A_II W + (A_iI W)^T X,   with the contribution of this aggregate's bodies to A_II alone
+ *
+ * Przemieniecki 1963 */
 #include "methods/multilevel/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Pivots are raised by this part of the diagonal. */
+/* Fraction by which diagonal entries are raised. */
 #define RAISED 1e-9
-/* Of a pattern's square, what is no multiple of others. */
+/* A pattern is independent of others if more than this fraction of its square remains after they are projected
+ * out. */
 #define INDEPENDENT 1e-8
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
+/* Swaps columns i and j of w (rows, CS_FACE_WIDTH). */
 static void swap_columns(double *w, int64_t rows, int64_t i, int64_t j)
 {
     for (int64_t r = 0; r < rows; r++) {
@@ -19,6 +28,7 @@ static void swap_columns(double *w, int64_t rows, int64_t i, int64_t j)
     }
 }
 
+/* The product of columns i and j of w (rows, CS_FACE_WIDTH). */
 static double product(const double *w, int64_t rows, int64_t i, int64_t j)
 {
     double sum = 0;
@@ -26,23 +36,29 @@ static double product(const double *w, int64_t rows, int64_t i, int64_t j)
     return sum;
 }
 
-/* The first `columns` of (rows, CS_FACE_WIDTH) become an orthonormal basis of what all of them span, or
- * of most of it; zero where it has fewer. Each time the one that has most left. */
+/* Gram-Schmidt with column pivoting: the first `columns` columns of w (rows, CS_FACE_WIDTH) become an
+ * orthonormal basis of the span of all columns, or of a part of it if its dimension is larger. If it is
+ * smaller, the last of these columns are zero. */
 static void orthonormalise(double *w, int64_t rows, int64_t columns)
 {
     double whole[CS_FACE_WIDTH], left[CS_FACE_WIDTH];
     for (int j = 0; j < CS_FACE_WIDTH; j++) whole[j] = product(w, rows, j, j);
     for (int64_t i = 0; i < columns; i++) {
+        /* The pivot is the column of which the largest fraction remains. */
         int64_t pivot = i;
         for (int64_t j = i; j < CS_FACE_WIDTH; j++) {
             left[j] = whole[j] > 0 ? product(w, rows, j, j) / whole[j] : 0;
             if (left[j] > left[pivot]) pivot = j;
         }
+
+        /* Normalise it, or make it zero if it depends on others. */
         double norm = sqrt(left[pivot] * whole[pivot]);
         double factor = left[pivot] > INDEPENDENT ? 1 / norm : 0;
         swap_columns(w, rows, i, pivot);
         whole[pivot] = whole[i];
         for (int64_t r = 0; r < rows; r++) w[r * CS_FACE_WIDTH + i] *= factor;
+
+        /* Project it out of the other columns. */
         for (int64_t j = i + 1; j < CS_FACE_WIDTH; j++) {
             double along = product(w, rows, i, j);
             for (int64_t r = 0; r < rows; r++)
@@ -51,20 +67,20 @@ static void orthonormalise(double *w, int64_t rows, int64_t columns)
     }
 }
 
-/* Impulses as one body's Jacobian has them, for each of its degrees of freedom: those of its wrenches,
- * shared out among the contacts of the face. */
+/* W of a face: columns of the Jacobians of the lower aggregate's bodies, on free rows. Column j spreads
+ * component j of a wrench over the contacts of the face. The columns are then made orthonormal. */
 void cs_find_patterns(cs_coarse *c, int64_t face)
 {
     double *w = c->pattern + c->pattern_at[face];
     int64_t row = 0;
-    for (int64_t e = c->contact.start[face]; e < c->contact.start[face + 1]; e++) {
-        int64_t k = c->contact.item[e];
+    for (int64_t e = c->face_block.start[face]; e < c->face_block.start[face + 1]; e++) {
+        int64_t k = c->face_block.item[e];
         const cs_block_group *group = cs_block_group_of(c->problem, k);
         int side = cs_lower_side(c, k), dof = group->dof[side];
         const double *jacobian = cs_partner_jacobian(group, k - group->first_block, side);
         for (int i = 0; i < group->rows; i++, row++)
             for (int j = 0; j < CS_FACE_WIDTH; j++) {
-                int counts = c->loose[c->first_row[k] + i] && j < dof;
+                int counts = c->is_free[c->first_row[k] + i] && j < dof;
                 w[row * CS_FACE_WIDTH + j] = counts ? jacobian[i * dof + j] : 0;
             }
     }
@@ -73,7 +89,7 @@ void cs_find_patterns(cs_coarse *c, int64_t face)
 
 /* ---- one aggregate --------------------------------------------------------------------------- */
 
-/* G_k of one side, (rows, dof). */
+/* G_k of one side of a block, (rows, dof). */
 static const double *scaled_side(const cs_coarse *c, int64_t entry)
 {
     int64_t block = cs_entry_block(entry);
@@ -81,28 +97,34 @@ static const double *scaled_side(const cs_coarse *c, int64_t entry)
     return c->scaled + c->scaled_at[block] + cs_partner_offset(group, cs_entry_partner(entry));
 }
 
-/* Where the patterns of a face begin among an aggregate's columns. */
+/* The first of an aggregate's columns that belongs to a face. */
 static int64_t column_of(const cs_coarse *c, int64_t aggregate, int64_t face)
 {
     int64_t column = 0;
-    for (int64_t t = c->all.touching.start[aggregate]; c->all.touching.item[t] != face; t++)
-        column += c->width[c->all.touching.item[t]];
+    for (int64_t t = c->aggregates.touching.start[aggregate];
+         c->aggregates.touching.item[t] != face; t++)
+        column += c->width[c->aggregates.touching.item[t]];
     return column;
 }
 
-/* effect (columns, dof) <- G_b^T W of one body. Returns whether it is on a face at all. */
+/* c->effect (columns, dof) <- G_b^T W of one body. Returns 0, with `effect` unchanged, if the body is on no
+ * face. */
 static int find_effect(cs_coarse *c, int64_t aggregate, int64_t body, int dof)
 {
-    const cs_adjacency *adjacency = &c->all.adjacency;
+    const cs_adjacency *adjacency = &c->aggregates.adjacency;
     int found = 0;
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        int64_t k = cs_entry_block(adjacency->entry[e]), face = c->all.face[k];
+        int64_t k = cs_entry_block(adjacency->entry[e]), face = c->aggregates.face[k];
         if (face < 0) continue;
+
+        /* The first contact on a face clears the array. */
         if (!found++)
             memset(c->effect, 0, sizeof(double) * (size_t)(c->part[aggregate].columns * dof));
+
+        /* Add the contact's W and G. */
         double *effect = c->effect + column_of(c, aggregate, face) * dof;
         const double *g = scaled_side(c, adjacency->entry[e]);
-        const double *w = c->pattern + c->pattern_at[face] + c->all.place[k] * CS_FACE_WIDTH;
+        const double *w = c->pattern + c->pattern_at[face] + c->aggregates.place[k] * CS_FACE_WIDTH;
         for (int64_t i = 0; i < c->rows[k]; i++)
             for (int64_t j = 0; j < c->width[face]; j++)
                 for (int d = 0; d < dof; d++)
@@ -111,21 +133,22 @@ static int find_effect(cs_coarse *c, int64_t aggregate, int64_t body, int dof)
     return found;
 }
 
-/* A_ii += G_k G_l^T for an inner block and all of this body's. */
+/* A_ii += G_k G_l^T for the inner block k of an entry and all inner blocks l of this body, on free rows (lower
+ * triangle). */
 static void add_inner(cs_coarse *c, cs_part *part, int64_t body, int64_t entry, int dof)
 {
-    const cs_adjacency *adjacency = &c->all.adjacency;
+    const cs_adjacency *adjacency = &c->aggregates.adjacency;
     int64_t k = cs_entry_block(entry);
     const double *g = scaled_side(c, entry);
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
         int64_t other = adjacency->entry[e], l = cs_entry_block(other);
-        if (c->all.inner[l] < 0 || c->all.place[l] > c->all.place[k]) continue;
+        if (c->aggregates.inner[l] < 0 || c->aggregates.place[l] > c->aggregates.place[k]) continue;
         const double *h = scaled_side(c, other);
         for (int64_t i = 0; i < c->rows[k]; i++)
             for (int64_t j = 0; j < c->rows[l]; j++) {
-                int64_t row = c->all.place[k] + i, column = c->all.place[l] + j;
-                if (column > row || !c->loose[c->first_row[k] + i] ||
-                    !c->loose[c->first_row[l] + j])
+                int64_t row = c->aggregates.place[k] + i, column = c->aggregates.place[l] + j;
+                if (column > row || !c->is_free[c->first_row[k] + i] ||
+                    !c->is_free[c->first_row[l] + j])
                     continue;
                 *cs_panels_entry(&part->panels, row, column) +=
                     cs_dot(dof, g + i * dof, h + j * dof);
@@ -133,48 +156,55 @@ static void add_inner(cs_coarse *c, cs_part *part, int64_t body, int64_t entry, 
     }
 }
 
-/* A_iI W += G_k (G_b^T W) */
+/* A_iI W += G_k (G_b^T W) for the inner block k of an entry, on free rows. */
 static void add_right(const cs_coarse *c, cs_part *part, int64_t entry, int dof)
 {
     int64_t k = cs_entry_block(entry);
     const double *g = scaled_side(c, entry);
     for (int64_t j = 0; j < part->columns; j++)
         for (int64_t i = 0; i < c->rows[k]; i++)
-            if (c->loose[c->first_row[k] + i])
-                c->right[j * part->inner + c->all.place[k] + i] +=
+            if (c->is_free[c->first_row[k] + i])
+                c->right[j * part->inner + c->aggregates.place[k] + i] +=
                     cs_dot(dof, g + i * dof, c->effect + j * dof);
 }
 
+/* Adds what one body contributes to A_ii, A_iI W and the Schur complement. */
 static void add_body(cs_coarse *c, int64_t aggregate, int64_t body)
 {
-    const cs_adjacency *adjacency = &c->all.adjacency;
+    const cs_adjacency *adjacency = &c->aggregates.adjacency;
     cs_part *part = &c->part[aggregate];
     int dof = cs_body_group_of(c->problem, body)->dof;
     int on_face = find_effect(c, aggregate, body, dof);
+
+    /* A_ii and A_iI W, from the inner blocks of the body. */
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        if (c->all.inner[cs_entry_block(adjacency->entry[e])] < 0) continue;
+        if (c->aggregates.inner[cs_entry_block(adjacency->entry[e])] < 0) continue;
         add_inner(c, part, body, adjacency->entry[e], dof);
         if (on_face) add_right(c, part, adjacency->entry[e], dof);
     }
+
+    /* The Schur complement += (G_b^T W)^T (G_b^T W) */
     for (int64_t i = 0; on_face && i < part->columns; i++)
         for (int64_t j = 0; j < part->columns; j++)
             part->schur[i * part->columns + j] +=
                 cs_dot(dof, c->effect + i * dof, c->effect + j * dof);
 }
 
-/* What a block adds to the diagonal beside its bodies: compliance and the shift. That of a face is the
- * lower aggregate's. */
+/* Adds the diagonal of one block that does not come from bodies, compliance and the shift: to A_ii, or for a
+ * block on a face through W to the Schur complement. */
 static void add_diagonal(const cs_coarse *c, int64_t aggregate, int64_t block)
 {
     cs_part *part = &c->part[aggregate];
     const cs_block_group *group = cs_block_group_of(c->problem, block);
     const double *sigma =
         group->compliance ? group->compliance + (block - group->first_block) * group->rows : NULL;
-    int64_t face = c->all.face[block], place = c->all.place[block];
+    int64_t face = c->aggregates.face[block], place = c->aggregates.place[block];
     int64_t first = face < 0 ? 0 : column_of(c, aggregate, face);
+
+    /* The free rows. */
     for (int i = 0; i < group->rows; i++) {
         int64_t row = c->first_row[block] + i;
-        if (!c->loose[row]) continue;
+        if (!c->is_free[row]) continue;
         double more = (sigma ? sigma[i] : 0) + c->shift / c->rho[row];
         if (face < 0) *cs_panels_entry(&part->panels, place + i, place + i) += more;
         if (face < 0) continue;
@@ -185,7 +215,7 @@ static void add_diagonal(const cs_coarse *c, int64_t aggregate, int64_t block)
     }
 }
 
-/* A diagonal that is raised; 1 in rows without any. */
+/* Raises each diagonal entry by a small fraction; entries that are zero become 1. */
 void cs_raise_diagonal(cs_panels *panels)
 {
     for (int64_t i = 0; i < panels->rows; i++) {
@@ -194,18 +224,24 @@ void cs_raise_diagonal(cs_panels *panels)
     }
 }
 
-/* X and the Schur complement, from A_ii and A_iI W. Returns whether A_ii has a factor. */
-static int extend(cs_coarse *c, cs_part *part)
+/* Factors A_ii, computes X, and completes the Schur complement. Returns whether A_ii has a factor. */
+static int eliminate_inner(cs_coarse *c, cs_part *part)
 {
     cs_breakdown breakdown;
+
+    /* The factor. */
     cs_raise_diagonal(&part->panels);
     cs_panels_factor(&part->panels, NULL, &breakdown);
     if (breakdown.row >= 0) return 0;
+
+    /* X = -A_ii^-1 A_iI W */
     for (int64_t j = 0; j < part->columns; j++) {
         double *x = part->extended + j * part->inner;
         for (int64_t i = 0; i < part->inner; i++) x[i] = -c->right[j * part->inner + i];
         cs_panels_solve(&part->panels, x);
     }
+
+    /* The Schur complement += (A_iI W)^T X */
     for (int64_t i = 0; i < part->columns; i++)
         for (int64_t j = 0; j < part->columns; j++)
             part->schur[i * part->columns + j] +=
@@ -216,20 +252,27 @@ static int extend(cs_coarse *c, cs_part *part)
 void cs_condense(cs_coarse *c, int64_t aggregate)
 {
     cs_part *part = &c->part[aggregate];
+
+    /* Sums over the bodies of the aggregate. */
     cs_panels_clear(&part->panels);
     memset(c->right, 0, sizeof(double) * (size_t)(part->columns * part->inner));
     memset(part->schur, 0, sizeof(double) * (size_t)(part->columns * part->columns));
-    for (int64_t m = c->all.body.start[aggregate]; m < c->all.body.start[aggregate + 1]; m++)
-        add_body(c, aggregate, c->all.body.item[m]);
-    for (int64_t e = c->within.start[aggregate]; e < c->within.start[aggregate + 1]; e++)
-        add_diagonal(c, aggregate, c->within.item[e]);
-    for (int64_t t = c->all.touching.start[aggregate]; t < c->all.touching.start[aggregate + 1];
-         t++) {
-        int64_t face = c->all.touching.item[t];
-        if (c->all.side[2 * face] != aggregate) continue;
-        for (int64_t e = c->contact.start[face]; e < c->contact.start[face + 1]; e++)
-            add_diagonal(c, aggregate, c->contact.item[e]);
+    for (int64_t m = c->aggregates.body.start[aggregate];
+         m < c->aggregates.body.start[aggregate + 1]; m++)
+        add_body(c, aggregate, c->aggregates.body.item[m]);
+
+    /* Compliance and the shift: of inner blocks, and of faces of which this is the lower aggregate. */
+    for (int64_t e = c->inner_block.start[aggregate]; e < c->inner_block.start[aggregate + 1]; e++)
+        add_diagonal(c, aggregate, c->inner_block.item[e]);
+    for (int64_t t = c->aggregates.touching.start[aggregate];
+         t < c->aggregates.touching.start[aggregate + 1]; t++) {
+        int64_t face = c->aggregates.touching.item[t];
+        if (c->aggregates.side[2 * face] != aggregate) continue;
+        for (int64_t e = c->face_block.start[face]; e < c->face_block.start[face + 1]; e++)
+            add_diagonal(c, aggregate, c->face_block.item[e]);
     }
-    part->solvable = extend(c, part);
+
+    /* Eliminate the inner rows. */
+    part->solvable = eliminate_inner(c, part);
     part->stale = 0;
 }

@@ -1,4 +1,5 @@
-/* lambda <- prox(lambda - R (A lambda + b)), sweep after sweep, with S1's rollback.
+/* The fixed-point iteration lambda <- prox(lambda - R (A lambda + b)) by sweeps, with the rollback of S1
+ * section 3.5: Jacobi and Gauss-Seidel differ in the schedule of the sweep alone.
  *
  *     sweep -> diverged? -yes-> restore the best iterate, R <- nu R
  *                |no
@@ -7,53 +8,67 @@
 
 #include <math.h>
 
-/* Single precision loses the agreement between u and lambda over many small updates; with factors
- * in single precision A lambda is that of other factors. */
+/* Sweeps between two refreshes (cs_refresh). In single precision the velocities u that sweeps keep beside
+ * lambda drift away from it, by rounding errors of many small updates. In mixed precision u is computed with
+ * factors rounded to single precision, and needs a correction. */
 enum { REFRESH_EVERY = 32 };
-/* In mixed precision also when residuals have become so small since: what is left is soon the error
- * of the factors. */
+/* Mixed precision is also refreshed when the residual has fallen by this factor since the last refresh: the
+ * error of the rounded factors would soon dominate. */
 #define REFRESH_BELOW 1e-4
-/* A correction moves impulses by itself, and others by what it moves. */
+/* A correction moves impulses, and these move others: the next residual may be this many times larger than the
+ * correction. */
 #define CORRECTION_REACH 8
 
+/* A solve under way. */
 typedef struct iteration {
     cs_run run;
     cs_best_sweep best;
-    double refreshed; /* residual of the sweep after which all was refreshed */
-    int backwards;    /* the next sweep */
+    double refreshed; /* residual of the sweep after which the last refresh was made */
+    int backwards;    /* whether the next sweep is a backward one */
 } iteration;
 
-/* Back to the best iterate. The next one is another iteration, with another R, whose residual over nu
- * begins where this one was given up: growth is counted from there. */
+/* Restores the best iterate after a divergence. The sweeps that follow have another R. Their residuals over nu
+ * start from the rejected one, so that growth is measured from there. */
 static void undo(cs_run *run)
 {
     iteration *it = (iteration *)run;
     cs_solver *solver = run->solver;
     double rejected = run->stats.residual / it->best.scale;
     int finite = isfinite(run->stats.merit) && isfinite(rejected);
+
+    /* The best iterate, with what sweeps keep beside it. */
     cs_packing_restore(&solver->packing);
     cs_refresh(solver);
     cs_balance_forget(solver);
+
+    /* Growth is measured from the rejected residual, and the next sweep goes in the direction in which the
+     * best iterate was left. */
     it->best.best_is_current = 1;
     it->best.least = finite ? rejected : INFINITY;
     it->backwards = it->best.best_backwards;
 }
 
+/* The driver has halved R: residuals are divided by the new nu. */
 static void shorten(cs_run *run) { ((iteration *)run)->best.scale = run->scale; }
 
-/* Where rounding asks for it. What the correction moves is no divergence. */
+/* Refreshes what sweeps keep beside lambda if it is due. The least residual is raised, so that the effect of
+ * the correction does not count as divergence. */
 static void refresh(iteration *it)
 {
+    /* Whether it is due. */
     cs_dtype dtype = it->run.solver->packing.dtype;
     int due = it->run.number % REFRESH_EVERY == 0;
     if (it->run.number == 1) it->refreshed = it->run.stats.residual;
     if (dtype == CS_MIXED) due |= it->run.stats.residual < REFRESH_BELOW * it->refreshed;
     if (!due || dtype == CS_F64) return;
+
+    /* Refresh, and note the residual. */
     it->best.least = fmax(it->best.least, CORRECTION_REACH * cs_refresh(it->run.solver));
     it->refreshed = it->run.stats.residual;
 }
 
-/* Whether the last sweep, whose residual is far above the least, moved the impulses more than rounding does. */
+/* Whether the last sweep diverged. Its residual is far above the least one; it must also be larger than what
+ * rounding errors alone may cause. */
 static int diverged(const iteration *it)
 {
     const cs_run *run = &it->run;
@@ -62,23 +77,26 @@ static int diverged(const iteration *it)
                cs_rounding_noise(run->solver->packing.dtype) * cs_run_largest_impulse(run);
 }
 
-/* How many sweeps the backend may make by itself: up to the next one that something follows from here. */
+/* How many sweeps the backend may make in one call: up to the next one that is judged, recorded or
+ * refreshed. */
 static int64_t sweeps_at_once(const cs_run *run)
 {
     const cs_solver *solver = run->solver;
     if (solver->options.record_every == 1)
-        return 1; /* the usual case, for which this costs nothing */
+        return 1; /* the usual case, answered without the cost of the rest */
     if (solver->packing.dtype == CS_MIXED || solver->factors.balance.factor) return 1;
     int64_t most = cs_run_sweeps_at_once(run);
     int64_t refreshed = REFRESH_EVERY - (run->number - 1) % REFRESH_EVERY;
     return solver->packing.dtype == CS_F32 && most > refreshed ? refreshed : most;
 }
 
-/* Sweeps, as a rule one, and what follows at once from the last of them. */
+/* The `step` of the iteration: one call of the backend, usually of one sweep, and the test for divergence. */
 static cs_step advance(cs_run *run)
 {
     iteration *it = (iteration *)run;
-    cs_sweep_call call; /* what the backend says needs no value before */
+
+    /* The call. The backend sets the other members. */
+    cs_sweep_call call;
     call.most = sweeps_at_once(run);
     call.backwards = it->backwards;
     call.alternates = run->solver->symmetric;
@@ -86,11 +104,13 @@ static cs_step advance(cs_run *run)
     it->best.number = run->number - 1;
     cs_run_sweep(run, &call);
     if (run->status) return CS_DISCARDED;
+
+    /* What the backend reports. */
     it->backwards = call.backwards;
     run->number += call.made - 1;
     if (call.alarm && diverged(it)) return CS_DIVERGED;
 
-    /* A sweep that is kept may change the factors R. */
+    /* The sweep is accepted. Balanced factors R follow its residuals. */
     if (call.alarm) cs_best_update(&it->best, &run->stats);
     cs_balance_steps(run->solver);
     refresh(it);
@@ -112,6 +132,8 @@ cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result
                 .best_is_current = 1,
             },
     };
+
+    /* Iterate. After a final divergence the best iterate is what is returned. */
     cs_refresh(solver);
     cs_status status = cs_run_iterate(&it.run, result);
     int restored = result->outcome == CS_DIVERGING;

@@ -1,3 +1,4 @@
+/* Gauss-Seidel: a sweep updates one block after another, each from the newest impulses of all others. */
 #include "solver/method.h"
 
 const cs_method cs_method_gauss_seidel = {

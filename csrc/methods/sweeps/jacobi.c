@@ -1,3 +1,4 @@
+/* Jacobi: a sweep updates all blocks from the impulses of the sweep before. */
 #include "solver/method.h"
 
 const cs_method cs_method_jacobi = {

@@ -1,11 +1,14 @@
-/* Mass splitting: every body is split into as many as it has contacts, each with its share of the mass;
- * each contact is solved with its own ones, all at once, and then the parts of a body are put together
- * again, with the mean of their velocities. In terms of impulses that is Jacobi's sweep with the R of
+/* Mass splitting: every body is split into as many parts as it has contacts, each with an equal share of the
+ * mass. All contacts are solved at once, each with the parts of its own. Then the parts of each body are
+ * joined again, with the mean of their velocities. In terms of impulses this is Jacobi's sweep, but R is
+ * computed from
  *
  *     D_kk = n_0 G_k0 G_k0^T + n_1 G_k1 G_k1^T + Sigma,   n: contacts of either body
  *
- * in place of A_kk. D - A is positive semi-definite, so that the energy 1/2 lambda^T A lambda +
- * b^T lambda never grows on convex sets.  Tonge, Benevolenski and Voroshilov 2012 */
+ * instead of A_kk. D - A is positive semidefinite, so that the energy 1/2 lambda^T A lambda + b^T lambda never
+ * grows on convex sets. solver/steps/split_masses.c computes D_kk.
+ *
+ * Tonge, Benevolenski and Voroshilov 2012 */
 #include "solver/method.h"
 
 const cs_method cs_method_mass_splitting = {

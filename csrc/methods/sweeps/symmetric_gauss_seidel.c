@@ -1,3 +1,4 @@
+/* Symmetric Gauss-Seidel: every second sweep visits the blocks in the opposite order. */
 #include "solver/method.h"
 
 const cs_method cs_method_symmetric_gauss_seidel = {
