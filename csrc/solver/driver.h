@@ -37,10 +37,10 @@ typedef struct cs_run {
     cs_sweep_stats stats; /* of the last sweep */
     int64_t number;       /* iterations so far */
     double seconds;       /* of the steps and of the checks that decide */
-    int known;            /* the state is that of the iterate at hand, as far as the method is told */
-    int evaluated;        /* so are solver->lambda, xi and velocity */
-    int to_judge;         /* said by a step: its iterate is judged whatever check_every says */
-    int finished;         /* said by `next`: there is no further step */
+    int known;     /* the state is that of the iterate at hand, as far as the method is told */
+    int evaluated; /* so are solver->lambda, xi and velocity */
+    int to_judge;  /* said by a step: its iterate is judged whatever check_every says */
+    int finished;  /* said by `next`: there is no further step */
     int converged, stopped;
     int aborted; /* within a step */
     int late;    /* stopped by max_seconds */

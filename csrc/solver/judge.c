@@ -205,9 +205,15 @@ void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, dou
     *(solver->options.time_checks ? seconds : &budget->unclocked) += cs_clock() - start;
 }
 
+void cs_residual_at(cs_solver *solver, const double *impulses, const double *b, double *xi)
+{
+    cs_shared_residual_velocity(&solver->products, solver->problem, impulses, b, solver->velocity,
+                                xi);
+}
+
 void cs_evaluate(cs_solver *solver, cs_state *state)
 {
-    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
+    cs_residual_at(solver, solver->lambda, solver->b, solver->xi);
     state->have_natural_map = 0;
 }
 

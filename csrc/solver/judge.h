@@ -26,6 +26,9 @@ void cs_judge_begin(cs_solver *solver);
  * were such impulses to set. */
 int cs_settle(cs_solver *solver);
 
+/* xi <- A lambda + b by the solver's threads, with these impulses; solver->velocity <- M^-1 J^T lambda. */
+void cs_residual_at(cs_solver *solver, const double *impulses, const double *b, double *xi);
+
 /* Adds the seconds since `start`, in which an iterate was judged, to `seconds`, if its clock counts these. */
 void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, double *seconds);
 

@@ -8,7 +8,7 @@
  *
  * While lambda moves by d from there, the error is (A' - A) d: it shrinks with the steps. */
 #include "core/error.h"
-#include "solver/solver.h"
+#include "solver/judge.h"
 
 #include <math.h>
 
@@ -19,7 +19,7 @@ static double correct(cs_solver *solver)
     double *before = solver->corrected[0], *after = solver->corrected[1], largest = 0;
     backend->get_data(packing->state, before);
     cs_packing_get(packing, solver->lambda);
-    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
+    cs_residual_at(solver, solver->lambda, solver->b, solver->xi);
     backend->put_data(packing->state, solver->xi, solver->parameters);
     backend->subtract_products(packing->state);
     backend->get_data(packing->state, after);

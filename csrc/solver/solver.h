@@ -108,9 +108,10 @@ struct cs_solver {
     cs_history history;
     cs_factors factors;
     cs_judge judge;
-    double *b, *parameters; /* in force for this solve */
-    double *lambda, *xi;    /* (rows), double precision, for the measures */
-    double *velocity;       /* (velocities), scratch */
+    cs_shared_products products; /* of A with impulses that are judged */
+    double *b, *parameters;      /* in force for this solve */
+    double *lambda, *xi;         /* (rows), double precision, for the measures */
+    double *velocity;            /* (velocities), scratch */
     double *corrected[2]; /* (rows): b before and after a correction; NULL but in mixed precision */
     double *previous;     /* (rows): lambda before the last sweep; NULL unless a measure asks */
     struct cs_stagnation *stagnation; /* of the common patience; NULL where none was asked for */

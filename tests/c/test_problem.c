@@ -1,7 +1,6 @@
 /* Problems: A = J M^-1 J^T assembled, a given A cut into blocks, the contact graph, bad input. */
 #include "core/memory.h"
-#include "problem/adjacency.h"
-#include "problem/problem.h"
+#include "problem/products.h"
 #include "scene.h"
 
 #include <float.h>
