@@ -11,4 +11,4 @@
 
 #define CS_TEMPLATE "cuda/check_bodies.inc"
 #define CS_MIXED_TOO
-#include "core/both.h"
+#include "core/each_precision.h"

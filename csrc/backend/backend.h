@@ -1,13 +1,13 @@
-/* The seam between methods and whatever makes their sweeps.
+/* The interface between the methods and whatever runs their sweeps: the processor, or a device such as a GPU.
  *
  *     methods, solver  --cs_packing-->  cs_backend: pack | sweeps | points | impulses in and out
  *
- * A backend packs a problem for a schedule and a scheme, and works on what it has packed. Nothing above
- * knows how that is laid out or where it is: it holds a cs_packing and calls the functions of its table.
- * Impulses, data and factors go in and out in the user's order and in double precision, by calls made for
- * that; many sweeps may be one call. So what is packed may as well be on a device of its own.
+ * A backend packs a problem for a schedule and a scheme, and then works on the packed data. Only the backend
+ * knows how these data are laid out and in whose memory they are: all other code holds a cs_packing and calls
+ * the functions of its table. Impulses, data and factors R pass through these functions in the user's order and
+ * in double precision. One call may make many sweeps, so that a device need not report after each of them.
  *
- * Calls for one packing come from one thread at a time. The caller flushes denormals. */
+ * Only one thread at a time may call the functions of a packing. The caller flushes denormals. */
 #ifndef CS_BACKEND_H
 #define CS_BACKEND_H
 
@@ -17,113 +17,118 @@
 
 typedef struct cs_backend cs_backend;
 
-/* What is to be packed, and how it is swept. All of it outlives the packing. */
+/* What shall be packed, and how it will be swept. What the pointers refer to must outlive the packing, except where
+ * only `pack` reads it. */
 typedef struct cs_pack_request {
     const cs_problem *problem;
     const cs_schedule *schedule;
     const cs_scheme *scheme;
     cs_dtype dtype;
     int threads;
-    int paced;          /* `threads` are the most, shared or not as the pace of the sweeps says */
-    int bound_previous; /* friction bound from the impulse before the update */
-    const cs_setting *setting; /* the scheme's own options, one for each of its table */
-    double averaging;          /* omega */
-    const double
-        *weight;      /* (blocks): omega of each block, read by `pack` only; NULL: `averaging` */
-    int instructions; /* as cs_packed has them */
-    int general;      /* contacts are not to be compressed */
-    const cs_local *local; /* (groups): how their blocks are updated; read by `pack` only */
+    int paced; /* whether core/pace.h decides for each sweep between `threads` and one thread */
+    int bound_previous; /* the friction bound uses the normal impulse from before the update */
+    const cs_setting *setting; /* the scheme's own options, one for each option of its table */
+    double averaging;          /* omega, if `weight` is NULL */
+    const double *weight;      /* (blocks): omega of each block, read by `pack` only; or NULL */
+    int instructions;          /* see cs_packed.instructions */
+    int general;               /* whether to store the factors of all contacts uncompressed */
+    const cs_local *local;     /* (groups): how their blocks are updated; read by `pack` only */
 } cs_pack_request;
 
-/* Something packed, and by whom. */
+/* A packed problem and its backend. */
 typedef struct cs_packing {
     const cs_backend *backend;
-    void *state; /* the backend's; NULL: nothing is packed */
+    void *state; /* owned by the backend; NULL if nothing is packed */
     cs_dtype dtype;
     int threads;
-    int keeps_velocities; /* u = G^T lambda goes with the impulses of points: sums need no refresh */
-    int64_t matrix_blocks; /* in one sweep; 0: A is not formed */
-    int64_t products;      /* of blocks with impulses, in the sweeps of this solve */
+    int keeps_velocities;  /* whether points include u = G^T lambda: their sums need no refresh */
+    int64_t matrix_blocks; /* blocks of A that one sweep multiplies; 0 if A is not formed */
+    int64_t products;      /* blocks multiplied by impulses in the sweeps of this solve */
 } cs_packing;
 
-/* One iterate: impulses as packed, and u = G^T lambda beside them where the backend keeps it. Both are
- * linear in lambda, so that sums of points need no product with A. Only the backend looks inside. */
+/* One iterate: the packed impulses and, if the backend keeps them, the velocities u = G^T lambda. Because u is
+ * linear in lambda, linear combinations of points need no product with A. Only the backend reads the arrays. */
 typedef struct cs_point {
     void *impulses, *velocities;
 } cs_point;
 
-/* The best sweep so far: which iterate it led to, and from which residual on sweeps diverge.
- * Residuals are compared over nu: halving R halves them by itself. */
+/* The best iterate so far, and the criterion of divergence. Residuals are divided by nu, because a halving of R
+ * halves the residual without any progress. */
 typedef struct cs_best_sweep {
     double scale;  /* nu: product of the rollbacks so far */
     double least;  /* smallest residual / nu so far */
-    double margin; /* residuals up to so many times `least` are as good */
-    double growth; /* and beyond so many times it, and the margin, they diverge; INFINITY: never */
-    int best_is_current; /* lambda still is the best iterate */
-    int best_backwards;  /* the sweep that followed the best iterate */
-    int64_t number;      /* sweeps so far, those that were taken back included */
-    int64_t best_number; /* after which sweep the best iterate was reached */
+    double margin; /* a residual / nu of up to margin x least counts as equally good */
+    double growth; /* one above growth x margin x least counts as divergence; may be INFINITY */
+    int best_is_current; /* whether lambda is the best iterate */
+    int best_backwards;  /* whether the sweep that follows the best iterate goes backwards */
+    int64_t number;      /* sweeps so far, including those that were rolled back */
+    int64_t best_number; /* the number of the sweep that computed the best iterate */
 } cs_best_sweep;
 
-/* Sweeps in one call. */
+/* One call that makes several sweeps. */
 typedef struct cs_sweep_call {
-    int64_t most;        /* sweeps, at least one */
-    int backwards;       /* the next sweep goes from the end; told anew after each */
-    int alternates;      /* every second sweep goes the other way */
-    cs_best_sweep *best; /* the best iterate is kept by it; NULL: nothing is kept */
-    /* Said by the backend, unless it fails. */
-    int64_t made;         /* sweeps; fewer than `most` where an alarm ended them */
-    int alarm;            /* the last one may have diverged: `best` does not hold it */
-    int64_t products;     /* of blocks with impulses */
-    cs_sweep_stats stats; /* of the last one */
+    int64_t most;        /* maximum number of sweeps, at least 1 */
+    int backwards;       /* whether the next sweep goes backwards; updated after each sweep */
+    int alternates;      /* whether forward and backward sweeps alternate */
+    cs_best_sweep *best; /* updated after each sweep; NULL: do not keep the best iterate */
+    /* Results, if the call does not fail. */
+    int64_t made; /* number of sweeps; less than `most` if the last one may have diverged */
+    int alarm;    /* whether the last sweep may have diverged; then `best` does not include it */
+    int64_t products;     /* blocks multiplied by impulses */
+    cs_sweep_stats stats; /* of the last sweep */
 } cs_sweep_call;
 
 struct cs_backend {
     const char *name;
 
-    /* The scheme of less time. `scheme` of the request is not looked at. */
+    /* Chooses the scheme whose sweeps take less time. Ignores request->scheme. */
     cs_status (*choose)(const cs_pack_request *request, const cs_scheme **scheme, cs_error *error);
-    /* Packs; `packing` has backend, dtype and threads, and gets the rest. What is taken from `arena` lives
-     * as long as the packing; everything else goes with `release`. */
+    /* Packs the problem. The caller sets backend, dtype and threads of `packing`; this function sets the rest.
+     * Memory from `arena` lives as long as the packing; `release` frees everything else. */
     cs_status (*pack)(const cs_pack_request *request, cs_arena *arena, const cs_control *control,
                       cs_packing *packing, cs_error *error);
-    /* Lets go of what is not in the arena; NULL: that is nothing. */
+    /* Frees what is not in the arena. NULL: there is nothing to free. */
     void (*release)(void *state);
-    /* How contacts are visited: "scalar", "wide, avx2, 4 lanes". Returns bytes held outside the arena. */
+    /* kernel <- how contacts are visited: "scalar", "wide, avx2, 4 lanes". Returns the bytes held outside the
+     * arena. */
     int64_t (*describe)(const void *state, char *kernel, size_t size);
 
-    /* The impulses (rows). */
+    /* Write and read the impulses (rows). */
     void (*put)(void *state, const double *impulses);
     void (*get)(const void *state, double *impulses);
-    /* b (rows) and the sets' parameters (parameters); b as the visits have it now. */
+    /* Writes b (rows) and the sets' parameters (parameters); reads the b that the visits use. */
     void (*put_data)(void *state, const double *b, const double *parameters);
     void (*get_data)(const void *state, double *b);
-    /* R: `r` (rows), and `step` of group g (count, m, m): R_k where it is full, A_kk where the block's own
-     * problem is solved, else NULL. Undoes what the next two do to R. */
+    /* Writes R: its diagonal `r` (rows), and for each group g step[g] (count, m, m): R_k if it is full, A_kk if
+     * local problems are solved, otherwise NULL. Undoes scale_steps and replace_steps. */
     void (*put_steps)(void *state, const double *r, double *const *step);
     /* R <- factor R */
     void (*scale_steps)(void *state, double factor);
-    /* The diagonals R (rows) of some blocks of groups without `step`: where changed (blocks) is not 0. */
+    /* Writes the diagonals `r` (rows) of the blocks k with changed[k] != 0 (blocks), all of which are in groups
+     * without `step`. */
     void (*replace_steps)(void *state, const double *r, const unsigned char *changed);
 
-    /* Makes what depends on lambda agree with it. */
+    /* Recomputes the data that depend on lambda. */
     void (*refresh)(void *state);
-    /* In mixed precision: b -= A lambda, with A as it is stored. Follows a refresh. */
+    /* In mixed precision: b -= A lambda, with A as it is stored. Called after `refresh`. */
     void (*subtract_products)(void *state);
 
-    /* Up to call->most sweeps. Of a backend whose other calls may fail late, their failure, too. */
+    /* Makes up to call->most sweeps. Also reports failures of earlier calls that a device detects late. */
     cs_status (*sweep)(void *state, cs_sweep_call *call, cs_error *error);
 
-    /* The iterate as the best one so far; and back. What depends on lambda is not refreshed. */
+    /* Store lambda as the best iterate; restore it, without a refresh of what depends on lambda. */
     void (*keep)(void *state);
     void (*restore)(void *state);
 
-    /* Points, in the arena or released with the packing; where the sweeps are. Of both parts each:
+    /* Points. take_point allocates one, in the arena or to be freed by `release`; `here` is the point that the
+     * sweeps work on. These functions change both impulses and velocities:
      *     copy          to <- from
-     *     combine       to <- a p + b q;  `to` may be one of them
-     *     extrapolate   x <- x + beta (x - before),  before <- x as it was
-     *     conjugate     p <- beta p + (x - start),   x <- x + beta p as it was,   start <- x as it is now
-     * and of the impulses  p.q  and  |p - q|^2. */
+     *     combine       to <- a p + b q;  `to` may be p or q
+     *     extrapolate   x <- x + beta (x - before),  before <- the old x
+     *     conjugate     p <- beta p + (x - start),   x <- x + beta (the old p),   start <- the new x
+     * and these are sums over the impulses only:
+     *     dot           p.q
+     *     distance      |p - q|^2 */
     cs_status (*take_point)(void *state, cs_arena *arena, cs_point *point, cs_error *error);
     cs_point (*here)(const void *state);
     void (*copy)(void *state, cs_point to, cs_point from);
@@ -134,16 +139,16 @@ struct cs_backend {
     double (*distance)(void *state, cs_point p, cs_point q);
 };
 
-/* ---- what backends share ----------------------------------------------------------------------------- */
+/* ---- functions that all backends share ----------------------------------------------------------------- */
 
-/* Whether a sweep may have diverged; rounding, of which the backend knows nothing, apart. */
+/* Whether a sweep may have diverged. The backend does not consider rounding errors; its caller does. */
 static inline int cs_best_is_exceeded(const cs_best_sweep *best, const cs_sweep_stats *stats)
 {
     if (!isfinite(stats->merit)) return 1;
     return stats->residual / best->scale > best->least * best->growth * best->margin;
 }
 
-/* A sweep that is kept may have led to the best iterate so far. */
+/* Updates `best` after a sweep that did not diverge. */
 static inline void cs_best_update(cs_best_sweep *best, const cs_sweep_stats *stats)
 {
     double scaled = stats->residual / best->scale;
@@ -155,7 +160,7 @@ static inline void cs_best_update(cs_best_sweep *best, const cs_sweep_stats *sta
 
 /* ---- calls --------------------------------------------------------------------------------------------- */
 
-/* Where nothing is packed, the impulses are nowhere else than in the user's order. */
+/* The next two do nothing if nothing is packed: then the impulses exist in the user's order only. */
 static inline void cs_packing_put(cs_packing *packing, const double *impulses)
 {
     if (packing->state) packing->backend->put(packing->state, impulses);
@@ -181,6 +186,7 @@ static inline void cs_packing_refresh(cs_packing *packing)
     packing->backend->refresh(packing->state);
 }
 
+/* Sweeps, and counts the products of the solve. */
 static inline cs_status cs_packing_sweep(cs_packing *packing, cs_sweep_call *call, cs_error *error)
 {
     cs_status status = packing->backend->sweep(packing->state, call, error);

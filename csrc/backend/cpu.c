@@ -1,3 +1,5 @@
+/* The functions of the CPU's backend. Most of them only pass the call on to the scheme (scheme/scheme.h) or to the
+ * sweep (sweep/sweep.h), both of which work on cs_packed. */
 #include "backend/cpu.h"
 
 #include "backend/cpu_internal.h"
@@ -8,6 +10,7 @@
 
 static cs_status no_memory(cs_error *error) { return cs_no_memory(error, "the workspace"); }
 
+/* Bytes of lambda as it is packed. */
 static size_t impulse_bytes(const cs_packed *packed)
 {
     return (size_t)packed->impulses * cs_real_size(packed->dtype);
@@ -15,7 +18,8 @@ static size_t impulse_bytes(const cs_packed *packed)
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* `packed` is zero: it is large enough that another pass over it would be a part of a small set-up. */
+/* Copies the request into `packed`, which must be zero: cs_packed is so large that clearing it a second time would
+ * take a noticeable part of a small problem's set-up. */
 static void describe_request(cs_packed *packed, const cs_pack_request *request)
 {
     packed->problem = request->problem;
@@ -31,6 +35,7 @@ static void describe_request(cs_packed *packed, const cs_pack_request *request)
     packed->general = request->general;
 }
 
+/* The functions from here on are those of the table cs_backend_cpu; backend/backend.h describes them. */
 static cs_status choose(const cs_pack_request *request, const cs_scheme **scheme, cs_error *error)
 {
     cs_packed packed = {0};
@@ -41,6 +46,7 @@ static cs_status choose(const cs_pack_request *request, const cs_scheme **scheme
 static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_control *control,
                       cs_packing *packing, cs_error *error)
 {
+    /* The data that every scheme needs. */
     const cs_scheme *scheme = request->scheme;
     cs_cpu *cpu = packing->state = cs_arena_take(arena, 1, sizeof *cpu);
     if (!cpu) return no_memory(error);
@@ -52,6 +58,8 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     cpu->best = cs_arena_take(arena, packed->impulses, cs_real_size(packed->dtype));
     if (!cpu->best) return no_memory(error);
     if (request->weight) cs_pack_weights(packed, request->weight);
+
+    /* The scheme's own data, and the phases of its sweeps. */
     status = scheme->pack(packed, arena, control, error);
     if (!status) status = cs_pack_phases(packed, arena, error);
     packing->keeps_velocities = packed->velocity != NULL;
@@ -133,14 +141,19 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     int64_t before = packed->products;
     call->alarm = 0;
     for (call->made = 0; call->made < call->most && !call->alarm;) {
+        /* If lambda is the best iterate, the sweep copies it before changing it. */
         if (best && best->best_is_current) {
             packed->kept = cpu->best;
             best->best_backwards = call->backwards;
         }
+
+        /* Sweep. */
         packed->backwards = call->backwards;
         cs_sweep(packed, &call->stats);
         call->backwards = call->alternates && !call->backwards;
         call->made++;
+
+        /* Test for divergence. */
         if (!best) continue;
         best->number++;
         call->alarm = cs_best_is_exceeded(best, &call->stats);
@@ -191,7 +204,7 @@ const cs_backend cs_backend_cpu = {
 
 /* ---- methods without sweeps ------------------------------------------------------------------ */
 
-/* The same without impulses to keep or to restore, which are in the user's order already. */
+/* Fills only those members of cs_packed that the functions of points, `keep` and `restore` read. */
 cs_status cs_cpu_hold(cs_packing *packing, double *impulses, int64_t rows, cs_arena *arena,
                       cs_error *error)
 {
@@ -199,9 +212,9 @@ cs_status cs_cpu_hold(cs_packing *packing, double *impulses, int64_t rows, cs_ar
     if (!cpu) return no_memory(error);
     cpu->best = cs_arena_take(arena, rows, sizeof(double));
     if (!cpu->best) return no_memory(error);
-    static const cs_problem nothing;
+    static const cs_problem empty;
     cs_packed *packed = &cpu->packed;
-    packed->problem = &nothing;
+    packed->problem = &empty;
     packed->scheme = cs_scheme_find("matrix");
     packed->dtype = CS_F64;
     packed->threads = 1;

@@ -1,4 +1,4 @@
-/* The backend of this machine's processor: schemes (scheme/) and their sweeps (sweep/). */
+/* The backend that runs on the processor: it packs with the schemes of scheme/ and sweeps with sweep/. */
 #ifndef CS_CPU_H
 #define CS_CPU_H
 
@@ -6,11 +6,11 @@
 
 extern const cs_backend cs_backend_cpu;
 
-/* What it has packed, for tests of it. */
+/* The packed data, for tests. */
 cs_packed *cs_cpu_packed(const cs_packing *packing);
 
-/* For methods without sweeps: nothing is packed, and points are those of `impulses` (rows), the caller's, in
- * its order. They may be looked into. */
+/* For methods without sweeps: packs nothing. Points are arrays (rows) in the user's order and in double precision,
+ * which the method may read and write; cs_backend.here returns the caller's `impulses` (rows). */
 cs_status cs_cpu_hold(cs_packing *packing, double *impulses, int64_t rows, cs_arena *arena,
                       cs_error *error);
 

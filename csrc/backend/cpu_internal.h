@@ -1,15 +1,17 @@
-/* What the files of the CPU's backend share. */
+/* Declarations that the files of the CPU's backend share. */
 #ifndef CS_CPU_INTERNAL_H
 #define CS_CPU_INTERNAL_H
 
 #include "backend/cpu.h"
 
+/* The state of a packing. */
 typedef struct cs_cpu {
     cs_packed packed;
-    void *best;        /* (impulses), as packed; NULL for methods without sweeps that keep none */
-    double *chunk_sum; /* scratch of sums over points; NULL until there is one */
+    void *best;        /* (impulses): the best iterate, as packed */
+    double *chunk_sum; /* (chunks): scratch for sums; NULL before the first take_point */
 } cs_cpu;
 
+/* The functions of points in cs_backend_cpu (cpu_points.c). */
 cs_status cs_cpu_take_point(void *state, cs_arena *arena, cs_point *point, cs_error *error);
 cs_point cs_cpu_here(const void *state);
 void cs_cpu_copy(void *state, cs_point to, cs_point from);

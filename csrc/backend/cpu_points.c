@@ -1,5 +1,5 @@
-/* Points of the CPU's backend. Elements are worked on in chunks of fixed size, on the threads of the solve, and
- * sums over chunks are added in their order: the same bits from any number of threads. */
+/* Points of the CPU's backend. The threads of the solve share the elements in chunks of fixed size, and the sums of
+ * the chunks are added in order: the result is the same, to the last bit, for any number of threads. */
 #include "backend/cpu_internal.h"
 
 #include "core/error.h"
@@ -10,59 +10,67 @@
 enum { SUM_LANES = 8, CHUNK = 4096 };
 
 #define CS_TEMPLATE "backend/points.inc"
-#include "core/both.h"
+#include "core/each_precision.h"
 
-typedef enum action { COMBINE, EXTRAPOLATE, CONJUGATE, DOT, DISTANCE } action;
+typedef enum operation { COMBINE, EXTRAPOLATE, CONJUGATE, DOT, DISTANCE } operation;
 
-/* One pass over two or three arrays of `count` numbers. */
+/* One pass over two or three arrays of `count` numbers. `a` is beta for EXTRAPOLATE and CONJUGATE. */
 typedef struct pass {
-    action what;
-    int narrow, threads;
+    operation what;
+    int single; /* whether the numbers are float */
+    int threads;
     int64_t count;
     double a, b;
-    void *to, *p, *q;
-    double *sum; /* of each chunk */
+    void *to, *p, *q; /* as in backend/points.inc; NULL if the operation does not use them */
+    double *sum;      /* (chunks): sums of DOT and DISTANCE */
 } pass;
 
+/* The address of array[i]. */
 static void *at(const pass *job, void *array, int64_t i)
 {
-    return job->narrow ? (void *)((float *)array + i) : (void *)((double *)array + i);
+    return job->single ? (void *)((float *)array + i) : (void *)((double *)array + i);
 }
 
+/* Applies the operation to one chunk. */
 static void do_chunk(const pass *job, int64_t chunk)
 {
+    /* The elements of the chunk; the last one may be shorter. */
     int64_t first = chunk * CHUNK, left = job->count - first;
     int64_t count = left < CHUNK ? left : CHUNK;
     void *to = job->to ? at(job, job->to, first) : NULL;
     void *p = at(job, job->p, first), *q = job->q ? at(job, job->q, first) : NULL;
+
+    /* The function of the operation and of the precision. */
     switch (job->what) {
     case COMBINE:
-        if (job->narrow) combine_f32(count, to, (float)job->a, p, (float)job->b, q);
+        if (job->single) combine_f32(count, to, (float)job->a, p, (float)job->b, q);
         else combine_f64(count, to, job->a, p, job->b, q);
         break;
     case EXTRAPOLATE:
-        if (job->narrow) extrapolate_f32(count, to, (float)job->a, p);
+        if (job->single) extrapolate_f32(count, to, (float)job->a, p);
         else extrapolate_f64(count, to, job->a, p);
         break;
     case CONJUGATE:
-        if (job->narrow) conjugate_f32(count, to, (float)job->a, p, q);
+        if (job->single) conjugate_f32(count, to, (float)job->a, p, q);
         else conjugate_f64(count, to, job->a, p, q);
         break;
     case DOT:
     case DISTANCE:
-        job->sum[chunk] = job->narrow ? product_f32(count, p, q, job->what == DISTANCE)
+        job->sum[chunk] = job->single ? product_f32(count, p, q, job->what == DISTANCE)
                                       : product_f64(count, p, q, job->what == DISTANCE);
     }
 }
 
 static int64_t chunks_of(int64_t count) { return (count + CHUNK - 1) / CHUNK; }
 
+/* The chunks of one thread: thread, thread + threads, ... */
 static void do_share(void *context, int thread)
 {
     const pass *job = context;
     for (int64_t c = thread; c < chunks_of(job->count); c += job->threads) do_chunk(job, c);
 }
 
+/* Runs one pass, on a single thread if the arrays are short. */
 static void run(pass *job)
 {
     if (job->count < CS_WORTH_THREADS_POINT) job->threads = 1;
@@ -70,28 +78,31 @@ static void run(pass *job)
     else do_share(job, 0);
 }
 
-static int is_narrow(const cs_cpu *cpu) { return cpu->packed.dtype == CS_F32; }
+static int is_single(const cs_cpu *cpu) { return cpu->packed.dtype == CS_F32; }
 static size_t size_of(const cs_cpu *cpu) { return cs_real_size(cpu->packed.dtype); }
 
-/* Of u, without the spare velocities and the parts' copies. */
+/* The length of u, without the spare velocities and the parts' copies; 0 if the scheme keeps no u. */
 static int64_t velocities_of(const cs_cpu *cpu)
 {
     return cpu->packed.velocity ? cpu->packed.first_spare : 0;
 }
 
-/* Runs over the impulses, and over the velocities where `all`. */
-static void run_over(const cs_cpu *cpu, action what, int all, cs_point to, double a, cs_point p,
-                     double b, cs_point q)
+/* Applies an operation to the impulses of the points and, with `velocities_too`, to their velocities. */
+static void run_over(const cs_cpu *cpu, operation what, int velocities_too, cs_point to, double a,
+                     cs_point p, double b, cs_point q)
 {
-    pass job = {what, is_narrow(cpu), cpu->packed.threads, cpu->packed.impulses, a,
+    /* The impulses. */
+    pass job = {what, is_single(cpu), cpu->packed.threads, cpu->packed.impulses, a,
                 b,    to.impulses,    p.impulses,          q.impulses,           cpu->chunk_sum};
     run(&job);
+
+    /* The velocities. */
     job.count = velocities_of(cpu);
     job.threads = cpu->packed.threads;
     job.to = to.velocities;
     job.p = p.velocities;
     job.q = q.velocities;
-    if (all && job.count) run(&job);
+    if (velocities_too && job.count) run(&job);
 }
 
 static cs_status no_memory(cs_error *error) { return cs_no_memory(error, "earlier iterates"); }
@@ -136,7 +147,8 @@ void cs_cpu_conjugate(void *state, cs_point x, double beta, cs_point p, cs_point
     run_over(state, CONJUGATE, 1, x, beta, p, 0, start);
 }
 
-static double sum_over(const cs_cpu *cpu, action what, cs_point p, cs_point q)
+/* The sum of DOT or DISTANCE over all chunks, in their order. */
+static double sum_over(const cs_cpu *cpu, operation what, cs_point p, cs_point q)
 {
     double sum = 0;
     run_over(cpu, what, 0, (cs_point){0}, 0, p, 0, q);

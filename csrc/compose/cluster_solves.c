@@ -1,5 +1,5 @@
-/* A problem solved cluster by cluster: what each begins with, and the impulses, history and figures of the
- * whole out of theirs. */
+/* Solves a problem cluster by cluster: copies the data of each cluster, solves it, and combines the impulses, the
+ * histories and the figures of all clusters. */
 #include "compose/clusters.h"
 
 #include "core/clock.h"
@@ -10,7 +10,8 @@
 
 /* ---- one cluster ----------------------------------------------------------------------------- */
 
-/* Copies `width` numbers of each block between an array of the whole and one of the part. */
+/* Copies the rows of the cluster's blocks from an array of the whole (rows) to one of the part if `gathers`, otherwise
+ * back. */
 static void copy_rows(const cs_problem *problem, const cs_cluster *cluster, double *whole,
                       double *part, int gathers)
 {
@@ -23,6 +24,7 @@ static void copy_rows(const cs_problem *problem, const cs_cluster *cluster, doub
     }
 }
 
+/* part <- the sets' parameters of the cluster's blocks, from those of the whole. */
 static void gather_parameters(const cs_problem *problem, const cs_cluster *cluster,
                               const double *whole, double *part)
 {
@@ -35,7 +37,7 @@ static void gather_parameters(const cs_problem *problem, const cs_cluster *clust
     }
 }
 
-/* What the cluster begins with, where the whole begins with an index set. */
+/* The index set from which the cluster starts, copied from that of the whole; NULL if that is NULL. */
 static const signed char *gather_index_set(const cs_solver *solver, const signed char *index_set,
                                            cs_cluster *cluster)
 {
@@ -49,7 +51,7 @@ static const signed char *gather_index_set(const cs_solver *solver, const signed
     return index_set ? cluster->index_set : NULL;
 }
 
-/* The number in the whole of a row of the part. */
+/* The row of the whole that is row `row` of the part. */
 static int64_t row_of_whole(const cs_problem *problem, const cs_cluster *cluster, int64_t row)
 {
     int64_t block = cs_row_block(cluster->problem, row);
@@ -57,8 +59,10 @@ static int64_t row_of_whole(const cs_problem *problem, const cs_cluster *cluster
     return cs_block_row(problem, cluster->block[block]) + row;
 }
 
+/* Solves one cluster (cs_sharing.work of a solve). */
 static cs_status solve_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
 {
+    /* The data of the cluster. */
     cs_solver *solver = all->solver;
     cs_control control = cs_islands_control(all, thread);
     copy_rows(solver->problem, cluster, solver->lambda, cluster->lambda, 1);
@@ -69,6 +73,8 @@ static cs_status solve_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
         .deadline = all->budget->deadline,
         .index_set = gather_index_set(solver, all->budget->index_set, cluster),
     };
+
+    /* The solve. */
     cluster->result = (cs_result){.impulses = cluster->lambda};
     cluster->at = 0;
     double start = cs_clock();
@@ -77,6 +83,8 @@ static cs_status solve_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
                       &cluster->result, &cluster->error);
     cluster->busy = cs_clock() - start;
     cluster->unclocked = budget.unclocked;
+
+    /* A failure at a row of A is explained with the row's number in the whole. */
     const cs_row_failure *failure = &cluster->solver->failure;
     if (status != CS_UNSUPPORTED || failure->row < 0) return status;
     return cs_explain_failure(failure, solver->problem,
@@ -86,7 +94,8 @@ static cs_status solve_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* The row of a cluster's history that tells of this iteration, or its last one. */
+/* The row of a cluster's history at `iteration`: the last one that is not later. Successive calls must not go back to
+ * earlier iterations. */
 static const double *row_of(cs_cluster *cluster, double iteration)
 {
     const cs_result *result = &cluster->result;
@@ -96,22 +105,26 @@ static const double *row_of(cs_cluster *cluster, double iteration)
     return result->history + cluster->at * result->columns;
 }
 
-/* One more value of a measure into that of the whole. NaN stays. */
+/* Combines the value of a measure with that of one more cluster, by sum or maximum. NaN remains NaN. */
 static double combine(cs_across across, double value, double more)
 {
     if (across == CS_SUM) return value + more;
     return isnan(more) || more > value ? more : value;
 }
 
-/* One row of the whole. A cluster at rest changes nothing, and is as it ended. */
-static void append_row(const cs_solver *solver, double iteration, double *row)
+/* row <- the history of the whole at `iteration`. A cluster whose solve ended before contributes the measures of its
+ * last iterate, and 0 to measures of the last sweep. */
+static void fill_row(const cs_solver *solver, double iteration, double *row)
 {
+    /* Column 0 is the iteration, column 1 the sum of the clusters' seconds. */
     const cs_history *history = &solver->history;
     for (int c = 0; c < history->columns; c++) row[c] = 0;
     row[0] = iteration;
     for (int64_t i = 0; i < cs_islands_of(solver)->clusters; i++) {
         const double *part = row_of(&cs_islands_of(solver)->cluster[i], iteration);
         row[1] += part[1];
+
+        /* The measures. */
         for (int c = 2; c < history->columns; c++) {
             const cs_measure *measure = history->measure[c - 2];
             double value = measure->of_sweep && part[0] < iteration ? 0 : part[c];
@@ -120,26 +133,30 @@ static void append_row(const cs_solver *solver, double iteration, double *row)
     }
 }
 
-/* The history of the whole. Seconds are the clusters' summed up, as shares of the time that all took. */
+/* Writes the history of the whole. Its seconds are the sums of the clusters' seconds, scaled so that the last row has
+ * `seconds`, the duration of the solve. */
 static cs_status write_history(cs_solver *solver, int64_t iterations, double seconds,
                                cs_error *error)
 {
+    /* Every `record_every`-th iteration, and the last one. */
     cs_history *history = &solver->history;
     int64_t every = solver->options.record_every, rows = iterations / every + 2;
     cs_status status = cs_history_reserve(history, rows, error);
     if (status) return status;
     for (int64_t i = 0;; i += every) {
         if (i > iterations) i = iterations;
-        append_row(solver, (double)i, history->value + history->rows++ * history->columns);
+        fill_row(solver, (double)i, history->value + history->rows++ * history->columns);
         if (i == iterations) break;
     }
+
+    /* Scale the seconds. */
     double *last = cs_history_last(history);
     double share = last[1] > 0 ? seconds / last[1] : 0;
     for (int64_t r = 0; r < history->rows; r++) history->value[r * history->columns + 1] *= share;
     return CS_OK;
 }
 
-/* Whether the part came to that method before its i-th link. */
+/* Whether an earlier link of the part has the same method as its i-th link. */
 static int came_before(const cs_result *part, int i)
 {
     for (int j = 0; j < i; j++)
@@ -147,10 +164,12 @@ static int came_before(const cs_result *part, int i)
     return 0;
 }
 
-/* Adds the links of one part to those of the whole: by method, in their order. */
+/* Adds the links of one part to those of the whole, `all`: one for each method, in the order of their first
+ * occurrence. */
 static void add_links(cs_link *all, const cs_result *part, cs_result *result)
 {
     for (int i = 0; i < part->links; i++) {
+        /* The link of the whole with that method, or a new one. */
         const cs_link *more = &part->link[i];
         int at = 0;
         while (at < result->links && strcmp(all[at].method, more->method) != 0) at++;
@@ -158,6 +177,8 @@ static void add_links(cs_link *all, const cs_result *part, cs_result *result)
             all[result->links++] = *more;
             continue;
         }
+
+        /* Add the figures; the outcome is the worst one. */
         all[at].iterations += more->iterations;
         all[at].seconds += more->seconds;
         all[at].islands += !came_before(part, i);
@@ -170,17 +191,23 @@ static void add_links(cs_link *all, const cs_result *part, cs_result *result)
     result->link = all;
 }
 
+/* Adds the result of one part to that of the whole. */
 static void add_result(cs_solver *solver, const cs_result *part, cs_result *result)
 {
+    /* The worst outcome. */
     if (cs_outcome_is_worse(part->outcome, result->outcome)) {
         result->outcome = part->outcome;
         memcpy(result->band, part->band, sizeof result->band);
     }
+
+    /* Maxima. */
     if (part->iterations > result->iterations) result->iterations = part->iterations;
     if (part->best_iteration > result->best_iteration)
         result->best_iteration = part->best_iteration;
     if (part->rollbacks > result->rollbacks) result->rollbacks = part->rollbacks;
     if (part->restarts > result->restarts) result->restarts = part->restarts;
+
+    /* Sums. */
     result->block_products += part->block_products;
     result->inner_iterations += part->inner_iterations;
     result->corrections.tried += part->corrections.tried;
@@ -198,13 +225,15 @@ static void add_result(cs_solver *solver, const cs_result *part, cs_result *resu
     result->cache.entries += part->cache.entries;
     result->cache.bytes += part->cache.bytes;
     result->cache.most_bytes += part->cache.most_bytes;
+
+    /* The links, and how pivoting ended: "converged" only if it did in all parts. */
     if (part->links) add_links(cs_islands_of(solver)->link, part, result);
     if (!part->pivoting) return;
     if (!result->pivoting || strcmp(part->pivoting, "converged") != 0)
         result->pivoting = part->pivoting;
 }
 
-/* The certificate of the whole is that of all clusters whose outcome is that of the whole. */
+/* Adds the certificate of a cluster whose outcome is that of the whole. The bound is the least one of all. */
 static void add_certificate(cs_solver *solver, cs_cluster *cluster, cs_result *result)
 {
     const cs_result *part = &cluster->result;
@@ -214,11 +243,11 @@ static void add_certificate(cs_solver *solver, cs_cluster *cluster, cs_result *r
     result->certified =
         result->certificate ? fmin(result->certified, part->certified) : part->certified;
     result->certificate = whole;
-    /* Only the impulses are gathered from the whole; these are scattered into it. */
+    /* copy_rows only reads the part here. */
     copy_rows(solver->problem, cluster, whole, (double *)(uintptr_t)part->certificate, 0);
 }
 
-/* The floor of the whole is the highest one of its clusters. */
+/* The rounding floor of the whole is the largest one of its clusters. */
 static void add_floor(const cs_cluster *cluster, cs_result *result)
 {
     const cs_result *part = &cluster->result;
@@ -227,9 +256,11 @@ static void add_floor(const cs_cluster *cluster, cs_result *result)
     result->floor_block = part->floor_block < 0 ? -1 : cluster->block[part->floor_block];
 }
 
+/* solver->lambda and result <- those of all clusters. */
 static void add_up(cs_solver *solver, cs_result *result)
 {
-    cs_result sum = *result; /* the caller's buffers */
+    /* Neutral values; the pointers to the caller's arrays remain. */
+    cs_result sum = *result;
     sum.outcome = CS_CONVERGED;
     sum.iterations = sum.best_iteration = 0;
     sum.rollbacks = sum.restarts = 0;
@@ -243,18 +274,22 @@ static void add_up(cs_solver *solver, cs_result *result)
     for (int i = 0; i < 3; i++) sum.band[i] = NAN;
     sum.cache = (cs_cache_counts){0};
     sum.reuse = (cs_reuse_counts){0};
+
+    /* Results and floors. */
     for (int64_t c = 0; c < cs_islands_of(solver)->clusters; c++) {
         cs_cluster *cluster = &cs_islands_of(solver)->cluster[c];
         copy_rows(solver->problem, cluster, solver->lambda, cluster->lambda, 0);
         add_result(solver, &cluster->result, &sum);
         add_floor(cluster, &sum);
     }
+
+    /* Certificates, which need the outcome of the whole. */
     for (int64_t c = 0; c < cs_islands_of(solver)->clusters; c++)
         add_certificate(solver, &cs_islands_of(solver)->cluster[c], &sum);
     *result = sum;
 }
 
-/* The last row tells of the impulses returned, measured as one. */
+/* Evaluates the last row of the history, except measures of the last sweep, for the impulses of the whole. */
 static void measure_whole(cs_solver *solver, cs_state *state)
 {
     cs_history *history = &solver->history;
@@ -265,7 +300,7 @@ static void measure_whole(cs_solver *solver, cs_state *state)
         if (!history->measure[c - 2]->of_sweep) row[c] = history->measure[c - 2]->evaluate(state);
 }
 
-/* The share of the clusters' seconds that their clocks count. */
+/* The fraction of the clusters' seconds that counts as time of the solve: without recording, for example. */
 static double counted(const cs_islands *islands)
 {
     double busy = 0, unclocked = 0;
@@ -278,6 +313,7 @@ static double counted(const cs_islands *islands)
 
 cs_status cs_islands_solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
+    /* Solve the clusters. */
     cs_islands *islands = solver->parts;
     cs_sharing all = {.solver = solver,
                       .islands = islands,
@@ -288,11 +324,15 @@ cs_status cs_islands_solve(cs_solver *solver, cs_budget *budget, cs_result *resu
     cs_status status = cs_islands_share_out(&all, error);
     if (status) return status;
     double seconds = (cs_clock() - start) * counted(islands);
+
+    /* Combine their results, and evaluate the impulses of the whole. */
     add_up(solver, result);
     status = write_history(solver, result->iterations, seconds, error);
     if (status) return status;
     cs_state state = cs_state_of(solver);
     measure_whole(solver, &state);
+
+    /* Fill the result. cs_hand_out calls the last iteration the best one; after divergence it is an earlier one. */
     int64_t best = result->best_iteration;
     cs_hand_out(solver, &state, result->iterations, seconds, result);
     if (result->outcome == CS_DIVERGING) result->best_iteration = best;

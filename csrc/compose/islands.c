@@ -1,3 +1,4 @@
+/* Divides a problem into clusters of islands, and creates a solver for each (compose/islands.h). */
 #include "compose/clusters.h"
 
 #include "core/error.h"
@@ -8,13 +9,15 @@
 #include <string.h>
 
 enum {
-    WORTH_CUTTING = 512, /* contacts of a problem below which nothing is gained */
-    FEW = 32,            /* contacts that a cluster has at least, if there are as many; */
-    FEW_IN_STAGES = 256, /* where visits are made several at a time; */
-    FEW_FACTORED = 1,    /* and where the work grows faster than the contacts */
+    /* A problem with fewer contacts is not divided, because that would save no time. */
+    WORTH_CUTTING = 512,
+    /* The least number of contacts of a cluster (only the last one may have fewer): */
+    FEW = 32,            /* in sequential sweeps, */
+    FEW_IN_STAGES = 256, /* if several visits are made at a time, */
+    FEW_FACTORED = 1,    /* and for methods whose work grows faster than the number of contacts */
 };
 
-/* Whether an order visits the blocks of an island the same way whatever stands beside it. */
+/* Whether the order visits the blocks of an island independently of all other islands. */
 static int keeps_to_islands(const cs_solver *solver)
 {
     const cs_order *order = solver->order;
@@ -22,7 +25,7 @@ static int keeps_to_islands(const cs_solver *solver)
     return order->by_islands && order->by_islands(&solver->options.order_options);
 }
 
-/* Whether the measures of the whole follow from those of its islands. */
+/* Whether the measures of the whole, for the stop rule and the history, follow from those of its islands. */
 static int measures_apart(const cs_solver *solver)
 {
     const cs_history *history = &solver->history;
@@ -32,14 +35,18 @@ static int measures_apart(const cs_solver *solver)
     return 1;
 }
 
+/* Whether the islands can be solved separately. They cannot with Lemke's method, whose rays are those of the whole
+ * problem; with a set whose prox calls the caller's code, which runs on one thread only; and with a factor R from the
+ * eigenvalues of the whole A. */
 static int can_be_cut(const cs_solver *solver)
 {
-    if (strcmp(solver->method->name, "lemke") == 0) return 0; /* whose rays are of the whole */
+    if (strcmp(solver->method->name, "lemke") == 0) return 0;
     for (int g = 0; g < solver->problem->block_groups; g++)
         if (solver->problem->block_group[g].set->alone) return 0;
     return keeps_to_islands(solver) && measures_apart(solver) && !cs_is_global(&solver->options);
 }
 
+/* The least number of contacts of a cluster. */
 static int64_t least_contacts(const cs_solver *solver)
 {
     if (solver->method->without_sweeps) return FEW_FACTORED;
@@ -49,17 +56,21 @@ static int64_t least_contacts(const cs_solver *solver)
     return sequential ? FEW : FEW_IN_STAGES;
 }
 
-/* label (blocks): from islands to clusters; returns how many. Islands of one size come together: they
- * tend to converge together. What nothing moves is a cluster of its own, the last. */
+/* Replaces label (blocks), the island of each block, by its cluster. Returns the number of clusters. Islands of similar
+ * size share a cluster, because they tend to need similar numbers of iterations. Blocks without an island (-1), which
+ * are immovable, form the last cluster. size, order (blocks) and place (blocks + 2) are scratch; size must be zero. */
 static int64_t number_clusters(const cs_solver *solver, int64_t islands, int64_t *size,
                                int64_t *place, int64_t *order, int64_t *label)
 {
+    /* The islands by size, largest first. */
     int64_t blocks = solver->problem->blocks, least = least_contacts(solver);
     int64_t clusters = 0, contacts = 0, rest = 0;
     for (int64_t k = 0; k < blocks; k++)
         if (label[k] >= 0) size[label[k]]++;
         else rest = 1;
     cs_sort_largest_first(islands, size, blocks, place, order);
+
+    /* Add islands to a cluster until it has enough contacts. From here on size[i] is the cluster of island i. */
     for (int64_t i = 0; i < islands; i++) {
         contacts += size[order[i]];
         size[order[i]] = clusters;
@@ -68,13 +79,17 @@ static int64_t number_clusters(const cs_solver *solver, int64_t islands, int64_t
         contacts = 0;
     }
     clusters += contacts > 0;
+
+    /* The cluster of each block. */
     for (int64_t k = 0; k < blocks; k++) label[k] = label[k] < 0 ? clusters : size[label[k]];
     return clusters + rest;
 }
 
+/* Allocates solver->parts, and lists the blocks of each cluster and the order in which threads take the clusters. */
 static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_t *label,
                                cs_arena *scratch, cs_error *error)
 {
+    /* The memory. */
     int64_t blocks = solver->problem->blocks;
     cs_islands *islands = cs_arena_take(&solver->arena, 1, sizeof *islands);
     int64_t *block = cs_arena_take(&solver->arena, blocks, sizeof(int64_t));
@@ -86,6 +101,8 @@ static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_
     if (cs_arena_failed(&solver->arena)) return cs_no_memory(error, "solving islands apart");
     islands->clusters = clusters;
     solver->parts = islands;
+
+    /* The blocks of each cluster, ascending. */
     for (int64_t k = 0; k < blocks; k++) size[label[k]]++;
     for (int64_t c = 0; c < clusters; c++) {
         islands->cluster[c].block = block;
@@ -95,19 +112,23 @@ static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_
         cs_cluster *cluster = &islands->cluster[label[k]];
         cluster->block[cluster->blocks++] = k;
     }
+
+    /* The clusters by size, largest first. */
     cs_sort_largest_first(clusters, size, blocks, place, islands->in_turn);
     islands->largest = islands->in_turn[0];
     return CS_OK;
 }
 
+/* The number of threads that share the clusters. */
 static int choose_threads(const cs_solver *solver, int64_t clusters)
 {
     int64_t worth = solver->method->without_sweeps ? 0 : CS_WORTH_THREADS_ISLANDS;
     return cs_threads_for(solver->options.threads, solver->problem->blocks, worth, clusters);
 }
 
-/* Several threads begin with the largest, so that none is left with a long one when the others have
- * ended; a single one with the smallest, so that few are left untouched where the time is up. */
+/* Several threads take the largest clusters first, so that no thread begins a long task when the others have finished.
+ * A single thread takes the smallest ones first, so that few remain unsolved if max_seconds ends the solve: for it, the
+ * order is reversed here. */
 static void put_in_turn(cs_islands *islands)
 {
     int64_t last = islands->clusters - 1, *in_turn = islands->in_turn;
@@ -118,6 +139,7 @@ static void put_in_turn(cs_islands *islands)
     }
 }
 
+/* Creates the problem, the solver and the arrays of one cluster (cs_sharing.work of the set-up). */
 static cs_status make_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
 {
     cs_control control = cs_islands_control(all, thread);
@@ -128,6 +150,8 @@ static cs_status make_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
         status =
             cs_solver_make_part(&cluster->solver, all->solver, cluster->problem, &control, error);
     if (status) return status;
+
+    /* Arrays for the data and the iterate of a solve. */
     const cs_problem *part = cluster->problem;
     cs_arena *arena = &cluster->solver->given;
     cluster->lambda = cs_arena_take(arena, part->rows, sizeof(double));
@@ -137,13 +161,17 @@ static cs_status make_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
     return cs_arena_status(arena, error, "solving islands apart");
 }
 
+/* The `cut` of cs_composition_islands. */
 static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *error)
 {
+    /* Whether to divide the problem. */
     int64_t blocks = solver->problem->blocks, clusters = 0;
     if (!solver->options.islands || solver->within || !can_be_cut(solver)) {
-        solver->island_count = 0; /* not told */
+        solver->island_count = 0; /* not reported */
         return CS_OK;
     }
+
+    /* The clusters. */
     cs_arena scratch = {0};
     int64_t *label = cs_arena_take(&scratch, blocks, sizeof(int64_t));
     int64_t *size = cs_arena_take(&scratch, blocks, sizeof(int64_t));
@@ -157,6 +185,8 @@ static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *err
     if (clusters > 1) status = take_clusters(solver, clusters, label, &scratch, error);
     cs_arena_clear(&scratch);
     if (status || !solver->parts) return status;
+
+    /* Their solvers, which several threads create. */
     cs_islands *islands = solver->parts;
     islands->threads = choose_threads(solver, clusters);
     put_in_turn(islands);
@@ -168,6 +198,7 @@ static cs_status cut(cs_solver *solver, const cs_control *control, cs_error *err
     return cs_islands_share_out(&all, error);
 }
 
+/* Destroys the solvers and the problems of the clusters. */
 static void release(void *parts)
 {
     cs_islands *islands = parts;
@@ -177,6 +208,7 @@ static void release(void *parts)
     }
 }
 
+/* info <- the sweeps of the largest cluster, and sums over all clusters. */
 static void describe(const void *parts, cs_solver_info *info)
 {
     const cs_islands *islands = parts;

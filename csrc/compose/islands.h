@@ -1,17 +1,18 @@
-/* Islands: the connected parts of a problem, which share no moving body. Each is a problem of its own.
+/* Islands: the connected parts of a problem. They share no movable body, so that each is a problem of its own.
  *
  *     problem ──► islands ──► clusters, each with a solver of its own ──► threads take them, largest
  *                                                                         first
  *
- * A cluster is one island, or small ones together until they have so many contacts that a solver for
- * them pays. It iterates until its own residuals are met, then rests; and what it reads stays in the
- * cache from its first sweep to its last. The whole is told of as if all had been swept side by side:
- * row i of the history has the largest residual after i iterations (or the sum, where a measure is
- * one), clusters at rest with what they ended with. The stop rule of math.md section 4 looks at every
- * coupled set by itself, with the speed V of its island, so that the whole has converged when all have.
+ * A cluster is one large island, or several small ones with enough contacts in total that a separate solver saves
+ * time. It iterates until its own solve ends. Its data stay in the cache from its first sweep to its last.
  *
- * That holds where every measure asked for is a maximum or a sum over contacts, and where the order of
- * visits inside an island does not depend on the others; else the problem is swept as one. */
+ * The result is reported as if all clusters had been swept at the same time: row i of the history has the largest
+ * residual of all clusters after i iterations (or the sum, if a measure is a sum), and a cluster whose solve has ended
+ * contributes its last values. The stop rule (measure/measure.h) tests each coupled set for itself, with the speed V
+ * of its island, so that the whole problem has converged when all clusters have.
+ *
+ * This requires that every measure is a maximum or a sum over contacts, and that the order of the visits in an island
+ * does not depend on other islands. Otherwise the problem is swept as a whole. */
 #ifndef CS_ISLANDS_H
 #define CS_ISLANDS_H
 

@@ -1,6 +1,6 @@
 /* The only place that knows about compilers.
  *
- * Kernels are written once and compiled for several precisions (core/both.h), block shapes
+ * Kernels are written once and compiled for several precisions (core/each_precision.h), block shapes
  * (CS_INLINE bodies called with constant sizes), instruction sets (CS_BUILD) and GPUs: the bodies of
  * the sets (prox/prox.h) and of a block's update (scheme/packed.h) are valid C and valid C++. */
 #ifndef CS_COMPILER_H

@@ -10,7 +10,7 @@
  *     f32             one vector              one vector
  *     mixed           as f64; a column in memory is float
  *
- * Included once for each precision, below core/both.h; hence without an include guard. */
+ * Included once for each precision, below core/each_precision.h; hence without an include guard. */
 #ifndef real
 #define real double
 #define stored double

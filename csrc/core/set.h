@@ -9,6 +9,31 @@
 
 enum { CS_MAX_ROWS = 6 };
 
+/* A set as methods see it that solve the local problem of a block (scheme/local). */
+typedef enum cs_local_shape {
+    CS_LOCAL_BALLS, /* the normal impulse, and friction in the product of `parts` */
+    CS_LOCAL_BOX,   /* between bounds: lo (rows), then hi (rows) are the parameters */
+    CS_LOCAL_CONE,  /* one circular cone, whose slope is the first parameter */
+} cs_local_shape;
+
+/* A part of friction, in units of the normal impulse: a ball over rows first ... first + rows - 1 of the block; or, if
+ * `axes` is not 0, an ellipsoid with these semi-axes along orthogonal unit vectors. */
+typedef struct cs_friction_part {
+    int first, rows;
+    double radius;
+    int axes;
+    double semi[3], axis[3][CS_MAX_ROWS];
+} cs_friction_part;
+
+enum { CS_MOST_FRICTION_PARTS = 2 };
+
+typedef struct cs_local_set {
+    cs_local_shape shape;
+    int absolute; /* friction is bounded by impulses, not by multiples of the normal impulse */
+    int parts;    /* their number, and what they are, depend on the rows only, not on parameters */
+    cs_friction_part part[CS_MOST_FRICTION_PARTS];
+} cs_local_set;
+
 typedef struct cs_set {
     const char *name, *summary;
     const char *about;             /* a paragraph of documentation; may be NULL */
@@ -24,10 +49,12 @@ typedef struct cs_set {
      * radius_parameter[s], parameter 0 being Coulomb's coefficient, or as large as `reach` tells. */
     int balls;
     int radius_parameter[CS_MAX_ROWS];
-    int moment[CS_MAX_ROWS];     /* coupled set s is a moment: at its bound nothing slides */
-    int cone;                    /* FCLIB's error is defined: the friction cone is a circular one */
-    int variable;                /* blocks may have more parameters than the least number */
-    int alone;                   /* the prox calls the caller's code: runs on one thread only */
+    int moment[CS_MAX_ROWS]; /* coupled set s is a moment: at its bound nothing slides */
+    int cone;                /* FCLIB's error is defined: the friction cone is a circular one */
+    int variable;            /* blocks may have more parameters than the least number */
+    int alone;               /* the prox calls the caller's code: runs on one thread only */
+    /* Describes the set for local problems, in `local`, which is zero before. NULL: they cannot be solved. */
+    void (*describe_local)(int rows, const double *parameters, cs_local_set *local);
     int (*parameters)(int rows); /* per block; -1 when the set does not take so many rows */
     /* Number of the coupled set that each row belongs to: rows of one share one r. */
     void (*coupling)(int rows, int *coupled_set);

@@ -16,7 +16,7 @@
  *     place[1] -> x1 y1      out[1] = y0 y1 y2 y3
  *     ...
  *
- * Included once for each precision, below core/both.h; hence without an include guard. */
+ * Included once for each precision, below core/each_precision.h; hence without an include guard. */
 #ifndef real
 #define real double
 #define stored double

@@ -24,7 +24,7 @@ typedef enum cs_set_kind {
 } cs_set_kind;
 
 #define CS_TEMPLATE "prox/dispatch.inc"
-#include "core/both.h"
+#include "core/each_precision.h"
 
 /* The set with this name, or NULL. */
 const cs_set *cs_set_find(const char *name);

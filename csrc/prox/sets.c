@@ -38,6 +38,21 @@ static void cs_coupling_tangents(int rows, int *coupled_set)
     for (int i = 0; i < rows; i++) coupled_set[i] = i > 0;
 }
 
+/* ---- local problems -------------------------------------------------------------------------- */
+
+/* Adds a ball over so many rows. */
+static void cs_add_local_ball(cs_local_set *local, int first, int rows, double radius)
+{
+    local->part[local->parts++] =
+        (cs_friction_part){.first = first, .rows = rows, .radius = radius};
+}
+
+/* `describe_local` of sets with one ball of friction over all rows behind the normal. */
+static void cs_local_of_disc(int rows, const double *parameters, cs_local_set *local)
+{
+    cs_add_local_ball(local, 1, rows - 1, parameters[0]);
+}
+
 /* ---- polygons of friction -------------------------------------------------------------------- */
 
 /* `corners` of round sets: any number, except for one tangent, which has its two ends. */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #define CS_TEMPLATE "prox/shape.inc"
-#include "core/both.h"
+#include "core/each_precision.h"
 
 void cs_slope_in_shape(int n, const double *shape, double scale, const double *z, const double *p,
                        double *G)

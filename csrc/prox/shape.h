@@ -52,7 +52,7 @@ cs_status cs_shape_check(int n, const double *shape, int length, int64_t block, 
 #include "prox/gjk.h"
 #include <math.h>
 #define CS_TEMPLATE "prox/shape.inc"
-#include "core/both.h"
+#include "core/each_precision.h"
 #endif
 
 #endif

@@ -75,7 +75,7 @@ static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 
 #define CS_TEMPLATE "scheme/factorized.inc"
 #define CS_MIXED_TOO
-#include "core/both.h"
+#include "core/each_precision.h"
 
 /* ---- packing --------------------------------------------------------------------------------- */
 

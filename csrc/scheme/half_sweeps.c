@@ -16,7 +16,7 @@
 
 #define CS_ROW_PRODUCTS CS_ROWS_IN_PIECES
 #define CS_TEMPLATE "scheme/rows.inc"
-#include "core/both.h"
+#include "core/each_precision.h"
 
 /* Counts the blocks in each of the three pieces, over all rows. */
 static void count_pieces(cs_packed *packed)

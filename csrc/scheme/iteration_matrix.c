@@ -8,7 +8,7 @@
 #include "scheme/rows.h"
 
 #define CS_TEMPLATE "scheme/iteration_matrix.inc"
-#include "core/both.h"
+#include "core/each_precision.h"
 
 #include "core/error.h"
 

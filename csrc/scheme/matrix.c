@@ -4,7 +4,7 @@
 
 #define CS_TEMPLATE "scheme/matrix.inc"
 #define CS_MIXED_TOO
-#include "core/both.h"
+#include "core/each_precision.h"
 
 /* Whether visits can read the entries of A without a copy: in double precision, in natural order, and by the scalar
  * loop, which reads blocks row by row. */

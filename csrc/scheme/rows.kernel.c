@@ -3,7 +3,7 @@
 
 #define CS_TEMPLATE "scheme/row_kernels.inc"
 #define CS_MIXED_TOO
-#include "core/both.h"
+#include "core/each_precision.h"
 
 extern const cs_row_kernels CS_BUILD(cs_row_kernels);
 const cs_row_kernels CS_BUILD(cs_row_kernels) = {

@@ -4,7 +4,7 @@
 
 #define CS_TEMPLATE "scheme/wide.inc"
 #define CS_MIXED_TOO
-#include "core/both.h"
+#include "core/each_precision.h"
 
 extern const cs_wide_kernels CS_BUILD(cs_wide_kernels);
 const cs_wide_kernels CS_BUILD(cs_wide_kernels) = {

@@ -1,3 +1,4 @@
+/* The driver of methods in steps (solver/accelerate.h), and functions that these methods share. */
 #include "solver/accelerate.h"
 
 #include "backend/cpu.h"
@@ -7,10 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Momentum rises in passing: divergence is so many times what it is for plain sweeps, and lasts. */
+/* With momentum the residual may rise for a while although the method converges. Therefore an accelerated sweep
+ * diverges only if its residual grows by RISE times the growth that ends plain sweeps, RISEN_SWEEPS times in a
+ * row. */
 #define RISE 3
 enum { RISEN_SWEEPS = 10 };
-/* Sums of points and sweeps gather rounding errors in u. */
+
+/* Iterations after which u is recomputed, because sweeps and sums of points accumulate rounding errors in it. */
 enum { REFRESH_F32 = 32, REFRESH_F64 = 256 };
 
 int cs_one_point(const cs_solver *solver) { return (void)solver, 1; }
@@ -18,8 +22,9 @@ int cs_two_points(const cs_solver *solver) { return (void)solver, 2; }
 
 static void refresh(cs_solver *solver) { cs_packing_refresh(&solver->packing); }
 
-/* What the sweeps keep beside lambda, after lambda was changed by others than a sweep. */
-static void agree(cs_steps_run *steps)
+/* Brings the data that depend on lambda up to date after an extrapolation changed lambda: if the points do not
+ * include u, and otherwise every now and then because of rounding. */
+static void refresh_if_due(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     int every = solver->packing.dtype == CS_F64 ? REFRESH_F64 : REFRESH_F32;
@@ -39,6 +44,7 @@ static void restore_best(cs_run *run)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* One sweep. `change` is |x - y|^2; that of a symmetric step is the sum over its two sweeps. */
 static void sweep(cs_steps_run *steps)
 {
     cs_run *run = &steps->run;
@@ -48,39 +54,49 @@ static void sweep(cs_steps_run *steps)
     steps->half = run->solver->symmetric && !steps->half;
 }
 
+/* One step that the method computes itself, and the change of the impulses if a measure needs it. */
 static cs_step step(cs_steps_run *steps)
 {
     cs_run *run = &steps->run;
     cs_solver *solver = run->solver;
     size_t bytes = sizeof(double) * (size_t)solver->problem->rows;
     if (solver->previous) memcpy(solver->previous, solver->lambda, bytes);
+
+    /* The step. */
     cs_step end = solver->method->steps->step(steps);
     if (solver->previous) cs_measure_change(&run->state, solver->previous, solver->lambda);
     run->state.residual = run->stats.residual;
     run->state.merit = steps->change = run->stats.merit;
+
+    /* Neither an exhausted method nor a step that was stopped has a residual. */
     if (end == CS_EXHAUSTED || run->stopped) cs_run_forget_change(run);
     return end;
 }
 
-/* Not finite, or far above the least for several sweeps: a single one may be a step too far that the
- * method itself takes back. */
+/* Whether the last step diverged: its merit is not finite, or the residual of several sweeps in a row is far above
+ * the least one. A single such sweep may follow an extrapolation that went too far, which the method corrects
+ * itself. */
 static int diverged(cs_steps_run *steps)
 {
     const cs_run *run = &steps->run;
     const cs_solver *solver = run->solver;
     if (!isfinite(run->stats.merit)) return 1;
     if (!solver->options.rollback || solver->method->steps->step) return 0;
+
+    /* Count the sweeps in a row that are far above the least residual. */
     double scaled = run->stats.residual / run->scale;
     int rises = scaled > steps->least * cs_rollback_growth(solver) * RISE;
     steps->risen = rises ? steps->risen + 1 : 0;
     if (steps->risen < RISEN_SWEEPS) return 0;
+
+    /* Residuals within the rounding errors of the impulses do not count. */
     steps->risen = 0;
     return run->stats.residual >
            cs_rounding_noise(solver->packing.dtype) * cs_run_largest_impulse(run);
 }
 
-/* Back to the best iterate, without momentum. Where nothing is judged there is no best iterate, and a finite
- * one is better than the first. */
+/* Returns to the best iterate. Without a tolerance no iterate is judged, and the only one that is kept is the first;
+ * then the present iterate remains, as long as it is finite. */
 static void undo(cs_run *run)
 {
     cs_steps_run *steps = (cs_steps_run *)run;
@@ -89,9 +105,10 @@ static void undo(cs_run *run)
     steps->half = 0;
 }
 
+/* Begins again without momentum, after R was halved. */
 static void shorten(cs_run *run) { run->solver->method->steps->begin((cs_steps_run *)run); }
 
-/* One sweep, or a step of the method's own. */
+/* One iteration: a sweep, or a step that the method computes itself. */
 static cs_step advance(cs_run *run)
 {
     cs_steps_run *steps = (cs_steps_run *)run;
@@ -104,13 +121,14 @@ static cs_step advance(cs_run *run)
     return end;
 }
 
+/* Moves from the judged iterate x to the point y where the next sweep begins; not within a symmetric step. */
 static void extrapolate(cs_run *run)
 {
     cs_steps_run *steps = (cs_steps_run *)run;
     const cs_steps *method = run->solver->method->steps;
     if (steps->half || !method->extrapolate) return;
     method->extrapolate(steps);
-    agree(steps);
+    refresh_if_due(steps);
 }
 
 static const cs_iteration over_sweeps = {
@@ -122,7 +140,7 @@ static const cs_iteration over_sweeps = {
     .restore = restore_best,
 };
 
-/* Steps of a method's own do not use R. */
+/* For methods that compute their steps themselves. They do not use R, so that there is nothing to shorten. */
 static const cs_iteration own_steps = {
     .step = advance,
     .next = extrapolate,
@@ -131,28 +149,29 @@ static const cs_iteration own_steps = {
     .restore = restore_best,
 };
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the solve ------------------------------------------------------------------------------- */
 
+/* Clears what an earlier solve left: the method's variables, its momentum and the stagnation test. */
 static void begin(cs_steps_run *steps)
 {
     cs_solver *solver = steps->run.solver;
     memset(solver->points->scalars, 0, solver->method->steps->scalars);
-    cs_stagnation_begin(&solver->points->stagnation);
     refresh(solver);
     solver->method->steps->begin(steps);
 }
 
 cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
+    /* The run; its stagnation test is that of the method's own option `patience`. */
     const cs_iteration *iteration = solver->method->steps->step ? &own_steps : &over_sweeps;
     cs_steps_run steps = {
         .run = cs_run_begin(solver, budget, iteration, error),
         .scalars = solver->points->scalars,
         .least = INFINITY,
     };
-    steps.run.stagnation = &solver->points->stagnation;
-    steps.run.patience = solver->setting[CS_PATIENCE];
     budget->overtaken = 0;
+
+    /* The iterations; the first iterate is the best one so far. */
     begin(&steps);
     keep_best(&steps.run);
     cs_status status = cs_run_iterate(&steps.run, result);
@@ -166,6 +185,7 @@ cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result,
 
 cs_status cs_prepare_steps(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
+    /* Points without a packing, and the method's room for them. */
     (void)budget;
     int64_t rows = solver->problem->rows;
     solver->packing.backend = &cs_backend_cpu;
@@ -173,6 +193,8 @@ cs_status cs_prepare_steps(cs_solver *solver, cs_budget *budget, cs_error *error
     const cs_steps *steps = solver->method->steps;
     if (!status) status = cs_points_take(solver, steps->points(solver), steps->scalars, error);
     if (status) return status;
+
+    /* The zeros that cs_multiply uses for b. */
     solver->points->zero = cs_arena_take(&solver->arena, rows, sizeof(double));
     return cs_arena_status(&solver->arena, error, "the workspace");
 }

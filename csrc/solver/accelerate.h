@@ -1,13 +1,14 @@
-/* Methods in steps over sweeps. A method writes down what it keeps and how a step goes; the driver
- * around it (cs_accelerate) judges, records, polls, keeps the best iterate and ends.
+/* Methods in steps: they accelerate sweeps by extrapolation, or compute the whole step themselves. A method declares
+ * which earlier iterates it keeps and how a step goes; the driver (cs_accelerate) judges, records, polls, keeps the
+ * best iterate and ends the solve.
  *
- *          y packed --step: sweeps--> x packed --checked--> extrapolate --> next y packed
- *             ^                                                                  |
- *             '------------------------------------------------------------------'
+ *          y packed --step: sweep--> x packed --judge--> extrapolate --> next y packed
+ *             ^                                                              |
+ *             '--------------------------------------------------------------'
  *
- * Judged and returned is x, which came out of a prox; y is only where the next sweep begins. Over
- * symmetric sweeps a step is a forward and a backward one, each an iteration; what lies between the
- * two is judged and never extrapolated. */
+ * The driver judges and returns x, the result of a prox step; y is only the point where the next sweep begins. With
+ * symmetric sweeps a step is a forward and a backward sweep, and each sweep is one iteration. The iterate between
+ * the two is judged, but never extrapolated. */
 #ifndef CS_ACCELERATE_H
 #define CS_ACCELERATE_H
 
@@ -16,59 +17,62 @@
 
 #include <math.h>
 
-/* A solve by steps under way. */
+/* The state of a solve in steps. */
 typedef struct cs_steps_run {
     cs_run run;
-    void *scalars;                    /* the method's, zero when a solve begins */
-    double change;                    /* |x - y|^2 of the step just made */
-    int restarts;                     /* that the method counts */
-    cs_correction_counts corrections; /* of a method with a second level */
-    int risen;                        /* sweeps in a row whose residual was far above the least */
-    int half;                         /* between the two sweeps of a symmetric step */
-    double least;                     /* smallest residual over nu since the last rollback */
+    void *scalars; /* the method's own variables, zero at the beginning of a solve */
+    double change; /* |x - y|^2 of the last step */
+    int restarts;  /* counted by the method */
+    cs_correction_counts corrections; /* counted by methods with a second level */
+    int risen;    /* number of sweeps in a row whose residual was far above the least one */
+    int half;     /* whether the first of the two sweeps of a symmetric step was made */
+    double least; /* smallest residual / nu since the last rollback */
 } cs_steps_run;
 
-/* What a method in steps says of itself. */
+/* The functions and sizes that a method in steps declares. */
 typedef struct cs_steps {
-    int (*points)(const cs_solver *solver); /* that it keeps */
-    size_t scalars;                         /* bytes of its scalars */
-    /* Forgets all momentum: at the beginning, and after R has been halved. */
+    int (*points)(const cs_solver *solver); /* number of points that the method keeps */
+    size_t scalars;                         /* bytes of its own variables */
+    /* Clears all momentum: called at the beginning, and after R was halved. */
     void (*begin)(cs_steps_run *steps);
-    /* The step itself, from y to x, its residual and merit into run.stats; NULL: a sweep. */
+    /* Computes the step from y to x, and writes its residual and merit to run.stats. NULL: a step is a sweep. */
     cs_step (*step)(cs_steps_run *steps);
-    /* From x, packed and known by `change`, to where the next sweep begins. */
+    /* Moves from x, the packed iterate, to the point where the next sweep begins. Reads `change`. NULL: stays at
+     * x. */
     void (*extrapolate)(cs_steps_run *steps);
 } cs_steps;
 
-/* The solve of a method that has `steps`. */
+/* The `solve` of every method that has `steps`. */
 cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error);
 
-/* The `prepare` of methods in steps without sweeps: their points are in the user's order and in double
- * precision, without velocities, and x is the solver's lambda. */
+/* The `prepare` of methods in steps that make no sweeps. Their points are in the user's order and in double
+ * precision, without velocities; x is solver->lambda. */
 cs_status cs_prepare_steps(cs_solver *solver, cs_budget *budget, cs_error *error);
 
 /* z <- prox_C(z), block by block (rows). */
 void cs_project(const cs_solver *solver, double *z);
 
-/* y <- A x (rows), with A as it was given. */
+/* y <- A x (rows), computed in double precision from the problem's own data. Only for methods that were prepared by
+ * cs_prepare_steps. */
 void cs_multiply(cs_solver *solver, const double *x, double *y);
 
-/* Counts the change of one impulse. S1 eqs. 3.30 and 3.31 */
+/* Adds the change of one impulse to the residual and the merit. S1 eqs. 3.30 and 3.31 */
 static inline void cs_count_change(cs_sweep_stats *stats, double change)
 {
     stats->residual = fmax(stats->residual, fabs(change));
     stats->merit += change * change;
 }
 
-/* The largest diagonal entry 1 / rho_i of a block of A; 1 where no impulse moves anything. */
+/* The largest 1 / rho_i of a block's rows, which is the largest diagonal entry of A there; 1 if the block's impulses
+ * move nothing. */
 double cs_largest_diagonal(int rows, const double *rho);
 
-/* Methods that keep one point, two, ... */
+/* For cs_steps.points of methods that keep one point or two. */
 int cs_one_point(const cs_solver *solver);
 int cs_two_points(const cs_solver *solver);
 
-/* The option that ends hopeless solves, which methods in steps have as their first, and the one that
- * says over which sweeps they work as their second. */
+/* The first two options of most methods in steps: the patience of the stagnation test, which is found by its name, and
+ * the sweeps that are accelerated (cs_method.over). A method's own options follow. */
 enum { CS_PATIENCE, CS_OVER, CS_OWN_OPTIONS };
 
 #define CS_PATIENCE_OPTION                                                                  \
@@ -86,19 +90,19 @@ enum { CS_PATIENCE, CS_OVER, CS_OWN_OPTIONS };
                  .usual = place,                           \
                  .words = cs_over_words}
 
-/* Nesterov's momentum from step to step (methods/accelerated/nesterov.c). */
+/* The state of Nesterov's momentum (methods/accelerated/nesterov.c). */
 typedef struct cs_momentum {
     double t;
-    double least, last; /* lengths of steps since it was given up */
+    double least, last; /* smallest and last length of a step since the last restart */
 } cs_momentum;
 
 #define CS_NO_MOMENTUM ((cs_momentum){1, INFINITY, INFINITY})
-enum { CS_CONTRACTION = 2 }; /* the usual power */
+enum { CS_CONTRACTION = 2 }; /* the default of `contraction` */
 
-/* beta after a step of that length; NaN: it is to be given up. */
+/* Returns beta after a step of that length; NaN: restart without momentum. */
 double cs_momentum_next(cs_momentum *momentum, double length, double restart, double contraction);
 
-/* What methods over any sweeps are for. */
+/* The problem classes of methods that work over sweeps of any kind. */
 #define CS_SOLVES_AS_SWEEPS                                                                     \
     (CS_BIT(CS_SOLVES_FRICTIONLESS) | CS_BIT(CS_SOLVES_JOINTS) | CS_BIT(CS_SOLVES_ASSOCIATED) | \
      CS_BIT(CS_SOLVES_BOX) | CS_BIT(CS_SOLVES_COULOMB) | CS_BIT(CS_SOLVES_REDUNDANT) |          \

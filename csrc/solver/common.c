@@ -1,5 +1,5 @@
-/* The options that every solver has, declared once: what checks them, sets them by name, describes
- * them or makes flags of them goes by this table. */
+/* The table of the options that every solver has. The code that checks them, sets them by name, documents them or
+ * makes command-line flags of them reads this table. */
 #include "solver/common.h"
 
 #include "core/error.h"
@@ -21,13 +21,13 @@ static const char *const adjacent[] = {"adjacent", NULL};
 static const char *const bounds[] = {"current", "previous", NULL};
 static const char *const dtypes[] = {"float64", "float32", "mixed", NULL};
 
-/* Those that there are kernels for, and what is done without them. */
+/* The i-th word of `instructions`: "scalar", then the instruction sets that kernels exist for. */
 static const char *instructions_name(int i, const char **summary)
 {
     return i == 0 ? "scalar" : cs_instructions_name(i - 1, summary);
 }
 
-/* r_factor: one of the rules, or a number. */
+/* Write and read r_factor: the name of a rule, or a number. */
 static void put_factor(void *options, double number, const char *word)
 {
     cs_options *all = options;
@@ -42,7 +42,7 @@ static void get_factor(const void *options, cs_setting *setting)
     setting->number = all->r_value;
 }
 
-/* averaging: a number, or the word "adjacent". */
+/* Write and read averaging: a number, or the word "adjacent". */
 static void put_averaging(void *options, double number, const char *word)
 {
     cs_options *all = options;

@@ -1,13 +1,14 @@
+/* Checks of the options that every solver has (their table is in solver/common.c). */
 #ifndef CS_COMMON_H
 #define CS_COMMON_H
 
 #include "contactsolve.h"
 
-/* Checks each of the options that every solver has by itself, and replaces the caller's words by those
- * of the library of the same letters. */
+/* Checks each option for itself, and replaces the caller's words by the library's own strings, which outlive the
+ * call. */
 cs_status cs_options_check_each(cs_options *options, cs_error *error);
 
-/* Refuses those of the solver's options that others leave without effect; when all names have been looked up. */
+/* Refuses options that have no effect because of other options. All names must have been looked up before. */
 cs_status cs_options_check_effects(const cs_solver *solver, cs_error *error);
 
 #endif

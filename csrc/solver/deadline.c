@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 
+/* Answers 1 (stop) after the deadline; until then the answer of the given control. */
 static int poll(void *context, const cs_progress *progress)
 {
     const cs_timed *timed = context;

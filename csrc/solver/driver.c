@@ -1,3 +1,4 @@
+/* The loop of every iterative solve (solver/driver.h). */
 #include "solver/driver.h"
 
 #include "core/clock.h"
@@ -5,29 +6,31 @@
 
 #include <math.h>
 
-#define POLL_SECONDS 0.005
+#define POLL_SECONDS 0.005  /* least time between two polls */
 #define ROLLBACK_FACTOR 0.5 /* nu of S1 section 3.5 */
 
-/* An alternative method takes over after so many sweeps at least, and once these have cost a share of what it
- * will: a small share if the scaled natural map is small, CS_LATE_SHARE otherwise. What such a method finds on
- * its way is of little use before it arrives, so that sweeps that bring a small natural map come first. */
+/* An alternative method takes over after at least LEAST_SWEEPS sweeps, as soon as the sweeps have cost a share of its
+ * estimated cost: EARLY_SHARE if the scaled natural map is at most SMALL, otherwise CS_LATE_SHARE. The share is
+ * larger far from a solution, because there the iterates of such a method are of little use until it converges. */
 enum { LEAST_SWEEPS = 40 };
 #define EARLY_SHARE 0.25
 #define SMALL 1e-2
 
-/* ---- the caller's mode ------------------------------------------------------------------------- */
+/* ---- the floating-point mode ------------------------------------------------------------------- */
 
+/* Whether the run flushes denormal numbers to zero. */
 static int flushes(const cs_run *run)
 {
     return !run->iteration || !run->iteration->keeps_denormals;
 }
 
-/* Whoever is asked may compute, too. */
+/* Restores the caller's mode: before a poll, whose function may compute, and at the end. */
 static void leave_mode(const cs_run *run)
 {
     if (flushes(run)) cs_restore_denormals(run->mode);
 }
 
+/* Returns to the mode of the run, after a poll. */
 static void enter_mode(const cs_run *run)
 {
     if (flushes(run)) cs_flush_denormals();
@@ -52,16 +55,17 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .best_number = -1,
         .scale = 1,
     };
-    if (solver->stagnation) cs_stagnation_begin(solver->stagnation);
-    run.stagnation = solver->stagnation;
-    run.patience = (double)solver->options.patience;
+
+    /* The stagnation test, and the floating-point mode. */
+    run.patience = cs_patience_of(solver, &run.stagnation);
+    if (run.stagnation) cs_stagnation_begin(run.stagnation);
     if (flushes(&run)) run.mode = cs_flush_denormals();
     return run;
 }
 
 /* ---- judging and recording ----------------------------------------------------------------------- */
 
-/* solver->lambda <- the iterate at hand. */
+/* solver->lambda <- the present iterate. */
 static void fetch(const cs_run *run)
 {
     cs_solver *solver = run->solver;
@@ -78,6 +82,7 @@ void cs_run_evaluate(cs_run *run)
 
 void cs_run_sweep(cs_run *run, cs_sweep_call *call)
 {
+    /* The sweeps; `previous` is the iterate before them. */
     cs_solver *solver = run->solver;
     cs_packing *packing = &solver->packing;
     if (solver->previous) cs_packing_get(packing, solver->previous);
@@ -86,12 +91,14 @@ void cs_run_sweep(cs_run *run, cs_sweep_call *call)
     run->stats = call->stats;
     run->state.residual = run->stats.residual;
     run->state.merit = run->stats.merit;
+
+    /* The other measures of the change. */
     if (!solver->previous) return;
     cs_packing_get(packing, solver->lambda);
     cs_measure_change(&run->state, solver->previous, solver->lambda);
 }
 
-/* Whether the recorded measures need the state at all. */
+/* Whether a recorded measure needs the state, in contrast to measures of the last sweep. */
 static int records_state(const cs_history *history)
 {
     for (int c = 0; c < history->columns - 2; c++)
@@ -99,6 +106,7 @@ static int records_state(const cs_history *history)
     return 0;
 }
 
+/* Appends a row to the history. */
 static cs_status record(cs_run *run, cs_error *error)
 {
     cs_history *history = &run->solver->history;
@@ -107,7 +115,7 @@ static cs_status record(cs_run *run, cs_error *error)
     return status;
 }
 
-/* Whether the growth of the impulses proves that there is no solution, which ends the solve. */
+/* Tests whether the growth of the impulses proves that there is no solution. Then the solve stops. */
 static cs_status look_for_ray(cs_run *run, cs_error *error)
 {
     cs_solver *solver = run->solver;
@@ -119,7 +127,9 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
     return status;
 }
 
-/* A row of the history. What it alone asks for is not known to the method: its iterates do not depend on it. */
+/* Records the present iterate. Measures that need the state are evaluated if a check of the stop rule is `due`, or as
+ * the option measure_every says. If the state was evaluated for the history alone, it is marked as unknown again:
+ * otherwise the iterates would depend on what is recorded. */
 static cs_status record_at(cs_run *run, int due, cs_error *error)
 {
     cs_solver *solver = run->solver;
@@ -128,14 +138,17 @@ static cs_status record_at(cs_run *run, int due, cs_error *error)
     int measured = due || (every && run->number % solver->options.measure_every == 0);
     if (!run->known && measured && records_state(&solver->history)) cs_run_evaluate(run);
     cs_status status = record(run, error);
+
+    /* The seconds of the history do not include the time of recording. */
     run->known &= known;
     run->budget->unclocked += cs_clock() - start;
     return status;
 }
 
-/* Tests the stop rule and records, as the iteration's number asks. */
+/* Tests the stop rule and records the iterate, if they are due at this iteration. */
 static cs_status check(cs_run *run, cs_error *error)
 {
+    /* The stop rule. */
     cs_solver *solver = run->solver;
     const cs_options *options = &solver->options;
     int always = solver->method->each || run->iteration->needs_state;
@@ -148,23 +161,29 @@ static cs_status check(cs_run *run, cs_error *error)
     if (decides) run->converged = cs_stop_rule(solver, &run->state, run->number);
     cs_time_check(solver, run->budget, start, &run->seconds);
 
+    /* A proof that there is no solution. */
     if (!run->converged && cs_ray_is_due(solver, run->number)) {
         cs_status status = look_for_ray(run, error);
         if (status) return status;
     }
+
+    /* The history. */
     last = last || run->converged;
     if (run->number % options->record_every != 0 && !last) return CS_OK;
     return record_at(run, due || last, error);
 }
 
-/* What the stop rule did not ask for: iterates that a method wants to know, and those that stagnation tests
- * look at where the stop rule looks at sweeps alone. */
-static void judge_besides(cs_run *run)
+/* Evaluates iterates that `check` did not: those for which the method set `to_judge`, and those of stagnation tests,
+ * which need the natural map also if the stop rule does not. */
+static void judge_if_needed(cs_run *run)
 {
+    /* Whether to evaluate. */
     const cs_solver *solver = run->solver;
     int patient = run->patience > 0 || run->budget->patience > 0;
     int tested = patient && run->number % solver->options.check_every == 0;
     if (run->known || !(run->to_judge || (tested && !solver->fixed_iterations))) return;
+
+    /* Evaluate; the stop rule is tested only if the method asked for it. */
     double start = cs_clock();
     cs_run_evaluate(run);
     if (run->to_judge && !solver->fixed_iterations)
@@ -178,6 +197,7 @@ double cs_run_judgement(cs_run *run)
     return run->solver->options.rtol > 0 ? map->scaled : map->impulse;
 }
 
+/* Keeps the present iterate if it is the best one so far. */
 static void keep_best(cs_run *run)
 {
     double here = cs_run_judgement(run);
@@ -188,11 +208,12 @@ static void keep_best(cs_run *run)
     run->best_number = run->number;
 }
 
+/* Judges and records the present iterate, and keeps it if it is the best one so far. */
 static cs_status judge(cs_run *run, cs_error *error)
 {
     cs_status status = check(run, error);
     if (status) return status;
-    judge_besides(run);
+    judge_if_needed(run);
     int keeps = run->iteration->best_of_all || !run->solver->fixed_iterations;
     if (run->known && keeps && run->iteration->keep) keep_best(run);
     return CS_OK;
@@ -216,16 +237,19 @@ void cs_run_forget_change(cs_run *run)
     run->state.delta_element = run->state.delta_norm = NAN;
 }
 
-/* ---- the caller -------------------------------------------------------------------------------- */
+/* ---- polling the caller's control -------------------------------------------------------------- */
 
-/* Asks the caller whether to go on: CS_INTERRUPTED, or `stopped`. */
+/* Polls the control if that is due: sets `stopped`, also at the deadline, or fails with CS_INTERRUPTED. */
 static cs_status poll(cs_run *run, cs_error *error)
 {
+    /* Whether a poll is due. */
     const cs_control *control = run->control;
     double now = cs_clock();
     if (now >= run->budget->deadline) run->late = run->stopped = 1;
     if (run->late || !control || !control->poll) return CS_OK;
     if (!control->every_iteration && now - run->last_poll < POLL_SECONDS) return CS_OK;
+
+    /* Show the iterate, and ask whether to continue. */
     run->last_poll = now;
     cs_solver *solver = run->solver;
     if (control->every_iteration) fetch(run);
@@ -237,12 +261,15 @@ static cs_status poll(cs_run *run, cs_error *error)
 
 int cs_run_is_cancelled(void *context)
 {
+    /* Whether the solve ends anyway, and whether a poll is due. */
     cs_run *run = context;
     const cs_control *control = run->control;
     double now = cs_clock();
     if (run->stopped || run->aborted) return 1;
     if (now >= run->budget->deadline) return run->late = run->stopped = 1;
     if (!control || !control->poll || now - run->last_poll < POLL_SECONDS) return 0;
+
+    /* Ask, without an iterate to show. */
     run->last_poll = now;
     leave_mode(run);
     int answer = control->poll(control->context, NULL);
@@ -259,33 +286,38 @@ int cs_run_is_stopping(const cs_run *run, cs_status status)
     return 1;
 }
 
-/* ---- whether to go on --------------------------------------------------------------------------- */
+/* ---- whether to continue ------------------------------------------------------------------------ */
 
-/* How a solve ends that has made no progress. */
-static void tell_stagnation(cs_run *run, cs_result *result)
+/* result <- the verdict of the stagnation test (stalled or wandering), and the band of residuals. */
+static void report_stagnation(cs_run *run, cs_result *result)
 {
     if (run->stagnation && !run->solver->fixed_iterations)
         result->outcome = cs_stagnation_verdict(run->stagnation, result->band);
 }
 
-/* Whether the stagnation test has failed, or there is no further step; the verdict goes to the result. */
+/* Whether the stagnation test ends the solve, or the method has no further step. Then the verdict goes to the
+ * result. */
 static int stagnates(cs_run *run, cs_step step, cs_result *result)
 {
+    /* A link of a chain has at least a multiple of the iterations up to its last halving as patience. */
     cs_stagnation *stagnation = run->stagnation;
     int exhausted = step == CS_EXHAUSTED;
     if (!stagnation || run->solver->fixed_iterations) return exhausted && !stagnation;
     double made = (double)(stagnation->since - run->budget->made);
     int64_t patience = (int64_t)fmax(run->patience, run->budget->patience * made);
+
+    /* The test; it needs the natural map of the present iterate. */
     if (exhausted && !run->known) cs_run_evaluate(run);
     if (!run->known) return 0;
     double scaled = cs_natural_map_of(&run->state)->scaled;
     if (!cs_stagnation_test(stagnation, run->number, scaled, patience) && !exhausted) return 0;
-    tell_stagnation(run, result);
+    report_stagnation(run, result);
     return 1;
 }
 
-/* Returns 0 where the solve has to end: that failed, or the caller says so. */
-static int ask_alternative(cs_run *run)
+/* Estimates the cost of the alternative method. Returns 0 if the solve has to end, because the estimate failed or the
+ * caller stopped it. */
+static int estimate_alternative(cs_run *run)
 {
     const cs_budget *budget = run->budget;
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = run};
@@ -294,19 +326,24 @@ static int ask_alternative(cs_run *run)
     run->status = budget->alternative(budget->alternative_context, &cancellation, &run->alternative,
                                       run->error);
     run->seconds += cs_clock() - start;
+
+    /* A solve that is stopped ends without an error. */
     if (run->status != CS_INTERRUPTED || !run->stopped) return !run->status;
     run->status = CS_OK;
     *run->error = (cs_error){0};
     return 0;
 }
 
-/* Whether it is time for the alternative method. */
+/* Whether the solve ends here because the alternative method is expected to be faster. */
 static int is_overtaken(cs_run *run, cs_result *result)
 {
+    /* The cost of the alternative, estimated at the first call that needs it. */
     cs_budget *budget = run->budget;
     int64_t number = run->number - budget->made;
     if (!budget->alternative || !run->known || number < LEAST_SWEEPS) return 0;
-    if (!(run->alternative > 0) && !ask_alternative(run)) return 0;
+    if (!(run->alternative > 0) && !estimate_alternative(run)) return 0;
+
+    /* Compare the costs. */
     double share = cs_natural_map_of(&run->state)->scaled <= SMALL ? EARLY_SHARE : CS_LATE_SHARE;
     if ((double)number < share * run->alternative) return 0;
     result->outcome = CS_MAX_ITERATIONS;
@@ -316,7 +353,9 @@ static int is_overtaken(cs_run *run, cs_result *result)
 
 /* ---- the loop ------------------------------------------------------------------------------------ */
 
-/* After so many sweeps in one call, for the next one; at most twice as many, since pace changes. */
+/* The number of sweeps that the next call may make, if the last one made `made` sweeps in so many seconds: as many as
+ * fit into half of the time between two polls, but at most twice as many as before, because their speed may
+ * change. */
 static int64_t next_at_once(int64_t made, double seconds)
 {
     double most = 2 * (double)made, fit = most;
@@ -324,13 +363,14 @@ static int64_t next_at_once(int64_t made, double seconds)
     return fit < 1 ? 1 : (int64_t)fmin(fit, most);
 }
 
-/* Sweeps from number k to the next multiple of `every`, both included. */
+/* The number of sweeps from sweep k to the next multiple of `every`, both included. */
 static int64_t sweeps_up_to(int64_t k, int64_t every) { return (every - k % every) % every + 1; }
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
 int64_t cs_run_sweeps_at_once(const cs_run *run)
 {
+    /* One sweep, if something looks at every iterate. */
     const cs_solver *solver = run->solver;
     const cs_options *options = &solver->options;
     const cs_control *control = run->control;
@@ -338,23 +378,30 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     if ((control && control->every_iteration) || solver->previous) return 1;
     if (solver->method->each || run->iteration->needs_state) return 1;
     if (!solver->fixed_iterations && solver->stop->of_sweep) return 1;
+
+    /* Up to the last sweep, and the next one that is recorded, checked or tested for a ray. */
     int64_t most = lesser(options->max_iterations - k + 1, sweeps_up_to(k, options->record_every));
     if (!solver->fixed_iterations) most = lesser(most, sweeps_up_to(k, options->check_every));
     if (most == 1) return 1;
     int64_t ray = cs_next_ray(solver);
     if (ray - k < most) most = ray > k ? ray - k + 1 : 1;
+
+    /* As many as fit between two polls. */
     int polls = (control && control->poll) || run->budget->deadline < INFINITY;
     return polls ? lesser(most, run->at_once) : most;
 }
 
-/* Undoes a step that diverged, and halves R unless that has been done as often as allowed.
- * S1 section 3.5 */
+/* Undoes a step that diverged, and halves R. Returns CS_DIVERGED if R was halved as often as the option `rollback`
+ * allows.  S1 section 3.5 */
 static cs_step roll_back(cs_run *run)
 {
+    /* Undo the step. */
     cs_solver *solver = run->solver;
     run->iteration->undo(run);
     cs_run_forget_change(run);
     if (run->rollbacks == solver->options.rollback || !run->iteration->shorten) return CS_DIVERGED;
+
+    /* Halve R. */
     run->rollbacks++;
     run->scale *= ROLLBACK_FACTOR;
     solver->factors.scale = run->scale;
@@ -363,29 +410,34 @@ static cs_step roll_back(cs_run *run)
     return CS_TAKEN_BACK;
 }
 
-/* One step on its clock, and the judgement of the iterate that it leads to. */
+/* Makes one step, whose seconds are counted, and judges its iterate. */
 static cs_step advance(cs_run *run, cs_status *status)
 {
+    /* The step, or a rollback. */
     double start = cs_clock();
     int64_t before = run->number++;
     run->to_judge = run->evaluated = 0;
     cs_step step = run->iteration->step(run);
     if (step == CS_DIVERGED) step = roll_back(run);
+
+    /* Its time, from which the number of sweeps in the next call follows. */
     double seconds = cs_clock() - start;
     run->seconds += seconds;
     if (run->solver->options.record_every > 1)
         run->at_once = next_at_once(run->number - before, seconds);
+
+    /* Its judgement. */
     *status = run->status;
     if (*status || step == CS_DISCARDED) return step;
     *status = judge(run, run->error);
     return step;
 }
 
-/* From an iterate that was judged to where the next step begins. */
-static void go_on(cs_run *run, cs_step step)
+/* Moves from an iterate that was judged to the point where the next step begins. */
+static void prepare_next(cs_run *run, cs_step step)
 {
-    int lost = step != CS_STEPPED;
-    if (!run->iteration->next || (lost && !run->iteration->next_after_loss)) return;
+    int undone = step != CS_STEPPED;
+    if (!run->iteration->next || (undone && !run->iteration->next_after_loss)) return;
     double start = cs_clock();
     run->evaluated = 0;
     run->iteration->next(run);
@@ -397,7 +449,7 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
     int64_t most = run->solver->options.max_iterations;
     cs_step step = CS_STEPPED;
 
-    /* The first iterate, which no step has moved yet. */
+    /* The first iterate, before any step. */
     cs_status status = judge(run, run->error);
     if (!status && run->iteration->tests_first) (void)stagnates(run, step, result);
     result->outcome = CS_MAX_ITERATIONS;
@@ -405,12 +457,12 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
     while (!status && !run->converged && run->number < most) {
         step = advance(run, &status);
 
-        /* The caller is shown the iterate, and may end the solve. */
+        /* The caller sees the iterate, and may end the solve. */
         if (!status) status = poll(run, run->error);
         if (run->stopped) result->outcome = CS_STOPPED;
         if (status || run->stopped || run->converged) break;
 
-        /* So do divergence, stagnation, and an alternative method that is expected to be faster. */
+        /* Divergence, stagnation, or an alternative method that is expected to be faster end it, too. */
         if (step == CS_DIVERGED) result->outcome = CS_DIVERGING;
         if (step == CS_DIVERGED) break;
         if (step != CS_DISCARDED && (stagnates(run, step, result) || is_overtaken(run, result)))
@@ -419,9 +471,10 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
         if (run->stopped) result->outcome = CS_STOPPED;
         if (status || run->stopped || run->number == most) break;
 
-        go_on(run, step);
+        /* The next step; `next` may find that there is none. */
+        prepare_next(run, step);
         status = run->status;
-        if (run->finished) tell_stagnation(run, result);
+        if (run->finished) report_stagnation(run, result);
         if (run->finished) break;
     }
     if (run->converged) result->outcome = CS_CONVERGED;
@@ -437,7 +490,7 @@ double cs_run_largest_impulse(const cs_run *run)
     return largest;
 }
 
-/* Ends the history with the last iteration, which may lie between two that are recorded. */
+/* Adds a row for the last iteration if it was not recorded. */
 static cs_status record_end(cs_run *run, cs_error *error)
 {
     const cs_history *history = &run->solver->history;
@@ -446,7 +499,8 @@ static cs_status record_end(cs_run *run, cs_error *error)
     return row[0] == (double)run->number ? CS_OK : record(run, error);
 }
 
-/* The last row tells of the impulses returned, also where it came between two checks, or of others. */
+/* Evaluates the measures in the last row of the history for the impulses that are returned: those that were not
+ * evaluated yet, or all of them if the impulses were `restored`. Measures of the last sweep remain. */
 static void complete_last_row(cs_run *run, int restored)
 {
     cs_history *history = &run->solver->history;
@@ -458,9 +512,10 @@ static void complete_last_row(cs_run *run, int restored)
     }
 }
 
-/* The iterate at hand, judged and handed out. */
+/* Evaluates the present iterate and fills the result with it. */
 static cs_status hand_out(cs_run *run, int restored, cs_result *result)
 {
+    /* The last row of the history, and the state of the returned impulses. */
     cs_solver *solver = run->solver;
     cs_status status = record_end(run, run->error);
     if (status) return status;
@@ -470,6 +525,8 @@ static cs_status hand_out(cs_run *run, int restored, cs_result *result)
     if (cs_settle(solver) || !run->evaluated) cs_evaluate(solver, &run->state);
     run->known = run->evaluated = 1;
     complete_last_row(run, restored);
+
+    /* The result, and the final outcome. */
     cs_hand_out(solver, &run->state, run->number, run->seconds, result);
     if (run->late && result->outcome == CS_STOPPED) result->outcome = CS_MAX_SECONDS;
     if (run->proven && result->outcome == CS_STOPPED) result->outcome = CS_INFEASIBLE;
@@ -481,6 +538,7 @@ static cs_status hand_out(cs_run *run, int restored, cs_result *result)
 
 cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result)
 {
+    /* Restore the best iterate. The last one is kept as a candidate for a proof that there is no solution. */
     cs_solver *solver = run->solver;
     int restores = !status && run->best_number >= 0 && !run->converged;
     if (restores) {
@@ -489,6 +547,8 @@ cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result)
         run->evaluated = 0;
         run->iteration->restore(run);
     }
+
+    /* Fill the result. */
     if (!status) status = hand_out(run, restores, result);
     if (restores) result->best_iteration = run->best_number;
     result->rollbacks = run->rollbacks;

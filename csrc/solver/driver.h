@@ -1,10 +1,10 @@
-/* The driver: what every solve does around the steps of its method.
+/* The driver: the loop of every iterative solve, around the steps of its method.
  *
  *     begin -> judge -> [ step -> roll back? -> judge -> poll -> stagnation? overtaken? -> next ] -> end
  *
- * A method says how it goes from one iterate to the next (cs_iteration); the driver judges the iterate as
- * the stop rule asks, records it, keeps the best one, shows it to the caller, and ends the solve. The iterate
- * is what is packed, in the precision and the order of the sweeps, or solver->lambda. */
+ * The method says how to go from one iterate to the next (cs_iteration). The driver tests the stop rule (it "judges"
+ * the iterate), records the history, keeps the best iterate, polls the caller's control, and ends the solve. The
+ * present iterate is the packed one, in the precision and the order of the sweeps, or solver->lambda. */
 #ifndef CS_DRIVER_H
 #define CS_DRIVER_H
 
@@ -12,113 +12,118 @@
 #include "solver/solver.h"
 #include "solver/stagnation.h"
 
-/* Iterations over those that the alternative method would cost, before it takes over from sweeps that are
- * still far from a solution. */
+/* If the iterates are still far from a solution, the alternative method takes over after CS_LATE_SHARE times the
+ * iterations (sweeps) that it is expected to cost. */
 #define CS_LATE_SHARE 1.5
 
 /* How one step ended. */
 typedef enum cs_step {
-    CS_STEPPED,  /* there is a new iterate */
-    CS_DIVERGED, /* the driver undoes the step, and ends the solve where R cannot be halved again */
+    CS_STEPPED,    /* there is a new iterate */
+    CS_DIVERGED,   /* the driver undoes the step; the solve ends if R cannot be halved again */
     CS_TAKEN_BACK, /* the step was undone: the iterate is an earlier one */
-    CS_DISCARDED,  /* the same, and there is nothing to judge */
+    CS_DISCARDED,  /* the step was undone, and there is nothing to judge */
     CS_EXHAUSTED,  /* the method has no further step: the solve ends */
 } cs_step;
 
-/* A solve under way. What a method adds stands behind this in a struct of its own. */
+/* The state of a solve. A method with more state puts this struct at the beginning of its own one. */
 typedef struct cs_run {
     cs_solver *solver;
     cs_budget *budget;
     const cs_control *control;
     const struct cs_iteration *iteration;
-    cs_stagnation *stagnation; /* NULL: the solve does not end for lack of progress */
-    double patience;           /* iterations without a halving after which it does; 0: never */
+    cs_stagnation *stagnation; /* NULL: there is no stagnation test */
+    double patience;           /* iterations without a halving that end the solve; 0: never */
     cs_state state;
     cs_sweep_stats stats; /* of the last sweep */
     int64_t number;       /* iterations so far */
-    double seconds;       /* of the steps and of the checks that decide */
-    int known;     /* the state is that of the iterate at hand, as far as the method is told */
-    int evaluated; /* so are solver->lambda, xi and velocity */
-    int to_judge;  /* said by a step: its iterate is judged whatever check_every says */
-    int finished;  /* said by `next`: there is no further step */
+    double seconds;       /* time of the steps, and of the checks unless time_checks is 0 */
+    int known;            /* whether the method knows `state` at the present iterate */
+    int evaluated; /* whether `state`, lambda, xi and velocity are those of the present iterate */
+    int to_judge;  /* set by a step whose iterate shall be judged, whatever check_every is */
+    int finished;  /* set by `next` if there is no further step */
     int converged, stopped;
-    int aborted; /* within a step */
-    int late;    /* stopped by max_seconds */
-    int proven;  /* stopped by a proof that there is no solution */
-    double last_poll;
-    int64_t at_once;    /* sweeps that fit between two polls, by how long the last ones took */
-    cs_float_mode mode; /* the caller's */
-    cs_status status;   /* of a step that failed; the solve then ends with it */
+    int aborted;        /* the caller aborted within a step */
+    int late;           /* stopped by max_seconds */
+    int proven;         /* stopped by a proof that there is no solution */
+    double last_poll;   /* cs_clock of the last poll */
+    int64_t at_once;    /* sweeps that fit between two polls, estimated from the last ones */
+    cs_float_mode mode; /* the caller's floating-point mode */
+    cs_status status;   /* failure of a step, with which the solve ends */
     cs_error *error;
 
-    double best, best_impulse; /* the smallest judgement so far; the natural map of that iterate */
-    int64_t best_number;       /* the iteration that reached it; -1: none was judged */
-    int rollbacks;             /* halvings of R so far */
-    double scale;              /* nu: product of these halvings */
-    double alternative; /* cost of the alternative method in sweeps, once asked; 0: it was not */
+    double best;         /* the smallest cs_run_judgement so far */
+    double best_impulse; /* the natural map of that iterate */
+    int64_t best_number; /* the iteration of that iterate; -1: none was judged */
+    int rollbacks;       /* halvings of R so far */
+    double scale;        /* nu: product of these halvings */
+    double alternative;  /* estimated cost of the alternative method in sweeps; 0: not yet known */
 } cs_run;
 
-/* How a method iterates. */
+/* The functions of one iterative method. */
 typedef struct cs_iteration {
-    /* One iteration from the iterate at hand. What may fail sets run->status. */
+    /* Makes one iteration from the present iterate. A failure goes to run->status. */
     cs_step (*step)(cs_run *run);
-    /* From an iterate that was judged to where the next step begins; may be NULL. */
+    /* Moves from an iterate that was judged to the point where the next step begins. May be NULL. */
     void (*next)(cs_run *run);
-    /* After a step that diverged: restores an earlier iterate; prepares steps with half of R, NULL: there
-     * are none. S1 section 3.5 */
+    /* After a step that diverged: `undo` restores an earlier iterate, and `shorten` prepares the method for half of R
+     * (NULL: R is not halved).  S1 section 3.5 */
     void (*undo)(cs_run *run);
     void (*shorten)(cs_run *run);
-    /* Keeps the iterate at hand as the best one; brings it back. NULL: the last one is returned. */
+    /* Store the present iterate as the best one, and restore it. NULL: the solve returns its last iterate. */
     void (*keep)(cs_run *run);
     void (*restore)(cs_run *run);
-    int unpacked;        /* the iterate is solver->lambda, not what is packed */
-    int needs_state;     /* every iterate is judged, whatever is asked for */
-    int keeps_denormals; /* nothing is flushed to zero */
-    int best_of_all;     /* the best iterate is returned also where no tolerance was given */
-    int tests_first; /* stagnation tests begin with the first iterate, which no step has moved */
-    int next_after_loss; /* `next` also follows steps that were taken back */
+    int unpacked;        /* the present iterate is solver->lambda, not the packed one */
+    int needs_state;     /* every iterate is evaluated, whatever the options are */
+    int keeps_denormals; /* denormal numbers are not flushed to zero */
+    int best_of_all;     /* the best iterate is returned even if no tolerance was given */
+    int tests_first;     /* the stagnation test begins with the first iterate */
+    int next_after_loss; /* `next` is also called after steps that were undone */
 } cs_iteration;
 
-/* From here on denormals are flushed, unless they are kept; cs_run_end restores the caller's mode. */
+/* Begins a run, and flushes denormal numbers to zero unless the iteration keeps them. cs_run_end restores the
+ * caller's floating-point mode. */
 cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *iteration,
                     cs_error *error);
 
-/* Iterates until the tolerance is met, the iterations are made, or there is no further progress: the
- * outcome. */
+/* Iterates until the tolerance is met, max_iterations is reached, or another condition ends the solve. Sets
+ * result->outcome. */
 cs_status cs_run_iterate(cs_run *run, cs_result *result);
 
-/* Brings xi and the state in line with the packed impulses as they are now. */
+/* Computes xi and `state` of the present iterate. */
 void cs_run_evaluate(cs_run *run);
 
-/* How many sweeps may be one call, from the one at hand on: up to the next one that is judged, recorded or
- * shown, and no more than fit between two polls. What they compute does not depend on it. */
+/* The number of sweeps that one call may make, including the present one: up to the next sweep that is judged,
+ * recorded or shown, and at most as many as fit between two polls. The iterates do not depend on it. */
 int64_t cs_run_sweeps_at_once(const cs_run *run);
 
-/* Sweeps, and what measures of the last one need of it. A failure is the run's status. */
+/* Makes the sweeps of `call`, and computes the measures of the last one. A failure goes to run->status. */
 void cs_run_sweep(cs_run *run, cs_sweep_call *call);
 
-/* What a cancellation asks within a step, its context being the run: `stopped` or `aborted`. */
+/* For cs_cancellation.is_cancelled inside a step, with the run as context: polls the control, and sets `stopped` or
+ * `aborted`. */
 int cs_run_is_cancelled(void *run);
 
-/* Whether part of a step was cancelled because the solve is to stop, not to fail: then it ends with what
- * is at hand, and no error. */
+/* Whether `status` is a cancellation that stops the solve without a failure. Then the error is cleared, and the solve
+ * ends with the present iterate. */
 int cs_run_is_stopping(const cs_run *run, cs_status status);
 
-/* The residual and the merit of a step without sweeps, which took the impulses (rows) from `before` to `now`;
- * and the measures of a change, where one is asked for. */
+/* Computes the residual, the merit and the other measures of the change from `before` to `now` (rows), for steps
+ * without sweeps. */
 void cs_run_note_change(cs_run *run, const double *before, const double *now);
 
-/* A step that was undone has no residual that a stop rule could take for a small one. */
+/* Sets the measures of the last change to NaN. After a step that was undone or not finished, a stop rule could
+ * otherwise take them for a small residual. */
 void cs_run_forget_change(cs_run *run);
 
-/* Ends the history, judges the iterate that is returned, the best one where it is kept, and hands it out. With
- * `status` only the mode is restored. */
+/* Ends the solve: restores the best iterate if it is kept, evaluates it, completes the history and fills the result.
+ * If `status` is a failure, it only restores the floating-point mode. */
 cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result);
 
-/* The same with an iterate that others have put there, which the history's last row is to tell of. */
+/* Ends the solve with the present iterate, which a caller has restored itself: the last row of the history is
+ * evaluated again for it. */
 cs_status cs_run_end_with(cs_run *run, cs_result *result);
 
-/* By what iterates are compared: the natural map, scaled where the tolerance is relative. */
+/* The number by which iterates are compared: the natural map, or the scaled one if there is a relative tolerance. */
 double cs_run_judgement(cs_run *run);
 
 /* max |lambda_i| */

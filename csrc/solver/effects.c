@@ -7,7 +7,8 @@
 
 /* ---- the factors R --------------------------------------------------------------------------- */
 
-/* Local solves of whole blocks need no R. */
+/* Whether local problems are solved without R. Then `why` says so: `use` is the verb of what the option would do
+ * with R, `advice` follows at the end. */
 static int without_factors(const cs_solver *solver, const char *use, const char *advice, char *why,
                            size_t size)
 {

@@ -8,9 +8,13 @@
 cs_status cs_history_reserve(cs_history *history, int64_t rows, cs_error *error)
 {
     if (history->rows + rows <= history->capacity) return CS_OK;
+
+    /* A new array of twice the rows needed. */
     int64_t capacity = 2 * (history->rows + rows);
     double *value = cs_allocate(capacity * history->columns, sizeof(double));
     if (!value) return cs_no_memory(error, "a history of %lld rows", (long long)capacity);
+
+    /* Move the rows there. */
     if (history->rows)
         memcpy(value, history->value, sizeof(double) * (size_t)(history->rows * history->columns));
     cs_release(history->value);

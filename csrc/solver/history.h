@@ -1,20 +1,22 @@
-/* Named columns, one row per recorded iteration. */
+/* The history of a solve: a table with one row per recorded iteration. Its columns are the iteration, the time and
+ * the recorded measures. */
 #ifndef CS_HISTORY_H
 #define CS_HISTORY_H
 
 #include "measure/measure.h"
 
 typedef struct cs_history {
-    int columns; /* iteration, time, then the measures */
-    const cs_measure *measure[CS_MAX_COLUMNS];
-    int64_t rows, capacity;
-    double *value; /* (rows, columns) */
+    int columns;                               /* 2 + number of measures */
+    const cs_measure *measure[CS_MAX_COLUMNS]; /* measure[c] is that of column c + 2 */
+    int64_t rows, capacity;                    /* rows in use; rows allocated */
+    double *value;                             /* (rows, columns) */
 } cs_history;
 
-/* Room for `rows` more rows; grows by doubling. */
+/* Makes room for `rows` more rows. The capacity grows to twice the rows needed. */
 cs_status cs_history_reserve(cs_history *history, int64_t rows, cs_error *error);
 
-/* Appends a row; measures of the state are evaluated when `state_known`, else they are NaN. */
+/* Appends a row, for which there must be room, and returns it. Measures that need xi at lambda are NaN unless
+ * `state_known`; those of the last sweep are always evaluated. */
 double *cs_history_append(cs_history *history, int64_t iteration, double seconds, cs_state *state,
                           int state_known);
 void cs_history_release(cs_history *history);

@@ -1,3 +1,4 @@
+/* The judgement of a solve (solver/judge.h). */
 #include "solver/judge.h"
 
 #include "core/clock.h"
@@ -7,24 +8,26 @@
 #include <string.h>
 
 enum {
-    FIRST_RAY = 10, /* the iteration after which a first iterate is kept; then twice as many, ... */
-    LEAST_REFINEMENTS = 5,  /* of a ray after k iterations k / 10, */
-    MOST_REFINEMENTS = 100, /* within bounds */
-    DRIVEN = 4              /* steps along b, over those */
+    FIRST_RAY = 10, /* iterations before the first test; the next ones follow at 20, 40 ... */
+    LEAST_REFINEMENTS = 5,  /* a direction after k iterations is refined by k / 10 steps, */
+    MOST_REFINEMENTS = 100, /* within these bounds */
+    DRIVEN = 4              /* steps of cs_prove_driven, as a multiple of these */
 };
-/* rho |A^T d| of the growth of impulses that is worth a refinement, at most. */
+/* Largest rho |A^T d| of a direction d that is worth a refinement. */
 #define NEARLY 1e-2
-/* Impulses over rho V: growth since half as many iterations, for each of these, below which no ray is looked
- * for; and size of those of a whole solve. */
+/* Growth of the impulses, in units of rho V: a test for a ray needs at least STEADY per iteration, and the tests at
+ * the end of the solve need at least GROWN in total. */
 #define STEADY 0.005
 #define GROWN 10
-/* Where blocks that nothing moves are driven to, and what counts as having arrived beside it. */
+/* Immovable blocks: how far b drives their impulses; the distance beyond which they are unbounded; and the rounding
+ * error of a projection from that far, relative to the distance. */
 #define FAR_AWAY 0x1p200
 #define NEAR_BY 0x1p100
 #define ROUNDING 0x1p-44
 
-/* ---- what depends on the problem ---------------------------------------------------------------- */
+/* ---- data that depend on the problem ------------------------------------------------------------ */
 
+/* Fails with the message that the method has no step in this row. */
 static cs_status refuse_zero_diagonal(const cs_solver *solver, int64_t block, int64_t row,
                                       cs_error *error)
 {
@@ -45,6 +48,8 @@ cs_status cs_check_diagonals(const cs_solver *solver, cs_error *error)
     double *coupling = cs_arena_take(&scratch, problem->rows, sizeof(double));
     cs_status status = cs_arena_status(&scratch, error, "the workspace");
     if (status) goto out;
+
+    /* rho of every row. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -53,6 +58,8 @@ cs_status cs_check_diagonals(const cs_solver *solver, cs_error *error)
             cs_set_scales(group, diagonal, rho + cs_group_row(group, k));
         }
     }
+
+    /* The first row with rho = 0 that other blocks act on. */
     int64_t row = cs_find_couplings(problem, rho, coupling);
     if (row >= 0) status = refuse_zero_diagonal(solver, cs_row_block(problem, row), row, error);
 out:
@@ -60,6 +67,7 @@ out:
     return status;
 }
 
+/* The number of blocks whose impulses move nothing (rho = 0 in every row). */
 static int64_t count_immovable(const cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
@@ -84,6 +92,9 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
     solver->judge.ray.earlier = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->judge.ray.certificate.direction = cs_arena_take(arena, problem->rows, sizeof(double));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the workspace");
+
+    /* Islands, rho of sets with a zero diagonal on which others act, which changes the number of immovable blocks, and
+     * a_s. */
     cs_number_all_islands(problem, solver->judge.island);
     if (cs_find_couplings(problem, solver->factors.rho, solver->judge.magnitude) >= 0)
         solver->judge.immovable_blocks = count_immovable(solver);
@@ -106,10 +117,14 @@ void cs_judge_begin(cs_solver *solver)
         .speed = solver->judge.speed,
         .magnitude = solver->judge.magnitude,
     };
+
+    /* V of each island, unless an enclosing problem gives it. */
     if (solver->judge.outer_scale)
         memcpy(solver->judge.scale, solver->judge.outer_scale,
                sizeof(double) * (size_t)problem->blocks);
     else cs_find_scales(&data, solver->lambda, solver->xi, solver->velocity, solver->judge.scale);
+
+    /* Whether cs_settle has anything to do. */
     double largest_b = 0;
     for (int64_t i = 0; i < problem->rows; i++) largest_b = fmax(largest_b, fabs(solver->b[i]));
     solver->judge.noise = CS_B_UNITS * DBL_EPSILON * largest_b;
@@ -118,26 +133,30 @@ void cs_judge_begin(cs_solver *solver)
         solver->judge.settles |= solver->judge.scale[k] == 0;
     for (int64_t i = 0; i < problem->rows; i++)
         solver->judge.settles |= solver->factors.rho[i] == 0;
+
+    /* No ray is known yet. */
     solver->judge.ray.next = FIRST_RAY;
     solver->judge.ray.kept = 0;
     solver->judge.ray.certificate.proof = CS_NO_PROOF;
 }
 
-static int has_dead(const cs_block_group *group, const double *rho)
+/* Whether the block has an immovable row, one whose impulse moves nothing (rho = 0). `rho` is that of the block. */
+static int has_immovable_row(const cs_block_group *group, const double *rho)
 {
-    int dead = 0;
-    for (int i = 0; i < group->rows; i++) dead |= rho[i] == 0;
-    return dead;
+    int immovable = 0;
+    for (int i = 0; i < group->rows; i++) immovable |= rho[i] == 0;
+    return immovable;
 }
 
-/* z <- the block's impulses, its dead rows as far as b drives them within the set. Returns whether that is
- * for ever. */
-static int drive_dead(const cs_solver *solver, const cs_block_group *group, int64_t index,
-                      double *z)
+/* z <- the block's impulses, where the immovable rows go as far as b drives them within the set: the projection of a
+ * point at a distance of FAR_AWAY |b|. Returns whether they grow without bound. */
+static int drive_immovable(const cs_solver *solver, const cs_block_group *group, int64_t index,
+                           double *z)
 {
+    /* Project the far point. */
     int64_t row = cs_group_row(group, index);
     const double *rho = solver->factors.rho + row, *b = solver->b + row;
-    double largest = 0, least = 0;
+    double largest = 0, reached = 0;
     for (int i = 0; i < group->rows; i++) {
         double drive = rho[i] > 0 || fabs(b[i]) <= solver->judge.noise ? 0 : FAR_AWAY * b[i];
         largest = fmax(largest, fabs(drive));
@@ -146,25 +165,29 @@ static int drive_dead(const cs_solver *solver, const cs_block_group *group, int6
     group->set->prox_f64(group->rows, z,
                          solver->parameters + group->first_parameter + index * group->parameters,
                          NULL);
-    for (int i = 0; i < group->rows; i++)
-        if (rho[i] == 0) least = fmax(least, fabs(z[i]));
-    if (least < NEAR_BY) return 0;
 
-    /* Half way there is only rounding at the edge of a cone, whose answer is none. */
-    int endless = !(least <= ROUNDING * largest);
+    /* Bounded, if the impulses remain near. */
+    for (int i = 0; i < group->rows; i++)
+        if (rho[i] == 0) reached = fmax(reached, fabs(z[i]));
+    if (reached < NEAR_BY) return 0;
+
+    /* Impulses that are large, but as small as the rounding error of the projection, are on the boundary of a cone:
+     * their exact value is zero. */
+    int endless = !(reached <= ROUNDING * largest);
     for (int i = 0; i < group->rows && !endless; i++)
         if (rho[i] == 0) z[i] = 0;
     return endless;
 }
 
-/* Dead rows of one block: where b drives them unless that is for ever, then where they are in the set. */
-static void settle_dead(cs_solver *solver, const cs_block_group *group, int64_t index)
+/* Sets the impulses of the immovable rows of one block: to where b drives them; if that is unbounded, to the
+ * projection of the present impulses. */
+static void settle_immovable(cs_solver *solver, const cs_block_group *group, int64_t index)
 {
     int64_t row = cs_group_row(group, index);
     double z[CS_MAX_ROWS], *lambda = solver->lambda + row;
     const double *parameters =
         solver->parameters + group->first_parameter + index * group->parameters;
-    if (drive_dead(solver, group, index, z)) {
+    if (drive_immovable(solver, group, index, z)) {
         memcpy(z, lambda, sizeof(double) * (size_t)group->rows);
         group->set->prox_f64(group->rows, z, parameters, NULL);
     }
@@ -172,7 +195,7 @@ static void settle_dead(cs_solver *solver, const cs_block_group *group, int64_t 
         if (solver->factors.rho[row + i] == 0) lambda[i] = z[i];
 }
 
-/* Impulses of a block in an island that P_C(0) solves; those of a block that nothing moves are kept. */
+/* Sets the impulses of a block in an island that P_C(0) solves, unless the whole block is immovable. */
 static void settle_resting(cs_solver *solver, const cs_block_group *group, int64_t index)
 {
     double z[CS_MAX_ROWS] = {0};
@@ -193,8 +216,8 @@ int cs_settle(cs_solver *solver)
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             if (solver->judge.scale[group->first_block + k] == 0) settle_resting(solver, group, k);
-            if (has_dead(group, solver->factors.rho + cs_group_row(group, k)))
-                settle_dead(solver, group, k);
+            if (has_immovable_row(group, solver->factors.rho + cs_group_row(group, k)))
+                settle_immovable(solver, group, k);
         }
     }
     return 1;
@@ -219,13 +242,15 @@ void cs_evaluate(cs_solver *solver, cs_state *state)
 
 /* ---- rays ---------------------------------------------------------------------------------------- */
 
-/* Whether the solve ends by the stop rule of velocities: only there floors and rays tell the outcome. */
+/* Whether the solve ends by the stop rule in velocities (measure/measure.h). Only then rounding floors and proofs
+ * decide on the outcome. */
 static int judges_by_velocity(const cs_solver *solver)
 {
     return !solver->fixed_iterations && solver->stop == cs_measure_find("natural_map");
 }
 
-/* max |x_i - y_i| / (rho_i V): how far impulses are from others, or from none, in units of what islands need. */
+/* max |x_i - y_i| / (rho_i V): the distance between two vectors of impulses (rows), in units of the impulses that
+ * stop the speed V. `y` NULL: zero. */
 static double growth(const cs_solver *solver, const double *x, const double *y)
 {
     const cs_problem *problem = solver->problem;
@@ -255,7 +280,7 @@ int cs_ray_is_due(const cs_solver *solver, int64_t number)
     return number >= solver->judge.ray.next && judges_by_velocity(solver);
 }
 
-/* Steps of refinement that so many iterations are worth. */
+/* Refinement steps of a direction that was found after so many iterations. */
 static int64_t refinements(int64_t number)
 {
     int64_t steps = number / 10;
@@ -263,7 +288,7 @@ static int64_t refinements(int64_t number)
     return steps > MOST_REFINEMENTS ? MOST_REFINEMENTS : steps;
 }
 
-/* Tries a direction in which impulses grew for so many iterations. */
+/* Tests whether `candidate` (rows), a direction in which the impulses grew for `number` iterations, is a proof. */
 static cs_status prove(cs_solver *solver, const double *candidate, int64_t number,
                        int with_friction, cs_error *error)
 {
@@ -274,6 +299,7 @@ static cs_status prove(cs_solver *solver, const double *candidate, int64_t numbe
 
 cs_status cs_test_growth(cs_solver *solver, int64_t number, int *proven, cs_error *error)
 {
+    /* Test the growth since half as many iterations, if it is large enough. */
     cs_ray *ray = &solver->judge.ray;
     int64_t rows = solver->problem->rows;
     cs_status status = CS_OK;
@@ -284,13 +310,15 @@ cs_status cs_test_growth(cs_solver *solver, int64_t number, int *proven, cs_erro
         status = prove(solver, direction, number, 0, error);
     }
     *proven = ray->certificate.proof == CS_PROVES_INFEASIBLE;
+
+    /* Keep these impulses for the next test. */
     if (rows) memcpy(ray->earlier, solver->lambda, sizeof(double) * (size_t)rows);
     ray->kept = 1;
     ray->next = 2 * number;
     return status;
 }
 
-/* The outcome that a proof is worth, and where it stands. */
+/* If there is a proof: result <- its outcome and the certificate. */
 static void take_proof(const cs_solver *solver, cs_result *result)
 {
     const cs_certificate *certificate = &solver->judge.ray.certificate;
@@ -309,7 +337,7 @@ void cs_keep_for_rays(cs_solver *solver)
     solver->judge.ray.kept = 1;
 }
 
-/* The same with so many steps of refinement at most. */
+/* cs_try_ray with `steps` refinement steps. */
 static cs_status try_ray(cs_solver *solver, const double *ray, int64_t steps, int *proven,
                          cs_error *error)
 {
@@ -329,64 +357,72 @@ cs_status cs_try_ray(cs_solver *solver, const double *ray, int *proven, cs_error
 
 /* ---- the end --------------------------------------------------------------------------------------- */
 
-/* Whether some row that nothing moves cannot satisfy b. */
-static int has_unsatisfied_dead(const cs_solver *solver)
+/* Whether some immovable row cannot satisfy b: its impulse would grow without bound. */
+static int has_unsatisfied_row(const cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
     double z[CS_MAX_ROWS];
     for (int g = 0; g < problem->block_groups && solver->judge.settles; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++)
-            if (has_dead(group, solver->factors.rho + cs_group_row(group, k)) &&
-                drive_dead(solver, group, k, z))
+            if (has_immovable_row(group, solver->factors.rho + cs_group_row(group, k)) &&
+                drive_immovable(solver, group, k, z))
                 return 1;
     }
     return 0;
 }
 
-/* Candidates at the end: rows that nothing moves, where b drives them; the impulses returned, large as they
- * may have become; others that the solve was at; the difference of the two. */
-static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsatisfied_dead,
+/* Tests the candidates of the end of a solve until one is a proof:
+ *
+ *     a = 0    -b in the immovable rows, if one of them cannot satisfy b
+ *     a = 1    the impulses that are returned
+ *     a = 2    the iterate that was kept (ray.earlier), if there is one
+ *     a = 3, 4 the difference of these two, in both directions */
+static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsatisfied,
                                    int with_friction, cs_error *error)
 {
+    /* Each candidate is parts[a][0] lambda + parts[a][1] earlier. */
     static const double parts[][2] = {{0, 0}, {1, 0}, {0, 1}, {1, -1}, {-1, 1}};
     cs_ray *ray = &solver->judge.ray;
-    int first = unsatisfied_dead ? 0 : 1, attempts = ray->kept ? 5 : 2;
+    int first = unsatisfied ? 0 : 1, attempts = ray->kept ? 5 : 2;
     cs_status status = CS_OK;
     for (int a = first; a < attempts && !status && ray->certificate.proof == CS_NO_PROOF; a++) {
         for (int64_t i = 0; i < solver->problem->rows; i++) {
             double candidate = parts[a][0] * solver->lambda[i] + parts[a][1] * ray->earlier[i];
-            int dead =
+            int driven =
                 a == 0 && solver->factors.rho[i] == 0 && fabs(solver->b[i]) > solver->judge.noise;
-            solver->judge.magnitude[i] = dead ? -solver->b[i] : candidate;
+            solver->judge.magnitude[i] = driven ? -solver->b[i] : candidate;
         }
         status = prove(solver, solver->judge.magnitude, number, with_friction, error);
     }
     return status;
 }
 
-/* Proofs first, also along what b drives the impulses to; where others may not solve it, directions that with
- * friction tell of unbounded impulses. */
-static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied_dead, int is_link,
+/* Looks for a proof at the end of a solve: among the iterates, then among directions in which b drives the impulses.
+ * If there is none, directions with friction may still show that the impulses are unbounded. A link of a chain tests
+ * only its iterates, because another method may still solve the problem. */
+static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied, int is_link,
                               cs_error *error)
 {
     cs_certificate *certificate = &solver->judge.ray.certificate;
     int proven = 0;
 
-    /* Impulses that have not grown tell nothing: such solves only need more time. */
+    /* If the impulses did not grow, the solve only needs more iterations. */
     double grown = growth(solver, solver->lambda, NULL);
     if (solver->judge.ray.kept)
         grown = fmax(grown, growth(solver, solver->judge.ray.earlier, NULL));
-    if (grown < GROWN && !unsatisfied_dead) return CS_OK;
+    if (grown < GROWN && !unsatisfied) return CS_OK;
 
-    cs_status status = prove_by_iterates(solver, number, unsatisfied_dead, 0, error);
+    /* Test the candidates. */
+    cs_status status = prove_by_iterates(solver, number, unsatisfied, 0, error);
     if (!status && certificate->proof == CS_NO_PROOF && !is_link)
         status = try_ray(solver, NULL, refinements(number), &proven, error);
     if (!status && certificate->proof == CS_NO_PROOF && !is_link)
-        status = prove_by_iterates(solver, number, unsatisfied_dead, 1, error);
+        status = prove_by_iterates(solver, number, unsatisfied, 1, error);
     return status;
 }
 
+/* The rounding unit of the iterates. */
 static double rounding_unit(const cs_solver *solver)
 {
     return solver->packing.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
@@ -395,7 +431,8 @@ static double rounding_unit(const cs_solver *solver)
 cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state, cs_result *result,
                           cs_error *error)
 {
-    if (result->outcome == CS_INACCURATE) return CS_OK; /* found before */
+    /* Outcomes that are final already. */
+    if (result->outcome == CS_INACCURATE) return CS_OK;
     result->floor = NAN;
     result->floor_block = -1;
     result->certificate = NULL;
@@ -404,22 +441,26 @@ cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state,
     if (!judges_by_velocity(solver) || result->outcome == CS_STOPPED ||
         result->outcome == CS_INFEASIBLE)
         return CS_OK;
+
+    /* Whether rounding errors alone exceed the tolerance, and whether some immovable row cannot satisfy b. */
     int met = result->outcome == CS_CONVERGED, late = result->outcome == CS_MAX_SECONDS;
     cs_floor floor =
         cs_find_floor(state, rounding_unit(solver), solver->judge.magnitude, solver->velocity);
     int inaccurate = met ? !floor.reachable : floor.only_floor;
-    int unsatisfied_dead = has_unsatisfied_dead(solver);
+    int unsatisfied = has_unsatisfied_row(solver);
 
-    /* An answer that meets the tolerance goes before any proof. */
-    if ((!met && !late) || inaccurate || unsatisfied_dead) {
+    /* Look for a proof, unless the solve converged within the reachable accuracy, or ran out of time. */
+    if ((!met && !late) || inaccurate || unsatisfied) {
         double start = cs_clock();
         cs_status status =
-            prove_at_end(solver, result->iterations, unsatisfied_dead, budget->is_link, error);
+            prove_at_end(solver, result->iterations, unsatisfied, budget->is_link, error);
         if (status) return status;
         cs_time_check(solver, budget, start, &result->seconds);
         take_proof(solver, result);
         if (result->certificate) return CS_OK;
     }
+
+    /* Without a proof, the outcome is inaccurate if only rounding errors prevent convergence. */
     if (!inaccurate) return CS_OK;
     result->outcome = CS_INACCURATE;
     result->floor = met ? floor.scaled : floor.missed;

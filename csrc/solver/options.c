@@ -1,4 +1,4 @@
-/* What a caller may ask of a solver: checked, and its names looked up. */
+/* The options of a solver: their defaults, the check of their values, and the look-up of the names in them. */
 #include "solver/options.h"
 
 #include "core/error.h"
@@ -49,6 +49,7 @@ cs_options cs_options_default(void)
 
 static int is_auto(const char *name) { return strcmp(name, "auto") == 0; }
 
+/* Fails if the option's value is less than `least`. */
 static cs_status at_least(const char *option, int64_t value, int64_t least, cs_error *error)
 {
     if (value >= least) return CS_OK;
@@ -65,9 +66,12 @@ cs_status cs_choose_method(const char *name, const cs_method **method, cs_error 
 cs_status cs_choose_order(const char *name, const cs_order_options *options, const cs_order **order,
                           cs_error *error)
 {
+    /* The order. "auto" with a permutation means that order. */
     if (is_auto(name) && options->permutation) name = "given";
     *order = is_auto(name) ? &cs_order_auto : cs_order_find(name);
     if (!*order) return cs_unknown_name("order", name, 1, cs_order_name, error);
+
+    /* Its options. */
     cs_setting own[CS_MAX_OWN_OPTIONS];
     cs_order_options settled = *options;
     cs_status status = cs_order_settle(*order, &settled, own, error);
@@ -96,9 +100,9 @@ cs_dtype cs_dtype_of(const cs_options *options)
     return strcmp(options->dtype, "float32") == 0 ? CS_F32 : CS_F64;
 }
 
-/* local='block' takes every set, those named for a way of solving do not. */
-static cs_status check_outright(const cs_options *options, const cs_problem *problem,
-                                cs_error *error)
+/* Fails if local='newton' or local='quartic' cannot solve the local problems of some group. */
+static cs_status check_local_method(const cs_options *options, const cs_problem *problem,
+                                    cs_error *error)
 {
     int newton = strcmp(options->local, "newton") == 0;
     if (!newton && strcmp(options->local, "quartic") != 0) return CS_OK;
@@ -116,9 +120,10 @@ static cs_status check_outright(const cs_options *options, const cs_problem *pro
     return CS_OK;
 }
 
-static cs_status check_words(cs_options *options, const cs_problem *problem, cs_error *error)
+/* Fails if the option `local` does not fit the sets of the problem. */
+static cs_status check_local(cs_options *options, const cs_problem *problem, cs_error *error)
 {
-    cs_status status = check_outright(options, problem, error);
+    cs_status status = check_local_method(options, problem, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
         if (strcmp(options->local, "exact") == 0 && !problem->block_group[g].set->bilateral)
             status = cs_fail(error, CS_UNSUPPORTED,
@@ -128,6 +133,8 @@ static cs_status check_words(cs_options *options, const cs_problem *problem, cs_
     return status;
 }
 
+/* Without rtol and atol (both NaN) the solve makes exactly max_iterations iterations. If only one of them is given,
+ * the other is 0. */
 static void read_tolerances(cs_solver *solver)
 {
     cs_options *options = &solver->options;
@@ -137,6 +144,8 @@ static void read_tolerances(cs_solver *solver)
     if (isnan(options->atol)) options->atol = 0;
 }
 
+/* measure <- the measure of that name. Fails if it is unknown or not defined for the problem; `option` is the option
+ * that names it. */
 static cs_status find_measure(const char *option, const char *name, const cs_problem *problem,
                               const cs_measure **measure, cs_error *error)
 {
@@ -149,7 +158,8 @@ static cs_status find_measure(const char *option, const char *name, const cs_pro
     return CS_OK;
 }
 
-/* A measure that stops is compared with atol, unless it holds both tolerances. */
+/* Fails if the measure of `stop` has no tolerance to be compared with. Ratios contain rtol and atol, all others are
+ * compared with atol. */
 static cs_status check_stop(const cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
@@ -165,6 +175,7 @@ static cs_status check_stop(const cs_solver *solver, cs_error *error)
 
 cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
 {
+    /* The precision. */
     const cs_scheme *scheme = solver->scheme;
     const cs_problem *problem = solver->problem;
     if (cs_dtype_of(&solver->options) == CS_MIXED && solver->method->steps &&
@@ -178,17 +189,22 @@ cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
                        "dtype='%s' is for scheme='factorized' and scheme='matrix', and the scheme "
                        "is '%s'",
                        solver->options.dtype, scheme->name);
+
+    /* The problem. */
     if (scheme->needs_jacobian && problem->matrix)
         return cs_fail(error, CS_UNSUPPORTED,
                        "scheme='%s' needs a Jacobian, and this problem was given as a matrix: use "
                        "scheme='matrix'",
                        scheme->name);
-    /* The inner method of an outer one says what it sweeps. */
+
+    /* The sweeps of the method. An outer method makes none itself: its inner method is checked instead. */
     if (scheme->needs_symmetric && !solver->symmetric && !solver->method->without_sweeps)
         return cs_fail(error, CS_UNSUPPORTED,
                        "scheme='%s' needs sweeps forwards and backwards in turn, and "
                        "method='%s' makes none: use method='symmetric_gauss_seidel'",
                        scheme->name, solver->method->name);
+
+    /* Local solves. */
     for (int g = 0; g < problem->block_groups; g++)
         if (scheme->needs_steps && cs_solves_blocks(&solver->options) &&
             !problem->block_group[g].set->bilateral)
@@ -199,8 +215,8 @@ cs_status cs_options_check_scheme(const cs_solver *solver, cs_error *error)
     return CS_OK;
 }
 
-/* A method with an option `patience` of its own reads that one. The common value goes there, unless the
- * caller gave the method's own, too. */
+/* A method with its own option `patience` reads only that one (cs_patience_of). Copies the common value there, unless
+ * the caller gave both, and clears the common one. */
 static void adopt_patience(cs_solver *solver)
 {
     cs_options *options = &solver->options;
@@ -215,7 +231,7 @@ static void adopt_patience(cs_solver *solver)
     options->patience = 0;
 }
 
-/* The scheme, unless it is chosen later, and its own options. */
+/* Looks up the scheme and reads its options. "auto" is chosen later; methods without sweeps take "matrix". */
 static cs_status find_scheme(cs_solver *solver, cs_error *error)
 {
     cs_options *options = &solver->options;
@@ -224,7 +240,7 @@ static cs_status find_scheme(cs_solver *solver, cs_error *error)
     if (!chosen && !scheme)
         return cs_unknown_name("scheme", options->scheme, 1, cs_scheme_name, error);
 
-    /* The settings are the caller's, who may release them: ours replace them. */
+    /* Replace the caller's settings, which may be freed after this call, by the solver's own. */
     cs_status status =
         cs_scheme_settle(scheme, options->scheme_settings, options->scheme_setting_count,
                          solver->scheme_setting, error);
@@ -235,8 +251,10 @@ static cs_status find_scheme(cs_solver *solver, cs_error *error)
     return cs_options_check_scheme(solver, error);
 }
 
+/* Looks up all names in the options, and checks what they name against the problem. */
 static cs_status find_names(cs_solver *solver, cs_error *error)
 {
+    /* The method, its own options, and whether it supports the problem. */
     const cs_options *options = &solver->options;
     const cs_problem *problem = solver->problem;
     cs_status status = cs_choose_method(options->method, &solver->method, error);
@@ -245,7 +263,7 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
                                   solver->setting, error);
     if (!status) adopt_patience(solver);
     if (!status) status = cs_check_needs(solver->method, options, problem, error);
-    solver->options.settings = NULL; /* the caller's, who may let go of them */
+    solver->options.settings = NULL; /* the caller may free them after this call */
     if (status) return status;
     if (solver->method->adopt)
         solver->method->adopt(solver->method, solver->setting, &solver->options);
@@ -253,10 +271,14 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     if (solver->method->check)
         status = solver->method->check(options, solver->method->name, problem, error);
     if (status) return status;
+
+    /* The scheme and the order. */
     status = find_scheme(solver, error);
     if (!status)
         status = cs_choose_order(options->order, &options->order_options, &solver->order, error);
     if (status) return status;
+
+    /* The measures. */
     status = find_measure("stop", options->stop, problem, &solver->stop, error);
     if (!status) status = check_stop(solver, error);
     if (status) return status;
@@ -270,8 +292,10 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
     return status;
 }
 
-/* The list's own copy of a name, or of the word that is no name; others are told of elsewhere. */
-static const char *own(const char *name, const char *word, const char *(*list)(int, const char **))
+/* Returns the library's own string that equals `name`: `word`, or one of the list. An unknown name is returned as it
+ * is: other checks report it. */
+static const char *own_string(const char *name, const char *word,
+                              const char *(*list)(int, const char **))
 {
     if (strcmp(name, word) == 0) return word;
     for (int i = 0; list(i, NULL); i++)
@@ -279,15 +303,16 @@ static const char *own(const char *name, const char *word, const char *(*list)(i
     return name;
 }
 
-/* What the caller may let go of is not kept: names that checks have found become ours. */
-static void let_go(cs_options *options)
+/* Replaces pointers to the caller's memory, which may be freed after this call: names become the library's own
+ * strings, and the list of recorded measures, which were looked up, is dropped. */
+static void drop_caller_pointers(cs_options *options)
 {
-    options->method = own(options->method, "auto", cs_method_name);
-    options->scheme = own(options->scheme, "auto", cs_scheme_name);
-    options->order = own(options->order, "auto", cs_order_name);
-    options->stop = own(options->stop, "natural_map", cs_measure_name);
+    options->method = own_string(options->method, "auto", cs_method_name);
+    options->scheme = own_string(options->scheme, "auto", cs_scheme_name);
+    options->order = own_string(options->order, "auto", cs_order_name);
+    options->stop = own_string(options->stop, "natural_map", cs_measure_name);
     if (strcmp(options->instructions, "scalar") == 0) options->instructions = "scalar";
-    options->instructions = own(options->instructions, "auto", cs_instructions_name);
+    options->instructions = own_string(options->instructions, "auto", cs_instructions_name);
     options->record = NULL;
     options->records = 0;
 }
@@ -295,10 +320,10 @@ static void let_go(cs_options *options)
 cs_status cs_options_check(cs_solver *solver, cs_error *error)
 {
     cs_status status = cs_options_check_each(&solver->options, error);
-    if (!status) status = check_words(&solver->options, solver->problem, error);
+    if (!status) status = check_local(&solver->options, solver->problem, error);
     read_tolerances(solver);
     if (!status) status = find_names(solver, error);
     if (!status) status = cs_options_check_effects(solver, error);
-    if (!status) let_go(&solver->options);
+    if (!status) drop_caller_pointers(&solver->options);
     return status;
 }

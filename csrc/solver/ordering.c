@@ -1,5 +1,5 @@
-/* An order applied to a problem, for looking at: planned and laid out as a solver does it, with
- * nothing packed. */
+/* Applies an order to a problem and describes the result, without a solver: plans the order and lays out the schedule
+ * as a solver does, but packs nothing. */
 #include "core/clock.h"
 #include "core/error.h"
 #include "solver/solver.h"
@@ -11,6 +11,7 @@ struct cs_ordering {
     cs_ordering_info info;
 };
 
+/* A copy in the arena; NULL if memory runs out. */
 static int64_t *copy(const int64_t *values, int64_t count, cs_arena *arena)
 {
     int64_t *array = cs_arena_take(arena, count, sizeof(int64_t));
@@ -18,7 +19,7 @@ static int64_t *copy(const int64_t *values, int64_t count, cs_arena *arena)
     return array;
 }
 
-/* Where parts and stages begin, from the ranges of the schedule. */
+/* info <- the stages: their kinds, their first parts, and the first visit of each part. */
 static cs_status copy_stages(const cs_schedule *schedule, cs_arena *arena, cs_ordering_info *info,
                              cs_error *error)
 {
@@ -26,6 +27,8 @@ static cs_status copy_stages(const cs_schedule *schedule, cs_arena *arena, cs_or
     int64_t *stage = cs_arena_take(arena, schedule->stages + 1, sizeof(int64_t));
     unsigned char *kind = cs_arena_take(arena, schedule->stages, 1);
     if (cs_arena_failed(arena)) return cs_no_memory(error, "describing the order");
+
+    /* Count the visits of each part and the parts of each stage. */
     for (int64_t p = 0; p < schedule->parts; p++) {
         part[p + 1] = part[p];
         for (int64_t r = schedule->part[p]; r < schedule->part[p + 1]; r++)
@@ -35,6 +38,8 @@ static cs_status copy_stages(const cs_schedule *schedule, cs_arena *arena, cs_or
         kind[s] = (unsigned char)schedule->stage[s].kind;
         stage[s + 1] = stage[s] + schedule->stage[s].parts;
     }
+
+    /* Hand them out. */
     info->stages = schedule->stages;
     info->parts = schedule->parts;
     info->part_start = part;
@@ -43,6 +48,8 @@ static cs_status copy_stages(const cs_schedule *schedule, cs_arena *arena, cs_or
     return CS_OK;
 }
 
+/* info <- the plan: the blocks in the order of their visits, the colours, and the number of blocks in each block's
+ * row of A. */
 static cs_status copy_plan(const cs_problem *problem, const cs_plan *plan, cs_arena *arena,
                            cs_ordering_info *info, cs_error *error)
 {
@@ -57,6 +64,7 @@ static cs_status copy_plan(const cs_problem *problem, const cs_plan *plan, cs_ar
     return cs_row_blocks(problem, row_blocks) ? cs_no_memory(error, "describing the order") : CS_OK;
 }
 
+/* Fills ordering->info. The memory of the schedule comes from `scratch`. */
 static cs_status fill(cs_ordering *ordering, const cs_problem *problem, const char *method_name,
                       const char *order_name, const cs_order_options *options, cs_arena *scratch,
                       cs_error *error)
@@ -68,13 +76,19 @@ static cs_status fill(cs_ordering *ordering, const cs_problem *problem, const ch
     cs_ordering_info *info = &ordering->info;
     if (cs_problem_is_open(problem))
         return cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
+
+    /* The method and the order by their names. */
     cs_status status = cs_choose_method(method_name, &method, error);
     if (!status) status = cs_choose_order(order_name, options, &order, error);
+
+    /* The plan, whose seconds are measured. */
     double start = cs_clock();
     if (!status)
         status =
             cs_plan_make(problem, order, cs_is_flat(method, NULL), options, scratch, &plan, error);
     info->seconds = cs_clock() - start;
+
+    /* The schedule, and the description of both. */
     if (!status) status = cs_schedule_lay(problem, plan, scratch, &schedule, error);
     if (!status) status = copy_stages(&schedule, &ordering->arena, info, error);
     if (!status) status = copy_plan(problem, plan, &ordering->arena, info, error);

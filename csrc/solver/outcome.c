@@ -1,5 +1,5 @@
-/* What every iteration does with its iterate, whatever it iterates: judge it, record it, show it to
- * whoever asked, and hand it out. */
+/* Functions of an iterate that every method shares: the stop rule, the report to the caller's control, and the
+ * results of a solve. */
 #include "core/error.h"
 #include "solver/judge.h"
 
@@ -38,6 +38,7 @@ int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number)
 cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t number, int *stopped,
                  cs_error *error)
 {
+    /* The report: the last row of the history, and the impulses if they are asked for. */
     const cs_history *history = &solver->history;
     cs_progress progress = {
         .iteration = number,
@@ -46,6 +47,8 @@ cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t num
         .columns = history->columns,
         .impulses = control->every_iteration ? solver->lambda : NULL,
     };
+
+    /* The answer: 0 to continue, 1 to stop, -1 to abort. */
     int answer = control->poll(control->context, &progress);
     if (answer < 0)
         return cs_fail(error, CS_INTERRUPTED, "interrupted at iteration %lld", (long long)number);
@@ -65,6 +68,7 @@ int cs_outcome_is_worse(cs_outcome a, cs_outcome b)
 void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, double seconds,
                  cs_result *result)
 {
+    /* The figures of the solve, and its history. */
     const cs_problem *problem = solver->problem;
     const cs_natural_map *map = cs_natural_map_of(state);
     result->iterations = result->best_iteration = number;
@@ -77,6 +81,8 @@ void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, doubl
     result->history = solver->history.value;
     result->history_rows = solver->history.rows;
     result->columns = solver->history.columns;
+
+    /* The caller's arrays. */
     size_t bytes = sizeof(double) * (size_t)problem->rows;
     if (result->impulses && bytes) memcpy(result->impulses, solver->lambda, bytes);
     if (result->residual_velocities && bytes)

@@ -1,19 +1,21 @@
-/* What sweeps keep beside lambda, made anew.
+/* Recomputes the data that sweeps keep beside lambda.
  *
- * In mixed precision a sweep multiplies A' = G' G'^T of factors rounded to float, and its fixed
- * point would be that of A'. As in iterative refinement the difference at the present lambda is put
- * into b, computed in double from the problem's own arrays:
+ * In mixed precision, sweeps multiply by A' = G' G'^T, where G' is G rounded to float, and converge to the solution
+ * for A'. As in iterative refinement, b is corrected by the difference of both products at the present lambda,
+ * computed in double precision from the problem's own data:
  *
  *     b' = (A lambda + b) - A' lambda,      so that  A' lambda + b' = A lambda + b
  *
- * While lambda moves by d from there, the error is (A' - A) d: it shrinks with the steps. */
+ * If lambda then moves by d, the error of the residual velocity is (A' - A) d, which shrinks with the steps. */
 #include "core/error.h"
 #include "solver/judge.h"
 
 #include <math.h>
 
+/* Corrects b. Returns max_i R_ii |b'_i - b_i|: how far the correction alone can move an impulse. */
 static double correct(cs_solver *solver)
 {
+    /* b' (above). */
     cs_packing *packing = &solver->packing;
     const cs_backend *backend = packing->backend;
     double *before = solver->corrected[0], *after = solver->corrected[1], largest = 0;
@@ -23,6 +25,8 @@ static double correct(cs_solver *solver)
     backend->put_data(packing->state, solver->xi, solver->parameters);
     backend->subtract_products(packing->state);
     backend->get_data(packing->state, after);
+
+    /* The largest change of an impulse. */
     for (int64_t i = 0; i < solver->problem->rows; i++)
         largest = fmax(largest, solver->factors.r[i] * fabs(after[i] - before[i]));
     return largest;

@@ -1,5 +1,4 @@
-/* A method's own options: their values, checked against what the method declares; and whether a
- * problem is one for the method. */
+/* A method's own options: reading and checking their values. Also checks whether a method supports a problem. */
 #include "core/error.h"
 #include "problem/friction.h"
 #include "solver/solver.h"
@@ -29,16 +28,36 @@ cs_status cs_method_check(const char *name, const cs_setting *settings, int coun
     return status ? status : cs_read_settings(method, settings, count, values, error);
 }
 
+/* The place of the method's own patience among its options, or -1. */
+static int own_patience(const cs_solver *solver)
+{
+    cs_option_table table = cs_options_of(solver->method);
+    return cs_option_find(&table, "patience");
+}
+
+int cs_tests_stagnation(const cs_solver *solver)
+{
+    return solver->options.patience > 0 || own_patience(solver) >= 0;
+}
+
+double cs_patience_of(const cs_solver *solver, struct cs_stagnation **test)
+{
+    int own = own_patience(solver);
+    *test = cs_tests_stagnation(solver) ? solver->stagnation : NULL;
+    return own >= 0 ? solver->setting[own] : (double)solver->options.patience;
+}
+
 const char *cs_word_setting(const cs_solver *solver, int i)
 {
     return solver->method->option[i].words[(int)solver->setting[i]];
 }
 
-/* ---- needs ----------------------------------------------------------------------------------- */
+/* ---- whether a method supports a problem ------------------------------------------------------ */
 
-#define MOST_ASYMMETRY 1e-2 /* max |A - A^T| / max |A| that a method for symmetric A takes */
+#define MOST_ASYMMETRY \
+    1e-2 /* largest max |A - A^T| / max |A| for methods that need a symmetric A */
 
-/* The first group that `is` says it of, or NULL. */
+/* The first group with blocks for which `is` returns non-zero, or NULL. */
 static const cs_block_group *first_group(const cs_problem *problem,
                                          int (*is)(const cs_block_group *))
 {
@@ -50,18 +69,26 @@ static const cs_block_group *first_group(const cs_problem *problem,
 
 static int is_free(const cs_block_group *group) { return group->set->bilateral; }
 
-/* Whether what bounds the impulses of some rows are the impulses of others. */
-static int moves(const cs_block_group *group) { return !group->set->convex && group->rows > 1; }
+/* Whether the impulses of some rows bound those of others (Coulomb friction): the set depends on the impulses. */
+static int depends_on_impulses(const cs_block_group *group)
+{
+    return !group->set->convex && group->rows > 1;
+}
 
-/* Of these, whose friction is no disc; and no balls. */
+/* Whether the set depends on the impulses, and its friction bound is neither a disc nor, in the plane, an interval. */
 static int is_no_disc(const cs_block_group *group)
 {
     int planar = group->rows == 2 && cs_has_intervals(group);
-    return moves(group) && !planar && !cs_has_discs(group);
+    return depends_on_impulses(group) && !planar && !cs_has_discs(group);
 }
 
-static int is_no_ball(const cs_block_group *group) { return moves(group) && !cs_has_balls(group); }
+/* Whether the set depends on the impulses, and its friction bounds are not balls, one for each coupled set. */
+static int is_no_ball(const cs_block_group *group)
+{
+    return depends_on_impulses(group) && !cs_has_balls(group);
+}
 
+/* Fails with the message that the friction of this group is not supported; `taken` lists the sets that are. */
 static cs_status refuse_friction(const cs_method *method, const cs_block_group *group,
                                  const char *taken, cs_error *error)
 {
@@ -74,6 +101,7 @@ static cs_status refuse_friction(const cs_method *method, const cs_block_group *
                    group->rows);
 }
 
+/* Fails if the method cannot treat the friction of some group. */
 static cs_status check_friction(const cs_method *method, const cs_problem *problem, cs_error *error)
 {
     const cs_block_group *group = NULL;
@@ -86,8 +114,10 @@ static cs_status check_friction(const cs_method *method, const cs_problem *probl
     return CS_OK;
 }
 
+/* Fails if the method cannot treat the set of some group. */
 static cs_status check_sets(const cs_method *method, const cs_problem *problem, cs_error *error)
 {
+    /* Free rows. */
     const cs_block_group *group = NULL;
     if (method->needs & CS_BIT(CS_NEEDS_NO_FREE_ROWS)) group = first_group(problem, is_free);
     if (group)
@@ -96,7 +126,10 @@ static cs_status check_sets(const cs_method *method, const cs_problem *problem, 
                        "are of set '%s': use a method that sweeps, such as 'gauss_seidel'",
                        method->name, (long long)group->first_block,
                        (long long)(group->first_block + group->count - 1), group->set->name);
-    if (method->needs & CS_BIT(CS_NEEDS_FIXED_SETS)) group = first_group(problem, moves);
+
+    /* Sets that depend on the impulses. */
+    if (method->needs & CS_BIT(CS_NEEDS_FIXED_SETS))
+        group = first_group(problem, depends_on_impulses);
     if (group)
         return cs_fail(error, CS_UNSUPPORTED,
                        "method='%s' is for sets that do not depend on the impulses, and blocks "
@@ -111,6 +144,7 @@ static cs_status check_sets(const cs_method *method, const cs_problem *problem, 
 cs_status cs_check_needs(const cs_method *method, const cs_options *options,
                          const cs_problem *problem, cs_error *error)
 {
+    /* The matrix A. */
     unsigned needs = method->needs;
     if (needs & CS_BIT(CS_NEEDS_JACOBIAN) && problem->matrix)
         return cs_fail(error, CS_UNSUPPORTED,
@@ -123,6 +157,8 @@ cs_status cs_check_needs(const cs_method *method, const cs_options *options,
                        "largest entry; at most %s is taken",
                        method->name, cs_number(problem->matrix->asymmetry).text,
                        cs_number(MOST_ASYMMETRY).text);
+
+    /* The options dtype and r_factor, and the sets. */
     if (needs & CS_BIT(CS_NEEDS_FLOAT64) && strcmp(options->dtype, "float64") != 0)
         return cs_fail(error, CS_UNSUPPORTED, "dtype='%s': method='%s' computes in float64 only",
                        options->dtype, method->name);
@@ -136,6 +172,7 @@ cs_status cs_check_needs(const cs_method *method, const cs_options *options,
 
 /* ---- methods without sweeps ------------------------------------------------------------------ */
 
+/* Fails with the message that only methods with sweeps have the option. */
 static cs_status refuse(const char *method, const char *option, const char *value, cs_error *error)
 {
     return cs_fail(error, CS_UNSUPPORTED,
@@ -146,6 +183,7 @@ static cs_status refuse(const char *method, const char *option, const char *valu
 cs_status cs_refuse_sweeps(const cs_options *options, const char *name, const cs_problem *problem,
                            cs_error *error)
 {
+    /* Names, which must be "auto". */
     (void)problem;
     static const char *const no_words[] = {"order", "local"};
     const char *given[] = {options->order, options->local};
@@ -154,6 +192,8 @@ cs_status cs_refuse_sweeps(const cs_options *options, const char *name, const cs
     if (options->order_options.permutation) return refuse(name, "order", "given", error);
     if (strcmp(options->scheme, "auto") != 0 && strcmp(options->scheme, "matrix") != 0)
         return refuse(name, "scheme", options->scheme, error);
+
+    /* R, rollbacks and averaging, which must have their defaults. */
     if (!options->r_factor) return refuse(name, "r_factor", "a number", error);
     if (strcmp(options->r_factor, "local") != 0)
         return refuse(name, "r_factor", options->r_factor, error);

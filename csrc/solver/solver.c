@@ -1,4 +1,4 @@
-/* Making a solver from options, running it, describing it. */
+/* Creating a solver from options, running it, and describing it. */
 #include "backend/cpu.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -31,6 +31,7 @@ const char *cs_outcome_name(cs_outcome outcome)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
+/* solver->schedule <- the schedule of a sweep. */
 static cs_status build_schedule(cs_solver *solver, cs_error *error)
 {
     cs_arena scratch = {0};
@@ -46,7 +47,7 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     return status;
 }
 
-/* Whether a measure asks for the iterate before the last sweep. */
+/* Whether a measure needs the iterate before the last sweep. */
 static int needs_previous(const cs_solver *solver)
 {
     int needed = solver->stop->of_change;
@@ -55,19 +56,20 @@ static int needs_previous(const cs_solver *solver)
     return needed;
 }
 
+/* Allocates the arrays that every solver needs. */
 static cs_status take_workspace(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->arena;
-    solver->factors.r = cs_arena_take_unset(arena, problem->rows, sizeof(double));
-    solver->factors.rho = cs_arena_take_unset(arena, problem->rows, sizeof(double));
-    solver->b = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->factors.r = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->factors.rho = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->b = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->parameters = cs_arena_take_unset(arena, problem->parameters, sizeof(double));
     solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
     solver->stagnation = NULL;
-    if (solver->options.patience > 0)
+    if (cs_tests_stagnation(solver))
         solver->stagnation = cs_arena_take(arena, 1, sizeof *solver->stagnation);
     int threads = cs_threads_of_products(problem, solver->options.threads);
     cs_status status = cs_share_products(problem, solver->within ? 1 : threads,
@@ -78,6 +80,8 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     return cs_arena_status(arena, error, "the workspace");
 }
 
+/* The number of threads of the sweeps: 1 if every stage is sequential, or if the prox of a set calls the caller's
+ * code. */
 static int choose_threads(const cs_solver *solver)
 {
     int alone = 1;
@@ -90,7 +94,7 @@ static int choose_threads(const cs_solver *solver)
                           solver->schedule.most_parts);
 }
 
-/* scheme="auto": once, however often the problem's values change. */
+/* scheme="auto": chooses the scheme. It remains when the problem's values change. */
 static cs_status choose_scheme(cs_solver *solver, const cs_pack_request *request, cs_error *error)
 {
     cs_status status = solver->backend->choose(request, &solver->scheme, error);
@@ -98,9 +102,9 @@ static cs_status choose_scheme(cs_solver *solver, const cs_pack_request *request
     return status ? status : cs_options_check_scheme(solver, error);
 }
 
-/* The backend's packing, and the impulses' first R. */
-static cs_status hand_over(cs_solver *solver, cs_pack_request *request, const cs_control *control,
-                           cs_error *error)
+/* Has the backend pack the problem. Computes the weights of averaging="adjacent" before. */
+static cs_status pack_with_backend(cs_solver *solver, cs_pack_request *request,
+                                   const cs_control *control, cs_error *error)
 {
     cs_arena scratch = {0};
     cs_status status = CS_OK;
@@ -118,8 +122,10 @@ static cs_status hand_over(cs_solver *solver, cs_pack_request *request, const cs
     return status;
 }
 
+/* Prepares sweeps: R, the scheme, the backend's packing, and the method's own state. */
 static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
+    /* The request to the backend; its scheme and weights follow below. */
     const cs_options *options = &solver->options;
     cs_local local[CS_MAX_GROUPS] = {0};
     solver->packing = (cs_packing){
@@ -140,14 +146,20 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
         .general = options->general,
         .local = local,
     };
+
+    /* R, and what judges iterates. */
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_balance_take(solver, error);
     if (!status) status = cs_refresh_take(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status) status = cs_judge_take(solver, error);
     if (!status) status = cs_bound_steps(solver, local, error);
+
+    /* The scheme, and the packed problem. */
     if (!status && !solver->scheme) status = choose_scheme(solver, &request, error);
-    if (!status) status = hand_over(solver, &request, budget->control, error);
+    if (!status) status = pack_with_backend(solver, &request, budget->control, error);
+
+    /* What the method needs. */
     const cs_steps *steps = solver->method->steps;
     if (!status && steps)
         status = cs_points_take(solver, steps->points(solver), steps->scalars, error);
@@ -157,8 +169,8 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
     return status;
 }
 
-/* For methods without sweeps: what the measures need, and what the method builds. That is all, too,
- * where islands have solvers of their own. */
+/* Prepares a solve without sweeps in this solver: what the measures need, and what the method builds. If the problem
+ * is divided, the solvers of its parts do the latter. */
 static cs_status prepare_without_sweeps(cs_solver *solver, cs_budget *budget, cs_error *error)
 {
     cs_local local[CS_MAX_GROUPS] = {0};
@@ -167,11 +179,11 @@ static cs_status prepare_without_sweeps(cs_solver *solver, cs_budget *budget, cs
     cs_status status = take_workspace(solver, error);
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status) status = cs_judge_take(solver, error);
-    if (status || solver->parts) return status;
+    if (status || solver->parts || !solver->method->prepare) return status;
     return solver->method->prepare(solver, budget, error);
 }
 
-/* A list of the caller's, copied: it is read again when the problem changes. */
+/* Replaces a list of the caller by a copy, because it is read again when the problem changes. */
 static cs_status keep_list(cs_solver *solver, const int64_t **list, int64_t count, cs_error *error)
 {
     if (!*list) return CS_OK;
@@ -182,6 +194,7 @@ static cs_status keep_list(cs_solver *solver, const int64_t **list, int64_t coun
     return CS_OK;
 }
 
+/* Copies the lists and settings of the order. */
 static cs_status keep_lists(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -195,13 +208,13 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
     return cs_order_settle(solver->order, order, own, error);
 }
 
-/* Whether this solver itself sweeps over contacts, which are packed for that. */
+/* Whether this solver itself makes sweeps: its problem is then packed. */
 static int sweeps(const cs_solver *solver)
 {
     return !solver->method->without_sweeps && !solver->parts;
 }
 
-/* The connected part of the problem that each block belongs to. */
+/* Finds the island of each block: the connected part of the problem that the block belongs to. */
 static cs_status find_islands(cs_solver *solver, cs_error *error)
 {
     int64_t blocks = solver->problem->blocks;
@@ -210,14 +223,15 @@ static cs_status find_islands(cs_solver *solver, cs_error *error)
     return cs_problem_islands(solver->problem, solver->judge.island, &solver->island_count, error);
 }
 
-/* What is built asks whether the caller aborts: there is nothing yet to stop with. */
+/* For the cancellation of a set-up: whether the caller aborts. An answer to stop is ignored, because there is no
+ * iterate yet that could be returned. */
 static int aborts(void *context)
 {
     const cs_control *control = context;
     return control && control->poll && control->poll(control->context, NULL) < 0;
 }
 
-/* Room for the method's state, which outlives changes of the problem's values. */
+/* Allocates the method's state, which is kept when the problem's values change. */
 static cs_status take_own(cs_solver *solver, cs_error *error)
 {
     solver->own = solver->method->own ? cs_allocate(1, solver->method->own) : NULL;
@@ -225,6 +239,7 @@ static cs_status take_own(cs_solver *solver, cs_error *error)
     return cs_no_memory(error, "method '%s'", solver->method->name);
 }
 
+/* Frees what the method's state holds; `again`: the method may keep data for the problem's next values. */
 static void release_own(cs_solver *solver, int again)
 {
     if (!solver->own) return;
@@ -238,9 +253,10 @@ static void release_parts(cs_solver *solver)
     solver->parts = NULL;
 }
 
-/* Everything that depends on the problem's values; done again when they change. */
+/* Computes everything that depends on the problem's values. Called again when they change. */
 static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
 {
+    /* Clear what depends on the values so far. */
     double start = cs_clock();
     solver->version = -1;
     solver->judge.immovable_blocks = solver->factors.singular_blocks = 0;
@@ -250,12 +266,16 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     release_parts(solver);
     cs_packing_release(&solver->packing);
     cs_arena_clear(&solver->arena);
+
+    /* Divide the problem into islands, if that is possible. */
     cs_cancellation cancellation = {.is_cancelled = aborts, .context = (void *)(uintptr_t)control};
     cs_budget budget = {.control = control, .cancellation = &cancellation};
     cs_status status = find_islands(solver, error);
     if (!status) status = cs_check_diagonals(solver, error);
     if (!status && solver->composition) status = solver->composition->cut(solver, control, error);
-    else solver->island_count = 0; /* not told */
+    else solver->island_count = 0; /* not reported */
+
+    /* Prepare the sweeps, or what the method needs instead. */
     if (!status && !sweeps(solver)) status = prepare_without_sweeps(solver, &budget, error);
     if (!status && sweeps(solver)) status = build_schedule(solver, error);
     if (!status && sweeps(solver)) status = pack(solver, &budget, error);
@@ -268,6 +288,7 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
                          const cs_composition *composition, const cs_backend *backend,
                          const cs_control *control, cs_error *error)
 {
+    /* The solver, and its options. */
     *result = NULL;
     cs_solver *solver = cs_allocate(1, sizeof *solver);
     if (!solver) return cs_no_memory(error, "a solver");
@@ -281,6 +302,8 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
     if (!status) status = cs_options_check(solver, error);
     if (!status)
         status = cs_instructions_find(solver->options.instructions, &solver->instructions, error);
+
+    /* Copies of the caller's lists, the method's state, and the data that depend on the problem. */
     if (!status) status = keep_lists(solver, error);
     if (!status) status = take_own(solver, error);
     if (!status) status = prepare(solver, control, error);
@@ -295,6 +318,7 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
 cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const cs_problem *problem,
                               const cs_control *control, cs_error *error)
 {
+    /* Take over the options of the whole, which are checked already. A part runs on one thread. */
     *result = NULL;
     cs_solver *solver = cs_allocate(1, sizeof *solver);
     if (!solver) return cs_no_memory(error, "a solver");
@@ -316,6 +340,8 @@ cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const 
     solver->options.threads = 1;
     solver->history.columns = whole->history.columns;
     memcpy(solver->history.measure, whole->history.measure, sizeof solver->history.measure);
+
+    /* Prepare it. */
     cs_status status = take_own(solver, error);
     if (!status) status = prepare(solver, control, error);
     if (status) cs_solver_destroy(solver);
@@ -338,7 +364,7 @@ void cs_solver_destroy(cs_solver *solver)
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
-/* Values of all rows, `name`[block, row] in messages. */
+/* Fails if some of the values (rows) is not finite. Messages call them `name`[block, row]. */
 static cs_status check_finite(const cs_problem *problem, const char *name, const double *values,
                               cs_error *error)
 {
@@ -355,10 +381,11 @@ static cs_status check_finite(const cs_problem *problem, const char *name, const
     return CS_OK;
 }
 
-/* The problem's own b and parameters, or those given for this solve. */
+/* solver->b and solver->parameters <- those given for this solve, or (NULL) those of the problem. */
 static cs_status load_data(cs_solver *solver, const double *b, const double *parameters,
                            cs_error *error)
 {
+    /* Check and copy them, group by group. */
     const cs_problem *problem = solver->problem;
     cs_status status = b ? check_finite(problem, "b", b, error) : CS_OK;
     for (int g = 0; g < problem->block_groups && !status; g++) {
@@ -373,6 +400,8 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
         memcpy(solver->b + group->first_row, b ? b + group->first_row : group->b,
                sizeof(double) * (size_t)(group->count * group->rows));
     }
+
+    /* Hand them to the backend. */
     if (!status && sweeps(solver))
         solver->backend->put_data(solver->packing.state, solver->b, solver->parameters);
     return status;
@@ -390,6 +419,8 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
                         const double *parameters, cs_budget *budget, cs_result *result,
                         cs_error *error)
 {
+    /* Prepare again if the problem has new values, or if the control looks at every iterate: then the problem must
+     * not be divided. */
     const cs_control *control = budget->control;
     const cs_problem *problem = solver->problem;
     cs_status status = CS_OK;
@@ -400,6 +431,8 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
         status = prepare(solver, control, error);
     }
     if (status) return status;
+
+    /* The data and the first iterate. */
     status = load_data(solver, b, parameters, error);
     if (!status && initial) status = check_finite(problem, "initial", initial, error);
     if (status) return status;
@@ -408,6 +441,8 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
     cs_settle(solver);
     if (sweeps(solver)) cs_packing_put(&solver->packing, solver->lambda);
+
+    /* Undo what the last solve changed: R, and its results. */
     if (solver->factors.scale != 1 || solver->factors.balance.changed)
         cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
     solver->factors.scale = 1;
@@ -420,10 +455,13 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
     if (budget->deadline == INFINITY) budget->deadline = cs_clock() + solver->options.max_seconds;
 
+    /* Room for the history. Solvers of parts reserve little, because there may be thousands of them. */
     int64_t expected = solver->options.max_iterations / solver->options.record_every;
-    int64_t most = solver->within ? 62 : 4094; /* there may be thousands of these */
+    int64_t most = solver->within ? 62 : 4094;
     status = cs_history_reserve(&solver->history, 2 + (expected < most ? expected : most), error);
     if (status) return status;
+
+    /* Solve. */
     result->inner_iterations = 0;
     result->corrections = (cs_correction_counts){0};
     if (solver->parts) status = solver->composition->solve(solver, budget, result, error);
@@ -433,6 +471,7 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
 
 cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, cs_error *error)
 {
+    /* Whether the method takes index sets, and whether every entry is one of -1, 0 and 1. */
     int64_t rows = solver->problem->rows;
     if (index_set && !solver->method->takes_index_sets)
         return cs_fail(
@@ -467,7 +506,7 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
 {
     *info = (cs_solver_info){
         .method = solver->method->name,
-        .scheme = solver->scheme ? solver->scheme->name : NULL, /* then its islands have one */
+        .scheme = solver->scheme ? solver->scheme->name : NULL, /* NULL: the islands have one */
         .order = solver->schedule.order ? solver->schedule.order : "natural",
         .why_order = solver->schedule.why,
         .stages = solver->schedule.stages,
@@ -490,18 +529,24 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .bytes = (int64_t)solver->arena.bytes,
         .seconds = solver->setup_seconds,
     };
+
+    /* R. */
     if (!solver->options.r_factor) info->r_value = solver->options.r_value;
     if (cs_is_global(&solver->options)) {
         info->r_value = cs_global_value(&solver->factors.spectrum);
         info->eigenvalues[0] = solver->factors.spectrum.smallest;
         info->eigenvalues[1] = solver->factors.spectrum.largest;
     }
+
+    /* The kernels of the backend, and figures of the parts or of the method. */
     snprintf(info->kernel, sizeof info->kernel, "scalar");
     if (solver->packing.state)
         info->bytes += solver->packing.backend->describe(solver->packing.state, info->kernel,
                                                          sizeof info->kernel);
     if (solver->parts) solver->composition->describe(solver->parts, info);
     else if (solver->method->describe) solver->method->describe(solver, info);
+
+    /* The columns of the history. */
     for (int c = 2; c < info->columns; c++) info->column[c] = solver->history.measure[c - 2]->name;
 }
 

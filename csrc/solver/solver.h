@@ -1,4 +1,4 @@
-/* The solver: one problem prepared for one method, and what every solve touches. */
+/* The solver: one problem that is prepared for one method, and the data of its solves. */
 #ifndef CS_SOLVER_H
 #define CS_SOLVER_H
 
@@ -61,164 +61,173 @@ typedef struct cs_row_failure {
     double pivot, entry, cure; /* pivot left by elimination; A_ii; a compliance that cures it */
 } cs_row_failure;
 
-/* How a problem may be solved in parts, each by a solver of its own. What stands above the solver gives it
- * (compose/islands.h), so that nothing here knows of it. */
+/* The functions that divide a problem into parts, each with a solver of its own. The code above the solver provides
+ * them (compose/islands.h), so that the solver does not depend on it. */
 typedef struct cs_composition {
-    /* Cuts the solver's problem where that is asked for, possible, and pays: solver->parts. */
+    /* Divides the solver's problem if the options allow it, if it is possible, and if it saves time: sets
+     * solver->parts. */
     cs_status (*cut)(cs_solver *solver, const cs_control *control, cs_error *error);
-    /* As cs_method.solve. */
+    /* Solves the parts, like cs_method.solve. */
     cs_status (*solve)(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error);
     void (*describe)(const void *parts, cs_solver_info *info);
     void (*release)(void *parts);
 } cs_composition;
 
-/* cs_solver_create with a composition, or NULL; and with a backend for the sweeps, NULL being that of the
- * processor. */
+/* cs_solver_create with a composition (NULL: the problem is not divided) and a backend for the sweeps (NULL: the
+ * processor). */
 cs_status cs_solver_make(cs_solver **solver, const cs_problem *problem, const cs_options *options,
                          const cs_composition *composition, const cs_backend *backend,
                          const cs_control *control, cs_error *error);
 
-/* A solver with the options of `whole` for a part of its problem; `control` may be NULL. */
+/* Creates a solver, with the options of `whole`, for a part of its problem. `control` may be NULL. */
 cs_status cs_solver_make_part(cs_solver **part, const cs_solver *whole, const cs_problem *problem,
                               const cs_control *control, cs_error *error);
 
-/* cs_solver_solve on a budget of the caller's, who sets deadline and index set. */
+/* cs_solver_solve with a budget, whose control, deadline and index set the caller sets. */
 cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *b,
                         const double *parameters, cs_budget *budget, cs_result *result,
                         cs_error *error);
 
-/* One problem prepared for one method. */
 struct cs_solver {
-    cs_arena arena;
+    cs_arena arena; /* everything that is allocated anew when the problem's values change */
     const cs_problem *problem;
     const cs_method *method;
     void *own; /* the method's state */
     const cs_scheme *scheme;
-    cs_setting scheme_setting[CS_MAX_OWN_OPTIONS]; /* the scheme's own, one for each of its table */
+    cs_setting scheme_setting[CS_MAX_OWN_OPTIONS]; /* values of the scheme's own options */
     cs_options options;
-    double setting[CS_MAX_METHOD_OPTIONS]; /* the method's own; of a word its place in the list */
+    double setting[CS_MAX_METHOD_OPTIONS]; /* values of the method's own options; words by index */
     int symmetric;                         /* every second sweep goes backwards */
-    int instructions;                      /* asked for, see cs_pack_request */
+    int instructions;                      /* see cs_pack_request */
     const cs_order *order;
     const cs_measure *stop;
-    int fixed_iterations; /* no tolerance: exactly max_iterations sweeps */
+    int fixed_iterations; /* there is no tolerance: exactly max_iterations iterations */
     cs_schedule schedule;
-    const cs_backend *backend; /* of methods over sweeps */
+    const cs_backend *backend; /* runs the sweeps */
     cs_packing packing;
     cs_history history;
     cs_factors factors;
     cs_judge judge;
-    cs_shared_products products; /* of A with impulses that are judged */
-    double *b, *parameters;      /* in force for this solve */
-    double *lambda, *xi;         /* (rows), double precision, for the measures */
-    double *velocity;            /* (velocities), scratch */
-    double *corrected[2]; /* (rows): b before and after a correction; NULL but in mixed precision */
-    double *previous;     /* (rows): lambda before the last sweep; NULL unless a measure asks */
-    struct cs_stagnation *stagnation; /* of the common patience; NULL where none was asked for */
-    struct cs_points *points;         /* of methods in steps: what they keep (solver/points.h) */
-    int64_t version;                  /* of the problem, as packed; -1 when packing failed */
-    cs_row_failure failure;           /* of the last solve */
-    const double *unbounded;          /* (rows): impulses that could grow for ever in it; or NULL */
-    const signed char *index_set;     /* (rows), the caller's: what solves begin with; or NULL */
-    const cs_composition *composition; /* how it may be solved in parts; NULL: as one */
-    void *parts;                       /* these, where it is; NULL */
-    int64_t island_count;              /* of the problem; 0 where they were not counted */
-    int within;                        /* another solver's, for a part of its problem */
-    int together;   /* somebody looks at every iterate: islands are not solved by themselves */
-    cs_arena given; /* what outlives a repacking: the order given by the caller */
+    cs_shared_products products; /* products with A, where iterates are judged */
+    double *b, *parameters;      /* (rows), (parameters): of this solve */
+    double *lambda, *xi;         /* (rows), in double precision, for the measures */
+    double *velocity;            /* (velocities): scratch */
+    double *corrected[2]; /* (rows): b before and after a correction (refresh.c); otherwise NULL */
+    double *previous;     /* (rows): lambda before the last sweep, if a measure needs it; or NULL */
+    struct cs_stagnation *stagnation;  /* NULL if neither patience nor a method asks for it */
+    struct cs_points *points;          /* data of methods in steps (solver/points.h) */
+    int64_t version;                   /* problem->version when it was packed; -1: not packed */
+    cs_row_failure failure;            /* of the last solve */
+    const double *unbounded;           /* (rows): a ray that the last solve found; or NULL */
+    const signed char *index_set;      /* (rows), the caller's: start of the next solves; or NULL */
+    const cs_composition *composition; /* divides the problem into parts; NULL: it is not divided */
+    void *parts;                       /* of the composition; NULL: the problem is not divided */
+    int64_t island_count;              /* islands of the problem; 0: not reported */
+    int within;     /* whether this solver solves a part of another solver's problem */
+    int together;   /* not divided, because a control looks at every iterate of the whole */
+    cs_arena given; /* copies of the caller's lists, which are kept if the problem changes */
     double setup_seconds;
 };
 
-/* The word that stands for option i. */
+/* The iterations without halving the natural map that end a solve by the current method, 0: never: the method's
+ * own option of that name, or else the common one. `test` <- the state of the test; NULL for methods that have
+ * neither. */
+double cs_patience_of(const cs_solver *solver, struct cs_stagnation **test);
+int cs_tests_stagnation(const cs_solver *solver);
+
+/* The word that the method's own option i has. */
 const char *cs_word_setting(const cs_solver *solver, int i);
 
-/* The growth of a residual over its least that counts as divergence. Residuals of sweeps rise in passing;
- * those of blocks updated at once also cycle, within bounds. */
+/* The growth of the residual, relative to its least value, that counts as divergence: the option rollback_growth or
+ * its default. The residual of a sweep may rise for a while by a large factor, although the method converges; the
+ * default of simultaneous updates is smaller, because they may cycle without any larger growth. */
 double cs_rollback_growth(const cs_solver *solver);
 
-/* One iterate as measures see it, at the solver's lambda and xi, before the first iteration. */
+/* The state for measures, with the solver's lambda and xi, before the first iteration. */
 cs_state cs_state_of(const cs_solver *solver);
 
-/* Whether the stop rule holds after iteration `number`. The state must be known, unless the rule looks
- * at the sweep only. */
+/* Whether the stop rule holds after iteration `number`. The state must be known, unless the rule needs only the
+ * values of the last sweep. */
 int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number);
 
-/* Shows iteration `number` to a control with a poll; `stopped` is set where the answer is to stop. */
+/* Polls a control, which must have a `poll`, after iteration `number`. Sets `stopped` if the answer is to stop; fails
+ * with CS_INTERRUPTED if it is to abort. */
 cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t number, int *stopped,
                  cs_error *error);
 
-/* Which of two ends of parts is that of the whole: whether a is worse than b. */
+/* Whether outcome a is worse than b: the outcome of a problem in parts is the worst of its parts. */
 int cs_outcome_is_worse(cs_outcome a, cs_outcome b);
 
-/* The figures and the caller's buffers, all at a state that is known. */
+/* Fills the figures of the result, and the caller's arrays in it, from a state that is known. */
 void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, double seconds,
                  cs_result *result);
 
-/* Changes of so many rounding units are noise: rounding must not decide. */
+/* Changes of impulses of up to CS_ROUNDING_UNITS rounding units count as rounding errors. */
 enum { CS_ROUNDING_UNITS = 256 };
 
+/* The same, relative to the largest impulse. */
 static inline double cs_rounding_noise(cs_dtype dtype)
 {
     return CS_ROUNDING_UNITS * (dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
 }
 
-/* Makes what the scheme keeps beside lambda agree with it. In mixed precision so that the residual
- * velocities of the next visits are those of A itself, not of what is stored of it. Returns by how
- * much that alone moves an impulse at most, before rollbacks. Room for it. */
+/* Recomputes the data that sweeps keep beside lambda. In mixed precision it also corrects b, so that the next visits
+ * see the residual velocities of A, not of the rounded A. Returns the largest change of an impulse that the
+ * correction alone causes, for R without rollbacks; otherwise 0. cs_refresh_take allocates what it needs. */
 double cs_refresh(cs_solver *solver);
 cs_status cs_refresh_take(cs_solver *solver, cs_error *error);
 
-/* R and rho from the diagonal blocks of A, and how each group is updated; counts immovable and
+/* Computes R and rho from the diagonal blocks of A; local (groups) <- how each group is updated. Counts immovable and
  * singular blocks. */
 cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error);
 
-/* Whether `local` says that blocks' own problems are solved. */
+/* Whether the option `local` says that the local problems of blocks are solved. */
 int cs_solves_blocks(const cs_options *options);
 
-/* Whether one r is wanted for all rows; and that r, from the spectrum of A. */
+/* r_factor="global": whether that is the option; the value r from the spectrum of A; and R = r I with relaxation. */
 int cs_is_global(const cs_options *options);
 double cs_global_value(const cs_spectrum *spectrum);
 cs_status cs_global_factor(cs_solver *solver, cs_error *error);
 
-/* y <- 1/2 (A + A^T) x, for Lanczos' iteration; `zero` (rows), `velocity` (velocities). */
+/* y <- 1/2 (A + A^T) x (rows), a product for cs_lanczos. `context` is a cs_symmetric_part, with `zero` (rows) and
+ * scratch `velocity` (velocities). */
 typedef struct cs_symmetric_part {
     const cs_problem *problem;
     double *zero, *velocity;
 } cs_symmetric_part;
 void cs_multiply_symmetric(void *context, const double *x, double *y);
 
-/* A start that has a part along every eigenvector: fixed pseudo-random numbers, zero where no
- * impulse moves anything, so that immovable blocks do not make A singular. */
+/* start (rows) <- a start of cs_lanczos with a component along every eigenvector: fixed pseudo-random numbers. It is
+ * zero in immovable rows, so that these do not make A singular. */
 void cs_lanczos_start(const cs_problem *problem, const double *rho, double *start);
 
-/* For methods that split masses: how many blocks touch each body, and the diagonal block A_kk of bodies
- * whose mass is shared out among these. */
+/* For methods that split masses: counts the blocks that touch each body; diagonal (m, m) <- A_kk of block `index`, as
+ * if each body's mass were divided by that count. */
 cs_status cs_count_touching(cs_solver *solver, cs_error *error);
 void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
                        double *diagonal);
 
-/* For methods that accelerate Jacobi's sweeps: R over lambda_max(R A), where that is above 1. */
+/* For methods that accelerate Jacobi's sweeps: divides R by lambda_max(R A) if that is larger than 1. */
 cs_status cs_bound_steps(cs_solver *solver, const cs_local *local, cs_error *error);
 
-/* Whether each coupled set's factor follows its residuals; room for what that takes. */
+/* r_factor="balanced": whether that is the option; and the allocation of its state. */
 int cs_is_balanced(const cs_options *options);
 cs_status cs_balance_take(cs_solver *solver, cs_error *error);
 
-/* All factors as computed; the last change unknown; new factors after a sweep. Without
- * r_factor="balanced" these do nothing. */
+/* r_factor="balanced": all multiples of the local R become 1; the last change becomes unknown; new factors after a
+ * sweep. With other factors these functions do nothing. */
 void cs_balance_begin(cs_solver *solver);
 void cs_balance_forget(cs_solver *solver);
 void cs_balance_steps(cs_solver *solver);
 
-/* weight (blocks) <- 1 / number of adjacent contacts.  S4 */
+/* weight (blocks) <- 1 / number of adjacent contacts; 1 if there are none.  S4 */
 cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error);
 
-/* After a solve that failed with CS_UNSUPPORTED at a row of A: the message, `row` being its number in
- * `problem`. */
+/* Fails with the message of a solve that found A not positive definite; `row` is the failure's row in `problem`. */
 cs_status cs_explain_failure(const cs_row_failure *failure, const cs_problem *problem, int64_t row,
                              cs_error *error);
 
-/* What sweeps in a part of a solver is told as the whole's. */
+/* Copies the description of the sweeps in `part` to `info`, the description of the whole. */
 void cs_take_sweeps(cs_solver_info *info, const cs_solver_info *part);
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NARROW 2 /* largest over least residual of a band that counts as standing still */
+#define NARROW 2 /* largest ratio of the largest to the least residual of a stalled solve */
 
 void cs_stagnation_begin(cs_stagnation *test)
 {
@@ -12,6 +12,7 @@ void cs_stagnation_begin(cs_stagnation *test)
     test->stride = 1;
 }
 
+/* Keeps every `stride`-th residual. If the array is full, every second one is dropped and the stride doubles. */
 static void keep(cs_stagnation *test, double residual)
 {
     if (test->seen++ % test->stride != 0) return;
@@ -35,6 +36,7 @@ int cs_stagnation_test(cs_stagnation *test, int64_t number, double residual, int
     return patience > 0 && number - test->since >= patience;
 }
 
+/* The comparison function of qsort. */
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

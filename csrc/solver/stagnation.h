@@ -1,6 +1,6 @@
-/* The stagnation test: a solve that makes progress halves its residual again and again. A solve that has not
- * halved it for a given number of iterations is stalled (its residual stays in a narrow band) or wandering (in a
- * wide one). Nothing is called converged because one sample was low. */
+/* The stagnation test: a solve that makes progress halves its residual again and again. A solve that has not halved
+ * it for `patience` iterations is stalled (its residual stays in a narrow band) or wandering (its residual stays in a
+ * wide band). */
 #ifndef CS_STAGNATION_H
 #define CS_STAGNATION_H
 
@@ -8,22 +8,24 @@
 
 enum { CS_STAGNATION_VALUES = 1024 };
 
-/* The residuals since the last halving, every `stride`-th, so that they always fit. */
+/* The residuals since the last halving. Only every `stride`-th one is kept, so that they fit into `value`. */
 typedef struct cs_stagnation {
-    double reference; /* the residual when it was last halved */
-    int64_t since;    /* the iteration of that */
-    int64_t seen, stride;
-    int count;
+    double reference; /* the residual at the last halving */
+    int64_t since;    /* the iteration of the last halving */
+    int64_t seen;     /* residuals since then */
+    int64_t stride;
+    int count; /* residuals in `value` */
     double value[CS_STAGNATION_VALUES];
 } cs_stagnation;
 
 void cs_stagnation_begin(cs_stagnation *test);
 
-/* Takes the residual of an iteration. Returns whether `patience` iterations (0: any number) have
- * gone without a halving. */
+/* Adds the residual of iteration `number`. Returns whether at least `patience` iterations have passed since the last
+ * halving; always 0 if `patience` is 0. */
 int cs_stagnation_test(cs_stagnation *test, int64_t number, double residual, int64_t patience);
 
-/* CS_STALLED or CS_WANDERING, and the least, the median and the largest residual. */
+/* Returns CS_STALLED or CS_WANDERING. band (3) <- the least, the median and the largest residual since the last
+ * halving. Sorts the residuals, so that the test must begin again afterwards. */
 cs_outcome cs_stagnation_verdict(cs_stagnation *test, double *band);
 
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The i-th phase of this sweep. */
+/* The i-th phase of this sweep, which may go backwards. */
 static const cs_stage_phase *phase_of(const cs_packed *packed, int64_t i)
 {
     return &packed->phase[packed->backwards ? packed->backward[i] : i];
@@ -19,6 +19,7 @@ static void run_task(void *context, int64_t p, int64_t task)
     packed->scheme->run[packed->dtype](packed, phase->stage, phase->number, task);
 }
 
+/* Runs the phases on so many threads. */
 static void run_on(cs_packed *packed, int threads)
 {
     cs_phases phases = {packed->phases, packed->tally, run_task, packed};
@@ -27,6 +28,7 @@ static void run_on(cs_packed *packed, int threads)
     cs_phases_run(&phases, threads);
 }
 
+/* A sweep on one or several threads, as core/pace.h decides; its time is measured for the next decision. */
 static void run_paced(cs_packed *packed)
 {
     double start = cs_clock();
@@ -35,7 +37,7 @@ static void run_paced(cs_packed *packed)
     cs_pace_learn(&packed->pace, shares, cs_clock() - start);
 }
 
-/* Of the groups whose visits do not do it themselves, which costs less. */
+/* packed->kept <- lambda, in groups whose visits do not copy it themselves (which costs less time). */
 static void keep_impulses(cs_packed *packed)
 {
     size_t size = cs_real_size(packed->dtype);
@@ -50,12 +52,15 @@ static void keep_impulses(cs_packed *packed)
 
 void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
 {
+    /* Run the phases. */
     const cs_scheme *scheme = packed->scheme;
     packed->products += scheme->begin ? scheme->begin(packed) : packed->matrix_blocks;
     if (packed->kept) keep_impulses(packed);
     if (packed->paced && packed->threads > 1) run_paced(packed);
     else run_on(packed, packed->threads);
     packed->kept = NULL;
+
+    /* Combine the statistics of all parts, in order: the result is the same for any number of threads. */
     *stats = (cs_sweep_stats){0};
     for (int64_t p = 0; p < packed->schedule->parts; p++) {
         const cs_sweep_stats *part = &packed->part[p];
@@ -63,5 +68,5 @@ void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
         stats->merit += part->merit;
         stats->unfinished += part->unfinished;
     }
-    if (isnan(stats->merit)) stats->residual = NAN; /* which a maximum loses */
+    if (isnan(stats->merit)) stats->residual = NAN; /* the maximum above ignores NaN */
 }

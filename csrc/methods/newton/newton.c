@@ -409,11 +409,8 @@ static cs_status solve_by_newton(cs_solver *solver, cs_budget *budget, cs_result
         .sweeps = (int64_t)solver->setting[START],
     };
 
-    /* Iterate with a stagnation test; factors may be cancelled. */
-    s.run.stagnation = &solver->points->stagnation;
-    s.run.patience = solver->setting[PATIENCE];
+    /* Iterate; factors may be cancelled. */
     s.run.to_judge = 1;
-    cs_stagnation_begin(s.run.stagnation);
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &s.run};
     s.newton->system.cancellation = &cancellation;
     cs_status status = cs_run_iterate(&s.run, result);

@@ -8,19 +8,16 @@
 
 int cs_local_fits(const cs_set *set, int rows, cs_local_method method)
 {
-    switch ((cs_set_kind)set->kind) {
-    case CS_SET_half_line: return 1;
-    case CS_SET_disc:
-    case CS_SET_ellipse: return 1;
-    case CS_SET_box_friction: return method != CS_LOCAL_QUARTIC || rows == 2;
-    case CS_SET_box:
-    case CS_SET_rolling:
-    case CS_SET_contensou:
-    case CS_SET_contensou_coupled:
-    case CS_SET_tresca:
-    case CS_SET_second_order_cone: return method != CS_LOCAL_QUARTIC;
-    default: return 0;
-    }
+    cs_local_set local = {.shape = CS_LOCAL_BALLS};
+    double parameters[2 * CS_MAX_ROWS] = {0};
+    if (!set->describe_local) return 0;
+    if (method != CS_LOCAL_QUARTIC) return 1;
+
+    /* The polynomial is that of one ball or ellipse in the plane, whose size follows the normal impulse. */
+    set->describe_local(rows, parameters, &local);
+    const cs_friction_part *only = &local.part[0];
+    if (local.shape != CS_LOCAL_BALLS || local.absolute || local.parts > 1) return 0;
+    return local.parts == 0 || only->rows + only->axes <= 2;
 }
 
 /* ---- the set as a local problem -------------------------------------------------------------- */
@@ -74,33 +71,17 @@ static void add_ellipsoid(cs_local_problem *p, coordinates *c, int m, int count,
     p->first[p->balls] = p->rows;
 }
 
-/* Adds the normal impulse and the balls of friction of a set. */
-static void describe_friction(cs_set_kind kind, int m, const double *parameters,
-                              cs_local_problem *p, coordinates *c)
+/* Adds the normal impulse and the parts of friction. Rows that no part bounds have no unknowns. */
+static void describe_friction(const cs_local_set *local, int m, cs_local_problem *p, coordinates *c)
 {
-    double mu = parameters[0], normal[CS_MAX_ROWS] = {1};
+    const double normal[CS_MAX_ROWS] = {1};
     add_axis(p, c, m, normal);
-    if (kind == CS_SET_half_line) c->plain = m == 1;
-    else if (kind == CS_SET_disc) add_ball(p, c, m, 1, m - 1, mu);
-    else if (kind == CS_SET_box_friction)
-        for (int i = 1; i < m; i++) add_ball(p, c, m, i, 1, mu);
-    else if (kind == CS_SET_rolling)
-        for (int i = 0; i < 2; i++) add_ball(p, c, m, 1 + 2 * i, 2, parameters[i]);
-    else if (kind == CS_SET_contensou) {
-        add_ball(p, c, m, 1, 2, mu);
-        add_ball(p, c, m, 3, 1, mu * parameters[1] * (2.0 / 3));
-    } else if (kind == CS_SET_tresca) {
-        add_ball(p, c, m, 1, m < 3 ? 1 : 2, parameters[0]);
-        if (m > 3) add_ball(p, c, m, 3, m - 3, parameters[1]);
-    } else if (kind == CS_SET_ellipse) {
-        double x = cos(parameters[2]), y = sin(parameters[2]);
-        const double axes[2][CS_MAX_ROWS] = {{0, x, y}, {0, -y, x}};
-        add_ellipsoid(p, c, m, 2, parameters, axes);
-    } else {
-        double semi[3] = {mu, mu, mu * parameters[1] * (2.0 / 3)};
-        const double axes[3][CS_MAX_ROWS] = {{0, 1}, {0, 0, 1}, {0, 0, 0, 1}};
-        add_ellipsoid(p, c, m, 3, semi, axes);
+    for (int i = 0; i < local->parts; i++) {
+        const cs_friction_part *part = &local->part[i];
+        if (part->axes) add_ellipsoid(p, c, m, part->axes, part->semi, part->axis);
+        else add_ball(p, c, m, part->first, part->rows, part->radius);
     }
+    if (p->rows < m) c->plain = 0;
 }
 
 /* p->W <- D^T W D, p->q <- D^T q */
@@ -144,26 +125,26 @@ static int describe(const cs_set *set, int m, const double *W, const double *q,
                     coordinates *c)
 {
     /* Begin without unknowns, and choose how friction is bounded. */
-    cs_set_kind kind = (cs_set_kind)set->kind;
+    cs_local_set local = {.shape = CS_LOCAL_BALLS};
+    set->describe_local(m, parameters, &local);
+    int follows = local.shape != CS_LOCAL_BALLS || local.parts > 0;
     c->plain = 1;
+    p->shape = local.shape;
     p->rows = p->balls = 0;
     p->first[0] = p->first[1] = p->first[2] = 1;
-    for (int i = 0; i < m; i++) p->set_of[i] = kind == CS_SET_box ? i : 0;
-    p->shape = CS_LOCAL_BALLS;
-    p->fixed = (previous && kind != CS_SET_half_line) || kind == CS_SET_tresca;
-    p->normal = kind == CS_SET_tresca ? 1 : normal > 0 ? normal : 0;
+    for (int i = 0; i < m; i++) p->set_of[i] = local.shape == CS_LOCAL_BOX ? i : 0;
+    p->fixed = (previous && follows) || local.absolute;
+    p->normal = local.absolute ? 1 : normal > 0 ? normal : 0;
 
     /* Describe the shape. */
-    if (kind == CS_SET_box) {
-        p->shape = CS_LOCAL_BOX;
+    if (local.shape == CS_LOCAL_BOX) {
         p->rows = m;
         memcpy(p->low, parameters, sizeof(double) * (size_t)m);
         memcpy(p->high, parameters + m, sizeof(double) * (size_t)m);
-    } else if (kind == CS_SET_second_order_cone) {
-        p->shape = CS_LOCAL_CONE;
+    } else if (local.shape == CS_LOCAL_CONE) {
         p->rows = m;
         p->reach[0] = parameters[0];
-    } else describe_friction(kind, m, parameters, p, c);
+    } else describe_friction(&local, m, p, c);
     transform_matrix(c, m, W, q, p);
     return set_factors(p);
 }

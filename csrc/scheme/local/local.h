@@ -21,16 +21,13 @@ typedef enum cs_local_method {
     CS_LOCAL_QUARTIC, /* sliding by the roots of a polynomial */
 } cs_local_method;
 
-typedef enum cs_local_shape { CS_LOCAL_BALLS, CS_LOCAL_BOX, CS_LOCAL_CONE } cs_local_shape;
-
-enum { CS_LOCAL_BALLS_MOST = 2 };
-
 typedef struct cs_local_problem {
     cs_local_shape shape;
     int rows, balls;
-    int first[CS_LOCAL_BALLS_MOST + 1]; /* ball i consists of rows first[i] ... first[i + 1] - 1 */
+    int first[CS_MOST_FRICTION_PARTS +
+              1]; /* ball i consists of rows first[i] ... first[i + 1] - 1 */
     double reach
-        [CS_LOCAL_BALLS_MOST]; /* radius of each ball, or of the cone, over the normal impulse */
+        [CS_MOST_FRICTION_PARTS]; /* radius of each ball, or of the cone, over the normal impulse */
     int fixed;     /* the radii do not follow the normal impulse: they are `reach` times `normal` */
     double normal; /* the normal impulse from before the visit */
     double low[CS_MAX_ROWS], high[CS_MAX_ROWS];          /* bounds of the box */

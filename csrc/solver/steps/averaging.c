@@ -1,11 +1,11 @@
-/* averaging="adjacent": each block's omega is 1 over the number of adjacent contacts, 1 where there
- * are none (S4). Adjacent are the contacts that share a moving body, or the other blocks in a row of
- * a given A. */
+/* averaging="adjacent": omega of each block is 1 / the number of adjacent contacts, or 1 if there are none (S4). Two
+ * contacts are adjacent if they share a movable body; in a given A, if their block of A is not zero. */
 #include "core/error.h"
 #include "problem/adjacency.h"
 #include "solver/solver.h"
 
-/* Contacts beside `block` on its moving bodies, each counted once. */
+/* The number of contacts adjacent to `block`, each counted once: seen[k] == block + 1 marks those that were counted.
+ * seen (blocks) must be zero before the first call. */
 static int64_t count_adjacent(const cs_adjacency *adjacency, int64_t block, int64_t *seen)
 {
     int64_t count = 0;
@@ -22,6 +22,7 @@ static int64_t count_adjacent(const cs_adjacency *adjacency, int64_t block, int6
     return count;
 }
 
+/* The number of other blocks in the block's row of a given A. */
 static int64_t count_in_row(const cs_block_matrix *matrix, int64_t block)
 {
     int64_t count = 0;
@@ -32,6 +33,7 @@ static int64_t count_in_row(const cs_block_matrix *matrix, int64_t block)
 
 cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error)
 {
+    /* Which blocks touch each body, unless A is given. */
     cs_arena scratch = {0};
     cs_adjacency adjacency;
     cs_status status = CS_OK;
@@ -41,6 +43,8 @@ cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_erro
         goto out;
     }
     if (!problem->matrix) status = cs_adjacency_build(problem, &scratch, 0, &adjacency, error);
+
+    /* Count. */
     for (int64_t block = 0; block < problem->blocks && !status; block++) {
         int64_t count = problem->matrix ? count_in_row(problem->matrix, block)
                                         : count_adjacent(&adjacency, block, seen);

@@ -1,24 +1,25 @@
-/* r_factor="balanced": the factor of each coupled set follows the set's own residuals.
+/* r_factor="balanced": the factor of each coupled set adapts to the set's own residuals.
  *
- * Let e and e' be two residuals of a set in a row (S1 eq. 3.29). A set that moves by itself against a
- * stiffness a, the answers of its neighbours included, has e' = (1 - r a) e, so that with
+ * Let e and e' be the residuals of a set in two successive sweeps (S1 eq. 3.29). If the set and the responses of its
+ * neighbours act like a single number a, a step with factor r leaves e' = (1 - r a) e. With
  *
- *     rho = e.e' / e.e,     r / (1 - rho)
+ *     rho = e.e' / e.e = 1 - r a,     the factor     r / (1 - rho) = 1 / a
  *
- * would have left no residual. After each sweep the factor goes half of that way (in the logarithm):
- * sets that overshoot take shorter steps, sets that creep longer ones. It is what S1 section 3.6 looks
- * for, R updated locally, and the nu-factors of section 3.5 computed on the fly. */
+ * would have left no residual. After each sweep, the factor is multiplied by the square root of 1 / (1 - rho), which is
+ * half of the way in the logarithm: sets that overshoot (rho < 0) take shorter steps, slow sets (rho > 0) longer
+ * ones. This is the local update of R that S1 section 3.6 asks for; it computes the factors nu of section 3.5 during
+ * the solve. */
 #include "core/error.h"
 #include "solver/solver.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Between which multiples of the local factor a set's may be. Five halvings are S1's patience, and
- * beyond 2 not even a block alone converges. */
+/* Bounds of a set's factor, as multiples of the local factor. 1 / 32 corresponds to the five halvings that S1 allows;
+ * with a multiple above 2, not even a single block converges. */
 #define SHORTEST (1.0 / 32)
 #define LONGEST 1.5
-/* rho is trusted within these: one sweep changes a factor by sqrt(2) at most. */
+/* rho is restricted to these bounds, so that one sweep changes a factor by at most sqrt(2). */
 #define LEAST_RHO (-1.0)
 #define LARGEST_RHO 0.5
 
@@ -58,16 +59,18 @@ void cs_balance_begin(cs_solver *solver)
     cs_balance_forget(solver);
 }
 
-/* One block's residuals: of the sweep before, and of the last one, which left `impulse`. `noise` is
- * what rounding may leave of a residual, over the impulse. */
+/* The data of one block (m): its change in the sweep before the last one, its change in the last sweep, and its
+ * impulses after that. A change below noise x the largest impulse may be a rounding error. */
 typedef struct pair {
     const double *change, *latest, *impulse;
     double noise;
 } pair;
 
-/* What the factor of coupled set `s` is multiplied by. */
+/* The number by which the factor of coupled set `s` is multiplied; 1 if the last but one change is unknown or may be
+ * a rounding error. */
 static double correction(const cs_block_group *group, int s, const pair *residuals)
 {
+    /* e.e and e.e' of the set. */
     double square = 0, product = 0, largest = 0;
     for (int i = 0; i < group->rows; i++) {
         if (group->coupled_set[i] != s) continue;
@@ -76,18 +79,23 @@ static double correction(const cs_block_group *group, int s, const pair *residua
         product += change * latest;
         largest = fmax(largest, fmax(fabs(latest), fabs(residuals->impulse[i])));
     }
+
+    /* The factor. */
     if (!(sqrt(square) > residuals->noise * largest) || product == 0) return 1;
     double rho = product / square;
     if (!(rho > LEAST_RHO)) rho = LEAST_RHO;
     return 1 / sqrt(1 - fmin(rho, LARGEST_RHO));
 }
 
-/* The factors of one block after a sweep; returns whether one of them is another than before. */
+/* Updates the factors (m) of one block after a sweep. Returns whether one of them changed. */
 static int balance_block(const cs_block_group *group, const pair *residuals, double *factor)
 {
+    /* The number of coupled sets, less one. */
     int changed = 0, last = 0;
     for (int i = 0; i < group->rows; i++)
         if (group->coupled_set[i] > last) last = group->coupled_set[i];
+
+    /* Multiply the factors of each set, within the bounds. */
     for (int s = 0; s <= last; s++) {
         double multiple = correction(group, s, residuals);
         for (int i = 0; i < group->rows; i++) {
@@ -100,14 +108,16 @@ static int balance_block(const cs_block_group *group, const pair *residuals, dou
     return changed;
 }
 
+/* Updates the factors of all blocks of a group, and R from them. Blocks with a full R_k have no factors. */
 static void balance_group(cs_solver *solver, int g)
 {
     cs_balance *balance = &solver->factors.balance;
     const cs_block_group *group = &solver->problem->block_group[g];
     unsigned char *moved = balance->moved + group->first_block;
-    if (solver->factors.step[g]) return; /* has no factors */
+    if (solver->factors.step[g]) return;
     double noise = cs_rounding_noise(solver->packing.dtype);
     for (int64_t k = 0; k < group->count; k++) {
+        /* The last two changes of the block, and its new factors. */
         int64_t row = cs_group_row(group, k);
         double *before = balance->before + row, *factor = balance->factor + row;
         double *change = balance->change + row, *r = balance->r + row;
@@ -115,6 +125,8 @@ static void balance_group(cs_solver *solver, int g)
         for (int i = 0; i < group->rows; i++) latest[i] = solver->lambda[row + i] - before[i];
         pair residuals = {change, latest, solver->lambda + row, noise};
         moved[k] = (unsigned char)balance_block(group, &residuals, factor);
+
+        /* Keep them for the next sweep, and compute R. */
         for (int i = 0; i < group->rows; i++) {
             before[i] = solver->lambda[row + i];
             change[i] = latest[i];

@@ -1,19 +1,18 @@
-/* r_factor="global": one r for all rows from the extreme eigenvalues of A (mathematics, section 3),
+/* r_factor="global": one r for all rows, from the extreme eigenvalues of A (S1 eq. 3.24),
  *
- *     r = 2 / (alpha_min + alpha_max),   or 1.9 / alpha_max where A is singular.
+ *     r = 2 / (alpha_min + alpha_max),   or 1.9 / alpha_max if A is singular.
  *
- * alpha_max is the largest Ritz value plus its error, so that it is hardly ever too small, which
- * would let the iteration diverge. alpha_min counts as found where its error is small against it and
- * it stands clear of rounding; otherwise A is taken for singular, which is never far off: alpha_min
- * is then small. */
+ * alpha_max is the largest Ritz value plus the bound of its error: an alpha_max that is too small could make the
+ * iteration diverge. alpha_min is used only if its error is small relative to it, and if it is larger than rounding
+ * errors. Otherwise A is treated as singular; the error is small, because alpha_min is then small, too. */
 #include "core/error.h"
 #include "solver/solver.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SINGULAR 1e-10     /* alpha_min over alpha_max: below it A is singular to rounding */
-#define SMALLEST_FOUND 0.1 /* relative error at which alpha_min is believed */
+#define SINGULAR 1e-10 /* largest alpha_min / alpha_max of a matrix that is singular to rounding */
+#define SMALLEST_FOUND 0.1 /* largest relative error of an alpha_min that is used */
 #define SINGULAR_FACTOR 1.9
 
 typedef struct symmetric_product {
@@ -21,7 +20,7 @@ typedef struct symmetric_product {
     double *y;
 } symmetric_product;
 
-/* y += 1/2 (A + A^T) x for a given A, which may be slightly unsymmetric. */
+/* Adds the contribution of one entry of A to y = 1/2 (A + A^T) x. A given A may be slightly unsymmetric. */
 static void add_entry(void *context, int64_t row, int64_t column, double entry)
 {
     const symmetric_product *p = context;
@@ -62,6 +61,7 @@ double cs_global_value(const cs_spectrum *spectrum)
 
 cs_status cs_global_factor(cs_solver *solver, cs_error *error)
 {
+    /* The extreme eigenvalues of A. */
     const cs_problem *problem = solver->problem;
     cs_arena scratch = {0};
     cs_symmetric_part p = {
@@ -75,6 +75,8 @@ cs_status cs_global_factor(cs_solver *solver, cs_error *error)
     if (cs_arena_failed(&scratch) ||
         cs_lanczos(problem->rows, cs_multiply_symmetric, &p, start, &solver->factors.spectrum))
         status = cs_no_memory(error, "the eigenvalues of A");
+
+    /* R. */
     double r = cs_global_value(&solver->factors.spectrum);
     for (int64_t i = 0; i < problem->rows; i++)
         solver->factors.r[i] = solver->factors.rho[i] > 0 ? r * solver->options.relaxation : 0;

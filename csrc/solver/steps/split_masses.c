@@ -1,4 +1,5 @@
-/* R of bodies whose mass is shared out among their contacts (methods/sweeps/mass_splitting.c). */
+/* Diagonal blocks of A, from which R follows, as if each body's mass were divided among its contacts
+ * (methods/sweeps/mass_splitting.c). */
 #include "core/error.h"
 #include "solver/solver.h"
 
@@ -13,8 +14,9 @@ cs_status cs_count_touching(cs_solver *solver, cs_error *error)
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++)
             for (int s = 0; s < cs_block_partners(group); s++) {
+                /* A block that has one body as both partners counts once for it. */
                 int64_t body = cs_partner_body(group, k, s);
-                int again = 0; /* a body that touches itself has one contact there */
+                int again = 0;
                 for (int other = 0; other < s; other++)
                     again |= cs_partner_body(group, k, other) == body;
                 if (body >= 0 && !again) solver->factors.touching[body]++;
@@ -26,6 +28,7 @@ cs_status cs_count_touching(cs_solver *solver, cs_error *error)
 void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
                        double *diagonal)
 {
+    /* sum over both sides of n G G^T, where n contacts touch the body: 1/n of its mass is n times its M^-1. */
     int rows = group->rows;
     double scaled[CS_MAX_ROWS * 2 * CS_MAX_DOF];
     cs_scaled_jacobian(solver->problem, group, index, scaled);
@@ -40,6 +43,8 @@ void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int
                 for (int c = 0; c < dof; c++)
                     diagonal[i * rows + j] += count * side[i * dof + c] * side[j * dof + c];
     }
+
+    /* Compliance belongs to the contact alone. */
     if (group->compliance)
         for (int i = 0; i < rows; i++)
             diagonal[i * rows + i] += group->compliance[index * rows + i];

@@ -1,6 +1,6 @@
-/* Momentum over Jacobi's sweeps needs steps that a gradient method could take: lambda_max(R A) <= 1.
- * R is divided by that eigenvalue, which Lanczos' iteration finds for B^T A B, R = B B^T. A too small
- * Ritz value is made up for by its error. */
+/* Momentum over Jacobi's sweeps needs steps that are short enough for a gradient method: lambda_max(R A) <= 1.
+ * Otherwise R is divided by that eigenvalue. With R = B B^T, it is the largest eigenvalue of B^T A B, which Lanczos'
+ * iteration finds; the bound of the error is added, because the Ritz value may be too small. */
 #include "core/error.h"
 #include "linalg/small.h"
 #include "solver/solver.h"
@@ -8,18 +8,22 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct scaled {
-    cs_symmetric_part part;
+/* The matrix B^T A B. */
+typedef struct scaled_matrix {
+    cs_symmetric_part part; /* A */
     const cs_solver *solver;
     double *root[CS_MAX_GROUPS]; /* (count, m, m): lower B_k of blocks with a full R_k; or NULL */
-    double *x, *y;               /* (rows) */
-} scaled;
+    double *x, *y;               /* (rows): scratch */
+} scaled_matrix;
 
-/* to <- B from, or B^T from. */
-static void apply_root(const scaled *s, int transposed, const double *from, double *to)
+/* to <- B from, or B^T from if `transposed` (rows). */
+static void apply_root(const scaled_matrix *s, int transposed, const double *from, double *to)
 {
+    /* Rows with a diagonal R: its square root. */
     const cs_problem *problem = s->solver->problem;
     for (int64_t i = 0; i < problem->rows; i++) to[i] = sqrt(s->solver->factors.r[i]) * from[i];
+
+    /* Blocks with a full R_k: B_k. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         int m = group->rows;
@@ -34,15 +38,18 @@ static void apply_root(const scaled *s, int transposed, const double *from, doub
     }
 }
 
+/* y <- B^T A B x (rows) */
 static void multiply(void *context, const double *x, double *y)
 {
-    scaled *s = context;
+    scaled_matrix *s = context;
     apply_root(s, 0, x, s->x);
     cs_multiply_symmetric(&s->part, s->x, s->y);
     apply_root(s, 1, s->y, y);
 }
 
-static cs_status find_roots(scaled *s, const cs_local *local, cs_arena *scratch, cs_error *error)
+/* Computes B_k of all blocks with a full R_k. */
+static cs_status find_roots(scaled_matrix *s, const cs_local *local, cs_arena *scratch,
+                            cs_error *error)
 {
     const cs_problem *problem = s->solver->problem;
     for (int g = 0; g < problem->block_groups; g++) {
@@ -58,6 +65,7 @@ static cs_status find_roots(scaled *s, const cs_local *local, cs_arena *scratch,
     return CS_OK;
 }
 
+/* R <- factor R */
 static void scale(cs_solver *solver, const cs_local *local, double factor)
 {
     const cs_problem *problem = solver->problem;
@@ -72,13 +80,17 @@ static void scale(cs_solver *solver, const cs_local *local, double factor)
 
 cs_status cs_bound_steps(cs_solver *solver, const cs_local *local, cs_error *error)
 {
+    /* Only for accelerated Jacobi sweeps. Blocks whose local problems are solved have no R; there, rollbacks have to
+     * prevent divergence. */
     const cs_problem *problem = solver->problem;
     if (!solver->method->steps || !cs_is_flat(solver->method, solver->setting)) return CS_OK;
     for (int g = 0; g < problem->block_groups; g++)
-        if (cs_solves_block(local[g])) return CS_OK; /* has no R: rollbacks must do */
+        if (cs_solves_block(local[g])) return CS_OK;
+
+    /* The largest eigenvalue of B^T A B. */
     cs_arena scratch = {0};
     cs_spectrum spectrum = {0};
-    scaled s = {
+    scaled_matrix s = {
         .part = {.problem = problem,
                  .zero = cs_arena_take(&scratch, problem->rows, sizeof(double)),
                  .velocity = cs_arena_take(&scratch, problem->velocities, sizeof(double))},
@@ -92,7 +104,9 @@ cs_status cs_bound_steps(cs_solver *solver, const cs_local *local, cs_error *err
     if (!status) cs_lanczos_start(problem, solver->factors.rho, start);
     if (!status && cs_lanczos(problem->rows, multiply, &s, start, &spectrum))
         status = cs_no_memory(error, "the eigenvalues of R A");
-    /* `relaxation` is to mean the same as in other methods. */
+
+    /* Divide R by the eigenvalue of R without the factor `relaxation`, which thus has the same effect as in other
+     * methods. */
     solver->factors.bound =
         (spectrum.largest + spectrum.largest_error) / solver->options.relaxation;
     if (!status && solver->factors.bound > 1) scale(solver, local, 1 / solver->factors.bound);

@@ -1,15 +1,16 @@
-/* The factors R: how far a block moves along its residual velocity.
+/* The factors R: how far a step moves the impulses of a block along its residual velocity.
  *
- *     local   one scalar for each coupled set, 1 / max diag(A_ss)  (S2 eqs. 4.42, 4.43), over
- *             max(1, lambda_max(R^1/2 A_kk R^1/2)) so that a block alone never overshoots
- *     block   1 / lambda_max(A_kk) on every row
- *     balanced  local ones, which then follow the residuals (solver/steps/balance.c)
- *     global  the same on every row, from the eigenvalues of A (solver/steps/global_factor.c)
- *     number  the same on every row
- *     exact   A_kk^-1, for free blocks
- *     inner   1 / lambda_max(A_ss), for blocks whose own problem is solved set after set
+ *     local     rho_s = 1 / max diag(A_ss) in each coupled set s (S2 eqs. 4.42, 4.43), divided by
+ *               max(1, lambda_max(R^1/2 A_kk R^1/2)) so that a single block never overshoots
+ *     block     1 / lambda_max(A_kk) in every row of the block
+ *     balanced  local, and then adapted to the residuals (solver/steps/balance.c)
+ *     global    one number for all rows, from the eigenvalues of A (solver/steps/global_factor.c)
+ *     number    one number for all rows, given by the user
+ *     exact     A_kk^-1, for free blocks
+ *     inner     1 / lambda_max(A_ss) in each coupled set, for blocks whose local problem is solved set by set
  *
- * Different factors inside one coupled set would converge to a wrong answer. */
+ * The rows of one coupled set must have equal factors: otherwise the iteration converges to a wrong solution. In this
+ * file, `diagonal` (m, m) is A_kk, and `rho` and `r` (m) are those of one block. */
 #include "core/error.h"
 #include "core/parallel.h"
 #include "linalg/small.h"
@@ -19,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-/* lambda_max(R^1/2 A_kk R^1/2) */
+/* lambda_max(R^1/2 A_kk R^1/2): above 2, the iteration of this block alone diverges; above 1, it overshoots. */
 static double overshoot(int rows, const double *diagonal, const double *r)
 {
     double scaled[CS_MAX_ROWS * CS_MAX_ROWS];
@@ -29,41 +30,47 @@ static double overshoot(int rows, const double *diagonal, const double *r)
     return cs_largest_eigenvalue(rows, scaled);
 }
 
+/* r_factor="local" */
 static void local_factors(int rows, const double *diagonal, const double *rho, double *r)
 {
     double scale = fmax(1, overshoot(rows, diagonal, rho));
     for (int i = 0; i < rows; i++) r[i] = rho[i] / scale;
 }
 
+/* r_factor="block" */
 static void block_factors(int rows, const double *diagonal, const double *rho, double *r)
 {
     double largest = cs_largest_eigenvalue(rows, diagonal);
     for (int i = 0; i < rows; i++) r[i] = rho[i] > 0 && largest > 0 ? 1 / largest : 0;
 }
 
-/* 1 / lambda_max(A_ss) for every row of its set: the steps inside a block's own problem. */
+/* 1 / lambda_max(A_ss) in every row of each coupled set s: the steps inside a local problem. */
 static void inner_factors(const cs_block_group *group, const double *diagonal, const double *rho,
                           double *r)
 {
     double part[CS_MAX_ROWS * CS_MAX_ROWS];
     for (int s = 0; s <= group->coupled_set[group->rows - 1]; s++) {
+        /* part <- A_ss */
         int row[CS_MAX_ROWS], count = 0;
         for (int i = 0; i < group->rows; i++)
             if (group->coupled_set[i] == s) row[count++] = i;
         for (int i = 0; i < count; i++)
             for (int j = 0; j < count; j++)
                 part[i * count + j] = diagonal[row[i] * group->rows + row[j]];
+
+        /* The factor of its rows. */
         double largest = cs_largest_eigenvalue(count, part);
         for (int i = 0; i < count; i++) r[row[i]] = rho[row[i]] > 0 ? 1 / largest : 0;
     }
 }
 
+/* r_factor is a number. */
 static void number_factors(int rows, double value, const double *rho, double *r)
 {
     for (int i = 0; i < rows; i++) r[i] = rho[i] > 0 ? value : 0;
 }
 
-/* A_kk^-1, or the diagonal factors where there is none. Returns whether it was singular. */
+/* step (m, m) <- A_kk^-1, or the diagonal matrix of `r` if A_kk is singular. Returns whether it is singular. */
 static int exact_step(int rows, const double *diagonal, const double *r, double *step)
 {
     if (cs_invert(rows, diagonal, step) == 0) return 0;
@@ -79,6 +86,7 @@ static int is_zero(int count, const double *values)
     return 1;
 }
 
+/* r <- the factors of one block, with relaxation. With r_factor="global", they are replaced later. */
 static void choose_factors(const cs_options *options, const cs_block_group *group, cs_local local,
                            const double *diagonal, const double *rho, double *r)
 {
@@ -90,17 +98,19 @@ static void choose_factors(const cs_options *options, const cs_block_group *grou
     for (int i = 0; i < rows; i++) r[i] *= options->relaxation;
 }
 
-/* Whether sweeps can hold a number and one over it: neither infinite nor flushed to zero. */
+/* Whether the sweeps' precision can represent `value` and 1 / value: neither is infinite or flushed to zero. */
 static int is_invertible(cs_dtype dtype, double value)
 {
     if (cs_stored(dtype) == CS_F64) return isnormal(value) && isnormal(1 / value);
     return isnormal((float)value) && isnormal((float)(1 / value));
 }
 
-/* A block whose A_kk overflows, or nearly vanishes, would pass for an immovable one. */
+/* Fails if the largest diagonal entry of a coupled set overflows or nearly vanishes. The set would otherwise be
+ * treated as immovable. */
 static cs_status check_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
                                 const double *diagonal, cs_error *error)
 {
+    /* The row of the largest diagonal entry of each coupled set. */
     int rows = group->rows, narrow = cs_stored(solver->packing.dtype) == CS_F32,
         largest[CS_MAX_ROWS];
     for (int i = rows - 1; i >= 0; i--) largest[group->coupled_set[i]] = i;
@@ -109,6 +119,8 @@ static cs_status check_diagonal(const cs_solver *solver, const cs_block_group *g
         double entry = diagonal[i * rows + i];
         if (!(entry <= diagonal[*row * rows + *row])) *row = i; /* a NaN counts as largest */
     }
+
+    /* Test these entries; zero is allowed. */
     for (int i = 0; i < rows; i++) {
         double entry = diagonal[i * rows + i];
         if (largest[group->coupled_set[i]] != i || entry == 0) continue;
@@ -122,18 +134,20 @@ static cs_status check_diagonal(const cs_solver *solver, const cs_block_group *g
     return CS_OK;
 }
 
-/* A piece of a group, whose blocks' factors are chosen by one thread. */
+/* The blocks `first` ... `end` - 1 of group g, whose factors one thread computes. */
 typedef struct choosing {
     cs_solver *solver;
     int g;
     cs_local local;
     int64_t first, end;
-    int64_t immovable, singular; /* blocks */
+    int64_t immovable, singular; /* numbers of such blocks */
     cs_error error;
 } choosing;
 
+/* Computes rho and R of block k from its A_kk. */
 static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
 {
+    /* rho, from A_kk. */
     cs_solver *solver = c->solver;
     const cs_options *options = &solver->options;
     const cs_block_group *group = &solver->problem->block_group[c->g];
@@ -144,6 +158,8 @@ static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
     cs_status status = check_diagonal(solver, group, k, diagonal, &c->error);
     if (status) return status;
     cs_set_scales(group, diagonal, rho);
+
+    /* R, from A_kk or, if masses are split, from the A_kk of the divided masses. */
     double split[CS_MAX_ROWS * CS_MAX_ROWS], scales[CS_MAX_ROWS];
     memcpy(scales, rho, sizeof(double) * (size_t)rows);
     if (solver->factors.touching) {
@@ -152,6 +168,8 @@ static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
         diagonal = split;
     }
     choose_factors(options, group, c->local, diagonal, scales, r);
+
+    /* The matrix of the block: A_kk for a local problem, the full R_k for an exact step. */
     int immovable = is_zero(rows, rho);
     c->immovable += immovable;
     if (cs_solves_block(c->local)) memcpy(step, diagonal, sizeof(double) * (size_t)(rows * rows));
@@ -162,12 +180,13 @@ static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
     return CS_OK;
 }
 
-/* ---- eight blocks at once (problem/block_lanes.h) -------------------------------------------- */
+/* ---- CS_BLOCK_LANES blocks at once, one in each lane (problem/block_lanes.h) --------------------- */
 
-/* Within these, a number and one over it are far from the ends of either precision. */
+/* Between these bounds, a number and its inverse can be represented in either precision. */
 #define PLAIN_LEAST 1e-30
 #define PLAIN_MOST 1e30
 
+/* Whether all diagonal entries of all lanes are between the bounds, so that check_diagonal is not needed. */
 static int are_plain(int rows, const double *diagonal)
 {
     int plain = 1;
@@ -179,9 +198,10 @@ static int are_plain(int rows, const double *diagonal)
     return plain;
 }
 
-/* cs_set_scales of blocks whose diagonals are plain. */
-static void scales_of_eight(const cs_block_group *group, const double *diagonal, double *rho)
+/* cs_set_scales for blocks whose diagonals are plain: rho (m, lanes). */
+static void scales_of_lanes(const cs_block_group *group, const double *diagonal, double *rho)
 {
+    /* The largest diagonal entry of each coupled set. */
     int rows = group->rows;
     double largest[CS_MAX_ROWS][CS_BLOCK_LANES] = {{0}};
     for (int i = 0; i < rows; i++) {
@@ -189,21 +209,26 @@ static void scales_of_eight(const cs_block_group *group, const double *diagonal,
         const double *entry = diagonal + (i * rows + i) * CS_BLOCK_LANES;
         for (int l = 0; l < CS_BLOCK_LANES; l++) most[l] = entry[l] > most[l] ? entry[l] : most[l];
     }
+
+    /* Its inverse, in every row of the set. */
     for (int s = 0; s <= group->coupled_set[rows - 1]; s++)
         for (int l = 0; l < CS_BLOCK_LANES; l++) largest[s][l] = 1 / largest[s][l];
     for (int i = 0; i < rows; i++)
         memcpy(rho + i * CS_BLOCK_LANES, largest[group->coupled_set[i]], sizeof *largest);
 }
 
-/* What choose_block does, for local factors of blocks whose diagonals are plain. */
-static void choose_eight(choosing *c, int64_t k, const double *diagonal)
+/* choose_block for the local factors of blocks k, k + 1, ... whose diagonals are plain. */
+static void choose_lanes(choosing *c, int64_t k, const double *diagonal)
 {
+    /* rho, and how far each block overshoots. */
     const cs_solver *solver = c->solver;
     const cs_block_group *group = &solver->problem->block_group[c->g];
     int rows = group->rows;
     _Alignas(64) double rho[CS_MAX_ROWS * CS_BLOCK_LANES], over[CS_BLOCK_LANES];
-    scales_of_eight(group, diagonal, rho);
+    scales_of_lanes(group, diagonal, rho);
     cs_block_lanes_widest()->overshoots(rows, diagonal, rho, over);
+
+    /* Write rho and R block by block. */
     double *to_rho = solver->factors.rho + cs_group_row(group, k);
     double *to_r = solver->factors.r + cs_group_row(group, k);
     for (int l = 0; l < CS_BLOCK_LANES; l++) {
@@ -216,6 +241,7 @@ static void choose_eight(choosing *c, int64_t k, const double *diagonal)
     }
 }
 
+/* Whether the blocks have a projected step with local factors; r_factor="global" and "balanced" begin with these. */
 static int are_local(const choosing *c)
 {
     const char *factor = c->solver->options.r_factor;
@@ -223,45 +249,54 @@ static int are_local(const choosing *c)
            strcmp(factor, "block") != 0;
 }
 
-/* Blocks k ... k + 7. */
-static cs_status choose_by_eight(choosing *c, int64_t k)
+/* Computes rho and R of the blocks k ... k + CS_BLOCK_LANES - 1. */
+static cs_status choose_by_lanes(choosing *c, int64_t k)
 {
+    /* A_kk of all lanes, with compliance. */
     const cs_problem *problem = c->solver->problem;
     const cs_block_group *group = &problem->block_group[c->g];
     int size = group->rows * group->rows;
-    cs_block_lanes eight;
+    cs_block_lanes lanes;
     _Alignas(64) double diagonal[CS_MAX_ROWS * CS_MAX_ROWS * CS_BLOCK_LANES];
     double own[CS_MAX_ROWS * CS_MAX_ROWS];
     int64_t index[CS_BLOCK_LANES];
     for (int l = 0; l < CS_BLOCK_LANES; l++) index[l] = k + l;
-    cs_block_lanes_find(problem, group, index, &eight);
-    cs_block_lanes_widest()->diagonals(&eight, diagonal);
+    cs_block_lanes_find(problem, group, index, &lanes);
+    cs_block_lanes_widest()->diagonals(&lanes, diagonal);
     for (int l = 0; l < CS_BLOCK_LANES && group->compliance; l++)
         for (int i = 0; i < group->rows; i++)
             diagonal[i * (group->rows + 1) * CS_BLOCK_LANES + l] +=
                 group->compliance[(k + l) * group->rows + i];
-    if (!eight.twofold && are_local(c) && are_plain(group->rows, diagonal)) {
-        choose_eight(c, k, diagonal);
+
+    /* The usual case: all lanes at once. */
+    if (!lanes.twofold && are_local(c) && are_plain(group->rows, diagonal)) {
+        choose_lanes(c, k, diagonal);
         return CS_OK;
     }
+
+    /* Otherwise: lane after lane. */
     for (int l = 0; l < CS_BLOCK_LANES; l++) {
         for (int i = 0; i < size; i++) own[i] = diagonal[i * CS_BLOCK_LANES + l];
-        if (eight.twofold) cs_diagonal_block(problem, group, k + l, own);
+        if (lanes.twofold) cs_diagonal_block(problem, group, k + l, own);
         cs_status status = choose_block(c, k + l, own);
         if (status) return status;
     }
     return CS_OK;
 }
 
+/* Computes rho and R of all blocks of a piece. */
 static cs_status choose_piece(choosing *c)
 {
+    /* As many as fill lanes, if the group fits. */
     const cs_problem *problem = c->solver->problem;
     const cs_block_group *group = &problem->block_group[c->g];
     int64_t k = c->first;
     cs_status status = CS_OK;
     if (cs_block_lanes_fit(problem, group))
         for (; k + CS_BLOCK_LANES <= c->end && !status; k += CS_BLOCK_LANES)
-            status = choose_by_eight(c, k);
+            status = choose_by_lanes(c, k);
+
+    /* The others, one by one. */
     for (; k < c->end && !status; k++) {
         double diagonal[CS_MAX_ROWS * CS_MAX_ROWS];
         cs_diagonal_block(problem, group, k, diagonal);
@@ -270,18 +305,20 @@ static cs_status choose_piece(choosing *c)
     return status;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all groups ------------------------------------------------------------------------------ */
 
+/* The work of one thread. Failures go to the piece's error. */
 static void work(void *context, int thread)
 {
     choosing *c = (choosing *)context + thread;
     choose_piece(c);
 }
 
-/* Pieces of a group at once: what is chosen for a block depends on it alone. Of several blocks that
- * are refused, the first is told. */
+/* Computes rho and R of a group. Threads share its blocks, because the factors of a block depend on that block only.
+ * If several blocks fail, the error is that of the first one. */
 static cs_status choose_group(cs_solver *solver, int g, cs_local local, cs_error *error)
 {
+    /* Divide the group into pieces, and compute them. */
     choosing piece[CS_MOST_PIECES];
     int64_t count = solver->problem->block_group[g].count;
     int pieces = cs_pieces(solver->packing.threads, count);
@@ -293,6 +330,8 @@ static cs_status choose_group(cs_solver *solver, int g, cs_local local, cs_error
                               .end = count * (p + 1) / pieces};
     if (pieces == 1) work(piece, 0);
     else cs_parallel(pieces, work, piece);
+
+    /* Collect errors and counts, piece by piece. */
     for (int p = 0; p < pieces; p++) {
         cs_status status = piece[p].error.status;
         if (status && error) *error = piece[p].error;
@@ -303,6 +342,7 @@ static cs_status choose_group(cs_solver *solver, int g, cs_local local, cs_error
     return CS_OK;
 }
 
+/* How the blocks of a set are updated, from the option `local`. */
 static cs_local choose_local(const cs_options *options, const cs_set *set)
 {
     if (strcmp(options->local, "projected") == 0) return CS_PROJECTED;
@@ -325,8 +365,9 @@ int cs_is_global(const cs_options *options)
            !cs_solves_blocks(options);
 }
 
-/* Free blocks without an inverse take the factors that were found after them. */
-static void relax_singular(cs_solver *solver, int g)
+/* Writes the global factor to R_k of free blocks whose A_kk is singular: they have diagonal factors, and the global
+ * one was not known when these were computed. */
+static void update_singular(cs_solver *solver, int g)
 {
     const cs_block_group *group = &solver->problem->block_group[g];
     int rows = group->rows, size = rows * rows;
@@ -342,11 +383,14 @@ static void relax_singular(cs_solver *solver, int g)
 
 cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
 {
+    /* For split masses: how many blocks touch each body. */
     const cs_problem *problem = solver->problem;
     if (solver->method->splits) {
         cs_status status = cs_count_touching(solver, error);
         if (status) return status;
     }
+
+    /* The factors of each group. */
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         local[g] = choose_local(&solver->options, group->set);
@@ -358,9 +402,11 @@ cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
         cs_status status = choose_group(solver, g, local[g], error);
         if (status) return status;
     }
+
+    /* The global factor, which needs rho of all rows. */
     if (!cs_is_global(&solver->options)) return CS_OK;
     cs_status status = cs_global_factor(solver, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
-        if (local[g] == CS_EXACT) relax_singular(solver, g);
+        if (local[g] == CS_EXACT) update_singular(solver, g);
     return status;
 }

@@ -150,7 +150,7 @@ PLANTED = {
     "scheme/sibling.c": ('#include "sibling.h"', "no path below csrc or from cuda on"),
     "order/climb.c": ('#include "../solver/solver.h"', "no path below csrc or from cuda on"),
     "linalg/template.c": (
-        '#define CS_TEMPLATE "order/order.h"\n#include "core/both.h"',
+        '#define CS_TEMPLATE "order/order.h"\n#include "core/each_precision.h"',
         "linalg does not stand on order",
     ),
     "backend/up.h": ('#include "solver/solver.h"', "backend does not stand on solver"),
@@ -158,7 +158,7 @@ PLANTED = {
     "cuda/below.cuh": ('#include "linalg/small.h"', "cuda does not stand on linalg"),
     "cuda/aside.cu": ('#include "sweep/sweep.h"', "cuda does not stand on sweep"),
     "cuda/template.cu": (
-        '#define CS_TEMPLATE "measure/measure.h"\n#include "core/both.h"',
+        '#define CS_TEMPLATE "measure/measure.h"\n#include "core/each_precision.h"',
         "cuda does not stand on measure",
     ),
     "scheme/kernel.c": ('#include "cuda/kernel.cuh"', "scheme does not stand on cuda"),
@@ -166,14 +166,16 @@ PLANTED = {
     "gadgets/new.c": ("", "no rule for folder gadgets"),
 }
 ALLOWED = {
-    "python/module.c": '#include <Python.h>\n#include "contactsolve.h"\n#include "core/both.h"',
+    "python/module.c": (
+        '#include <Python.h>\n#include "contactsolve.h"\n#include "core/each_precision.h"'
+    ),
     "methods/sweeps/fixed_point.c": '#include "sweep/sweep.h"\n#include "prox/prox.h"',
     "cloth/cloth.c": '#include "solver/solver.h"\n#include <math.h>',
     "solver/devices.c": '#include "backend/backend.h"',
     "backend/cpu.c": '#include "sweep/sweep.h"',
     "cuda/kernel.cu": '#include "cuda/kernel.cuh"\n#include "backend/backend.h"\n#include <math.h>',
     "scheme/comment.c": '/*\n#include "solver/solver.h"\n*/\n// #include "solver/solver.h"',
-    "problem/template.c": '#define CS_TEMPLATE "linalg/small.h"\n#include "core/both.h"',
+    "problem/template.c": '#define CS_TEMPLATE "linalg/small.h"\n#include "core/each_precision.h"',
 }
 
 
@@ -186,7 +188,7 @@ def tree(tmp_path):
     for header in headers:
         write(tmp_path, f"{header}.h", "")
     write(tmp_path, "contactsolve.h", "#include <stdint.h>\n")
-    write(tmp_path, "core/both.h", "#include CS_TEMPLATE\n")
+    write(tmp_path, "core/each_precision.h", "#include CS_TEMPLATE\n")
     write(tmp_path, "cuda/kernel.cuh", '#include "prox/prox.h"')
     return tmp_path
 

@@ -14,6 +14,7 @@ from agreement import SCHEMES, SOLVERS, generator, package_set
 from contactsolve import sets, shapes
 from contactsolve.friction import friction_used
 from reference_numpy import ReferenceProblem, natural_map_scaled, random_problem
+from repository import ROOT
 
 KINDS = {
     "ellipse": 3,
@@ -393,3 +394,15 @@ def test_no_module_compares_the_name_of_a_set():
     for file in Path(cs.__file__).parent.rglob("*.py"):
         if file.name != "sets.py":
             assert not compared.search(file.read_text(encoding="utf-8")), file
+
+
+def test_no_method_in_c_compares_the_kind_of_a_set():
+    """Only sweeps name kinds: their bodies are compiled for those that matter (`scheme/*.inc`)."""
+    named = re.compile(r"\bCS_SET_[a-z]")
+    compiled = {"packed.h", "scheme.c"}  # a group's kind, which the bodies are called with
+    assert named.search("if (set->kind == CS_SET_disc)")
+    for file in sorted((ROOT / "csrc").rglob("*.[chi]*")):
+        folder = file.relative_to(ROOT / "csrc").parts[0]
+        bodies = file.parent.name == "scheme" and (file.suffix == ".inc" or file.name in compiled)
+        if folder != "prox" and not bodies:
+            assert not named.search(file.read_text(encoding="utf-8")), file

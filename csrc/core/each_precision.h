@@ -1,20 +1,22 @@
-/* Compiles CS_TEMPLATE, a file of bodies over `real`, for float and then for double:
+/* Compiles CS_TEMPLATE, a file of functions over `real`, once for float and once for double:
  *
  *     #define CS_TEMPLATE "scheme/matrix.inc"
- *     #include "core/both.h"
+ *     #include "core/each_precision.h"
  *
- * Inside, T(name) becomes name_f32 or name_f64. With CS_MIXED_TOO defined before, a third time for
- * sweeps that keep their bulk in float and compute in double:
+ * In the template, T(name) becomes name_f32 or name_f64. If CS_MIXED_TOO is defined before the #include, the
+ * template is also compiled a third time, for sweeps that store large read-only arrays in float and compute in
+ * double:
  *
  *     T(name)    name_f32   name_f64   name_mixed
  *     real       float      double     double      impulses, velocities, b
- *     stored     float      double     float       factors, rows of A, steps: what is only read
- *     N(name)    name_f32   name_f64   name_f64    functions of `real` alone, compiled elsewhere
+ *     stored     float      double     float       large arrays that sweeps only read: factors, rows of A, R
+ *     N(name)    name_f32   name_f64   name_f64    functions over `real` alone, which other files compile
  *     CS_DTYPE   CS_F32     CS_F64     CS_MIXED
  *
- * Deliberately without an include guard. */
+ * This header has no include guard, because a file may include it several times. */
 #include "core/compiler.h"
 
+/* float */
 #define real float
 #define stored float
 #define CS_REAL_IS_DOUBLE 0
@@ -31,6 +33,7 @@
 #undef T
 #undef N
 
+/* double */
 #define real double
 #define stored double
 #define CS_REAL_IS_DOUBLE 1
@@ -44,6 +47,7 @@
 #undef CS_DTYPE
 #undef T
 
+/* Mixed precision: `real`, CS_REAL_IS_DOUBLE and N are still those of double. */
 #if defined(CS_MIXED_TOO)
 #define stored float
 #define CS_STORED_IS_DOUBLE 0
