@@ -23,6 +23,7 @@ static inline cs_float_mode cs_keep_denormals(void)
     return saved;
 }
 static inline void cs_restore_denormals(cs_float_mode saved) { _mm_setcsr(saved); }
+static inline cs_float_mode cs_float_mode_here(void) { return _mm_getcsr(); }
 #elif defined(__aarch64__)
 typedef uint64_t cs_float_mode;
 static inline cs_float_mode cs_flush_denormals(void)
@@ -43,11 +44,26 @@ static inline void cs_restore_denormals(cs_float_mode saved)
 {
     __asm__ volatile("msr fpcr, %0" : : "r"(saved));
 }
+static inline cs_float_mode cs_float_mode_here(void)
+{
+    cs_float_mode mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
 #else
 typedef int cs_float_mode;
 static inline cs_float_mode cs_flush_denormals(void) { return 0; }
 static inline cs_float_mode cs_keep_denormals(void) { return 0; }
 static inline void cs_restore_denormals(cs_float_mode saved) { (void)saved; }
+static inline cs_float_mode cs_float_mode_here(void) { return 0; }
 #endif
+
+/* Takes the mode of another thread; returns the own one, to be restored. */
+static inline cs_float_mode cs_take_float_mode(cs_float_mode other)
+{
+    cs_float_mode own = cs_float_mode_here();
+    cs_restore_denormals(other);
+    return own;
+}
 
 #endif

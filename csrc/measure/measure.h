@@ -15,7 +15,7 @@
 #ifndef CS_MEASURE_H
 #define CS_MEASURE_H
 
-#include "problem/problem.h"
+#include "problem/products.h"
 
 /* Delta_s and rho_s of one coupled set, and its first row in the block. */
 typedef struct cs_set_defect {

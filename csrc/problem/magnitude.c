@@ -1,5 +1,5 @@
 /* Products with |A| and with A^T. Rounding floors need |A| |lambda| + |b|; certificates need A^T d. */
-#include "problem/problem.h"
+#include "problem/products.h"
 
 #include <math.h>
 #include <string.h>

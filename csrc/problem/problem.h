@@ -134,22 +134,11 @@ static inline const double *cs_partner_jacobian(const cs_block_group *group, int
     return group->jacobian + index * cs_jacobian_size(group) + cs_partner_offset(group, partner);
 }
 
-/* velocity <- M^-1 J^T lambda, with J and M^-1 in double precision as the user gave them. S1 eq. 3.18 */
-void cs_velocity_change(const cs_problem *problem, const double *lambda, double *velocity);
-
-/* xi <- A lambda + b with the user's data. `velocity` (velocities) is scratch; at return it holds
- * M^-1 J^T lambda. S1 eq. 2.69 */
-void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
-                          double *velocity, double *xi);
-
 /* scaled <- G_k = J_k L of block `index` of `group`, (m, d_0) followed by (m, d_1), so that A = G G^T.
  * The part of an immovable body is zero. If both partners are the same body, the first part is
  * (J_0 + J_1) L and the second is zero. */
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
                         double *scaled);
-
-/* xi += A lambda with the user's data. `velocity` (velocities) is scratch, as above. */
-void cs_add_products(const cs_problem *problem, const double *lambda, double *velocity, double *xi);
 
 /* magnitude (rows) <- |A| |lambda| + |b|, which bounds rounding errors. For a problem with Jacobians it
  * is the upper bound |J| |M^-1| |J^T| |lambda| + Sigma |lambda| + |b|. `velocity` (velocities) is

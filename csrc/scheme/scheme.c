@@ -179,7 +179,7 @@ cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
             for (int phase = 0; (tasks = scheme->tasks(packed, stage, phase)) >= 0; phase++) {
                 if (!tasks) continue;
                 if (fill) {
-                    cs_phase *next = &packed->phase[packed->phases];
+                    cs_stage_phase *next = &packed->phase[packed->phases];
                     next->stage = stage;
                     next->number = phase;
                     next->tasks = tasks;
@@ -190,7 +190,8 @@ cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
         if (fill) break;
 
         /* Allocate between the passes. */
-        packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
+        packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_stage_phase));
+        packed->tally = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
         packed->backward = cs_arena_take(arena, packed->phases, sizeof(int64_t));
         if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
     }

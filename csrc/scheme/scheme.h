@@ -6,18 +6,15 @@
 #define CS_SCHEME_H
 
 #include "core/option.h"
+#include "core/phases.h"
 #include "scheme/packed.h"
 
-#include <stdatomic.h>
-
-/* One phase of one stage, and how many of its tasks have begun and ended in this sweep. */
-typedef struct cs_phase {
+/* One phase of one stage. */
+typedef struct cs_stage_phase {
     const cs_stage *stage;
-    int number;                      /* of the phase within the stage */
-    int64_t tasks;                   /* number of tasks */
-    _Alignas(64) atomic_llong begun; /* on a cache line of its own: every thread increments it */
-    atomic_llong ended;
-} cs_phase;
+    int number;    /* of the phase within the stage */
+    int64_t tasks; /* number of tasks */
+} cs_stage_phase;
 
 /* How the blocks of a group are updated. */
 typedef enum cs_local {

@@ -218,5 +218,5 @@ double cs_largest_diagonal(int rows, const double *rho)
 
 void cs_multiply(cs_solver *solver, const double *x, double *y)
 {
-    cs_residual_velocity(solver->problem, x, solver->points->zero, solver->velocity, y);
+    cs_residual_at(solver, x, solver->points->zero, y);
 }

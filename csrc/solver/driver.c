@@ -70,7 +70,7 @@ void cs_run_evaluate(cs_run *run)
 {
     fetch(run);
     cs_evaluate(run->solver, &run->state);
-    run->known = 1;
+    run->known = run->evaluated = 1;
 }
 
 void cs_run_sweep(cs_run *run, cs_sweep_call *call)
@@ -315,6 +315,7 @@ static int estimate_alternative(cs_run *run)
     const cs_budget *budget = run->budget;
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = run};
     double start = cs_clock();
+    run->evaluated = 0;
     run->status = budget->alternative(budget->alternative_context, &cancellation, &run->alternative,
                                       run->error);
     run->seconds += cs_clock() - start;
@@ -410,7 +411,7 @@ static cs_step advance(cs_run *run, cs_status *status)
     /* The step, or a rollback. */
     double start = cs_clock();
     int64_t before = run->number++;
-    run->to_judge = 0;
+    run->to_judge = run->evaluated = 0;
     cs_step step = run->iteration->step(run);
     if (step == CS_DIVERGED) step = roll_back(run);
 
@@ -433,6 +434,7 @@ static void prepare_next(cs_run *run, cs_step step)
     int undone = step != CS_STEPPED;
     if (!run->iteration->next || (undone && !run->iteration->next_after_loss)) return;
     double start = cs_clock();
+    run->evaluated = 0;
     run->iteration->next(run);
     run->seconds += cs_clock() - start;
 }
@@ -512,10 +514,11 @@ static cs_status hand_out(cs_run *run, int restored, cs_result *result)
     cs_solver *solver = run->solver;
     cs_status status = record_end(run, run->error);
     if (status) return status;
-    fetch(run);
-    cs_settle(solver);
-    cs_evaluate(solver, &run->state);
-    run->known = 1;
+
+    /* Evaluate the iterate, unless that has been done since it was reached. */
+    if (!run->evaluated) fetch(run);
+    if (cs_settle(solver) || !run->evaluated) cs_evaluate(solver, &run->state);
+    run->known = run->evaluated = 1;
     complete_last_row(run, restored);
 
     /* The result, and the final outcome. */
@@ -536,6 +539,7 @@ cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result)
     if (restores) {
         fetch(run);
         cs_keep_for_rays(solver);
+        run->evaluated = 0;
         run->iteration->restore(run);
     }
 

@@ -33,9 +33,10 @@ typedef struct cs_run {
     cs_sweep_stats stats; /* of the last sweep */
     int64_t number;       /* iterations so far */
     double seconds;       /* time of the steps, and of the checks unless time_checks is 0 */
-    int known;            /* whether xi and `state` are those of the present iterate */
-    int to_judge;         /* set by a step whose iterate shall be judged, whatever check_every is */
-    int finished;         /* set by `next` if there is no further step */
+    int known;            /* whether the method knows `state` at the present iterate */
+    int evaluated; /* whether `state`, lambda, xi and velocity are those of the present iterate */
+    int to_judge;  /* set by a step whose iterate shall be judged, whatever check_every is */
+    int finished;  /* set by `next` if there is no further step */
     int converged, stopped;
     int aborted;        /* the caller aborted within a step */
     int late;           /* stopped by max_seconds */

@@ -208,10 +208,10 @@ static void settle_resting(cs_solver *solver, const cs_block_group *group, int64
     if (moves) memcpy(solver->lambda + row, z, sizeof(double) * (size_t)group->rows);
 }
 
-void cs_settle(cs_solver *solver)
+int cs_settle(cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
-    if (!solver->judge.settles || solver->fixed_iterations) return;
+    if (!solver->judge.settles || solver->fixed_iterations) return 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -220,6 +220,7 @@ void cs_settle(cs_solver *solver)
                 settle_immovable(solver, group, k);
         }
     }
+    return 1;
 }
 
 void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, double *seconds)
@@ -227,9 +228,15 @@ void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, dou
     *(solver->options.time_checks ? seconds : &budget->unclocked) += cs_clock() - start;
 }
 
+void cs_residual_at(cs_solver *solver, const double *impulses, const double *b, double *xi)
+{
+    cs_shared_residual_velocity(&solver->products, solver->problem, impulses, b, solver->velocity,
+                                xi);
+}
+
 void cs_evaluate(cs_solver *solver, cs_state *state)
 {
-    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
+    cs_residual_at(solver, solver->lambda, solver->b, solver->xi);
     state->have_natural_map = 0;
 }
 

@@ -27,8 +27,12 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error);
 void cs_judge_begin(cs_solver *solver);
 
 /* Sets impulses that no iteration has to compute: in islands that P_C(0) solves, P_C(0); in immovable rows, the
- * point of their set to which b drives them, if there is one. Does nothing if there is no tolerance. */
-void cs_settle(cs_solver *solver);
+ * point of their set to which b drives them, if there is one. Does nothing if there is no tolerance.
+ * Returns whether there may be such impulses. */
+int cs_settle(cs_solver *solver);
+
+/* xi <- A lambda + b at these impulses, by the solver's threads; solver->velocity <- M^-1 J^T lambda. */
+void cs_residual_at(cs_solver *solver, const double *impulses, const double *b, double *xi);
 
 /* Adds the seconds since `start`, in which an iterate was judged, to `seconds`, or to budget->unclocked if time_checks
  * is 0. */

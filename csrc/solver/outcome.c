@@ -87,8 +87,8 @@ void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, doubl
     if (result->impulses && bytes) memcpy(result->impulses, solver->lambda, bytes);
     if (result->residual_velocities && bytes)
         memcpy(result->residual_velocities, solver->xi, bytes);
-    if (result->velocity_change)
-        cs_velocity_change(problem, solver->lambda, result->velocity_change);
+    bytes = sizeof(double) * (size_t)problem->velocities;
+    if (result->velocity_change && bytes) memcpy(result->velocity_change, solver->velocity, bytes);
 }
 
 cs_status cs_explain_failure(const cs_row_failure *failure, const cs_problem *problem, int64_t row,

@@ -8,7 +8,7 @@
  *
  * If lambda then moves by d, the error of the residual velocity is (A' - A) d, which shrinks with the steps. */
 #include "core/error.h"
-#include "solver/solver.h"
+#include "solver/judge.h"
 
 #include <math.h>
 
@@ -21,7 +21,7 @@ static double correct(cs_solver *solver)
     double *before = solver->corrected[0], *after = solver->corrected[1], largest = 0;
     backend->get_data(packing->state, before);
     cs_packing_get(packing, solver->lambda);
-    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, solver->xi);
+    cs_residual_at(solver, solver->lambda, solver->b, solver->xi);
     backend->put_data(packing->state, solver->xi, solver->parameters);
     backend->subtract_products(packing->state);
     backend->get_data(packing->state, after);

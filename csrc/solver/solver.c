@@ -71,6 +71,10 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->stagnation = NULL;
     if (cs_tests_stagnation(solver))
         solver->stagnation = cs_arena_take(arena, 1, sizeof *solver->stagnation);
+    int threads = cs_threads_of_products(problem, solver->options.threads);
+    cs_status status = cs_share_products(problem, solver->within ? 1 : threads,
+                                         !solver->options.threads, arena, &solver->products, error);
+    if (status) return status;
     int keeps = needs_previous(solver);
     solver->previous = keeps ? cs_arena_take(arena, problem->rows, sizeof(double)) : NULL;
     return cs_arena_status(arena, error, "the workspace");

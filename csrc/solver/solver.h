@@ -109,9 +109,10 @@ struct cs_solver {
     cs_history history;
     cs_factors factors;
     cs_judge judge;
-    double *b, *parameters; /* (rows), (parameters): of this solve */
-    double *lambda, *xi;    /* (rows), in double precision, for the measures */
-    double *velocity;       /* (velocities): scratch */
+    cs_shared_products products; /* products with A, where iterates are judged */
+    double *b, *parameters;      /* (rows), (parameters): of this solve */
+    double *lambda, *xi;         /* (rows), in double precision, for the measures */
+    double *velocity;            /* (velocities): scratch */
     double *corrected[2]; /* (rows): b before and after a correction (refresh.c); otherwise NULL */
     double *previous;     /* (rows): lambda before the last sweep, if a measure needs it; or NULL */
     struct cs_stagnation *stagnation;  /* NULL if neither patience nor a method asks for it */

@@ -1,6 +1,7 @@
 /* Products with A, and solves with the systems of Newton's method: by L U of H with S, or by GMRES with the
  * symmetric factor as preconditioner. */
 #include "linalg/krylov.h"
+#include "problem/products.h"
 #include "system/newton_system.h"
 
 #include <math.h>

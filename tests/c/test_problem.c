@@ -1,7 +1,6 @@
 /* Problems: A = J M^-1 J^T assembled, a given A cut into blocks, the contact graph, bad input. */
 #include "core/memory.h"
-#include "problem/adjacency.h"
-#include "problem/problem.h"
+#include "problem/products.h"
 #include "scene.h"
 
 #include <float.h>
@@ -224,6 +223,40 @@ static double asymmetry_of(double (*dense)[SCENE_ROWS])
     return defect / largest;
 }
 
+/* Products by several threads have the bits of those by one: on bodies, with compliance, and for a given A. */
+static void shared_products(const cs_problem *problem)
+{
+    int64_t rows = problem->rows, velocities = problem->velocities;
+    double *lambda = malloc(sizeof(double) * (size_t)(3 * rows + 2 * velocities + 1));
+    CHECK(lambda != NULL);
+    if (!lambda) return;
+    double *b = lambda + rows, *xi = lambda + 2 * rows, *velocity = lambda + 3 * rows;
+    double *velocity_of_one = velocity + velocities;
+    double *xi_of_one = malloc(sizeof(double) * (size_t)rows);
+    CHECK(xi_of_one != NULL);
+    uint64_t random = 7;
+    for (int64_t i = 0; i < rows; i++) {
+        lambda[i] = test_random(&random);
+        b[i] = test_random(&random);
+    }
+    if (xi_of_one) cs_residual_velocity(problem, lambda, b, velocity_of_one, xi_of_one);
+    for (int threads = 1; threads <= 3 && xi_of_one; threads++) {
+        cs_arena arena = {0};
+        cs_error error = {0};
+        cs_shared_products shared = {0};
+        CHECK_STATUS(cs_share_products(problem, threads, 0, &arena, &shared, &error), CS_OK,
+                     &error);
+        memset(xi, 0, sizeof(double) * (size_t)rows);
+        cs_shared_residual_velocity(&shared, problem, lambda, b, velocity, xi);
+        CHECK(memcmp(xi, xi_of_one, sizeof(double) * (size_t)rows) == 0);
+        if (!problem->matrix)
+            CHECK(memcmp(velocity, velocity_of_one, sizeof(double) * (size_t)velocities) == 0);
+        cs_arena_clear(&arena);
+    }
+    free(xi_of_one);
+    free(lambda);
+}
+
 static void given_matrix(void)
 {
     static entries rows;
@@ -255,6 +288,7 @@ static void given_matrix(void)
         for (int i = 0; i < m * m; i++)
             CHECK_NEAR(diagonal[i], dense[row + i / m][row + i % m], 4 * DBL_EPSILON);
     }
+    shared_products(problem);
     cs_problem_destroy(problem);
 }
 
@@ -409,6 +443,7 @@ int main(void)
     assembled_matrix(problem);
     diagonal_blocks_and_factors(problem);
     products(problem);
+    shared_products(problem);
     contact_graph(problem, 0);
     contact_graph(problem, 1);
     cs_problem_destroy(problem);
@@ -417,6 +452,9 @@ int main(void)
     bad_blocks_are_refused();
     bad_matrices_are_refused();
     problems_may_be_empty();
+    CHECK_STATUS(chain_create(1500, &problem, &error), CS_OK, &error);
+    if (problem) shared_products(problem);
+    cs_problem_destroy(problem);
     CHECK(cs_memory_live() == live);
     return test_result();
 }

@@ -1,5 +1,6 @@
 /* All orders, schemes, methods and precisions on one thread and on several: the same bits. Compiled
  * with ThreadSanitizer and POSIX threads it also shows that no two threads meet in memory. */
+#include "problem/products.h"
 #include "scene.h"
 
 static scene s;
@@ -129,6 +130,27 @@ static void compare_orders(const cs_problem *problem)
     }
 }
 
+/* Products with A, by which iterates are judged. */
+static void compare_products(const cs_problem *problem)
+{
+    enum { ROWS = 2 * 1500, VELOCITIES = 3 * 1500 };
+    static double lambda[ROWS], b[ROWS], one[ROWS], several[ROWS], velocity[VELOCITIES];
+    for (int i = 0; i < ROWS; i++) lambda[i] = b[i] = 1 + i % 7;
+    cs_residual_velocity(problem, lambda, b, velocity, one);
+    for (int threads = 2; threads <= 3; threads++) {
+        cs_arena arena = {0};
+        cs_error error = {0};
+        cs_shared_products shared = {0};
+        CHECK_STATUS(cs_share_products(problem, threads, 0, &arena, &shared, &error), CS_OK,
+                     &error);
+        for (int repeat = 0; repeat < 5; repeat++) {
+            cs_shared_residual_velocity(&shared, problem, lambda, b, velocity, several);
+            CHECK(memcmp(one, several, sizeof one) == 0);
+        }
+        cs_arena_clear(&arena);
+    }
+}
+
 int main(void)
 {
     cs_problem *problem;
@@ -142,6 +164,9 @@ int main(void)
     cs_problem_destroy(problem);
     CHECK_STATUS(star_create(STAR, &problem, &error), CS_OK, &error);
     compare_orders(problem);
+    cs_problem_destroy(problem);
+    CHECK_STATUS(chain_create(1500, &problem, &error), CS_OK, &error);
+    compare_products(problem);
     cs_problem_destroy(problem);
     CHECK(solved > 50);
     return test_result();

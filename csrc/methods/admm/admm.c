@@ -19,6 +19,7 @@
 #include "problem/friction.h"
 #include "prox/prox.h"
 #include "solver/accelerate.h"
+#include "solver/judge.h"
 #include "system/shifted.h"
 
 #include <math.h>
@@ -111,7 +112,7 @@ static int is_cone(const cs_solver *solver, const cs_block_group *group)
 static void evaluate(cs_solver *solver, const double *z, const double *y, double *xi)
 {
     const cs_problem *problem = solver->problem;
-    cs_residual_velocity(problem, z, solver->b, solver->velocity, xi);
+    cs_residual_at(solver, z, solver->b, xi);
 
     /* De Saxce's shift. */
     for (int g = 0; g < problem->block_groups; g++) {

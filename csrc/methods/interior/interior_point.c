@@ -25,6 +25,7 @@
  * Mehrotra 1992; Nesterov and Todd 1997; Wright 1997; shift: Acary, Armand, Nguyen and Shpakovych 2023 */
 #include "core/error.h"
 #include "problem/friction.h"
+#include "solver/judge.h"
 #include "methods/interior/direction.h"
 #include "system/shifted.h"
 
@@ -62,7 +63,7 @@ static void find_residual(cs_solver *solver)
 {
     double *r = cs_interior_vector(solver, R);
     const double *low = cs_interior_vector(solver, LOW), *high = cs_interior_vector(solver, HIGH);
-    cs_residual_velocity(solver->problem, solver->lambda, solver->b, solver->velocity, r);
+    cs_residual_at(solver, solver->lambda, solver->b, r);
     for (int g = 0; g < solver->problem->block_groups; g++)
         for (int64_t k = 0; k < solver->problem->block_group[g].count; k++) {
             cs_interior_block v = cs_interior_block_of(solver, g, k);

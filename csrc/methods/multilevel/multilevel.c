@@ -21,6 +21,7 @@
  * Substructuring: Przemieniecki 1963. Shift: Levenberg 1944; Marquardt 1963. Momentum: Nesterov 1983 */
 #include "core/error.h"
 #include "solver/accelerate.h"
+#include "solver/judge.h"
 #include "methods/multilevel/coarse.h"
 
 #include <math.h>
@@ -220,7 +221,7 @@ static double evaluate_map(cs_solver *solver)
     int64_t rows = solver->problem->rows;
     double norm = 0;
     cs_packing_get(&solver->packing, m->impulses);
-    cs_residual_velocity(solver->problem, m->impulses, solver->b, solver->velocity, m->xi);
+    cs_residual_at(solver, m->impulses, solver->b, m->xi);
 
     /* z = x - rho xi, and the rows that its projection leaves free. */
     for (int64_t i = 0; i < rows; i++) {
@@ -280,8 +281,7 @@ static void correct(cs_steps_run *steps)
     solver->figure_value[CORRECTIONS_TRIED]++;
     for (int64_t round = 0; round < (int64_t)solver->setting[ROUNDS]; round++) {
         if (!has_free_rows(solver)) break;
-        if (round)
-            cs_residual_velocity(solver->problem, m->impulses, solver->b, solver->velocity, m->xi);
+        if (round) cs_residual_at(solver, m->impulses, solver->b, m->xi);
         if (correct_once(solver, own->shift, &cancellation)) break;
     }
 

@@ -1,0 +1,260 @@
+#include "problem/products.h"
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/parallel.h"
+
+#include <string.h>
+
+/* Bodies or contacts of one task, and the contacts for which another thread is worth being asked for. */
+enum { PIECE = 256, WORTH_A_THREAD = 2 * PIECE };
+
+/* ---- one contact, one body ---------------------------------------------------------------------- */
+
+/* velocity (dof) += J_k^T lambda_k for one partner */
+CS_INLINE void add_transposed(int rows, int dof, const double *jacobian, const double *lambda,
+                              double *velocity)
+{
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < dof; c++) velocity[c] += jacobian[i * dof + c] * lambda[i];
+}
+
+/* xi_k (rows) += J_k velocity for one partner */
+CS_INLINE void add_product(int rows, int dof, const double *jacobian, const double *velocity,
+                           double *xi)
+{
+    for (int i = 0; i < rows; i++) {
+        double sum = 0;
+        for (int c = 0; c < dof; c++) sum += jacobian[i * dof + c] * velocity[c];
+        xi[i] += sum;
+    }
+}
+
+/* Whether the group has the most frequent shape, three rows between bodies in space: constant sizes let the compiler
+ * unroll its loops. */
+static int is_spatial(const cs_block_group *group)
+{
+    return group->rows == 3 && group->dof[0] == 6 && group->dof[1] == 6;
+}
+
+/* velocity <- M^-1 velocity of one body */
+static void apply_inverse_mass(const cs_body_group *group, int64_t index, double *velocity)
+{
+    double product[CS_MAX_DOF];
+    int dof = group->dof;
+    if (group->diagonal) {
+        for (int c = 0; c < dof; c++) velocity[c] *= group->inverse_mass[index * dof + c];
+        return;
+    }
+    const double *inverse = group->inverse_mass + index * dof * dof;
+    for (int i = 0; i < dof; i++) {
+        product[i] = 0;
+        for (int c = 0; c < dof; c++) product[i] += inverse[i * dof + c] * velocity[c];
+    }
+    memcpy(velocity, product, sizeof(double) * (size_t)dof);
+}
+
+/* ---- contact by contact ------------------------------------------------------------------------- */
+
+/* velocity += J^T lambda of one group */
+static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
+{
+    int rows = group->rows, spatial = is_spatial(group);
+    const double *jacobian = group->jacobian;
+    for (int64_t k = 0; k < group->count; k++)
+        for (int side = 0; side < 2; side++) {
+            int dof = group->dof[side];
+            int64_t at = group->velocity[2 * k + side];
+            const double *impulse = lambda + cs_group_row(group, k);
+            if (at >= 0 && spatial) add_transposed(3, 6, jacobian, impulse, velocity + at);
+            else if (at >= 0) add_transposed(rows, dof, jacobian, impulse, velocity + at);
+            jacobian += rows * dof;
+        }
+}
+
+/* xi += J velocity of the contacts from .. to - 1 of a group */
+static void add_velocities(const cs_block_group *group, int64_t from, int64_t to,
+                           const double *velocity, double *xi)
+{
+    int rows = group->rows, spatial = is_spatial(group);
+    const double *jacobian = group->jacobian + from * cs_jacobian_size(group);
+    for (int64_t k = from; k < to; k++)
+        for (int side = 0; side < 2; side++) {
+            int dof = group->dof[side];
+            int64_t at = group->velocity[2 * k + side];
+            double *sum = xi + cs_group_row(group, k);
+            if (at >= 0 && spatial) add_product(3, 6, jacobian, velocity + at, sum);
+            else if (at >= 0) add_product(rows, dof, jacobian, velocity + at, sum);
+            jacobian += rows * dof;
+        }
+}
+
+/* xi += A lambda in the rows of the contacts from .. to - 1 of a group, for a given A */
+static void multiply_rows(const cs_problem *problem, const cs_block_group *group, int64_t from,
+                          int64_t to, const double *lambda, double *xi)
+{
+    const cs_block_matrix *matrix = problem->matrix;
+    for (int64_t k = from; k < to; k++) {
+        int64_t block = group->first_block + k;
+        double *row = xi + cs_group_row(group, k);
+        const double *value = matrix->value + matrix->first[block];
+        for (int64_t e = matrix->start[block]; e < matrix->start[block + 1]; e++) {
+            const cs_block_group *other = cs_block_group_of(problem, matrix->column[e]);
+            const double *part =
+                lambda + cs_group_row(other, matrix->column[e] - other->first_block);
+            for (int i = 0; i < group->rows; i++)
+                for (int j = 0; j < other->rows; j++) row[i] += *value++ * part[j];
+        }
+    }
+}
+
+/* xi += Sigma lambda of the contacts from .. to - 1 of a group */
+static void add_compliance(const cs_block_group *group, int64_t from, int64_t to,
+                           const double *lambda, double *xi)
+{
+    if (!group->compliance) return;
+    for (int64_t i = from * group->rows; i < to * group->rows; i++)
+        xi[group->first_row + i] += group->compliance[i] * lambda[group->first_row + i];
+}
+
+/* xi += A lambda of the contacts from .. to - 1 of a group, with velocity = M^-1 J^T lambda */
+static void add_rows(const cs_problem *problem, const cs_block_group *group, int64_t from,
+                     int64_t to, const double *lambda, const double *velocity, double *xi)
+{
+    if (problem->matrix) {
+        multiply_rows(problem, group, from, to, lambda, xi);
+        return;
+    }
+    add_velocities(group, from, to, velocity, xi);
+    add_compliance(group, from, to, lambda, xi);
+}
+
+void cs_velocity_change(const cs_problem *problem, const double *lambda, double *velocity)
+{
+    memset(velocity, 0, sizeof(double) * (size_t)problem->velocities);
+    if (problem->matrix) return; /* a problem with a given A has no bodies */
+    for (int g = 0; g < problem->block_groups; g++)
+        add_impulses(&problem->block_group[g], lambda, velocity);
+    for (int g = 0; g < problem->body_groups; g++) {
+        const cs_body_group *group = &problem->body_group[g];
+        for (int64_t i = 0; i < group->count; i++)
+            apply_inverse_mass(group, i, velocity + group->first_velocity + i * group->dof);
+    }
+}
+
+void cs_add_products(const cs_problem *problem, const double *lambda, double *velocity, double *xi)
+{
+    if (!problem->matrix) cs_velocity_change(problem, lambda, velocity);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        add_rows(problem, group, 0, group->count, lambda, velocity, xi);
+    }
+}
+
+void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
+                          double *velocity, double *xi)
+{
+    memcpy(xi, b, sizeof(double) * (size_t)problem->rows);
+    cs_add_products(problem, lambda, velocity, xi);
+}
+
+/* ---- by several threads ------------------------------------------------------------------------- */
+
+/* One product with A. */
+typedef struct product {
+    const cs_problem *problem;
+    const cs_adjacency *adjacency;
+    const double *lambda, *b;
+    double *velocity, *xi;
+} product;
+
+/* velocity <- M^-1 J^T lambda of one body. Its contacts ascend, as they do contact by contact: sums have the same
+ * bits. */
+static void move_body(const product *p, const cs_body_group *owner, int64_t body)
+{
+    const cs_problem *problem = p->problem;
+    const cs_adjacency *adjacency = p->adjacency;
+    const cs_block_group *group = problem->block_group;
+    int64_t index = body - owner->first_body;
+    double *velocity = p->velocity + owner->first_velocity + index * owner->dof;
+    memset(velocity, 0, sizeof(double) * (size_t)owner->dof);
+    for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
+        int64_t block = cs_entry_block(adjacency->entry[e]);
+        int side = cs_entry_partner(adjacency->entry[e]);
+        while (block >= group->first_block + group->count) group++;
+        int64_t k = block - group->first_block;
+        const double *jacobian = cs_partner_jacobian(group, k, side);
+        const double *impulse = p->lambda + cs_group_row(group, k);
+        if (is_spatial(group)) add_transposed(3, 6, jacobian, impulse, velocity);
+        else add_transposed(group->rows, owner->dof, jacobian, impulse, velocity);
+    }
+    apply_inverse_mass(owner, index, velocity);
+}
+
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void move_bodies(const product *p, int64_t piece)
+{
+    int64_t end = lesser((piece + 1) * PIECE, p->problem->bodies);
+    for (int64_t body = piece * PIECE; body < end; body++)
+        move_body(p, cs_body_group_of(p->problem, body), body);
+}
+
+/* xi <- A lambda + b of the contacts of a piece, which may belong to several groups */
+static void multiply_piece(const product *p, int64_t piece)
+{
+    const cs_problem *problem = p->problem;
+    int64_t begin = piece * PIECE, end = lesser(begin + PIECE, problem->blocks);
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        int64_t from = begin - group->first_block,
+                to = lesser(end - group->first_block, group->count);
+        if (from < 0) from = 0;
+        if (from >= to) continue;
+        int64_t row = cs_group_row(group, from);
+        memcpy(p->xi + row, p->b + row, sizeof(double) * (size_t)((to - from) * group->rows));
+        add_rows(problem, group, from, to, p->lambda, p->velocity, p->xi);
+    }
+}
+
+static void run_task(void *context, int64_t phase, int64_t task)
+{
+    if (phase == 0) move_bodies(context, task);
+    else multiply_piece(context, task);
+}
+
+int cs_threads_of_products(const cs_problem *problem, int asked)
+{
+    return cs_threads_for(asked, problem->blocks, CS_WORTH_THREADS_SWEEP,
+                          problem->blocks / WORTH_A_THREAD);
+}
+
+cs_status cs_share_products(const cs_problem *problem, int threads, int paced, cs_arena *arena,
+                            cs_shared_products *shared, cs_error *error)
+{
+    *shared = (cs_shared_products){.threads = threads, .paced = paced, .pace = shared->pace};
+    if (threads <= 1) return CS_OK;
+    int64_t bodies = problem->matrix ? 0 : problem->bodies;
+    shared->phase = cs_arena_take(arena, 2, sizeof(cs_phase));
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "the workspace");
+    shared->phase[0].tasks = (bodies + PIECE - 1) / PIECE;
+    shared->phase[1].tasks = (problem->blocks + PIECE - 1) / PIECE;
+    return bodies ? cs_adjacency_build(problem, arena, 0, &shared->adjacency, error) : CS_OK;
+}
+
+void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *problem,
+                                 const double *lambda, const double *b, double *velocity,
+                                 double *xi)
+{
+    /* One thread goes contact by contact. */
+    double start = cs_clock();
+    int shares = shared->threads > 1 && (!shared->paced || cs_pace_shares(&shared->pace));
+    if (!shares) cs_residual_velocity(problem, lambda, b, velocity, xi);
+    else {
+        product p = {problem, &shared->adjacency, lambda, b, velocity, xi};
+        cs_phases phases = {2, shared->phase, run_task, &p};
+        cs_phases_run(&phases, shared->threads);
+    }
+    if (shared->paced && shared->threads > 1)
+        cs_pace_learn(&shared->pace, shares, cs_clock() - start);
+}
