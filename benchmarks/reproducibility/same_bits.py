@@ -221,6 +221,7 @@ def choices_of_methods() -> Iterator[dict[str, Any]]:
         yield {"method": ["newton", {"start": 5, "kind": kind, "start_with": before}]}
     yield {"method": ["newton", {"start": 5, "levenberg": 0.1}]}
     yield {"method": ["auto", {"patience": 20}]}
+    yield {"method": ["chebyshev", {"rho": 0.98, "over": "jacobi", "restart": 1.0}]}
     yield {"method": ["multilevel", {"every": 2, "size": 2}]}
     yield {"method": ["subspace", {"sweeps": 1}]}
     for name in ("splitting", "admm", "interior_point", "spectral_gradient", *PIVOTING[1:]):
