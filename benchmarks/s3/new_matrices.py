@@ -2,9 +2,9 @@
 
     python benchmarks/s3/new_matrices.py [--scene NAME] [--quick]
 
-`frames.py` times each engine several times with one solver. The engine `schur` then keeps the factor
-of A and the columns of its inverse from the first of these solves. In a motion A is new in every
-step; in the outer loop, whose mixed LCPs differ only in their friction bounds, it stays.
+`frames.py` times each engine several times with one solver. The engine `schur` then keeps the
+factor of A and the columns of its inverse from the first of these solves. In a motion A is new in
+every step; in the outer loop, whose mixed LCPs differ only in their friction bounds, it stays.
 """
 
 import numpy as np
@@ -85,7 +85,9 @@ def draw(rows):
         ratios = [row[f"ratio_{setting}"] for row in rows]
         axes.bar(place + 0.27 * (i - 1), ratios, 0.25, label=labels[setting])
     axes.axhline(1.0, color="k", linewidth=0.8)
-    axes.set_xticks(place, [row["scene"].replace("_", " ") for row in rows], rotation=20, ha="right")
+    axes.set_xticks(
+        place, [row["scene"].replace("_", " ") for row in rows], rotation=20, ha="right"
+    )
     axes.set_ylabel("time of schur / envelope")
     axes.legend(fontsize=7)
     return figure
