@@ -20,10 +20,11 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _core
 from ._specific_options import Named, Option, document, maker, options_of, taken
+from ._suggestions import missing
 
 __all__ = [
     "Choice",
@@ -177,10 +178,10 @@ for _name, _method in _DESCRIPTIONS.items():
         globals()[_name] = _maker(_method)
         __all__ += [_name]
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Choice]:
-        """Stand for the functions that are made from the C library's list."""
+def __getattr__(name: str) -> Callable[..., Choice]:
+    """Raise for unknown names; for type checkers, every name is a function of the C library."""
+    raise missing(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:
