@@ -84,7 +84,7 @@ class Option:
         if self.kind == "flag":
             return float(flag(self.name, value))
         if self.kind == "count":
-            return float(count(self.name, value, int(self.least)))
+            return float(count(self.name, value, int(self.least), self.most))
         return number(self.name, value)
 
 

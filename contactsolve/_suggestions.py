@@ -65,6 +65,11 @@ def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) 
     if not unknown:
         return
     name, near = unknown[0], nearest(unknown[0], known)
+    meant = f": did you mean {near!r}?" if near else ""
+
+    # A word of other libraries is known: it is not meant for an option of a single method.
+    if near and near in _ELSEWHERE.get(name.lower(), "").split(", "):
+        raise TypeError(f"{caller} has no option {name!r}{meant}")
     lists = {"methods": _core.methods(), "orders": _core.orders(), "schemes": _core.schemes()}
     owners = {kind: _owners(described, name) for kind, described in lists.items()}
     hints = [
@@ -72,8 +77,7 @@ def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) 
         for kind, own in owners.items()
         if own
     ]
-    hint = hints[0] if hints else f": did you mean {near!r}?" if near else ""
-    raise TypeError(f"{caller} has no option {name!r}{hint}")
+    raise TypeError(f"{caller} has no option {name!r}{hints[0] if hints else meant}")
 
 
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:

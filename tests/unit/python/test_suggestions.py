@@ -40,6 +40,17 @@ def test_options_of_methods_name_their_method(problem):
         cs.solve(problem, method="bpp", engine="skyline")
 
 
+def test_words_of_other_libraries_come_before_options_of_methods(problem):
+    for word, meant in (("tolerance", "rtol"), ("sweeps", "max_iterations"), ("Tolerance", "rtol")):
+        with pytest.raises(TypeError, match=f"has no option '{word}': did you mean '{meant}'\\?$"):
+            cs.solve(problem, **{word: 1})
+    # `Solver` has no mu that could be meant.
+    with pytest.raises(
+        TypeError, match=r"it is an option of methods, as .*admm\(friction=\.\.\.\)"
+    ):
+        cs.Solver(problem, friction=1)
+
+
 def test_what_is_like_nothing_gets_no_suggestion(problem):
     with pytest.raises(TypeError, match=r"solve has no option 'colour_of_the_sky'$"):
         cs.solve(problem, colour_of_the_sky="blue")
