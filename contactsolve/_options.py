@@ -189,14 +189,15 @@ def number(name: str, value: Any) -> float:
         raise TypeError(f"{name} is {value!r}: a number is needed") from None
 
 
-def count(name: str, value: Any, least: int = 0) -> int:
-    """Return a whole number that is at least `least`."""
+def count(name: str, value: Any, least: int = 0, most: float = 2e9) -> int:
+    """Return a whole number that is at least `least` and at most `most`."""
     try:
         whole = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is {value!r}: an integer is needed") from None
-    if not least <= whole < 2**31:
-        raise ValueError(f"{name} is {whole}: it must be at least {least}, and below 2**31")
+    if not least <= whole <= most:
+        wanted = f"at least {least}" if whole < least else f"at most {most:g}"
+        raise ValueError(f"{name} is {whole}: it must be {wanted}")
     return whole
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from ._options import count, flag, number, word
-from ._suggestions import nearest, with_suggestion
+from ._suggestions import hint, with_suggestion
 
 __all__ = [
     "Named",
@@ -84,7 +84,7 @@ class Option:
         if self.kind == "flag":
             return float(flag(self.name, value))
         if self.kind == "count":
-            return float(count(self.name, value, int(self.least)))
+            return float(count(self.name, value, int(self.least), self.most))
         return number(self.name, value)
 
 
@@ -141,9 +141,8 @@ def arguments(
         named[first.name] = positional[0]
     for name in named:
         if name not in options:
-            near = nearest(name, options)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise TypeError(f"{name} is no option of {owner}; known: {_known(options)}{hint}")
+            text = f"{name} is no option of {owner}; known: {_known(options)}"
+            raise TypeError(f"{text}{hint(name, options)}")
     return named
 
 

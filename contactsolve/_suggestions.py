@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _core
 
-__all__ = ["nearest", "refuse_unknown", "with_suggestion"]
+__all__ = ["hint", "missing", "nearest", "refuse_unknown", "with_suggestion"]
 
 # Names by which other libraries and textbooks know methods and options; what is known is meant.
 _ELSEWHERE = {
@@ -56,8 +56,7 @@ def with_suggestion(error: Exception) -> Exception:
     found = _UNKNOWN.match(str(error))
     if not isinstance(error, ValueError) or found is None:
         return error
-    near = nearest(found["word"], found["known"].split(", "))
-    return ValueError(f"{error}; did you mean {near!r}?") if near else error
+    return ValueError(f"{error}{hint(found['word'], found['known'].split(', '))}")
 
 
 def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -66,6 +65,11 @@ def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) 
     if not unknown:
         return
     name, near = unknown[0], nearest(unknown[0], known)
+    meant = f": did you mean {near!r}?" if near else ""
+
+    # A word of other libraries is known: it is not meant for an option of a single method.
+    if near and near in _ELSEWHERE.get(name.lower(), "").split(", "):
+        raise TypeError(f"{caller} has no option {name!r}{meant}")
     lists = {"methods": _core.methods(), "orders": _core.orders(), "schemes": _core.schemes()}
     owners = {kind: _owners(described, name) for kind, described in lists.items()}
     hints = [
@@ -73,8 +77,19 @@ def refuse_unknown(caller: str, given: Mapping[str, Any], known: Sequence[str]) 
         for kind, own in owners.items()
         if own
     ]
-    hint = hints[0] if hints else f": did you mean {near!r}?" if near else ""
-    raise TypeError(f"{caller} has no option {name!r}{hint}")
+    raise TypeError(f"{caller} has no option {name!r}{hints[0] if hints else meant}")
+
+
+def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error for a name that a module does not have, with a suggestion."""
+    text = f"module {module!r} has no attribute {name!r}"
+    return AttributeError(text if name.startswith("_") else f"{text}{hint(name, known)}")
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error message that suggests a known name; empty if none is similar."""
+    near = nearest(name, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

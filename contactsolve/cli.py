@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import contactsolve as cs
-from contactsolve._cli_options import DEFAULTS, SOLVER_OPTIONS, integer, method, until
+from contactsolve._cli_options import (
+    DEFAULTS,
+    OPTIONS_OF_METHODS,
+    SOLVER_OPTIONS,
+    integer,
+    method,
+    until,
+)
 from contactsolve._cli_output import (
     STANDARD_OUTPUT,
     Picture,
@@ -30,6 +37,7 @@ from contactsolve._cli_output import (
     table_json,
     written_files,
 )
+from contactsolve._cli_parser import Parser
 from contactsolve._scenario_options import add_scenarios, chosen_parameters, listing
 from contactsolve.compare import QualityOf
 from contactsolve.io.fclib import kind_to_write
@@ -136,8 +144,11 @@ def _print_result(chosen: argparse.Namespace, result: cs.Result, picture: Pictur
 
 
 def _solver_options(chosen: argparse.Namespace) -> dict[str, Any]:
-    """Return the solver options that the user gave; the solver has defaults for the others."""
-    return {name: getattr(chosen, name) for name in SOLVER_OPTIONS if hasattr(chosen, name)}
+    """Return the solver options that the user gave; those given with a method override others."""
+    given = {name: getattr(chosen, name) for name in SOLVER_OPTIONS if hasattr(chosen, name)}
+    if "method" in given:
+        given |= {**given["method"].options, "method": given["method"].method}
+    return given
 
 
 # ---- compare ------------------------------------------------------------------------------------
@@ -220,8 +231,11 @@ def _list_scenarios(_: argparse.Namespace) -> int:
 # ---- methods, info ------------------------------------------------------------------------------
 
 
-def _methods(_: argparse.Namespace) -> int:
-    """List the methods, schemes, orders, measures and sets."""
+def _methods(chosen: argparse.Namespace) -> int:
+    """List the methods, schemes, orders, measures and sets, or describe one method."""
+    if chosen.name is not None:
+        print(cs.methods.describe(chosen.name))
+        return 0
     orders = cs.orders.describe()
     named = [name for name in cs.orders.names() if name != "given"]
     sections = {
@@ -274,10 +288,8 @@ def _version(package: str) -> str:
 # ---- arguments ----------------------------------------------------------------------------------
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="contactsolve", description="Solvers for contact problems with friction."
-    )
+def _parser() -> Parser:
+    parser = Parser(prog="contactsolve", description="Solvers for contact problems with friction.")
     parser.add_argument("--version", action="version", version=cs.__version__)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
@@ -296,9 +308,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_compare(commands.add_parser("compare", help="run several methods on a file"))
     _add_scenario(commands.add_parser("scenario", help="make a problem from a few numbers"))
 
-    text = "list methods, schemes, orders, measures and sets"
+    text = "list methods, schemes, orders, measures and sets, or describe one method"
     methods = commands.add_parser("methods", help=text, description=_sentence(text))
     methods.set_defaults(run=_methods)
+    methods.add_argument(
+        "name", nargs="?", metavar="NAME", help="show this method alone, with its options"
+    )
     text = "print the version and how the library was built"
     info = commands.add_parser("info", help=text, description=_sentence(text))
     info.set_defaults(run=_info)
@@ -314,7 +329,8 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Solve the problem of an FCLIB file, or of a file that Problem.save or Result.save wrote. "
         "The options are those of contactsolve.Solver; `contactsolve methods` lists the names that "
-        "they take. Exit code 1: not converged."
+        "they take, `contactsolve methods NAME` the options of one method. Exit code 1: not "
+        "converged."
     )
     parser.add_argument("file", type=Path, metavar="FILE.hdf5")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the convergence")
@@ -348,8 +364,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="METHOD",
-        help="names, with options after commas, as in gauss_seidel,relaxation=1.5 (default: all "
-        "that sweep over contacts)",
+        help=f"names, {OPTIONS_OF_METHODS} (default: all that sweep over contacts)",
     )
     parser.add_argument(
         "--until",
@@ -429,6 +444,6 @@ def _add_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -
             dest=name,
             type=convert,
             default=argparse.SUPPRESS,
-            metavar="NAME" if convert is str else "VALUE",
+            metavar={str: "NAME", method: "METHOD"}.get(convert, "VALUE"),
             help=f"{text} (default: {'none' if default is None else default})",
         )

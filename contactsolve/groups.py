@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import finite_array, first_entry, index_array, is_sparse, real_array, shortest, spread
+from ._warnings import warn
 from .sets import Set, choose_set
 
 __all__ = ["Bodies", "Group"]
@@ -281,7 +282,24 @@ def inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
             f"{name} has shape {array.shape}: with J of shape ({contacts}, 2, {rows}, {dof}) it "
             f"must be (bodies, {dof}) or (bodies, {dof}, {dof})"
         )
+    _warn_of_one_matrix(name, array, group.bodies)
     return inverted(array) if mass is not None else array
+
+
+def _warn_of_one_matrix(name: str, array: np.ndarray, bodies: np.ndarray) -> None:
+    """Warn if the diagonals of several bodies are probably the matrix of one."""
+    count = len(array)
+    used = len(np.unique(bodies[bodies >= 0]))
+    if array.shape != (count, count) or not 0 < used < count:
+        return
+
+    # Equal bodies whose inverse masses are all equal have a symmetric array, too.
+    if np.array_equal(array, array.T) and np.ptp(array) > 0:
+        warn(
+            f"{name} of shape {array.shape} is read as the diagonals of {count} bodies, of which "
+            f"{count - used} {'has' if count - used == 1 else 'have'} no contacts: a matrix for "
+            f"each body has shape (bodies, {count}, {count}), as {name}[None] for one body"
+        )
 
 
 def rows_per_contact(rows: Any) -> int:

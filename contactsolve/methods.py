@@ -9,9 +9,10 @@ same name, made from the C library's description:
 >>> result.info["engine"]
 'skyline'
 
-`describe` lists all methods with their options, their requirements and the problems they solve:
+`describe` lists all methods with their options, their requirements and the problems they solve, or
+one of them:
 
->>> cs.methods.describe()["lemke"].options["tolerance"].default
+>>> cs.methods.describe("lemke").options["tolerance"].default
 1e-09
 """
 
@@ -20,10 +21,11 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, overload
 
 from . import _core
 from ._specific_options import Named, Option, document, maker, options_of, taken
+from ._suggestions import missing, with_suggestion
 
 __all__ = [
     "Choice",
@@ -84,8 +86,14 @@ class Description:
         lines += [f"  solves  {', '.join(self.solves)}"] if self.solves else []
         reported = dict.fromkeys(name.partition(".")[0] for name in self.figures)
         lines += [f"  reports {', '.join(reported)}"] if reported else []
-        lines += [f"  {o.name}={o.default!r}: {o.summary}" for o in self.options.values()]
+        lines += [f"  {_line(option)}" for option in self.options.values()]
         return "\n".join(lines)
+
+
+def _line(option: Option) -> str:
+    """Return one line on an option: its default, its effect and the words that it takes."""
+    words = f"; one of {', '.join(option.words)}" if option.words else ""
+    return f"{option.name}={option.default!r}: {option.summary}{words}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,9 +126,35 @@ def sweeping() -> list[str]:
     ]
 
 
-def describe() -> dict[str, Description]:
-    """Return the description of each method by name: paper, options, requirements, problems."""
-    return dict(_DESCRIPTIONS)
+@overload
+def describe() -> dict[str, Description]: ...
+@overload
+def describe(name: str) -> Description: ...
+def describe(name: str | None = None) -> dict[str, Description] | Description:
+    """Return the description of each method by name, or of one: paper, options, requirements.
+
+    Parameters
+    ----------
+    name
+        One of `names`; without one, all methods are described.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> cs.methods.describe("momentum").options["beta"].range
+    'float, at least 0, at most 0.99'
+    """
+    if name is None:
+        return dict(_DESCRIPTIONS)
+    if name not in _DESCRIPTIONS:
+        unknown = ValueError(f"method: {name!r} is unknown; known: {', '.join(_DESCRIPTIONS)}")
+        raise with_suggestion(unknown)
+    return _DESCRIPTIONS[name]
 
 
 def summaries() -> dict[str, str]:
@@ -185,10 +219,10 @@ for _name, _method in _DESCRIPTIONS.items():
         globals()[_name] = _maker(_method)
         __all__ += [_name]
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Choice]:
-        """Stand for the functions that are made from the C library's list."""
+def __getattr__(name: str) -> Callable[..., Choice]:
+    """Raise for unknown names; for type checkers, every name is a function of the C library."""
+    raise missing(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:

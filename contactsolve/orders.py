@@ -17,7 +17,7 @@ import inspect
 import keyword
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ParamSpec, overload
+from typing import Any, ParamSpec, overload
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from ._specific_options import (
     taken,
 )
 from ._stages import listed_stages
+from ._suggestions import missing
 from .problem import Problem
 
 __all__ = [
@@ -464,10 +465,10 @@ for _name, _description in _LISTED.items():
         globals()[_name] = _maker(_name, _description["summary"], _description["about"] or "")
         __all__ += [_name]
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Order]:
-        """Stand for the functions that are made from the C library's list."""
+def __getattr__(name: str) -> Callable[..., Order]:
+    """Raise for unknown names; for type checkers, every name is a function of the C library."""
+    raise missing(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -89,6 +89,13 @@ class Problem(ProblemData):
         a body number out of range, an inverse mass that is unsymmetric or indefinite, ``lo > hi``.
         The message names the argument, the index and the value.
 
+    Warns
+    -----
+    UserWarning
+        For a square symmetric `Minv` or `mass` of as many bodies as degrees of freedom where some
+        bodies have no contacts: it is read as diagonals, and was probably meant as the matrix of
+        one body, ``Minv[None]``.
+
     Notes
     -----
     The problem keeps copies; inputs are never written to.

@@ -17,10 +17,11 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _core
 from ._specific_options import Named, Option, document, maker, options_of, taken
+from ._suggestions import missing
 
 __all__ = ["Scheme", "describe", "names", "options"]
 
@@ -77,10 +78,10 @@ for _name, _description in _LISTED.items():
         globals()[_name] = _maker(_name, _description["summary"], _description["about"] or "")
         __all__ += [_name]
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Scheme]:
-        """Stand for the functions that are made from the C library's list."""
+def __getattr__(name: str) -> Callable[..., Scheme]:
+    """Raise for unknown names; for type checkers, every name is a function of the C library."""
+    raise missing(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:

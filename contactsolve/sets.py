@@ -20,14 +20,14 @@ import keyword
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from . import _core
 from ._arrays import finite_array, read_only, real_array, spread
 from ._specific_options import document
-from ._suggestions import nearest
+from ._suggestions import hint, missing, nearest
 from .shapes import Shape
 
 __all__ = ["Declared", "Parameter", "Set", "describe", "names", "parameters", "polygon", "support"]
@@ -197,7 +197,7 @@ class Set:
         if sets is None:
             return self if mu is None else self.with_mu(mu)
         if not isinstance(sets, Set):
-            raise TypeError(f"sets is {sets!r}: a set of contactsolve.sets is needed")
+            raise TypeError(f"sets is {sets!r}: {_advice(sets)}")
         if mu is not None:
             raise ValueError(f"sets={sets!r} has its own parameters: leave out mu")
         if sets.name != self.name:
@@ -321,9 +321,8 @@ def _given(
         if key in given:
             raise TypeError(f"sets.{name} is given {key} twice")
         if key not in own:
-            near = nearest(key, own)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise TypeError(f"{key} is no parameter of sets.{name}; known: {known}{hint}")
+            text = f"{key} is no parameter of sets.{name}; known: {known}"
+            raise TypeError(f"{text}{hint(key, own)}")
         given[key] = value
     for key, one in own.items():
         if key not in given and not one.optional:
@@ -464,12 +463,7 @@ def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any, rows: int) -> Set:
     bounded = lo is not None or hi is not None
     if sets is not None:
         if not isinstance(sets, Set):
-            name = getattr(sets, "__name__", "")
-            made = callable(sets) and name in names()
-            advice = (
-                f"call it, sets.{name}(...)" if made else "a set of contactsolve.sets is needed"
-            )
-            raise TypeError(f"sets is {sets!r}: {advice}")
+            raise TypeError(f"sets is {sets!r}: {_advice(sets)}")
         if mu is not None or bounded:
             raise ValueError(f"sets={sets!r} has its own parameters: leave out mu, lo and hi")
         return sets
@@ -488,6 +482,25 @@ def choose_set(mu: Any, sets: Set | None, lo: Any, hi: Any, rows: int) -> Set:
     return _make("half_line")
 
 
+def _advice(given: Any) -> str:
+    """Return what to write in place of something that is not a set."""
+    name = given if isinstance(given, str) else getattr(given, "__name__", "")
+    if callable(given) and name in names():
+        return f"call it, sets.{name}(...)"
+    if isinstance(given, str) and name in names():
+        return f"use {_example(name)}"
+    near = nearest(name, names()) if isinstance(given, str) else ""
+    wanted = "a set of contactsolve.sets is needed"
+    return f"{wanted}; did you mean {_example(near)}?" if near else wanted
+
+
+def _example(name: str) -> str:
+    """Return a call that makes a set: with the required parameters, or with the first one."""
+    own = list(inspect.signature(globals()[name]).parameters.values())
+    required = [one.name for one in own if one.default is one.empty]
+    return f"contactsolve.sets.{name}({', '.join(required or [one.name for one in own[:1]])})"
+
+
 def names() -> list[str]:
     """Return the names of all sets."""
     return [name for name in _LISTED if name not in _WITHIN_OTHERS]
@@ -503,10 +516,10 @@ for _name, _description in _LISTED.items():
         globals()[_name] = _maker(_name, _description)
         __all__ += [_name]
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Set]:
-        """Stand for the functions that are made from the C library's list."""
+def __getattr__(name: str) -> Callable[..., Set]:
+    """Raise for unknown names; for type checkers, every name is a function of the C library."""
+    raise missing(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:

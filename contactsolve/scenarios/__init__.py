@@ -10,6 +10,8 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from contactsolve._suggestions import hint as _hint
+from contactsolve._suggestions import missing as _missing
 from contactsolve.problem import Problem
 from contactsolve.scenarios._mechanism import STEPS as _STEPS
 from contactsolve.scenarios._mechanism import follow as _follow
@@ -54,13 +56,14 @@ def get(name: str) -> Callable[..., Problem]:
     Raises
     ------
     ValueError
-        An unknown name; the message lists the known ones.
+        An unknown name; the message lists the known ones and suggests the most similar.
     """
     try:
         return _REGISTRY[name]
     except KeyError:
         known = ", ".join(names())
-        raise ValueError(f"unknown scenario {name!r}: expected one of {known}") from None
+        text = f"unknown scenario {name!r}: expected one of {known}"
+        raise ValueError(f"{text}{_hint(str(name), names())}") from None
 
 
 def steps(name: str, which: Iterable[int] = range(_STEPS), **parameters: Any) -> Iterator[Problem]:
@@ -103,3 +106,8 @@ def steps(name: str, which: Iterable[int] = range(_STEPS), **parameters: Any) ->
 
 def _has_steps(function: Callable[..., Problem]) -> bool:
     return "step" in inspect.signature(function).parameters
+
+
+def __getattr__(name: str) -> Any:
+    """Raise AttributeError, with a suggestion."""
+    raise _missing(__name__, name, (*names(), "get", "names", "steps"))

@@ -334,7 +334,7 @@ PROBLEM = [
         "sets by name",
         {"sets": "disc"},
         TypeError,
-        "sets is 'disc': a set of contactsolve.sets is needed",
+        "sets is 'disc': use contactsolve.sets.disc(mu)",
     ),
     (
         "sets not called",

@@ -72,9 +72,12 @@ except ValueError as error:
 J = np.zeros((600, 2, 1, 3))
 J[:, 1, 0, 0] = 1.0
 pairs = [[-1, k // 2] for k in range(600)]
-loose = cs.Problem(J, np.ones((300, 3)), -np.ones((600, 1)), bodies=pairs)
+b = -1.0 - np.abs(np.arange(600.0) - 250.0).reshape(600, 1)  # the largest: of the last island
+loose = cs.Problem(J, np.ones((300, 3)), b, bodies=pairs)
 stack = cs.scenarios.box_stack(3)
 sweeps = {"rtol": None, "atol": None, "max_iterations": 3, "rollback": 0}
+measured = {"method": "jacobi", "record": ("largest_impulse",), "check_every": 1, **sweeps}
+apart, whole = (cs.solve(loose, islands=islands, **measured) for islands in ("auto", False))
 odd = cs.solve(stack, method="gauss_seidel", order="strided", **sweeps)
 permutation = [*range(1, 12, 2), *range(0, 12, 2)]
 listed = cs.solve(stack, method="gauss_seidel", order=permutation, **sweeps)
@@ -155,6 +158,7 @@ print(json.dumps({
     },
     "order misused": [
         misused(lambda: cs.orders.strided(stride=0)),
+        misused(lambda: cs.orders.strided(stride=10**18)),
         misused(lambda: cs.orders.strided(stride=1.5)),
         misused(lambda: cs.orders.strided(strides=3)),
         misused(lambda: cs.orders.colored(stride=3)),
@@ -202,7 +206,14 @@ print(json.dumps({
     ],
     "largest_impulse": float(damped.history["largest_impulse"][-1]),
     "convex": cs.solve(cable, method="apgd").impulses.tolist(),
-    "apart": cs.Solver(loose, method="jacobi", record=("largest_impulse",)).info["clusters"],
+    "apart": {
+        name: {
+            "clusters": result.info.get("clusters", 0),
+            "column": result.history["largest_impulse"].tolist(),
+            "largest": float(abs(result.impulses).max()),
+        }
+        for name, result in {"islands": apart, "whole": whole}.items()
+    },
     "largest": float(abs(damped.impulses).max()),
 }))
 """
@@ -374,8 +385,9 @@ def test_the_orders_option_is_described(extended):
 
 @pytest.mark.slow
 def test_the_orders_option_is_checked(extended):
-    small, fraction, name, elsewhere, solver, order = extended["order misused"]
-    assert small.startswith("ValueError: stride is 0: it must be at least 1")
+    small, large, fraction, name, elsewhere, solver, order = extended["order misused"]
+    assert small == "ValueError: stride is 0: it must be at least 1"
+    assert large == "ValueError: stride is 1000000000000000000: it must be at most 2e+09"
     assert fraction == "TypeError: stride is 1.5: an integer is needed"
     known = "TypeError: strides is no option of order='strided'; known: stride"
     assert name == f"{known}; did you mean 'stride'?"
@@ -459,7 +471,12 @@ def test_the_set_is_known_to_be_convex(extended):
 
 @pytest.mark.slow
 def test_the_measure_leaves_islands_apart(extended):
-    assert extended["apart"] > 1
+    """Its column is that of the whole problem: the largest of all islands after each sweep."""
+    islands, whole = extended["apart"]["islands"], extended["apart"]["whole"]
+    assert islands["clusters"] > whole["clusters"] == 0
+    assert islands["column"] == pytest.approx(whole["column"], rel=1e-12, nan_ok=True)
+    for result in (islands, whole):
+        assert result["column"][-1] == result["largest"] > 0
 
 
 @pytest.mark.slow

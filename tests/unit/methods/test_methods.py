@@ -114,3 +114,14 @@ def test_what_may_change_says_so():
     assert experimental == {"multilevel", "splitting"}
     assert str(DESCRIPTIONS["splitting"]).startswith("splitting (experimental): ")
     assert str(DESCRIPTIONS["newton"]).startswith("newton: ")
+
+
+def test_one_method_is_described_alone():
+    for name, described in DESCRIPTIONS.items():
+        assert cs.methods.describe(name) == described
+        for option in described.options.values():
+            assert all(word in str(described) for word in option.words)
+    with pytest.raises(ValueError, match=r"method: 'bbp' is unknown; known: auto, jacobi, "):
+        cs.methods.describe("bbp")
+    with pytest.raises(ValueError, match=r"; did you mean 'gauss_seidel'\?$"):
+        cs.methods.describe("pgs")

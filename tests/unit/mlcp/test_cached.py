@@ -149,12 +149,22 @@ def test_without_memory_the_cache_keeps_less():
     assert result.info["cache"]["entries"] == max(entries)
 
 
+def test_the_largest_bound_of_the_table_is_taken():
+    most = int(cs.methods.describe("bpp").options["cache_bytes"].most)
+    problem = cs.scenarios.ball_grid(2, rows=1)
+    for cache_bytes in (2**31, most):
+        cached = cs.MlcpSolver(np.eye(2), engine="cached", cache_bytes=cache_bytes)
+        assert cached.solve([-1.0, 1.0]).x.tolist() == [1.0, 0.0]
+        method = cs.methods.bpp(engine="cached", cache_bytes=cache_bytes)
+        assert cs.solve(problem, method=method).converged
+
+
 @pytest.mark.parametrize(
     ("cache_bytes", "error", "message"),
     [
         (-1, ValueError, "cache_bytes is -1: it must be at least 0"),
         (1.5, TypeError, "cache_bytes is 1.5: an integer"),
-        (2**31, ValueError, "below 2\\*\\*31"),
+        (10**19, ValueError, r"cache_bytes is 10{19}: it must be at most 9e\+18"),
     ],
 )
 def test_a_bound_that_is_none_is_named(cache_bytes, error, message):

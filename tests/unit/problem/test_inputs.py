@@ -586,3 +586,47 @@ def test_what_a_problem_returns_is_not_its_own():
     problem.update(J=problem.J, Minv=problem.Minv)
     np.testing.assert_array_equal(cs.solve(problem, max_iterations=2, **EXACTLY).impulses, before)
     np.testing.assert_array_equal(problem.compliance, np.ones((4, 3)))
+
+
+# ---- the matrix of one body ---------------------------------------------------------------------
+
+
+def one_body(**given):
+    J = np.zeros((1, 2, 1, 6))
+    J[0, 1, 0, 0] = 1.0
+    return {"J": J, "b": [-1.0], "bodies": [[-1, 0]], **given}
+
+
+@pytest.mark.parametrize("name", ["Minv", "mass"])
+def test_one_matrix_that_is_read_as_diagonals_is_warned_of(name):
+    matrix = np.full((6, 6), 0.5) + np.eye(6)
+    told = (
+        rf"{name} of shape \(6, 6\) is read as the diagonals of 6 bodies, of which 5 have no "
+        rf"contacts: .* as {name}\[None\] for one body"
+    )
+    with pytest.warns(UserWarning, match=told) as caught:
+        problem = cs.Problem(**one_body(**{name: matrix}))
+    assert problem.bodies_count == 6
+    assert caught[0].filename == __file__
+    arrays = one_body(**{name: matrix})
+    J = arrays.pop("J")
+    with pytest.warns(UserWarning, match=told) as caught:
+        cs.solve(J, **arrays)
+    assert caught[0].filename == __file__
+    assert cs.Problem(**one_body(**{name: matrix[None]})).bodies_count == 1
+
+
+@pytest.mark.parametrize(
+    ("Minv", "bodies"),
+    [
+        (np.ones((6, 6)), [[-1, 0]]),  # six equal bodies
+        (np.arange(36.0).reshape(6, 6), [[-1, 0]]),  # no symmetric matrix
+        (np.eye(6), [[-1, body] for body in range(6)]),  # every body has a contact
+        (np.eye(7)[:, :6], [[-1, 0]]),
+        (np.eye(6), np.zeros((0, 2), int)),
+    ],
+)
+def test_diagonals_of_bodies_are_not_warned_of(Minv, bodies):
+    contacts = len(bodies)
+    J = np.ones((contacts, 2, 1, 6))
+    assert cs.Problem(J, Minv, np.zeros(contacts), bodies=bodies).bodies_count == len(Minv)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from contactsolve._cli_options import method as parse_method
 from contactsolve.cli import main
 from repository import FCLIB
 
@@ -321,6 +322,46 @@ def test_without_tqdm_there_is_no_progress(monkeypatch):
     assert stream.getvalue() == ""
 
 
+# ---- options of methods -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def solved(monkeypatch):
+    """Options of every call of `contactsolve.solve`."""
+    calls = []
+    real = cs.solve
+
+    def solve(problem, **options):
+        calls.append(options)
+        return real(problem, **options)
+
+    monkeypatch.setattr(cs, "solve", solve)
+    return calls
+
+
+def test_solve_takes_options_of_the_method(capsys, solved):
+    words = ["--method", "nesterov, restart=2, over=jacobi, rtol=1e-3", "--rtol", "1e-9"]
+    assert main(["solve", str(EASY), *words, "--dtype", "float32"]) == 0
+    (options,) = solved
+    assert str(options.pop("method")) == "nesterov(over=jacobi, restart=2.0)"
+    assert options == {"rtol": 1e-3, "dtype": "float32"}  # given with the method: overrides
+    assert "nesterov, scheme " in capsys.readouterr().out
+
+
+def test_every_option_of_a_method_is_taken(tmp_path, capsys, solved):
+    """Words of the command line give what Python's values do, defaults included."""
+    cs.scenarios.ball_grid(2, rows=1).save(tmp_path / "a.hdf5")
+    words = {"max_pivots": ("none", None), "interior": ("no", False), "engine": ("sparse",) * 2}
+    for name, (text, value) in words.items():
+        assert main(["solve", "a.hdf5", "--method", f"bpp,{name}={text}"]) == 0
+        assert str(solved[-1]["method"]) == str(cs.methods.bpp(**{name: value}))
+    for name, method in cs.methods.describe().items():
+        for option in method.options.values():
+            text = "yes" if option.default is True else str(option.default).lower()
+            chosen = parse_method(f"{name},{option.name}={text}")
+            assert chosen.label == name or chosen.options == {option.name: option.default}
+
+
 # ---- wrong input --------------------------------------------------------------------------------
 
 EASY_FILE = str(EASY)
@@ -386,10 +427,23 @@ def test_errors_are_told_in_one_line(tmp_path, capsys, arguments, message):
     [
         ([], "the following arguments are required: COMMAND"),
         (["dance"], "invalid choice: 'dance'"),
+        (["slove"], "; did you mean 'solve'?"),
         (["solve"], "the following arguments are required: FILE.hdf5"),
         (["solve", EASY_FILE, "--rtol", "small"], "argument --rtol: 'small' is not a number"),
         (["solve", EASY_FILE, "--threads", "1.5"], "argument --threads: '1.5' is not an integer"),
-        (["solve", EASY_FILE, "--tolerance", "1"], "unrecognized arguments: --tolerance"),
+        (
+            ["solve", EASY_FILE, "--tolerance", "1"],
+            "solve: error: unrecognized arguments: --tolerance 1; did you mean --rtol?",
+        ),
+        (["solve", EASY_FILE, "--max_iteration=3"], "; did you mean --max-iterations?"),
+        (["solve", EASY_FILE, "--sky", "blue"], "unrecognized arguments: --sky blue\n"),
+        (["solve", EASY_FILE, "again"], "unrecognized arguments: again\n"),
+        (
+            ["solve", EASY_FILE, "--engine", "schur"],
+            "--engine schur; it is an option of methods, as --method bpp,engine=VALUE",
+        ),
+        (["methods", "--engine"], "unrecognized arguments: --engine\n"),
+        (["solve", EASY_FILE, "--method", "bpp,engine=schor"], "; did you mean 'schur'?"),
     ],
 )
 def test_usage_errors(capsys, arguments, message):
@@ -434,6 +488,16 @@ def test_methods_lists_everything_with_its_summary(capsys):
     assert sections["measures"] == cs.measures.describe()
     assert list(sections["sets"]) == cs.sets.names()
     assert all(sections["sets"].values())
+
+
+def test_methods_describes_one(capsys):
+    for name, described in cs.methods.describe().items():
+        assert main(["methods", name]) == 0
+        assert capsys.readouterr().out == f"{described}\n"
+    assert main(["methods", "pgs"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("contactsolve: error: method: 'pgs' is unknown; known: auto, jacobi")
+    assert error.endswith("; did you mean 'gauss_seidel'?\n")
 
 
 def test_info(capsys):

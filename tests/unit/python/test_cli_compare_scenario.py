@@ -60,6 +60,20 @@ def test_compare_prints_the_table(capsys, compared):
     assert options == {"until": 1e-3, "repeats": 1, "max_iterations": 60}
 
 
+def test_compare_takes_options_of_methods(capsys, compared):
+    words = ["nesterov,restart=2,over=jacobi,dtype=float32", "newton,start-with=gauss_seidel"]
+    rest = ["--repeats", "1", "--max-iterations", "20", "--until", "nesterov,restart=3:5"]
+    assert main(["compare", EASY, "--methods", *words, *rest]) == 0
+    ((methods, options),) = compared
+    assert [str(method.method) for method in methods] == [
+        "nesterov(over=jacobi, restart=2.0)",
+        "newton(start_with=gauss_seidel)",
+    ]
+    assert [method.options for method in methods] == [{"dtype": "float32"}, {}]
+    assert str(options["until"].method.method) == "nesterov(restart=3.0)"
+    assert "nesterov(over=jacobi, restart=2.0), dtype=float32 " in capsys.readouterr().out
+
+
 def test_compare_takes_all_methods_and_the_defaults_of_python(capsys, compared):
     assert main(["compare", EASY]) == 0
     ((methods, options),) = compared
@@ -168,8 +182,25 @@ def test_compare_errors_are_told_in_one_line(tmp_path, capsys, arguments, messag
     [
         (
             [EASY, "--methods", "jacobi,relax=2"],
-            "'relax=2' in 'jacobi,relax=2' is not OPTION=VALUE",
+            "relax in 'jacobi,relax=2' is no option of jacobi or of the solver; known: scheme, ord",
         ),
+        ([EASY, "--methods", "jacobi,fast"], "'fast' in 'jacobi,fast' is not OPTION=VALUE"),
+        ([EASY, "--methods", "jacobi,omega=2"], "; did you mean 'relaxation'?"),
+        ([EASY, "--methods", "nesterov,restrt=2"], "; did you mean 'restart'?"),
+        ([EASY, "--methods", "nestrov,restart=2"], "; did you mean 'nesterov'?"),
+        ([EASY, "--methods", "jacobi,method=bpp"], "method in 'jacobi,method=bpp' is no option"),
+        ([EASY, "--methods", "nesterov,restart=x"], "restart in 'nesterov,restart=x': 'x' is not"),
+        (
+            [EASY, "--methods", "nesterov,restart=0.5"],
+            "'nesterov,restart=0.5': restart is 0.5: it must be at least 1",
+        ),
+        ([EASY, "--methods", "bpp,engine=schor"], "; did you mean 'schur'?"),
+        ([EASY, "--methods", "bpp,interior=maybe"], "'maybe' is not yes or no"),
+        (
+            [EASY, "--engine", "schur"],
+            "--engine schur; it is an option of methods, as --methods bpp,engine=VALUE",
+        ),
+        ([EASY, "--tol", "1"], "unrecognized arguments: --tol 1; did you mean --rtol?"),
         ([EASY, "--methods", "jacobi,relaxation=a"], "relaxation in 'jacobi,relaxation=a': 'a' is"),
         ([EASY, "--until", "good"], "argument --until: 'good' is not a number"),
         ([EASY, "--until", "jacobi:0"], "'jacobi:0': iterations is 0: at least 1 is needed"),
@@ -373,6 +404,8 @@ def test_scenario_errors_are_told_in_one_line(tmp_path, capsys, arguments, messa
     [
         ([], "contactsolve scenario: error: a NAME or --list is required"),
         (["dance"], "invalid choice: 'dance' (choose from"),
+        (["boxstack"], "; did you mean 'box_stack'?"),
+        (["box_stack", "--cuont", "2"], "--cuont 2; did you mean --count?"),
         (["box_stack", "--count", "2.5"], "argument --count: '2.5' is not an integer"),
         (["box_stack", "--mass", "heavy"], "argument --mass: 'heavy' is not a number"),
         (["ball_grid", "--size", "2,x"], "argument --shape/--size: 'x' is not an integer"),

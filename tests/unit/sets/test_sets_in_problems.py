@@ -323,7 +323,7 @@ def test_update_takes_other_parameters_of_the_same_set():
     (
         ({"mu": 0.3}, ValueError, "the set 'ellipse' takes none: it has mu1 and mu2, which"),
         ({"sets": sets.disc(0.3)}, ValueError, "a problem keeps its kind of set, 'ellipse'"),
-        ({"sets": sets.ellipse}, TypeError, "a set of contactsolve.sets is needed"),
+        ({"sets": sets.ellipse}, TypeError, r"call it, sets.ellipse\(...\)"),
         ({"sets": sets.ellipse(1, 1), "mu": 1}, ValueError, "has its own parameters: leave out"),
         ({"sets": sets.ellipse(-1, 1)}, ValueError, r"mu1\[0\] is -1"),
     ),
