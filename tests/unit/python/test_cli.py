@@ -348,6 +348,14 @@ def test_solve_takes_options_of_the_method(capsys, solved):
     assert "nesterov, scheme " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["solve", "compare"])
+def test_the_help_tells_how_options_of_methods_are_given(capsys, command):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "with options of the method or the solver after commas, as in bpp,engine=schur" in text
+
+
 def test_every_option_of_a_method_is_taken(tmp_path, capsys, solved):
     """Words of the command line give what Python's values do, defaults included."""
     cs.scenarios.ball_grid(2, rows=1).save(tmp_path / "a.hdf5")
