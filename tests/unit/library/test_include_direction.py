@@ -201,7 +201,7 @@ ALLOWED = {
     "methods/sweeps/fixed_point.c": '#include "sweep/sweep.h"\n#include "prox/prox.h"',
     "sweep/parts.c": '#include "transport/transport.h"',
     "compose/parts.c": '#include "transport/transport.h"',
-    "transport/mpi.c": '#include "core/both.h"\n#include <mpi.h>',
+    "transport/mpi.c": '#include "core/each_precision.h"\n#include <mpi.h>',
     "cloth/cloth.c": '#include "solver/solver.h"\n#include <math.h>',
     "solver/devices.c": '#include "backend/backend.h"',
     "backend/cpu.c": '#include "sweep/sweep.h"',
