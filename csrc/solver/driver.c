@@ -114,6 +114,7 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
     cs_solver *solver = run->solver;
     double start = cs_clock();
     if (!run->known) fetch(run);
+    run->evaluated = 0;
     cs_status status = cs_test_growth(solver, run->number, &run->proven, error);
     run->stopped |= run->proven;
     cs_time_check(solver, run->budget, start, &run->seconds);
@@ -411,9 +412,10 @@ static cs_step advance(cs_run *run, cs_status *status)
     /* The step, or a rollback. */
     double start = cs_clock();
     int64_t before = run->number++;
-    run->to_judge = run->evaluated = 0;
+    run->to_judge = 0;
     cs_step step = run->iteration->step(run);
     if (step == CS_DIVERGED) step = roll_back(run);
+    run->evaluated = 0; /* a step may evaluate where it begins */
 
     /* Its time, from which the number of sweeps in the next call follows. */
     double seconds = cs_clock() - start;
@@ -434,8 +436,8 @@ static void prepare_next(cs_run *run, cs_step step)
     int undone = step != CS_STEPPED;
     if (!run->iteration->next || (undone && !run->iteration->next_after_loss)) return;
     double start = cs_clock();
-    run->evaluated = 0;
     run->iteration->next(run);
+    run->evaluated = 0;
     run->seconds += cs_clock() - start;
 }
 
@@ -539,8 +541,8 @@ cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result)
     if (restores) {
         fetch(run);
         cs_keep_for_rays(solver);
-        run->evaluated = 0;
         run->iteration->restore(run);
+        run->evaluated = 0;
     }
 
     /* Fill the result. */

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "linalg/small.h"
+#include "problem/products.h"
 #include "system/newton_system.h"
 #include "system/shifted.h"
 
