@@ -110,7 +110,7 @@ def small_solves():
             "all": lambda v=values, o=options: seconds_of(lambda: solver.solve(*v, **o)),
             "inside": lambda v=values, o=options: solver.solve(*v, **o).time,
             "core": lambda i=initial, f=flat: seconds_of(
-                lambda: core.solve(i, f, None, None, None)
+                lambda: core.solve(i, None, f, None, None, None)
             ),
         }
         least = {n: float(np.median(v)) * 1e6 for n, v in interleaved(tasks, 500).items()}
