@@ -1,4 +1,4 @@
-/* Tests whether an option has no effect because of other options (the members `idle` in solver/common.c). */
+/* Tests whether an option has no effect because of other options (the members `idle` in solver/option_table.c). */
 #ifndef CS_EFFECTS_H
 #define CS_EFFECTS_H
 

@@ -2,7 +2,7 @@
 #include "solver/options.h"
 
 #include "core/error.h"
-#include "solver/common.h"
+#include "solver/option_table.h"
 
 #include <math.h>
 #include <stdio.h>

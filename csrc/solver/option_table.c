@@ -1,6 +1,6 @@
 /* The table of the options that every solver has. The code that checks them, sets them by name, documents them or
  * makes command-line flags of them reads this table. */
-#include "solver/common.h"
+#include "solver/option_table.h"
 
 #include "core/error.h"
 #include "core/instructions.h"

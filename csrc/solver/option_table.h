@@ -1,6 +1,6 @@
-/* Checks of the options that every solver has (their table is in solver/common.c). */
-#ifndef CS_COMMON_H
-#define CS_COMMON_H
+/* Checks of the options that every solver has (their table is in solver/option_table.c). */
+#ifndef CS_OPTION_TABLE_H
+#define CS_OPTION_TABLE_H
 
 #include "contactsolve.h"
 
