@@ -288,13 +288,13 @@ def inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
 
 def _warn_of_one_matrix(name: str, array: np.ndarray, bodies: np.ndarray) -> None:
     """Warn if the diagonals of several bodies are probably the matrix of one."""
-    count = len(array)
-    used = len(np.unique(bodies[bodies >= 0]))
-    if array.shape != (count, count) or not 0 < used < count:
-        return
-
     # Equal bodies whose inverse masses are all equal have a symmetric array, too.
-    if np.array_equal(array, array.T) and np.ptp(array) > 0:
+    count = len(array)
+    square = array.shape == (count, count)
+    if not square or not np.array_equal(array, array.T) or not np.ptp(array) > 0:
+        return
+    used = len(np.unique(bodies[bodies >= 0]))
+    if 0 < used < count:
         warn(
             f"{name} of shape {array.shape} is read as the diagonals of {count} bodies, of which "
             f"{count - used} {'has' if count - used == 1 else 'have'} no contacts: a matrix for "

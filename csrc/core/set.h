@@ -17,11 +17,12 @@ typedef enum cs_local_shape {
 } cs_local_shape;
 
 /* A part of friction, in units of the normal impulse: a ball over rows first ... first + rows - 1 of the block; or, if
- * `axes` is not 0, an ellipsoid with these semi-axes along orthogonal unit vectors. */
+ * `axes` is not 0, an ellipsoid with these semi-axes along orthogonal unit vectors. Only the members of its kind are
+ * set: sweeps describe every block that they visit. */
 typedef struct cs_friction_part {
-    int first, rows;
+    int axes;        /* 0: a ball */
+    int first, rows; /* of a ball */
     double radius;
-    int axes;
     double semi[3], axis[3][CS_MAX_ROWS];
 } cs_friction_part;
 
@@ -30,7 +31,7 @@ enum { CS_MOST_FRICTION_PARTS = 2 };
 typedef struct cs_local_set {
     cs_local_shape shape;
     int absolute; /* friction is bounded by impulses, not by multiples of the normal impulse */
-    int parts;    /* their number, and what they are, depend on the rows only, not on parameters */
+    int parts;    /* at most CS_MOST_FRICTION_PARTS; number and kinds depend on the rows alone */
     cs_friction_part part[CS_MOST_FRICTION_PARTS];
 } cs_local_set;
 
@@ -53,7 +54,8 @@ typedef struct cs_set {
     int cone;                /* FCLIB's error is defined: the friction cone is a circular one */
     int variable;            /* blocks may have more parameters than the least number */
     int alone;               /* the prox calls the caller's code: runs on one thread only */
-    /* Describes the set for local problems, in `local`, which is zero before. NULL: they cannot be solved. */
+    /* Describes the set for local problems, in `local`, which before is CS_LOCAL_BALLS with no part. NULL: they cannot
+     * be solved. */
     void (*describe_local)(int rows, const double *parameters, cs_local_set *local);
     int (*parameters)(int rows); /* per block; -1 when the set does not take so many rows */
     /* Number of the coupled set that each row belongs to: rows of one share one r. */

@@ -43,8 +43,11 @@ static void cs_coupling_tangents(int rows, int *coupled_set)
 /* Adds a ball over so many rows. */
 static void cs_add_local_ball(cs_local_set *local, int first, int rows, double radius)
 {
-    local->part[local->parts++] =
-        (cs_friction_part){.first = first, .rows = rows, .radius = radius};
+    cs_friction_part *part = &local->part[local->parts++];
+    part->axes = 0;
+    part->first = first;
+    part->rows = rows;
+    part->radius = radius;
 }
 
 /* `describe_local` of sets with one ball of friction over all rows behind the normal. */

@@ -6,18 +6,27 @@
 #include <math.h>
 #include <string.h>
 
+/* local <- the description of a set that has one. What it does not set is not read, so that nothing else is cleared: each
+ * visit of a block describes its set. */
+static void describe_set(const cs_set *set, int rows, const double *parameters, cs_local_set *local)
+{
+    local->shape = CS_LOCAL_BALLS;
+    local->absolute = local->parts = 0;
+    set->describe_local(rows, parameters, local);
+}
+
 int cs_local_fits(const cs_set *set, int rows, cs_local_method method)
 {
-    cs_local_set local = {.shape = CS_LOCAL_BALLS};
+    cs_local_set local;
     double parameters[2 * CS_MAX_ROWS] = {0};
     if (!set->describe_local) return 0;
     if (method != CS_LOCAL_QUARTIC) return 1;
 
     /* The polynomial is that of one ball or ellipse in the plane, whose size follows the normal impulse. */
-    set->describe_local(rows, parameters, &local);
+    describe_set(set, rows, parameters, &local);
     const cs_friction_part *only = &local.part[0];
     if (local.shape != CS_LOCAL_BALLS || local.absolute || local.parts > 1) return 0;
-    return local.parts == 0 || only->rows + only->axes <= 2;
+    return local.parts == 0 || (only->axes ? only->axes : only->rows) <= 2;
 }
 
 /* ---- the set as a local problem -------------------------------------------------------------- */
@@ -71,10 +80,32 @@ static void add_ellipsoid(cs_local_problem *p, coordinates *c, int m, int count,
     p->first[p->balls] = p->rows;
 }
 
+/* Balls over all rows behind the normal, one after another and none of them empty: the unknowns are the impulses, and D
+ * is not written. Returns 0 if the set is another one. */
+static int describe_plain(const cs_local_set *local, int m, cs_local_problem *p)
+{
+    int row = 1;
+    for (int i = 0; i < local->parts; i++) {
+        const cs_friction_part *part = &local->part[i];
+        if (part->axes || part->first != row) return 0;
+        if (!(part->radius * (p->fixed ? p->normal : 1) > 0)) return 0;
+        for (int k = 0; k < part->rows; k++) p->set_of[row++] = 1 + i;
+        p->reach[i] = part->radius;
+        p->first[i + 1] = row;
+    }
+    p->balls = local->parts;
+    p->rows = row;
+    return row == m;
+}
+
 /* Adds the normal impulse and the parts of friction. Rows that no part bounds have no unknowns. */
 static void describe_friction(const cs_local_set *local, int m, cs_local_problem *p, coordinates *c)
 {
     const double normal[CS_MAX_ROWS] = {1};
+    if (describe_plain(local, m, p)) return;
+
+    /* Coordinates D. */
+    p->rows = p->balls = 0;
     add_axis(p, c, m, normal);
     for (int i = 0; i < local->parts; i++) {
         const cs_friction_part *part = &local->part[i];
@@ -125,8 +156,8 @@ static int describe(const cs_set *set, int m, const double *W, const double *q,
                     coordinates *c)
 {
     /* Begin without unknowns, and choose how friction is bounded. */
-    cs_local_set local = {.shape = CS_LOCAL_BALLS};
-    set->describe_local(m, parameters, &local);
+    cs_local_set local;
+    describe_set(set, m, parameters, &local);
     int follows = local.shape != CS_LOCAL_BALLS || local.parts > 0;
     c->plain = 1;
     p->shape = local.shape;
