@@ -10,12 +10,14 @@
  * Some methods call no backend and run on the host, in the arrays of the problem: `subspace` and `splitting`,
  * which make their own sweeps (methods/pivoting/hybrid.c), the other methods that pivot, `apgd`,
  * `spectral_gradient`, `admm` and `interior_point`. `tresca` and `de_saxce` pack nothing, but hand the backend
- * to their inner method. Newton steps, coarse corrections and measures are computed on the host as well.
+ * to their inner method. Newton steps and coarse corrections are computed on the host as well, and so
+ * are measures, but for the natural map of an iterate that is not the last one (`measure`).
  *
  * Only one thread at a time may call the functions of a packing. The caller flushes denormals. */
 #ifndef CS_BACKEND_H
 #define CS_BACKEND_H
 
+#include "measure/measure.h"
 #include "scheme/scheme.h"
 
 #include <math.h>
@@ -38,6 +40,8 @@ typedef struct cs_pack_request {
     int instructions;          /* see cs_packed.instructions */
     int general;               /* whether to store the factors of all contacts uncompressed */
     const cs_local *local;     /* (groups): how their blocks are updated; read by `pack` only */
+    const double *rho; /* (rows): of cs_state, all above 0, for `measure`, read by `pack` only; or NULL */
+    int64_t islands;   /* with `rho`: how many islands have a speed V of their own */
 } cs_pack_request;
 
 /* A packed problem and its backend. */
@@ -83,6 +87,13 @@ typedef struct cs_sweep_call {
     cs_sweep_stats stats; /* of the last sweep */
 } cs_sweep_call;
 
+/* One evaluation of the natural map, which stops a solve at Delta_s <= atol + rtol rho_s V. */
+typedef struct cs_measure_call {
+    double rtol, atol;
+    const double *scale; /* (blocks): V; NULL: `scaled` is not asked for, and there is no tolerance */
+    int new_scale;       /* whether V has changed since the last call */
+} cs_measure_call;
+
 struct cs_backend {
     const char *name;
 
@@ -98,10 +109,11 @@ struct cs_backend {
      * arena. */
     int64_t (*describe)(const void *state, char *kernel, size_t size);
 
-    /* Write and read the impulses (rows). */
+    /* Write and read the impulses (rows). `put` of NULL: they become zero. */
     void (*put)(void *state, const double *impulses);
     void (*get)(const void *state, double *impulses);
-    /* Writes b (rows) and the sets' parameters (parameters); reads the b that the visits use. */
+    /* Writes b (rows) and the sets' parameters (parameters), NULL for those that remain; reads the b that the visits
+     * use. */
     void (*put_data)(void *state, const double *b, const double *parameters);
     void (*get_data)(const void *state, double *b);
     /* Writes R: its diagonal `r` (rows), and for each group g step[g] (count, m, m): R_k if it is full, A_kk if
@@ -120,6 +132,11 @@ struct cs_backend {
 
     /* Makes up to call->most sweeps. Also reports failures of earlier calls that a device detects late. */
     cs_status (*sweep)(void *state, cs_sweep_call *call, cs_error *error);
+
+    /* map <- the natural map of lambda over what is packed, with the velocities that the sweeps keep, without the worst
+     * block: correct to rounding, but not the final word on an iterate. Returns 0 if a number is not finite, or if the
+     * backend has no such evaluation for this packing. May be NULL. */
+    int (*measure)(void *state, const cs_measure_call *call, cs_natural_map *map);
 
     /* Store lambda as the best iterate; restore it, without a refresh of what depends on lambda. */
     void (*keep)(void *state);

@@ -4,16 +4,19 @@
 
 #include "backend/cpu_internal.h"
 #include "core/error.h"
+#include "core/loop.h"
 #include "sweep/sweep.h"
 
 #include <string.h>
 
 static cs_status no_memory(cs_error *error) { return cs_no_memory(error, "the workspace"); }
 
-/* Bytes of lambda as it is packed. */
-static size_t impulse_bytes(const cs_packed *packed)
+/* to <- from, both impulses as they are packed. */
+static void copy_impulses(const cs_cpu *cpu, void *to, const void *from)
 {
-    return (size_t)packed->impulses * cs_real_size(packed->dtype);
+    const cs_packed *packed = &cpu->packed;
+    cs_loop_copy(cs_packed_threads(packed), to, from, packed->impulses,
+                 cs_real_size(packed->dtype));
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */
@@ -62,6 +65,7 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     /* The scheme's own data, and the phases of its sweeps. */
     status = scheme->pack(packed, arena, control, error);
     if (!status) status = cs_pack_phases(packed, arena, error);
+    if (!status) status = cs_cpu_pack_scales(cpu, request, arena, error);
     packing->keeps_velocities = packed->velocity != NULL;
     packing->matrix_blocks = packed->matrix_blocks;
     return status;
@@ -79,7 +83,9 @@ static int64_t describe(const void *state, char *kernel, size_t size)
 
 static void put(void *state, const double *impulses)
 {
-    cs_put_impulses(&((cs_cpu *)state)->packed, impulses);
+    cs_packed *packed = &((cs_cpu *)state)->packed;
+    if (impulses) cs_put_impulses(packed, impulses);
+    else cs_zero_impulses(packed);
 }
 
 static void get(const void *state, double *impulses)
@@ -139,7 +145,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     cs_packed *packed = &cpu->packed;
     cs_best_sweep *best = call->best;
     int64_t before = packed->products;
-    call->alarm = 0;
+    call->alarm = packed->at_zero = 0;
     for (call->made = 0; call->made < call->most && !call->alarm;) {
         /* If lambda is the best iterate, the sweep copies it before changing it. */
         if (best && best->best_is_current) {
@@ -166,13 +172,14 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
 static void keep(void *state)
 {
     cs_cpu *cpu = state;
-    memcpy(cpu->best, cpu->packed.lambda, impulse_bytes(&cpu->packed));
+    copy_impulses(cpu, cpu->best, cpu->packed.lambda);
 }
 
 static void restore(void *state)
 {
     cs_cpu *cpu = state;
-    memcpy(cpu->packed.lambda, cpu->best, impulse_bytes(&cpu->packed));
+    copy_impulses(cpu, cpu->packed.lambda, cpu->best);
+    cpu->packed.at_zero = 0;
 }
 
 const cs_backend cs_backend_cpu = {
@@ -190,6 +197,7 @@ const cs_backend cs_backend_cpu = {
     .refresh = refresh,
     .subtract_products = subtract_products,
     .sweep = sweep,
+    .measure = cs_cpu_measure,
     .keep = keep,
     .restore = restore,
     .take_point = cs_cpu_take_point,

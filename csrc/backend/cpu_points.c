@@ -3,9 +3,8 @@
 #include "backend/cpu_internal.h"
 
 #include "core/error.h"
+#include "core/loop.h"
 #include "core/parallel.h"
-
-#include <string.h>
 
 enum { SUM_LANES = 8, CHUNK = 4096 };
 
@@ -88,10 +87,11 @@ static int64_t velocities_of(const cs_cpu *cpu)
 }
 
 /* Applies an operation to the impulses of the points and, with `velocities_too`, to their velocities. */
-static void run_over(const cs_cpu *cpu, operation what, int velocities_too, cs_point to, double a,
+static void run_over(cs_cpu *cpu, operation what, int velocities_too, cs_point to, double a,
                      cs_point p, double b, cs_point q)
 {
-    /* The impulses. */
+    /* The impulses, which may change. */
+    cpu->packed.at_zero = 0;
     pass job = {what, is_single(cpu), cpu->packed.threads, cpu->packed.impulses, a,
                 b,    to.impulses,    p.impulses,          q.impulses,           cpu->chunk_sum};
     run(&job);
@@ -126,10 +126,11 @@ cs_point cs_cpu_here(const void *state)
 
 void cs_cpu_copy(void *state, cs_point to, cs_point from)
 {
-    const cs_cpu *cpu = state;
-    memcpy(to.impulses, from.impulses, (size_t)cpu->packed.impulses * size_of(cpu));
-    if (velocities_of(cpu))
-        memcpy(to.velocities, from.velocities, (size_t)velocities_of(cpu) * size_of(cpu));
+    cs_cpu *cpu = state;
+    int threads = cs_packed_threads(&cpu->packed);
+    cs_loop_copy(threads, to.impulses, from.impulses, cpu->packed.impulses, size_of(cpu));
+    cs_loop_copy(threads, to.velocities, from.velocities, velocities_of(cpu), size_of(cpu));
+    cpu->packed.at_zero = 0;
 }
 
 void cs_cpu_combine(void *state, cs_point to, double a, cs_point p, double b, cs_point q)
@@ -148,7 +149,7 @@ void cs_cpu_conjugate(void *state, cs_point x, double beta, cs_point p, cs_point
 }
 
 /* The sum of DOT or DISTANCE over all chunks, in their order. */
-static double sum_over(const cs_cpu *cpu, operation what, cs_point p, cs_point q)
+static double sum_over(cs_cpu *cpu, operation what, cs_point p, cs_point q)
 {
     double sum = 0;
     run_over(cpu, what, 0, (cs_point){0}, 0, p, 0, q);

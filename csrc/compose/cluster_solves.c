@@ -291,7 +291,7 @@ static void measure_whole(cs_solver *solver, cs_state *state)
     cs_settle(solver);
     cs_evaluate(solver, state);
     for (int c = 2; c < history->columns; c++)
-        if (!history->measure[c - 2]->of_sweep) row[c] = history->measure[c - 2]->evaluate(state);
+        if (!history->measure[c - 2]->of_sweep) row[c] = cs_measure_value(history->measure[c - 2], state);
 }
 
 /* The fraction of the clusters' seconds that counts as time of the solve: without recording, for example. */

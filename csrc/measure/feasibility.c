@@ -76,15 +76,18 @@ static double block_dissipation_gap(const cs_state *state, const cs_block_group 
     return largest;
 }
 
-/* The largest value over all blocks, or with `contacts` over all contacts; NaN if one of them is. */
-static double largest(cs_state *state, int contacts,
+/* The largest value over the blocks begin .. end - 1, or with `contacts` over the contacts among them; NaN if one of
+ * them is. */
+static double largest(const cs_state *state, int64_t begin, int64_t end, int contacts,
                       double (*of_block)(const cs_state *, const cs_block_group *, int64_t))
 {
     double most = 0;
     for (int g = 0; g < state->problem->block_groups; g++) {
         const cs_block_group *group = &state->problem->block_group[g];
+        int64_t k, last;
         if (contacts && !group->set->contact) continue;
-        for (int64_t k = 0; k < group->count; k++) {
+        if (!cs_group_part(group, begin, end, &k, &last)) continue;
+        for (; k < last; k++) {
             double value = of_block(state, group, k);
             if (value > most || isnan(value)) most = value;
         }
@@ -92,21 +95,24 @@ static double largest(cs_state *state, int contacts,
     return most;
 }
 
-static double evaluate_infeasibility(cs_state *state)
+static double infeasibility(const cs_state *state, int64_t begin, int64_t end)
 {
-    return largest(state, 0, cs_block_infeasibility);
+    return largest(state, begin, end, 0, cs_block_infeasibility);
 }
 
-static double evaluate_penetration(cs_state *state) { return largest(state, 1, block_penetration); }
-
-static double evaluate_complementarity(cs_state *state)
+static double penetration(const cs_state *state, int64_t begin, int64_t end)
 {
-    return largest(state, 1, block_complementarity);
+    return largest(state, begin, end, 1, block_penetration);
 }
 
-static double evaluate_dissipation_gap(cs_state *state)
+static double complementarity(const cs_state *state, int64_t begin, int64_t end)
 {
-    return largest(state, 1, block_dissipation_gap);
+    return largest(state, begin, end, 1, block_complementarity);
+}
+
+static double dissipation_gap(const cs_state *state, int64_t begin, int64_t end)
+{
+    return largest(state, begin, end, 1, block_dissipation_gap);
 }
 
 /* These measures skip blocks that are no contacts, and are undefined if there are no others. */
@@ -122,14 +128,14 @@ const cs_measure cs_measure_infeasibility = {
     .name = "infeasibility",
     .summary = "largest distance of an impulse from its set [N s]",
     .across = CS_LARGEST,
-    .evaluate = evaluate_infeasibility,
+    .part = infeasibility,
 };
 
 const cs_measure cs_measure_penetration = {
     .name = "penetration",
     .summary = "largest approaching velocity of a contact [m/s]",
     .across = CS_LARGEST,
-    .evaluate = evaluate_penetration,
+    .part = penetration,
     .obstacle = no_contacts,
 };
 
@@ -137,7 +143,7 @@ const cs_measure cs_measure_complementarity = {
     .name = "complementarity",
     .summary = "largest |normal impulse x normal velocity| [J]",
     .across = CS_LARGEST,
-    .evaluate = evaluate_complementarity,
+    .part = complementarity,
     .obstacle = no_contacts,
 };
 
@@ -145,6 +151,6 @@ const cs_measure cs_measure_dissipation_gap = {
     .name = "dissipation_gap",
     .summary = "largest shortfall of friction work against maximal dissipation [J]",
     .across = CS_LARGEST,
-    .evaluate = evaluate_dissipation_gap,
+    .part = dissipation_gap,
     .obstacle = no_contacts,
 };

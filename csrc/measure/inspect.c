@@ -96,17 +96,18 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
 
 /* The scratch arrays of an inspection. */
 typedef struct workspace {
-    double *rho, *response, *parameters, *scale, *speed, *lambda, *xi, *velocity, *magnitude;
-    int64_t *island;
+    double *rho, *response, *parameters, *scale, *speed, *largest, *reach, *lambda, *xi;
+    double *velocity, *magnitude;
+    int64_t *island, islands;
 } workspace;
 
 static cs_status allocate(const cs_problem *problem, cs_arena *scratch, workspace *w,
                           cs_error *error)
 {
     double **rows[] = {&w->rho, &w->response, &w->lambda, &w->xi, &w->magnitude};
-    double **blocks[] = {&w->scale, &w->speed};
+    double **blocks[] = {&w->scale, &w->speed, &w->largest, &w->reach};
     for (int i = 0; i < 5; i++) *rows[i] = cs_arena_take(scratch, problem->rows, sizeof(double));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 4; i++)
         *blocks[i] = cs_arena_take(scratch, problem->blocks, sizeof(double));
     w->parameters = cs_arena_take(scratch, problem->parameters, sizeof(double));
     w->velocity = cs_arena_take(scratch, problem->velocities, sizeof(double));
@@ -131,7 +132,7 @@ static cs_status prepare_scales(const cs_problem *problem, workspace *w, cs_erro
     cs_find_couplings(problem, w->rho, w->response);
     cs_find_responses(problem, w->rho, w->response);
     cs_status status = cs_problem_islands(problem, w->island, &islands, error);
-    if (!status) cs_number_all_islands(problem, w->island);
+    if (!status) w->islands = cs_number_all_islands(problem, w->island);
     return status;
 }
 
@@ -156,10 +157,17 @@ cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses, 
         .rho = w.rho,
         .response = w.response,
         .island = w.island,
+        .islands = w.islands,
+        .scale = w.scale,
         .speed = w.speed,
+        .largest = w.largest,
+        .reach = w.reach,
+        .lambda = w.lambda,
+        .xi = w.xi,
         .magnitude = w.magnitude,
+        .velocity = w.velocity,
     };
-    cs_find_scales(&data, w.lambda, w.xi, w.velocity, w.scale);
+    cs_find_scales(&data);
 
     /* Inspect every block at the given iterate. */
     cs_state state = {

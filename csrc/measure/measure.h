@@ -15,6 +15,7 @@
 #ifndef CS_MEASURE_H
 #define CS_MEASURE_H
 
+#include "core/loop.h"
 #include "problem/products.h"
 
 /* Delta_s and rho_s of one coupled set, and its first row in the block. */
@@ -47,6 +48,7 @@ typedef struct cs_state {
     double residual, merit;           /* of the last sweep; NaN before the first */
     double delta_element, delta_norm; /* likewise, if a measure needs the previous iterate */
     int no_tolerance;                 /* whether the solve has neither rtol nor atol */
+    int threads; /* that share the evaluation of a measure; at most one if a prox calls the caller's code */
     const double *lambda, *xi;        /* (rows) */
     int have_natural_map;
     cs_natural_map natural_map; /* cached by cs_natural_map_of */
@@ -63,12 +65,21 @@ typedef struct cs_measure {
     cs_across across;
     int is_ratio; /* whether it contains rtol and atol: a solve that stops by it stops at 1 */
     double (*evaluate)(cs_state *state);
+    /* In place of `evaluate`: the maximum or the sum (`across`) over the blocks begin .. end - 1. Threads call it for
+     * several ranges of blocks at once. */
+    double (*part)(const cs_state *state, int64_t begin, int64_t end);
     /* Returns why the measure is not defined for this problem, or NULL if it is. NULL: always defined. */
     const char *(*obstacle)(const cs_problem *problem);
 } cs_measure;
 
 /* The measure of that name, or NULL. */
 const cs_measure *cs_measure_find(const char *name);
+
+/* The value of a measure. */
+double cs_measure_value(const cs_measure *measure, cs_state *state);
+
+/* Whether the measure is one of the three natural maps. */
+int cs_measure_is_natural_map(const cs_measure *measure);
 
 /* The parameters of block `index` of a group. */
 static inline const double *cs_state_parameters(const cs_state *state, const cs_block_group *group,
@@ -80,7 +91,8 @@ static inline const double *cs_state_parameters(const cs_state *state, const cs_
 /* The natural map of the state, computed at the first call. */
 const cs_natural_map *cs_natural_map_of(cs_state *state);
 
-/* Adds one coupled set of a block to the maximum `map`, which begins as CS_NO_DEFECT. */
+/* Adds one coupled set of a block to the maximum `map`, which begins as CS_NO_DEFECT. The sets of all blocks are added
+ * in their order: of equally large ones, the first is the worst. */
 #define CS_NO_DEFECT ((cs_natural_map){.worst_block = -1, .met = 1})
 void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t block,
                    cs_natural_map *map);
@@ -101,26 +113,28 @@ void cs_set_scales(const cs_block_group *group, const double *diagonal, double *
  * scratch. */
 int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupling);
 
-/* Gives every block without an island (-1) an island of its own. */
-void cs_number_all_islands(const cs_problem *problem, int64_t *island);
+/* Gives every block without an island (-1) an island of its own. Returns the number of islands. */
+int64_t cs_number_all_islands(const cs_problem *problem, int64_t *island);
 
 /* response (rows) <- a_s of each row's set: 1 / rho, or with compliance the diagonal of J M^-1 J^T. */
 void cs_find_responses(const cs_problem *problem, const double *rho, double *response);
 
-/* The data that determine the speed V of each island. */
+/* The data that determine the speed V of each island, and room for the computation. */
 typedef struct cs_scale_data {
     const cs_problem *problem;
     const double *b, *parameters, *rho, *response;
     const int64_t *island; /* (blocks): numbered from 0 */
-    double *speed;         /* (islands): scratch */
-    double *magnitude;     /* (rows): scratch */
+    int64_t islands;
+    int threads;                     /* as in cs_state */
+    double *scale;                   /* (blocks): the result */
+    double *speed, *largest, *reach; /* (blocks): scratch */
+    double *lambda, *xi, *magnitude; /* (rows): scratch */
+    double *velocity;                /* (velocities): scratch */
 } cs_scale_data;
 
 /* scale (blocks) <- V of the block's island, where velocities at P_C(0) that are only rounding errors count
- * as zero. At return `lambda` and `xi` (rows) hold P_C(0) and its residual velocities; `velocity`
- * (velocities) is scratch. */
-void cs_find_scales(const cs_scale_data *data, double *lambda, double *xi, double *velocity,
-                    double *scale);
+ * as zero. */
+void cs_find_scales(const cs_scale_data *data);
 
 /* tau_s of a coupled set of this block. */
 static inline double cs_tolerance_of(const cs_state *state, int64_t block, double rho)

@@ -68,20 +68,63 @@ void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t bloc
     if (!(set->impulse <= cs_tolerance_of(state, block, set->rho))) map->met = 0;
 }
 
+/* map <- the maximum over the blocks before those of `next`, which it holds, and over the blocks of `next`, which
+ * follow: the same as if all their sets had been added to one maximum. */
+static void join(cs_natural_map *map, const cs_natural_map *next)
+{
+    /* A NaN of earlier blocks stays, that of later ones replaces everything. */
+    if (isnan(map->impulse) || next->worst_block < 0) return;
+    if (isnan(next->impulse) || map->worst_block < 0) {
+        *map = *next;
+        return;
+    }
+
+    /* The worst set, and the maxima. */
+    int nothing = map->scaled == 0 && next->scaled == 0;
+    if (next->scaled > map->scaled || (nothing && next->worst.impulse > map->worst.impulse)) {
+        map->worst_block = next->worst_block;
+        map->worst = next->worst;
+    }
+    map->impulse = fmax(map->impulse, next->impulse);
+    map->velocity = fmax(map->velocity, next->velocity);
+    map->scaled = fmax(map->scaled, next->scaled);
+    map->met = map->met && next->met;
+}
+
+/* The natural maps of the pieces of a loop over all blocks. */
+typedef struct pieces {
+    const cs_state *state;
+    cs_natural_map map[CS_LOOP_PIECES];
+} pieces;
+
+static void map_piece(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    pieces *all = context;
+    const cs_problem *problem = all->state->problem;
+    cs_natural_map map = CS_NO_DEFECT;
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        int64_t k, last;
+        if (!cs_group_part(group, begin, end, &k, &last)) continue;
+        for (; k < last; k++) {
+            cs_set_defect sets[CS_MAX_ROWS];
+            int count = cs_block_defects(all->state, group, k, sets);
+            for (int s = 0; s < count; s++)
+                cs_add_defect(all->state, &sets[s], group->first_block + k, &map);
+        }
+    }
+    all->map[piece] = map;
+}
+
 const cs_natural_map *cs_natural_map_of(cs_state *state)
 {
     if (state->have_natural_map) return &state->natural_map;
-    cs_natural_map map = CS_NO_DEFECT;
-    for (int g = 0; g < state->problem->block_groups; g++) {
-        const cs_block_group *group = &state->problem->block_group[g];
-        for (int64_t k = 0; k < group->count; k++) {
-            cs_set_defect sets[CS_MAX_ROWS];
-            int count = cs_block_defects(state, group, k, sets);
-            for (int s = 0; s < count; s++)
-                cs_add_defect(state, &sets[s], group->first_block + k, &map);
-        }
-    }
-    state->natural_map = map;
+    int64_t blocks = state->problem->blocks;
+    pieces all;
+    all.state = state;
+    cs_loop(state->threads, blocks, map_piece, &all);
+    state->natural_map = CS_NO_DEFECT;
+    for (int64_t p = 0; p < cs_loop_pieces(blocks); p++) join(&state->natural_map, &all.map[p]);
     state->have_natural_map = 1;
     return &state->natural_map;
 }
@@ -89,6 +132,12 @@ const cs_natural_map *cs_natural_map_of(cs_state *state)
 static double evaluate(cs_state *state) { return cs_natural_map_of(state)->impulse; }
 static double evaluate_velocity(cs_state *state) { return cs_natural_map_of(state)->velocity; }
 static double evaluate_scaled(cs_state *state) { return cs_natural_map_of(state)->scaled; }
+
+int cs_measure_is_natural_map(const cs_measure *measure)
+{
+    return measure->evaluate == evaluate || measure->evaluate == evaluate_velocity ||
+           measure->evaluate == evaluate_scaled;
+}
 
 const cs_measure cs_measure_natural_map = {
     .name = "natural_map",

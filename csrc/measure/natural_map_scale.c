@@ -77,13 +77,14 @@ int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupli
     return first;
 }
 
-void cs_number_all_islands(const cs_problem *problem, int64_t *island)
+int64_t cs_number_all_islands(const cs_problem *problem, int64_t *island)
 {
     int64_t islands = 0;
     for (int64_t k = 0; k < problem->blocks; k++)
         if (island[k] >= islands) islands = island[k] + 1;
     for (int64_t k = 0; k < problem->blocks; k++)
         if (island[k] < 0) island[k] = islands++;
+    return islands;
 }
 
 /* response <- a_s of one block's sets, from the diagonal of J M^-1 J^T. Where that is zero, only compliance
@@ -109,27 +110,48 @@ void cs_find_responses(const cs_problem *problem, const double *rho, double *res
     }
 }
 
-/* lambda <- P_C(0), xi <- A P_C(0) + b. Returns whether P_C(0) has a non-zero entry. */
-static int project_zero(const cs_scale_data *data, double *lambda, double *xi, double *velocity)
+/* ---- the speed V of each island ------------------------------------------------------------------ */
+
+/* The computation of all V. Pieces are those of a loop over all blocks. */
+typedef struct speeds {
+    const cs_scale_data *data;
+    cs_state state;                 /* P_C(0), with its residual velocities */
+    int moved;                      /* whether P_C(0) has an entry that is not zero */
+    int moves[CS_LOOP_PIECES];      /* the same for the blocks of one piece */
+    double speed[CS_LOOP_PIECES];   /* max a_s Delta_s of a piece */
+    double largest[CS_LOOP_PIECES]; /* max |b| of a piece */
+} speeds;
+
+/* lambda <- P_C(0) in the blocks of a piece. */
+static void project_zero(void *context, int64_t piece, int64_t begin, int64_t end)
 {
-    const cs_problem *problem = data->problem;
-    int moved = 0;
-
-    /* Project zero. */
-    for (int64_t i = 0; i < problem->rows; i++) lambda[i] = 0;
-    for (int g = 0; g < problem->block_groups; g++) {
-        const cs_block_group *group = &problem->block_group[g];
-        const double *parameters = data->parameters + group->first_parameter;
-        for (int64_t k = 0; k < group->count; k++)
-            group->set->prox_f64(group->rows, lambda + cs_group_row(group, k),
-                                 parameters + k * group->parameters, NULL);
+    speeds *all = context;
+    const cs_scale_data *data = all->data;
+    all->moves[piece] = 0;
+    for (int g = 0; g < data->problem->block_groups; g++) {
+        const cs_block_group *group = &data->problem->block_group[g];
+        int64_t k, last;
+        if (!cs_group_part(group, begin, end, &k, &last)) continue;
+        for (; k < last; k++) {
+            double *z = data->lambda + cs_group_row(group, k);
+            for (int i = 0; i < group->rows; i++) z[i] = 0;
+            group->set->prox_f64(group->rows, z, cs_state_parameters(&all->state, group, k), NULL);
+            for (int i = 0; i < group->rows; i++) all->moves[piece] |= z[i] != 0;
+        }
     }
+}
 
-    /* Without impulses xi is b. */
-    for (int64_t i = 0; i < problem->rows; i++) moved |= lambda[i] != 0;
-    if (moved) cs_residual_velocity(problem, lambda, data->b, velocity, xi);
-    else if (problem->rows) memcpy(xi, data->b, sizeof(double) * (size_t)problem->rows);
-    return moved;
+/* P_C(0) and its residual velocities, which are b where P_C(0) is zero; and a bound of their rounding errors. */
+static void evaluate_zero(speeds *all)
+{
+    const cs_scale_data *data = all->data;
+    cs_loop(data->threads, data->problem->blocks, project_zero, all);
+    for (int64_t p = 0; p < cs_loop_pieces(data->problem->blocks); p++)
+        all->moved |= all->moves[p];
+    if (!all->moved) return;
+    cs_residual_velocity(data->problem, data->lambda, data->b, data->velocity, data->xi);
+    cs_magnitude(data->problem, data->lambda, data->b, data->velocity, data->magnitude);
+    all->state.xi = data->xi;
 }
 
 /* Whether the velocities at P_C(0) in all rows of row i's coupled set are only rounding errors. */
@@ -144,64 +166,113 @@ static int is_rounding(const cs_state *state, const cs_block_group *group, int64
 }
 
 /* max of a_s Delta_s(P_C(0)) over the sets of one block, without sets whose velocities are rounding errors. */
-static double speed_of_block(const cs_state *state, const cs_block_group *group, int64_t index,
-                             const cs_scale_data *data, int moved)
+static double speed_of_block(const speeds *all, const cs_block_group *group, int64_t index)
 {
     cs_set_defect sets[CS_MAX_ROWS];
     double speed = 0;
     int64_t row = cs_group_row(group, index);
-    cs_block_defects(state, group, index, sets);
+    cs_block_defects(&all->state, group, index, sets);
     for (int i = 0; i < group->rows; i++) {
-        if (moved && is_rounding(state, group, row, i, data->magnitude)) continue;
-        speed = fmax(speed, data->response[row + i] * sets[group->coupled_set[i]].impulse);
+        if (all->moved && is_rounding(&all->state, group, row, i, all->data->magnitude)) continue;
+        speed = fmax(speed, all->data->response[row + i] * sets[group->coupled_set[i]].impulse);
     }
     return speed;
 }
 
-/* largest (islands) <- max |b| over the rows with rho > 0 */
-static void largest_velocities(const cs_scale_data *data, double *largest)
+/* max |b| over the rows of one block with rho > 0 */
+static double largest_velocity(const cs_scale_data *data, const cs_block_group *group,
+                               int64_t index)
 {
-    const cs_problem *problem = data->problem;
-    for (int64_t k = 0; k < problem->blocks; k++) largest[k] = 0;
-    for (int64_t k = 0; k < problem->blocks; k++) {
-        double *most = &largest[data->island[k]];
-        for (int64_t i = cs_block_row(problem, k); i < cs_block_end(problem, k); i++)
-            if (data->rho[i] > 0) *most = fmax(*most, fabs(data->b[i]));
-    }
+    double largest = 0;
+    int64_t row = cs_group_row(group, index);
+    for (int i = 0; i < group->rows; i++)
+        if (data->rho[row + i] > 0) largest = fmax(largest, fabs(data->b[row + i]));
+    return largest;
 }
 
-void cs_find_scales(const cs_scale_data *data, double *lambda, double *xi, double *velocity,
-                    double *scale)
+/* The speeds and the largest |b| of the blocks of a piece, and the largest of all of them. */
+static void measure_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 {
-    const cs_problem *problem = data->problem;
-    cs_state state = {
-        .problem = problem,
+    speeds *all = context;
+    const cs_scale_data *data = all->data;
+    double speed = 0, largest = 0;
+    for (int g = 0; g < data->problem->block_groups; g++) {
+        const cs_block_group *group = &data->problem->block_group[g];
+        int64_t k, last;
+        if (!cs_group_part(group, begin, end, &k, &last)) continue;
+        for (; k < last; k++) {
+            int64_t block = group->first_block + k;
+            data->scale[block] = speed_of_block(all, group, k);
+            data->largest[block] = largest_velocity(data, group, k);
+            speed = fmax(speed, data->scale[block]);
+            largest = fmax(largest, data->largest[block]);
+        }
+    }
+    all->speed[piece] = speed;
+    all->largest[piece] = largest;
+}
+
+/* V, or 0 if the rounding errors of b explain it: then the island needs no impulses. */
+static double speed_beyond_rounding(double speed, double largest)
+{
+    return speed <= CS_B_UNITS * DBL_EPSILON * largest ? 0 : speed;
+}
+
+/* Copies V of the only island to the blocks of a piece. */
+static void fill_piece(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    speeds *all = context;
+    (void)piece;
+    for (int64_t k = begin; k < end; k++) all->data->scale[k] = all->speed[0];
+}
+
+/* V of several islands, from the values of their blocks. */
+static void combine_islands(const cs_scale_data *data)
+{
+    int64_t blocks = data->problem->blocks;
+    const int64_t *island = data->island;
+    double *speed = data->speed, *of_block = data->largest, *largest = data->reach;
+
+    /* The largest values of each island. */
+    for (int64_t k = 0; k < blocks; k++) speed[k] = largest[k] = 0;
+    for (int64_t k = 0; k < blocks; k++) {
+        speed[island[k]] = fmax(speed[island[k]], data->scale[k]);
+        largest[island[k]] = fmax(largest[island[k]], of_block[k]);
+    }
+
+    /* Copy V from the islands to their blocks. */
+    for (int64_t k = 0; k < blocks; k++) speed[k] = speed_beyond_rounding(speed[k], largest[k]);
+    for (int64_t k = 0; k < blocks; k++) data->scale[k] = speed[island[k]];
+}
+
+/* The same for a single island, by several threads. */
+static void combine_pieces(speeds *all)
+{
+    const cs_scale_data *data = all->data;
+    double speed = 0, largest = 0;
+    for (int64_t p = 0; p < cs_loop_pieces(data->problem->blocks); p++) {
+        speed = fmax(speed, all->speed[p]);
+        largest = fmax(largest, all->largest[p]);
+    }
+    all->speed[0] = speed_beyond_rounding(speed, largest);
+    cs_loop(data->threads, data->problem->blocks, fill_piece, all);
+}
+
+void cs_find_scales(const cs_scale_data *data)
+{
+    speeds all;
+    all.data = data;
+    all.moved = 0;
+    all.state = (cs_state){
+        .problem = data->problem,
         .b = data->b,
         .parameters = data->parameters,
         .rho = data->rho,
-        .lambda = lambda,
-        .xi = xi,
+        .lambda = data->lambda,
+        .xi = data->b,
     };
-
-    /* Evaluate P_C(0), with a bound of its rounding errors. */
-    int moved = project_zero(data, lambda, xi, velocity);
-    if (moved) cs_magnitude(problem, lambda, data->b, velocity, data->magnitude);
-
-    /* Take the largest speed of each island. */
-    for (int64_t k = 0; k < problem->blocks; k++) data->speed[k] = 0;
-    for (int g = 0; g < problem->block_groups; g++) {
-        const cs_block_group *group = &problem->block_group[g];
-        for (int64_t k = 0; k < group->count; k++) {
-            double *speed = &data->speed[data->island[group->first_block + k]];
-            *speed = fmax(*speed, speed_of_block(&state, group, k, data, moved));
-        }
-    }
-
-    /* A speed that the rounding errors of b explain counts as zero: the island needs no impulses. */
-    largest_velocities(data, scale);
-    for (int64_t k = 0; k < problem->blocks; k++)
-        if (data->speed[k] <= CS_B_UNITS * DBL_EPSILON * scale[k]) data->speed[k] = 0;
-
-    /* Copy the speeds from the islands to their blocks. */
-    for (int64_t k = 0; k < problem->blocks; k++) scale[k] = data->speed[data->island[k]];
+    evaluate_zero(&all);
+    cs_loop(data->threads, data->problem->blocks, measure_piece, &all);
+    if (data->islands == 1) combine_pieces(&all);
+    else combine_islands(data);
 }

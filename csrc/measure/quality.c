@@ -1,19 +1,26 @@
 #include "measure/measure.h"
 
+/* |prox(lambda - R_const (A lambda + b)) - lambda|^2 of one block */
+static double block_square(const cs_state *state, const cs_block_group *group, int64_t index)
+{
+    double z[CS_MAX_ROWS], square = 0;
+    const double *lambda = state->lambda + cs_group_row(group, index);
+    const double *xi = state->xi + cs_group_row(group, index);
+    for (int i = 0; i < group->rows; i++) z[i] = lambda[i] - state->quality_r * xi[i];
+    group->set->prox_f64(group->rows, z, cs_state_parameters(state, group, index), NULL);
+    for (int i = 0; i < group->rows; i++) square += (z[i] - lambda[i]) * (z[i] - lambda[i]);
+    return square;
+}
+
 /* gamma = 1/2 |prox(lambda - R_const (A lambda + b)) - lambda|^2.  S1 eq. 3.32 */
-static double evaluate(cs_state *state)
+static double part(const cs_state *state, int64_t begin, int64_t end)
 {
     double sum = 0;
     for (int g = 0; g < state->problem->block_groups; g++) {
         const cs_block_group *group = &state->problem->block_group[g];
-        for (int64_t k = 0; k < group->count; k++) {
-            double z[CS_MAX_ROWS];
-            const double *lambda = state->lambda + cs_group_row(group, k);
-            const double *xi = state->xi + cs_group_row(group, k);
-            for (int i = 0; i < group->rows; i++) z[i] = lambda[i] - state->quality_r * xi[i];
-            group->set->prox_f64(group->rows, z, cs_state_parameters(state, group, k), NULL);
-            for (int i = 0; i < group->rows; i++) sum += (z[i] - lambda[i]) * (z[i] - lambda[i]);
-        }
+        int64_t k, last;
+        if (!cs_group_part(group, begin, end, &k, &last)) continue;
+        for (; k < last; k++) sum += block_square(state, group, k);
     }
     return 0.5 * sum;
 }
@@ -22,5 +29,5 @@ const cs_measure cs_measure_quality = {
     .name = "quality",
     .summary = "half the squared prox step with one large constant r [N^2 s^2] (S1 eq. 3.32)",
     .across = CS_SUM,
-    .evaluate = evaluate,
+    .part = part,
 };

@@ -88,6 +88,16 @@ static inline int64_t cs_group_row(const cs_block_group *group, int64_t index)
     return group->first_row + index * group->rows;
 }
 
+/* The part of the blocks begin .. end - 1 that belongs to a group, by index in the group: from *first to *last - 1.
+ * Returns whether there is one. */
+static inline int cs_group_part(const cs_block_group *group, int64_t begin, int64_t end,
+                                int64_t *first, int64_t *last)
+{
+    *first = begin > group->first_block ? begin - group->first_block : 0;
+    *last = end - group->first_block < group->count ? end - group->first_block : group->count;
+    return *first < *last;
+}
+
 /* Number of doubles in the Jacobian of one block of a group. */
 static inline int64_t cs_jacobian_size(const cs_block_group *group)
 {

@@ -96,6 +96,9 @@ typedef struct cs_packed_group {
         *local_set; /* the set, if scheme/local/local.h solves its local problems; or NULL */
     cs_local_method local_method;
     void *weight; /* (count): omega of each block; NULL if all have cs_packed.averaging */
+    double *rho;     /* (count, m): rho_s of each row (measure/measure.h); or NULL if no iterate is measured here */
+    double *inverse; /* (count, m): 1 / rho_s */
+    double *speed;   /* (count): V of the island of each block; or NULL */
     int sets, coupled_set[CS_MAX_ROWS];
     cs_packed_factors factors;
     cs_packed_rows matrix;
@@ -155,6 +158,7 @@ typedef struct cs_packed {
      * updates of others. */
     int64_t impulses; /* length of lambda, with the unused lanes of batches */
     void *lambda;
+    int at_zero; /* lambda was set to zero, and nothing has changed it since */
     void *kept; /* (impulses): the next sweep stores here the lambda from before it; or NULL */
 
     /* u = G^T lambda of the bodies that blocks move; then spare velocities for immovable bodies, one for each part

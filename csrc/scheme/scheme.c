@@ -218,24 +218,6 @@ void cs_put_visit(cs_dtype precision, const cs_packed_group *group, void *array,
             ((float *)array)[first + i * group->lanes] = (float)from[i];
 }
 
-void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
-{
-    cs_dtype precision = cs_real(packed->dtype);
-    for (int g = 0; g < packed->problem->block_groups; g++) {
-        const cs_block_group *group = &packed->problem->block_group[g];
-        cs_packed_group *p = &packed->group[g];
-        for (int64_t v = 0; v < p->count; v++) {
-            int64_t index = packed->schedule->visit[g][v];
-            cs_put_visit(precision, p, p->b, v, b + cs_visited_row(packed, g, v), p->rows);
-            cs_put_visit(precision, p, p->parameter, v,
-                         parameters + group->first_parameter + index * p->parameters,
-                         p->parameters);
-        }
-    }
-    if (packed->scheme->data_written[packed->dtype])
-        packed->scheme->data_written[packed->dtype](packed);
-}
-
 void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
 {
     cs_dtype precision = cs_stored(packed->dtype);
@@ -304,63 +286,6 @@ void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r)
     cs_packed_group *p = &packed->group[group];
     cs_put_visit(cs_stored(packed->dtype), p, p->r, visit, r, p->rows);
     cs_step_changed(packed, group, visit, NULL);
-}
-
-void cs_put_impulses(cs_packed *packed, const double *lambda)
-{
-    cs_dtype precision = cs_real(packed->dtype);
-    for (int g = 0; g < packed->problem->block_groups; g++) {
-        const cs_block_group *group = &packed->problem->block_group[g];
-        const cs_packed_group *p = &packed->group[g];
-        char *own = (char *)packed->lambda + (size_t)p->first_impulse * cs_real_size(packed->dtype);
-
-        /* Without batches, the group keeps the user's order. */
-        if (p->lanes == 1)
-            cs_convert(precision, own, 0, lambda + group->first_row, p->count * p->rows);
-        for (int64_t v = 0; v < p->count && p->lanes > 1; v++)
-            cs_put_visit(precision, p, own, v, lambda + cs_visited_row(packed, g, v), p->rows);
-    }
-}
-
-/* to[i] <- from[first + i step], from an array in `precision`. */
-static void copy_to_double(cs_dtype precision, const void *from, int64_t first, int64_t step,
-                           int64_t count, double *to)
-{
-    if (precision == CS_F64 && step == 1)
-        memcpy(to, (const double *)from + first, sizeof(double) * (size_t)count);
-    else if (precision == CS_F64)
-        for (int64_t i = 0; i < count; i++) to[i] = ((const double *)from)[first + i * step];
-    else
-        for (int64_t i = 0; i < count; i++) to[i] = (double)((const float *)from)[first + i * step];
-}
-
-/* to (rows) <- an array (slots, m) of a group, which begins at array[first], in the user's order. */
-static void get_visits(const cs_packed *packed, int g, const void *array, int64_t first, double *to)
-{
-    const cs_packed_group *p = &packed->group[g];
-    cs_dtype precision = cs_real(packed->dtype);
-    for (int64_t v = 0; v < p->count; v++)
-        copy_to_double(precision, array, first + cs_packed_place(p, v, p->rows, 0), p->lanes,
-                       p->rows, to + cs_visited_row(packed, g, v));
-}
-
-void cs_get_data(const cs_packed *packed, double *b)
-{
-    for (int g = 0; g < packed->problem->block_groups; g++)
-        get_visits(packed, g, packed->group[g].b, 0, b);
-}
-
-void cs_get_impulses(const cs_packed *packed, double *lambda)
-{
-    for (int g = 0; g < packed->problem->block_groups; g++) {
-        double *to = lambda + packed->problem->block_group[g].first_row;
-        const cs_packed_group *p = &packed->group[g];
-        int64_t first = p->first_impulse;
-        if (p->lanes > 1) get_visits(packed, g, packed->lambda, first, lambda);
-        else
-            copy_to_double(cs_real(packed->dtype), packed->lambda, first, 1, p->count * p->rows,
-                           to);
-    }
 }
 
 void cs_each_visit(const cs_schedule *schedule, const cs_stage *stage,

@@ -156,7 +156,10 @@ void cs_packed_kernel(const cs_packed *packed, char *text, size_t size);
 /* Lists the phases of a sweep. Called after the scheme's `pack`. */
 cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error);
 
-/* Writes b (rows) and the sets' parameters (parameters), both in the user's order. */
+/* How many threads share a loop over the visits: as many as the next sweep. */
+int cs_packed_threads(const cs_packed *packed);
+
+/* Writes b (rows) and the sets' parameters (parameters), both in the user's order. NULL: these remain. */
 void cs_pack_data(cs_packed *packed, const double *b, const double *parameters);
 
 /* Writes R: its diagonal `r` (rows), and for each group g step[g] (count, m, m), which is R_k if it is full, or A_kk
@@ -178,11 +181,18 @@ void cs_step_changed(cs_packed *packed, int group, int64_t visit, const double *
 /* Writes omega of each block (blocks), in the user's order. */
 void cs_pack_weights(cs_packed *packed, const double *weight);
 
+/* Pack numbers of group g in double precision: of every row, from (rows) of the problem; of every block, from (count)
+ * of the group. */
+void cs_pack_row_numbers(const cs_packed *packed, int g, const double *from, double *to);
+void cs_pack_block_numbers(const cs_packed *packed, int g, const double *from, double *to);
+
 /* b (rows) <- the b that the visits read. */
 void cs_get_data(const cs_packed *packed, double *b);
 
-/* Copy lambda (rows) into and out of the packed problem, and convert it to and from the precision of the solve. */
+/* Copy lambda (rows) into and out of the packed problem, and convert it to and from the precision of the solve; set it
+ * to zero. */
 void cs_put_impulses(cs_packed *packed, const double *lambda);
+void cs_zero_impulses(cs_packed *packed);
 void cs_get_impulses(const cs_packed *packed, double *lambda);
 
 /* The walk over begin, ..., end - 1 in the direction of the sweep. */

@@ -14,6 +14,19 @@
 
 #include "scheme/scheme.h"
 
+/* What a natural map over the packed factors is compared with: tau_s = atol + rtol rho_s V. V is that of each lane
+ * (cs_packed_group.speed), or the same for all contacts. */
+typedef struct cs_map_bounds {
+    double rtol, atol, speed;
+} cs_map_bounds;
+
+/* The natural map of some batches (measure/measure.h): maxima over their coupled sets. `excess` is that of
+ * Delta_s - tau_s where V is not zero; `finite`: no impulse or velocity is infinite or NaN. */
+typedef struct cs_batch_map {
+    double impulse, velocity, scaled, excess;
+    int finite;
+} cs_batch_map;
+
 /* One build of the kernels. */
 typedef struct cs_wide_kernels {
     const char *name;
@@ -22,6 +35,9 @@ typedef struct cs_wide_kernels {
      * and computes u += G^T lambda. A group with contributions gets new contributions instead of changes of u. */
     void (*visit[CS_DTYPES])(const cs_packed *packed, const cs_packed_group *group, int64_t first,
                              int64_t end, cs_sweep_stats *stats);
+    /* In double precision: the natural map of these batches. */
+    void (*measure)(const cs_packed *packed, const cs_packed_group *group,
+                    const cs_map_bounds *bounds, int64_t first, int64_t end, cs_batch_map *map);
     /* In mixed precision: b -= G u of these batches. */
     void (*subtract)(const cs_packed *packed, const cs_packed_group *group, int64_t first,
                      int64_t end);

@@ -49,7 +49,9 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .scale = 1,
     };
 
-    /* The stagnation test, and the floating-point mode. */
+    /* How iterates are judged, the stagnation test, and the floating-point mode. */
+    run.over_factors =
+        iteration && iteration->of_sweeps && cs_judges_over_factors(solver);
     run.patience = cs_patience_of(solver, &run.stagnation);
     if (run.stagnation) cs_stagnation_begin(run.stagnation);
     if (flushes(&run)) run.mode = cs_flush_denormals();
@@ -71,6 +73,25 @@ void cs_run_evaluate(cs_run *run)
     fetch(run);
     cs_evaluate(run->solver, &run->state);
     run->known = run->evaluated = 1;
+}
+
+void cs_run_measure(cs_run *run)
+{
+    if (run->over_factors && cs_measure_over_factors(run->solver, &run->state)) run->known = 1;
+    else cs_run_evaluate(run);
+}
+
+/* Whether the stop rule holds. What is measured over the factors is confirmed with J and M^-1 as given: if it does not
+ * hold there, the sweeps' velocities have drifted away from lambda, and are computed anew. */
+static int is_converged(cs_run *run)
+{
+    cs_solver *solver = run->solver;
+    if (!cs_stop_rule(solver, &run->state, run->number)) return 0;
+    if (solver->stop->of_sweep || run->evaluated) return 1;
+    cs_run_evaluate(run);
+    if (cs_stop_rule(solver, &run->state, run->number)) return 1;
+    cs_packing_refresh(&solver->packing);
+    return 0;
 }
 
 void cs_run_sweep(cs_run *run, cs_sweep_call *call)
@@ -130,7 +151,10 @@ static cs_status record_at(cs_run *run, int due, cs_error *error)
     double start = cs_clock();
     int known = run->known || due, every = solver->options.measure_every > 0;
     int measured = due || (every && run->number % solver->options.measure_every == 0);
-    if (!run->known && measured && records_state(&solver->history)) cs_run_evaluate(run);
+    if (!run->known && measured && records_state(&solver->history)) {
+        if (run->number == solver->options.max_iterations) cs_run_evaluate(run);
+        else cs_run_measure(run);
+    }
     cs_status status = record(run, error);
 
     /* The seconds of the history do not include the time of recording. */
@@ -151,8 +175,10 @@ static cs_status check(cs_run *run, cs_error *error)
     int decides = !solver->fixed_iterations && (due || solver->stop->of_sweep);
     double start = cs_clock();
     run->known = 0;
-    if ((decides && !solver->stop->of_sweep) || run->iteration->needs_state) cs_run_evaluate(run);
-    if (decides) run->converged = cs_stop_rule(solver, &run->state, run->number);
+    if (run->iteration->needs_state || (last && decides && !solver->stop->of_sweep))
+        cs_run_evaluate(run);
+    else if (decides && !solver->stop->of_sweep) cs_run_measure(run);
+    if (decides) run->converged = is_converged(run);
     cs_time_check(solver, run->budget, start, &run->seconds);
 
     /* A proof that there is no solution. */
@@ -179,9 +205,9 @@ static void judge_if_needed(cs_run *run)
 
     /* Evaluate; the stop rule is tested only if the method asked for it. */
     double start = cs_clock();
-    cs_run_evaluate(run);
+    cs_run_measure(run);
     if (run->to_judge && !solver->fixed_iterations)
-        run->converged = run->converged || cs_stop_rule(solver, &run->state, run->number);
+        run->converged = run->converged || is_converged(run);
     run->seconds += cs_clock() - start;
 }
 
@@ -505,7 +531,7 @@ static void complete_last_row(cs_run *run, int restored)
     for (int c = 2; c < history->columns; c++) {
         const cs_measure *measure = history->measure[c - 2];
         if (!measure->of_sweep && (restored || isnan(row[c])))
-            row[c] = measure->evaluate(&run->state);
+            row[c] = cs_measure_value(measure, &run->state);
     }
 }
 

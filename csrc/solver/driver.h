@@ -33,7 +33,8 @@ typedef struct cs_run {
     cs_sweep_stats stats; /* of the last sweep */
     int64_t number;       /* iterations so far */
     double seconds;       /* time of the steps, and of the checks unless time_checks is 0 */
-    int known;            /* whether the method knows `state` at the present iterate */
+    int over_factors; /* whether iterates before the last one are judged over what is packed */
+    int known;        /* whether the method knows the natural map of the present iterate, and */
     int evaluated; /* whether `state`, lambda, xi and velocity are those of the present iterate */
     int to_judge;  /* set by a step whose iterate shall be judged, whatever check_every is */
     int finished;  /* set by `next` if there is no further step */
@@ -69,6 +70,8 @@ typedef struct cs_iteration {
     void (*keep)(cs_run *run);
     void (*restore)(cs_run *run);
     int unpacked;        /* the present iterate is solver->lambda, not the packed one */
+    int of_sweeps; /* every iterate is that of a sweep: it may be judged by what sweeps keep beside lambda. Momentum
+                    * would amplify the rounding errors of these velocities. */
     int needs_state;     /* every iterate is evaluated, whatever the options are */
     int keeps_denormals; /* denormal numbers are not flushed to zero */
     int best_of_all;     /* the best iterate is returned even if no tolerance was given */
@@ -87,6 +90,9 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result);
 
 /* Computes xi and `state` of the present iterate. */
 void cs_run_evaluate(cs_run *run);
+
+/* Computes the natural map of the present iterate alone: over what is packed if that suffices, which costs less. */
+void cs_run_measure(cs_run *run);
 
 /* The number of sweeps that one call may make, including the present one: up to the next sweep that is judged,
  * recorded or shown, and at most as many as fit between two polls. The iterates do not depend on it. */

@@ -31,7 +31,7 @@ double *cs_history_append(cs_history *history, int64_t iteration, double seconds
     row[1] = seconds;
     for (int c = 2; c < history->columns; c++) {
         const cs_measure *measure = history->measure[c - 2];
-        row[c] = measure->of_sweep || state_known ? measure->evaluate(state) : (double)NAN;
+        row[c] = measure->of_sweep || state_known ? cs_measure_value(measure, state) : (double)NAN;
     }
     return row;
 }

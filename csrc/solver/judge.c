@@ -86,8 +86,10 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->arena;
     solver->judge.response = cs_arena_take_unset(arena, problem->rows, sizeof(double));
-    solver->judge.scale = cs_arena_take(arena, problem->blocks, sizeof(double));
-    solver->judge.speed = cs_arena_take(arena, problem->blocks, sizeof(double));
+    double **blocks[] = {&solver->judge.scale, &solver->judge.speed, &solver->judge.largest,
+                         &solver->judge.reach};
+    for (int i = 0; i < 4; i++)
+        *blocks[i] = cs_arena_take_unset(arena, problem->blocks, sizeof(double));
     solver->judge.magnitude = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->judge.ray.earlier = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->judge.ray.certificate.direction = cs_arena_take(arena, problem->rows, sizeof(double));
@@ -95,49 +97,84 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
 
     /* Islands, rho of sets with a zero diagonal on which others act, which changes the number of immovable blocks, and
      * a_s. */
-    cs_number_all_islands(problem, solver->judge.island);
+    solver->judge.islands = cs_number_all_islands(problem, solver->judge.island);
+    solver->judge.alone = solver->judge.begun = 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        solver->judge.alone |= problem->block_group[g].set->alone;
     if (cs_find_couplings(problem, solver->factors.rho, solver->judge.magnitude) >= 0)
         solver->judge.immovable_blocks = count_immovable(solver);
+    solver->judge.immovable_row = solver->judge.handed_over = 0;
+    for (int64_t i = 0; i < problem->rows; i++)
+        solver->judge.immovable_row |= solver->factors.rho[i] == 0;
     cs_find_responses(problem, solver->factors.rho, solver->judge.response);
     return CS_OK;
 }
 
 /* ---- before and during a solve ------------------------------------------------------------------ */
 
-void cs_judge_begin(cs_solver *solver)
+int cs_judge_threads(const cs_solver *solver)
+{
+    const cs_shared_products *products = &solver->products;
+    if (solver->judge.alone || (products->paced && !cs_pace_shares(&products->pace))) return 1;
+    return products->threads > 1 ? products->threads : 1;
+}
+
+void cs_judge_scales(cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
+    cs_judge *judge = &solver->judge;
+    if (judge->begun) return;
+    judge->begun = 1;
+    judge->handed_over = 0;
+
+    /* Scratch that is in use neither before the first iteration nor, without a tolerance, at all. */
     cs_scale_data data = {
         .problem = problem,
         .b = solver->b,
         .parameters = solver->parameters,
         .rho = solver->factors.rho,
-        .response = solver->judge.response,
-        .island = solver->judge.island,
-        .speed = solver->judge.speed,
-        .magnitude = solver->judge.magnitude,
+        .response = judge->response,
+        .island = judge->island,
+        .islands = judge->islands,
+        .threads = cs_judge_threads(solver),
+        .scale = judge->scale,
+        .speed = judge->speed,
+        .largest = judge->largest,
+        .reach = judge->reach,
+        .lambda = judge->ray.earlier,
+        .xi = judge->ray.certificate.direction,
+        .magnitude = judge->magnitude,
+        .velocity = solver->velocity,
     };
 
     /* V of each island, unless an enclosing problem gives it. */
-    if (solver->judge.outer_scale)
-        memcpy(solver->judge.scale, solver->judge.outer_scale,
-               sizeof(double) * (size_t)problem->blocks);
-    else cs_find_scales(&data, solver->lambda, solver->xi, solver->velocity, solver->judge.scale);
+    if (judge->outer_scale)
+        cs_loop_copy(data.threads, judge->scale, judge->outer_scale, problem->blocks,
+                     sizeof(double));
+    else cs_find_scales(&data);
+}
 
-    /* Whether cs_settle has anything to do. */
-    double largest_b = 0;
-    for (int64_t i = 0; i < problem->rows; i++) largest_b = fmax(largest_b, fabs(solver->b[i]));
-    solver->judge.noise = CS_B_UNITS * DBL_EPSILON * largest_b;
-    solver->judge.settles = 0;
-    for (int64_t k = 0; k < problem->blocks; k++)
-        solver->judge.settles |= solver->judge.scale[k] == 0;
-    for (int64_t i = 0; i < problem->rows; i++)
-        solver->judge.settles |= solver->factors.rho[i] == 0;
-
+void cs_judge_begin(cs_solver *solver)
+{
     /* No ray is known yet. */
-    solver->judge.ray.next = FIRST_RAY;
-    solver->judge.ray.kept = 0;
-    solver->judge.ray.certificate.proof = CS_NO_PROOF;
+    cs_judge *judge = &solver->judge;
+    judge->ray.next = FIRST_RAY;
+    judge->ray.kept = 0;
+    judge->ray.certificate.proof = CS_NO_PROOF;
+    judge->begun = judge->settles = 0;
+    if (solver->fixed_iterations) return;
+
+    /* V, and whether cs_settle has work. */
+    cs_judge_scales(solver);
+    judge->settles = judge->immovable_row;
+    for (int64_t k = 0; k < solver->problem->blocks && !judge->settles; k++)
+        judge->settles = judge->scale[k] == 0;
+
+    /* The b that counts as zero in immovable rows. */
+    double largest_b = 0;
+    for (int64_t i = 0; i < solver->problem->rows && judge->immovable_row; i++)
+        largest_b = fmax(largest_b, fabs(solver->b[i]));
+    judge->noise = CS_B_UNITS * DBL_EPSILON * largest_b;
 }
 
 /* Whether the block has an immovable row, one whose impulse moves nothing (rho = 0). `rho` is that of the block. */
@@ -236,8 +273,58 @@ void cs_residual_at(cs_solver *solver, const double *impulses, const double *b, 
 
 void cs_evaluate(cs_solver *solver, cs_state *state)
 {
+    cs_judge_scales(solver);
     cs_residual_at(solver, solver->lambda, solver->b, solver->xi);
+    state->threads = cs_judge_threads(solver);
     state->have_natural_map = 0;
+}
+
+/* Whether some recorded measure is of that kind. */
+static int records(const cs_solver *solver, int (*is_such)(const cs_measure *))
+{
+    for (int c = 0; c < solver->history.columns - 2; c++)
+        if (is_such(solver->history.measure[c])) return 1;
+    return 0;
+}
+
+/* Measures that need the state, and not only its natural map; those that need V. */
+static int needs_state(const cs_measure *measure)
+{
+    return !measure->of_sweep && !cs_measure_is_natural_map(measure);
+}
+
+static int needs_scales(const cs_measure *measure)
+{
+    return measure == cs_measure_find("natural_map_scaled");
+}
+
+int cs_judges_over_factors(const cs_solver *solver)
+{
+    int natural_map = solver->fixed_iterations ? records(solver, cs_measure_is_natural_map)
+                                               : cs_measure_is_natural_map(solver->stop);
+    return natural_map && !solver->judge.immovable_row && !records(solver, needs_state);
+}
+
+int cs_measure_over_factors(cs_solver *solver, cs_state *state)
+{
+    /* V, where it is asked for. */
+    cs_judge *judge = &solver->judge;
+    const cs_packing *packing = &solver->packing;
+    if (!packing->state || !packing->backend->measure) return 0;
+    int scales = !solver->fixed_iterations || records(solver, needs_scales);
+    if (scales) cs_judge_scales(solver);
+    cs_measure_call call = {
+        .rtol = state->rtol,
+        .atol = state->atol,
+        .scale = scales ? judge->scale : NULL,
+        .new_scale = scales && !judge->handed_over,
+    };
+
+    /* The natural map. */
+    if (!packing->backend->measure(packing->state, &call, &state->natural_map)) return 0;
+    judge->handed_over = scales;
+    state->have_natural_map = 1;
+    return 1;
 }
 
 /* ---- rays ---------------------------------------------------------------------------------------- */

@@ -23,8 +23,22 @@ cs_status cs_check_diagonals(const cs_solver *solver, cs_error *error);
  * cs_choose_steps, which computes rho. */
 cs_status cs_judge_take(cs_solver *solver, cs_error *error);
 
-/* Computes V of each island for a solve whose b and parameters are known. Overwrites lambda and xi. */
+/* Whether iterates may be judged by cs_backend.measure: nothing but natural maps is asked of them, and every row moves
+ * something. */
+int cs_judges_over_factors(const cs_solver *solver);
+
+/* The same for this iterate: state->natural_map <- its natural map. Returns 0 if there is none. */
+int cs_measure_over_factors(cs_solver *solver, cs_state *state);
+
+/* The number of threads that the evaluation of an iterate may use now. */
+int cs_judge_threads(const cs_solver *solver);
+
+/* Begins a solve whose b and parameters are known. Without a tolerance, V is computed only when an iterate is
+ * evaluated (cs_judge_scales). */
 void cs_judge_begin(cs_solver *solver);
+
+/* Computes V of each island, unless that has been done in this solve. */
+void cs_judge_scales(cs_solver *solver);
 
 /* Sets impulses that no iteration has to compute: in islands that P_C(0) solves, P_C(0); in immovable rows, the
  * point of their set to which b drives them, if there is one. Does nothing if there is no tolerance.
@@ -38,7 +52,7 @@ void cs_residual_at(cs_solver *solver, const double *impulses, const double *b, 
  * is 0. */
 void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, double *seconds);
 
-/* Computes solver->xi = A lambda + b, and discards the cached natural map of the state. */
+/* Computes V, and solver->xi = A lambda + b; discards the cached natural map of the state. */
 void cs_evaluate(cs_solver *solver, cs_state *state);
 
 /* The test whether the growth of the impulses proves that there is no solution. It runs after few iterations only:

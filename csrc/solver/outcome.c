@@ -22,6 +22,7 @@ cs_state cs_state_of(const cs_solver *solver)
         .delta_element = NAN,
         .delta_norm = NAN,
         .no_tolerance = solver->fixed_iterations,
+        .threads = cs_judge_threads(solver),
         .lambda = solver->lambda,
         .xi = solver->xi,
     };
@@ -32,7 +33,7 @@ int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number)
     const cs_measure *stop = solver->stop;
     if (solver->fixed_iterations || (stop->of_sweep && !number)) return 0;
     if (stop == cs_measure_find("natural_map")) return cs_natural_map_of(state)->met;
-    return stop->evaluate(state) <= (stop->is_ratio ? 1 : solver->options.atol);
+    return cs_measure_value(stop, state) <= (stop->is_ratio ? 1 : solver->options.atol);
 }
 
 cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t number, int *stopped,

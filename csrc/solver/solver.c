@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/instructions.h"
+#include "core/loop.h"
 #include "core/parallel.h"
 #include "solver/accelerate.h"
 #include "solver/judge.h"
@@ -64,6 +65,7 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->factors.r = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->factors.rho = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->b = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->loaded = (cs_loaded){0};
     solver->parameters = cs_arena_take_unset(arena, problem->parameters, sizeof(double));
     solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
@@ -154,6 +156,8 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
     if (!status) status = cs_choose_steps(solver, local, error);
     if (!status) status = cs_judge_take(solver, error);
     if (!status) status = cs_bound_steps(solver, local, error);
+    if (cs_judges_over_factors(solver)) request.rho = solver->factors.rho;
+    request.islands = solver->judge.islands;
 
     /* The scheme, and the packed problem. */
     if (!status && !solver->scheme) status = choose_scheme(solver, &request, error);
@@ -381,30 +385,106 @@ static cs_status check_finite(const cs_problem *problem, const char *name, const
     return CS_OK;
 }
 
-/* solver->b and solver->parameters <- those given for this solve, or (NULL) those of the problem. */
-static cs_status load_data(cs_solver *solver, const double *b, const double *parameters,
-                           cs_error *error)
+/* A copy of numbers that shall be finite. Pieces are those of a loop. */
+typedef struct checked_copy {
+    double *to;
+    const double *from;
+    int finite[CS_LOOP_PIECES];
+} checked_copy;
+
+static void copy_checked(void *context, int64_t piece, int64_t begin, int64_t end)
 {
-    /* Check and copy them, group by group. */
+    /* x - x is 0, or NaN if x is not finite. */
+    checked_copy *c = context;
+    double zero = 0;
+    for (int64_t i = begin; i < end; i++) {
+        double x = c->from[i];
+        c->to[i] = x;
+        zero += x - x;
+    }
+    c->finite[piece] = zero == 0;
+}
+
+/* to (rows) <- values, which the message calls `name`. Fails if one of them is not finite. */
+static cs_status take_rows(const cs_solver *solver, const char *name, const double *values,
+                           double *to, cs_error *error)
+{
+    int64_t rows = solver->problem->rows;
+    checked_copy copy;
+    int finite = 1;
+    copy.to = to;
+    copy.from = values;
+    cs_loop(cs_judge_threads(solver), rows, copy_checked, &copy);
+    for (int64_t p = 0; p < cs_loop_pieces(rows); p++) finite &= copy.finite[p];
+    return finite ? CS_OK : check_finite(solver->problem, name, values, error);
+}
+
+/* solver->b <- the problem's own. */
+static void take_own_b(cs_solver *solver)
+{
+    for (int g = 0; g < solver->problem->block_groups; g++) {
+        const cs_block_group *group = &solver->problem->block_group[g];
+        cs_loop_copy(cs_judge_threads(solver), solver->b + group->first_row, group->b,
+                     group->count * group->rows, sizeof(double));
+    }
+}
+
+/* solver->parameters <- those given, or (NULL) those of the problem. */
+static cs_status take_parameters(cs_solver *solver, const double *parameters, cs_error *error)
+{
     const cs_problem *problem = solver->problem;
-    cs_status status = b ? check_finite(problem, "b", b, error) : CS_OK;
-    for (int g = 0; g < problem->block_groups && !status; g++) {
+    for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         const double *given = parameters ? parameters + group->first_parameter : group->parameter;
+        cs_status status = CS_OK;
         if (parameters)
             status = cs_check_parameters(group->set, group->count, group->rows, group->parameters,
                                          given, group->first_block, error);
-        if (status) break;
-        memcpy(solver->parameters + group->first_parameter, given,
-               sizeof(double) * (size_t)(group->count * group->parameters));
-        memcpy(solver->b + group->first_row, b ? b + group->first_row : group->b,
-               sizeof(double) * (size_t)(group->count * group->rows));
+        if (status) return status;
+        cs_loop_copy(cs_judge_threads(solver), solver->parameters + group->first_parameter, given,
+                     group->count * group->parameters, sizeof(double));
     }
+    return CS_OK;
+}
 
-    /* Hand them to the backend. */
-    if (!status && sweeps(solver))
-        solver->backend->put_data(solver->packing.state, solver->b, solver->parameters);
-    return status;
+/* Loads b and the parameters of this solve: those given, or (NULL) those of the problem, which may be there already.
+ * Hands to the backend what is new. Mixed precision changes the backend's b. */
+static cs_status load_data(cs_solver *solver, const double *b, const double *parameters,
+                           cs_error *error)
+{
+    cs_loaded *loaded = &solver->loaded;
+    int new_b = b || !loaded->own_b, new_parameters = parameters || !loaded->own_parameters;
+    cs_status status = CS_OK;
+
+    /* What is loaded is the problem's own only once all of it is there. */
+    if (new_b) loaded->own_b = 0;
+    if (b) status = take_rows(solver, "b", b, solver->b, error);
+    else if (new_b) take_own_b(solver);
+    if (!status && new_parameters) {
+        loaded->own_parameters = 0;
+        status = take_parameters(solver, parameters, error);
+    }
+    if (status) return status;
+
+    if (sweeps(solver) && (new_b || new_parameters))
+        solver->backend->put_data(solver->packing.state, new_b ? solver->b : NULL,
+                                  new_parameters ? solver->parameters : NULL);
+    loaded->own_b = !b && solver->packing.dtype != CS_MIXED;
+    loaded->own_parameters = !parameters;
+    return CS_OK;
+}
+
+/* solver->lambda, and the backend's impulses, <- the initial ones, or (NULL) zero. */
+static cs_status load_impulses(cs_solver *solver, const double *initial, cs_error *error)
+{
+    int64_t rows = solver->problem->rows;
+    cs_status status = CS_OK;
+    if (initial) status = take_rows(solver, "initial", initial, solver->lambda, error);
+    else cs_loop_copy(cs_judge_threads(solver), solver->lambda, NULL, rows, sizeof(double));
+    if (status) return status;
+    int settled = cs_settle(solver);
+    if (sweeps(solver)) cs_packing_put(&solver->packing, initial || settled ? solver->lambda : NULL);
+    return CS_OK;
 }
 
 cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double *b,
@@ -435,10 +515,9 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     /* Prepare again if the problem has new values, or if the control looks at every iterate: then the problem must
      * not be divided. */
     const cs_control *control = budget->control;
-    const cs_problem *problem = solver->problem;
     cs_status status = CS_OK;
     int watched = control && control->every_iteration;
-    if (solver->version != problem->version || (solver->parts && watched) ||
+    if (solver->version != solver->problem->version || (solver->parts && watched) ||
         (solver->together && !watched)) {
         solver->together = watched;
         status = prepare(solver, control, error);
@@ -447,13 +526,10 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
 
     /* The data and the first iterate. */
     status = load_data(solver, b, parameters, error);
-    if (!status && initial) status = check_finite(problem, "initial", initial, error);
     if (status) return status;
     cs_judge_begin(solver);
-    if (initial) memcpy(solver->lambda, initial, sizeof(double) * (size_t)problem->rows);
-    else memset(solver->lambda, 0, sizeof(double) * (size_t)problem->rows);
-    cs_settle(solver);
-    if (sweeps(solver)) cs_packing_put(&solver->packing, solver->lambda);
+    status = load_impulses(solver, initial, error);
+    if (status) return status;
 
     /* Undo what the last solve changed: R, and its results. */
     if (solver->factors.scale != 1 || solver->factors.balance.changed)

@@ -46,14 +46,25 @@ typedef struct cs_ray {
 typedef struct cs_judge {
     double *response;          /* (rows): a_s of each row's coupled set (measure/measure.h) */
     int64_t *island;           /* (blocks): island of each block, from 0 */
+    int64_t islands;           /* their number */
+    int alone;                 /* whether the prox of a set calls the caller's code: one thread */
+    int begun;                 /* whether `scale` is that of this solve, */
+    int handed_over;           /* and whether the backend has it */
     double *scale;             /* (blocks): V of the block's island in this solve */
     const double *outer_scale; /* (blocks): V from an enclosing problem, used instead; or NULL */
-    double *speed, *magnitude; /* (blocks), (rows): scratch */
+    double *speed, *largest, *reach; /* (blocks): scratch */
+    double *magnitude;               /* (rows): scratch */
     int settles; /* whether cs_settle has work: an island that P_C(0) solves, or an immovable row */
+    int immovable_row; /* whether some row is immovable: rho = 0 */
     double noise; /* |b| below which an immovable row counts as satisfied */
     int64_t immovable_blocks;
     cs_ray ray;
 } cs_judge;
+
+/* What solver->b and solver->parameters, and the backend's copies of them, hold: whether it is the problem's own. */
+typedef struct cs_loaded {
+    int own_b, own_parameters;
+} cs_loaded;
 
 /* A row at which A proved not to be positive definite. */
 typedef struct cs_row_failure {
@@ -111,6 +122,7 @@ struct cs_solver {
     cs_judge judge;
     cs_shared_products products; /* products with A, where iterates are judged */
     double *b, *parameters;      /* (rows), (parameters): of this solve */
+    cs_loaded loaded;
     double *lambda, *xi;         /* (rows), in double precision, for the measures */
     double *velocity;            /* (velocities): scratch */
     double *corrected[2]; /* (rows): b before and after a correction (refresh.c); otherwise NULL */

@@ -172,7 +172,9 @@ static int64_t describe(const void *state, char *kernel, size_t size)
 static void put(void *state, const double *impulses)
 {
     plain *p = state;
-    memcpy(p->lambda, impulses, sizeof(double) * (size_t)p->problem->rows);
+    size_t bytes = sizeof(double) * (size_t)p->problem->rows;
+    if (impulses) memcpy(p->lambda, impulses, bytes);
+    else memset(p->lambda, 0, bytes);
 }
 
 static void get(const void *state, double *impulses)
@@ -184,8 +186,9 @@ static void get(const void *state, double *impulses)
 static void put_data(void *state, const double *b, const double *parameters)
 {
     plain *p = state;
-    memcpy(p->b, b, sizeof(double) * (size_t)p->problem->rows);
-    memcpy(p->parameters, parameters, sizeof(double) * (size_t)p->problem->parameters);
+    if (b) memcpy(p->b, b, sizeof(double) * (size_t)p->problem->rows);
+    if (parameters)
+        memcpy(p->parameters, parameters, sizeof(double) * (size_t)p->problem->parameters);
 }
 
 static void get_data(const void *state, double *b)

@@ -117,7 +117,8 @@ static cs_step advance(cs_run *run)
     return CS_STEPPED;
 }
 
-static const cs_iteration sweeps = {.step = advance, .undo = undo, .shorten = shorten};
+static const cs_iteration sweeps = {
+    .of_sweeps = 1, .step = advance, .undo = undo, .shorten = shorten};
 
 cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
