@@ -480,9 +480,12 @@ enum { CS_MAX_LINKS = 64 }; /* further runs are added to the last link */
 
 /* The answer of a solve: the caller's buffers (each may be NULL), then figures. */
 typedef struct cs_result {
+    /* The caller's buffers, each of which may be NULL. A solve without a tolerance evaluates its impulses only if one
+     * of the last two is given, or if the last row of the history needs it; otherwise cs_solver_evaluate does. */
     double *impulses;            /* (rows) lambda */
     double *residual_velocities; /* (rows) xi = A lambda + b */
     double *velocity_change;     /* (velocities) M^-1 J^T lambda; zero when A was given */
+    int evaluated; /* whether the impulses were evaluated: the natural maps and the worst block are known */
     cs_outcome outcome;
     int64_t iterations;
     int64_t best_iteration; /* the iteration of the returned iterate: the last one, or the best */
@@ -501,7 +504,7 @@ typedef struct cs_result {
      * since the minimum was last halved; otherwise NaN. */
     double band[3];
     double seconds;     /* of the sweeps and of the stopping rule */
-    double natural_map; /* at the returned impulses [N s] */
+    double natural_map; /* at the returned impulses [N s]; NaN if they were not evaluated */
     double natural_map_scaled;
     /* Inaccurate solves: the largest scaled natural map that rounding alone may leave, and its block;
      * otherwise NaN and -1. */
@@ -511,7 +514,8 @@ typedef struct cs_result {
      * solver owns them until its next solve. Otherwise NULL. No solution has impulses up to `certified`. */
     const double *certificate;
     double certified;
-    int64_t worst_block;   /* the block with the largest scaled natural map; -1 without blocks */
+    /* The block with the largest scaled natural map; -1 without blocks, and if nothing was evaluated. */
+    int64_t worst_block;
     int worst_row;         /* the first row of its worst coupled set, */
     double worst_velocity; /* and the error of that set as a velocity, Delta_s / rho_s */
     const double *history; /* (history_rows, columns), owned by the solver until its next solve */
@@ -557,6 +561,13 @@ CS_PUBLIC cs_status cs_solver_create(cs_solver **solver, const cs_problem *probl
 CS_PUBLIC cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double *b,
                                     const double *parameters, const cs_control *control,
                                     cs_result *result, cs_error *error);
+/* Whether the solver has a tolerance. Without one, its solves make exactly max_iterations iterations. */
+CS_PUBLIC int cs_solver_has_tolerance(const cs_solver *solver);
+/* Evaluates result->impulses (rows), which some solve with these `b` and `parameters` returned: fills the buffers
+ * `residual_velocities` and `velocity_change` where they are given, and the natural maps and the worst block. The
+ * problem must have the values of that solve. */
+CS_PUBLIC cs_status cs_solver_evaluate(cs_solver *solver, const double *b, const double *parameters,
+                                       cs_result *result, cs_error *error);
 /* Lets the following solves start from this index set (a cs_index for each row) instead of impulses;
  * NULL ends this. The caller owns the index set and keeps it while it is in use. Friction has no
  * bounds in the first mixed LCP: its rows are free there, whatever the index set says. Fails with

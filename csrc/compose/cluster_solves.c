@@ -283,6 +283,14 @@ static void add_up(cs_solver *solver, cs_result *result)
     *result = sum;
 }
 
+/* Whether a recorded measure needs the state. */
+static int records_state(const cs_history *history)
+{
+    for (int c = 0; c < history->columns - 2; c++)
+        if (!history->measure[c]->of_sweep) return 1;
+    return 0;
+}
+
 /* Evaluates the last row of the history, except measures of the last sweep, for the impulses of the whole. */
 static void measure_whole(cs_solver *solver, cs_state *state)
 {
@@ -324,11 +332,13 @@ cs_status cs_islands_solve(cs_solver *solver, cs_budget *budget, cs_result *resu
     status = write_history(solver, result->iterations, seconds, error);
     if (status) return status;
     cs_state state = cs_state_of(solver);
-    measure_whole(solver, &state);
+    int asked = cs_is_asked_for(solver, budget, result) || records_state(&solver->history);
+    if (asked) measure_whole(solver, &state);
+    cs_hand_out_impulses(solver, result);
 
     /* Fill the result. cs_hand_out calls the last iteration the best one; after divergence it is an earlier one. */
     int64_t best = result->best_iteration;
-    cs_hand_out(solver, &state, result->iterations, seconds, result);
+    cs_hand_out(solver, asked ? &state : NULL, result->iterations, seconds, result);
     if (result->outcome == CS_DIVERGING) result->best_iteration = best;
     return CS_OK;
 }

@@ -535,22 +535,42 @@ static void complete_last_row(cs_run *run, int restored)
     }
 }
 
-/* Evaluates the present iterate and fills the result with it. */
+/* Whether the last row of the history lacks measures that need the state. */
+static int is_incomplete(const cs_history *history)
+{
+    const double *row = cs_history_last(history);
+    for (int c = 2; c < history->columns; c++)
+        if (!history->measure[c - 2]->of_sweep && isnan(row[c])) return 1;
+    return 0;
+}
+
+/* Evaluates the present iterate, unless that has been done since it was reached, and completes the history. */
+static void evaluate_end(cs_run *run, int restored)
+{
+    cs_solver *solver = run->solver;
+    if (!run->evaluated) fetch(run);
+    if (cs_settle(solver) || !run->evaluated) cs_evaluate(solver, &run->state);
+    run->known = run->evaluated = 1;
+    complete_last_row(run, restored);
+}
+
+/* Fills the result with the present iterate, which is evaluated if that is asked for. */
 static cs_status hand_out(cs_run *run, int restored, cs_result *result)
 {
     /* The last row of the history, and the state of the returned impulses. */
     cs_solver *solver = run->solver;
     cs_status status = record_end(run, run->error);
     if (status) return status;
+    int asked = restored || cs_is_asked_for(solver, run->budget, result) ||
+                is_incomplete(&solver->history);
+    if (asked) evaluate_end(run, restored);
 
-    /* Evaluate the iterate, unless that has been done since it was reached. */
-    if (!run->evaluated) fetch(run);
-    if (cs_settle(solver) || !run->evaluated) cs_evaluate(solver, &run->state);
-    run->known = run->evaluated = 1;
-    complete_last_row(run, restored);
+    /* The impulses: from the backend, unless they have been fetched. */
+    if (asked || run->iteration->unpacked) cs_hand_out_impulses(solver, result);
+    else if (result->impulses) cs_packing_get(&solver->packing, result->impulses);
 
-    /* The result, and the final outcome. */
-    cs_hand_out(solver, &run->state, run->number, run->seconds, result);
+    /* The figures, and the final outcome. */
+    cs_hand_out(solver, asked ? &run->state : NULL, run->number, run->seconds, result);
     if (run->late && result->outcome == CS_STOPPED) result->outcome = CS_MAX_SECONDS;
     if (run->proven && result->outcome == CS_STOPPED) result->outcome = CS_INFEASIBLE;
     status = cs_find_verdict(solver, run->budget, &run->state, result, run->error);

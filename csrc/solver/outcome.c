@@ -1,10 +1,10 @@
 /* Functions of an iterate that every method shares: the stop rule, the report to the caller's control, and the
  * results of a solve. */
 #include "core/error.h"
+#include "core/loop.h"
 #include "solver/judge.h"
 
 #include <math.h>
-#include <string.h>
 
 cs_state cs_state_of(const cs_solver *solver)
 {
@@ -66,30 +66,70 @@ int cs_outcome_is_worse(cs_outcome a, cs_outcome b)
     return rank[a] > rank[b];
 }
 
-void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, double seconds,
-                 cs_result *result)
+int cs_is_asked_for(const cs_solver *solver, const cs_budget *budget, const cs_result *result)
 {
-    /* The figures of the solve, and its history. */
+    return !solver->fixed_iterations || budget->is_link || result->residual_velocities ||
+           result->velocity_change;
+}
+
+/* result <- the natural map and the arrays of an evaluated iterate. */
+static void hand_out_state(const cs_solver *solver, cs_state *state, cs_result *result)
+{
+    /* The figures of the natural map. */
     const cs_problem *problem = solver->problem;
     const cs_natural_map *map = cs_natural_map_of(state);
-    result->iterations = result->best_iteration = number;
-    result->seconds = seconds;
+    result->evaluated = 1;
     result->natural_map = map->impulse;
     result->natural_map_scaled = map->scaled;
     result->worst_block = map->worst_block;
     result->worst_row = map->worst.row;
     result->worst_velocity = cs_defect_velocity(&map->worst);
+
+    /* The caller's arrays. */
+    size_t size = sizeof(double);
+    double *xi = result->residual_velocities, *velocity = result->velocity_change;
+    if (xi) cs_loop_copy(state->threads, xi, solver->xi, problem->rows, size);
+    if (velocity)
+        cs_loop_copy(state->threads, velocity, solver->velocity, problem->velocities, size);
+}
+
+void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, double seconds,
+                 cs_result *result)
+{
+    /* The figures of the solve, and its history. */
+    result->iterations = result->best_iteration = number;
+    result->seconds = seconds;
     result->history = solver->history.value;
     result->history_rows = solver->history.rows;
     result->columns = solver->history.columns;
 
-    /* The caller's arrays. */
-    size_t bytes = sizeof(double) * (size_t)problem->rows;
-    if (result->impulses && bytes) memcpy(result->impulses, solver->lambda, bytes);
-    if (result->residual_velocities && bytes)
-        memcpy(result->residual_velocities, solver->xi, bytes);
-    bytes = sizeof(double) * (size_t)problem->velocities;
-    if (result->velocity_change && bytes) memcpy(result->velocity_change, solver->velocity, bytes);
+    /* What an evaluation gives. */
+    result->evaluated = 0;
+    result->natural_map = result->natural_map_scaled = result->worst_velocity = NAN;
+    result->worst_block = -1;
+    result->worst_row = 0;
+    if (state) hand_out_state(solver, state, result);
+}
+
+void cs_hand_out_impulses(const cs_solver *solver, cs_result *result)
+{
+    if (result->impulses)
+        cs_loop_copy(cs_judge_threads(solver), result->impulses, solver->lambda,
+                     solver->problem->rows, sizeof(double));
+}
+
+cs_status cs_solver_evaluate(cs_solver *solver, const double *b, const double *parameters,
+                             cs_result *result, cs_error *error)
+{
+    cs_status status = cs_solver_load(solver, b, parameters, error);
+    if (status) return status;
+    solver->judge.begun = 0;
+    cs_loop_copy(cs_judge_threads(solver), solver->lambda, result->impulses, solver->problem->rows,
+                 sizeof(double));
+    cs_state state = cs_state_of(solver);
+    cs_evaluate(solver, &state);
+    hand_out_state(solver, &state, result);
+    return CS_OK;
 }
 
 cs_status cs_explain_failure(const cs_row_failure *failure, const cs_problem *problem, int64_t row,

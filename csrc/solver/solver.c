@@ -487,6 +487,23 @@ static cs_status load_impulses(cs_solver *solver, const double *initial, cs_erro
     return CS_OK;
 }
 
+cs_status cs_solver_load(cs_solver *solver, const double *b, const double *parameters,
+                         cs_error *error)
+{
+    cs_loaded *loaded = &solver->loaded;
+    cs_status status = CS_OK;
+    if (solver->version != solver->problem->version) status = prepare(solver, NULL, error);
+
+    /* What the backend has is no longer what solver->b and solver->parameters hold. */
+    int own_b = !b && loaded->own_b, own_parameters = !parameters && loaded->own_parameters;
+    loaded->own_b = own_b;
+    loaded->own_parameters = own_parameters;
+    if (!status && b) status = take_rows(solver, "b", b, solver->b, error);
+    else if (!status && !own_b) take_own_b(solver);
+    if (!status && !own_parameters) status = take_parameters(solver, parameters, error);
+    return status;
+}
+
 cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double *b,
                           const double *parameters, const cs_control *control, cs_result *result,
                           cs_error *error)
@@ -571,6 +588,8 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
     solver->index_set = index_set;
     return CS_OK;
 }
+
+int cs_solver_has_tolerance(const cs_solver *solver) { return !solver->fixed_iterations; }
 
 const double *cs_solver_ray(const cs_solver *solver) { return solver->unbounded; }
 

@@ -171,7 +171,18 @@ cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t num
 /* Whether outcome a is worse than b: the outcome of a problem in parts is the worst of its parts. */
 int cs_outcome_is_worse(cs_outcome a, cs_outcome b);
 
-/* Fills the figures of the result, and the caller's arrays in it, from a state that is known. */
+/* Whether the result of a solve is evaluated: always if there is a tolerance, otherwise if the caller or a chain asks
+ * for what an evaluation gives. */
+int cs_is_asked_for(const cs_solver *solver, const cs_budget *budget, const cs_result *result);
+
+/* solver->b and solver->parameters <- those given, or (NULL) those of the problem. */
+cs_status cs_solver_load(cs_solver *solver, const double *b, const double *parameters,
+                         cs_error *error);
+
+/* result->impulses <- solver->lambda */
+void cs_hand_out_impulses(const cs_solver *solver, cs_result *result);
+
+/* Fills the figures of the result, and what follows from a state that is known; `state` NULL: none is. */
 void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, double seconds,
                  cs_result *result);
 
