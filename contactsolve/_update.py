@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _core
+import numpy as np
+
 from ._arrays import real_array
 from ._layout import Layout
-from .groups import Group, packed_bodies, packed_jacobian, shaped_b
+from .groups import packed_jacobian, shaped_b
 
 
 def per_group(name: str, value: Any, count: int, grouped: bool) -> list[Any]:
@@ -22,35 +23,32 @@ def per_group(name: str, value: Any, count: int, grouped: bool) -> list[Any]:
 
 
 def updated_group(
-    core: _core.Problem, g: int, layout: Layout, J: Any, b: Any, mu: Any, sets: Any
-) -> Group:
-    """Return group g with the values given and the problem's own for the rest."""
-    group = Group.__new__(Group)
-    group.J, group.dofs, group.shape = core.jacobian(g), layout.dofs, layout.shape
+    layout: Layout, J: Any, b: Any, mu: Any, sets: Any
+) -> tuple[Layout, np.ndarray | None, np.ndarray | None, np.ndarray | None]:
+    """Return a group's layout, J, b and parameters as the C library takes them; None keeps one."""
     if J is not None:
-        group.J, (contacts, rows, *dofs) = packed_jacobian(J)
+        J, (contacts, rows, *dofs) = packed_jacobian(J)
         if (contacts, rows, *dofs) != (*layout.shape, *layout.dofs):
             raise ValueError(
                 f"J has {contacts} contacts of {rows} rows on {tuple(dofs)} degrees of freedom: "
                 f"{layout.contacts} of {layout.rows} on {layout.dofs} are kept"
             )
-    group.bodies = core.bodies(g)
-    group.b = core.b(g) if b is None else shaped_b(b, *layout.shape)
-    group.set = layout.set.changed(mu, sets)
-    group.compliance = core.compliance(g)
-    return group
+    if b is not None:
+        b = shaped_b(b, *layout.shape)
+    feasible = layout.set.changed(mu, sets)
+    if feasible is layout.set:
+        return layout, J, b, None
+    parameters = feasible.parameters(*layout.shape)
+    return layout._replace(set=feasible.copied()), J, b, parameters
 
 
-def updated_bodies(
-    core: _core.Problem, shapes: tuple[tuple[int, ...], ...], inverses: list[Any]
-) -> tuple[dict[str, Any], ...]:
-    """Return the groups of bodies as the C library takes them."""
-    bodies = []
-    for g, shape in enumerate(shapes):
-        inverse = core.inverse_mass(g).reshape(shape)
-        if inverses[g] is not None:
-            inverse = real_array("Minv", inverses[g])
+def updated_bodies(shapes: tuple[tuple[int, ...], ...], inverses: list[Any]) -> tuple[Any, ...]:
+    """Return the inverse masses of each group as the C library takes them; None keeps them."""
+    arrays = []
+    for shape, inverse in zip(shapes, inverses, strict=True):
+        if inverse is not None:
+            inverse = real_array("Minv", inverse)
             if inverse.shape != shape:
                 raise ValueError(f"Minv has shape {inverse.shape}: {shape} is kept")
-        bodies.append(packed_bodies(inverse))
-    return tuple(bodies)
+        arrays.append(inverse)
+    return tuple(arrays)

@@ -381,38 +381,39 @@ class Problem(ProblemData):
         RuntimeError
             While a solver is using the problem.
         """
-        # A new problem checks the values, which then replace the old ones.
-        fresh = Problem.__new__(Problem)
-        if self._matrix is not None:
-            self._fill_matrix(fresh, J, Minv, b, mu, sets)
+        if self._matrix is not None and (J is not None or Minv is not None):
+            self._replace_matrix(J, Minv, b, mu, sets)
         else:
-            given = {"J": J, "b": b, "mu": mu, "sets": sets}
-            values = [per_group(n, v, len(self._groups), self.grouped) for n, v in given.items()]
-            inverses = per_group("Minv", Minv, len(self._bodies), self.grouped)
-            fresh.grouped = self.grouped
-            groups = tuple(
-                updated_group(self._core, g, layout, *new)
-                for g, (layout, *new) in enumerate(zip(self._groups, *values, strict=True))
-            )
-            fresh._pack(updated_bodies(self._core, self._bodies, inverses), groups)
-        self._core.replace(fresh._core)
+            self._replace_arrays(J, Minv, b, mu, sets)
         self.updates += 1
         if J is not None or Minv is not None or b is not None:
             self.state = None
-        self._groups, self._matrix, self._operator = fresh._groups, fresh._matrix, fresh._operator
 
-    def _fill_matrix(self, fresh: Problem, J: Any, Minv: Any, b: Any, mu: Any, sets: Any) -> None:
-        layout, operator, csr = self._groups[0], self._operator, self._matrix
-        if J is not None or Minv is not None:
-            if operator is None:
-                raise ValueError("this problem was made from A: it has no J or Minv to update")
-            operator = operator.updated(J, Minv)
-            csr = operator.delassus(self._sigma)
-        assert csr is not None
-        fresh._operator = operator
+    def _replace_arrays(self, J: Any, Minv: Any, b: Any, mu: Any, sets: Any) -> None:
+        """Hand the C library what is given; it keeps the rest."""
+        given = {"J": J, "b": b, "mu": mu, "sets": sets}
+        values = [per_group(n, v, len(self._groups), self.grouped) for n, v in given.items()]
+        inverses = per_group("Minv", Minv, len(self._bodies), self.grouped)
+        groups = [
+            updated_group(layout, *new) for layout, *new in zip(self._groups, *values, strict=True)
+        ]
+        layouts, *arrays = zip(*groups, strict=True) if groups else ((), (), (), ())
+        self._core.update(updated_bodies(self._bodies, inverses), *arrays)
+        self._groups = layouts
+
+    def _replace_matrix(self, J: Any, Minv: Any, b: Any, mu: Any, sets: Any) -> None:
+        """Exchange everything with a new problem, whose A has other entries."""
+        layout, operator = self._groups[0], self._operator
+        if operator is None:
+            raise ValueError("this problem was made from A: it has no J or Minv to update")
+        fresh = Problem.__new__(Problem)
+        operator = fresh._operator = operator.updated(J, Minv)
+        csr = operator.delassus(self._sigma)
         feasible = layout.set.changed(mu, sets)
         b = self.b if b is None else b
         fresh._from_matrix(csr, b, None, layout.rows, feasible, None, None, self._sigma)
+        self._core.replace(fresh._core)
+        self._groups, self._matrix, self._operator = fresh._groups, fresh._matrix, operator
 
     # ---- files and pickles ----------------------------------------------------------------------
 

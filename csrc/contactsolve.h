@@ -92,6 +92,20 @@ CS_PUBLIC cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *
 /* Sets A itself, for blocks added without a Jacobian. A may be slightly unsymmetric. */
 CS_PUBLIC cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *matrix,
                                           cs_error *error);
+/* New values of a problem, in the shapes of the old ones: for each group of bodies or of blocks an array, or NULL to
+ * keep the values there are. A list that is NULL keeps those of all groups. */
+typedef struct cs_values {
+    const double *const *inverse_mass; /* (groups of bodies) */
+    const double *const *jacobian;     /* (groups of blocks); NULL where A is given */
+    const double *const *b;            /* (groups of blocks) */
+    const double *const *parameters;   /* (groups of blocks) */
+} cs_values;
+
+/* Replaces values. All are checked first: a failure leaves the problem unchanged. An update copies what is given into
+ * a second array of the problem, which the first update allocates, and exchanges the two. Solvers use the new values
+ * from their next solve; none may be running. */
+CS_PUBLIC cs_status cs_problem_update(cs_problem *problem, const cs_values *values,
+                                      cs_error *error);
 /* Exchanges the values of `problem` and `with`, which must have the same structure (groups, counts,
  * sizes, bodies, sets; for a given A, its size). Solvers of `problem` use the new values from their
  * next solve; none may be running. */

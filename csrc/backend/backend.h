@@ -103,6 +103,10 @@ struct cs_backend {
      * Memory from `arena` lives as long as the packing; `release` frees everything else. */
     cs_status (*pack)(const cs_pack_request *request, cs_arena *arena, const cs_control *control,
                       cs_packing *packing, cs_error *error);
+    /* Writes the problem's new J, and M^-1 if `roots`, and `rho` of the request into the packing, as packing it anew
+     * would. Returns 0 if it has to be packed anew, because its layout would be another one. May be NULL: then it
+     * always has to. */
+    int (*refill)(void *state, const cs_pack_request *request, int roots);
     /* Frees what is not in the arena. NULL: there is nothing to free. */
     void (*release)(void *state);
     /* kernel <- how contacts are visited: "scalar", "wide, avx2, 4 lanes". Returns the bytes held outside the

@@ -71,6 +71,14 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     return status;
 }
 
+static int refill(void *state, const cs_pack_request *request, int roots)
+{
+    cs_cpu *cpu = state;
+    cs_packed *packed = &cpu->packed;
+    return packed->scheme->refill && packed->scheme->refill(packed, roots) &&
+           cs_cpu_refill_scales(cpu, request);
+}
+
 cs_packed *cs_cpu_packed(const cs_packing *packing) { return &((cs_cpu *)packing->state)->packed; }
 
 static int64_t describe(const void *state, char *kernel, size_t size)
@@ -186,6 +194,7 @@ const cs_backend cs_backend_cpu = {
     .name = "cpu",
     .choose = choose,
     .pack = pack,
+    .refill = refill,
     .describe = describe,
     .put = put,
     .get = get,

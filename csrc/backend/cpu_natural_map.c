@@ -16,40 +16,42 @@ static int is_measurable(const cs_packed *packed)
     return 1;
 }
 
-/* Writes rho and 1 / rho of a group; `scratch` (rows of the problem). */
-static void pack_rho(cs_packed *packed, int g, const double *rho, double *scratch)
+/* Writes rho and 1 / rho of a group. */
+static void fill_group(cs_packed *packed, int g, const double *rho)
 {
-    const cs_block_group *blocks = &packed->problem->block_group[g];
-    int64_t first = blocks->first_row, end = cs_group_row(blocks, blocks->count);
-    for (int64_t i = first; i < end; i++) scratch[i] = 1 / rho[i];
-    cs_pack_row_numbers(packed, g, rho, packed->group[g].rho);
-    cs_pack_row_numbers(packed, g, scratch, packed->group[g].inverse);
+    cs_packed_group *group = &packed->group[g];
+    cs_pack_row_numbers(packed, g, rho, group->rho);
+    for (int64_t i = 0; i < group->slots * group->rows; i++)
+        group->inverse[i] = group->rho[i] > 0 ? 1 / group->rho[i] : 0;
+}
+
+static void fill(cs_packed *packed, const double *rho)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) fill_group(packed, g, rho);
 }
 
 cs_status cs_cpu_pack_scales(cs_cpu *cpu, const cs_pack_request *request, cs_arena *arena,
                              cs_error *error)
 {
     cs_packed *packed = &cpu->packed;
-    cs_arena scratch = {0};
     cpu->measures = request->rho && is_measurable(packed);
     if (!cpu->measures) return CS_OK;
-
-    /* Allocate. */
-    double *inverse = cs_arena_take_unset(&scratch, packed->problem->rows, sizeof(double));
-    cs_status status = cs_arena_status(&scratch, error, "the workspace");
     for (int g = 0; g < packed->problem->block_groups; g++) {
         cs_packed_group *group = &packed->group[g];
         group->rho = cs_take_visits(CS_F64, group, group->rows, arena);
         group->inverse = cs_take_visits(CS_F64, group, group->rows, arena);
         if (request->islands > 1) group->speed = cs_arena_take(arena, group->slots, sizeof(double));
     }
-    if (!status) status = cs_arena_status(arena, error, "the workspace");
-
-    /* Fill. */
-    for (int g = 0; g < packed->problem->block_groups && !status; g++)
-        pack_rho(packed, g, request->rho, inverse);
-    cs_arena_clear(&scratch);
+    cs_status status = cs_arena_status(arena, error, "the workspace");
+    if (!status) fill(packed, request->rho);
     return status;
+}
+
+int cs_cpu_refill_scales(cs_cpu *cpu, const cs_pack_request *request)
+{
+    int wanted = request->rho && is_measurable(&cpu->packed);
+    if (wanted && cpu->measures) fill(&cpu->packed, request->rho);
+    return wanted == cpu->measures;
 }
 
 /* The batches of one group, and their natural maps by pieces of a loop. */

@@ -23,6 +23,8 @@ enum {
     CS_WORTH_THREADS_MLCP = 1024, /* rows of a mixed LCP, likewise */
     CS_WORTH_THREADS_COLORS = 16384,  /* blocks that have no colour yet */
     CS_WORTH_THREADS_POINT = 1 << 16, /* numbers of a point */
+    CS_WORTH_THREADS_COPY = 1 << 19,  /* numbers of arrays that are copied and checked */
+    CS_WORTH_A_COPY = 1 << 17,        /* the same, of each thread's share */
     CS_WORTH_A_PIECE = 2048,          /* items of short work, of each piece of it */
 };
 

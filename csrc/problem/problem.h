@@ -13,6 +13,7 @@
 #include "contactsolve.h"
 #include "core/compiler.h"
 #include "core/memory.h"
+#include "core/pace.h"
 #include "core/set.h"
 #include "problem/block_matrix.h"
 
@@ -27,6 +28,10 @@ typedef struct cs_body_group {
     double *inverse_mass;
     double *root;             /* L with L L^T = M^-1, in the form of inverse_mass */
     unsigned char *immovable; /* (count): M^-1 = 0 */
+    struct {
+        double *inverse_mass, *root;
+        unsigned char *immovable;
+    } next; /* arrays that the next update fills and exchanges with those above; or NULL */
 } cs_body_group;
 
 typedef struct cs_block_group {
@@ -45,6 +50,9 @@ typedef struct cs_block_group {
     int64_t first_parameter; /* index of the group's first parameter among all groups' */
     double *parameter;       /* (count, parameters) */
     int coupled_set[CS_MAX_ROWS]; /* the coupled set that each row belongs to */
+    struct {
+        double *jacobian, *b, *parameter;
+    } next; /* as in cs_body_group */
 } cs_block_group;
 
 struct cs_problem {
@@ -55,7 +63,14 @@ struct cs_problem {
     int64_t bodies, velocities; /* totals */
     int64_t blocks, rows, parameters;
     cs_block_matrix *matrix; /* the given A, or NULL */
-    int64_t version;         /* increases each time the values are replaced */
+
+    /* The version increases each time values are replaced. The others are the version at which these
+     * data changed last: M^-1; J, M^-1 or a given A; and which blocks are coupled, which a body changes
+     * that becomes immovable or movable, and a given A. */
+    int64_t version;
+    int64_t mass_version, matrix_version, coupling_version;
+    int threads;  /* the most threads that copy arrays and assemble A; 0: as many as pay */
+    cs_pace pace; /* of the updates so far */
 };
 
 /* Whether the problem has blocks without Jacobians and A has not been given yet. */
@@ -96,6 +111,12 @@ static inline int cs_group_part(const cs_block_group *group, int64_t begin, int6
     *first = begin > group->first_block ? begin - group->first_block : 0;
     *last = end - group->first_block < group->count ? end - group->first_block : group->count;
     return *first < *last;
+}
+
+/* Number of doubles in M^-1 of one body of a group. */
+static inline int64_t cs_inverse_mass_size(const cs_body_group *group)
+{
+    return (int64_t)group->dof * (group->diagonal ? 1 : group->dof);
 }
 
 /* Number of doubles in the Jacobian of one block of a group. */

@@ -171,6 +171,7 @@ cs_status cs_subproblem(const cs_problem *problem, const int64_t *block, int64_t
 {
     extraction c = {.problem = problem, .block = block, .count = count};
     cs_status status = cs_problem_create(&c.part, error);
+    if (!status) c.part->threads = 1; /* threads share the parts */
     if (!status && !problem->matrix) status = find_bodies(&c, error);
     if (!status) status = add_bodies(&c, error);
     for (int g = 0; g < problem->block_groups && !status; g++)

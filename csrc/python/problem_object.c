@@ -48,7 +48,11 @@ static int add_bodies(cs_problem *problem, PyObject *group)
     /* Add the group. */
     bodies.inverse_mass = PyArray_DATA(inverse);
     cs_error error = {0};
-    if (cs_problem_add_bodies(problem, &bodies, &error)) raise_error(&error);
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_problem_add_bodies(problem, &bodies, &error);
+    Py_END_ALLOW_THREADS
+    if (status) raise_error(&error);
     else result = 0;
 out:
     Py_DECREF(inverse);
@@ -127,7 +131,11 @@ static int add_blocks(cs_problem *problem, PyObject *group)
         .parameters_each = variable ? per_block : 0,
     };
     cs_error error = {0};
-    if (cs_problem_add_blocks(problem, &blocks, &error)) raise_error(&error);
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_problem_add_blocks(problem, &blocks, &error);
+    Py_END_ALLOW_THREADS
+    if (status) raise_error(&error);
     else result = 0;
 out:
     Py_XDECREF(jacobian);
@@ -247,6 +255,18 @@ int problem_begin(problem_object *self)
 
 void problem_end(problem_object *self) { atomic_fetch_sub(&self->running, 1); }
 
+/* Refuses readers until problem_unlock. Returns -1 with an error set if the values are being read. */
+static int problem_lock(problem_object *self)
+{
+    int idle = 0;
+    if (atomic_compare_exchange_strong(&self->running, &idle, -1)) return 0;
+    PyErr_SetString(PyExc_RuntimeError, "a Solver is using this problem, or A is being "
+                                        "assembled: update it after that");
+    return -1;
+}
+
+static void problem_unlock(problem_object *self) { atomic_store(&self->running, 0); }
+
 /* replace(other): takes the values of a Problem with the same structure */
 static PyObject *problem_replace(problem_object *self, PyObject *other)
 {
@@ -254,21 +274,107 @@ static PyObject *problem_replace(problem_object *self, PyObject *other)
         PyErr_SetString(PyExc_TypeError, "replace takes another Problem");
         return NULL;
     }
-
-    /* Refuse to replace values that are being read. */
-    int idle = 0;
-    if (!atomic_compare_exchange_strong(&self->running, &idle, -1)) {
-        PyErr_SetString(PyExc_RuntimeError, "a Solver is using this problem, or A is being "
-                                            "assembled: update it after that");
-        return NULL;
-    }
-
-    /* Replace them. */
+    if (problem_lock(self) < 0) return NULL;
     cs_error error = {0};
     cs_status status =
         cs_problem_replace(self->problem, ((problem_object *)other)->problem, &error);
-    atomic_store(&self->running, 0);
+    problem_unlock(self);
     if (status) raise_error(&error);
+    return status ? NULL : Py_NewRef(Py_None);
+}
+
+/* The arrays of one argument of an update, and pointers to their numbers; NULL for groups that keep theirs. */
+typedef struct group_arrays {
+    PyArrayObject *array[CS_MAX_GROUPS];
+    const double *values[CS_MAX_GROUPS];
+} group_arrays;
+
+static void group_arrays_clear(group_arrays *arrays)
+{
+    for (int g = 0; g < CS_MAX_GROUPS; g++) Py_CLEAR(arrays->array[g]);
+}
+
+/* Reads a tuple with an array or None for each group; `size` tells how many numbers group g has. Returns -1 with an
+ * error set. */
+static int read_arrays(PyObject *tuple, const char *name, const cs_problem *problem, int groups,
+                       int64_t (*size)(const cs_problem *problem, int g), group_arrays *arrays)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != groups) {
+        PyErr_Format(PyExc_TypeError, "%s: a tuple with an entry for each of %d groups is needed",
+                     name, groups);
+        return -1;
+    }
+    for (int g = 0; g < groups; g++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, g);
+        if (item == Py_None) continue;
+        arrays->array[g] = double_array(item, name);
+        if (!arrays->array[g]) return -1;
+        if (length(arrays->array[g]) != size(problem, g)) {
+            PyErr_SetString(PyExc_ValueError, "the new values have another structure (contacts, "
+                                              "rows, bodies, sets)");
+            return -1;
+        }
+        arrays->values[g] = PyArray_DATA(arrays->array[g]);
+    }
+    return 0;
+}
+
+static int64_t inverse_mass_size(const cs_problem *problem, int g)
+{
+    return problem->body_group[g].count * cs_inverse_mass_size(&problem->body_group[g]);
+}
+
+static int64_t jacobian_size(const cs_problem *problem, int g)
+{
+    return problem->block_group[g].count * cs_jacobian_size(&problem->block_group[g]);
+}
+
+static int64_t b_size(const cs_problem *problem, int g)
+{
+    return problem->block_group[g].count * problem->block_group[g].rows;
+}
+
+static int64_t parameters_size(const cs_problem *problem, int g)
+{
+    return problem->block_group[g].count * problem->block_group[g].parameters;
+}
+
+/* update(inverse_mass, jacobian, b, parameters): replaces values, all of them or none */
+static PyObject *problem_update(problem_object *self, PyObject *const *args, Py_ssize_t count)
+{
+    enum { INVERSE_MASS, JACOBIAN, B, PARAMETERS, ARRAYS };
+    static const char *const names[ARRAYS] = {"Minv", "J", "b", "sets"};
+    static int64_t (*const size[ARRAYS])(const cs_problem *problem, int g) = {
+        inverse_mass_size, jacobian_size, b_size, parameters_size};
+    if (count != ARRAYS) {
+        PyErr_SetString(PyExc_TypeError, "update takes inverse_mass, jacobian, b and parameters");
+        return NULL;
+    }
+
+    /* The arrays. Their conversion may run Python code, so that the problem is locked after it; its structure never
+     * changes. */
+    group_arrays arrays[ARRAYS] = {{{NULL}, {NULL}}};
+    cs_problem *problem = self->problem;
+    cs_status status = CS_INVALID;
+    cs_error error = {0};
+    for (int i = 0; i < ARRAYS; i++) {
+        int groups = i == INVERSE_MASS ? problem->body_groups : problem->block_groups;
+        if (read_arrays(args[i], names[i], problem, groups, size[i], &arrays[i]) < 0) goto out;
+    }
+    if (problem_lock(self) < 0) goto out;
+
+    /* The new values. The GIL stays: a reader in another thread waits for it, and is not refused. */
+    cs_values values = {
+        .inverse_mass = arrays[INVERSE_MASS].values,
+        .jacobian = arrays[JACOBIAN].values,
+        .b = arrays[B].values,
+        .parameters = arrays[PARAMETERS].values,
+    };
+    status = cs_problem_update(problem, &values, &error);
+    problem_unlock(self);
+    if (status) raise_error(&error);
+out:
+    for (int i = 0; i < ARRAYS; i++) group_arrays_clear(&arrays[i]);
     return status ? NULL : Py_NewRef(Py_None);
 }
 
@@ -448,6 +554,9 @@ static PyMethodDef problem_methods[] = {
      "b(group)\n--\n\nA flat copy of a group's b, or None."},
     {"compliance", (PyCFunction)(void (*)(void))problem_compliance, METH_O,
      "compliance(group)\n--\n\nA flat copy of a group's compliance, or None."},
+    {"update", (PyCFunction)(void (*)(void))problem_update, METH_FASTCALL,
+     "update(inverse_mass, jacobian, b, parameters)\n--\n\nReplaces values; each is a tuple with "
+     "an array or None for each group."},
     {"replace", (PyCFunction)(void (*)(void))problem_replace, METH_O,
      "replace(other)\n--\n\nTakes the values of another Problem of the same structure."},
     {"count_blocks", (PyCFunction)(void (*)(void))problem_count_blocks, METH_O,

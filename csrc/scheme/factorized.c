@@ -339,6 +339,28 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
     return status ? status : pack_gather(packed, arena, error);
 }
 
+/* Whether packing a group anew would choose the form that it has. */
+static int keeps_form(const cs_packed *packed, int g)
+{
+    const cs_packed_factors *factors = &packed->group[g].factors;
+    cs_form form = CS_GENERAL;
+    int handedness = factors->handedness;
+    if (packed->group[g].lanes > 1 && !packed->general)
+        cs_choose_form(packed, g, &form, &handedness);
+    return form == factors->form && (form == CS_GENERAL || handedness == factors->handedness);
+}
+
+/* The layout depends on the contact graph and on the forms of the groups only. */
+static int refill(cs_packed *packed, int roots)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++)
+        if (!keeps_form(packed, g) || !cs_fill_factors(packed, g)) return 0;
+    if (!roots) return 1;
+    memset(packed->velocity, 0, (size_t)packed->velocities * cs_real_size(packed->dtype));
+    cs_wide_put_roots(packed);
+    return 1;
+}
+
 const cs_scheme cs_scheme_factorized = {
     .name = "factorized",
     .summary = "u = G^T lambda kept up to date, A never formed (S1 section 3.4.2)",
@@ -353,6 +375,7 @@ const cs_scheme cs_scheme_factorized = {
     .needs_jacobian = 1,
     .lay_out = cs_wide_lay_out,
     .pack = pack,
+    .refill = refill,
     .refresh = {factorized_refresh_f32, factorized_refresh_f64, factorized_refresh_mixed},
     .subtract_products = subtract_factors_mixed,
     .tasks = tasks,

@@ -46,6 +46,10 @@ typedef struct cs_scheme {
     cs_status (*pack)(cs_packed *packed, cs_arena *arena, const cs_control *control,
                       cs_error *error);
 
+    /* Writes the problem's new J, and M^-1 if `roots`, into the packed groups. Returns 0 if the scheme has to pack
+     * anew, because its layout would be another one. NULL: it always has to. */
+    int (*refill)(cs_packed *packed, int roots);
+
     /* Recomputes the data that depend on lambda (u = G^T lambda) after lambda was written from outside. */
     void (*refresh[CS_DTYPES])(cs_packed *packed);
 

@@ -251,18 +251,22 @@ static void copy_roots(const cs_packed *packed)
     }
 }
 
+void cs_wide_put_roots(cs_packed *packed)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++)
+        if (packed->group[g].factors.form != CS_GENERAL)
+            put_roots(packed, packed->group[g].factors.form);
+    copy_roots(packed);
+}
+
 cs_status cs_wide_pack_roots(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     for (int g = 0; g < packed->problem->block_groups; g++) {
-        cs_form form = packed->group[g].factors.form;
-        if (form == CS_GENERAL) continue;
-        if (form == CS_SOLIDS && !packed->inertia) {
-            packed->inertia = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
-            if (!packed->inertia) return cs_no_memory(error, "batches of contacts");
-        }
-        put_roots(packed, form);
+        if (packed->group[g].factors.form != CS_SOLIDS || packed->inertia) continue;
+        packed->inertia = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
+        if (!packed->inertia) return cs_no_memory(error, "batches of contacts");
     }
-    copy_roots(packed);
+    cs_wide_put_roots(packed);
     return CS_OK;
 }
 

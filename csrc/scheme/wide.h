@@ -58,8 +58,10 @@ cs_velocities cs_velocities_of(const cs_packed *packed);
 cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
                           cs_error *error);
 
-/* Stores the roots of M^-1, which compressed contacts need, beside the velocities of the bodies. */
+/* Stores the roots of M^-1, which compressed contacts need, beside the velocities of the bodies. The second function
+ * writes them again where the first one has allocated what they need; velocities of all bodies have to be zero. */
 cs_status cs_wide_pack_roots(cs_packed *packed, cs_arena *arena, cs_error *error);
+void cs_wide_put_roots(cs_packed *packed);
 
 /* The batches of a range: from cs_first_batch to cs_end_batch - 1. */
 static inline int64_t cs_first_batch(const cs_packed_group *group, const cs_range *range)

@@ -32,6 +32,13 @@ const char *cs_outcome_name(cs_outcome outcome)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
+/* What a preparation makes anew. Each also makes what is listed before it. */
+typedef enum extent {
+    METHOD,     /* the method's own data: only b or parameters have changed */
+    VALUES,     /* R, what judges iterates, and the packed numbers: J or M^-1 has changed */
+    EVERYTHING, /* islands, the schedule, and the layout of the packed problem as well */
+} extent;
+
 /* solver->schedule <- the schedule of a sweep. */
 static cs_status build_schedule(cs_solver *solver, cs_error *error)
 {
@@ -43,7 +50,7 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     cs_status status =
         cs_plan_make(problem, solver->order, cs_is_flat(solver->method, solver->setting), &options,
                      &scratch, &plan, error);
-    if (!status) status = cs_schedule_lay(problem, plan, &solver->arena, &solver->schedule, error);
+    if (!status) status = cs_schedule_lay(problem, plan, &solver->kept, &solver->schedule, error);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -61,11 +68,10 @@ static int needs_previous(const cs_solver *solver)
 static cs_status take_workspace(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
-    cs_arena *arena = &solver->arena;
+    cs_arena *arena = &solver->kept;
     solver->factors.r = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->factors.rho = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->b = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->loaded = (cs_loaded){0};
     solver->parameters = cs_arena_take_unset(arena, problem->parameters, sizeof(double));
     solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
@@ -119,22 +125,53 @@ static cs_status pack_with_backend(cs_solver *solver, cs_pack_request *request,
     request->scheme = solver->scheme;
     request->weight = weight;
     if (!status)
-        status = solver->backend->pack(request, &solver->arena, control, &solver->packing, error);
+        status = solver->backend->pack(request, &solver->kept, control, &solver->packing, error);
     cs_arena_clear(&scratch);
     return status;
 }
 
-/* Prepares sweeps: R, the scheme, the backend's packing, and the method's own state. */
-static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
+/* Computes R and what judges iterates. local (groups) <- how each group is updated. */
+static cs_status prepare_values(cs_solver *solver, cs_local *local, cs_error *error)
 {
-    /* The request to the backend; its scheme and weights follow below. */
+    cs_status status = cs_balance_take(solver, error);
+    if (!status) status = cs_refresh_take(solver, error);
+    if (!status) status = cs_choose_steps(solver, local, error);
+    if (!status) status = cs_judge_take(solver, error);
+    if (!status) status = cs_bound_steps(solver, local, error);
+    return status;
+}
+
+/* Packs the problem, or writes the new values into the packing if its layout still fits. */
+static cs_status pack_values(cs_solver *solver, extent what, cs_pack_request *request,
+                             cs_budget *budget, cs_error *error)
+{
+    const cs_packing *packing = &solver->packing;
+    int refilled = what == VALUES && solver->backend->refill &&
+                   solver->backend->refill(packing->state, request, solver->roots_changed);
+    if (refilled) return CS_OK;
+    cs_packing_release(&solver->packing);
+    cs_arena_rewind(&solver->kept, solver->before_packing);
+    return pack_with_backend(solver, request, budget->control, error);
+}
+
+/* Prepares sweeps: R, the scheme, the backend's packing, and the method's own state. */
+static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_error *error)
+{
+    /* What does not depend on the values of J and M^-1. */
     const cs_options *options = &solver->options;
+    cs_status status = CS_OK;
+    if (what == EVERYTHING) {
+        solver->packing = (cs_packing){
+            .backend = solver->backend,
+            .dtype = cs_dtype_of(options),
+            .threads = choose_threads(solver),
+        };
+        status = take_workspace(solver, error);
+        solver->before_packing = cs_arena_position(&solver->kept);
+    }
+
+    /* The request to the backend; its scheme and weights follow below. */
     cs_local local[CS_MAX_GROUPS] = {0};
-    solver->packing = (cs_packing){
-        .backend = solver->backend,
-        .dtype = cs_dtype_of(options),
-        .threads = choose_threads(solver),
-    };
     cs_pack_request request = {
         .problem = solver->problem,
         .schedule = &solver->schedule,
@@ -149,40 +186,43 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
         .local = local,
     };
 
-    /* R, and what judges iterates. */
-    cs_status status = take_workspace(solver, error);
-    if (!status) status = cs_balance_take(solver, error);
-    if (!status) status = cs_refresh_take(solver, error);
-    if (!status) status = cs_choose_steps(solver, local, error);
-    if (!status) status = cs_judge_take(solver, error);
-    if (!status) status = cs_bound_steps(solver, local, error);
-    if (cs_judges_over_factors(solver)) request.rho = solver->factors.rho;
-    request.islands = solver->judge.islands;
+    /* R and what judges iterates; the scheme, and the packed problem; earlier iterates. */
+    if (what >= VALUES) {
+        if (!status) status = prepare_values(solver, local, error);
+        if (cs_judges_over_factors(solver)) request.rho = solver->factors.rho;
+        request.islands = solver->judge.islands;
+        if (!status && !solver->scheme) status = choose_scheme(solver, &request, error);
+        if (!status) status = pack_values(solver, what, &request, budget, error);
 
-    /* The scheme, and the packed problem. */
-    if (!status && !solver->scheme) status = choose_scheme(solver, &request, error);
-    if (!status) status = pack_with_backend(solver, &request, budget->control, error);
+        const cs_steps *steps = solver->method->steps;
+        if (!status && steps)
+            status = cs_points_take(solver, steps->points(solver), steps->scalars, error);
+        if (!status)
+            cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
+        solver->factors.scale = 1;
+        solver->before_method = cs_arena_position(&solver->arena);
+    }
 
     /* What the method needs. */
-    const cs_steps *steps = solver->method->steps;
-    if (!status && steps)
-        status = cs_points_take(solver, steps->points(solver), steps->scalars, error);
-    if (!status) cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
     if (!status && solver->method->prepare) status = solver->method->prepare(solver, budget, error);
-    solver->factors.scale = 1;
     return status;
 }
 
 /* Prepares a solve without sweeps in this solver: what the measures need, and what the method builds. If the problem
  * is divided, the solvers of its parts do the latter. */
-static cs_status prepare_without_sweeps(cs_solver *solver, cs_budget *budget, cs_error *error)
+static cs_status prepare_without_sweeps(cs_solver *solver, extent what, cs_budget *budget,
+                                        cs_error *error)
 {
     cs_local local[CS_MAX_GROUPS] = {0};
+    cs_status status = CS_OK;
     solver->packing = (cs_packing){.dtype = cs_dtype_of(&solver->options), .threads = 1};
     solver->factors.scale = 1;
-    cs_status status = take_workspace(solver, error);
-    if (!status) status = cs_choose_steps(solver, local, error);
-    if (!status) status = cs_judge_take(solver, error);
+    if (what == EVERYTHING) status = take_workspace(solver, error);
+    if (what >= VALUES) {
+        if (!status) status = cs_choose_steps(solver, local, error);
+        if (!status) status = cs_judge_take(solver, error);
+        solver->before_method = cs_arena_position(&solver->arena);
+    }
     if (status || solver->parts || !solver->method->prepare) return status;
     return solver->method->prepare(solver, budget, error);
 }
@@ -222,7 +262,7 @@ static int sweeps(const cs_solver *solver)
 static cs_status find_islands(cs_solver *solver, cs_error *error)
 {
     int64_t blocks = solver->problem->blocks;
-    solver->judge.island = cs_arena_take(&solver->arena, blocks, sizeof(int64_t));
+    solver->judge.island = cs_arena_take(&solver->kept, blocks, sizeof(int64_t));
     if (!solver->judge.island) return cs_no_memory(error, "islands");
     return cs_problem_islands(solver->problem, solver->judge.island, &solver->island_count, error);
 }
@@ -257,32 +297,69 @@ static void release_parts(cs_solver *solver)
     solver->parts = NULL;
 }
 
-/* Computes everything that depends on the problem's values. Called again when they change. */
-static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+/* What has to be made anew, by what changed in the problem. The solvers of parts have copies of J and M^-1. Some
+ * methods read parameters when they prepare themselves; if they take points then, a device frees these only with its
+ * packing. */
+static extent extent_of(const cs_solver *solver)
 {
-    /* Clear what depends on the values so far. */
-    double start = cs_clock();
-    solver->version = -1;
+    const cs_problem *problem = solver->problem;
+    int of_matrix = problem->matrix_version > solver->version;
+    int of_parts = solver->parts && (of_matrix || solver->method->prepare);
+    if (solver->version < 0 || problem->coupling_version > solver->version || of_parts)
+        return EVERYTHING;
+    int takes_points = solver->backend->release && solver->method->prepare;
+    return of_matrix || takes_points ? VALUES : METHOD;
+}
+
+/* Clears what is made anew. */
+static void clear(cs_solver *solver, extent what)
+{
+    solver->loaded = (cs_loaded){0};
+    release_own(solver, 1);
+    if (what == METHOD) {
+        cs_arena_rewind(&solver->arena, solver->before_method);
+        return;
+    }
     solver->judge.immovable_blocks = solver->factors.singular_blocks = 0;
     solver->factors.bound = NAN;
     solver->factors.touching = NULL;
-    release_own(solver, 1);
-    release_parts(solver);
-    cs_packing_release(&solver->packing);
+    if (what == EVERYTHING) {
+        release_parts(solver);
+        cs_packing_release(&solver->packing);
+        cs_arena_clear(&solver->kept);
+    }
     cs_arena_clear(&solver->arena);
+}
 
-    /* Divide the problem into islands, if that is possible. */
-    cs_cancellation cancellation = {.is_cancelled = aborts, .context = (void *)(uintptr_t)control};
-    cs_budget budget = {.control = control, .cancellation = &cancellation};
+/* Finds the islands, and divides the problem into them if that is possible. */
+static cs_status prepare_structure(cs_solver *solver, const cs_control *control, cs_error *error)
+{
     cs_status status = find_islands(solver, error);
     if (!status) status = cs_check_diagonals(solver, error);
     if (!status && solver->composition) status = solver->composition->cut(solver, control, error);
     else solver->island_count = 0; /* not reported */
+    if (!status && sweeps(solver)) status = build_schedule(solver, error);
+    return status;
+}
+
+/* Computes everything that depends on the problem's values. Called again when they change. */
+static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    /* Clear what depends on the values that have changed. */
+    double start = cs_clock();
+    extent what = extent_of(solver);
+    solver->roots_changed = solver->problem->mass_version > solver->version;
+    solver->version = -1;
+    clear(solver, what);
 
     /* Prepare the sweeps, or what the method needs instead. */
-    if (!status && !sweeps(solver)) status = prepare_without_sweeps(solver, &budget, error);
-    if (!status && sweeps(solver)) status = build_schedule(solver, error);
-    if (!status && sweeps(solver)) status = pack(solver, &budget, error);
+    cs_cancellation cancellation = {.is_cancelled = aborts, .context = (void *)(uintptr_t)control};
+    cs_budget budget = {.control = control, .cancellation = &cancellation};
+    cs_status status = CS_OK;
+    if (what == EVERYTHING) status = prepare_structure(solver, control, error);
+    if (!status)
+        status = sweeps(solver) ? pack(solver, what, &budget, error)
+                                : prepare_without_sweeps(solver, what, &budget, error);
     if (!status) solver->version = solver->problem->version;
     solver->setup_seconds = cs_clock() - start;
     return status;
@@ -297,6 +374,7 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
     cs_solver *solver = cs_allocate(1, sizeof *solver);
     if (!solver) return cs_no_memory(error, "a solver");
     solver->problem = problem;
+    solver->version = -1;
     solver->options = *options;
     solver->composition = composition;
     solver->backend = backend ? backend : &cs_backend_cpu;
@@ -337,6 +415,7 @@ cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const 
         .stop = whole->stop,
         .fixed_iterations = whole->fixed_iterations,
         .backend = whole->backend,
+        .version = -1,
         .within = 1,
     };
     memcpy(solver->setting, whole->setting, sizeof solver->setting);
@@ -362,6 +441,7 @@ void cs_solver_destroy(cs_solver *solver)
     release_parts(solver);
     cs_packing_release(&solver->packing);
     cs_arena_clear(&solver->arena);
+    cs_arena_clear(&solver->kept);
     cs_arena_clear(&solver->given);
     cs_release(solver);
 }
@@ -534,8 +614,8 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     const cs_control *control = budget->control;
     cs_status status = CS_OK;
     int watched = control && control->every_iteration;
-    if (solver->version != solver->problem->version || (solver->parts && watched) ||
-        (solver->together && !watched)) {
+    if ((solver->parts && watched) || (solver->together && !watched)) solver->version = -1;
+    if (solver->version != solver->problem->version) {
         solver->together = watched;
         status = prepare(solver, control, error);
     }
@@ -628,7 +708,7 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .step_bound = solver->factors.bound,
         .eigenvalues = {NAN, NAN},
         .stop_is_ratio = solver->stop->is_ratio,
-        .bytes = (int64_t)solver->arena.bytes,
+        .bytes = (int64_t)(solver->arena.bytes + solver->kept.bytes),
         .seconds = solver->setup_seconds,
     };
 

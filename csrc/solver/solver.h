@@ -100,7 +100,11 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
                         cs_error *error);
 
 struct cs_solver {
-    cs_arena arena; /* everything that is allocated anew when the problem's values change */
+    cs_arena kept;  /* what new values of J and M^-1 leave: islands, schedule, workspace, packing */
+    cs_arena arena; /* everything else that is allocated anew when the problem's values change */
+    cs_arena_mark before_packing; /* of `kept` */
+    cs_arena_mark before_method;  /* of `arena` */
+    int roots_changed;            /* whether M^-1 has changed since the last preparation */
     const cs_problem *problem;
     const cs_method *method;
     void *own; /* the method's state */
