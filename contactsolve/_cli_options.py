@@ -83,12 +83,12 @@ def _help_of(option: Option) -> str:
     return f"{text}; {_BESIDES[option.name]}" if option.name in _BESIDES else text
 
 
-# The options of `Solver` that a word or a number can express. The solver alone checks values and
-# has the defaults.
+# The options of `Solver` that a word or a number can express, and the flag that benchmarks need.
+# The solver alone checks values and has the defaults.
 SOLVER_OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
     name: (_read_by(option, DEFAULTS[name].default), _help_of(option))
     for name, option in options_of(_core.options()).items()
-    if option.kind != "flag"
+    if option.kind != "flag" or name == "exact_threads"
 } | {"rng": (integer, "seed of --order random")}
 OPTIONS_OF_METHODS = (
     "with options of the method or the solver after commas, as in bpp,engine=schur or "

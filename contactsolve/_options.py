@@ -103,11 +103,13 @@ def for_library(given: dict[str, Any]) -> dict[str, Any]:
         "max_seconds": most_seconds("max_seconds", given["max_seconds"]),
         "time_checks": flag("time_checks", given["time_checks"]),
         "threads": 0 if given["threads"] is None else given["threads"],
+        "exact_threads": flag("exact_threads", given["exact_threads"]),
         "patience": cadence("patience", given["patience"]),
         "measure_every": cadence("measure_every", given["measure_every"]),
     }
     for name in COUNTS:
-        operator.index(taken[name])
+        if not (name in _NAMED and isinstance(taken[name], str)):
+            operator.index(taken[name])
     return taken
 
 
@@ -224,6 +226,15 @@ def cadence(name: str, value: Any) -> Any:
     if isinstance(value, (int, np.integer)) and value < 1:
         raise ValueError(f"{name} is {value}: it must be at least 1")
     return value
+
+
+def number_of_parts(parts: Any) -> int:
+    """Return a number of parts for the C library, where 0 stands for ``"auto"``."""
+    if isinstance(parts, str):
+        if parts == "auto":
+            return 0
+        raise ValueError(f"parts: {parts!r} is unknown; known: auto, or a number")
+    return count("parts", parts, least=1, most=2**31 - 1)
 
 
 def apart(islands: Any) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import index, index_array
+from ._arrays import index_array
 from ._optional import optional
+from ._options import number_of_parts
 from .problem import Problem
 
 _METIS_OPTIONS: dict[str, dict[str, int]] = {
@@ -48,7 +49,7 @@ class PartitionQuality:
     edge_cut: int
 
 
-def labels(problem: Problem, strategy: str = "auto", parts: int = 8) -> np.ndarray:
+def labels(problem: Problem, strategy: str = "auto", parts: int | str = "auto") -> np.ndarray:
     """Divide the bodies of a problem into parts, as `partition` does.
 
     Parameters
@@ -58,7 +59,7 @@ def labels(problem: Problem, strategy: str = "auto", parts: int = 8) -> np.ndarr
     strategy
         A strategy of `contactsolve.orders.partition`.
     parts
-        Maximum number of parts.
+        Maximum number of parts. ``"auto"``: 8, or 32 from 131,072 contacts on.
 
     Returns
     -------
@@ -68,17 +69,18 @@ def labels(problem: Problem, strategy: str = "auto", parts: int = 8) -> np.ndarr
     Raises
     ------
     TypeError, ValueError
-        `problem` is not a `Problem`, the strategy is unknown, or `parts` is below 1.
+        `problem` is not a `Problem`, the strategy or `parts` is unknown, or `parts` is
+        below 1.
     ImportError
         pymetis is not installed.
     """
     _require_problem(problem)
-    parts = index("parts", parts)
+    wanted = number_of_parts(parts)
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy: {strategy!r} is unknown; known: {', '.join(STRATEGIES)}")
     if strategy in _METIS_OPTIONS:
-        return _metis_labels(problem, strategy, parts)
-    found = _core.partition_labels(problem._core, strategy, parts)
+        return _metis_labels(problem, strategy, wanted or problem._core.parts)
+    found = _core.partition_labels(problem._core, strategy, wanted)
     # With more parts than bodies some parts are empty: renumber the others.
     return np.unique(found, return_inverse=True)[1].astype(np.int64, copy=False)
 
@@ -182,8 +184,6 @@ def _coupled(problem: Problem) -> np.ndarray:
 def _metis_labels(problem: Problem, strategy: str, parts: int) -> np.ndarray:
     """Return labels from METIS, of bodies or of the contacts of a given A."""
     pymetis = optional("pymetis", f"strategy={strategy!r} needs")
-    if parts < 1:
-        raise ValueError(f"parts is {parts}: it must be at least 1")
 
     # A vertex weighs as much as it has contacts; contacts of a given A weigh one.
     if problem._matrix is None:

@@ -23,7 +23,7 @@ def info_of(
     info["contacts"] = problem.contacts
     if info["engine"] is None:
         del info["engine"]
-    for name in ("islands", "clusters"):
+    for name in ("islands", "clusters", "parts"):
         if not info[name]:
             del info[name]
 

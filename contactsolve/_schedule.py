@@ -184,9 +184,18 @@ def _stages(schedule: Schedule) -> str:
 
 
 def schedule_of(
-    problem: Any, order: Order, given: Any, parts: Any, rng: Any, method: Any, threads: Any
+    problem: Any,
+    order: Order,
+    given: Any,
+    parts: Any,
+    rng: Any,
+    method: Any,
+    team: dict[str, Any],
 ) -> Schedule:
-    """Return the schedule of an order for a problem; `given` is the caller's argument."""
+    """Return the schedule of an order for a problem; `given` is the caller's argument.
+
+    `team` holds the threads that find it.
+    """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
     seed = order.seed(rng)
@@ -195,10 +204,10 @@ def schedule_of(
             problem._core,
             method,
             order.name,
-            order.options(problem, seed, parts) | {"threads": 0 if threads is None else threads},
+            order.options(problem, seed, parts) | team,
         )
     except (TypeError, ValueError, OverflowError) as error:
-        options = {"order": given, "parts": parts, "method": method, "threads": threads}
+        options = {"order": given, "parts": parts, "method": method, **team}
         raise explain({n: v for n, v in options.items() if n in KINDS}, error) from None
     return _schedule(problem, found)
 

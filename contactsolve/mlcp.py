@@ -167,8 +167,11 @@ class MlcpSolver:
     islands
         ``"auto"``: solve the connected parts of A separately. False: as one system.
     threads
-        Number of threads that solve islands, the largest first; None: chosen automatically.
-        Results do not depend on it.
+        Maximum number of threads that solve islands, the largest first; None: as many as there are.
+        One thread solves problems of less than 1,024 rows. Results do not depend on it.
+    exact_threads
+        Whether as many threads as `threads` says solve islands, even of few rows: for benchmarks
+        and tests.
 
     Raises
     ------
@@ -205,6 +208,7 @@ class MlcpSolver:
         reuse: int = 0,
         islands: str | bool = "auto",
         threads: int | None = None,
+        exact_threads: bool = False,
         **unknown: Never,
     ) -> None:
         _refuse_unknown("MlcpSolver", unknown)
@@ -223,6 +227,7 @@ class MlcpSolver:
             "reuse": reuse,
             "islands": islands,
             "threads": threads,
+            "exact_threads": exact_threads,
         }
         try:
             self._core = _core.Mlcp(data, indices, indptr, _besides_defaults(given))

@@ -23,7 +23,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import index, index_array
-from ._options import permutation_of, seed_of
+from ._options import flag, number_of_parts, permutation_of, seed_of
 from ._partition import STRATEGIES, PartitionQuality, labels, partition_quality
 from ._schedule import Schedule, schedule_of
 from ._specific_options import (
@@ -94,7 +94,7 @@ class Order:
     weighted_subtasks: bool = False
     text: str = ""
 
-    def options(self, problem: Problem, seed: int, parts: int) -> dict[str, Any]:
+    def options(self, problem: Problem, seed: int, parts: int | str) -> dict[str, Any]:
         """Return the options for a problem as the C library takes them, by name."""
         visits, label = self.permutation, self.labels
         return {
@@ -102,7 +102,7 @@ class Order:
             "begins": self.begins,
             "labels": labels(problem, label, parts) if isinstance(label, str) else label,
             "seed": seed,
-            "parts": parts,
+            "parts": number_of_parts(parts),
             "subtasks": self.subtasks,
             "weighted_subtasks": self.weighted_subtasks,
             "settings": taken(_OPTIONS.get(self.name, {}), self.settings),
@@ -405,19 +405,21 @@ def describe(
     problem: Problem,
     order: Any = "auto",
     *,
-    parts: int = 8,
+    parts: int | str = "auto",
     rng: Any = None,
     method: str = "auto",
     threads: int | None = None,
+    exact_threads: bool = False,
 ) -> Schedule: ...
 def describe(
     problem: Problem | None = None,
     order: Any = "auto",
     *,
-    parts: int = 8,
+    parts: int | str = "auto",
     rng: Any = None,
     method: str = "auto",
     threads: int | None = None,
+    exact_threads: bool = False,
 ) -> dict[str, str] | Schedule:
     """Return the summaries of all orders, or the schedule of one order for a problem.
 
@@ -428,9 +430,8 @@ def describe(
     order, parts, rng, method
         As for `Solver`, but `parts` and `rng` are ignored if the order has no use for them. Nothing
         is packed or solved.
-    threads
-        Threads of ``colored(parallel=True)``; None: chosen automatically. Only ``seconds`` depends
-        on it.
+    threads, exact_threads
+        Threads of ``colored(parallel=True)``, as for `Solver`. Only ``seconds`` depends on them.
 
     Returns
     -------
@@ -451,7 +452,11 @@ def describe(
     if problem is None:
         listed = {name: described["summary"] for name, described in _LISTED.items()}
         return {**listed, **{one.__name__: _line(one) for one in _MADE}}
-    return schedule_of(problem, chosen(order), order, parts, rng, method, threads)
+    team = {
+        "threads": 0 if threads is None else threads,
+        "exact_threads": flag("exact_threads", exact_threads),
+    }
+    return schedule_of(problem, chosen(order), order, parts, rng, method, team)
 
 
 def _line(function: Callable[..., Order]) -> str:

@@ -58,7 +58,8 @@ class Options(TypedDict, total=False):
     time_checks: bool
     dtype: Any
     threads: int | None
-    parts: int
+    exact_threads: bool
+    parts: int | str
     record: Iterable[str]
     record_every: int
     patience: int | None
@@ -257,14 +258,18 @@ class Solver:
         and ``"matrix"`` (which then visits rows without vectors) and the methods of sweeps without
         acceleration support it. Measures are always evaluated in float64.
     threads
-        Threads for stages that allow them (Jacobi, colours, ranges, parts), at most four per
-        processor. None: chosen automatically: one for short problems, and temporarily one where
-        sweeps on several threads take longer because other processes use the machine. Results do
-        not depend on it.
+        Maximum number of threads for stages that allow them (Jacobi, colours, ranges, parts). None:
+        as many as there are. One thread runs problems of less than 4,096 contacts (2,048 in
+        islands), the first two sweeps, and for a while the sweeps after one that several threads
+        made more slowly, because other processes use the machine. Results do not depend on it.
+    exact_threads
+        Whether as many threads as `threads` says share every problem and every sweep, at most four
+        for each processor, even where fewer take less time: for benchmarks and tests.
     parts
         Number of parts into which the orders ``"ranges"``, ``"partition"``, ``"cache"`` and
         `orders.relaxed`, and a parallel colouring, divide the problem; results depend on it.
-        `orders.subtasks` multiplies it. Other orders refuse it.
+        ``"auto"``: 8; for ``"partition"`` and ``"cache"`` 32 from 131,072 contacts on.
+        ``info["parts"]`` reports it. `orders.subtasks` multiplies it, with ``"auto"`` 8.
     record, record_every
         Names of the measures in the history, and how often a row is kept.
     patience
@@ -348,7 +353,8 @@ class Solver:
         time_checks: bool = True,
         dtype: Any = "float64",
         threads: int | None = None,
-        parts: int = 8,
+        exact_threads: bool = False,
+        parts: int | str = "auto",
         record: Iterable[str] = ("residual", "natural_map"),
         record_every: int = 1,
         patience: int | None = None,
@@ -412,6 +418,7 @@ class Solver:
             "time_checks": time_checks,
             "dtype": precision,
             "threads": threads,
+            "exact_threads": exact_threads,
             "parts": parts,
             "record_every": record_every,
             "patience": patience,

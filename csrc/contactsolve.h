@@ -304,7 +304,8 @@ typedef struct cs_mlcp_options {
     int interior;  /* bpp: interior-point steps predict the index set where block steps are slow */
     int64_t reuse; /* maximum steps with a factor of an earlier matrix; 0: factors are not reused */
     int islands;   /* solve the connected parts of A separately */
-    int threads;   /* 0: chosen automatically; no result depends on it */
+    int threads;   /* most threads; 0: chosen automatically. No result depends on it */
+    int exact_threads; /* as many as `threads`, even for few rows */
 } cs_mlcp_options;
 
 CS_PUBLIC cs_mlcp_options cs_mlcp_options_default(void);
@@ -343,11 +344,13 @@ typedef struct cs_order_options {
     const int64_t *begins; /* given: what starts at each visit (K); NULL: one sequential stage */
     const int64_t *labels; /* partition: the part of each body, or of each block (K) if A is given;
                             * NULL: its option `strategy` makes `parts` parts */
-    int parts;             /* number of parts of concurrent and disjoint stages */
+    int parts; /* number of parts of concurrent and disjoint stages; 0: 8, or for the orders `cache` and
+                * `partition` cs_problem_parts */
     int64_t subtasks;      /* tasks per part of a simultaneous or independent stage; 0: tasks of 512
                        * blocks, -1: tasks of one block */
     int weighted_subtasks; /* tasks have about equal numbers of blocks of A, not of blocks */
-    int threads; /* for finding the order; 0: chosen automatically. No result depends on it */
+    int threads; /* most for finding the order; 0: chosen automatically. No result depends on it */
+    int exact_threads;          /* as many as `threads`, even where fewer take less time */
     const cs_setting *settings; /* the order's own options; others have their defaults */
     int setting_count;
 } cs_order_options;
@@ -414,7 +417,8 @@ typedef struct cs_options {
     const char *const *record; /* names of the measures to record */
     int records;
     double quality_r; /* R_const of the measure `quality` */
-    int threads;      /* 0: chosen automatically */
+    int threads; /* most threads; 0: chosen automatically. Fewer run where they take less time */
+    int exact_threads; /* exactly `threads` run wherever they can, for benchmarks and tests */
     int islands; /* islands iterate and stop separately where that is possible and saves time */
     /* cs_instructions_name: several contacts are visited at a time wherever that is possible;
      * "scalar": one after another; "auto": the fastest on this machine, unless the environment
@@ -436,6 +440,10 @@ CS_PUBLIC int cs_options_describe(int i, cs_option *option);
 CS_PUBLIC const char *cs_options_word(int i, int k);
 /* Sets one of these options by its name. A word must exist until a solver is made from the options. */
 CS_PUBLIC cs_status cs_options_set(cs_options *options, const cs_setting *setting, cs_error *error);
+
+/* The number of parts into which the orders `cache` and `partition` divide the problem unless told
+ * another one: it depends on the number of blocks alone. */
+CS_PUBLIC int cs_problem_parts(const cs_problem *problem);
 
 /* The labels (cs_problem_vertices) that the order `partition` would use with these options: 0 for
  * what touches nothing that moves. */
@@ -544,6 +552,7 @@ typedef struct cs_solver_info {
     int threads, columns;
     int64_t stages, colors; /* of the order; 0 without colours */
     int64_t rounds;         /* of the colouring; 0 without colours */
+    int64_t parts;          /* into which the order divides the problem; 0: it does not */
     const char *column[CS_MAX_COLUMNS + 2];
     int64_t matrix_blocks;    /* of A, if the scheme stores it */
     int64_t immovable_blocks; /* contacts whose impulses move nothing */
@@ -617,7 +626,7 @@ typedef struct cs_ordering_info {
 } cs_ordering_info;
 
 /* The schedule of a solver with these options: `method` and `order` are names, or "auto". Fails for
- * unknown names, fewer parts than 1 and wrong permutations. The ordering may outlive the problem. */
+ * unknown names, negative numbers and wrong permutations. The ordering may outlive the problem. */
 CS_PUBLIC cs_status cs_ordering_create(cs_ordering **ordering, const cs_problem *problem,
                                        const char *method, const char *order,
                                        const cs_order_options *options, cs_error *error);

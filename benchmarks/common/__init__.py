@@ -161,9 +161,11 @@ def judge(problem: cs.Problem, impulses: Any, b: Any = None) -> cs.Result:
 def sweeping(problem: cs.Problem, sweeps: int, **options: Any) -> cs.Solver:
     """Return a solver that makes so many sweeps, and nothing else that takes time.
 
-    Unless the options say otherwise, it is Gauss-Seidel, factorized, on one thread.
+    Unless the options say otherwise, it is Gauss-Seidel, factorized, on one thread. A number of
+    threads is exact.
     """
     usual = {"method": "gauss_seidel", "scheme": "factorized", "threads": 1}
+    usual["exact_threads"] = options.get("threads", 1) is not None
     nothing_else = {"record": (), "record_every": sweeps, "check_every": sweeps}
     fixed = {"rtol": None, "atol": None, "max_iterations": sweeps}
     return cs.Solver(problem, **{**usual, **fixed, **nothing_else, **options})

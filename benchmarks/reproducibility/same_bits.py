@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import inspect
 import itertools
 import json
 import os
@@ -318,7 +319,9 @@ def options_of(cs: Any, case: Case, contacts: int) -> dict[str, Any]:
         name, own = options["method"]
         return {**options, "method": getattr(cs.methods, name)(**own)}
     _, method, order, scheme, dtype, threads, instructions = case
+    exact = "exact_threads" in inspect.signature(cs.Solver).parameters  # earlier: every number is
     return {
+        **({"exact_threads": True} if exact else {}),
         "method": method,
         "order": order_of(cs, order, contacts),
         "scheme": scheme,

@@ -138,6 +138,7 @@ def solver_of(problem, method, sweeps, **options):
     fixed = {"rtol": None, "atol": None, "max_iterations": sweeps, "record": ()}
     seldom = {"check_every": sweeps, "record_every": sweeps}
     own = {**RULES, **options, **method.options, **fixed, **seldom}
+    own["exact_threads"] = own.get("threads") is not None
     return cs.Solver(problem, method=method.method, **own)
 
 

@@ -23,7 +23,8 @@ RUNS = {"sequential": (False, 1), "parallel, 1 thread": (True, 1), "parallel, 2 
 def tasks_of(problem, hub):
     def task(strategy, parallel, threads):
         order = cs.orders.colored(strategy, parallel=parallel, fixed_as_body=hub)
-        return lambda: cs.orders.describe(problem, order, threads=threads).seconds
+        team = {"threads": threads, "exact_threads": True}
+        return lambda: cs.orders.describe(problem, order, **team).seconds
 
     return {(s, name): task(s, *how) for s in STRATEGIES for name, how in RUNS.items()}
 

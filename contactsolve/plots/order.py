@@ -48,7 +48,7 @@ def order(
     *,
     ax: Axes | None = None,
     kind: str | None = None,
-    parts: int = 8,
+    parts: int | str = "auto",
     rng: Any = None,
     method: str = "auto",
 ) -> Axes | list[Axes]:

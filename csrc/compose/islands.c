@@ -113,6 +113,7 @@ static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_
 static int choose_threads(const cs_solver *solver, int64_t clusters)
 {
     int64_t worth = solver->method->without_sweeps ? 0 : CS_WORTH_THREADS_ISLANDS;
+    if (solver->options.exact_threads) return cs_threads_exactly(solver->options.threads, clusters);
     return cs_threads_for(solver->options.threads, solver->problem->blocks, worth, clusters);
 }
 

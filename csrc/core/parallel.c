@@ -74,13 +74,22 @@ const char *cs_threads_kind(void) { return "serial"; }
 
 #endif
 
-int cs_threads_for(int64_t asked, int64_t size, int64_t worth, int64_t parts)
+/* The least of the three, and at least one. */
+static int bounded(int64_t threads, int64_t parts, int64_t most)
 {
-    int64_t threads = asked;
-    if (!threads) threads = size < worth ? 1 : cs_threads_available();
-
-    int64_t most = (int64_t)CS_THREADS_PER_PROCESSOR * cs_processors();
-    if (most > parts) most = parts;
+    if (threads > parts) threads = parts;
     if (threads > most) threads = most;
     return threads > 1 ? (int)threads : 1;
+}
+
+int cs_threads_for(int64_t most, int64_t size, int64_t worth, int64_t parts)
+{
+    if (size < worth) return 1;
+    if (!most) return bounded(cs_threads_available(), parts, INT32_MAX);
+    return bounded(most, parts, cs_processors());
+}
+
+int cs_threads_exactly(int64_t threads, int64_t parts)
+{
+    return bounded(threads, parts, (int64_t)CS_THREADS_PER_PROCESSOR * cs_processors());
 }

@@ -34,10 +34,13 @@ static inline int cs_pieces(int threads, int64_t count)
 /* How many threads a parallel call may use here. */
 int cs_threads_available(void);
 
-/* How many threads share work of this size, of which at most `parts` go on at once: as many as were asked
- * for; if that is 0, one below the size `worth`, and all that are available from there on. Never more than
- * CS_THREADS_PER_PROCESSOR, and at least one. */
-int cs_threads_for(int64_t asked, int64_t size, int64_t worth, int64_t parts);
+/* How many threads share work of this size, of which at most `parts` go on at once: one below the size `worth`, and
+ * from there on `most`, but no more than there are processors; if `most` is 0, all that are available. */
+int cs_threads_for(int64_t most, int64_t size, int64_t worth, int64_t parts);
+
+/* The same for a number that is exact: so many, whatever the size of the work. Never more than
+ * CS_THREADS_PER_PROCESSOR. */
+int cs_threads_exactly(int64_t threads, int64_t parts);
 
 /* How many processors the machine has. */
 int cs_processors(void);

@@ -1,28 +1,27 @@
-/* Phases: lists of tasks, one list after another. Threads go through them together, each taking tasks as it comes:
+/* Phases: lists of tasks, one list after another, which threads go through together. The tasks of a phase are divided
+ * into runs of consecutive ones, a run for each thread; who has finished its own takes tasks of the others:
  *
- *     thread 0:  task 0, task 2, task 3 ... all ended? next phase
- *     thread 1:  task 1, ...
+ *     thread 0:  task 0, task 1, task 2            ... all ended? next phase
+ *     thread 1:  task 3, task 4, and task 2 if thread 0 has not begun it
  *
- * A thread that the system has taken off its core between two tasks has none in hand, so that the others need not
- * wait for it: on a busy machine a barrier after each phase, where all have to show up, costs a scheduler's tick of
- * milliseconds each time. At the end of all phases they do have to. Neither which thread does a task nor how many
- * there are makes a difference to the result. */
+ * In phases of as many tasks, a thread begins with the same ones each time, so that what they read stays in the caches
+ * of its core. A thread that the system has taken off its core between two tasks has none in hand, so that the others
+ * need not wait for it: on a busy machine a barrier after each phase, where all have to show up, costs a scheduler's
+ * tick of milliseconds each time. At the end of all phases they do have to. Neither which thread does a task nor how
+ * many there are makes a difference to the result. */
 #ifndef CS_PHASES_H
 #define CS_PHASES_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
-/* One phase: how many tasks it has, and how many of them have begun and ended. */
 typedef struct cs_phase {
-    int64_t tasks;
-    _Alignas(64) atomic_llong begun; /* on a cache line of its own: every thread increments it */
-    atomic_llong ended;
+    int64_t tasks; /* fewer than 2^32 */
+    int brief; /* its work takes less time than to wait for each other: one thread makes all of it */
 } cs_phase;
 
 typedef struct cs_phases {
-    int64_t count;
-    cs_phase *phase; /* (count), with `tasks` set */
+    int64_t count;         /* fewer than 2^31 */
+    const cs_phase *phase; /* (count) */
     /* Runs one task of phase `phase`. Threads may run tasks of one phase at once. */
     void (*run)(void *context, int64_t phase, int64_t task);
     void *context;

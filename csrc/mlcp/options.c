@@ -30,6 +30,13 @@ static int rule_factors_nothing(const void *context, char *why, size_t size)
     return 1;
 }
 
+static int no_threads_are_given(const void *context, char *why, size_t size)
+{
+    if (((const cs_mlcp_options *)context)->threads) return 0;
+    snprintf(why, size, "no number of threads is given; give threads");
+    return 1;
+}
+
 static int engine_is_not_cached(const void *context, char *why, size_t size)
 {
     const cs_mlcp_options *options = context;
@@ -85,12 +92,18 @@ static const cs_member table[] = {
      .at = AT(islands)},
     {.option = {.name = "threads",
                 .kind = CS_COUNT,
-                .summary = "threads that solve islands; by default chosen automatically",
+                .summary = "maximum threads that solve islands; by default all",
                 .least = 1,
                 .most = CS_MOST_INT,
                 .optional = 1},
      .place = CS_PLACE_INT,
      .at = AT(threads)},
+    {.option =
+         CS_FLAG_OPTION("exact_threads", 0,
+                        "solve islands on as many threads as `threads` says, however few rows"),
+     .place = CS_PLACE_INT,
+     .at = AT(exact_threads),
+     .idle = no_threads_are_given},
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 

@@ -225,8 +225,10 @@ cs_status cs_mlcp_assign_islands(cs_mlcp *mlcp, cs_error *error)
     int64_t *size = cs_arena_take(&scratch, mlcp->islands, sizeof(int64_t));
 
     /* Choose the number of threads. */
-    mlcp->threads =
-        cs_threads_for(mlcp->options.threads, mlcp->rows, CS_WORTH_THREADS_MLCP, mlcp->islands);
+    mlcp->threads = mlcp->options.exact_threads
+                        ? cs_threads_exactly(mlcp->options.threads, mlcp->islands)
+                        : cs_threads_for(mlcp->options.threads, mlcp->rows, CS_WORTH_THREADS_MLCP,
+                                         mlcp->islands);
     mlcp->worker = cs_arena_take(&mlcp->arena, mlcp->threads, sizeof(cs_pivot_worker));
     mlcp->largest_first = cs_arena_take(&mlcp->arena, mlcp->islands, sizeof(int64_t));
 

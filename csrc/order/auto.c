@@ -120,6 +120,7 @@ const cs_order cs_order_auto = {
     .name = "auto",
     .summary = "\"cache\", or \"natural\" where \"cache\" would save no time",
     .fills_lanes = 1,
+    .parts_by_size = 1,
     .by_islands = cs_order_is_by_islands, /* each cluster chooses for itself */
     .plan = plan_auto,
 };

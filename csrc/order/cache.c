@@ -193,5 +193,6 @@ const cs_order cs_order_cache = {
     .summary = "for speed: contacts in the memory order of their bodies, coloured in small chunks",
     .option = options_of_cache,
     .options = OPTIONS,
+    .parts_by_size = 1,
     .plan = plan_cache,
 };

@@ -114,6 +114,7 @@ static cs_status plan_unsafe(const cs_problem *problem, const cs_order_options *
         cs_status status = cs_graph_build(problem, scratch, &graph, error);
         if (!status)
             status = cs_plan_components(&graph, options->parts, first, end, scratch, plan, error);
+        plan->divided_into = options->parts;
         if (status) return status;
         kind = CS_DISJOINT;
     }
@@ -148,6 +149,7 @@ static cs_coloring_options coloring_options_of(const cs_order_options *options)
         .parallel = cs_order_value(options, PARALLEL) != 0,
         .parts = options->parts,
         .threads = options->threads,
+        .exact_threads = options->exact_threads,
     };
 }
 

@@ -14,8 +14,9 @@ enum { HUB = 128 };
 /* Sets the number of threads, and from how many blocks on they are used. */
 static void choose_threads(cs_coloring_state *state, const cs_coloring_options *options)
 {
-    state->threads = cs_threads_for(options->threads, 0, 0, state->ranges);
-    state->worth_threads = options->threads ? 0 : CS_WORTH_THREADS_COLORS;
+    state->worth_threads = options->exact_threads ? 0 : CS_WORTH_THREADS_COLORS;
+    state->threads = options->exact_threads ? cs_threads_exactly(options->threads, state->ranges)
+                                            : cs_threads_for(options->threads, 0, 0, state->ranges);
 }
 
 /* Numbers the hubs and allocates their colour sets. */

@@ -17,9 +17,9 @@ typedef struct cs_coloring_options {
     int fixed_as_body; /* contacts with the same immovable body conflict, as in S1 */
     int balanced;      /* choose the least used free colour instead of the lowest one */
     int64_t colors; /* balanced: target number; 0: highest edge degree, -1: as greedy colouring */
-    int multiple_of_parts; /* balanced: round the target up to a multiple of `parts` */
-    int parallel;          /* colour `parts` ranges at once, in rounds */
-    int parts, threads;    /* as in cs_order_options */
+    int multiple_of_parts;             /* balanced: round the target up to a multiple of `parts` */
+    int parallel;                      /* colour `parts` ranges at once, in rounds */
+    int parts, threads, exact_threads; /* as in cs_order_options */
 } cs_coloring_options;
 
 /* Colours the blocks in their natural order: greedily, with the lowest free colour, or balanced, with the least

@@ -208,6 +208,7 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     if (status) return status;
 
     /* Make the interiors one disjoint stage. */
+    plan->divided_into = parts->count;
     for (int64_t p = 0; p < parts->count; p++)
         if (start[p] < start[p + 1]) plan->cut[start[p]] = 1;
     cs_plan_close(plan, CS_DISJOINT, first);

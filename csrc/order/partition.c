@@ -57,8 +57,15 @@ const cs_order cs_order_partition = {
              "option parts is the number of parts, and results depend on it.",
     .option = options_of_partition,
     .options = OPTIONS,
+    .parts_by_size = 1,
     .plan = plan_partition,
 };
+
+int cs_problem_parts(const cs_problem *problem)
+{
+    cs_order_options open = {.parts = 0};
+    return (int)cs_parts_of(&cs_order_partition, &open, problem);
+}
 
 cs_status cs_partition_labels(const cs_problem *problem, const cs_order_options *options,
                               int64_t *labels, cs_error *error)
@@ -69,13 +76,14 @@ cs_status cs_partition_labels(const cs_problem *problem, const cs_order_options 
     cs_parts parts;
     if (cs_problem_is_open(problem))
         return cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
-    if (options->parts < 1)
-        return cs_fail(error, CS_INVALID, "parts is %d: it must be at least 1", options->parts);
+    if (options->parts < 0)
+        return cs_fail(error, CS_INVALID, "parts is %d: it must be at least 0", options->parts);
 
     /* Label the vertices as the order does, and copy the labels. */
     cs_setting own[CS_MAX_OWN_OPTIONS];
     cs_order_options settled = *options;
     cs_status status = cs_order_settle(&cs_order_partition, &settled, own, error);
+    settled.parts = (int)cs_parts_of(&cs_order_partition, options, problem);
     if (!status) status = cs_graph_build(problem, &scratch, &graph, error);
     if (!status)
         status = cs_parts_label(&graph, &settled, labelling_of(&settled), &scratch, &parts, error);

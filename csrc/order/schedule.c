@@ -1,5 +1,6 @@
 #include "order/schedule.h"
 
+#include "core/costs.h"
 #include "core/error.h"
 
 #include <string.h>
@@ -105,6 +106,7 @@ void cs_plan_clear(cs_plan *plan, int64_t blocks)
     plan->stages = 0;
     plan->colors = 0;
     plan->rounds = 0;
+    plan->divided_into = 0;
 }
 
 void cs_plan_flatten(cs_plan *plan, int64_t blocks)
@@ -132,6 +134,14 @@ static int can_be_divided(const cs_plan *plan)
     return plan->stages == 0;
 }
 
+int64_t cs_parts_of(const cs_order *order, const cs_order_options *options,
+                    const cs_problem *problem)
+{
+    if (options->parts) return options->parts;
+    return order->parts_by_size && problem->blocks >= CS_WORTH_MORE_PARTS ? CS_MORE_PARTS
+                                                                          : CS_USUAL_PARTS;
+}
+
 cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int flat,
                        const cs_order_options *options, cs_arena *scratch, cs_plan **plan,
                        cs_error *error)
@@ -150,6 +160,7 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
     cs_setting own[CS_MAX_OWN_OPTIONS];
     cs_order_options settled = *options;
     cs_status status = cs_order_settle(order, &settled, own, error);
+    settled.parts = (int)cs_parts_of(order, options, problem);
     if (!status) status = order->plan(problem, &settled, scratch, *plan, error);
     if (status) return status;
     if (flat) cs_plan_flatten(*plan, problem->blocks);
@@ -241,6 +252,7 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
         .stages = plan->stages,
         .natural = 1,
         .colors = plan->colors,
+        .divided_into = plan->divided_into,
         .rounds = plan->rounds,
         .order = plan->order,
         .why = plan->why,

@@ -67,6 +67,7 @@ typedef struct cs_schedule {
         visit[CS_MAX_GROUPS]; /* (group's count): the group's blocks in the order of their visits */
     int natural;              /* whether every group is visited in its natural order */
     int colors;               /* number of colours; 0 if the order does not colour */
+    int64_t divided_into;     /* as in cs_plan */
     int64_t rounds;           /* rounds that the colouring took */
     const char *order, *why;  /* as in cs_plan */
 } cs_schedule;
@@ -78,6 +79,7 @@ typedef struct cs_plan {
     cs_stage_kind *kind; /* (stages) */
     unsigned char *cut; /* (blocks): whether a part of a concurrent or disjoint stage begins here */
     int divided;        /* whether `cut` holds for simultaneous and independent stages as well */
+    int64_t divided_into; /* the parts into which the order divides the problem; 0: it does not */
     int colors;
     int64_t *color_size; /* (colors): number of blocks of each colour */
     int64_t rounds;      /* rounds that the colouring took */
@@ -93,6 +95,7 @@ typedef struct cs_order {
     int options;
     int draws;       /* it is random: the plan depends on cs_order_options.seed */
     int fills_lanes; /* it makes stages whose visits run in vectors, which small problems do not fill */
+    int parts_by_size; /* unless the caller says how many parts, their number depends on the problem's size */
     /* Whether the order of an island's blocks is independent of all other islands. NULL: it is not. */
     int (*by_islands)(const cs_order_options *options);
     /* Fills the plan, whose arrays have room for one stage per block. The order may take any memory from
@@ -147,7 +150,7 @@ void cs_plan_cut_weighted(cs_plan *plan, int64_t first, int64_t end, int64_t par
                           const int64_t *weight);
 
 /* Cuts the visits from `first` to `end` into `parts` parts with nearly equal numbers of blocks of A if
- * `weighted`, otherwise of contacts. */
+ * `weighted`, otherwise of contacts. They are those into which the order divides the problem. */
 cs_status cs_plan_cut_parts(const cs_problem *problem, int64_t parts, int weighted,
                             cs_arena *scratch, cs_plan *plan, int64_t first, int64_t end,
                             cs_error *error);
@@ -155,6 +158,10 @@ cs_status cs_plan_cut_parts(const cs_problem *problem, int64_t parts, int weight
 /* Cuts simultaneous and independent stages into subtasks if the options ask for them. */
 cs_status cs_plan_divide(const cs_problem *problem, const cs_order_options *options,
                          cs_arena *scratch, cs_plan *plan, cs_error *error);
+
+/* The number of parts that the order makes of the problem if the options leave it open (0). */
+int64_t cs_parts_of(const cs_order *order, const cs_order_options *options,
+                    const cs_problem *problem);
 
 /* plan <- the plan of `order`, flattened to one simultaneous stage if `flat`, and cut into subtasks. */
 cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int flat,

@@ -4,6 +4,7 @@
  * that parts with equal numbers of contacts may differ much in work. Threads take the next task whenever they
  * are free: the smaller the tasks, the less a thread waits for the last one, and the more often it has to fetch
  * one (S1 section 6.3: 100 subtasks per worker; in section 6.1 each contact is a subtask). */
+#include "core/costs.h"
 #include "core/error.h"
 #include "order/schedule.h"
 
@@ -52,13 +53,15 @@ cs_status cs_plan_cut_parts(const cs_problem *problem, int64_t parts, int weight
     if (weighted) status = row_blocks(problem, scratch, &weight, error);
     if (!weight) cs_plan_cut(plan, first, end, parts);
     else if (!status) cs_plan_cut_weighted(plan, first, end, parts, weight);
+    plan->divided_into = parts;
     return status;
 }
 
-/* The number of tasks of a stage with `size` contacts: `subtasks` per part, at most one per contact. */
+/* The number of tasks of a stage with `size` contacts: `subtasks` per part, at most one per contact. Parts that are left
+ * open are the usual ones, S1's workers, in every order. */
 static int64_t tasks_of(const cs_order_options *options, int64_t size)
 {
-    int64_t parts = options->parts, subtasks = options->subtasks;
+    int64_t parts = options->parts ? options->parts : CS_USUAL_PARTS, subtasks = options->subtasks;
     if (subtasks < 0 || subtasks >= size || parts * subtasks >= size) return size;
     return parts * subtasks;
 }

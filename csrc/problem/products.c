@@ -223,10 +223,11 @@ static void run_task(void *context, int64_t phase, int64_t task)
     else multiply_piece(context, task);
 }
 
-int cs_threads_of_products(const cs_problem *problem, int asked)
+int cs_threads_of_products(const cs_problem *problem, int asked, int exact)
 {
-    return cs_threads_for(asked, problem->blocks, CS_WORTH_THREADS_SWEEP,
-                          problem->blocks / WORTH_A_THREAD);
+    int64_t parts = problem->blocks / WORTH_A_THREAD;
+    if (exact) return cs_threads_exactly(asked, parts);
+    return cs_threads_for(asked, problem->blocks, CS_WORTH_THREADS_SWEEP, parts);
 }
 
 cs_status cs_share_products(const cs_problem *problem, int threads, int paced, cs_arena *arena,

@@ -27,8 +27,8 @@ typedef struct cs_shared_products {
     cs_phase *phase; /* (2): bodies, contacts */
 } cs_shared_products;
 
-/* How many threads products are worth: as many as `asked` for, or chosen by size where that is 0. */
-int cs_threads_of_products(const cs_problem *problem, int asked);
+/* How many threads share products: at most so many as `asked` for, 0 for all, by size; or `exact`ly as many. */
+int cs_threads_of_products(const cs_problem *problem, int asked, int exact);
 
 /* Prepares products by so many threads; what they need is in `arena`. Keeps the pace of earlier ones. */
 cs_status cs_share_products(const cs_problem *problem, int threads, int paced, cs_arena *arena,

@@ -37,7 +37,7 @@ static int read_lists(PyObject *permutation, PyObject *begins, PyObject *labels,
 static const field order_fields[] = {
     FIELD(cs_order_options, seed, UINT64),    FIELD(cs_order_options, parts, INT),
     FIELD(cs_order_options, subtasks, INT64), FIELD(cs_order_options, weighted_subtasks, FLAG),
-    FIELD(cs_order_options, threads, INT),
+    FIELD(cs_order_options, threads, INT),    FIELD(cs_order_options, exact_threads, FLAG),
 };
 enum { ORDER_FIELDS = sizeof order_fields / sizeof *order_fields };
 

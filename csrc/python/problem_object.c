@@ -543,6 +543,12 @@ static PyObject *problem_asymmetry(problem_object *self, void *closure)
     return PyFloat_FromDouble(asymmetry);
 }
 
+static PyObject *problem_parts(problem_object *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLong(cs_problem_parts(self->problem));
+}
+
 static PyMethodDef problem_methods[] = {
     {"jacobian", (PyCFunction)(void (*)(void))problem_jacobian, METH_O,
      "jacobian(group)\n--\n\nA flat copy of a group's Jacobian, or None."},
@@ -570,6 +576,7 @@ static PyMethodDef problem_methods[] = {
 
 static PyGetSetDef problem_attributes[] = {
     {"asymmetry", (getter)problem_asymmetry, NULL, "max |A - A^T| / max |A| of a given A.", NULL},
+    {"parts", (getter)problem_parts, NULL, "The number of parts that parts='auto' is.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -354,6 +354,7 @@ static const field info_fields[] = {
     FIELD(cs_solver_info, stages, INT64),
     FIELD(cs_solver_info, colors, INT64),
     FIELD(cs_solver_info, rounds, INT64),
+    FIELD(cs_solver_info, parts, INT64),
     FIELD(cs_solver_info, engine, TEXT),
     FIELD(cs_solver_info, islands, INT64),
     FIELD(cs_solver_info, why_order, TEXT),

@@ -176,10 +176,10 @@ typedef struct cs_packed {
     int64_t *gather_start;         /* (bodies + 1) into gather */
     cs_gather *gather;             /* the terms of each body's velocity */
 
-    cs_sweep_stats *part;         /* (parts of all stages): statistics of the last sweep */
-    struct cs_stage_phase *phase; /* (phases): what a sweep does, in order */
-    struct cs_phase *tally;       /* (phases): how far the sweep that runs is, in its own order */
-    int64_t *backward;            /* (phases): the order of the phases in a backward sweep */
+    cs_sweep_stats *part;          /* (parts of all stages): statistics of the last sweep */
+    struct cs_stage_phase *phase;  /* (phases): what a sweep does, in order */
+    struct cs_phase *shared_phase; /* (phases): those of the sweep that runs, in its own order */
+    int64_t *backward;             /* (phases): the order of the phases in a backward sweep */
     int64_t phases;
 } cs_packed;
 

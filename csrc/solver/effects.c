@@ -28,6 +28,15 @@ int cs_factor_is_idle(const void *context, char *why, size_t size)
     return without_factors(context, "determines", "", why, size);
 }
 
+/* ---- threads --------------------------------------------------------------------------------- */
+
+int cs_exact_threads_is_idle(const void *context, char *why, size_t size)
+{
+    if (((const cs_solver *)context)->options.threads) return 0;
+    snprintf(why, size, "no number of threads is given; give threads");
+    return 1;
+}
+
 /* ---- measures -------------------------------------------------------------------------------- */
 
 int cs_stop_is_idle(const void *context, char *why, size_t size)

@@ -8,6 +8,7 @@
  * is a cs_solver whose names have been looked up (cs_member in core/member.h). */
 int cs_relaxation_is_idle(const void *context, char *why, size_t size);
 int cs_factor_is_idle(const void *context, char *why, size_t size);
+int cs_exact_threads_is_idle(const void *context, char *why, size_t size);
 int cs_stop_is_idle(const void *context, char *why, size_t size);
 
 #endif

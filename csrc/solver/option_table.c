@@ -18,6 +18,7 @@ static const char *const locals[] = {"auto",   "projected", "exact", "block",
                                      "newton", "quartic",   NULL};
 static const char *const factors[] = {"local", "block", "global", "balanced", NULL};
 static const char *const adjacent[] = {"adjacent", NULL};
+static const char *const automatic[] = {"auto", NULL};
 static const char *const bounds[] = {"current", "previous", NULL};
 static const char *const dtypes[] = {"float64", "float32", "mixed", NULL};
 
@@ -53,6 +54,19 @@ static void put_averaging(void *options, double number, const char *word)
 static void get_averaging(const void *options, cs_setting *setting)
 {
     setting->number = ((const cs_options *)options)->averaging;
+}
+
+/* Write and read parts: a number, or the word "auto". */
+static void put_parts(void *options, double number, const char *word)
+{
+    ((cs_options *)options)->order_options.parts = word ? 0 : (int)number;
+}
+
+static void get_parts(const void *options, cs_setting *setting)
+{
+    int parts = ((const cs_options *)options)->order_options.parts;
+    setting->number = parts;
+    setting->word = parts ? NULL : automatic[0];
 }
 
 static const cs_member table[] = {
@@ -187,19 +201,26 @@ static const cs_member table[] = {
      .at = AT(dtype)},
     {.option = {.name = "threads",
                 .kind = CS_COUNT,
-                .summary = "maximum threads; by default chosen automatically",
+                .summary = "maximum threads; by default all, and one where others save no time",
                 .most = CS_MOST_INT,
                 .optional = 1},
      .place = CS_PLACE_INT,
      .at = AT(threads)},
+    {.option =
+         CS_FLAG_OPTION("exact_threads", 0,
+                        "run on as many threads as `threads` says, even where fewer are faster"),
+     .place = CS_PLACE_INT,
+     .at = AT(exact_threads),
+     .idle = cs_exact_threads_is_idle},
     {.option = {.name = "parts",
                 .kind = CS_COUNT,
                 .summary = "number of parts into which orders divide the problem",
-                .usual = 8,
                 .least = 1,
-                .most = CS_MOST_INT},
-     .place = CS_PLACE_INT,
-     .at = AT(order_options.parts)},
+                .most = CS_MOST_INT,
+                .words = automatic},
+     .place = CS_PLACE_SEVERAL,
+     .put = put_parts,
+     .get = get_parts},
     {.option = {.name = "record_every",
                 .kind = CS_COUNT,
                 .summary = "iterations between two rows of the history",

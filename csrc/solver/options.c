@@ -42,7 +42,6 @@ cs_options cs_options_default(void)
         .record = record,
         .records = 2,
         .quality_r = 100,
-        .order_options = {.parts = 8},
         .pivoting = cs_mlcp_options_default(),
     };
 }
@@ -75,14 +74,14 @@ cs_status cs_choose_order(const char *name, const cs_order_options *options, con
     cs_setting own[CS_MAX_OWN_OPTIONS];
     cs_order_options settled = *options;
     cs_status status = cs_order_settle(*order, &settled, own, error);
-    if (!status) status = at_least("parts", options->parts, 1, error);
+    if (!status) status = at_least("parts", options->parts, 0, error);
     return status ? status : at_least("threads", options->threads, 0, error);
 }
 
 cs_status cs_order_check(const char *name, const cs_setting *settings, int count, cs_error *error)
 {
     const cs_order *order;
-    cs_order_options options = {.parts = 1, .settings = settings, .setting_count = count};
+    cs_order_options options = {.settings = settings, .setting_count = count};
     return cs_choose_order(name, &options, &order, error);
 }
 

@@ -46,6 +46,7 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     const cs_problem *problem = solver->problem;
     cs_order_options options = solver->options.order_options;
     options.threads = solver->options.threads;
+    options.exact_threads = solver->options.exact_threads;
     cs_plan *plan;
     cs_status status =
         cs_plan_make(problem, solver->order, cs_is_flat(solver->method, solver->setting), &options,
@@ -79,9 +80,10 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->stagnation = NULL;
     if (cs_tests_stagnation(solver))
         solver->stagnation = cs_arena_take(arena, 1, sizeof *solver->stagnation);
-    int threads = cs_threads_of_products(problem, solver->options.threads);
-    cs_status status = cs_share_products(problem, solver->within ? 1 : threads,
-                                         !solver->options.threads, arena, &solver->products, error);
+    int exact = solver->options.exact_threads;
+    int threads = cs_threads_of_products(problem, solver->options.threads, exact);
+    cs_status status = cs_share_products(problem, solver->within ? 1 : threads, !exact, arena,
+                                         &solver->products, error);
     if (status) return status;
     int keeps = needs_previous(solver);
     solver->previous = keeps ? cs_arena_take(arena, problem->rows, sizeof(double)) : NULL;
@@ -98,8 +100,10 @@ static int choose_threads(const cs_solver *solver)
     for (int64_t s = 0; s < solver->schedule.stages; s++)
         alone = alone && solver->schedule.stage[s].kind == CS_SEQUENTIAL;
     if (alone) return 1;
-    return cs_threads_for(solver->options.threads, solver->problem->blocks, CS_WORTH_THREADS_SWEEP,
-                          solver->schedule.most_parts);
+    int64_t parts = solver->schedule.most_parts;
+    const cs_options *options = &solver->options;
+    if (options->exact_threads) return cs_threads_exactly(options->threads, parts);
+    return cs_threads_for(options->threads, solver->problem->blocks, CS_WORTH_THREADS_SWEEP, parts);
 }
 
 /* scheme="auto": chooses the scheme. It remains when the problem's values change. */
@@ -177,7 +181,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .schedule = &solver->schedule,
         .dtype = solver->packing.dtype,
         .threads = solver->packing.threads,
-        .paced = !options->threads,
+        .paced = !options->exact_threads,
         .bound_previous = strcmp(options->bound, "previous") == 0,
         .setting = solver->scheme_setting,
         .averaging = isnan(options->averaging) ? 1 : options->averaging,
@@ -683,6 +687,7 @@ void cs_take_sweeps(cs_solver_info *info, const cs_solver_info *part)
     info->stages = part->stages;
     info->colors = part->colors;
     info->rounds = part->rounds;
+    info->parts = part->parts;
 }
 
 void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
@@ -695,6 +700,7 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .stages = solver->schedule.stages,
         .colors = solver->schedule.colors,
         .rounds = solver->schedule.rounds,
+        .parts = solver->schedule.divided_into,
         .local = solver->options.local,
         .dtype = solver->options.dtype,
         .threads = solver->packing.threads,

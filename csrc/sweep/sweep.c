@@ -2,6 +2,7 @@
 #include "sweep/sweep.h"
 
 #include "core/clock.h"
+#include "core/costs.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,12 +20,22 @@ static void run_task(void *context, int64_t p, int64_t task)
     packed->scheme->run[packed->dtype](packed, phase->stage, phase->number, task);
 }
 
+/* Whether a phase takes less time than threads take to wait for each other. A number of threads that is exact shares
+ * such phases, too. Phases over all bodies have tasks of their own. */
+static int is_brief(const cs_packed *packed, const cs_stage_phase *phase)
+{
+    return packed->paced && phase->stage->blocks < CS_WORTH_A_PHASE &&
+           phase->tasks <= phase->stage->parts;
+}
+
 /* Runs the phases on so many threads. */
 static void run_on(cs_packed *packed, int threads)
 {
-    cs_phases phases = {packed->phases, packed->tally, run_task, packed};
-    for (int64_t p = 0; p < packed->phases; p++)
-        packed->tally[p].tasks = phase_of(packed, p)->tasks;
+    cs_phases phases = {packed->phases, packed->shared_phase, run_task, packed};
+    for (int64_t p = 0; p < packed->phases; p++) {
+        const cs_stage_phase *phase = phase_of(packed, p);
+        packed->shared_phase[p] = (cs_phase){phase->tasks, is_brief(packed, phase)};
+    }
     cs_phases_run(&phases, threads);
 }
 

@@ -146,7 +146,7 @@ def test_a_callback_may_use_another_solver(problem):
 @pytest.mark.parametrize("method", METHODS)
 def test_solvers_in_two_threads_are_independent(grid, method):
     starts = [None, np.full((grid.contacts, 3), 0.1)]
-    options = {"method": method, "threads": 2}
+    options = {"method": method, "threads": 2, "exact_threads": True}
     serial = [sweeps(grid, 20, **options).solve(initial=start) for start in starts]
     answers = [[], []]
 
@@ -169,7 +169,15 @@ def test_solvers_in_two_threads_are_independent(grid, method):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_jacobi_does_not_depend_on_threads(grid, scheme, dtype):
     def solve(threads):
-        solver = sweeps(grid, 10, method="jacobi", scheme=scheme, dtype=dtype, threads=threads)
+        solver = sweeps(
+            grid,
+            10,
+            method="jacobi",
+            scheme=scheme,
+            dtype=dtype,
+            threads=threads,
+            exact_threads=True,
+        )
         assert solver.info["threads"] == threads
         return solver.solve()
 
@@ -218,7 +226,7 @@ print(json.dumps({"caught": caught, "same": bool(np.array_equal(expected, again)
     [
         {"method": "gauss_seidel", "scheme": "matrix"},
         {"method": "gauss_seidel", "scheme": "factorized", "dtype": "float32"},
-        {"method": "jacobi", "scheme": "factorized", "threads": 2},
+        {"method": "jacobi", "scheme": "factorized", "threads": 2, "exact_threads": True},
     ],
     ids=lambda options: f"{options['method']}-{options['scheme']}",
 )
@@ -576,8 +584,8 @@ warnings.simplefilter("ignore", DeprecationWarning)  # other libraries may have 
 problem = cs.scenarios.ball_grid((12, 12, 12))
 
 def solve():
-    result = cs.solve(problem, method="jacobi", threads=2, rtol=None, atol=None, max_iterations=5)
-    return result.impulses
+    options = dict(method="jacobi", threads=2, exact_threads=True, rtol=None, atol=None)
+    return cs.solve(problem, max_iterations=5, **options).impulses
 
 expected = solve()
 
@@ -615,7 +623,7 @@ def in_a_callback():
     def fork(state):
         codes.append(by_fork())
         raise StopIteration
-    cs.solve(problem, method="jacobi", threads=2, callback=fork)
+    cs.solve(problem, method="jacobi", threads=2, exact_threads=True, callback=fork)
     return codes[0]
 
 print({"fork": by_fork, "multiprocessing": by_multiprocessing, "thread": in_a_thread,
@@ -747,7 +755,9 @@ def keeps_denormals():
     return SMALL * float("1") != 0 and (np.array([SMALL]) * 1.0)[0] != 0
 
 
-@pytest.mark.parametrize("options", [{}, {"method": "jacobi", "threads": 2}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "jacobi", "threads": 2, "exact_threads": True}], ids=str
+)
 def test_denormal_numbers_are_back_after_a_solve(grid, options):
     assert keeps_denormals()
     solver = sweeps(grid, 3, **options)

@@ -185,6 +185,7 @@ static void an_interruption_comes_before_failures(void)
     for (int64_t i = 0; i < ROWS; i++) hi[i] = INFINITY;
     cs_mlcp_options options = cs_mlcp_options_default();
     options.rule = "murty";
+    options.exact_threads = 1;
     for (options.threads = 1; options.threads <= 2; options.threads++) {
         int asked = 0;
         cs_mlcp *mlcp = NULL;
@@ -215,6 +216,7 @@ static void an_interruption_comes_before_islands_that_fail(void)
     CHECK_STATUS(cs_problem_set_matrix(problem, matrix, &error), CS_OK, &error);
     cs_options options = cs_options_default();
     options.method = "murty";
+    options.exact_threads = 1;
     for (options.threads = 1; options.threads <= 2; options.threads++) {
         int asked = 0;
         cs_solver *solver = NULL;

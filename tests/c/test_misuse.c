@@ -121,6 +121,9 @@ static void bad_options_are_refused(const cs_problem *problem)
     REFUSE(record_every, 0, CS_INVALID, "record_every is 0: ");
     REFUSE(max_iterations, -1, CS_INVALID, "max_iterations is -1: ");
     REFUSE(threads, -1, CS_INVALID, "threads is -1: ");
+    REFUSE(exact_threads, 1, CS_INVALID, "exact_threads is 1: no number of threads is given");
+    REFUSE(exact_threads, 2, CS_INVALID, "exact_threads is 2: ");
+    REFUSE(order_options.parts, -1, CS_INVALID, "parts is -1: ");
     REFUSE(records, CS_MAX_COLUMNS + 1, CS_INVALID, "record names 33 measures; ");
     cs_options options = cs_options_default();
     options.r_factor = NULL;

@@ -341,7 +341,14 @@ static void slices_touch_their_neighbours(void)
     cs_schedule schedule = lay(problem, "partition", &options, &arena);
     CHECK(schedule.stage[0].kind == CS_DISJOINT && schedule.stage[0].parts == 8);
     cs_arena_clear(&arena);
+
+    /* Left open, there are as many parts as the size gives. */
+    int64_t open[MOST_BODIES];
+    CHECK(cs_problem_parts(problem) == 8);
     options.parts = 0;
+    CHECK_STATUS(cs_partition_labels(problem, &options, open, &error), CS_OK, &error);
+    CHECK(memcmp(open, labels, sizeof(int64_t) * (size_t)cs_problem_vertices(problem)) == 0);
+    options.parts = -1;
     CHECK(cs_partition_labels(problem, &options, labels, &error) == CS_INVALID);
     cs_problem_destroy(problem);
 }

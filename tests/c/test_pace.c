@@ -88,5 +88,5 @@ int main(void)
     quiet_comes_back();
     slower_for_good();
     a_late_one();
-    return 0;
+    return test_result();
 }

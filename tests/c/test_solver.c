@@ -327,6 +327,7 @@ static void jacobi_does_not_depend_on_threads(void)
         options.scheme = schemes[i];
         options.threads = 1;
         run(problem, &options, NULL, one);
+        options.exact_threads = 1;
         for (options.threads = 2; options.threads <= 4; options.threads++) {
             run(problem, &options, NULL, many);
             CHECK(memcmp(one, many, sizeof one) == 0);

@@ -63,7 +63,7 @@ static void compare(const cs_problem *problem, const cs_options *options)
     double first[2 * (SWEEPS + 1)] = {0}, again[2 * (SWEEPS + 1)] = {0};
     int64_t rows = cs_problem_rows(problem);
     cs_options how = *options;
-    how.threads = 1;
+    how.threads = how.exact_threads = 1;
     if (!run(problem, &how, one, first)) return;
     how.threads = strcmp(how.dtype, "float64") == 0 ? 2 : 3;
     CHECK(run(problem, &how, several, again));

@@ -292,6 +292,7 @@ cs_status cs_pivoting_prepare(cs_solver *solver, cs_budget *budget, cs_error *er
     /* The name of the method is that of its rule. */
     options.rule = solver->method->name;
     options.threads = solver->options.threads;
+    options.exact_threads = solver->options.exact_threads;
     options.islands = solver->options.islands;
 
     /* A polyhedral cone needs the matrix until the end; a mixed LCP copies it. */

@@ -204,7 +204,13 @@ def test_bits_do_not_depend_on_the_number_of_threads(name):
     problem = cs.scenarios.ball_grid(24, velocity=0.1)
     results = [
         cs.solve(
-            problem, method=name, order="colored", threads=threads, max_iterations=6, **EXACTLY
+            problem,
+            method=name,
+            order="colored",
+            threads=threads,
+            exact_threads=True,
+            max_iterations=6,
+            **EXACTLY,
         )
         for threads in (1, 2, 3)
     ]

@@ -396,7 +396,8 @@ def test_threads_give_the_same_bits():
     problem = cs.Problem(J, problem.Minv, b, 0.5, bodies=problem.bodies)
     longer = endless(method=cs.methods.auto(patience=100), max_iterations=4000)
     results = [
-        cs.solve(problem, threads=threads, order="colored", **longer) for threads in (1, 2, 3)
+        cs.solve(problem, threads=threads, exact_threads=True, order="colored", **longer)
+        for threads in (1, 2, 3)
     ]
     assert {link["method"] for link in results[0].info["links"]} == {"nesterov", "newton", "nncg"}
     for other in results[1:]:

@@ -203,7 +203,7 @@ def test_options_about_sweeps_are_the_inner_methods(name):
     assert one.info["colors"] > 1
     result = one.solve()
     assert result.converged
-    two = cs.solve(problem, method=method, threads=2, **options)
+    two = cs.solve(problem, method=method, threads=2, exact_threads=True, **options)
     assert two.impulses.tobytes() == result.impulses.tobytes()
     slow = cs.solve(problem, method=method, relaxation=0.3, **options)
     assert slow.converged

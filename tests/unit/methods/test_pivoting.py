@@ -358,7 +358,9 @@ def test_friction_bounds_that_cycle_settle_by_default(scene, step):
     problem = cs.scenarios.get(scene)(step)
     fixed = cs.solve(problem, method="bpp", averaging=1, max_iterations=300)
     assert not fixed.converged
-    results = [cs.solve(problem, method="bpp", threads=threads) for threads in (1, 2)]
+    results = [
+        cs.solve(problem, method="bpp", threads=threads, exact_threads=True) for threads in (1, 2)
+    ]
     assert all(result.converged and result.iterations < 200 for result in results)
     assert outside(problem, results[0].impulses) < 3e-6
     for one, two in zip(*(result.impulses for result in results), strict=True):

@@ -151,7 +151,14 @@ def test_threads_do_not_change_a_bit(scheme, dtype):
     for order in (given for given, _ in ORDERS.values()):
         options = {"scheme": scheme, "order": order, "max_iterations": 5, "dtype": dtype}
         one, *others = (
-            cs.solve(problem, method="symmetric_gauss_seidel", threads=n, **options, **EXACTLY)
+            cs.solve(
+                problem,
+                method="symmetric_gauss_seidel",
+                threads=n,
+                exact_threads=True,
+                **options,
+                **EXACTLY,
+            )
             for n in (1, 2, 3, 8)
         )
         for other in others:

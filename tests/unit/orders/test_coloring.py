@@ -206,11 +206,14 @@ def test_threads_do_not_change_a_colour(strategy):
     options = {"order": orders.colored(strategy, parallel=True), "parts": 6}
     options |= {"rtol": None, "atol": None, "max_iterations": 2}
     results = [
-        cs.Solver(problem, threads=threads, **options).solve(b=b) for threads in (1, 2, 3, 8)
+        cs.Solver(problem, threads=threads, exact_threads=True, **options).solve(b=b)
+        for threads in (1, 2, 3, 8)
     ]
     assert results[0].info["rounds"] > 1
     found = [
-        orders.describe(problem, options["order"], parts=6, threads=threads).stage
+        orders.describe(
+            problem, options["order"], parts=6, threads=threads, exact_threads=True
+        ).stage
         for threads in (1, 2, 3, 8)
     ]
     for other in found[1:]:

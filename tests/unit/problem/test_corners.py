@@ -53,7 +53,12 @@ def test_conflicts_of_an_unsymmetric_pattern_count_from_either_side():
     assert solver.info["colors"] == 2
     sums = {
         threads: cs.solve(
-            problem, order="colored", threads=threads, max_iterations=3, **EXACTLY
+            problem,
+            order="colored",
+            threads=threads,
+            exact_threads=True,
+            max_iterations=3,
+            **EXACTLY,
         ).impulses.tobytes()
         for threads in (1, 2, 4)
     }

@@ -37,7 +37,7 @@ def test_solvers_take_what_the_table_has():
 
 def test_flags_of_the_command_are_those_of_the_table():
     flags = {name for name, option in TABLE.items() if option.kind != "flag"}
-    assert set(SOLVER_OPTIONS) == flags | {"rng"}
+    assert set(SOLVER_OPTIONS) == flags | {"rng", "exact_threads"}
     for name in flags:
         summary = TABLE[name].summary.replace("None", "none")  # as the command line spells it
         assert summary in SOLVER_OPTIONS[name][1]

@@ -85,7 +85,15 @@ def test_the_same_bits_from_any_number_of_threads(way, order):
     options = {"scheme": cs.schemes.factorized(velocities=way), "order": ORDERS[order]}
     for method in SOLVERS:
         runs = [
-            cs.solve(problem, method=method, threads=n, max_iterations=4, **options, **EXACTLY)
+            cs.solve(
+                problem,
+                method=method,
+                threads=n,
+                exact_threads=True,
+                max_iterations=4,
+                **options,
+                **EXACTLY,
+            )
             for n in (1, 2, 3, 8)
         ]
         for run in runs[1:]:

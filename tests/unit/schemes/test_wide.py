@@ -259,7 +259,10 @@ def test_threads_do_not_change_a_bit(order, instructions, dtype):
     for method in SOLVERS:
         options = {"order": order, "method": method, "dtype": dtype, "count": 4}
         options["record"] = ("merit",)
-        runs = [sweeps(problem, instructions, threads=t, **options) for t in range(1, 9)]
+        runs = [
+            sweeps(problem, instructions, threads=t, exact_threads=True, **options)
+            for t in range(1, 9)
+        ]
         assert runs[-1].info["threads"] > 1
         assert {run.impulses.tobytes() for run in runs} == {runs[0].impulses.tobytes()}
         assert len({run.history["merit"].tobytes() for run in runs}) == 1

@@ -237,7 +237,10 @@ def test_threads_do_not_change_a_bit(order, instructions, dtype):
     for method, scheme in RUNS:
         options = {"order": order, "method": method, "scheme": scheme, "dtype": dtype, "count": 3}
         options["record"] = ("merit",)
-        runs = [sweeps(problem, instructions, threads=t, **options) for t in (1, 2, 3, 8)]
+        runs = [
+            sweeps(problem, instructions, threads=t, exact_threads=True, **options)
+            for t in (1, 2, 3, 8)
+        ]
         assert runs[-1].info["threads"] > 1
         assert {run.impulses.tobytes() for run in runs} == {runs[0].impulses.tobytes()}
         assert len({run.history["merit"].tobytes() for run in runs}) == 1

@@ -346,6 +346,7 @@ def test_functions_run_on_the_solving_thread(threads):
     J, Minv, b, bodies = arrays.J, arrays.Minv, arrays.b, arrays.bodies
     own = cs.Problem(J, Minv, b, bodies=bodies, sets=sets.support(function))
     options = {"order": "colored", "method": "jacobi", "max_iterations": 5, "threads": threads}
+    options["exact_threads"] = True
     result = cs.solve(own, **options, **{**EXACTLY, "rollback": 0})
     wanted = cs.solve(cs.Problem(J, Minv, b, 0.5, bodies=bodies), **options, **EXACTLY)
     assert result.info["threads"] == 1
