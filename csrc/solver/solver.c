@@ -5,6 +5,7 @@
 #include "core/instructions.h"
 #include "core/loop.h"
 #include "core/parallel.h"
+#include "order/components.h"
 #include "solver/accelerate.h"
 #include "solver/judge.h"
 #include "solver/options.h"
@@ -140,6 +141,7 @@ static cs_status pack(cs_solver *solver, cs_budget *budget, cs_error *error)
         .schedule = &solver->schedule,
         .dtype = solver->packing.dtype,
         .threads = solver->packing.threads,
+        .setup_threads = solver->setup_threads,
         .paced = !options->threads,
         .bound_previous = strcmp(options->bound, "previous") == 0,
         .setting = solver->scheme_setting,
@@ -222,9 +224,10 @@ static int sweeps(const cs_solver *solver)
 static cs_status find_islands(cs_solver *solver, cs_error *error)
 {
     int64_t blocks = solver->problem->blocks;
-    solver->judge.island = cs_arena_take(&solver->arena, blocks, sizeof(int64_t));
+    solver->judge.island = cs_arena_take_unset(&solver->arena, blocks, sizeof(int64_t));
     if (!solver->judge.island) return cs_no_memory(error, "islands");
-    return cs_problem_islands(solver->problem, solver->judge.island, &solver->island_count, error);
+    return cs_find_islands(solver->problem, solver->setup_threads, solver->judge.island,
+                           &solver->island_count, error);
 }
 
 /* For the cancellation of a set-up: whether the caller aborts. An answer to stop is ignored, because there is no
@@ -263,6 +266,8 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     /* Clear what depends on the values so far. */
     double start = cs_clock();
     solver->version = -1;
+    solver->setup_threads = cs_threads_for(solver->options.threads, solver->problem->blocks,
+                                           CS_WORTH_THREADS_SETUP, CS_MOST_PIECES);
     solver->judge.immovable_blocks = solver->factors.singular_blocks = 0;
     solver->factors.bound = NAN;
     solver->factors.touching = NULL;
