@@ -31,7 +31,8 @@ typedef struct cs_pack_request {
     const cs_schedule *schedule;
     const cs_scheme *scheme;
     cs_dtype dtype;
-    int threads;
+    int threads;       /* of sweeps */
+    int setup_threads; /* of the packing itself */
     int paced; /* whether core/pace.h decides for each sweep between `threads` and one thread */
     int bound_previous; /* the friction bound uses the normal impulse from before the update */
     const cs_setting *setting; /* the scheme's own options, one for each option of its table */

@@ -30,6 +30,7 @@ static void describe_request(cs_packed *packed, const cs_pack_request *request)
     packed->scheme = request->scheme;
     packed->dtype = request->dtype;
     packed->threads = request->threads;
+    packed->setup_threads = request->setup_threads;
     packed->paced = request->paced;
     packed->bound_previous = request->bound_previous;
     packed->setting = request->setting;

@@ -6,6 +6,8 @@
 #ifndef CS_COMPILER_H
 #define CS_COMPILER_H
 
+#include <stdint.h>
+
 /* Marks functions that nvcc compiles for the host and for the device. */
 #if defined(__CUDACC__)
 #define CS_DEVICE __host__ __device__
@@ -40,6 +42,12 @@
 #endif
 /* A rare path that must stay out of its caller's loop. */
 #define CS_RARE CS_DEVICE static __attribute__((noinline, cold, unused))
+/* Begins to load `count` doubles into the caches. Addresses outside of an array are harmless. */
+static inline void cs_prefetch(const double *from, int64_t count)
+{
+    enum { LINE = 8 };
+    for (int64_t i = 0; i < count; i += LINE) __builtin_prefetch(from + i);
+}
 #define CS_UNUSED __attribute__((unused))
 #define CS_PRINTF(text, first) __attribute__((format(printf, text, first)))
 

@@ -188,8 +188,8 @@ static int64_t label_islands(const component_search *g, int64_t *label)
     return islands;
 }
 
-cs_status cs_problem_islands(const cs_problem *problem, int64_t *label, int64_t *islands,
-                             cs_error *error)
+cs_status cs_islands_of_matrix(const cs_problem *problem, int64_t *label, int64_t *islands,
+                               cs_error *error)
 {
     cs_arena scratch = {0};
     cs_graph graph;

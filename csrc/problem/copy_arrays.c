@@ -7,6 +7,7 @@
 #include "prox/prox.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { PIECE = 512 }; /* bodies or blocks of one task */

@@ -42,9 +42,9 @@ CS_INLINE void load_side(const cs_block_lanes *lanes, int number, int first, int
 {
     vec_f64 jacobian[MOST_ROWS * 6], sign = all_f64(number ? 1 : -1);
     const double *base = lanes->jacobian + number * rows * 6;
-    for (int i = 0; i < rows * 6; i += CS_PIECE)
+    CS_UNROLL for (int i = 0; i < rows * 6; i += CS_PIECE)
         load_piece_f64(base + i, lanes->place + first, jacobian + i);
-    for (int i = 0; i < rows * 6; i++) s->number[i / 6][i % 6] = sign * jacobian[i];
+    CS_UNROLL for (int i = 0; i < rows * 6; i++) s->number[i / 6][i % 6] = sign * jacobian[i];
     s->movable = less_f64(all_f64(0), load_f64(lanes->moving[number] + first));
 }
 
@@ -52,7 +52,8 @@ CS_INLINE void load_side(const cs_block_lanes *lanes, int number, int first, int
 CS_INLINE void find_arm(const side *s, vec_f64 *arm)
 {
     for (int k = 0; k < 3; k++) arm[k] = all_f64(0);
-    for (int i = 0; i < 3; i++) {
+    CS_UNROLL for (int i = 0; i < 3; i++)
+    {
         vec_f64 part[3];
         cross(s->number[i], s->number[i] + 3, part);
         for (int k = 0; k < 3; k++) arm[k] = arm[k] + part[k] / all_f64(2);
@@ -66,7 +67,8 @@ CS_INLINE mask_f64 side_fits(const side *s, int rows, vec_f64 (*frame)[3], const
     vec_f64 zero[3] = {all_f64(0), all_f64(0), all_f64(0)};
     vec_f64 lever = size_f64(arm[0]) + size_f64(arm[1]) + size_f64(arm[2]);
     mask_f64 where = less_f64(zero[0], all_f64(1));
-    for (int i = 0; i < rows; i++) {
+    CS_UNROLL for (int i = 0; i < rows; i++)
+    {
         vec_f64 wanted[3];
         if (i < 3) cross(arm, frame[i], wanted);
         const vec_f64 *linear = i < 3 ? frame[i] : zero, *angular = i < 3 ? wanted : frame[0];
@@ -108,20 +110,19 @@ CS_INLINE int compress(const cs_block_lanes *lanes, int first, int rows, double 
     /* Load both sides; the frame is that of side 1, or of side 0 if the body of side 1 is immovable. */
     side s[2];
     vec_f64 frame[3][3], arm[2][3], zero = all_f64(0), bound = all_f64(tolerance);
-    for (int k = 0; k < 2; k++) load_side(lanes, k, first, rows, &s[k]);
+    CS_UNROLL for (int k = 0; k < 2; k++) load_side(lanes, k, first, rows, &s[k]);
     mask_f64 movable = either_f64(s[0].movable, s[1].movable);
-    for (int i = 0; i < 9; i++)
-        frame[i / 3][i % 3] =
-            choose_f64(s[1].movable, s[1].number[i / 3][i % 3], s[0].number[i / 3][i % 3]);
+    CS_UNROLL for (int i = 0; i < 9; i++) frame[i / 3][i % 3] =
+        choose_f64(s[1].movable, s[1].number[i / 3][i % 3], s[0].number[i / 3][i % 3]);
 
     /* Store n and t, and test the frame. */
-    for (int i = 0; i < 6; i++)
-        store_f64(numbers + i * CS_BLOCK_LANES + first,
-                  choose_f64(movable, frame[i / 3][i % 3], zero));
+    CS_UNROLL for (int i = 0; i < 6; i++) store_f64(numbers + i * CS_BLOCK_LANES + first,
+                                                    choose_f64(movable, frame[i / 3][i % 3], zero));
     int failed = fails(frame_fits(frame, all_f64(handedness), bound), movable);
 
     /* Find, test and store the arm of each side. */
-    for (int k = 0; k < 2; k++) {
+    CS_UNROLL for (int k = 0; k < 2; k++)
+    {
         find_arm(&s[k], arm[k]);
         failed |= fails(side_fits(&s[k], rows, frame, arm[k], bound), s[k].movable);
         for (int i = 0; i < 3; i++)

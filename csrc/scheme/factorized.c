@@ -256,6 +256,43 @@ static void place_part(placement *p, int64_t part)
     }
 }
 
+/* Writes where the visits of one range find their velocities, if no part has copies. */
+static void place_range(const cs_packed *packed, const cs_range *range, int64_t part)
+{
+    const cs_packed_group *group = &packed->group[range->group];
+    const cs_block_group *blocks = &packed->problem->block_group[range->group];
+    const int64_t *visit = packed->schedule->visit[range->group];
+    const int64_t *body_place = packed->body_place;
+    int64_t lanes = group->lanes, spare = packed->first_spare + part * CS_MAX_DOF;
+    for (int64_t v = range->first; v < range->first + range->count; v++) {
+        /* The first visit of a batch sets all lanes to spare velocities. */
+        int64_t first = cs_partner_body(blocks, visit[v], 0);
+        int64_t second = cs_partner_body(blocks, visit[v], 1);
+        first = first < 0 ? -1 : body_place[first];
+        second = second < 0 ? -1 : body_place[second];
+        if (lanes == 1) {
+            group->factors.velocity[2 * v] = first < 0 ? spare : first;
+            group->factors.velocity[2 * v + 1] = second < 0 ? spare : second;
+            continue;
+        }
+        int64_t lane = cs_lane_of(group, group->slot[v]);
+        int32_t *place = group->factors.place + 2 * (group->slot[v] - lane);
+        for (int64_t l = 0; l < 2 * lanes && lane == 0; l++)
+            place[l] = (int32_t)(spare + l % lanes % (CS_MAX_DOF / 8) * 8);
+        if (first >= 0) place[lane] = (int32_t)first;
+        if (second >= 0) place[lanes + lane] = (int32_t)second;
+    }
+}
+
+/* The same for the ranges of one part. Parts are independent of each other. */
+static void place_own(void *context, const cs_stage *stage, int64_t part)
+{
+    const cs_packed *packed = context;
+    const cs_schedule *schedule = packed->schedule;
+    for (int64_t r = schedule->part[part]; r < schedule->part[part + 1]; r++)
+        place_range(packed, &schedule->range[r], part - stage->first_part);
+}
+
 /* Goes through all visits, and counts the parts' copies, or, with `fill`, writes all places. Returns the length of
  * cs_packed.velocity. */
 static int64_t place(cs_packed *packed, int64_t *copy, int fill)
@@ -296,32 +333,41 @@ static cs_status place_bodies(cs_packed *packed, cs_arena *arena, cs_error *erro
     return CS_OK;
 }
 
+/* Counts the copies of the parts, and makes room for them. `copy` (packed->first_spare) is scratch. */
+static cs_status count_copies(cs_packed *packed, cs_arena *scratch, cs_arena *arena, int64_t **copy,
+                              cs_error *error)
+{
+    *copy = cs_arena_take(scratch, packed->first_spare, sizeof(int64_t));
+    if (!*copy) return cs_no_memory(error, "the factors of A");
+    packed->velocities = place(packed, *copy, 0);
+    packed->copy =
+        cs_arena_take(arena, packed->copy_start[packed->schedule->parts], sizeof(cs_velocity_copy));
+    memset(*copy, 0, sizeof(int64_t) * (size_t)packed->first_spare);
+    return cs_arena_status(arena, error, "the factors of A");
+}
+
 /* Places all velocities: of bodies, spare ones, and copies. */
 static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
+    /* The velocities of bodies, and spare ones. */
     cs_arena scratch = {0};
     cs_status status = place_bodies(packed, arena, error);
     if (status) return status;
+    int64_t *copy = NULL;
+    packed->velocities = packed->first_spare + CS_MAX_DOF * (packed->schedule->most_parts + 1);
+    packed->copy_start = cs_arena_take(arena, packed->schedule->parts + 1, sizeof(int64_t));
+    if (!packed->copy_start) return cs_no_memory(error, "the factors of A");
 
-    /* Count the copies. */
-    int64_t parts = packed->schedule->parts;
-    int64_t *copy = cs_arena_take(&scratch, packed->first_spare, sizeof(int64_t));
-    packed->copy_start = cs_arena_take(arena, parts + 1, sizeof(int64_t));
-    if (cs_arena_failed(&scratch) || cs_arena_failed(arena)) goto no_memory;
-    int64_t spare = CS_MAX_DOF * (packed->schedule->most_parts + 1);
-    packed->velocities = packed->first_spare + spare;
-    if (needs_copies(packed)) packed->velocities = place(packed, copy, 0);
+    /* Copies, where parts need them. */
+    if (needs_copies(packed)) status = count_copies(packed, &scratch, arena, &copy, error);
+    if (!status) {
+        packed->velocity = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
+        if (!packed->velocity) status = cs_no_memory(error, "the factors of A");
+    }
 
-    /* Allocate the velocities, and place them. */
-    packed->copy = cs_arena_take(arena, packed->copy_start[parts], sizeof(cs_velocity_copy));
-    packed->velocity = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
-    if (cs_arena_failed(arena)) goto no_memory;
-    memset(copy, 0, sizeof(int64_t) * (size_t)packed->first_spare);
-    place(packed, copy, 1);
-    goto out;
-no_memory:
-    status = cs_no_memory(error, "the factors of A");
-out:
+    /* Where each visit finds its velocities. */
+    if (!status && copy) place(packed, copy, 1);
+    else if (!status) cs_share_parts(packed, place_own, packed);
     cs_arena_clear(&scratch);
     return status;
 }

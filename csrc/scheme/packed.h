@@ -132,7 +132,8 @@ typedef struct cs_packed {
     const struct cs_scheme *scheme;
     const cs_schedule *schedule;
     cs_dtype dtype;
-    int threads;
+    int threads;        /* of sweeps */
+    int setup_threads;  /* of packing */
     int paced;          /* core/pace.h decides for each sweep between `threads` and one thread */
     cs_pace pace;       /* measured times of the sweeps so far */
     int bound_previous; /* the friction bound uses the normal impulse from before the update */

@@ -1,6 +1,7 @@
 #include "scheme/scheme.h"
 
 #include "core/error.h"
+#include "core/parallel.h"
 
 #include <string.h>
 
@@ -49,6 +50,41 @@ cs_status cs_scheme_settle(const cs_scheme *scheme, const cs_setting *settings, 
     cs_option_table table = {"scheme", "auto", NULL, 0};
     if (scheme) table = (cs_option_table){"scheme", scheme->name, scheme->option, scheme->options};
     return cs_option_settle(&table, settings, count, own, error);
+}
+
+/* ---- sharing the work of packing --------------------------------------------------------------- */
+
+/* Parts that threads share, and what is done with each of them. */
+typedef struct shared_parts {
+    const cs_packed *packed;
+    int pieces;
+    void (*work)(void *context, const cs_stage *stage, int64_t part);
+    void *context;
+} shared_parts;
+
+/* Works on the parts whose first visits are in piece `piece` of all visits. */
+static void work_on_parts(void *context, int piece)
+{
+    const shared_parts *all = context;
+    const cs_schedule *schedule = all->packed->schedule;
+    int64_t blocks = all->packed->problem->blocks, visits = 0;
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        const cs_stage *stage = &schedule->stage[s];
+        for (int64_t part = stage->first_part; part < stage->first_part + stage->parts; part++) {
+            if (visits * all->pieces / blocks == piece) all->work(all->context, stage, part);
+            for (int64_t r = schedule->part[part]; r < schedule->part[part + 1]; r++)
+                visits += schedule->range[r].count;
+        }
+    }
+}
+
+void cs_share_parts(const cs_packed *packed,
+                    void (*work)(void *context, const cs_stage *stage, int64_t part), void *context)
+{
+    shared_parts all = {packed, cs_pieces(packed->setup_threads, packed->problem->blocks), work,
+                        context};
+    if (all.pieces == 1) work_on_parts(&all, 0);
+    else cs_parallel(all.pieces, work_on_parts, &all);
 }
 
 /* ---- packing --------------------------------------------------------------------------------- */
@@ -216,25 +252,6 @@ void cs_put_visit(cs_dtype precision, const cs_packed_group *group, void *array,
     else
         for (int64_t i = 0; i < width; i++)
             ((float *)array)[first + i * group->lanes] = (float)from[i];
-}
-
-void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
-{
-    cs_dtype precision = cs_stored(packed->dtype);
-    packed->damping = 1;
-    for (int g = 0; g < packed->problem->block_groups; g++) {
-        cs_packed_group *p = &packed->group[g];
-        void *matrices = p->step ? p->step : p->diagonal;
-        int size = p->rows * p->rows;
-        for (int64_t v = 0; v < p->count; v++) {
-            cs_put_visit(precision, p, p->r, v, r + cs_visited_row(packed, g, v), p->rows);
-            if (matrices)
-                cs_put_visit(precision, p, matrices, v,
-                             step[g] + packed->schedule->visit[g][v] * size, size);
-        }
-    }
-    if (packed->scheme->steps_written[packed->dtype])
-        packed->scheme->steps_written[packed->dtype](packed);
 }
 
 void cs_pack_weights(cs_packed *packed, const double *weight)

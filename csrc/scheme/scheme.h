@@ -209,6 +209,12 @@ static inline cs_walk cs_walk_over(const cs_packed *packed, int64_t begin, int64
 /* The number of chunks of CS_CHUNK items that `count` items fill. */
 static inline int64_t cs_chunks(int64_t count) { return (count + CS_CHUNK - 1) / CS_CHUNK; }
 
+/* Calls `work` for every part of every stage, several at once, on packed->setup_threads threads. `part`: counted
+ * through all stages. */
+void cs_share_parts(const cs_packed *packed,
+                    void (*work)(void *context, const cs_stage *stage, int64_t part),
+                    void *context);
+
 /* Calls `work` for each visit of a stage. `part` is the part of the stage that makes the visit. */
 void cs_each_visit(const cs_schedule *schedule, const cs_stage *stage,
                    void (*work)(void *context, int group, int64_t visit, int64_t part),

@@ -1,4 +1,4 @@
-/* Impulses, b and the parameters of the sets, in and out of a packed problem. Threads share the visits of a group. */
+/* Impulses, b, the parameters of the sets and R, in and out of a packed problem. Threads share the visits of a group. */
 #include "core/loop.h"
 #include "scheme/scheme.h"
 
@@ -117,6 +117,25 @@ void cs_pack_data(cs_packed *packed, const double *b, const double *parameters)
     }
     if (packed->scheme->data_written[packed->dtype])
         packed->scheme->data_written[packed->dtype](packed);
+}
+
+void cs_pack_steps(cs_packed *packed, const double *r, double *const *step)
+{
+    packed->damping = 1;
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        const cs_packed_group *p = &packed->group[g];
+        void *matrices = p->step ? p->step : p->diagonal;
+        transfer t[] = {
+            transfer_of(packed, g, p->rows, r + packed->problem->block_group[g].first_row, p->r),
+            transfer_of(packed, g, p->rows * p->rows, step[g], matrices),
+        };
+        for (int i = 0; i < (matrices ? 2 : 1); i++) {
+            t[i].precision = cs_stored(packed->dtype);
+            cs_loop(packed->setup_threads, p->count, pack_piece, &t[i]);
+        }
+    }
+    if (packed->scheme->steps_written[packed->dtype])
+        packed->scheme->steps_written[packed->dtype](packed);
 }
 
 void cs_get_data(const cs_packed *packed, double *b)

@@ -5,6 +5,8 @@
 #include "core/costs.h"
 #include "core/error.h"
 #include "core/instructions.h"
+#include "core/loop.h"
+#include "core/parallel.h"
 #include "order/vectorizable.h"
 
 #include <stdio.h>
@@ -55,130 +57,201 @@ static int velocities_fit(const cs_packed *packed)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* The state of a walk through the visits of one group, which puts them into batches. */
-typedef struct batch_layout {
-    const cs_packed *packed;
-    int group, lanes;
-    int64_t *touched;    /* (bodies): the last batch (+ 1) that a body is in */
-    int64_t slots;       /* slots so far */
-    int64_t *slot;       /* (count): the slot of each visit; NULL to count only */
-    unsigned char *used; /* (batches): lanes that have a visit */
-} batch_layout;
+/* The batches of one group. */
+typedef struct batches {
+    int64_t *slot;       /* (count): the slot of each visit */
+    unsigned char *used; /* (slots / lanes): lanes of each batch that have a visit */
+    int64_t slots;
+} batches;
 
-/* Ends the current batch. */
-static void next_batch(batch_layout *l)
+/* The walk of one thread through consecutive ranges of a group, which puts their visits into batches. */
+typedef struct batch_walk {
+    const cs_packed *packed;
+    const batches *to;
+    int group, lanes;
+    int64_t first_range, end_range;
+    int32_t
+        *touched;  /* (bodies): one more than the first visit of the last batch that a body is in */
+    int64_t first; /* the first visit of the walk */
+    int64_t visit; /* the next one */
+    int64_t slots; /* slots of this walk so far */
+    int64_t begun; /* one more than the first visit of the present batch */
+} batch_walk;
+
+/* Begins a batch with the next visit. */
+static void next_batch(batch_walk *w)
 {
-    l->slots = (l->slots + l->lanes - 1) / l->lanes * l->lanes;
+    w->slots = (w->slots + w->lanes - 1) / w->lanes * w->lanes;
+    w->begun = w->visit + 1;
+    w->to->used[w->first + w->slots / w->lanes] = 0;
 }
 
-/* Whether a block shares a moving body with the current batch. If it does not, the block joins the batch. */
-static int conflicts(batch_layout *l, int64_t index)
+/* The body of a partner; -1 if it does not move. */
+static inline int64_t moving_body(const cs_block_group *blocks, int64_t index, int partner)
 {
-    const cs_block_group *blocks = &l->packed->problem->block_group[l->group];
-    int64_t batch = l->slots / l->lanes + 1;
-    for (int side = 0; side < cs_block_partners(blocks); side++)
-        if (cs_partner_moves(blocks, index, side) &&
-            l->touched[cs_partner_body(blocks, index, side)] == batch)
-            return 1;
-    for (int side = 0; side < cs_block_partners(blocks); side++)
-        if (cs_partner_moves(blocks, index, side))
-            l->touched[cs_partner_body(blocks, index, side)] = batch;
+    return cs_partner_moves(blocks, index, partner) ? cs_partner_body(blocks, index, partner) : -1;
+}
+
+/* Whether a block with these moving bodies shares one with the present batch. If it does not, it joins the batch. */
+CS_INLINE int conflicts(batch_walk *w, int64_t first, int64_t second)
+{
+    int32_t begun = (int32_t)w->begun;
+    if (first >= 0 && w->touched[first] == begun) return 1;
+    if (second >= 0 && w->touched[second] == begun) return 1;
+    if (first >= 0) w->touched[first] = begun;
+    if (second >= 0) w->touched[second] = begun;
     return 0;
 }
 
 /* Puts the visits of a range into batches. */
-static void lay_range(batch_layout *l, cs_stage_kind kind, const cs_range *range)
+static void lay_range(batch_walk *w, cs_stage_kind kind, const cs_range *range)
 {
-    const int64_t *visit = l->packed->schedule->visit[l->group];
+    const cs_block_group *blocks = &w->packed->problem->block_group[w->group];
+    const int64_t *index = w->packed->schedule->visit[w->group];
     int free = kind == CS_INDEPENDENT || kind == CS_SIMULTANEOUS;
-    next_batch(l);
-    for (int64_t v = range->first; v < range->first + range->count; v++) {
-        /* A conflict ends the batch, and the block joins the next one. */
-        if (!free && conflicts(l, visit[v])) {
-            next_batch(l);
-            conflicts(l, visit[v]);
+    unsigned char *used = w->to->used + w->first;
+    w->visit = range->first;
+    next_batch(w);
+    for (; w->visit < range->first + range->count; w->visit++) {
+        /* A full batch, or a conflict, ends the batch, and the block joins the next one. */
+        if (w->slots % w->lanes == 0) next_batch(w);
+        if (!free) {
+            int64_t first = moving_body(blocks, index[w->visit], 0);
+            int64_t second = moving_body(blocks, index[w->visit], 1);
+            if (conflicts(w, first, second)) {
+                next_batch(w);
+                conflicts(w, first, second);
+            }
         }
 
         /* Take the next slot. */
-        if (l->slot) {
-            l->slot[v] = l->slots;
-            l->used[l->slots / l->lanes]++;
-        }
-        l->slots++;
+        w->to->slot[w->visit] = w->slots;
+        used[w->slots / w->lanes]++;
+        w->slots++;
     }
 }
 
-/* Puts all visits of a group into batches. Returns the number of slots. */
-static int64_t lay_group(batch_layout *l)
+/* Puts the visits of a walk into batches that begin at slot 0. The lanes used by batch i are written to
+ * used[first + i]: there are no more batches than visits. */
+static void walk_ranges(void *context, int piece)
 {
-    const cs_schedule *schedule = l->packed->schedule;
-    memset(l->touched, 0, sizeof(int64_t) * (size_t)l->packed->problem->bodies);
-    l->slots = 0;
-    for (int64_t s = 0; s < schedule->stages; s++) {
-        const cs_stage *stage = &schedule->stage[s];
-        int64_t first = schedule->part[stage->first_part];
-        int64_t end = schedule->part[stage->first_part + stage->parts];
-        for (int64_t r = first; r < end; r++)
-            if (schedule->range[r].group == l->group)
-                lay_range(l, stage->kind, &schedule->range[r]);
+    batch_walk *w = (batch_walk *)context + piece;
+    const cs_schedule *schedule = w->packed->schedule;
+    int64_t stage = 0;
+    for (int64_t r = w->first_range; r < w->end_range; r++) {
+        if (schedule->range[r].group != w->group) continue;
+        while (stage + 1 < schedule->stages &&
+               schedule->part[schedule->stage[stage + 1].first_part] <= r)
+            stage++;
+        lay_range(w, schedule->stage[stage].kind, &schedule->range[r]);
     }
-    next_batch(l);
-    return l->slots;
+    w->slots = (w->slots + w->lanes - 1) / w->lanes * w->lanes;
 }
 
-/* The fraction of slots with a visit, over all groups with a kernel. */
-static double filled_fraction(const cs_packed *packed, const cs_local *local, int lanes,
-                              int64_t *touched)
+/* Moves the slots of a walk's visits behind those of the walks before it. */
+static void shift_slots(void *context, int piece)
+{
+    const batch_walk *w = (const batch_walk *)context + piece;
+    int64_t end = w[1].first;
+    for (int64_t v = w->first; v < end; v++) w->to->slot[v] += w->begun;
+}
+
+/* Cuts the ranges of a group into walks of about equally many visits. walk[pieces].first is the number of visits. */
+static void cut_ranges(const cs_packed *packed, int g, int pieces, batch_walk *walk)
+{
+    const cs_schedule *schedule = packed->schedule;
+    int64_t count = packed->problem->block_group[g].count, visits = 0;
+    int piece = 0;
+    walk[0].first_range = walk[0].first = 0;
+    for (int64_t r = 0; r < schedule->ranges; r++) {
+        if (schedule->range[r].group != g) continue;
+        for (; piece + 1 < pieces && visits >= count * (piece + 1) / pieces; piece++) {
+            walk[piece].end_range = walk[piece + 1].first_range = r;
+            walk[piece + 1].first = visits;
+        }
+        visits += schedule->range[r].count;
+    }
+    for (; piece < pieces; piece++) {
+        walk[piece].end_range = walk[piece + 1].first_range = schedule->ranges;
+        walk[piece + 1].first = count;
+    }
+}
+
+/* Puts all visits of a group into batches of so many lanes. `touched` (pieces, bodies) is scratch. */
+static void lay_group(const cs_packed *packed, int g, int lanes, int pieces, int32_t *touched,
+                      batches *to)
+{
+    /* Lay out the walks, each by itself. */
+    int64_t bodies = packed->problem->bodies;
+    batch_walk walk[CS_MOST_PIECES + 1];
+    cut_ranges(packed, g, pieces, walk);
+    for (int p = 0; p < pieces; p++) {
+        batch_walk *w = &walk[p];
+        *w = (batch_walk){packed,   to, g, lanes, w->first_range, w->end_range, NULL,
+                          w->first, 0,  0, 0};
+        w->touched = touched + p * bodies;
+    }
+    memset(touched, 0, sizeof(int32_t) * (size_t)(pieces * bodies));
+    if (pieces == 1) walk_ranges(walk, 0);
+    else cs_parallel(pieces, walk_ranges, walk);
+
+    /* Join them. */
+    to->slots = 0;
+    for (int p = 0; p < pieces; p++) {
+        memmove(to->used + to->slots / lanes, to->used + walk[p].first,
+                (size_t)(walk[p].slots / lanes));
+        walk[p].begun = to->slots;
+        to->slots += walk[p].slots;
+    }
+    if (pieces > 1) cs_parallel(pieces, shift_slots, walk);
+}
+
+/* Puts the visits of all groups that have a kernel into batches of so many lanes. Returns the fraction of slots with a
+ * visit. */
+static double lay_groups(const cs_packed *packed, const cs_local *local, int lanes, int pieces,
+                         int32_t *touched, batches *to)
 {
     double slots = 0, visits = 0;
     for (int g = 0; g < packed->problem->block_groups; g++) {
-        batch_layout l = {.packed = packed, .group = g, .lanes = lanes, .touched = touched};
         if (!has_kernel(packed, g, local[g])) continue;
-        slots += (double)lay_group(&l);
+        lay_group(packed, g, lanes, pieces, touched, &to[g]);
+        slots += (double)to[g].slots;
         visits += (double)packed->group[g].count;
     }
     return slots > 0 ? visits / slots : 0;
 }
 
-/* The kernels of the instruction set that the user asked for, or those with the widest vectors that are well filled;
- * NULL if there are none. */
+/* Lays out the groups for the kernels of the instruction set that the user asked for, or for those with the widest
+ * vectors that are well filled. Returns the kernels; NULL if there are none. */
 static const cs_wide_kernels *choose_kernels(const cs_packed *packed, const cs_local *local,
-                                             int64_t *touched)
+                                             int pieces, int32_t *touched, batches *to)
 {
-    if (packed->instructions >= 0) return builds[packed->instructions];
+    if (packed->instructions >= 0) {
+        const cs_wide_kernels *given = builds[packed->instructions];
+        lay_groups(packed, local, given->lanes[packed->dtype], pieces, touched, to);
+        return given;
+    }
     for (int i = CS_INSTRUCTION_SETS - 1; i >= 0; i--) {
         int lanes = builds[i]->lanes[packed->dtype];
         if (cs_instructions_run(i) && lanes >= CS_WORTH_LANES &&
-            filled_fraction(packed, local, lanes, touched) >= CS_WORTH_FILL)
+            lay_groups(packed, local, lanes, pieces, touched, to) >= CS_WORTH_FILL)
             return builds[i];
     }
     return NULL;
 }
 
-/* Puts the visits of a group into batches, and chooses the form of its factors. */
-static cs_status lay_out_group(cs_packed *packed, int g, int64_t *touched, cs_arena *arena,
-                               cs_error *error)
+/* Describes the batches of a group, and chooses the form of its factors. */
+static void describe_batches(cs_packed *packed, int g, const batches *laid)
 {
     cs_packed_group *group = &packed->group[g];
-    batch_layout l = {.packed = packed, .group = g, .touched = touched};
-    l.lanes = packed->wide->lanes[packed->dtype];
-
-    /* Count the slots, then assign them. */
-    int64_t slots = lay_group(&l);
-    l.slot = cs_arena_take_unset(arena, group->count, sizeof(int64_t));
-    l.used = cs_arena_take(arena, slots / l.lanes, 1);
-    if (cs_arena_failed(arena)) return cs_no_memory(error, "batches of contacts");
-    group->slots = lay_group(&l);
-
-    /* Describe the batches. */
-    group->lanes = l.lanes;
+    group->lanes = packed->wide->lanes[packed->dtype];
+    group->slots = laid->slots;
     group->keeps = 1;
-    group->slot = l.slot;
-    group->used = l.used;
+    group->slot = laid->slot;
+    group->used = laid->used;
     group->factors.handedness = 1;
     if (!packed->general)
         cs_choose_form(packed, g, &group->factors.form, &group->factors.handedness);
-    return CS_OK;
 }
 
 cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
@@ -197,13 +270,23 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
     cs_velocities velocities = cs_velocities_of(packed);
     if (velocities == CS_ADD || velocities == CS_ACCUMULATE) return CS_OK;
 
+    /* Allocate. Each batch has a visit, so that there are no more batches than blocks. */
+    const cs_problem *problem = packed->problem;
+    batches laid[CS_MAX_GROUPS];
+    int pieces = cs_pieces(packed->setup_threads, problem->blocks);
+    int32_t *touched = cs_arena_take_unset(&scratch, pieces * problem->bodies, sizeof(int32_t));
+    for (int g = 0; g < problem->block_groups; g++) {
+        if (!has_kernel(packed, g, local[g])) continue;
+        laid[g].slot = cs_arena_take_unset(arena, problem->block_group[g].count, sizeof(int64_t));
+        laid[g].used = cs_arena_take_unset(arena, problem->block_group[g].count + 1, 1);
+    }
+    status = cs_arena_failed(&scratch) ? cs_no_memory(error, "batches of contacts")
+                                       : cs_arena_status(arena, error, "batches of contacts");
+
     /* Choose the kernels, and lay out each group that they can visit. */
-    int64_t *touched = cs_arena_take(&scratch, packed->problem->bodies, sizeof(int64_t));
-    if (!touched) return cs_no_memory(error, "batches of contacts");
-    packed->wide = choose_kernels(packed, local, touched);
-    for (int g = 0; g < packed->problem->block_groups && packed->wide && !status; g++)
-        if (has_kernel(packed, g, local[g]))
-            status = lay_out_group(packed, g, touched, arena, error);
+    if (!status) packed->wide = choose_kernels(packed, local, pieces, touched, laid);
+    for (int g = 0; g < problem->block_groups && packed->wide; g++)
+        if (has_kernel(packed, g, local[g])) describe_batches(packed, g, &laid[g]);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -223,17 +306,33 @@ static void put_root(const cs_packed *packed, const cs_body_group *owner, int64_
     else cs_convert(cs_real(packed->dtype), packed->velocity, at + 6, numbers, 2);
 }
 
+/* The roots of the bodies of one group, which threads write. */
+typedef struct roots {
+    const cs_packed *packed;
+    const cs_body_group *owner;
+    cs_form form;
+} roots;
+
+static void put_some_roots(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    (void)piece;
+    const roots *all = context;
+    for (int64_t body = first + all->owner->first_body; body < end + all->owner->first_body;
+         body++) {
+        int64_t at = all->packed->body_place[body];
+        if (at >= 0) put_root(all->packed, all->owner, body, all->form, at);
+    }
+}
+
 /* Writes the roots of all bodies with velocities, in a form. */
 static void put_roots(const cs_packed *packed, cs_form form)
 {
     const cs_problem *problem = packed->problem;
-    int dof = form == CS_PLANAR ? 3 : 6;
     for (int g = 0; g < problem->body_groups; g++) {
         const cs_body_group *owner = &problem->body_group[g];
-        for (int64_t k = 0; k < owner->count && owner->dof == dof; k++) {
-            int64_t at = packed->body_place[owner->first_body + k];
-            if (at >= 0) put_root(packed, owner, owner->first_body + k, form, at);
-        }
+        if (owner->dof != (form == CS_PLANAR ? 3 : 6)) continue;
+        roots all = {packed, owner, form};
+        cs_loop(packed->setup_threads, owner->count, put_some_roots, &all);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "core/instructions.h"
 #include "core/loop.h"
 #include "core/parallel.h"
+#include "order/components.h"
 #include "solver/accelerate.h"
 #include "solver/judge.h"
 #include "solver/options.h"
@@ -181,6 +182,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .schedule = &solver->schedule,
         .dtype = solver->packing.dtype,
         .threads = solver->packing.threads,
+        .setup_threads = solver->setup_threads,
         .paced = !options->exact_threads,
         .bound_previous = strcmp(options->bound, "previous") == 0,
         .setting = solver->scheme_setting,
@@ -266,9 +268,10 @@ static int sweeps(const cs_solver *solver)
 static cs_status find_islands(cs_solver *solver, cs_error *error)
 {
     int64_t blocks = solver->problem->blocks;
-    solver->judge.island = cs_arena_take(&solver->kept, blocks, sizeof(int64_t));
+    solver->judge.island = cs_arena_take_unset(&solver->kept, blocks, sizeof(int64_t));
     if (!solver->judge.island) return cs_no_memory(error, "islands");
-    return cs_problem_islands(solver->problem, solver->judge.island, &solver->island_count, error);
+    return cs_find_islands(solver->problem, solver->setup_threads, solver->judge.island,
+                           &solver->island_count, error);
 }
 
 /* For the cancellation of a set-up: whether the caller aborts. An answer to stop is ignored, because there is no
@@ -346,6 +349,15 @@ static cs_status prepare_structure(cs_solver *solver, const cs_control *control,
     return status;
 }
 
+/* The number of threads that share the loops of a set-up. */
+static int threads_of_setup(const cs_solver *solver)
+{
+    const cs_options *options = &solver->options;
+    if (options->exact_threads) return cs_threads_exactly(options->threads, CS_MOST_PIECES);
+    return cs_threads_for(options->threads, solver->problem->blocks, CS_WORTH_THREADS_SETUP,
+                          CS_MOST_PIECES);
+}
+
 /* Computes everything that depends on the problem's values. Called again when they change. */
 static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
 {
@@ -353,6 +365,7 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     double start = cs_clock();
     extent what = extent_of(solver);
     solver->roots_changed = solver->problem->mass_version > solver->version;
+    solver->setup_threads = threads_of_setup(solver);
     solver->version = -1;
     clear(solver, what);
 

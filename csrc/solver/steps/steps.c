@@ -180,6 +180,9 @@ static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
     return CS_OK;
 }
 
+/* How many blocks ahead the Jacobians are prefetched. */
+enum { AHEAD = 2 * CS_BLOCK_LANES };
+
 /* ---- CS_BLOCK_LANES blocks at once, one in each lane (problem/block_lanes.h) --------------------- */
 
 /* Between these bounds, a number and its inverse can be represented in either precision. */
@@ -187,58 +190,82 @@ static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
 #define PLAIN_MOST 1e30
 
 /* Whether all diagonal entries of all lanes are between the bounds, so that check_diagonal is not needed. */
-static int are_plain(int rows, const double *diagonal)
+CS_INLINE int are_plain(int rows, const double *diagonal)
 {
-    int plain = 1;
-    for (int i = 0; i < rows; i++)
-        for (int l = 0; l < CS_BLOCK_LANES; l++) {
-            double entry = diagonal[(i * rows + i) * CS_BLOCK_LANES + l];
-            plain &= entry >= PLAIN_LEAST && entry <= PLAIN_MOST;
-        }
-    return plain;
+    int64_t plain[CS_BLOCK_LANES];
+    for (int l = 0; l < CS_BLOCK_LANES; l++) plain[l] = 1;
+    CS_UNROLL for (int i = 0; i < rows; i++) for (int l = 0; l < CS_BLOCK_LANES; l++)
+    {
+        double entry = diagonal[(i * rows + i) * CS_BLOCK_LANES + l];
+        plain[l] &= (entry >= PLAIN_LEAST) & (entry <= PLAIN_MOST);
+    }
+    int all = 1;
+    for (int l = 0; l < CS_BLOCK_LANES; l++) all &= (int)plain[l];
+    return all;
 }
 
 /* cs_set_scales for blocks whose diagonals are plain: rho (m, lanes). */
-static void scales_of_lanes(const cs_block_group *group, const double *diagonal, double *rho)
+CS_INLINE void scales_of_lanes(const cs_block_group *group, int rows, const double *diagonal,
+                               double *rho)
 {
     /* The largest diagonal entry of each coupled set. */
-    int rows = group->rows;
-    double largest[CS_MAX_ROWS][CS_BLOCK_LANES] = {{0}};
-    for (int i = 0; i < rows; i++) {
+    _Alignas(64) double largest[CS_MAX_ROWS][CS_BLOCK_LANES];
+    int sets = group->coupled_set[rows - 1] + 1;
+    for (int s = 0; s < sets; s++)
+        for (int l = 0; l < CS_BLOCK_LANES; l++) largest[s][l] = 0;
+    CS_UNROLL for (int i = 0; i < rows; i++)
+    {
         double *most = largest[group->coupled_set[i]];
         const double *entry = diagonal + (i * rows + i) * CS_BLOCK_LANES;
         for (int l = 0; l < CS_BLOCK_LANES; l++) most[l] = entry[l] > most[l] ? entry[l] : most[l];
     }
 
     /* Its inverse, in every row of the set. */
-    for (int s = 0; s <= group->coupled_set[rows - 1]; s++)
+    for (int s = 0; s < sets; s++)
         for (int l = 0; l < CS_BLOCK_LANES; l++) largest[s][l] = 1 / largest[s][l];
-    for (int i = 0; i < rows; i++)
+    CS_UNROLL for (int i = 0; i < rows; i++)
         memcpy(rho + i * CS_BLOCK_LANES, largest[group->coupled_set[i]], sizeof *largest);
 }
 
 /* choose_block for the local factors of blocks k, k + 1, ... whose diagonals are plain. */
-static void choose_lanes(choosing *c, int64_t k, const double *diagonal)
+CS_INLINE void choose_plain(choosing *c, int rows, int64_t k, const double *diagonal)
 {
     /* rho, and how far each block overshoots. */
     const cs_solver *solver = c->solver;
     const cs_block_group *group = &solver->problem->block_group[c->g];
-    int rows = group->rows;
     _Alignas(64) double rho[CS_MAX_ROWS * CS_BLOCK_LANES], over[CS_BLOCK_LANES];
-    scales_of_lanes(group, diagonal, rho);
+    scales_of_lanes(group, rows, diagonal, rho);
     cs_block_lanes_widest()->overshoots(rows, diagonal, rho, over);
 
-    /* Write rho and R block by block. */
+    /* R. */
+    _Alignas(64) double r[CS_MAX_ROWS * CS_BLOCK_LANES];
+    double relaxation = solver->options.relaxation;
+    for (int l = 0; l < CS_BLOCK_LANES; l++) over[l] = over[l] > 1 ? over[l] : 1;
+    CS_UNROLL for (int i = 0; i < rows; i++) for (int l = 0; l < CS_BLOCK_LANES; l++)
+        r[i * CS_BLOCK_LANES + l] = rho[i * CS_BLOCK_LANES + l] / over[l] * relaxation;
+
+    /* Write both block by block. */
     double *to_rho = solver->factors.rho + cs_group_row(group, k);
     double *to_r = solver->factors.r + cs_group_row(group, k);
-    for (int l = 0; l < CS_BLOCK_LANES; l++) {
-        double scale = over[l] > 1 ? over[l] : 1;
-        for (int i = 0; i < rows; i++) {
-            double own = rho[i * CS_BLOCK_LANES + l];
-            to_rho[l * rows + i] = own;
-            to_r[l * rows + i] = own / scale * solver->options.relaxation;
+    for (int l = 0; l < CS_BLOCK_LANES; l++) CS_UNROLL for (int i = 0; i < rows; i++)
+        {
+            to_rho[l * rows + i] = rho[i * CS_BLOCK_LANES + l];
+            to_r[l * rows + i] = r[i * CS_BLOCK_LANES + l];
         }
-    }
+}
+
+/* The same, if the diagonals of `rows` rows are plain: calls the body with a constant number of rows, so that its
+ * loops unroll. Returns whether they are. */
+static int choose_lanes(choosing *c, int rows, int64_t k, const double *diagonal)
+{
+    int plain = rows == 2   ? are_plain(2, diagonal)
+                : rows == 3 ? are_plain(3, diagonal)
+                            : are_plain(4, diagonal);
+    if (!plain) return 0;
+    if (rows == 2) choose_plain(c, 2, k, diagonal);
+    else if (rows == 3) choose_plain(c, 3, k, diagonal);
+    else choose_plain(c, 4, k, diagonal);
+    return 1;
 }
 
 /* Whether the blocks have a projected step with local factors; r_factor="global" and "balanced" begin with these. */
@@ -269,10 +296,7 @@ static cs_status choose_by_lanes(choosing *c, int64_t k)
                 group->compliance[(k + l) * group->rows + i];
 
     /* The usual case: all lanes at once. */
-    if (!lanes.twofold && are_local(c) && are_plain(group->rows, diagonal)) {
-        choose_lanes(c, k, diagonal);
-        return CS_OK;
-    }
+    if (!lanes.twofold && are_local(c) && choose_lanes(c, group->rows, k, diagonal)) return CS_OK;
 
     /* Otherwise: lane after lane. */
     for (int l = 0; l < CS_BLOCK_LANES; l++) {
@@ -290,11 +314,14 @@ static cs_status choose_piece(choosing *c)
     /* As many as fill lanes, if the group fits. */
     const cs_problem *problem = c->solver->problem;
     const cs_block_group *group = &problem->block_group[c->g];
-    int64_t k = c->first;
+    int64_t k = c->first, size = cs_jacobian_size(group);
     cs_status status = CS_OK;
     if (cs_block_lanes_fit(problem, group))
-        for (; k + CS_BLOCK_LANES <= c->end && !status; k += CS_BLOCK_LANES)
+        for (; k + CS_BLOCK_LANES <= c->end && !status; k += CS_BLOCK_LANES) {
+            if (k + AHEAD + CS_BLOCK_LANES <= group->count)
+                cs_prefetch(cs_partner_jacobian(group, k + AHEAD, 0), CS_BLOCK_LANES * size);
             status = choose_by_lanes(c, k);
+        }
 
     /* The others, one by one. */
     for (; k < c->end && !status; k++) {
@@ -321,7 +348,7 @@ static cs_status choose_group(cs_solver *solver, int g, cs_local local, cs_error
     /* Divide the group into pieces, and compute them. */
     choosing piece[CS_MOST_PIECES];
     int64_t count = solver->problem->block_group[g].count;
-    int pieces = cs_pieces(solver->packing.threads, count);
+    int pieces = cs_pieces(solver->setup_threads, count);
     for (int p = 0; p < pieces; p++)
         piece[p] = (choosing){.solver = solver,
                               .g = g,
