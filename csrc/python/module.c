@@ -127,7 +127,8 @@ static PyObject *core_stream(PyObject *m, PyObject *args)
     if (!PyArg_ParseTuple(args, "L|i:stream", &bytes, &threads)) return NULL;
     if (bytes <= 0) return PyErr_Format(PyExc_ValueError, "size is %lld: nothing to read", bytes);
     if (threads <= 0)
-        return PyErr_Format(PyExc_ValueError, "threads is %d, but at least one has to read", threads);
+        return PyErr_Format(PyExc_ValueError, "threads is %d, but at least one has to read",
+                            threads);
     double seconds;
     Py_BEGIN_ALLOW_THREADS
     seconds = cs_stream_read(bytes, threads);
