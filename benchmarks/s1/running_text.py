@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 import published
 from colored import relaxed_order
-from output import panels, publish
-from protocol import SWEEPS, arguments, by_threads, scene, timed
+from output import panels, publish, value_of
+from protocol import SWEEPS, arguments, by_threads, common, scene, timed
 
 import contactsolve as cs
 
@@ -60,11 +60,14 @@ def relaxed_transfer(problem, run):
         "gauss_seidel", scheme="iteration_matrix", order=relaxed_order(problem), label="T"
     )
     own = by_threads(timed(problem, [method], SWEEPS, run), method.label)
+    if len(own) == 1:
+        yield "relaxed greedy T, more threads", None, None, "1"
     for fewer, more in pairwise(own):
         ratio = own[more].speedup(own[fewer])
         yield "relaxed greedy T, more threads", None, ratio, f"{fewer} → {more}"
 
 
+FIGURES = ("seconds", "s1_seconds", "ratio", "s1_ratio")
 MEASURED = {
     "large ball pile": (setup,),
     "large ball grid": (one_worker, naive),
@@ -104,8 +107,25 @@ def draw(rows):
     return figure
 
 
+def stored_before(run, rows):
+    """Rows of an earlier run on other numbers of threads."""
+    old = common.kept("running_text", rows, ("what", "threads"), run.results)
+    return [
+        row | {key: value_of(row[key]) for key in FIGURES}
+        for row in old
+        if row["what"] in published.RUNNING_TEXT
+    ]
+
+
+def place_of(row):
+    """Where a row stands: by S1's section, by what it is and by threads."""
+    whats = list(published.RUNNING_TEXT)
+    return row["section"], whats.index(row["what"]), int(row["threads"].split()[-1])
+
+
 def main(run):
-    publish(run, "running_text", sorted(rows_of(run), key=lambda row: row["section"]), draw)
+    rows = list(rows_of(run))
+    publish(run, "running_text", sorted(rows + stored_before(run, rows), key=place_of), draw)
 
 
 if __name__ == "__main__":

@@ -62,13 +62,16 @@ def by_size(rows):
     return found
 
 
-def in_cell(own, kind, dtype, numbers, key, form):
-    """Figures on each number of threads, "–" where the problem has no work for so many."""
+def in_cell(own, kind, dtype, numbers, key, form, idle=True):
+    """Figures on each number of threads; "–" where none was measured.
+
+    And where sweeps have no work for so many threads, unless `idle` ones count.
+    """
     found = []
     for number in numbers:
         row = own.get((kind, dtype, number))
-        idle = row is None or int(row.get("used") or number) < number
-        found.append(pages.NOTHING if idle else format(float(row[key]), form))
+        shown = row is not None and (idle or int(row.get("used") or number) == number)
+        found.append(format(float(row[key]), form) if shown else pages.NOTHING)
     return " / ".join(found)
 
 
@@ -88,9 +91,9 @@ def sweeps_table(rows):
         "contacts", f"{labels[0]}, {on_threads(numbers)}", *labels[1:], "Numba f64 / f32"
     )
     for contacts, own in by_size(rows).items():
-        cells = [in_cell(own, *column, numbers, "ns_least", ".1f") for column in columns()]
+        cells = [in_cell(own, *one, numbers, "ns_least", ".1f", idle=False) for one in columns()]
         numba = [in_cell(own, "numba", dtype, (1,), "ns_least", ".1f") for dtype in DTYPES]
-        yield f"| {contacts:,} | {' | '.join(cells)} | {' / '.join(numba)} |"
+        yield f"| {label_of(contacts, own)} | {' | '.join(cells)} | {' / '.join(numba)} |"
 
 
 def solves_table(rows):
@@ -105,7 +108,13 @@ def solves_table(rows):
             times = in_cell(own, kind, dtype, numbers, "ms_median", ".3g")
             gains = in_cell(own, kind, dtype, numbers[1:], "speedup", ".2f")
             cells.append(f"{times} ({gains})" if numbers[1:] else times)
-        yield f"| {contacts:,} | {' | '.join([*cells, *s1_of(contacts)])} |"
+        yield f"| {label_of(contacts, own)} | {' | '.join([*cells, *s1_of(contacts)])} |"
+
+
+def label_of(contacts, own):
+    """How many contacts, and whether they are visited in natural order."""
+    orders = {row["order"] for (kind, _, _), row in own.items() if kind in KINDS}
+    return f"{contacts:,}{', natural order' if orders == {'natural'} else ''}"
 
 
 def s1_of(contacts):
