@@ -92,7 +92,7 @@ def draw(rows):
         for i, (own, end) in enumerate(zip(methods.values(), ends, strict=True)):
             times = " / ".join(f"{own[number]['sweep_s'] * 1e3:.3g}" for number in sorted(own))
             ax.text(end, i, f" {times}", va="center", fontsize=8)
-        ax.margins(x=0.3)
+        ax.margins(x=0.15 * (1 + len({row["threads"] for row in rows})))
         ax.set_xlabel(f"ms a sweep; {shades(rows)}")
     return figure
 

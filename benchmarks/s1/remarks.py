@@ -77,7 +77,7 @@ time.
 In the same runs this machine reads {rates} from memory, as the heads of the columns say.
 
 Ours end at {end, below S1's cores}, so that S1's speed-ups over one core cannot be reproduced here;
-4 and 8 threads run only to compare impulses bit by bit.
+4 and 8 threads run in any case, to compare impulses bit by bit.
 
 The sequential Jacobi that we compare with is our factorized scheme on one thread. S1's was slow on
 the piles, because it allocated w anew in each sweep, which is why its other schemes win by so
