@@ -238,8 +238,9 @@ def build_threaded(thread_library, thread_flags, tmp_path):
     return build_program
 
 
-def test_no_two_threads_meet_in_memory(build_threaded):
-    run([build_threaded(PROGRAMS / "test_threads.c")])
+@pytest.mark.parametrize("program", ["test_threads.c", "test_stream.c"])
+def test_no_two_threads_meet_in_memory(build_threaded, program):
+    run([build_threaded(PROGRAMS / program)])
 
 
 def test_a_race_is_found(build_threaded, tmp_path):
