@@ -26,8 +26,14 @@ def machine() -> str:
         model = f"{fields['model name']} {fields['cpu family']}-{fields['model']}"
     except (OSError, KeyError):
         pass
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return re.sub(r"[^a-z0-9]+", "-", f"{model} {cores} cores".lower()).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", f"{model} {cores()} cores".lower()).strip("-")
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def interleaved(tasks: Mapping[str, Callable[[], float | None]], repeats: int = 7) -> dict:
@@ -152,20 +158,37 @@ def stored(name: str, folder: Path | None = None) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def kept(
+    name: str, rows: Iterable[Mapping[str, Any]], keys: Sequence[str], folder: Path | None = None
+) -> list[dict[str, str]]:
+    """Return the stored rows of ``<name>.csv`` that `rows` do not measure again.
+
+    A row measures those again that have the same values of the columns `keys`.
+    """
+    again = {tuple(str(row[key]) for key in keys) for row in rows}
+    old = stored(name, folder)
+    return [row for row in old if tuple(row.get(key, "") for key in keys) not in again]
+
+
 def judge(problem: cs.Problem, impulses: Any, b: Any = None) -> cs.Result:
     """Return what impulses are worth, natural maps and velocities, from outside of any method."""
     looker = cs.Solver(problem, method="gauss_seidel", max_iterations=0)
     return looker.solve(b, initial=impulses)
 
 
-def sweeping(problem: cs.Problem, sweeps: int, **options: Any) -> cs.Solver:
+def on_threads(number: int | None) -> dict[str, Any]:
+    """Return the options of a solver that is measured on so many threads; None: it chooses."""
+    return {"threads": number, "exact_threads": number is not None}
+
+
+def sweeping(
+    problem: cs.Problem, sweeps: int, threads: int | None = 1, **options: Any
+) -> cs.Solver:
     """Return a solver that makes so many sweeps, and nothing else that takes time.
 
-    Unless the options say otherwise, it is Gauss-Seidel, factorized, on one thread. A number of
-    threads is exact.
+    Unless the options say otherwise, it is Gauss-Seidel, factorized. A number of threads is exact.
     """
-    usual = {"method": "gauss_seidel", "scheme": "factorized", "threads": 1}
-    usual["exact_threads"] = options.get("threads", 1) is not None
+    usual = {"method": "gauss_seidel", "scheme": "factorized", **on_threads(threads)}
     nothing_else = {"record": (), "record_every": sweeps, "check_every": sweeps}
     fixed = {"rtol": None, "atol": None, "max_iterations": sweeps}
     return cs.Solver(problem, **{**usual, **fixed, **nothing_else, **options})

@@ -14,11 +14,13 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 import matplotlib as mpl
 
 import common
+from common import teams
 
 mpl.use("Agg")
 
@@ -31,19 +33,28 @@ NOTHING = "–"
 
 
 class Column(NamedTuple):
-    """`form`: text, count, time (seconds), figure, or a format for a number."""
+    """`form`: text, count, time (seconds), figure, or a format for a number.
+
+    `by_threads`: there is a column for each number of threads that has figures. In its head
+    ``{threads}`` stands for "2 threads", and ``{rate}`` for what as many read from memory.
+    """
 
     head: str
     key: str
     form: str = "figure"
+    by_threads: bool = False
 
 
 class Layout(NamedTuple):
-    """A table: what it is, the script behind it, its columns."""
+    """A table: what it is, the script behind it, its columns.
+
+    Rows with equal values of `line` differ by their `threads` alone: they make one line.
+    """
 
     title: str
     script: str
     columns: tuple[Column, ...]
+    line: tuple[str, ...] = ()
 
 
 class Book(NamedTuple):
@@ -59,8 +70,12 @@ class Book(NamedTuple):
 
 
 def facts_of(layout, rows, identity):
-    """Figures of a table as its cells have them, by row and column: "scene/method/sweeps"."""
+    """Figures of a table as its cells have them, by row and column: "scene/method/sweeps".
+
+    A column by threads has them, too: "scene/method/time_s/2".
+    """
     found = {}
+    layout, rows = in_lines(layout, rows)
     for row in rows:
         name = "/".join(str(row[key] or "") for key in identity)
         texts = {column.key: cell(column.form, row[column.key]) for column in layout.columns}
@@ -100,8 +115,56 @@ def cell(form, value):
     return format(number, form)
 
 
+def in_lines(layout, rows):
+    """A layout and its rows with those on several threads in one line; others as they are.
+
+    The key of a column by threads gets their number: "time_s/2".
+    """
+    if not layout.line:
+        return layout, rows
+    lines = {}
+    for row in rows:
+        name = tuple(str(row[key]) for key in layout.line)
+        lines.setdefault(name, {})[int(row["threads"])] = row
+
+    # A line has the figures of the fewest threads where a column is not by threads.
+    merged = []
+    for own in lines.values():
+        line = dict(own[min(own)])
+        for number, row in own.items():
+            line |= {f"{c.key}/{number}": row[c.key] for c in layout.columns if c.by_threads}
+        merged.append(line)
+
+    numbers = sorted({number for own in lines.values() for number in own})
+    columns = [
+        each
+        for column in layout.columns
+        for each in (spread(column, numbers, rows, merged) if column.by_threads else [column])
+    ]
+    blank = {column.key: None for column in columns}
+    return layout._replace(columns=tuple(columns), line=()), [blank | line for line in merged]
+
+
+def spread(column, numbers, rows, lines):
+    """A column for each number of threads for which a line has a figure."""
+    for number in numbers:
+        key = f"{column.key}/{number}"
+        if any(line.get(key) not in (None, "") for line in lines):
+            rate = rate_of(rows, number)
+            told = "" if rate is None else f", {rate:.3g} GB/s"
+            words = {"threads": teams.counted(number), "rate": told}
+            yield column._replace(head=column.head.format(**words), key=key, by_threads=False)
+
+
+def rate_of(rows, number):
+    """GB/s that as many threads read from memory beside the rows, the median; None: not known."""
+    own = [row.get("read_gbs") for row in rows if int(row["threads"]) == number]
+    rates = [float(rate) for rate in own if rate not in (None, "")]
+    return median(rates) if rates else None
+
+
 def cells(layout, rows):
-    """Heads and body of a table, as text."""
+    """Heads and body of a table, as text; rows that are one line have been merged."""
     columns = layout.columns
     return [
         [column.head for column in columns],
@@ -111,6 +174,7 @@ def cells(layout, rows):
 
 def as_text(layout, rows):
     """The table for a terminal."""
+    layout, rows = in_lines(layout, rows)
     lines = cells(layout, rows)
     left = [column.form == "text" for column in layout.columns]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -127,6 +191,7 @@ def as_text(layout, rows):
 
 def as_markdown(layout, rows):
     """The table for a page."""
+    layout, rows = in_lines(layout, rows)
     lines = cells(layout, rows)
     marks = ["---" if c.form == "text" else "---:" for c in layout.columns]
     return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], marks, *lines[1:]])
@@ -240,40 +305,58 @@ def measured(book, folder):
     paths = [path for name in book.layouts if (path := folder / f"{name}.csv").exists()]
     if not paths:
         return "Nothing has been measured yet."
-    known = {tuple(row[key] for key in common.versions()) for path in paths for row in read(path)}
+    return measured_with(folder.parent.name, [row for path in paths for row in read(path)])
+
+
+def measured_with(machine, rows):
+    """The sentence that names a machine, and the versions that rows of a CSV were measured with."""
+    known = {tuple(row[key] for key in common.versions()) for row in rows}
     versions = "; ".join(
         ", ".join(f"{key} {value}" for key, value in zip(common.versions(), line, strict=True))
         for line in sorted(known)
     )
-    return f"Measured on `{folder.parent.name}` with {versions}."
+    return f"Measured on `{machine}` with {versions}."
 
 
 def filled(book, text, folder):
     """The page's text with all its blocks renewed."""
-    known = {"measured", *book.layouts}
+    blocks = {name: lambda name=name: section(book, name, folder) for name in book.layouts}
+    return replaced(book.page, text, {"measured": lambda: measured(book, folder), **blocks})
+
+
+def replaced(page, text, blocks):
+    """The text of a page with its blocks renewed: name → function that writes it."""
     found = [match["name"] for match in _BLOCK.finditer(text)]
-    if sorted(found) != sorted(known):
-        wrong = sorted(known.symmetric_difference(found)) or "a name twice"
-        raise ValueError(f"{book.page.name} has other blocks than there are tables: {wrong}")
+    if sorted(found) != sorted(blocks):
+        wrong = sorted(set(blocks).symmetric_difference(found)) or "a name twice"
+        raise ValueError(f"{page.name} has other blocks than there are tables: {wrong}")
 
     def block(match):
         name = match["name"]
-        new = measured(book, folder) if name == "measured" else section(book, name, folder)
-        return f"<!-- {name} -->\n{new}\n<!-- /{name} -->"
+        return f"<!-- {name} -->\n{blocks[name]()}\n<!-- /{name} -->"
 
     return _BLOCK.sub(block, text)
 
 
 def write_page(book, description, argv=None):
     """The command line of a folder's report.py."""
+    write_filled(
+        book.page,
+        lambda text, machine: filled(book, text, common.RESULTS / machine / book.folder),
+        description,
+        argv,
+    )
+
+
+def write_filled(page, fill, description, argv=None):
+    """Renew a page by `fill(text, machine)`, or tell whether that would change it."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--machine", default=common.machine(), help="a folder of results")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if it would")
     given = parser.parse_args(argv)
-    folder = common.RESULTS / given.machine / book.folder
-    old = book.page.read_text(encoding="utf-8")
-    new = filled(book, old, folder)
+    old = page.read_text(encoding="utf-8")
+    new = fill(old, given.machine)
     if given.check:
-        sys.exit(0 if new == old else f"{book.page} is not what the results in {folder} make it")
-    book.page.write_text(new, encoding="utf-8")
-    print(book.page)
+        sys.exit(0 if new == old else f"{page} is not what the results of {given.machine} make it")
+    page.write_text(new, encoding="utf-8")
+    print(page)

@@ -1,6 +1,6 @@
 """Runs every script of this folder in turn, each in its own process, then renews docs/s1.md.
 
-python benchmarks/s1/all.py [--quick]
+python benchmarks/s1/all.py [--threads 1,2,4,8,16] [--quick]
 """
 
 import subprocess

@@ -1,16 +1,16 @@
 """S1 Figs 7.5-7.10 and section 7.4: parallel Gauss-Seidel schemes, to equal γ.
 
 The medium ball grid and the large ball pile, the ground counted as a body as S1 does; ours, which
-knows that a ground couples nothing, beside them. One and two threads are timed, four and eight only
-have to give the same bits.
+knows that a ground couples nothing, beside them. On four and eight threads, also where there are
+not as many cores, each has to give the same bits.
 
-    python benchmarks/s1/colored.py [--quick]
+    python benchmarks/s1/colored.py [--threads 1,2,4,8,16] [--quick]
 """
 
 import numpy as np
 import published
-from output import panels, publish, styles
-from protocol import arguments, equal_bits, one_and_two, scene, timed, to_equal_quality
+from output import bars, panels, publish, shades, styles, teams_of, with_stored
+from protocol import arguments, by_threads, equal_bits, scene, timed, to_equal_quality
 
 import contactsolve as cs
 
@@ -75,32 +75,33 @@ def rows_of(name, run):
     table = to_equal_quality(problem, chosen)
     sweeps = {row.method: row.iterations for row in table}
     timings = timed(problem, chosen, sweeps, run)
-    base = timings[SEQUENTIAL, 1].seconds
+    base = timings[SEQUENTIAL, 1]
     for method, s1_name in chosen.items():
         label = method.label
-        one, two = one_and_two(timings, label)
+        own = by_threads(timings, label)
         entry, info = table[label], table.results[label].info
-        yield {
-            "scene": name,
-            "contacts": problem.contacts,
-            "method": label,
-            "stages": info["stages"],
-            "sweeps": entry.iterations,
-            "s1_sweeps": published.of(published.SWEEPS, (name, s1_name), None, run.size(name)),
-            "quality": entry.quality,
-            "time_1_s": float(np.median(one.seconds)),
-            "time_2_s": float(np.median(two.seconds)) if two else None,
-            "mean_1_s": float(np.mean(one.seconds)),
-            "sigma_1_s": float(np.std(one.seconds)),
-            "mean_2_s": float(np.mean(two.seconds)) if two else None,
-            "sigma_2_s": float(np.std(two.seconds)) if two else None,
-            "speedup_one": float(np.median(one.seconds / two.seconds)) if two else None,
-            "speedup_sequential": float(np.median(base / (two or one).seconds)),
-            **dict(zip(S1_SPEEDUPS, s1_speedups(name, label, run), strict=True)),
-            "setup_s": one.setup,
-            "equal_bits": equal_bits(problem, method, sweeps[label], one, two),
-            "status": entry.status,
-        }
+        bits = equal_bits(problem, method, sweeps[label], own)
+        for number, timing in own.items():
+            yield {
+                "scene": name,
+                "contacts": problem.contacts,
+                "method": label,
+                "stages": info["stages"],
+                "sweeps": entry.iterations,
+                "s1_sweeps": published.of(published.SWEEPS, (name, s1_name), None, run.size(name)),
+                "quality": entry.quality,
+                "threads": number,
+                "time_s": float(np.median(timing.seconds)),
+                "mean_s": float(np.mean(timing.seconds)),
+                "sigma_s": float(np.std(timing.seconds)),
+                "speedup_one": timing.speedup(own[1]) if number > 1 else None,
+                "speedup_sequential": timing.speedup(base),
+                "read_gbs": timing.read_gbs,
+                **dict(zip(S1_SPEEDUPS, s1_speedups(name, label, run), strict=True)),
+                "setup_s": timing.setup,
+                "equal_bits": bits,
+                "status": entry.status,
+            }
 
 
 def s1_speedups(name, label, run):
@@ -115,26 +116,21 @@ def draw(rows):
     figure, axes = panels(names, width=7.2, height=6.2)
     look = styles(row["method"] for row in rows)
     for ax, name in zip(axes, names, strict=True):
-        own = [row for row in rows if row["scene"] == name]
-        for i, row in enumerate(own):
-            for team, shift, alpha in ((1, -0.2, 0.45), (2, 0.2, 1.0)):
-                if row[f"time_{team}_s"] is not None:
-                    time = row[f"time_{team}_s"] * 1e3
-                    ax.barh(i + shift, time, 0.38, color=look[row["method"]].color, alpha=alpha)
+        methods = teams_of(row for row in rows if row["scene"] == name)
+        ends = bars(ax, methods, look, "time_s", 1e3)
+        for i, (own, end) in enumerate(zip(methods.values(), ends, strict=True)):
+            row = own[1]
             s1 = f" (S1: {row['s1_sweeps']})" if row["s1_sweeps"] else ""
-            longest = max(row["time_1_s"], row["time_2_s"] or 0) * 1e3
             missed = "" if row["status"] in ("reached", "reference") else f", {row['status']}"
-            ax.text(longest, i, f"  {row['sweeps']} sweeps{s1}{missed}", va="center", fontsize=8)
-        ax.set_yticks(range(len(own)), [row["method"] for row in own])
-        ax.invert_yaxis()
+            ax.text(end, i, f"  {row['sweeps']} sweeps{s1}{missed}", va="center", fontsize=8)
         ax.margins(x=0.45)
-        ax.set_xlabel("ms to equal γ; pale: 1 thread, full: 2 threads")
+        ax.set_xlabel(f"ms to equal γ; {shades(rows)}")
     return figure
 
 
 def main(run):
     rows = [row for name in SCENES for row in rows_of(name, run)]
-    publish(run, "colored", rows, draw)
+    publish(run, "colored", with_stored(run, "colored", rows), draw)
 
 
 if __name__ == "__main__":

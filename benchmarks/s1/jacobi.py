@@ -1,15 +1,15 @@
 """S1 Tables 6.1-6.3, Figs 6.2 and 6.4-6.8: what parallel Jacobi gains, variant by variant.
 
-Each variant makes the same sweeps of all five demos on one and two threads, in turns. On four and
-eight threads, more than there may be cores, it has to give the same bits; that is not timed.
+Each variant makes the same sweeps of all five demos on each number of threads, in turns. On four
+and eight threads, also where there are not as many cores, it has to give the same bits.
 
-    python benchmarks/s1/jacobi.py [--quick]
+    python benchmarks/s1/jacobi.py [--threads 1,2,4,8,16] [--quick]
 """
 
 import numpy as np
 import published
-from output import panels, publish, styles
-from protocol import arguments, equal_bits, one_and_two, scene, timed
+from output import bars, panels, publish, shades, styles, teams_of, with_stored
+from protocol import arguments, by_threads, equal_bits, scene, timed
 
 import contactsolve as cs
 
@@ -56,54 +56,50 @@ def rows_of(name, run):
     sweeps = int(np.clip(CONTACT_SWEEPS // problem.contacts, 10, 300)) // (10 if run.quick else 1)
     methods = [method for method, _ in tables.values()]
     timings = timed(problem, methods, sweeps, run, rollback=0)
-    base = timings[SEQUENTIAL, 1].seconds
+    base = timings[SEQUENTIAL, 1]
     for label, (method, table) in tables.items():
-        one, two = one_and_two(timings, label)
+        own = by_threads(timings, label)
         key = published.SPEEDUPS.get(table, {})
         s1 = published.of(key, name, None, run.size(name)) or (None,) * 3
-        yield {
-            "scene": name,
-            "contacts": problem.contacts,
-            "method": label,
-            "sweeps": sweeps,
-            "sweep_1_s": float(np.median(one.seconds)) / sweeps,
-            "sweep_2_s": float(np.median(two.seconds)) / sweeps if two else None,
-            "sigma_1_s": float(np.std(one.seconds)) / sweeps,
-            "sigma_2_s": float(np.std(two.seconds)) / sweeps if two else None,
-            "speedup_one": float(np.median(one.seconds / two.seconds)) if two else None,
-            "speedup_sequential": float(np.median(base / (two or one).seconds)),
-            "setup_s": one.setup,
-            "equal_bits": equal_bits(problem, method, sweeps, one, two, rollback=0),
-            "s1_table": table,
-            **dict(zip(("s1_one", "s1_sequential", "s1_cores"), s1, strict=True)),
-        }
+        bits = equal_bits(problem, method, sweeps, own, rollback=0)
+        for number, timing in own.items():
+            yield {
+                "scene": name,
+                "contacts": problem.contacts,
+                "method": label,
+                "sweeps": sweeps,
+                "threads": number,
+                "sweep_s": float(np.median(timing.seconds)) / sweeps,
+                "sigma_s": float(np.std(timing.seconds)) / sweeps,
+                "speedup_one": timing.speedup(own[1]) if number > 1 else None,
+                "speedup_sequential": timing.speedup(base),
+                "read_gbs": timing.read_gbs,
+                "setup_s": timing.setup,
+                "equal_bits": bits,
+                "s1_table": table,
+                **dict(zip(("s1_one", "s1_sequential", "s1_cores"), s1, strict=True)),
+            }
 
 
 def draw(rows):
-    """Time of a sweep on one and two threads, a panel for each demo."""
+    """Time of a sweep on each number of threads, a panel for each demo."""
     names = list(dict.fromkeys(row["scene"] for row in rows))
     figure, axes = panels(names, width=5.2, height=3.6)
     look = styles(row["method"] for row in rows)
     for ax, name in zip(axes, names, strict=True):
-        own = [row for row in rows if row["scene"] == name]
-        for i, row in enumerate(own):
-            color = look[row["method"]].color
-            for team, shift, alpha in ((1, -0.2, 0.45), (2, 0.2, 1.0)):
-                if row[f"sweep_{team}_s"] is None:
-                    continue
-                time = row[f"sweep_{team}_s"] * 1e3
-                ax.barh(i + shift, time, 0.38, color=color, alpha=alpha)
-                ax.text(time, i + shift, f" {time:.3g}", va="center", fontsize=8)
-        ax.set_yticks(range(len(own)), [row["method"] for row in own])
-        ax.invert_yaxis()
-        ax.margins(x=0.15)
-        ax.set_xlabel("ms a sweep; pale: 1 thread, full: 2 threads")
+        methods = teams_of(row for row in rows if row["scene"] == name)
+        ends = bars(ax, methods, look, "sweep_s", 1e3)
+        for i, (own, end) in enumerate(zip(methods.values(), ends, strict=True)):
+            times = " / ".join(f"{own[number]['sweep_s'] * 1e3:.3g}" for number in sorted(own))
+            ax.text(end, i, f" {times}", va="center", fontsize=8)
+        ax.margins(x=0.15 * (1 + len({row["threads"] for row in rows})))
+        ax.set_xlabel(f"ms a sweep; {shades(rows)}")
     return figure
 
 
 def main(run):
     rows = [row for name in (*published.GRIDS, *published.PILES) for row in rows_of(name, run)]
-    publish(run, "jacobi", rows, draw)
+    publish(run, "jacobi", with_stored(run, "jacobi", rows), draw)
 
 
 if __name__ == "__main__":

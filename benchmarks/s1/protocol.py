@@ -2,7 +2,7 @@
 
 Gauss-Seidel makes 50 sweeps and its quality γ is noted; every other method runs until it is as
 good. How many sweeps that takes is found by `contactsolve.compare`. Then each method is timed for
-exactly these sweeps, on one and more threads, all in turns, set-up apart.
+exactly these sweeps, on each number of threads, all in turns, set-up apart.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import contactsolve as cs
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
 import published
-from common import ROOT, pages  # noqa: F401 (for the other modules)
+from common import ROOT, pages, teams  # noqa: F401 (for the other modules)
 
 # S1 prints neither masses nor step nor R. With balls of 20 kg, g dt = 0.0981 m/s and one r of 5 on
 # every row its figures come out to the last digit (Table 3.3); its rollback is that of section 3.5.
@@ -41,8 +41,8 @@ MAX_SWEEPS = 200
 # and at 2 m/s those of Table 3.5 come out.
 PILE_VELOCITY = 2.0
 
-TIMED_THREADS = (1, 2)
-CHECKED_THREADS = (4, 8)  # for equal bits; more than the cores at hand say nothing about speed
+CHECKED_THREADS = (4, 8)  # for equal bits, also where there are not as many cores
+READ_BYTES = 256 << 20  # of memory, beside timed runs on several threads
 
 QUICK_SIZES = {
     "small ball grid": 8,  # S1's own: small enough
@@ -59,6 +59,7 @@ class Run(NamedTuple):
     quick: bool
     results: Path
     repeats: int
+    threads: tuple[int, ...]  # numbers of them that are timed, 1 among them
 
     def size(self, name):
         return (QUICK_SIZES if self.quick else published.SIZES)[name]
@@ -73,13 +74,14 @@ def arguments(description):
     parser.add_argument(
         "--quick", action="store_true", help="small scenes and one timed run: does all work?"
     )
-    quick = parser.parse_args().quick
-    return run_of(quick)
+    teams.add_options(parser)
+    given = parser.parse_args()
+    return run_of(given.quick, teams.chosen(parser, given))
 
 
-def run_of(quick):
+def run_of(quick, threads):
     folder = ROOT / "build" / "benchmarks" if quick else common.RESULTS
-    return Run(quick, folder / common.machine() / "s1", 1 if quick else 5)
+    return Run(quick, folder / common.machine() / "s1", 1 if quick else 5, threads)
 
 
 def scene(name, run, **options):
@@ -116,12 +118,16 @@ def to_equal_quality(problem, methods, until=REFERENCE, **options):
 
 
 class Timing(NamedTuple):
-    """Seconds of equal runs in turns, and what they gave; `threads` had work to do."""
+    """Seconds of equal runs in turns, and what they gave; `threads` had work to do.
+
+    `read_gbs` is what as many threads read from memory in the same turns, if that was measured.
+    """
 
     seconds: np.ndarray
     setup: float
     threads: int
     impulses: np.ndarray
+    read_gbs: float | None = None
 
     def figures(self):
         """Mean and σ (S1 eq. 3.33), median, set-up, in seconds."""
@@ -131,6 +137,10 @@ class Timing(NamedTuple):
             "median_s": float(np.median(self.seconds)),
             "setup_s": self.setup,
         }
+
+    def speedup(self, base):
+        """How many times as fast as `base`, the median of the turns."""
+        return float(np.median(base.seconds / self.seconds))
 
 
 def solver_of(problem, method, sweeps, **options):
@@ -142,16 +152,18 @@ def solver_of(problem, method, sweeps, **options):
     return cs.Solver(problem, method=method.method, **own)
 
 
-def timed(problem, methods, sweeps, run, threads=TIMED_THREADS, **options):
+def timed(problem, methods, sweeps, run, threads=None, **options):
     """`Timing` of each method (by label) and number of threads, all runs in turns.
 
     `sweeps` is one number, or a mapping from labels. A method that names its threads keeps them.
+    On several threads, reading memory takes turns with the methods.
     """
+    threads = run.threads if threads is None else threads
     solvers = {}
     for method in methods:
         count = sweeps if isinstance(sweeps, int) else sweeps[method.label]
         for team in (method.options["threads"],) if "threads" in method.options else threads:
-            own = {**options, "threads": team}
+            own = {**options, **common.on_threads(team)}
             solvers[method.label, team] = solver_of(problem, method, count, **own)
     impulses = {}
 
@@ -160,30 +172,40 @@ def timed(problem, methods, sweeps, run, threads=TIMED_THREADS, **options):
         impulses[key] = result.impulses
         return result.time
 
+    # All in turns.
+    size = READ_BYTES >> 8 if run.quick else READ_BYTES
+    reading = teams.reading(threads if len(threads) > 1 else (), size)
     tasks = {key: lambda key=key: task(key) for key in solvers}
-    seconds = common.interleaved(tasks, repeats=run.repeats)
+    seconds = common.interleaved({**tasks, **reading}, repeats=run.repeats)
+    rates = teams.take_rates(seconds, size)
     return {
         key: Timing(
-            seconds[key], solver.info["setup_seconds"], solver.info["threads"], impulses[key]
+            seconds[key],
+            solver.info["setup_seconds"],
+            solver.info["threads"],
+            impulses[key],
+            rates.get(key[1]),
         )
         for key, solver in solvers.items()
     }
 
 
-def one_and_two(timings, label):
-    """The `Timing` on one thread, and that on two, or None if there was no work for a second."""
-    two = timings.get((label, 2))
-    return timings[label, 1], two if two and two.threads == 2 else None
+def by_threads(timings, label):
+    """The `Timing` of a method on each number of threads that had work to do, one first."""
+    own = {team: timing for (name, team), timing in timings.items() if name == label}
+    return {team: own[team] for team in sorted(own) if own[team].threads == team}
 
 
-def equal_bits(problem, method, sweeps, one, two, **options):
-    """On which numbers of threads the impulses are the same to the last bit, as text."""
-    runs = {one.threads: one.impulses}
-    if two:
-        runs[two.threads] = two.impulses
+def equal_bits(problem, method, sweeps, timings, **options):
+    """On which numbers of threads the impulses are the same to the last bit, as text.
+
+    They are those of `by_threads`, and some more.
+    """
+    runs = {team: timing.impulses for team, timing in timings.items()}
     for team in CHECKED_THREADS:
-        solver = solver_of(problem, method, sweeps, **options, threads=team)
-        runs[solver.info["threads"]] = solver.solve().impulses
-    if all(np.array_equal(impulses, one.impulses) for impulses in runs.values()):
+        solver = solver_of(problem, method, sweeps, **{**options, **common.on_threads(team)})
+        if solver.info["threads"] not in runs:
+            runs[solver.info["threads"]] = solver.solve().impulses
+    if all(np.array_equal(impulses, timings[1].impulses) for impulses in runs.values()):
         return ", ".join(map(str, sorted(runs)))
     return "DIFFER"

@@ -128,7 +128,7 @@ RUNNING_TEXT = {
     "one worker, set-up included": ("6.2.1", "large ball grid", None, 1.76, "1"),
     "one worker, a sweep": ("6.2.1", "large ball grid", None, 1.5, "1"),
     "naive ranges over Gauss-Seidel": ("7.1", "large ball grid", 3.3, 4.0, "8"),
-    "relaxed greedy T, twice the threads": ("7.6", "small ball pile", None, 1.9, "4 → 8"),
+    "relaxed greedy T, more threads": ("7.6", "small ball pile", None, 1.9, "4 → 8"),
 }
 
 

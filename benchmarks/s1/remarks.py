@@ -71,22 +71,30 @@ grow.
 Local r-factors, one for each coupled set, reach the same γ in fewer sweeps (last rows).
 """,
     "jacobi": """
-S1 had 8 cores and we measure on at most 2, so that its speed-ups over one core cannot be
-reproduced; 4 and 8 threads run only to compare impulses bit by bit.
+S1 had 8 cores. 'S1's cores' are those of its speed-ups, in Tables 6.1 and 6.2 those with the best
+time.
+
+In the same runs this machine reads {rates} from memory, as the heads of the columns say.
+
+Ours end at {end, below S1's cores}, so that S1's speed-ups over one core cannot be reproduced here;
+4 and 8 threads run in any case, to compare impulses bit by bit.
 
 The sequential Jacobi that we compare with is our factorized scheme on one thread. S1's was slow on
 the piles, because it allocated w anew in each sweep, which is why its other schemes win by so
 much.
 
 One contact a task cost S1 an order of magnitude because each task was a message; here a task is a
-number that a thread takes from a counter. On two threads a sweep of the large grid takes {large
-ball grid/one contact a task/sweep_2_s} with it and {large ball grid/factorized/sweep_2_s} without.
+number that a thread takes from a counter. A sweep of the large grid takes {large ball grid/one
+contact a task/sweep_s/most} with it and {large ball grid/factorized/sweep_s/most} without.
 
 S1's OpenMP scheme recomputes w in each sweep, because that is faster than updating it (section
-6.4). Here, on one thread, it takes {large ball grid/factorized/sweep_1_s} against {large ball
-grid/factorized, w updated/sweep_1_s} on the large grid, and {large ball pile/factorized/sweep_1_s}
-against {large ball pile/factorized, w updated/sweep_1_s} on the large pile, which has ten bodies
+6.4). Here, on one thread, it takes {large ball grid/factorized/sweep_s/1} against {large ball
+grid/factorized, w updated/sweep_s/1} on the large grid, and {large ball pile/factorized/sweep_s/1}
+against {large ball pile/factorized, w updated/sweep_s/1} on the large pile, which has ten bodies
 for each contact.
+
+S1's T scheme needs 3 cores to be faster than its sequential factorized scheme on the large grid
+(Fig. 6.4). Ours needs {T outruns sequential}.
 
 S1's T of the large grid has 587 MB in f64, more than half of it zero blocks between contacts with
 the ground, which ours leaves out.
@@ -115,11 +123,11 @@ unsafe contacts are those with the ground, which do not couple; the next table h
 
 S1 finds balanced colours significantly better than greedy ones on the pile with the factorized
 scheme (section 7.3), and concludes that few colours of like size are an advantage (7.4). Here the
-balanced ones take {large ball pile/balanced/time_2_s} on two threads and {large ball
-pile/balanced/time_1_s} on one, the relaxed greedy ones {large ball pile/relaxed greedy/time_2_s}
-and {large ball pile/relaxed greedy/time_1_s}. With T S1 has the greedy ones slightly ahead; here
-they take {large ball pile/relaxed greedy, T/time_2_s} and the balanced ones {large ball
-pile/balanced, T/time_2_s}.
+balanced ones take {large ball pile/balanced/time_s/most} and {large ball pile/balanced/time_s/1} on
+one, the relaxed greedy ones {large ball pile/relaxed greedy/time_s/most} and {large ball
+pile/relaxed greedy/time_s/1} on one. With T S1 has the greedy ones slightly ahead; here they take
+{large ball pile/relaxed greedy, T/time_s/most} and the balanced ones {large ball pile/balanced,
+T/time_s/most}.
 
 S1 expects unsafe contacts to converge faster where they are handled last (section 7.4). Counted in
 sweeps to equal γ of all contacts, the grid takes {medium ball grid/relaxed greedy/sweeps} with the
@@ -130,18 +138,22 @@ at {medium ball grid/relaxed greedy, unsafe in groups/sweeps} and {large ball pi
 unsafe in groups/sweeps}.
 
 S1 has parallel Jacobi significantly faster than coloured Gauss-Seidel on the medium grid (section
-7.5). Here Jacobi takes {medium ball grid/Jacobi/time_2_s} on two threads and the relaxed greedy
-colours {medium ball grid/relaxed greedy/time_2_s}: they need {medium ball grid/relaxed
+7.5). Here Jacobi takes {medium ball grid/Jacobi/time_s/most} and the relaxed greedy colours
+{medium ball grid/relaxed greedy/time_s/most}: they need {medium ball grid/relaxed
 greedy/sweeps} sweeps for its {medium ball grid/Jacobi/sweeps}, and one of theirs takes {coloured
 sweep over Jacobi's} times as long. On the pile S1 has the fastest Gauss-Seidel, relaxed greedy T, a
 bit ahead of Jacobi's T. Here Jacobi's takes {Jacobi's T over relaxed T, time} times as long and
 {Jacobi's T over relaxed T, sweeps} times the sweeps, {large ball pile/Jacobi, T/sweeps} where S1
 has 65 (Table 3.5).
 
+On the medium grid S1's coloured schemes that send messages need 2 to 3 cores to be faster than
+sequential Jacobi (section 7.2.4). Here the relaxed greedy colours need {relaxed greedy outruns
+Jacobi}.
+
 On one core S1's relaxed schemes are faster than sequential Gauss-Seidel on the pile (section
-7.2.4). Here T is, with {large ball pile/relaxed greedy, T/time_1_s} against {large ball
-pile/Gauss-Seidel/time_1_s}, and the factorized scheme takes {large ball pile/relaxed
-greedy/time_1_s}.
+7.2.4). Here T is, with {large ball pile/relaxed greedy, T/time_s/1} against {large ball
+pile/Gauss-Seidel/time_s/1}, and the factorized scheme takes {large ball pile/relaxed
+greedy/time_s/1}.
 
 S1 does not print the size below which it merges colours; a twelfth of the contacts gives both of
 its merged colourings.
@@ -149,8 +161,12 @@ its merged colourings.
 The half sweep, which S1 leaves for later, and the symmetric sweeps have a residual that rises in
 every second sweep; R is halved there when it grows by 3, not at once.
 
-S1's speed-ups are those of up to 8 cores, ours of 2 at most. A colour of 70 contacts is one task
-here, so that the balanced colours of the medium grid keep one thread busy.
+S1's speed-ups are those of up to 8 cores. A colour of 70 contacts is one task here, so that the
+balanced colours of the medium grid keep one thread busy.
+
+In the same runs this machine reads {rates} from memory, as the heads of the columns say.
+
+Ours end at {end, below S1's cores}.
 """,
     "late_halving": """
 S1 halves R when the residual grows (section 3.5). Here it never does: with `rollback_growth` of 1,
@@ -174,10 +190,11 @@ names.
 Here set-up begins with arrays and ends with a solver; in S1 it begins with generated contacts.
 
 S1's worker takes longer than sequential Jacobi, which makes w anew in each sweep. Ours, which adds
-its changes to w as S1's does, takes {one worker, a sweep/ratio} times as long a sweep on this
+its changes to w as S1's does, takes {one worker, a sweep/1/ratio} times as long a sweep on this
 machine; on that of Tables 6.1 to 6.3 it is row 'factorized, w updated' against 'factorized'.
 
-S1's ratio of section 7.6 is from 4 to 8 cores; ours is from one thread to two.
+In section 7.6 S1 goes from 4 to 8 cores; ours are the steps from each number of threads to the
+next.
 """,
     "contact_sets": """
 S1 proposes contact sets and does not try them, so that it has no figures.

@@ -1,18 +1,18 @@
 """Figures in S1's running text, measured here: sections 3.8.2, 6.2.1, 7.1 and 7.6.
 
-They are seconds and ratios that no table of S1's holds. On a machine with fewer cores than S1's the
-ratios are those of one and two threads.
+They are seconds and ratios that no table of S1's holds, each on as many threads as are timed.
 
-    python benchmarks/s1/running_text.py [--quick]
+    python benchmarks/s1/running_text.py [--threads 1,2,4,8,16] [--quick]
 """
 
 import time
+from itertools import pairwise
 
 import numpy as np
 import published
 from colored import relaxed_order
-from output import panels, publish
-from protocol import SWEEPS, arguments, one_and_two, scene, timed
+from output import panels, publish, value_of
+from protocol import SWEEPS, arguments, by_threads, common, scene, timed
 
 import contactsolve as cs
 
@@ -31,7 +31,7 @@ def setup(problem, run):
         made = cs.Problem(*arrays, problem.mu, bodies=problem.bodies)
         cs.Solver(made, method="gauss_seidel", scheme="factorized", islands=False, threads=1)
         seconds.append(time.perf_counter() - start)
-    return {"set-up": (float(np.median(seconds)), None, "1")}
+    yield "set-up", float(np.median(seconds)), None, "1"
 
 
 def one_worker(problem, run):
@@ -41,32 +41,33 @@ def one_worker(problem, run):
     timings = timed(problem, methods, sweeps, run, threads=(1,), rollback=0)
     plain, worker = (timings[method.label, 1] for method in methods)
     whole = (worker.setup + worker.seconds) / (plain.setup + plain.seconds)
-    return {
-        "one worker, set-up included": (None, float(np.median(whole)), "1"),
-        "one worker, a sweep": (None, float(np.median(worker.seconds / plain.seconds)), "1"),
-    }
+    yield "one worker, set-up included", None, float(np.median(whole)), "1"
+    yield "one worker, a sweep", None, float(np.median(worker.seconds / plain.seconds)), "1"
 
 
 def naive(problem, run):
-    """Naive ranges on as many threads as are timed, over sequential Gauss-Seidel."""
+    """Naive ranges on each number of threads, over sequential Gauss-Seidel."""
     timings = timed(problem, [GAUSS_SEIDEL, NAIVE], SWEEPS, run)
-    one, two = one_and_two(timings, NAIVE.label)
-    best = two or one
-    ratio = float(np.median(timings[GAUSS_SEIDEL.label, 1].seconds / best.seconds))
-    found = float(np.median(best.seconds)), ratio, str(best.threads)
-    return {"naive ranges over Gauss-Seidel": found}
+    base = timings[GAUSS_SEIDEL.label, 1]
+    for number, timing in by_threads(timings, NAIVE.label).items():
+        seconds = float(np.median(timing.seconds))
+        yield "naive ranges over Gauss-Seidel", seconds, timing.speedup(base), str(number)
 
 
 def relaxed_transfer(problem, run):
-    """The relaxed greedy T scheme on two threads over one."""
+    """The relaxed greedy T scheme on each number of threads, over the one before it."""
     method = cs.Method(
         "gauss_seidel", scheme="iteration_matrix", order=relaxed_order(problem), label="T"
     )
-    one, two = one_and_two(timed(problem, [method], SWEEPS, run), method.label)
-    ratio = float(np.median(one.seconds / two.seconds)) if two else None
-    return {"relaxed greedy T, twice the threads": (None, ratio, "1 → 2")}
+    own = by_threads(timed(problem, [method], SWEEPS, run), method.label)
+    if len(own) == 1:
+        yield "relaxed greedy T, more threads", None, None, "1"
+    for fewer, more in pairwise(own):
+        ratio = own[more].speedup(own[fewer])
+        yield "relaxed greedy T, more threads", None, ratio, f"{fewer} → {more}"
 
 
+FIGURES = ("seconds", "s1_seconds", "ratio", "s1_ratio")
 MEASURED = {
     "large ball pile": (setup,),
     "large ball grid": (one_worker, naive),
@@ -78,7 +79,7 @@ def rows_of(run):
     for name, measures in MEASURED.items():
         problem = scene(name, run)
         for measure in measures:
-            for what, (seconds, ratio, threads) in measure(problem, run).items():
+            for what, seconds, ratio, threads in measure(problem, run):
                 section, _, s1_seconds, s1_ratio, s1_cores = published.RUNNING_TEXT[what]
                 yield {
                     "section": section,
@@ -106,8 +107,25 @@ def draw(rows):
     return figure
 
 
+def stored_before(run, rows):
+    """Rows of an earlier run on other numbers of threads."""
+    old = common.kept("running_text", rows, ("what", "threads"), run.results)
+    return [
+        row | {key: value_of(row[key]) for key in FIGURES}
+        for row in old
+        if row["what"] in published.RUNNING_TEXT
+    ]
+
+
+def place_of(row):
+    """Where a row stands: by S1's section, by what it is and by threads."""
+    whats = list(published.RUNNING_TEXT)
+    return row["section"], whats.index(row["what"]), int(row["threads"].split()[-1])
+
+
 def main(run):
-    publish(run, "running_text", sorted(rows_of(run), key=lambda row: row["section"]), draw)
+    rows = list(rows_of(run))
+    publish(run, "running_text", sorted(rows + stored_before(run, rows), key=place_of), draw)
 
 
 if __name__ == "__main__":

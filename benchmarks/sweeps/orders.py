@@ -1,21 +1,22 @@
 """Orders: what a sweep costs in each, and how many sweeps they take to a tolerance.
 
-Factorized Gauss-Seidel, contacts compressed, one thread and two; the orders of a scene take turns
-and the least time of each counts. `order="auto"` is one of them: the CSV shows how far it is from
-the best. Scenes that are not measured keep their rows, so that a long measurement can be made piece
-by piece.
+Factorized Gauss-Seidel, contacts compressed, on each number of threads; the orders of a scene take
+turns and the least time of each counts. `order="auto"` is one of them: the CSV shows how far it is
+from the best. Scenes and numbers of threads that are not measured keep their rows, so that a long
+measurement can be made piece by piece.
 
-    python benchmarks/sweeps/orders.py [scenes, e.g. "ball_grid 24^3"]  # a sweep: orders.csv
-    python benchmarks/sweeps/orders.py --sweeps                         # order_sweeps.csv
+    python benchmarks/sweeps/orders.py [scenes, e.g. "ball_grid 24^3"] [--threads 1,2,4]  # a sweep
+    python benchmarks/sweeps/orders.py --sweeps  # how many sweeps: order_sweeps.csv
 """
 
+import argparse
 import sys
 from pathlib import Path
 
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import interleaved, stored, sweeping, write_csv
+from common import interleaved, kept, sweeping, teams, write_csv
 
 SCENES = {
     "ball_grid 8^3": lambda: cs.scenarios.ball_grid(8),
@@ -49,34 +50,34 @@ SWEEP_ORDERS = ("natural", "reverse", "random", "colored", "cache")
 MOST_SWEEPS = 10_000
 
 
-def costs(name):
+def costs(name, threads, repeats):
     problem = SCENES[name]()
     sweeps = max(2, CONTACT_SWEEPS // problem.contacts)
     for dtype in ("float64", "float32"):
         solvers = {
-            (label, threads): sweeping(problem, sweeps, dtype=dtype, order=order, threads=threads)
+            (label, number): sweeping(problem, sweeps, dtype=dtype, order=order, threads=number)
             for label, order in ORDERS.items()
-            for threads in (1, 2)
+            for number in threads
         }
         tasks = {key: lambda s=s: s.solve().time for key, s in solvers.items()}
-        seconds = interleaved(tasks, 9)
-        best = {t: min(v.min() for (_, n), v in seconds.items() if n == t) for t in (1, 2)}
-        for (label, threads), values in seconds.items():
-            info = solvers[label, threads].info
+        seconds = interleaved(tasks, repeats)
+        best = {t: min(v.min() for (_, n), v in seconds.items() if n == t) for t in threads}
+        for (label, number), values in seconds.items():
+            info = solvers[label, number].info
             row = {
                 "scene": name,
                 "contacts": problem.contacts,
                 "dtype": dtype,
                 "order": label,
                 "is": info["order"],
-                "threads": threads,
+                "threads": number,
                 "stages": info["stages"],
                 "kernel": info["kernel"],
                 "ns_least": values.min() / sweeps / problem.contacts * 1e9,
-                "of_best": values.min() / best[threads],
+                "of_best": values.min() / best[number],
             }
             print(
-                f"{name:16} {dtype} {label:22} {threads} {row['ns_least']:6.1f} ns, "
+                f"{name:16} {dtype} {label:22} {number} {row['ns_least']:6.1f} ns, "
                 f"{row['of_best']:.2f} x the best, {row['stages']} stages",
                 flush=True,
             )
@@ -105,15 +106,32 @@ def sweeps_to_tolerances():
             yield row
 
 
-def main():
-    if "--sweeps" in sys.argv:
-        print(write_csv("order_sweeps", sweeps_to_tolerances()))
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("scenes", nargs="*", default=list(SCENES), metavar="scene")
+    teams.add_options(parser)
+    parser.add_argument("--sweeps", action="store_true", help="how many sweeps each order takes")
+    parser.add_argument("--repeats", type=int, default=9, help="runs of each")
+    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
+    given = parser.parse_args(argv)
+    threads = teams.chosen(parser, given)
+    for name in set(given.scenes) - set(SCENES):
+        parser.error(f"scene {name!r} is none of {', '.join(SCENES)}")
+    if given.sweeps:
+        print(write_csv("order_sweeps", sweeps_to_tolerances(), given.results))
         return
-    names = [word for word in sys.argv[1:] if word in SCENES] or list(SCENES)
-    rows = [row for name in names for row in costs(name)]
-    kept = [row for row in stored("orders") if row["scene"] not in names]
-    places = {name: i for i, name in enumerate(SCENES)}
-    print(write_csv("orders", sorted(kept + rows, key=lambda row: places[row["scene"]])))
+    rows = [row for name in given.scenes for row in costs(name, threads, given.repeats)]
+    places = {key: i for i, key in enumerate((*SCENES, *ORDERS))}
+    ordered = sorted(
+        kept("orders", rows, ("scene", "threads"), given.results) + rows,
+        key=lambda row: (
+            places[row["scene"]],
+            row["dtype"] == "float32",
+            places.get(row["order"], len(places)),
+            int(row["threads"]),
+        ),
+    )
+    print(write_csv("orders", ordered, given.results))
 
 
 if __name__ == "__main__":

@@ -118,16 +118,20 @@ static PyObject *core_build(PyObject *m, PyObject *unused)
                          instructions_list());
 }
 
-/* stream(bytes) -> seconds in which one thread reads this much memory */
-static PyObject *core_stream(PyObject *m, PyObject *bytes)
+/* stream(bytes, threads=1) -> seconds in which the threads together read this much memory */
+static PyObject *core_stream(PyObject *m, PyObject *args)
 {
     (void)m;
-    long long count = PyLong_AsLongLong(bytes);
-    if (count == -1 && PyErr_Occurred()) return NULL;
-    if (count <= 0) return PyErr_Format(PyExc_ValueError, "size is %lld: nothing to read", count);
+    long long bytes;
+    int threads = 1;
+    if (!PyArg_ParseTuple(args, "L|i:stream", &bytes, &threads)) return NULL;
+    if (bytes <= 0) return PyErr_Format(PyExc_ValueError, "size is %lld: nothing to read", bytes);
+    if (threads <= 0)
+        return PyErr_Format(PyExc_ValueError, "threads is %d, but at least one has to read",
+                            threads);
     double seconds;
     Py_BEGIN_ALLOW_THREADS
-    seconds = cs_stream_read(count);
+    seconds = cs_stream_read(bytes, threads);
     Py_END_ALLOW_THREADS
     return seconds < 0 ? PyErr_NoMemory() : PyFloat_FromDouble(seconds);
 }
@@ -195,8 +199,9 @@ static PyMethodDef core_functions[] = {
      "memory_fail_after(successes)\n--\n\nLets one later allocation fail; -1 for none (tests)."},
     {"release_threads", core_release_threads, METH_NOARGS,
      "release_threads()\n--\n\nEnds the worker threads, before a fork."},
-    {"stream", core_stream, METH_O,
-     "stream(bytes)\n--\n\nSeconds in which one thread reads this much memory (benchmarks)."},
+    {"stream", core_stream, METH_VARARGS,
+     "stream(bytes, threads=1)\n--\n\nSeconds in which so many threads together read this much "
+     "memory (benchmarks)."},
     {"multiply", core_multiply, METH_NOARGS,
      "multiply()\n--\n\nOperations per second of one thread, in double (benchmarks)."},
     {"build", core_build, METH_NOARGS, "build()\n--\n\nHow this library was built."},
