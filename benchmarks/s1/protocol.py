@@ -116,7 +116,10 @@ def to_equal_quality(problem, methods, until=REFERENCE, **options):
 
 
 class Timing(NamedTuple):
-    """Seconds of equal runs in turns, and what they gave; `threads` had work to do."""
+    """Seconds of the sweeps of equal runs in turns, and what these gave.
+
+    `threads` had work to do.
+    """
 
     seconds: np.ndarray
     setup: float
@@ -157,7 +160,7 @@ def timed(problem, methods, sweeps, run, threads=TIMED_THREADS, **options):
     def task(key):
         result = solvers[key].solve()
         impulses[key] = result.impulses
-        return result.time
+        return result.sweep_time
 
     tasks = {key: lambda key=key: task(key) for key in solvers}
     seconds = common.interleaved(tasks, repeats=run.repeats)

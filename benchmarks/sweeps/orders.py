@@ -58,7 +58,7 @@ def costs(name):
             for label, order in ORDERS.items()
             for threads in (1, 2)
         }
-        tasks = {key: lambda s=s: s.solve().time for key, s in solvers.items()}
+        tasks = {key: lambda s=s: s.solve().sweep_time for key, s in solvers.items()}
         seconds = interleaved(tasks, 9)
         best = {t: min(v.min() for (_, n), v in seconds.items() if n == t) for t in (1, 2)}
         for (label, threads), values in seconds.items():

@@ -47,7 +47,7 @@ def measure(size, dtype):
     problem = cs.scenarios.ball_grid(size)
     sweeps = max(2, CONTACT_SWEEPS // problem.contacts)
     solvers = solvers_of(problem, sweeps, dtype)
-    tasks = {name: lambda s=s: s.solve().time for name, s in solvers.items()}
+    tasks = {name: lambda s=s: s.solve().sweep_time for name, s in solvers.items()}
     numba = numba_sweep(problem, sweeps, dtype)
     if numba:
         tasks["numba", 1] = numba
@@ -150,7 +150,7 @@ def busy_rows():
         name: sweeping(problem, BUSY_SWEEPS, threads=threads)
         for name, threads in (("one", 1), ("two", 2), ("as many as pay", None))
     }
-    tasks = {name: lambda s=s: s.solve().time for name, s in solvers.items()}
+    tasks = {name: lambda s=s: s.solve().sweep_time for name, s in solvers.items()}
     for others in (0, 1, 2):
         spinning = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(others)]
         try:

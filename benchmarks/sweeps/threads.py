@@ -36,7 +36,7 @@ def tasks_of(problem, dtype):
             solver = sweeping(
                 problem, SWEEPS, method=method, order=order, dtype=dtype, threads=threads
             )
-            tasks[name, threads] = lambda solver=solver: solver.solve().time
+            tasks[name, threads] = lambda solver=solver: solver.solve().sweep_time
     return tasks
 
 
