@@ -552,31 +552,37 @@ static void evaluate_end(cs_run *run)
     run->known = run->evaluated = 1;
 }
 
-/* Fills the result with the present iterate, which is evaluated if that is asked for, or for the history. The latter is
- * recording. */
-static cs_status hand_out(cs_run *run, int restored, cs_result *result)
+/* Fills the figures of the result, with the state of the returned impulses if that is asked for, or if the last row of
+ * the history needs it, which is recording. Returns whether they were evaluated. */
+static int hand_out_figures(cs_run *run, int restored, cs_result *result)
 {
-    /* The last row of the history. */
     cs_solver *solver = run->solver;
-    cs_status status = record_end(run, run->error);
-    if (status) return status;
     int asked = restored || cs_is_asked_for(solver, run->budget, result);
     int evaluates = asked || is_incomplete(&solver->history);
-
-    /* The figures, with the state of the returned impulses, and the rest of the last row. */
     double since = asked ? cs_check_begins(solver, run->budget) : cs_seconds(run->budget);
     if (evaluates) evaluate_end(run);
     cs_hand_out(solver, evaluates ? &run->state : NULL, run->number, result);
     if (evaluates) complete_last_row(run, restored);
     if (asked) cs_check_ends(solver, run->budget, since);
     else cs_leave_out(run->budget, since);
+    return evaluates;
+}
+
+/* Fills the result with the present iterate. */
+static cs_status hand_out(cs_run *run, int restored, cs_result *result)
+{
+    /* The last row of the history, and the figures. */
+    cs_solver *solver = run->solver;
+    cs_status status = record_end(run, run->error);
+    if (status) return status;
+    int evaluated = hand_out_figures(run, restored, result);
 
     /* The impulses: from the backend, unless they have been fetched. */
-    if (evaluates || run->iteration->unpacked) cs_hand_out_impulses(solver, result);
+    if (evaluated || run->iteration->unpacked) cs_hand_out_impulses(solver, result);
     else if (result->impulses) cs_packing_get(&solver->packing, result->impulses);
 
     /* The final outcome. */
-    since = cs_check_begins(solver, run->budget);
+    double since = cs_check_begins(solver, run->budget);
     if (run->late && result->outcome == CS_STOPPED) result->outcome = CS_MAX_SECONDS;
     if (run->proven && result->outcome == CS_STOPPED) result->outcome = CS_INFEASIBLE;
     status = cs_find_verdict(solver, run->budget, &run->state, result, run->error);
