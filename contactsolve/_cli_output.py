@@ -128,11 +128,19 @@ def summary(problem: Problem, result: Result) -> str:
         ("problem", f"{problem.name}, {size(problem)}"),
         ("method", f"{info['method']}, scheme {info['scheme']}, {info['dtype']}"),
         ("result", result.message),
-        ("time", f"{format_seconds(result.time)}, set-up {format_seconds(info['setup_seconds'])}"),
+        ("time", _times(result)),
         ("largest impulse", f"{largest:.6g} N s"),
         *(("note", text) for text in info["warnings"]),
     ]
     return "\n".join(f"{name + ':':<17}{text}" for name, text in lines)
+
+
+def _times(result: Result) -> str:
+    """Return what a solve took: the solve, of it the sweeps, the set-up, and the whole call."""
+    solve, sweeps = format_seconds(result.time), format_seconds(result.sweep_time)
+    setup = format_seconds(result.info["setup_seconds"])
+    call = format_seconds(result.wall_time)
+    return f"solve {solve} (sweeps {sweeps}), set-up {setup}, whole call {call}"
 
 
 def size(problem: Problem) -> str:

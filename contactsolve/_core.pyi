@@ -76,6 +76,7 @@ class Answer:
     block_products: int
     unfinished_blocks: int
     seconds: float
+    sweep_seconds: float
     natural_map: float
     natural_map_scaled: float
     floor: float

@@ -70,6 +70,9 @@ class ResultValues:
     def time(self) -> float:
         return self._answer.seconds
 
+    def sweep_time(self) -> float:
+        return self._answer.sweep_seconds
+
     def natural_map(self) -> float:
         return self._answer.natural_map
 

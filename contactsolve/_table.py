@@ -26,11 +26,12 @@ class Row:
     iterations
         Number of timed sweeps.
     time, time_sigma
-        Mean and standard deviation over the repeated runs (S1 eq. 3.33) [s]. With `until` the
-        iterations are timed alone; without it the evaluation of the stopping rule too, as in
-        `Result.time`.
+        Mean and standard deviation of `Result.time` over the repeated runs (S1 eq. 3.33) [s].
     setup_time
         Mean time to pack the problem for the method, not part of `time` [s].
+    checks
+        Whether `time` includes the evaluation of the stopping rule. It does not with `until`, and
+        with ``time_checks=False``.
     quality
         S1 eq. 3.32 at the returned impulses.
     natural_map, natural_map_scaled
@@ -52,6 +53,7 @@ class Row:
     time: float
     time_sigma: float
     setup_time: float
+    checks: bool
     quality: float
     natural_map: float
     natural_map_scaled: float
@@ -157,7 +159,7 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
     names = [
         "method",
         "sweeps",
-        "time",
+        time_name(rows),
         "σ",
         "set-up",
         "quality",
@@ -190,6 +192,14 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
             for row in rows
         ),
     ]
+
+
+def time_name(rows: Iterable[Row]) -> str:
+    """Return in words which time the rows of a table have."""
+    checks = {row.checks for row in rows}
+    if len(checks) > 1:
+        return "time"
+    return "time of solve" if checks == {True} else "time without checks"
 
 
 class _Scale:

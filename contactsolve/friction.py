@@ -89,9 +89,10 @@ def solve_static_kinetic(
     -------
     Result
         The result of the last pass. ``info["static_kinetic"]`` has ``passes``, ``settled`` (whether
-        the last pass changed no contact), ``changed`` (how many it changed), ``iterations`` and
-        ``time`` of all passes, and ``mu``, the coefficients of the last pass. Contacts may keep
-        changing; the message then says so.
+        the last pass changed no contact), ``changed`` (how many it changed), ``iterations``,
+        ``time`` and ``sweep_time`` of all passes, which add up those of their results, and ``mu``,
+        the coefficients of the last pass. The times of the result itself are those of the last
+        pass. Contacts may keep changing; the message then says so.
 
     Raises
     ------
@@ -113,10 +114,11 @@ def solve_static_kinetic(
     solver = Solver(problem, **options)
 
     # Passes until no contact changes its coefficient.
-    mu, iterations, seconds = static, 0, 0.0
+    mu, iterations, time, sweep_time = static, 0, 0.0, 0.0
     for number in range(1, passes + 1):
         result = solver.solve(mu=mu, initial=initial, **of_solve)
-        iterations, seconds = iterations + result.iterations, seconds + result.time
+        iterations += result.iterations
+        time, sweep_time = time + result.time, sweep_time + result.sweep_time
         wanted = np.where(result.active == "slide", kinetic, static)
         changed = int(np.count_nonzero(wanted != mu))
         if not changed or result.status == "stopped" or number == passes:
@@ -129,7 +131,8 @@ def solve_static_kinetic(
         "settled": not changed,
         "changed": changed,
         "iterations": iterations,
-        "time": seconds,
+        "time": time,
+        "sweep_time": sweep_time,
         "mu": read_only(mu.copy()),
     }
     if changed:

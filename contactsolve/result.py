@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -168,7 +169,18 @@ class Result(_Lazy):
     iterations
         Sweeps made.
     time
-        Time of the sweeps and of the stopping rule, without set-up and recording [s].
+        Time of the solve [s]: the sweeps, checks of the stopping rule, the evaluation at the end,
+        and what lies between them; without set-up, recording and callbacks. With
+        ``time_checks=False`` also without what only the stopping rule needs. The column ``"time"``
+        of the history is on the same clock.
+    sweep_time
+        The part of `time` in which the method iterates [s]: sweeps, or the steps of methods without
+        sweeps. Where islands are solved separately, their share of the time, as their clocks
+        divide it.
+    wall_time
+        Time of the whole call [s], with recording, callbacks and the conversion of arrays; that of
+        `contactsolve.solve` includes making the problem and the solver. Attributes of a result are
+        computed when they are first read, after that time.
     natural_map, natural_map_scaled
         At the returned impulses, in float64 on the data as given [N s], [1].
     worst_contact
@@ -176,8 +188,9 @@ class Result(_Lazy):
     worst
         This contact in words: its number, the part with the largest error, and the error [m/s].
     info
-        Automatic choices and their reasons, bytes, set-up seconds, rollbacks, products of blocks of
-        A with impulses, warnings.
+        Automatic choices and their reasons, bytes, ``"setup_seconds"`` (making the solver),
+        ``"solve_seconds"`` (the same as `time`), rollbacks, products of blocks of A with impulses,
+        warnings.
     problem
         The problem that was solved.
     """
@@ -191,6 +204,8 @@ class Result(_Lazy):
     message: str
     iterations: int
     time: float
+    sweep_time: float
+    wall_time: float
     natural_map: float
     natural_map_scaled: float
     worst_contact: int
@@ -328,11 +343,13 @@ class Result(_Lazy):
         )
 
     def _repr_html_(self) -> str:
+        more = (("of its sweeps", self.sweep_time), ("of the whole call", self.wall_time))
         rows = [
             ["status", self.status],
             ["message", self.message],
             ["iterations", str(self.iterations)],
-            ["time", format_seconds(self.time)],
+            ["time of the solve", format_seconds(self.time)],
+            *([name, format_seconds(value)] for name, value in more if not isnan(value)),
             ["natural map", f"{self.natural_map:.3e} N s, scaled {self.natural_map_scaled:.1e}"],
             ["worst", self.worst],
             ["contacts", str(self.problem.contacts)],

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os import PathLike
+from time import perf_counter
 from typing import Any, Never, TypedDict, Unpack
 
 import numpy as np
@@ -242,15 +243,18 @@ class Solver:
         Maximum iterations. None: 1,000, or for ``method="auto"`` with a tolerance no limit but
         `max_seconds`.
     max_seconds
-        Maximum wall-clock time of one solve [s]; None: no limit. ``"auto"``: 10 if nothing else
-        limits the iterations (``method="auto"``), otherwise no limit. The clock is checked between
-        iterations and within long ones (factors, pivots, inner sweeps). A solve that it ends has
-        the status ``"max_seconds"``.
+        Maximum wall-clock time of one solve [s], recording and callbacks included; None: no limit.
+        ``"auto"``: 10 if nothing else limits the iterations (``method="auto"``), otherwise no
+        limit. The clock is checked between iterations and within long ones (factors, pivots, inner
+        sweeps). A solve that it ends has the status ``"max_seconds"``.
     max_setup_seconds
         Maximum time of making the solver (orders, factors, packing) [s]; None: no limit.
     time_checks
-        Whether times include the evaluation of the stopping rule. False: the time of the iterations
-        alone, as in `compare`. Times never include recording.
+        Whether `Result.time`, and with it the column ``"time"`` of the history, includes what only
+        the stopping rule needs: the scales V, its evaluation at iterates, and the evaluation of
+        the impulses that are returned. False: without these, as in `compare` with a target. Times
+        of solves never include recording and callbacks; `Result.sweep_time` is that of the sweeps
+        alone.
     dtype
         ``"float64"`` or ``"float32"`` sweeps, or ``"mixed"``: impulses, velocities and b in
         float64; factors of A, its rows and R in float32. The rounding error is corrected every
@@ -303,7 +307,7 @@ class Solver:
         one size, up to 32 contacts or 1,024 with vector lanes, together), on an automatically
         chosen number of threads. Their data stay in the cache, and converged islands add no cost.
         A row of the history is for the whole problem after that iteration: a finished island counts
-        with its final values, and the time is the sweeps' so far, as a share of the total time.
+        with its final values, and the time is that of all islands so far, as a share of the total.
         Iterates are those of the whole problem, to rounding (with ``order="auto"``, in the order
         that suits the island); but each island stops and rolls back by its own residuals.
         Measures that are neither a maximum nor a sum over contacts (``"delta_norm"``,
@@ -505,6 +509,7 @@ class Solver:
         KeyboardInterrupt
             After Ctrl-C; the solver can be used again.
         """
+        called = perf_counter()
         problem = self.problem
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}: a function of a State is needed")
@@ -538,7 +543,9 @@ class Solver:
         ray = self._core.ray() if answer.pivoting == "ray" else None
         solver = (self._columns, self._info, self._asked)
         values = ResultValues(answer, problem, solver, self._facts, given, ray)
-        return Result.of(values, problem, None if b is None else b.copy(), parameters)
+        result = Result.of(values, problem, None if b is None else b.copy(), parameters)
+        result.wall_time = perf_counter() - called
+        return result
 
     def _describe_again(self) -> None:
         """Update `info` to the problem's new values, such as its immovable contacts."""
@@ -620,6 +627,7 @@ def solve(
     >>> result.status
     'converged'
     """
+    called = perf_counter()
     refuse_unknown("solve", options, (*_OPTIONS, *_OF_SOLVE))
     arrays = {"bodies": bodies, "mass": mass, "rows": rows, "sets": sets, "lo": lo, "hi": hi}
     arrays["compliance"] = compliance
@@ -650,8 +658,11 @@ def solve(
     except TimeoutError:
         if own_limit:
             raise
-        return _not_begun(problem, method, initial, {**options})
-    return solver.solve(initial=initial, callback=callback, progress=progress)
+        result = _not_begun(problem, method, initial, {**options})
+    else:
+        result = solver.solve(initial=initial, callback=callback, progress=progress)
+    result.wall_time = perf_counter() - called
+    return result
 
 
 # Parameters of `solve` other than the options of `Solver`.

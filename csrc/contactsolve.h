@@ -412,7 +412,7 @@ typedef struct cs_options {
     int64_t check_every, max_iterations, record_every;
     int64_t patience; /* iterations without halving the natural map that end a solve; 0: never */
     int64_t measure_every; /* for recorded measures that cost about a sweep; 0: check_every */
-    int time_checks;       /* times include the evaluation of the stopping rule */
+    int time_checks;       /* `seconds` of results include the evaluation of the stopping rule */
     double max_seconds; /* of one solve, also checked within long iterations; INFINITY: no limit */
     const char *const *record; /* names of the measures to record */
     int records;
@@ -491,7 +491,7 @@ typedef struct cs_link {
     const char *method;
     int64_t first;      /* iterations made before it */
     int64_t iterations; /* total over islands that are solved separately */
-    double seconds;     /* total over islands that are solved separately */
+    double seconds;     /* from the end of the previous link; summed over islands, as iterations */
     double reached;     /* the natural map of the best iterate after it, scaled unless rtol is 0 */
     cs_outcome outcome; /* how it ended; over islands, the worst outcome */
     const char *why;    /* the reason, in words */
@@ -525,7 +525,14 @@ typedef struct cs_result {
     /* Stalled and wandering solves: the minimum, the median and the maximum of the scaled natural maps
      * since the minimum was last halved; otherwise NaN. */
     double band[3];
-    double seconds;     /* of the sweeps and of the stopping rule */
+    /* The solve, without set-up, recording and the caller's functions; without the evaluation of the
+     * stopping rule if time_checks is 0. */
+    double seconds;
+    /* Of these the sweeps, or the iterations of methods that make none. */
+    double sweep_seconds;
+    /* The call of cs_solver_solve: with recording, the caller's functions, and the set-up if the
+     * problem's values have changed. */
+    double wall_seconds;
     double natural_map; /* at the returned impulses [N s]; NaN if they were not evaluated */
     double natural_map_scaled;
     /* Inaccurate solves: the largest scaled natural map that rounding alone may leave, and its block;

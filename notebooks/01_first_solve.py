@@ -160,7 +160,7 @@ for measure in ("residual", "natural_map"):
 #
 # To compare methods one needs a common goal. The usual one: let Gauss-Seidel make 50 sweeps, note
 # the quality it has reached, and let all others run until they are as good. `compare` does that,
-# and times each for just the sweeps it needed.
+# and times each solve with just the sweeps it needed, without the checks whether it is there yet.
 
 # %%
 stack = cs.scenarios.box_stack(10)

@@ -65,6 +65,8 @@ SEEDS = range(9)
 def over_seeds(results: Sequence[tuple[cs.Result, bool]]) -> dict[str, object]:
     """Return what solves of several seeds took: share solved, iterations, milliseconds, quartiles.
 
+    The milliseconds are `Result.time`: without set-up and recording, checks included.
+
     Each is a result and whether it is right. One that is not counts as taking for ever, so that a
     median or quartile is infinite where too few are right.
     """
@@ -184,8 +186,9 @@ def on_threads(number: int | None) -> dict[str, Any]:
 def sweeping(
     problem: cs.Problem, sweeps: int, threads: int | None = 1, **options: Any
 ) -> cs.Solver:
-    """Return a solver that makes so many sweeps, and nothing else that takes time.
+    """Return a solver that makes so many sweeps and evaluates nothing between them.
 
+    What surrounds the sweeps of a solve is not in `Result.sweep_time`, which is their time.
     Unless the options say otherwise, it is Gauss-Seidel, factorized. A number of threads is exact.
     """
     usual = {"method": "gauss_seidel", "scheme": "factorized", **on_threads(threads)}

@@ -118,9 +118,9 @@ def to_equal_quality(problem, methods, until=REFERENCE, **options):
 
 
 class Timing(NamedTuple):
-    """Seconds of equal runs in turns, and what they gave; `threads` had work to do.
+    """Seconds of the sweeps of equal runs in turns, and what these gave.
 
-    `read_gbs` is what as many threads read from memory in the same turns, if that was measured.
+    `threads` had work to do, and `read_gbs` is what as many threads read from memory in the same turns, if that was measured.
     """
 
     seconds: np.ndarray
@@ -170,7 +170,7 @@ def timed(problem, methods, sweeps, run, threads=None, **options):
     def task(key):
         result = solvers[key].solve()
         impulses[key] = result.impulses
-        return result.time
+        return result.sweep_time
 
     # All in turns.
     size = READ_BYTES >> 8 if run.quick else READ_BYTES

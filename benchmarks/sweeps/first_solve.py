@@ -83,7 +83,7 @@ def grid_rows(size):
         def run_ours(solver=solver, dtype=dtype):
             result = solver.solve()
             states[dtype] = result.impulses
-            return result.time
+            return result.sweep_time
 
         tasks[f"numba {dtype}"], tasks[f"contactsolve {dtype}"] = run_numba, run_ours
         solvers[dtype] = (solver, arguments)

@@ -125,7 +125,7 @@ def diagonal_steps(A, m):
 def seconds_of(solver, sweeps):
     """Seconds of so many sweeps: a solve ends earlier where impulses are no numbers any more."""
     found = solver.solve()
-    return found.time * sweeps / found.iterations
+    return found.sweep_time * sweeps / found.iterations
 
 
 def bytes_of(problem, blocks, dtype):

@@ -59,7 +59,7 @@ def costs(name, threads, repeats):
             for label, order in ORDERS.items()
             for number in threads
         }
-        tasks = {key: lambda s=s: s.solve().time for key, s in solvers.items()}
+        tasks = {key: lambda s=s: s.solve().sweep_time for key, s in solvers.items()}
         seconds = interleaved(tasks, repeats)
         best = {t: min(v.min() for (_, n), v in seconds.items() if n == t) for t in threads}
         for (label, number), values in seconds.items():

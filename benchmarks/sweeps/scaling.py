@@ -78,7 +78,7 @@ def sweep_rows(size, dtype, threads, repeats):
     problem = cs.scenarios.ball_grid(size)
     sweeps = max(2, CONTACT_SWEEPS // problem.contacts)
     solvers = solvers_of(problem, sweeps, dtype, threads)
-    tasks = {name: lambda s=s: s.solve().time for name, s in solvers.items()}
+    tasks = {name: lambda s=s: s.solve().sweep_time for name, s in solvers.items()}
     numba = numba_sweep(problem, sweeps, dtype)
     if numba:
         tasks["numba", 1] = numba
@@ -117,7 +117,7 @@ def solve_rows(size, dtype, threads, repeats):
     inside = {name: [] for name in solvers}
 
     def task(name):
-        inside[name].append(solvers[name].solve().time)
+        inside[name].append(solvers[name].solve().sweep_time)
 
     tasks = {name: lambda name=name: task(name) for name in solvers}
     seconds = interleaved({**tasks, **teams.reading(threads, STREAM_BYTES)}, repeats)
@@ -212,7 +212,7 @@ def busy_rows(threads):
         name: sweeping(problem, BUSY_SWEEPS, threads=number)
         for name, number in [*((str(n), n) for n in threads), ("as many as pay", None)]
     }
-    tasks = {name: lambda s=s: s.solve().time for name, s in solvers.items()}
+    tasks = {name: lambda s=s: s.solve().sweep_time for name, s in solvers.items()}
     for others in (0, 1, 2):
         spinning = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(others)]
         try:

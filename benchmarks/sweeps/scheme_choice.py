@@ -92,7 +92,7 @@ def row_of(name, problem, method, order, dtype, instructions, repeats):
     own = {"method": method, "order": order, "dtype": dtype, "instructions": instructions}
     solvers = {scheme: sweeping(problem, sweeps, scheme=scheme, **own) for scheme in SCHEMES}
     seconds = interleaved(
-        {scheme: lambda one=one: one.solve().time for scheme, one in solvers.items()}, repeats
+        {scheme: lambda one=one: one.solve().sweep_time for scheme, one in solvers.items()}, repeats
     )
     per = 1e9 / problem.contacts / sweeps
     cost = {scheme: float(values.min()) * per for scheme, values in seconds.items()}

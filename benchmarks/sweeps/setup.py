@@ -58,7 +58,7 @@ def tasks_of(problem, order, dtype, sweeps):
         "problem": lambda: seconds_of(lambda: cs.Problem(*arrays, bodies=bodies)),
         "order": lambda: cs.orders.describe(problem, order, threads=1).seconds,
         "outer": make,
-        "sweep": lambda: solver.solve().time / sweeps,
+        "sweep": lambda: solver.solve().sweep_time / sweeps,
     }
 
 
@@ -108,7 +108,7 @@ def small_solves():
         initial = problem.join("initial", start.impulses) if options else None
         tasks = {
             "all": lambda v=values, o=options: seconds_of(lambda: solver.solve(*v, **o)),
-            "inside": lambda v=values, o=options: solver.solve(*v, **o).time,
+            "inside": lambda v=values, o=options: solver.solve(*v, **o).sweep_time,
             "core": lambda i=initial, f=flat: seconds_of(
                 lambda: core.solve(i, None, f, None, None, None)
             ),

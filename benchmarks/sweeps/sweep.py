@@ -209,7 +209,7 @@ def measure(case):
     for dtype in DTYPES:
         for name, solver in variants(problem, sweeps, dtype).items():
             solvers[dtype, *name] = solver
-            tasks[dtype, *name] = lambda s=solver: s.solve().time
+            tasks[dtype, *name] = lambda s=solver: s.solve().sweep_time
         numba = numba_sweep(problem, sweeps, dtype)
         if numba:
             tasks[dtype, "numba", "any J", "natural", 1] = numba
@@ -292,7 +292,7 @@ def fifty(size):
                         problems[rows], FIFTY, dtype=dtype, compressed=compressed, threads=threads
                     )
                     solvers[rows, dtype, form, threads] = solver
-                    tasks[rows, dtype, form, threads] = lambda s=solver: s.solve().time
+                    tasks[rows, dtype, form, threads] = lambda s=solver: s.solve().sweep_time
     seconds = interleaved(tasks, 3)
     for (rows, dtype, form, threads), values in seconds.items():
         row = {

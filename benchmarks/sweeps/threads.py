@@ -40,7 +40,7 @@ def tasks_of(problem, dtype, threads):
             solver = sweeping(
                 problem, SWEEPS, method=method, order=order, dtype=dtype, threads=number
             )
-            tasks[name, number] = lambda solver=solver: solver.solve().time
+            tasks[name, number] = lambda solver=solver: solver.solve().sweep_time
     return tasks
 
 

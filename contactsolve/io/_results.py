@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = ["read_result", "write_result"]
 _TEXTS = ("status", "message", "worst")
 _INTEGERS = ("iterations", "worst_contact")
 _NUMBERS = ("time", "natural_map", "natural_map_scaled")
+_MORE_TIMES = ("sweep_time", "wall_time")  # files of contactsolve 0.1 have none
 _VELOCITIES = ("impulses", "residual_velocities")
 
 
@@ -37,7 +39,8 @@ def write_result(group: Any, result: Result) -> None:
     for name in _TEXTS:
         write_text(group, name, getattr(result, name))
     write_arrays(group, {name: np.int64(getattr(result, name)) for name in _INTEGERS})
-    write_arrays(group, {name: np.float64(getattr(result, name)) for name in _NUMBERS})
+    numbers = (*_NUMBERS, *_MORE_TIMES)
+    write_arrays(group, {name: np.float64(getattr(result, name)) for name in numbers})
     group["converged"], group["updates"] = np.uint8(result.converged), np.int64(result._updates)
     for name in (*_VELOCITIES, "body_velocity_change"):
         _write_parts(group, name, getattr(result, name))
@@ -102,6 +105,9 @@ def read_result(reader: Hdf5Reader, prefix: str, problem: Problem) -> Result:
     values: dict[str, Any] = {name: reader.fixed_text(f"{prefix}/{name}") for name in _TEXTS}
     values |= {name: reader.integer(f"{prefix}/{name}") for name in _INTEGERS}
     values |= {name: float(read_numbers(reader, f"{prefix}/{name}", 0)) for name in _NUMBERS}
+    for name in _MORE_TIMES:
+        path = f"{prefix}/{name}"
+        values[name] = float(read_numbers(reader, path, 0)) if reader.has(path) else math.nan
     shapes = [group.shape for group in problem._groups]
     for name in _VELOCITIES:
         values[name] = _read_parts(reader, f"{prefix}/{name}", shapes, problem.grouped)

@@ -35,17 +35,17 @@ def time_unit(longest: float) -> tuple[str, float]:
     return next((unit for unit in _TIME_UNITS if longest >= unit[1]), _TIME_UNITS[-1])
 
 
-# For each axes: the length of its unit of time [s], and its curves.
-_CURVES: WeakKeyDictionary[Axes, tuple[float, list[Line2D]]] = WeakKeyDictionary()
+# For each axes: the name of its times, the length of their unit [s], and its curves.
+_CURVES: WeakKeyDictionary[Axes, tuple[str, float, list[Line2D]]] = WeakKeyDictionary()
 
 
-def show_times(ax: Axes, lines: list[Line2D]) -> None:
+def show_times(ax: Axes, lines: list[Line2D], name: str) -> None:
     """Convert the times of curves [s] to a unit for all curves of the axes, and label the axis.
 
     The data are converted instead of the ticks, so that any scale of the axis shows them correctly.
     """
     # The longest of the new and of the earlier curves determines the unit.
-    size_before, before = _CURVES.get(ax, (1.0, []))
+    name_before, size_before, before = _CURVES.get(ax, (name, 1.0, []))
     lengths = [size_before * _longest(line) for line in before] + list(map(_longest, lines))
     unit, size = time_unit(max(lengths, default=0.0))
 
@@ -53,10 +53,11 @@ def show_times(ax: Axes, lines: list[Line2D]) -> None:
     for old, group in ((size_before, before), (1.0, lines)):
         for line in group:
             line.set_xdata(np.asarray(line.get_xdata()) * (old / size))
-    _CURVES[ax] = size, [*before, *lines]
+    name = name if name == name_before else "time"
+    _CURVES[ax] = name, size, [*before, *lines]
     ax.relim()
     ax.autoscale_view()
-    ax.set_xlabel(f"time [{unit}]")
+    ax.set_xlabel(f"{name} [{unit}]")
 
 
 def _longest(line: Line2D) -> float:

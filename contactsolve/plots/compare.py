@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contactsolve._table import time_name
 from contactsolve.compare import Row, Table
 from contactsolve.plots._axes import new_axes, time_unit
 
@@ -19,7 +20,9 @@ _MARKERS = "osD^vPX*<>"
 
 
 def compare(table: Table, *, ax: Axes | None = None, kind: str = "bars") -> Axes:
-    """Draw the times of the methods of a comparison.
+    """Draw the times of the methods of a comparison, which are those of `Row.time`.
+
+    The label of the axis says whether they include the evaluation of the stopping rule.
 
     Parameters
     ----------
@@ -100,7 +103,7 @@ def _bars(ax: Axes, table: Table) -> None:
     # Leave room for the longest text beside the longest bar.
     ax.set_xlim(0.0, 1.55 * max(row.time + row.time_sigma for row in table) / size or 1.0)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xlabel(f"time [{unit}]")
+    ax.set_xlabel(f"{time_name(table)} [{unit}]")
     _finish(ax, ax.xaxis)
 
 
@@ -146,7 +149,7 @@ def _sweeps(ax: Axes, table: Table) -> None:
     # The legend is below the axes, because marks may lie anywhere inside.
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), frameon=False, fontsize="small")
     ax.yaxis.set_major_formatter(lambda time, _: f"{time:g}")
-    ax.set_ylabel(f"time [{unit}]")
+    ax.set_ylabel(f"{time_name(table)} [{unit}]")
     _finish(ax, ax.yaxis)
 
 

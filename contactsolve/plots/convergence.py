@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from contactsolve import measures
+from contactsolve._table import time_name
 from contactsolve.compare import Table
 from contactsolve.plots._axes import new_axes, show_times
 from contactsolve.result import Result
@@ -47,8 +48,9 @@ def convergence(
     results : Result, Table, dict of label to Result, or list of Result
         The solves to draw, one curve for each.
     x : {"iteration", "time"}
-        The horizontal axis. Time includes the sweeps and the evaluation of the stopping rule; its
-        unit suits all curves of the axes.
+        The horizontal axis. The time is that of the history, on the clock of `Result.time`: since
+        the start of the solve, without recording, and without checks if they are not timed (in a
+        table with a target, or with ``time_checks=False``). Its unit suits all curves of the axes.
     y : str, default "natural_map"
         A measure of ``contactsolve.measures.names()`` that was recorded.
     ax : matplotlib.axes.Axes, optional
@@ -102,7 +104,7 @@ def convergence(
     # Axes, unit of time and legend.
     _dress(ax, x, y)
     if x == "time":
-        show_times(ax, lines)
+        show_times(ax, lines, time_name(results) if isinstance(results, Table) else "time of solve")
     if legend and (len(curves) > 1 or labels is not None):
         _add_legend(ax)
     return ax

@@ -83,6 +83,7 @@ static cs_status solve_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
                       &cluster->result, &cluster->error);
     cluster->busy = cs_clock() - start;
     cluster->unclocked = budget.unclocked;
+    cluster->sweeping = budget.sweeping;
 
     /* A failure at a row of A is explained with the row's number in the whole. */
     const cs_row_failure *failure = &cluster->solver->failure;
@@ -133,9 +134,9 @@ static void fill_row(const cs_solver *solver, double iteration, double *row)
     }
 }
 
-/* Writes the history of the whole. Its seconds are the sums of the clusters' seconds, scaled so that the last row has
- * `seconds`, the duration of the solve. */
-static cs_status write_history(cs_solver *solver, int64_t iterations, double seconds,
+/* Writes the history of the whole. Its seconds are the sums of the clusters' seconds, scaled so that they go from
+ * `begun` to `ended`. */
+static cs_status write_history(cs_solver *solver, int64_t iterations, double begun, double ended,
                                cs_error *error)
 {
     /* Every `record_every`-th iteration, and the last one. */
@@ -150,9 +151,11 @@ static cs_status write_history(cs_solver *solver, int64_t iterations, double sec
     }
 
     /* Scale the seconds. */
-    double *last = cs_history_last(history);
-    double share = last[1] > 0 ? seconds / last[1] : 0;
-    for (int64_t r = 0; r < history->rows; r++) history->value[r * history->columns + 1] *= share;
+    double all = cs_history_last(history)[1], scale = all > 0 ? (ended - begun) / all : 0;
+    for (int64_t r = 0; r < history->rows; r++) {
+        double *seconds = &history->value[r * history->columns + 1];
+        *seconds = fmin(begun + scale * *seconds, ended);
+    }
     return CS_OK;
 }
 
@@ -296,49 +299,74 @@ static void measure_whole(cs_solver *solver, cs_state *state)
 {
     cs_history *history = &solver->history;
     double *row = cs_history_last(history);
-    cs_settle(solver);
-    cs_evaluate(solver, state);
     for (int c = 2; c < history->columns; c++)
-        if (!history->measure[c - 2]->of_sweep) row[c] = cs_measure_value(history->measure[c - 2], state);
+        if (!history->measure[c - 2]->of_sweep)
+            row[c] = cs_measure_value(history->measure[c - 2], state);
 }
 
-/* The fraction of the clusters' seconds that counts as time of the solve: without recording, for example. */
-static double counted(const cs_islands *islands)
+/* Divides the `seconds` of all clusters as the sum of what each of them took is divided: leaves out their recording,
+ * for example, and counts their sweeps. */
+static void divide_seconds(const cs_islands *islands, double seconds, cs_budget *budget)
 {
-    double busy = 0, unclocked = 0;
+    double busy = 0, unclocked = 0, sweeping = 0;
     for (int64_t c = 0; c < islands->clusters; c++) {
         busy += islands->cluster[c].busy;
         unclocked += islands->cluster[c].unclocked;
+        sweeping += islands->cluster[c].sweeping;
     }
-    return busy > unclocked ? (busy - unclocked) / busy : 1;
+    if (!(busy > 0)) return;
+    budget->unclocked += seconds * (unclocked / busy);
+    budget->sweeping += seconds * (sweeping / busy);
+}
+
+/* Fills the result with the impulses of the whole, which are evaluated if that is asked for, or for the history. The
+ * latter is recording. */
+static void hand_out(cs_solver *solver, cs_budget *budget, cs_result *result)
+{
+    cs_state state = cs_state_of(solver);
+    int asked = cs_is_asked_for(solver, budget, result), records = records_state(&solver->history);
+    double since = asked ? cs_check_begins(solver, budget) : cs_seconds(budget);
+    if (asked || records) {
+        cs_settle(solver);
+        cs_evaluate(solver, &state);
+    }
+
+    /* cs_hand_out calls the last iteration the best one; after divergence it is an earlier one. */
+    int64_t best = result->best_iteration;
+    cs_hand_out(solver, asked || records ? &state : NULL, result->iterations, result);
+    if (result->outcome == CS_DIVERGING) result->best_iteration = best;
+    if (asked) cs_check_ends(solver, budget, since);
+    else cs_leave_out(budget, since);
+    cs_hand_out_impulses(solver, result);
+
+    /* The history. */
+    since = cs_seconds(budget);
+    if (asked || records) measure_whole(solver, &state);
+    cs_leave_out(budget, since);
 }
 
 cs_status cs_islands_solve(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
-    /* Solve the clusters. */
+    /* Solve the clusters. Their own clocks tell what of it is not counted, also of the caller's functions. */
     cs_islands *islands = solver->parts;
     cs_sharing all = {.solver = solver,
                       .islands = islands,
                       .control = budget->control,
                       .budget = budget,
                       .work = solve_cluster};
-    double start = cs_clock();
+    double begun = cs_seconds(budget), unclocked = budget->unclocked;
     cs_status status = cs_islands_share_out(&all, error);
     if (status) return status;
-    double seconds = (cs_clock() - start) * counted(islands);
+    budget->unclocked = unclocked;
+    divide_seconds(islands, cs_seconds(budget) - begun, budget);
 
-    /* Combine their results, and evaluate the impulses of the whole. */
+    /* Combine their results. */
+    double ended = cs_seconds(budget);
     add_up(solver, result);
-    status = write_history(solver, result->iterations, seconds, error);
+    double since = cs_seconds(budget);
+    status = write_history(solver, result->iterations, begun, ended, error);
     if (status) return status;
-    cs_state state = cs_state_of(solver);
-    int asked = cs_is_asked_for(solver, budget, result) || records_state(&solver->history);
-    if (asked) measure_whole(solver, &state);
-    cs_hand_out_impulses(solver, result);
-
-    /* Fill the result. cs_hand_out calls the last iteration the best one; after divergence it is an earlier one. */
-    int64_t best = result->best_iteration;
-    cs_hand_out(solver, asked ? &state : NULL, result->iterations, seconds, result);
-    if (result->outcome == CS_DIVERGING) result->best_iteration = best;
+    cs_leave_out(budget, since);
+    hand_out(solver, budget, result);
     return CS_OK;
 }

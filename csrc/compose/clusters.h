@@ -17,8 +17,9 @@ typedef struct cs_cluster {
     double *lambda, *b, *parameters; /* of one solve, in the order of the part */
     signed char *index_set;          /* (rows): start of the solve, if the whole starts from one */
     cs_result result;
-    double busy;      /* seconds of its last solve */
-    double unclocked; /* seconds of that which result.seconds leaves out */
+    double busy;      /* seconds of its last solve, */
+    double unclocked; /* of these what result.seconds leaves out, */
+    double sweeping;  /* and what result.sweep_seconds counts */
     int64_t at;       /* the row of its history that was read last */
     cs_status status;
     cs_error error;

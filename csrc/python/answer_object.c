@@ -176,6 +176,7 @@ static PyMemberDef answer_members[] = {
     RESULT(block_products, T_LONGLONG),
     RESULT(unfinished_blocks, T_LONGLONG),
     RESULT(seconds, T_DOUBLE),
+    RESULT(sweep_seconds, T_DOUBLE),
     RESULT(natural_map, T_DOUBLE),
     RESULT(natural_map_scaled, T_DOUBLE),
     RESULT(floor, T_DOUBLE),

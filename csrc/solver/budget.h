@@ -1,9 +1,16 @@
 /* The budget of one solve, or of the set-up of a solver: who may end it, what it may spend, and what it has spent.
- * The links of a chain (methods/chain/auto.c) share one budget, so that their iterations and seconds add up. */
+ * The links of a chain (methods/chain/auto.c) share one budget, so that their iterations and seconds add up.
+ *
+ *     wall clock   start ──────────────────────────────────────────► now
+ *     unclocked          recording, the caller's functions, checks without time_checks
+ *     cs_seconds         all the rest: result.seconds, column 1 of the history
+ *     sweeping           of these, the steps of the method: result.sweep_seconds */
 #ifndef CS_BUDGET_H
 #define CS_BUDGET_H
 
+#include "contactsolve.h"
 #include "core/cancellation.h"
+#include "core/clock.h"
 
 /* When the alternative method takes over from the sweeps of a link: after a least number of sweeps, and once
  * these have cost a share of what it will. The share is the early one where the scaled natural map is small. */
@@ -18,12 +25,17 @@ typedef struct cs_budget {
     cs_cancellation *cancellation; /* for long computations of the set-up; NULL: none */
     double deadline;              /* cs_clock at which the solve ends; INFINITY: from max_seconds */
     const signed char *index_set; /* (rows), the caller's: start of a direct method; or NULL */
-    double unclocked; /* seconds not in result.seconds: recording, and checks without time_checks */
+
+    /* The clock of the solve, and the control whose calls it does not count (cs_budget_begin). */
+    double start;     /* cs_clock at which the solve began */
+    double unclocked; /* seconds since then that are not in result.seconds */
+    double sweeping;  /* seconds of the steps */
+    cs_control timed; /* calls the control that was given, which is `given` */
+    const cs_control *given;
 
     /* For the links of a chain; zero otherwise. */
     int is_link;
     int64_t made; /* iterations before this link */
-    double spent; /* seconds before this link */
     /* The link's patience is at least this multiple of the iterations that it needed up to the last halving of
      * the residual. */
     double patience;
@@ -35,5 +47,21 @@ typedef struct cs_budget {
     cs_takeover takeover; /* used if there is an alternative */
     int overtaken; /* result: the link ended because another method is expected to be faster */
 } cs_budget;
+
+/* Starts the clock. The deadline is max_seconds later unless an earlier solve has set it. `control` becomes one that
+ * calls the given control and does not count these calls. */
+void cs_budget_begin(cs_budget *budget, double max_seconds);
+
+/* The seconds of the solve so far, without what was left out. */
+static inline double cs_seconds(const cs_budget *budget)
+{
+    return cs_clock() - budget->start - budget->unclocked;
+}
+
+/* Leaves out what was done after cs_seconds returned `since`. */
+static inline void cs_leave_out(cs_budget *budget, double since)
+{
+    budget->unclocked += cs_seconds(budget) - since;
+}
 
 #endif

@@ -38,7 +38,6 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .control = budget->control,
         .iteration = iteration,
         .number = budget->made,
-        .seconds = budget->spent,
         .last_poll = cs_clock(),
         .at_once = 1,
         .state = cs_state_of(solver),
@@ -50,8 +49,7 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
     };
 
     /* How iterates are judged, the stagnation test, and the floating-point mode. */
-    run.over_factors =
-        iteration && iteration->of_sweeps && cs_judges_over_factors(solver);
+    run.over_factors = iteration && iteration->of_sweeps && cs_judges_over_factors(solver);
     run.patience = cs_patience_of(solver, &run.stagnation);
     if (run.stagnation) cs_stagnation_begin(run.stagnation);
     if (flushes(&run)) run.mode = cs_flush_denormals();
@@ -120,12 +118,12 @@ static int records_state(const cs_history *history)
     return 0;
 }
 
-/* Appends a row to the history. */
-static cs_status record(cs_run *run, cs_error *error)
+/* Appends a row to the history, for the iterate that was reached after these seconds. */
+static cs_status record(cs_run *run, double seconds, cs_error *error)
 {
     cs_history *history = &run->solver->history;
     cs_status status = cs_history_reserve(history, 1, error);
-    if (!status) cs_history_append(history, run->number, run->seconds, &run->state, run->known);
+    if (!status) cs_history_append(history, run->number, seconds, &run->state, run->known);
     return status;
 }
 
@@ -133,12 +131,12 @@ static cs_status record(cs_run *run, cs_error *error)
 static cs_status look_for_ray(cs_run *run, cs_error *error)
 {
     cs_solver *solver = run->solver;
-    double start = cs_clock();
+    double since = cs_check_begins(solver, run->budget);
     if (!run->known) fetch(run);
     run->evaluated = 0;
     cs_status status = cs_test_growth(solver, run->number, &run->proven, error);
     run->stopped |= run->proven;
-    cs_time_check(solver, run->budget, start, &run->seconds);
+    cs_check_ends(solver, run->budget, since);
     return status;
 }
 
@@ -148,18 +146,18 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
 static cs_status record_at(cs_run *run, int due, cs_error *error)
 {
     cs_solver *solver = run->solver;
-    double start = cs_clock();
+    double since = cs_seconds(run->budget);
     int known = run->known || due, every = solver->options.measure_every > 0;
     int measured = due || (every && run->number % solver->options.measure_every == 0);
     if (!run->known && measured && records_state(&solver->history)) {
         if (run->number == solver->options.max_iterations) cs_run_evaluate(run);
         else cs_run_measure(run);
     }
-    cs_status status = record(run, error);
+    cs_status status = record(run, since, error);
 
     /* The seconds of the history do not include the time of recording. */
     run->known &= known;
-    run->budget->unclocked += cs_clock() - start;
+    cs_leave_out(run->budget, since);
     return status;
 }
 
@@ -173,13 +171,13 @@ static cs_status check(cs_run *run, cs_error *error)
     int last = run->number == options->max_iterations;
     int due = run->number % options->check_every == 0 || last || always;
     int decides = !solver->fixed_iterations && (due || solver->stop->of_sweep);
-    double start = cs_clock();
+    double since = cs_check_begins(solver, run->budget);
     run->known = 0;
     if (run->iteration->needs_state || (last && decides && !solver->stop->of_sweep))
         cs_run_evaluate(run);
     else if (decides && !solver->stop->of_sweep) cs_run_measure(run);
     if (decides) run->converged = is_converged(run);
-    cs_time_check(solver, run->budget, start, &run->seconds);
+    cs_check_ends(solver, run->budget, since);
 
     /* A proof that there is no solution. */
     if (!run->converged && cs_ray_is_due(solver, run->number)) {
@@ -204,11 +202,9 @@ static void judge_if_needed(cs_run *run)
     if (run->known || !(run->to_judge || (tested && !solver->fixed_iterations))) return;
 
     /* Evaluate; the stop rule is tested only if the method asked for it. */
-    double start = cs_clock();
     cs_run_measure(run);
     if (run->to_judge && !solver->fixed_iterations)
         run->converged = run->converged || is_converged(run);
-    run->seconds += cs_clock() - start;
 }
 
 double cs_run_judgement(cs_run *run)
@@ -341,11 +337,9 @@ static int estimate_alternative(cs_run *run)
 {
     const cs_budget *budget = run->budget;
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = run};
-    double start = cs_clock();
     run->evaluated = 0;
     run->status = budget->alternative(budget->alternative_context, &cancellation, &run->alternative,
                                       run->error);
-    run->seconds += cs_clock() - start;
 
     /* A solve that is stopped ends without an error. */
     if (run->status != CS_INTERRUPTED || !run->stopped) return !run->status;
@@ -432,11 +426,11 @@ static cs_step roll_back(cs_run *run)
     return CS_TAKEN_BACK;
 }
 
-/* Makes one step, whose seconds are counted, and judges its iterate. */
+/* Makes one step and judges its iterate. */
 static cs_step advance(cs_run *run, cs_status *status)
 {
     /* The step, or a rollback. */
-    double start = cs_clock();
+    double start = cs_seconds(run->budget);
     int64_t before = run->number++;
     run->to_judge = 0;
     cs_step step = run->iteration->step(run);
@@ -444,8 +438,8 @@ static cs_step advance(cs_run *run, cs_status *status)
     run->evaluated = 0; /* a step may evaluate where it begins */
 
     /* Its time, from which the number of sweeps in the next call follows. */
-    double seconds = cs_clock() - start;
-    run->seconds += seconds;
+    double seconds = cs_seconds(run->budget) - start;
+    run->budget->sweeping += seconds;
     if (run->solver->options.record_every > 1)
         run->at_once = next_at_once(run->number - before, seconds);
 
@@ -461,10 +455,10 @@ static void prepare_next(cs_run *run, cs_step step)
 {
     int undone = step != CS_STEPPED;
     if (!run->iteration->next || (undone && !run->iteration->next_after_loss)) return;
-    double start = cs_clock();
+    double start = cs_seconds(run->budget);
     run->iteration->next(run);
     run->evaluated = 0;
-    run->seconds += cs_clock() - start;
+    run->budget->sweeping += cs_seconds(run->budget) - start;
 }
 
 cs_status cs_run_iterate(cs_run *run, cs_result *result)
@@ -519,7 +513,11 @@ static cs_status record_end(cs_run *run, cs_error *error)
     const cs_history *history = &run->solver->history;
     const double *row = cs_history_last(history);
     run->known = 0;
-    return row[0] == (double)run->number ? CS_OK : record(run, error);
+    if (row[0] == (double)run->number) return CS_OK;
+    double since = cs_seconds(run->budget);
+    cs_status status = record(run, since, error);
+    cs_leave_out(run->budget, since);
+    return status;
 }
 
 /* Evaluates the measures in the last row of the history for the impulses that are returned: those that were not
@@ -527,12 +525,13 @@ static cs_status record_end(cs_run *run, cs_error *error)
 static void complete_last_row(cs_run *run, int restored)
 {
     cs_history *history = &run->solver->history;
-    double *row = cs_history_last(history);
+    double *row = cs_history_last(history), since = cs_seconds(run->budget);
     for (int c = 2; c < history->columns; c++) {
         const cs_measure *measure = history->measure[c - 2];
         if (!measure->of_sweep && (restored || isnan(row[c])))
             row[c] = cs_measure_value(measure, &run->state);
     }
+    cs_leave_out(run->budget, since);
 }
 
 /* Whether the last row of the history lacks measures that need the state. */
@@ -544,36 +543,50 @@ static int is_incomplete(const cs_history *history)
     return 0;
 }
 
-/* Evaluates the present iterate, unless that has been done since it was reached, and completes the history. */
-static void evaluate_end(cs_run *run, int restored)
+/* Evaluates the present iterate, unless that has been done since it was reached. */
+static void evaluate_end(cs_run *run)
 {
     cs_solver *solver = run->solver;
     if (!run->evaluated) fetch(run);
     if (cs_settle(solver) || !run->evaluated) cs_evaluate(solver, &run->state);
     run->known = run->evaluated = 1;
-    complete_last_row(run, restored);
 }
 
-/* Fills the result with the present iterate, which is evaluated if that is asked for. */
+/* Fills the figures of the result, with the state of the returned impulses if that is asked for, or if the last row of
+ * the history needs it, which is recording. Returns whether they were evaluated. */
+static int hand_out_figures(cs_run *run, int restored, cs_result *result)
+{
+    cs_solver *solver = run->solver;
+    int asked = restored || cs_is_asked_for(solver, run->budget, result);
+    int evaluates = asked || is_incomplete(&solver->history);
+    double since = asked ? cs_check_begins(solver, run->budget) : cs_seconds(run->budget);
+    if (evaluates) evaluate_end(run);
+    cs_hand_out(solver, evaluates ? &run->state : NULL, run->number, result);
+    if (evaluates) complete_last_row(run, restored);
+    if (asked) cs_check_ends(solver, run->budget, since);
+    else cs_leave_out(run->budget, since);
+    return evaluates;
+}
+
+/* Fills the result with the present iterate. */
 static cs_status hand_out(cs_run *run, int restored, cs_result *result)
 {
-    /* The last row of the history, and the state of the returned impulses. */
+    /* The last row of the history, and the figures. */
     cs_solver *solver = run->solver;
     cs_status status = record_end(run, run->error);
     if (status) return status;
-    int asked = restored || cs_is_asked_for(solver, run->budget, result) ||
-                is_incomplete(&solver->history);
-    if (asked) evaluate_end(run, restored);
+    int evaluated = hand_out_figures(run, restored, result);
 
     /* The impulses: from the backend, unless they have been fetched. */
-    if (asked || run->iteration->unpacked) cs_hand_out_impulses(solver, result);
+    if (evaluated || run->iteration->unpacked) cs_hand_out_impulses(solver, result);
     else if (result->impulses) cs_packing_get(&solver->packing, result->impulses);
 
-    /* The figures, and the final outcome. */
-    cs_hand_out(solver, asked ? &run->state : NULL, run->number, run->seconds, result);
+    /* The final outcome. */
+    double since = cs_check_begins(solver, run->budget);
     if (run->late && result->outcome == CS_STOPPED) result->outcome = CS_MAX_SECONDS;
     if (run->proven && result->outcome == CS_STOPPED) result->outcome = CS_INFEASIBLE;
     status = cs_find_verdict(solver, run->budget, &run->state, result, run->error);
+    cs_check_ends(solver, run->budget, since);
     result->block_products = solver->packing.products;
     result->unfinished_blocks = run->stats.unfinished;
     return status;

@@ -32,9 +32,8 @@ typedef struct cs_run {
     cs_state state;
     cs_sweep_stats stats; /* of the last sweep */
     int64_t number;       /* iterations so far */
-    double seconds;       /* time of the steps, and of the checks unless time_checks is 0 */
-    int over_factors; /* whether iterates before the last one are judged over what is packed */
-    int known;        /* whether the method knows the natural map of the present iterate, and */
+    int over_factors;     /* whether iterates before the last one are judged over what is packed */
+    int known;            /* whether the method knows the natural map of the present iterate, and */
     int evaluated; /* whether `state`, lambda, xi and velocity are those of the present iterate */
     int to_judge;  /* set by a step whose iterate shall be judged, whatever check_every is */
     int finished;  /* set by `next` if there is no further step */
@@ -69,7 +68,7 @@ typedef struct cs_iteration {
     /* Store the present iterate as the best one, and restore it. NULL: the solve returns its last iterate. */
     void (*keep)(cs_run *run);
     void (*restore)(cs_run *run);
-    int unpacked;        /* the present iterate is solver->lambda, not the packed one */
+    int unpacked; /* the present iterate is solver->lambda, not the packed one */
     int of_sweeps; /* every iterate is that of a sweep: it may be judged by what sweeps keep beside lambda. Momentum
                     * would amplify the rounding errors of these velocities. */
     int needs_state;     /* every iterate is evaluated, whatever the options are */

@@ -1,7 +1,6 @@
 /* The judgement of a solve (solver/judge.h). */
 #include "solver/judge.h"
 
-#include "core/clock.h"
 #include "core/error.h"
 
 #include <math.h>
@@ -260,9 +259,14 @@ int cs_settle(cs_solver *solver)
     return 1;
 }
 
-void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, double *seconds)
+double cs_check_begins(const cs_solver *solver, const cs_budget *budget)
 {
-    *(solver->options.time_checks ? seconds : &budget->unclocked) += cs_clock() - start;
+    return solver->options.time_checks ? 0 : cs_seconds(budget);
+}
+
+void cs_check_ends(const cs_solver *solver, cs_budget *budget, double since)
+{
+    if (!solver->options.time_checks) cs_leave_out(budget, since);
 }
 
 void cs_residual_at(cs_solver *solver, const double *impulses, const double *b, double *xi)
@@ -538,11 +542,9 @@ cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state,
 
     /* Look for a proof, unless the solve converged within the reachable accuracy, or ran out of time. */
     if ((!met && !late) || inaccurate || unsatisfied) {
-        double start = cs_clock();
         cs_status status =
             prove_at_end(solver, result->iterations, unsatisfied, budget->is_link, error);
         if (status) return status;
-        cs_time_check(solver, budget, start, &result->seconds);
         take_proof(solver, result);
         if (result->certificate) return CS_OK;
     }

@@ -48,9 +48,10 @@ int cs_settle(cs_solver *solver);
 /* xi <- A lambda + b at these impulses, by the solver's threads; solver->velocity <- M^-1 J^T lambda. */
 void cs_residual_at(cs_solver *solver, const double *impulses, const double *b, double *xi);
 
-/* Adds the seconds since `start`, in which an iterate was judged, to `seconds`, or to budget->unclocked if time_checks
- * is 0. */
-void cs_time_check(const cs_solver *solver, cs_budget *budget, double start, double *seconds);
+/* Around what judges an iterate, whose seconds are not counted if time_checks is 0: cs_check_ends takes what
+ * cs_check_begins returned. */
+double cs_check_begins(const cs_solver *solver, const cs_budget *budget);
+void cs_check_ends(const cs_solver *solver, cs_budget *budget, double since);
 
 /* Computes V, and solver->xi = A lambda + b; discards the cached natural map of the state. */
 void cs_evaluate(cs_solver *solver, cs_state *state);

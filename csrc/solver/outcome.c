@@ -93,12 +93,10 @@ static void hand_out_state(const cs_solver *solver, cs_state *state, cs_result *
         cs_loop_copy(state->threads, velocity, solver->velocity, problem->velocities, size);
 }
 
-void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, double seconds,
-                 cs_result *result)
+void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, cs_result *result)
 {
     /* The figures of the solve, and its history. */
     result->iterations = result->best_iteration = number;
-    result->seconds = seconds;
     result->history = solver->history.value;
     result->history_rows = solver->history.rows;
     result->columns = solver->history.columns;

@@ -580,7 +580,8 @@ static cs_status load_impulses(cs_solver *solver, const double *initial, cs_erro
     else cs_loop_copy(cs_judge_threads(solver), solver->lambda, NULL, rows, sizeof(double));
     if (status) return status;
     int settled = cs_settle(solver);
-    if (sweeps(solver)) cs_packing_put(&solver->packing, initial || settled ? solver->lambda : NULL);
+    if (sweeps(solver))
+        cs_packing_put(&solver->packing, initial || settled ? solver->lambda : NULL);
     return CS_OK;
 }
 
@@ -628,6 +629,7 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
 {
     /* Prepare again if the problem has new values, or if the control looks at every iterate: then the problem must
      * not be divided. */
+    double called = cs_clock();
     const cs_control *control = budget->control;
     cs_status status = CS_OK;
     int watched = control && control->every_iteration;
@@ -639,9 +641,12 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     if (status) return status;
 
     /* The data and the first iterate. */
+    cs_budget_begin(budget, solver->options.max_seconds);
     status = load_data(solver, b, parameters, error);
     if (status) return status;
+    double since = cs_check_begins(solver, budget);
     cs_judge_begin(solver);
+    cs_check_ends(solver, budget, since);
     status = load_impulses(solver, initial, error);
     if (status) return status;
 
@@ -656,7 +661,6 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     solver->unbounded = NULL;
     result->links = 0;
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
-    if (budget->deadline == INFINITY) budget->deadline = cs_clock() + solver->options.max_seconds;
 
     /* Room for the history. Solvers of parts reserve little, because there may be thousands of them. */
     int64_t expected = solver->options.max_iterations / solver->options.record_every;
@@ -664,7 +668,12 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     status = cs_history_reserve(&solver->history, 2 + (expected < most ? expected : most), error);
     if (status) return status;
 
-    return solve(solver, budget, result, error);
+    /* The solve, and what it took. */
+    status = solve(solver, budget, result, error);
+    result->seconds = cs_seconds(budget);
+    result->sweep_seconds = budget->sweeping;
+    result->wall_seconds = cs_clock() - called;
+    return status;
 }
 
 cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, cs_error *error)

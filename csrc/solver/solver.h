@@ -56,7 +56,7 @@ typedef struct cs_judge {
     double *magnitude;               /* (rows): scratch */
     int settles; /* whether cs_settle has work: an island that P_C(0) solves, or an immovable row */
     int immovable_row; /* whether some row is immovable: rho = 0 */
-    double noise; /* |b| below which an immovable row counts as satisfied */
+    double noise;      /* |b| below which an immovable row counts as satisfied */
     int64_t immovable_blocks;
     cs_ray ray;
 } cs_judge;
@@ -127,8 +127,8 @@ struct cs_solver {
     cs_shared_products products; /* products with A, where iterates are judged */
     double *b, *parameters;      /* (rows), (parameters): of this solve */
     cs_loaded loaded;
-    double *lambda, *xi;         /* (rows), in double precision, for the measures */
-    double *velocity;            /* (velocities): scratch */
+    double *lambda, *xi;  /* (rows), in double precision, for the measures */
+    double *velocity;     /* (velocities): scratch */
     double *corrected[2]; /* (rows): b before and after a correction (refresh.c); otherwise NULL */
     double *previous;     /* (rows): lambda before the last sweep, if a measure needs it; or NULL */
     struct cs_stagnation *stagnation;  /* NULL if neither patience nor a method asks for it */
@@ -188,8 +188,7 @@ cs_status cs_solver_load(cs_solver *solver, const double *b, const double *param
 void cs_hand_out_impulses(const cs_solver *solver, cs_result *result);
 
 /* Fills the figures of the result, and what follows from a state that is known; `state` NULL: none is. */
-void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, double seconds,
-                 cs_result *result);
+void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, cs_result *result);
 
 /* Changes of impulses of up to CS_ROUNDING_UNITS rounding units count as rounding errors. */
 enum { CS_ROUNDING_UNITS = 256 };

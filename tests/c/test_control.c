@@ -1,6 +1,7 @@
 /* Interruption: a poll that aborts or stops, while setting up, between sweeps and inside of factors. */
 #include "scene.h"
 
+#include "core/clock.h"
 #include "mlcp/pivoting.h"
 
 typedef struct script {
@@ -102,6 +103,43 @@ static void stopped_solves(const cs_problem *problem, const char *scheme)
         CHECK(memcmp(lambda, expected, sizeof lambda) == 0);
         cs_solver_destroy(solver);
     }
+}
+
+#define PAUSE 1e-3 /* seconds that one call of `linger` takes */
+
+static int linger(void *context, const cs_progress *progress)
+{
+    (void)progress;
+    ++*(int *)context;
+    for (double start = cs_clock(); cs_clock() < start + PAUSE;) continue;
+    return 0;
+}
+
+/* The time of the caller's functions is in wall_seconds alone; sweeps, solve and call contain each other. */
+static void the_caller_is_not_timed(const cs_problem *problem, const char *scheme)
+{
+    cs_solver *solver = NULL;
+    cs_error error;
+    cs_options options = fixed_sweeps(scheme, 6);
+    CHECK_STATUS(cs_solver_create(&solver, problem, &options, NULL, &error), CS_OK, &error);
+    if (!solver) return;
+    int calls = 0;
+    cs_control control = {linger, &calls, 1};
+    cs_result result = {0};
+    CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, &control, &result, &error), CS_OK,
+                 &error);
+    CHECK(calls == 6);
+    CHECK(0 < result.sweep_seconds && result.sweep_seconds <= result.seconds);
+    CHECK(result.seconds + calls * PAUSE <= result.wall_seconds);
+
+    /* The history has the same clock. */
+    double last = 0;
+    for (int64_t row = 0; row < result.history_rows; row++) {
+        double seconds = result.history[row * result.columns + 1];
+        CHECK(last <= seconds && seconds <= result.seconds);
+        last = seconds;
+    }
+    cs_solver_destroy(solver);
 }
 
 /* A solve that would take centuries is asked a few hundred times a second. */
@@ -529,6 +567,8 @@ int main(void)
     aborted_solves(problem, "factorized");
     stopped_solves(problem, "matrix");
     stopped_solves(problem, "factorized");
+    the_caller_is_not_timed(problem, "matrix");
+    the_caller_is_not_timed(problem, "factorized");
     an_endless_solve_is_asked(problem);
     aborted_set_up();
     an_interruption_comes_before_failures();

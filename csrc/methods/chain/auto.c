@@ -176,10 +176,12 @@ static cs_status end_with_best(cs_chain_solve *s)
         cs_status status = cs_run_end_with(&run, result);
         if (status) return status;
     } else if (!judged) {
+        double since = cs_check_begins(solver, s->budget);
         cs_state state = cs_state_of(solver);
         cs_settle(solver);
         cs_evaluate(solver, &state);
         cs_status status = cs_find_verdict(solver, s->budget, &state, result, s->error);
+        cs_check_ends(solver, s->budget, since);
         if (status) return status;
     }
 
@@ -192,9 +194,8 @@ static cs_status end_with_best(cs_chain_solve *s)
     result->links = s->links;
 
     /* The seconds of the final verdict are added to the last link. */
-    double reported = 0;
-    for (int i = 0; i < s->links; i++) reported += s->chain->link[i].seconds;
-    if (s->links > 0) s->chain->link[s->links - 1].seconds += result->seconds - reported;
+    if (s->links > 0)
+        s->chain->link[s->links - 1].seconds += cs_seconds(s->budget) - s->reported_seconds;
     return CS_OK;
 }
 
@@ -241,7 +242,6 @@ static cs_status solve_by_chain(cs_solver *solver, cs_budget *budget, cs_result 
     switch_back(&s);
     if (!status) status = end_with_best(&s);
     budget->made = 0;
-    budget->spent = 0;
     return status;
 }
 

@@ -58,7 +58,7 @@ typedef struct cs_chain_solve {
     double start;                          /* judgement of the first iterate */
     int64_t best_number;                   /* iteration that found the best iterate */
     double sweeps, newton_steps;           /* made so far */
-    double reported_seconds;               /* of all links so far */
+    double reported_seconds;               /* cs_seconds when the last link was reported */
     int newton_is_due;          /* Newton's method is worth its cost, and its workspace is built */
     int far;                    /* Newton steps are expensive, and the solution is not near */
     int newton_takes_over;      /* the last sweeps yielded before they stagnated */

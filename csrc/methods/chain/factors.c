@@ -1,5 +1,4 @@
 /* Links that factor a matrix: Newton's method, and block pivoting (the direct method). */
-#include "core/clock.h"
 #include "methods/chain/chain.h"
 
 #include <math.h>
@@ -34,18 +33,16 @@ static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int co
     return status;
 }
 
-/* The same on the clock of the solve, while the caller and the deadline may end it. */
+/* The same, while the caller and the deadline may end it. */
 static cs_status prepare_newton(cs_chain_solve *s, const cs_setting *own, int count)
 {
-    double start = cs_clock();
     cs_run run = cs_run_begin(s->solver, s->budget, NULL, s->error);
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &run};
 
-    /* Prepare, and add the seconds. */
+    /* Prepare. */
     s->newton_is_due = 0;
     cs_status status = lay_out_newton(s, own, count, &cancellation);
     cs_restore_denormals(run.mode);
-    s->budget->spent += cs_clock() - start;
 
     /* If the caller or the deadline asked for the end, the chain ends with what it has, without an error. */
     if (status != CS_INTERRUPTED || !run.stopped) return status;
@@ -95,7 +92,6 @@ static cs_status accept_failure(cs_chain_solve *s, cs_status status)
 cs_status cs_chain_prepare_direct(cs_chain_solve *s)
 {
     cs_solver *solver = s->solver;
-    double start = cs_clock();
     if (s->ended || s->chain->no_direct || cs_chain_has_direct(s->chain)) return CS_OK;
 
     /* Prepare the method as a solver of its own would. */
@@ -103,7 +99,6 @@ cs_status cs_chain_prepare_direct(cs_chain_solve *s)
     cs_status status = cs_chain_switch_to(s, &cs_method_bpp, NULL, 0, CS_DIRECT_SOLVES);
     if (!status) cs_method_bpp.adopt(&cs_method_bpp, solver->setting, &solver->options);
     if (!status) status = cs_method_bpp.prepare(solver, s->budget, s->error);
-    s->budget->spent += cs_clock() - start;
 
     /* After a failure, give the memory back; factors of an earlier problem are kept. */
     if (status) {

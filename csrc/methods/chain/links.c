@@ -30,8 +30,9 @@ double cs_chain_judgement(const cs_chain_solve *s)
 /* Adds the iterations and seconds of a link to the reports, with the reason why it ended. */
 static void report(cs_chain_solve *s, const cs_method *method, const char *why)
 {
-    cs_result *result = s->result;
+    const cs_result *result = s->result;
     cs_link *link = s->links ? &s->chain->link[s->links - 1] : NULL;
+    double seconds = cs_seconds(s->budget);
 
     /* The link shares the last report if that one is of the same sweeps, or if there is no room for
      * another. */
@@ -44,11 +45,11 @@ static void report(cs_chain_solve *s, const cs_method *method, const char *why)
 
     /* The figures of the result are those of all links: subtract what was reported before. */
     link->iterations += result->iterations - s->budget->made;
-    link->seconds += result->seconds - s->reported_seconds;
+    link->seconds += seconds - s->reported_seconds;
     link->reached = fmin(s->best, cs_chain_judgement(s));
     link->outcome = result->outcome;
     link->why = why;
-    s->reported_seconds = result->seconds;
+    s->reported_seconds = seconds;
     s->links += !joins;
 }
 
@@ -155,7 +156,6 @@ static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
     s->restarts += restarts_of(s->solver, method);
     s->rollbacks += result->rollbacks;
     s->budget->made = result->iterations;
-    s->budget->spent = result->seconds;
     s->ended = cs_is_final(result->outcome) || s->budget->made >= s->max_iterations;
 }
 

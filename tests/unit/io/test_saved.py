@@ -299,6 +299,20 @@ def test_results_of_every_method(path, method):
     assert solved
 
 
+def test_files_without_the_times_of_sweeps_and_call(path):
+    """As they were written before there were these."""
+    result = cs.solve(cs.scenarios.box_stack(3))
+    result.save(path)
+    with h5py.File(path, "r+") as file:
+        assert file["result/sweep_time"][()] == result.sweep_time <= result.time
+        assert file["result/wall_time"][()] == result.wall_time >= result.time
+        del file["result/sweep_time"], file["result/wall_time"]
+    loaded = cs.load_result(path)
+    assert loaded.time == result.time
+    assert np.isnan([loaded.sweep_time, loaded.wall_time]).all()
+    assert "nan" not in loaded._repr_html_()
+
+
 def test_what_only_some_solves_tell(path):
     """A proof that there is no solution; eigenvalues; warnings; links."""
     A = np.zeros((1, 1))

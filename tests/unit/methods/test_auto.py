@@ -58,7 +58,7 @@ def check_links(result):
         assert following["reached"] <= link["reached"]
         assert link["status"] != "converged"
     assert sum(link["iterations"] for link in links) == result.iterations
-    assert sum(link["seconds"] for link in links) == pytest.approx(result.time)
+    assert result.sweep_time <= sum(link["seconds"] for link in links) <= result.time
     assert all(link["why"] and link["islands"] == 1 for link in links)
     assert links[-1]["reached"] == pytest.approx(result.natural_map_scaled, rel=1e-6)
     assert (np.diff(result.history["iteration"]) > 0).all()

@@ -224,7 +224,8 @@ def test_solve_prints_one_json_document(tmp_path, capsys):
     assert main(["solve", str(HARD), *words, "--json", "--save", "a.hdf5"]) == 1
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     result = cs.load_result(tmp_path / "a.hdf5")
-    for name in ("status", "message", "iterations", "time", "natural_map", "worst"):
+    names = ("status", "message", "iterations", "sweep_time", "time", "wall_time", "natural_map")
+    for name in (*names, "worst"):
         assert document[name] == getattr(result, name)
     assert document["info"]["method"] == "gauss_seidel"
     assert document["info"]["warnings"] == result.info["warnings"]

@@ -254,6 +254,17 @@ def test_times_with_a_target_are_of_iterations_alone(ball_grid):
     assert history["time"][-1] < 0.7 * checked.results["gauss_seidel"].time
 
 
+def test_the_time_in_a_table_has_its_name(stack):
+    plain = cs.compare(stack, "gauss_seidel", repeats=1)
+    bare = cs.compare(stack, "gauss_seidel", time_checks=False, repeats=1)
+    methods = ["gauss_seidel", cs.Method("jacobi", time_checks=False)]
+    mixed = cs.compare(stack, methods, repeats=1)
+    names = [repr(table).splitlines()[2] for table in (plain, bare, mixed)]
+    for line, name in zip(names, ("time of solve", "time without checks", "time"), strict=True):
+        assert re.split(r" {2,}", line)[2] == name
+    assert [row.checks for row in mixed] == [True, False]
+
+
 def test_another_run_is_refused(stack, monkeypatch):
     count = 0
 
@@ -378,12 +389,13 @@ def test_text_is_aligned(table):
     assert title.startswith("box_stack 4, 16 contacts, until quality <= ")
     assert "mean and σ of 2 runs" in title
     assert set(rule) == set(last_rule) == {"-"}
-    heads = ["method", "sweeps", "time", "σ", "set-up", "quality", "natural map"]
+    heads = ["method", "sweeps", "time without checks", "σ", "set-up", "quality", "natural map"]
     heads += ["scaled", "residual"]
     assert re.split(r" {2,}", names) == [*heads, "status"]
     column = names.index("status")
     assert (first[column:], second[column:]) == ("reference", "reached")
-    for name in ("sweeps", "time", "quality", "natural map"):  # numbers end where their names end
+    # Numbers end where their names end.
+    for name in ("sweeps", "time without checks", "quality", "natural map"):
         end = names.index(name) + len(name)
         assert all(line[end - 1] != " " and line[end] == " " for line in (first, second))
         assert units[:end].endswith("]") or name == "sweeps"
@@ -426,7 +438,8 @@ def test_csv_reads_back_to_the_same_numbers(table, tmp_path):
     assert (tmp_path / "a.csv").read_text(encoding="utf-8") == text.getvalue()
     head, *rows = csv.reader(text.getvalue().splitlines())
     assert head[:5] == ["method", "iterations", "time [s]", "time_sigma [s]", "setup_time [s]"]
-    assert head[5:7] == ["quality [N^2 s^2]", "natural_map [N s]"]
+    assert head[5:8] == ["checks", "quality [N^2 s^2]", "natural_map [N s]"]
+    assert {line[5] for line in rows} == {"False"}
     assert [name.partition(" ")[0] for name in head] == list(table.to_dict())
     for cells, row in zip(rows, table, strict=True):
         values = dict(zip(table.to_dict(), cells, strict=True))
