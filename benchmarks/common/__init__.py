@@ -179,7 +179,7 @@ def judge(problem: cs.Problem, impulses: Any, b: Any = None) -> cs.Result:
 
 
 def on_threads(number: int | None) -> dict[str, Any]:
-    """Return the options of a solver that is measured on so many threads; None: it chooses."""
+    """Return the options of what is measured on exactly so many threads; None: it chooses."""
     return {"threads": number, "exact_threads": number is not None}
 
 

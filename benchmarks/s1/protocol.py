@@ -120,7 +120,8 @@ def to_equal_quality(problem, methods, until=REFERENCE, **options):
 class Timing(NamedTuple):
     """Seconds of the sweeps of equal runs in turns, and what these gave.
 
-    `threads` had work to do, and `read_gbs` is what as many threads read from memory in the same turns, if that was measured.
+    `threads` had work to do, and `read_gbs` is what as many threads read from memory in the same
+    turns, if that was measured.
     """
 
     seconds: np.ndarray
@@ -148,7 +149,7 @@ def solver_of(problem, method, sweeps, **options):
     fixed = {"rtol": None, "atol": None, "max_iterations": sweeps, "record": ()}
     seldom = {"check_every": sweeps, "record_every": sweeps}
     own = {**RULES, **options, **method.options, **fixed, **seldom}
-    own["exact_threads"] = own.get("threads") is not None
+    own |= common.on_threads(own.get("threads"))
     return cs.Solver(problem, method=method.method, **own)
 
 
@@ -163,7 +164,7 @@ def timed(problem, methods, sweeps, run, threads=None, **options):
     for method in methods:
         count = sweeps if isinstance(sweeps, int) else sweeps[method.label]
         for team in (method.options["threads"],) if "threads" in method.options else threads:
-            own = {**options, **common.on_threads(team)}
+            own = {**options, "threads": team}
             solvers[method.label, team] = solver_of(problem, method, count, **own)
     impulses = {}
 
@@ -203,7 +204,7 @@ def equal_bits(problem, method, sweeps, timings, **options):
     """
     runs = {team: timing.impulses for team, timing in timings.items()}
     for team in CHECKED_THREADS:
-        solver = solver_of(problem, method, sweeps, **{**options, **common.on_threads(team)})
+        solver = solver_of(problem, method, sweeps, **options, threads=team)
         if solver.info["threads"] not in runs:
             runs[solver.info["threads"]] = solver.solve().impulses
     if all(np.array_equal(impulses, timings[1].impulses) for impulses in runs.values()):

@@ -206,12 +206,16 @@ def draw():
 
 
 def busy_rows(threads):
-    """Sweeps on each number of threads, and as the library sees fit, beside competing processes."""
+    """Sweeps beside competing processes: on exactly each number of threads, on that many at most.
+
+    And on as many as the library sees fit.
+    """
     problem = cs.scenarios.ball_grid(BUSY_SIZE)
-    solvers = {
-        name: sweeping(problem, BUSY_SWEEPS, threads=number)
-        for name, number in [*((str(n), n) for n in threads), ("as many as pay", None)]
-    }
+    solvers = {str(n): sweeping(problem, BUSY_SWEEPS, threads=n) for n in threads}
+    for n in threads[1:]:
+        most = sweeping(problem, BUSY_SWEEPS, threads=n, exact_threads=False)
+        solvers[f"{n} at most"] = most
+    solvers["as many as pay"] = sweeping(problem, BUSY_SWEEPS, threads=None)
     tasks = {name: lambda s=s: s.solve().sweep_time for name, s in solvers.items()}
     for others in (0, 1, 2):
         spinning = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(others)]

@@ -136,6 +136,25 @@ def test_a_solve_takes_no_less_than_its_sweeps(scripts, tmp_path):
         assert row["threads"] != "1" or float(row["speedup"]) == 1
 
 
+def test_a_number_is_exact_and_at_most_beside_competing_processes(scripts, monkeypatch):
+    scaling = scripts("scaling")
+    monkeypatch.setattr(scaling, "BUSY_SIZE", 2)
+    asked = []
+
+    class Recorded(cs.Solver):
+        def __init__(self, *given, **options):
+            asked.append((options["threads"], options["exact_threads"]))
+            super().__init__(*given, **options)
+
+    monkeypatch.setattr(scripts("common").cs, "Solver", Recorded)
+    rows = list(scaling.busy_rows((1, 2)))
+    names = ["1", "2", "2 at most", "as many as pay"]
+    assert [row["threads"] for row in rows] == 3 * names
+    assert asked == [(1, True), (2, True), (2, False), (None, False)]
+    assert [row["competing"] for row in rows[:: len(names)]] == [0, 1, 2]
+    assert all(row["of_one"] == 1 for row in rows[:: len(names)])
+
+
 def test_orders_on_numbers_of_threads(scripts, monkeypatch, tmp_path):
     threads = scripts("threads")
     monkeypatch.setattr(threads, "SWEEPS", 2)
