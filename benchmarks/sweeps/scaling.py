@@ -38,8 +38,9 @@ PICTURE = ROOT / "docs" / "images" / "scaling.png"
 CONTACT_SWEEPS = 300_000  # of one run
 SOLVE_SWEEPS = 50
 MEASURED = ("contacts", "threads")  # rows of a CSV that a later run replaces
-BUSY_SIZE = 24
-BUSY_SWEEPS = 60
+BUSY_METHODS = {8: "jacobi", 24: "gauss_seidel"}  # which have work for two
+BUSY_CONTACT_SWEEPS = 1_200_000  # of one run
+BUSY_RUNS = 5
 SPIN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"  # ends with this one
 
 
@@ -205,35 +206,43 @@ def draw():
 # ---- a busy machine -----------------------------------------------------------------------------
 
 
-def busy_rows(threads):
-    """Sweeps beside competing processes: on exactly each number of threads, on that many at most.
+def busy_ways(threads):
+    """Each number of threads as it is and as a most, and what the library chooses."""
+    for number in threads:
+        yield str(number), {"threads": number}
+        if number > 1:
+            yield f"at most {number}", {"threads": number, "exact_threads": False}
+    yield "as many as pay", {"threads": None}
 
-    And on as many as the library sees fit.
-    """
-    problem = cs.scenarios.ball_grid(BUSY_SIZE)
-    solvers = {str(n): sweeping(problem, BUSY_SWEEPS, threads=n) for n in threads}
-    for n in threads[1:]:
-        most = sweeping(problem, BUSY_SWEEPS, threads=n, exact_threads=False)
-        solvers[f"{n} at most"] = most
-    solvers["as many as pay"] = sweeping(problem, BUSY_SWEEPS, threads=None)
+
+def busy_rows(threads, size):
+    """Sweeps in each of these ways, beside competing processes."""
+    problem = cs.scenarios.ball_grid(size)
+    sweeps = BUSY_CONTACT_SWEEPS // problem.contacts
+    solvers = {
+        name: sweeping(problem, sweeps, method=BUSY_METHODS[size], **options)
+        for name, options in busy_ways(threads)
+    }
     tasks = {name: lambda s=s: s.solve().sweep_time for name, s in solvers.items()}
     for others in (0, 1, 2):
         spinning = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(others)]
         try:
-            seconds = interleaved(tasks, 5)
+            seconds = interleaved(tasks, BUSY_RUNS)
         finally:
             for process in spinning:
                 process.kill()
                 process.wait()
         for name, values in seconds.items():
             ratio = float(values.sum() / seconds["1"].sum())
-            per = 1e9 / problem.contacts / BUSY_SWEEPS
+            per = 1e9 / problem.contacts / sweeps
             print(
-                f"{others} competing: {name:15} {np.mean(values) * per:7.1f} ns a contact and "
-                f"sweep, {ratio:.2f} x one thread"
+                f"{size}^3, {others} competing: {name:15} {np.mean(values) * per:7.1f} ns a contact"
+                f" and sweep, {ratio:.2f} x one thread",
+                flush=True,
             )
             yield {
                 "case": problem.name,
+                "method": BUSY_METHODS[size],
                 "competing": others,
                 "threads": name,
                 "ns_mean": float(np.mean(values)) * per,
@@ -256,7 +265,8 @@ def main(argv=None):
     if given.plot:
         draw()
     elif given.busy:
-        print(write_csv("scaling_busy", busy_rows(threads), given.results))
+        rows = [row for size in BUSY_METHODS for row in busy_rows(threads, size)]
+        print(write_csv("scaling_busy", rows, given.results))
     else:
         for which in [given.only] if given.only else TABLES:
             measure(which, given.sizes, threads, given.results, given.repeats)

@@ -4,6 +4,7 @@
 #include "testing.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 enum { PHASES = 40, MOST_TASKS = 30, REPEATS = 50 };
 

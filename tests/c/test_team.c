@@ -1,6 +1,8 @@
 /* How many threads share work: a number asked for is a most, unless it is exact. */
 #include "backend/cpu_internal.h"
+#include "core/parallel.h"
 #include "scene.h"
+#include "solver/solver.h"
 
 enum { WORTH = 4096, SIZE = 100000, PARTS = 8 };
 
