@@ -213,8 +213,8 @@ cs_status cs_assemble(const cs_problem *problem, int threads, cs_arena *arena,
     cs_arena scratch = {0};
     int64_t blocks = problem->blocks;
     assembly a = {.problem = problem, .control = control};
-    a.threads = cs_threads_for(problem->threads ? problem->threads : threads, blocks,
-                               CS_WORTH_THREADS_ASSEMBLY, blocks / PIECE);
+    a.threads =
+        cs_problem_threads(problem, threads, blocks, CS_WORTH_THREADS_ASSEMBLY, blocks / PIECE);
     cs_block_matrix *matrix = a.matrix = cs_block_matrix_new(arena, blocks);
     cs_status status = CS_OK;
     if (!matrix) goto no_memory;

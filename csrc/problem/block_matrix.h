@@ -29,7 +29,7 @@ int cs_block_matrix_take(cs_arena *arena, cs_block_matrix *matrix);
 void cs_sort_ascending(int64_t *values, int64_t count);
 
 /* Assembles A = J M^-1 J^T + Sigma from bodies and Jacobians; immovable bodies couple no blocks.
- * S1 eq. 3.3. As many threads as asked for share the rows, or (0) as many as pay. Asks `control` (may be
+ * S1 eq. 3.3. At most `threads` share the rows (0: as many as pay). Asks `control` (may be
  * NULL) at intervals whether to cancel. */
 cs_status cs_assemble(const cs_problem *problem, int threads, cs_arena *arena,
                       const cs_control *control, cs_block_matrix **matrix, cs_error *error);

@@ -4,7 +4,6 @@
  * T contains R. If R changes by a factor, the rows of T are rescaled in place (eq. 3.17). A is stored beside T, but
  * sweeps do not read it: if R is rewritten, and before the next solve after rollbacks, T is computed again from A
  * and has the same bits as in a new solver. */
-#include "core/parallel.h"
 #include "core/phases.h"
 #include "scheme/row_kernels.h"
 #include "scheme/rows.h"
@@ -31,12 +30,10 @@ static void make_rows(row_work *work)
 {
     cs_packed *packed = work->packed;
     cs_phase pieces[CS_MAX_GROUPS];
-    int64_t blocks = packed->problem->blocks;
     for (int g = 0; g < packed->problem->block_groups; g++)
-        pieces[g].tasks = (packed->group[g].count + PIECE - 1) / PIECE;
+        pieces[g] = (cs_phase){.tasks = (packed->group[g].count + PIECE - 1) / PIECE};
     cs_phases phases = {packed->problem->block_groups, pieces, make_piece, work};
-    cs_phases_run(&phases, cs_threads_for(packed->paced ? 0 : packed->threads, blocks,
-                                          CS_WORTH_THREADS_ASSEMBLY, blocks / PIECE));
+    cs_phases_run(&phases, packed->setup_threads);
 }
 
 #define CS_TEMPLATE "scheme/iteration_matrix.inc"
