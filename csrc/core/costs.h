@@ -23,6 +23,7 @@ enum {
     CS_WORTH_THREADS_MLCP = 1024, /* rows of a mixed LCP, likewise */
     CS_WORTH_THREADS_COLORS = 16384,  /* blocks that have no colour yet */
     CS_WORTH_THREADS_SETUP = 8192,    /* contacts of a problem that is prepared for a solver */
+    CS_WORTH_THREADS_ASSEMBLY = 4096, /* contacts of an A that is assembled */
     CS_WORTH_THREADS_POINT = 1 << 16, /* numbers of a point */
     CS_WORTH_THREADS_COPY = 1 << 19,  /* numbers of arrays that are copied and checked */
     CS_WORTH_A_COPY = 1 << 17,        /* the same, of each thread's share */

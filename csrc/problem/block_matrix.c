@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 cs_block_matrix *cs_block_matrix_new(cs_arena *arena, int64_t blocks)
 {
@@ -19,8 +20,9 @@ cs_block_matrix *cs_block_matrix_new(cs_arena *arena, int64_t blocks)
 
 int cs_block_matrix_take(cs_arena *arena, cs_block_matrix *matrix)
 {
-    matrix->column = cs_arena_take(arena, matrix->start[matrix->blocks], sizeof(int64_t));
-    matrix->value = cs_arena_take(arena, matrix->first[matrix->blocks], sizeof(double));
+    int64_t blocks = matrix->start[matrix->blocks], values = matrix->first[matrix->blocks];
+    matrix->column = cs_arena_take_unset(arena, blocks, sizeof(int64_t));
+    matrix->value = cs_arena_take_unset(arena, values, sizeof(double));
     return cs_arena_failed(arena);
 }
 
@@ -121,6 +123,8 @@ static void fill_row(conversion *c, cs_block_matrix *matrix, int64_t k)
         c->place[c->found[e]] = at;
         at += rows * cs_block_group_of(problem, c->found[e])->rows;
     }
+    memset(matrix->value + matrix->first[k], 0,
+           sizeof(double) * (size_t)(matrix->first[k + 1] - matrix->first[k]));
 
     /* Add every entry to its block: repeated entries of a given A are summed. */
     for (int i = 0; i < rows; i++)

@@ -21,17 +21,18 @@ typedef struct cs_block_matrix {
 /* A matrix of `blocks` block rows whose `start` and `first` are zero; NULL if memory runs out. */
 cs_block_matrix *cs_block_matrix_new(cs_arena *arena, int64_t blocks);
 
-/* Allocates the columns and values, once `start` and `first` are filled. Returns non-zero if memory runs
- * out. */
+/* Allocates the columns and values, once `start` and `first` are filled, and leaves them unset. Returns
+ * non-zero if memory runs out. */
 int cs_block_matrix_take(cs_arena *arena, cs_block_matrix *matrix);
 
 /* Sorts `count` values, ascending. */
 void cs_sort_ascending(int64_t *values, int64_t count);
 
 /* Assembles A = J M^-1 J^T + Sigma from bodies and Jacobians; immovable bodies couple no blocks.
- * S1 eq. 3.3. Asks `control` (may be NULL) at intervals whether to cancel. */
-cs_status cs_assemble(const cs_problem *problem, cs_arena *arena, const cs_control *control,
-                      cs_block_matrix **matrix, cs_error *error);
+ * S1 eq. 3.3. At most `threads` share the rows (0: as many as pay). Asks `control` (may be
+ * NULL) at intervals whether to cancel. */
+cs_status cs_assemble(const cs_problem *problem, int threads, cs_arena *arena,
+                      const cs_control *control, cs_block_matrix **matrix, cs_error *error);
 
 /* The number of non-zero blocks of A, from the contact graph alone (S1 Corollary 3.2), without
  * assembling A. With `fixed_as_body`, immovable bodies of the problem couple their contacts, as the

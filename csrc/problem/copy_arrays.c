@@ -6,7 +6,6 @@
 #include "problem/check_arrays.h"
 #include "prox/prox.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -45,11 +44,12 @@ static void run_pieces(copy *c, int64_t count, int64_t numbers,
 {
     cs_phase pieces = {.tasks = (count + PIECE - 1) / PIECE};
     cs_phases phases = {1, &pieces, run, c};
-    int asked = c->problem->threads;
-    int threads = cs_threads_for(asked, numbers, CS_WORTH_THREADS_COPY, numbers / CS_WORTH_A_COPY);
+    int exact = c->problem->threads;
+    int64_t parts = exact ? pieces.tasks : numbers / CS_WORTH_A_COPY;
+    int threads = cs_problem_threads(c->problem, 0, numbers, CS_WORTH_THREADS_COPY, parts);
 
     /* Repeated copies are shared as the pace says. It counts seconds a number, because copies differ in size. */
-    int paced = c->pace && !asked && threads > 1;
+    int paced = c->pace && !exact && threads > 1;
     if (paced && !cs_pace_shares(c->pace)) threads = 1;
     double start = paced ? cs_clock() : 0;
     cs_phases_run(&phases, threads);

@@ -1,6 +1,7 @@
 #include "problem/problem.h"
 
 #include "core/error.h"
+#include "core/parallel.h"
 
 #include <string.h>
 
@@ -24,6 +25,13 @@ int64_t cs_problem_vertices(const cs_problem *problem)
     return problem->matrix ? problem->blocks : problem->bodies;
 }
 int64_t cs_problem_velocities(const cs_problem *problem) { return problem->velocities; }
+
+int cs_problem_threads(const cs_problem *problem, int most, int64_t size, int64_t worth,
+                       int64_t parts)
+{
+    if (problem->threads) return cs_threads_exactly(problem->threads, parts);
+    return cs_threads_for(most, size, worth, parts);
+}
 
 const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body)
 {

@@ -69,9 +69,14 @@ struct cs_problem {
      * that becomes immovable or movable, and a given A. */
     int64_t version;
     int64_t mass_version, matrix_version, coupling_version;
-    int threads;  /* the most threads that copy arrays and assemble A; 0: as many as pay */
+    int threads;  /* exactly so many copy arrays and assemble A; 0: as many as pay */
     cs_pace pace; /* of the updates so far */
 };
+
+/* The threads that share work on the problem: as many as it is told, else at most `most` (0: all), if the size is at
+ * least `worth`. At most `parts` go on at once. */
+int cs_problem_threads(const cs_problem *problem, int most, int64_t size, int64_t worth,
+                       int64_t parts);
 
 /* Whether the problem has blocks without Jacobians and A has not been given yet. */
 static inline int cs_problem_is_open(const cs_problem *problem)

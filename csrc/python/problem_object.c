@@ -518,7 +518,7 @@ static PyObject *problem_assemble(problem_object *self, PyObject *unused)
 
     /* A given A is stored in blocks already; otherwise build it without the GIL. */
     Py_BEGIN_ALLOW_THREADS
-    if (!matrix) status = cs_assemble(self->problem, &arena, NULL, &matrix, &error);
+    if (!matrix) status = cs_assemble(self->problem, 0, &arena, NULL, &matrix, &error);
     Py_END_ALLOW_THREADS
 
     if (status) {

@@ -73,7 +73,8 @@ cs_status cs_rows_of(const cs_packed *packed, cs_arena *arena, const cs_control 
 {
     cs_block_matrix *built = packed->problem->matrix;
     cs_status status = CS_OK;
-    if (!built) status = cs_assemble(packed->problem, arena, control, &built, error);
+    if (!built)
+        status = cs_assemble(packed->problem, packed->setup_threads, arena, control, &built, error);
     *matrix = built;
     return status;
 }

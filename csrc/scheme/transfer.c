@@ -20,10 +20,10 @@ static void pack_piece(void *context, int64_t piece, int64_t begin, int64_t end)
     const transfer *t = context;
     int single = t->precision == CS_F32;
     (void)piece;
-    if (!t->visit && single) pack_numbers_f32(t->plain, t->packed, begin * t->width, end * t->width);
+    if (!t->visit && single)
+        pack_numbers_f32(t->plain, t->packed, begin * t->width, end * t->width);
     else if (!t->visit) pack_numbers_f64(t->plain, t->packed, begin * t->width, end * t->width);
-    else if (single)
-        pack_visits_f32(t->group, t->visit, t->width, t->plain, t->packed, begin, end);
+    else if (single) pack_visits_f32(t->group, t->visit, t->width, t->plain, t->packed, begin, end);
     else pack_visits_f64(t->group, t->visit, t->width, t->plain, t->packed, begin, end);
 }
 

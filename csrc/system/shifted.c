@@ -68,7 +68,7 @@ cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *a
     s->matrix = problem->matrix;
     if (!bodies && !s->matrix) {
         cs_block_matrix *assembled = NULL;
-        cs_status status = cs_assemble(problem, arena, control, &assembled, error);
+        cs_status status = cs_assemble(problem, 0, arena, control, &assembled, error);
         if (status) return status;
         s->matrix = assembled;
     }

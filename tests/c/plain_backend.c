@@ -150,7 +150,7 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     p->matrix = problem->matrix;
     if (!p->factorized && !p->matrix) {
         cs_block_matrix *built = NULL;
-        cs_status status = cs_assemble(problem, &p->rows, control, &built, error);
+        cs_status status = cs_assemble(problem, 1, &p->rows, control, &built, error);
         if (status) return status;
         p->matrix = built;
     }

@@ -68,7 +68,7 @@ static void assembled_matrix(const cs_problem *problem)
     cs_arena arena = {0};
     cs_block_matrix *matrix = NULL;
     cs_error error;
-    CHECK_STATUS(cs_assemble(problem, &arena, NULL, &matrix, &error), CS_OK, &error);
+    CHECK_STATUS(cs_assemble(problem, 0, &arena, NULL, &matrix, &error), CS_OK, &error);
     compare_blocks(problem, matrix, s.A, TOLERANCE);
     int64_t expected = 0;
     for (int k = 0; k < SCENE_BLOCKS; k++)

@@ -219,7 +219,7 @@ int main(void)
 {
     cs_problem *problem = make();
     cs_block_matrix *matrix = NULL;
-    CHECK(cs_assemble(problem, &problem->arena, NULL, &matrix, NULL) == CS_OK);
+    CHECK(cs_assemble(problem, 0, &problem->arena, NULL, &matrix, NULL) == CS_OK);
     cs_problem *given = give(matrix, 0), *skew = give(matrix, 0.05);
     check_patterns(problem, NULL);
     check_patterns(problem, matrix);
