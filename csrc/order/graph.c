@@ -1,12 +1,13 @@
 #include "order/graph.h"
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "order/conflicts.h"
 
 cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph *graph,
                          cs_error *error)
 {
-    *graph = (cs_graph){.problem = problem, .vertices = problem->bodies};
+    *graph = (cs_graph){.problem = problem, .vertices = problem->bodies, .threads = 1};
     if (problem->matrix) {
         graph->vertices = problem->blocks;
         return cs_symmetric_pattern(problem->matrix, scratch, &graph->start, &graph->column, error);
@@ -14,6 +15,12 @@ cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph 
     cs_status status = cs_adjacency_build(problem, scratch, 0, &graph->adjacency, error);
     graph->start = graph->adjacency.start;
     return status;
+}
+
+void cs_graph_share(cs_graph *graph, const cs_order_options *options)
+{
+    graph->threads = cs_threads_for(options->threads, graph->problem->blocks,
+                                    CS_WORTH_THREADS_SETUP, CS_MOST_PIECES);
 }
 
 /* ---- breadth-first levels -------------------------------------------------------------------- */

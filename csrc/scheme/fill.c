@@ -83,7 +83,8 @@ static void prefetch(const fill_task *task, int64_t first, int64_t end)
     const int64_t *index = task->packed->schedule->visit[task->g];
     int64_t size = cs_jacobian_size(blocks);
     if (end > blocks->count) end = blocks->count;
-    for (int64_t v = first; v < end; v++) cs_prefetch(cs_partner_jacobian(blocks, index[v], 0), size);
+    for (int64_t v = first; v < end; v++)
+        cs_prefetch(cs_partner_jacobian(blocks, index[v], 0), size);
 }
 
 /* Fills one visit. Returns 0 if the contact does not fit the form. */
