@@ -185,8 +185,11 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     if (status) return status;
 
     /* lambda, and behind it a copy from before a stage. */
-    packed->lambda = cs_arena_take(arena, 2 * packed->impulses, cs_real_size(packed->dtype));
-    return cs_arena_status(arena, error, "packing the problem");
+    size_t bytes = cs_real_size(packed->dtype);
+    packed->lambda = cs_arena_take_unset(arena, 2 * packed->impulses, bytes);
+    if (!packed->lambda) return cs_no_memory(error, "packing the problem");
+    memset(packed->lambda, 0, bytes * (size_t)packed->impulses);
+    return CS_OK;
 }
 
 /* packed->backward <- the phases, with the stages from the last to the first. The phases of one stage keep their

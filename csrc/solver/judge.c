@@ -89,9 +89,10 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
                          &solver->judge.reach};
     for (int i = 0; i < 4; i++)
         *blocks[i] = cs_arena_take_unset(arena, problem->blocks, sizeof(double));
-    solver->judge.magnitude = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->judge.magnitude = cs_arena_take_unset(arena, problem->rows, sizeof(double));
     solver->judge.ray.earlier = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->judge.ray.certificate.direction = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->judge.ray.certificate.direction =
+        cs_arena_take_unset(arena, problem->rows, sizeof(double));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the workspace");
 
     /* Islands, rho of sets with a zero diagonal on which others act, which changes the number of immovable blocks, and

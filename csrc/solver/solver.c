@@ -52,7 +52,9 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     cs_status status =
         cs_plan_make(problem, solver->order, cs_is_flat(solver->method, solver->setting), &options,
                      &scratch, &plan, error);
-    if (!status) status = cs_schedule_lay(problem, plan, &solver->kept, &solver->schedule, error);
+    if (!status)
+        status = cs_schedule_lay(problem, plan, solver->setup_threads, &solver->kept,
+                                 &solver->schedule, error);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -66,16 +68,26 @@ static int needs_previous(const cs_solver *solver)
     return needed;
 }
 
+/* Numbers of all rows, which are written block by block: spare rows, which belong to no block, are zero. */
+static double *take_rows_of_blocks(const cs_problem *problem, cs_arena *arena)
+{
+    int64_t rows = 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        rows += problem->block_group[g].count * problem->block_group[g].rows;
+    return rows == problem->rows ? cs_arena_take_unset(arena, rows, sizeof(double))
+                                 : cs_arena_take(arena, problem->rows, sizeof(double));
+}
+
 /* Allocates the arrays that every solver needs. */
 static cs_status take_workspace(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->kept;
-    solver->factors.r = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->factors.rho = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->b = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->factors.r = take_rows_of_blocks(problem, arena);
+    solver->factors.rho = take_rows_of_blocks(problem, arena);
+    solver->b = take_rows_of_blocks(problem, arena);
     solver->parameters = cs_arena_take_unset(arena, problem->parameters, sizeof(double));
-    solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->lambda = cs_arena_take_unset(arena, problem->rows, sizeof(double));
     solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
     solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
     solver->stagnation = NULL;
