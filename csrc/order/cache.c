@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/loop.h"
-#include "order/counting_sort.h"
+#include "core/counting_sort.h"
 #include "order/greedy_palette.h"
 #include "order/graph_partition.h"
 

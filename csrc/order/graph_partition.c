@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/loop.h"
 #include "core/parallel.h"
-#include "order/counting_sort.h"
+#include "core/counting_sort.h"
 #include "order/greedy_palette.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-#include "order/counting_sort.h"
+#include "core/counting_sort.h"
 
 #include "core/error.h"
 #include "core/parallel.h"
