@@ -25,7 +25,10 @@ static int64_t item_of(const cs_counting_sort *sort, int64_t i)
 static void count_keys(const cs_counting_sort *sort, int64_t *place, int64_t first, int64_t end)
 {
     memset(place, 0, sizeof *place * (size_t)sort->keys);
-    for (int64_t i = first; i < end; i++) place[sort->key[item_of(sort, i)]]++;
+    for (int64_t i = first; i < end; i++) {
+        int64_t key = sort->key[item_of(sort, i)];
+        if (key >= 0) place[key]++;
+    }
 }
 
 /* The number of items with the keys first ... end - 1. */
@@ -48,6 +51,7 @@ static void sum_counts(const sorting *s, int64_t at, int64_t first, int64_t end)
             at += count;
         }
     }
+    if (s->sort->start && end == s->sort->keys) s->sort->start[end] = at;
 }
 
 static void run(void *context, int64_t phase, int64_t piece)
@@ -67,7 +71,7 @@ static void run(void *context, int64_t phase, int64_t piece)
     case PLACE:
         for (int64_t i = first; i < end; i++) {
             int64_t item = item_of(sort, i);
-            sort->sorted[place[sort->key[item]]++] = item;
+            if (sort->key[item] >= 0) sort->sorted[place[sort->key[item]]++] = item;
         }
     }
 }
@@ -76,13 +80,12 @@ cs_status cs_sort_by_key(const cs_counting_sort *sort, cs_arena *scratch, cs_err
 {
     /* Each piece has its own counts: several pieces pay if these are not many more than the items. */
     sorting s = {.sort = sort, .pieces = cs_pieces(sort->threads, sort->count)};
-    if (s.pieces * sort->keys > 8 * sort->count) s.pieces = 1;
+    if (!sort->keys || s.pieces * sort->keys > 8 * sort->count) s.pieces = 1;
     s.place = cs_arena_take_unset(scratch, s.pieces * sort->keys, sizeof(int64_t));
     if (!s.place) return cs_no_memory(error, "sorting %lld contacts", (long long)sort->count);
 
-    cs_phase phase[PHASES];
+    cs_phase phase[PHASES] = {0};
     for (int p = 0; p < PHASES; p++) phase[p].tasks = s.pieces;
     cs_phases_run(&(cs_phases){PHASES, phase, run, &s}, (int)s.pieces);
-    if (sort->start) sort->start[sort->keys] = sort->count;
     return CS_OK;
 }

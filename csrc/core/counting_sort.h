@@ -10,10 +10,11 @@ typedef struct cs_counting_sort {
     int threads;
     int64_t count;
     const int64_t *item; /* (count): what is sorted; NULL: 0 ... count - 1 */
-    const int64_t *key;  /* the key of each item: key[item[i]] */
-    int64_t keys;        /* keys are below this */
-    int64_t *sorted;     /* (count): out */
-    int64_t *start; /* (keys + 1): out: where the items of each key begin in `sorted`; or NULL */
+    const int64_t
+        *key;     /* the key of each item: key[item[i]]; items with a negative one are left out */
+    int64_t keys; /* keys are below this */
+    int64_t *sorted; /* (count, less those left out): out */
+    int64_t *start;  /* (keys + 1): out: where the items of each key begin in `sorted`; or NULL */
 } cs_counting_sort;
 
 /* Sorts; takes memory from `scratch`. Fails only if memory runs out. */

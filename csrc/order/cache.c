@@ -204,10 +204,8 @@ static cs_status plan_cache(const cs_problem *problem, const cs_order_options *o
         .chunk = (int64_t)cs_order_value(options, CHUNK_SIZE),
         .domains = cs_order_value(options, DOMAINS) != 0,
     };
-    cs_status status = cs_graph_build(problem, scratch, &graph, error);
-    if (status) return status;
-    cs_graph_share(&graph, options);
-    return cs_plan_cache(&graph, options, &how, scratch, plan, error);
+    cs_status status = cs_graph_share(problem, options, scratch, &graph, error);
+    return status ? status : cs_plan_cache(&graph, options, &how, scratch, plan, error);
 }
 
 const cs_order cs_order_cache = {
