@@ -59,7 +59,8 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     cs_status status =
         cs_pack_common(packed, request->local, request->weight != NULL, arena, error);
     if (status) return status;
-    cpu->best = cs_arena_take(arena, packed->impulses, cs_real_size(packed->dtype));
+    cpu->best =
+        cs_loop_take(packed->setup_threads, arena, packed->impulses, cs_real_size(packed->dtype));
     if (!cpu->best) return no_memory(error);
     if (request->weight) cs_pack_weights(packed, request->weight);
 

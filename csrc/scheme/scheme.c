@@ -1,6 +1,7 @@
 #include "scheme/scheme.h"
 
 #include "core/error.h"
+#include "core/loop.h"
 #include "core/parallel.h"
 
 #include <string.h>
@@ -188,7 +189,7 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     size_t bytes = cs_real_size(packed->dtype);
     packed->lambda = cs_arena_take_unset(arena, 2 * packed->impulses, bytes);
     if (!packed->lambda) return cs_no_memory(error, "packing the problem");
-    memset(packed->lambda, 0, bytes * (size_t)packed->impulses);
+    cs_loop_copy(packed->setup_threads, packed->lambda, NULL, packed->impulses, bytes);
     return CS_OK;
 }
 

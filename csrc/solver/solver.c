@@ -88,8 +88,9 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     solver->b = take_rows_of_blocks(problem, arena);
     solver->parameters = cs_arena_take_unset(arena, problem->parameters, sizeof(double));
     solver->lambda = cs_arena_take_unset(arena, problem->rows, sizeof(double));
-    solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
+    solver->xi = cs_loop_take(solver->setup_threads, arena, problem->rows, sizeof(double));
+    solver->velocity =
+        cs_loop_take(solver->setup_threads, arena, problem->velocities, sizeof(double));
     solver->stagnation = NULL;
     if (cs_tests_stagnation(solver))
         solver->stagnation = cs_arena_take(arena, 1, sizeof *solver->stagnation);
