@@ -2,7 +2,6 @@
 
 #include "core/costs.h"
 #include "core/error.h"
-#include "core/loop.h"
 
 #include <string.h>
 
@@ -239,46 +238,24 @@ static void count(const cs_problem *problem, const cs_plan *plan, int64_t *parts
     }
 }
 
-/* A run of visits of one group that are appended to its list. */
-typedef struct appending {
-    const int64_t *block;
-    int64_t *visit;
-    int64_t first_block, visited; /* number of the first visit */
-    int natural[CS_LOOP_PIECES];
-} appending;
-
-static void append_piece(void *context, int64_t piece, int64_t first, int64_t end)
-{
-    appending *a = context;
-    int64_t moved = 0;
-    for (int64_t i = first; i < end; i++) {
-        int64_t index = a->block[i] - a->first_block;
-        moved |= index ^ (a->visited + i);
-        a->visit[i] = index;
-    }
-    a->natural[piece] = moved == 0;
-}
-
 /* Appends `count` visits from `visit` on, all of group `group`, to the list of the group and to the last range. */
 static void append_visits(const cs_problem *problem, const cs_plan *plan, int64_t visit, int group,
-                          int64_t count, int threads, int64_t *visited, cs_schedule *schedule)
+                          int64_t count, int64_t *visited, cs_schedule *schedule)
 {
-    appending a;
-    a.block = plan->block + visit;
-    a.visit = schedule->visit[group] + *visited;
-    a.first_block = problem->block_group[group].first_block;
-    a.visited = *visited;
-    int64_t pieces = count < 2 * CS_WORTH_A_PIECE ? 1 : cs_loop_pieces(count);
-    if (pieces == 1) append_piece(&a, 0, 0, count);
-    else cs_loop(threads, count, append_piece, &a);
-    for (int64_t p = 0; p < pieces; p++) schedule->natural &= a.natural[p];
+    const int64_t *block = plan->block + visit, first = problem->block_group[group].first_block;
+    int64_t *to = schedule->visit[group] + *visited, moved = 0;
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = block[i] - first;
+        moved |= to[i] ^ (*visited + i);
+    }
+    schedule->natural &= moved == 0;
     schedule->range[schedule->ranges - 1].count += count;
     *visited += count;
 }
 
 /* Appends stage s to the schedule. `visited` (groups): number of visits to each group so far. */
-static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s, int threads,
-                      int64_t *visited, cs_schedule *schedule)
+static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s, int64_t *visited,
+                      cs_schedule *schedule)
 {
     cs_stage *stage = &schedule->stage[s];
     cut_state c = {plan, problem, s, 0, -1};
@@ -292,7 +269,7 @@ static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s,
 
         /* Append the visit to the list of its group; with a single group, all that belong to this part. */
         int64_t more = problem->block_groups == 1 ? run_length(plan, s, i, CS_CHUNK) : 1;
-        append_visits(problem, plan, i, group, more, threads, &visited[group], schedule);
+        append_visits(problem, plan, i, group, more, &visited[group], schedule);
         c.in_part += more - 1;
         i += more;
     }
@@ -302,8 +279,8 @@ static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s,
     if (stage->parts > schedule->most_parts) schedule->most_parts = stage->parts;
 }
 
-cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, int threads,
-                          cs_arena *arena, cs_schedule *schedule, cs_error *error)
+cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_arena *arena,
+                          cs_schedule *schedule, cs_error *error)
 {
     int64_t visited[CS_MAX_GROUPS] = {0};
     *schedule = (cs_schedule){
@@ -328,8 +305,7 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, int th
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the schedule");
 
     /* Fill stage by stage. */
-    for (int64_t s = 0; s < plan->stages; s++)
-        lay_stage(problem, plan, s, threads, visited, schedule);
+    for (int64_t s = 0; s < plan->stages; s++) lay_stage(problem, plan, s, visited, schedule);
     schedule->part[parts] = ranges;
     return CS_OK;
 }

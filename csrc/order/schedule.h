@@ -168,8 +168,8 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
                        const cs_order_options *options, cs_arena *scratch, cs_plan **plan,
                        cs_error *error);
 
-/* schedule <- the plan, with its visits listed group by group, by so many threads. */
-cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, int threads,
-                          cs_arena *arena, cs_schedule *schedule, cs_error *error);
+/* schedule <- the plan, with its visits listed group by group. */
+cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_arena *arena,
+                          cs_schedule *schedule, cs_error *error);
 
 #endif

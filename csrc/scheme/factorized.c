@@ -420,6 +420,7 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
         cs_status status = pack_group(packed, g, arena, error);
         if (status) return status;
     }
+    cs_watch_packing(packed);
     cs_status status = place_velocities(packed, arena, error);
     if (!status) status = cs_wide_pack_roots(packed, arena, error);
     return status ? status : pack_gather(packed, arena, error);

@@ -55,6 +55,12 @@ cs_status cs_scheme_settle(const cs_scheme *scheme, const cs_setting *settings, 
 
 /* ---- sharing the work of packing --------------------------------------------------------------- */
 
+void cs_watch_packing(cs_packed *packed)
+{
+    if (packed->paced)
+        packed->setup_threads = cs_threads_for_now(packed->setup_threads, &packed->preemptions);
+}
+
 /* Parts that threads share, and what is done with each of them. */
 typedef struct shared_parts {
     const cs_packed *packed;

@@ -89,7 +89,7 @@ static cs_status fill(cs_ordering *ordering, const cs_problem *problem, const ch
     info->seconds = cs_clock() - start;
 
     /* The schedule, and the description of both. */
-    if (!status) status = cs_schedule_lay(problem, plan, 1, scratch, &schedule, error);
+    if (!status) status = cs_schedule_lay(problem, plan, scratch, &schedule, error);
     if (!status) status = copy_stages(&schedule, &ordering->arena, info, error);
     if (!status) status = copy_plan(problem, plan, &ordering->arena, info, error);
     if (status) return status;

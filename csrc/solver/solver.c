@@ -31,6 +31,24 @@ const char *cs_outcome_name(cs_outcome outcome)
     return "unknown";
 }
 
+/* ---- threads of the set-up --------------------------------------------------------------------- */
+
+/* The number of threads that share the loops of a set-up. */
+static int threads_of_setup(const cs_solver *solver)
+{
+    const cs_options *options = &solver->options;
+    if (options->exact_threads) return cs_threads_exactly(options->threads, CS_MOST_PIECES);
+    return cs_threads_for(options->threads, solver->problem->blocks, CS_WORTH_THREADS_SETUP,
+                          CS_MOST_PIECES);
+}
+
+/* Leaves the rest of a set-up to one thread if the processors are busy. */
+static void watch_threads(cs_solver *solver)
+{
+    if (!solver->options.exact_threads)
+        solver->setup_threads = cs_threads_for_now(solver->setup_threads, &solver->preemptions);
+}
+
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* What a preparation makes anew. Each also makes what is listed before it. */
@@ -52,9 +70,7 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     cs_status status =
         cs_plan_make(problem, solver->order, cs_is_flat(solver->method, solver->setting), &options,
                      &scratch, &plan, error);
-    if (!status)
-        status = cs_schedule_lay(problem, plan, solver->setup_threads, &solver->kept,
-                                 &solver->schedule, error);
+    if (!status) status = cs_schedule_lay(problem, plan, &solver->kept, &solver->schedule, error);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -207,7 +223,10 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
 
     /* R and what judges iterates; the scheme, and the packed problem; earlier iterates. */
     if (what >= VALUES) {
+        watch_threads(solver);
         if (!status) status = prepare_values(solver, local, error);
+        watch_threads(solver);
+        request.setup_threads = solver->setup_threads;
         if (cs_judges_over_factors(solver)) request.rho = solver->factors.rho;
         request.islands = solver->judge.islands;
         if (!status && !solver->scheme) status = choose_scheme(solver, &request, error);
@@ -358,18 +377,11 @@ static cs_status prepare_structure(cs_solver *solver, const cs_control *control,
     if (!status) status = cs_check_diagonals(solver, error);
     if (!status && solver->composition) status = solver->composition->cut(solver, control, error);
     else solver->island_count = 0; /* not reported */
+    watch_threads(solver);
     if (!status && sweeps(solver)) status = build_schedule(solver, error);
     return status;
 }
 
-/* The number of threads that share the loops of a set-up. */
-static int threads_of_setup(const cs_solver *solver)
-{
-    const cs_options *options = &solver->options;
-    if (options->exact_threads) return cs_threads_exactly(options->threads, CS_MOST_PIECES);
-    return cs_threads_for(options->threads, solver->problem->blocks, CS_WORTH_THREADS_SETUP,
-                          CS_MOST_PIECES);
-}
 
 /* Computes everything that depends on the problem's values. Called again when they change. */
 static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
@@ -379,6 +391,8 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     extent what = extent_of(solver);
     solver->roots_changed = solver->problem->mass_version > solver->version;
     solver->setup_threads = threads_of_setup(solver);
+    solver->preemptions = -1;
+    watch_threads(solver);
     solver->version = -1;
     clear(solver, what);
 

@@ -212,7 +212,7 @@ static cs_schedule lay(const cs_problem *problem, const char *order,
         cs_plan_make(problem, cs_order_find(order), 0, options, arena, &plan, &error);
     CHECK_STATUS(status, CS_OK, &error);
     if (status) return schedule;
-    CHECK_STATUS(cs_schedule_lay(problem, plan, 1, arena, &schedule, &error), CS_OK, &error);
+    CHECK_STATUS(cs_schedule_lay(problem, plan, arena, &schedule, &error), CS_OK, &error);
     walk(problem, &schedule, &v);
     return schedule;
 }
