@@ -31,6 +31,7 @@ static void describe_request(cs_packed *packed, const cs_pack_request *request)
     packed->dtype = request->dtype;
     packed->threads = request->threads;
     packed->setup_threads = request->setup_threads;
+    packed->preemptions = -1;
     packed->paced = request->paced;
     packed->bound_previous = request->bound_previous;
     packed->setting = request->setting;
@@ -59,7 +60,9 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     cs_status status =
         cs_pack_common(packed, request->local, request->weight != NULL, arena, error);
     if (status) return status;
-    cpu->best = cs_arena_take(arena, packed->impulses, cs_real_size(packed->dtype));
+    cs_watch_packing(packed);
+    cpu->best =
+        cs_loop_take(packed->setup_threads, arena, packed->impulses, cs_real_size(packed->dtype));
     if (!cpu->best) return no_memory(error);
     if (request->weight) cs_pack_weights(packed, request->weight);
 
@@ -76,6 +79,7 @@ static int refill(void *state, const cs_pack_request *request, int roots)
 {
     cs_cpu *cpu = state;
     cs_packed *packed = &cpu->packed;
+    packed->setup_threads = request->setup_threads;
     return packed->scheme->refill && packed->scheme->refill(packed, roots) &&
            cs_cpu_refill_scales(cpu, request);
 }

@@ -42,11 +42,11 @@
 #endif
 /* A rare path that must stay out of its caller's loop. */
 #define CS_RARE CS_DEVICE static __attribute__((noinline, cold, unused))
-/* Begins to load `count` doubles into the caches. Addresses outside of an array are harmless. */
+/* Begins to load `count` doubles into the second-level cache. */
 static inline void cs_prefetch(const double *from, int64_t count)
 {
     enum { LINE = 8 };
-    for (int64_t i = 0; i < count; i += LINE) __builtin_prefetch(from + i);
+    for (int64_t i = 0; i < count; i += LINE) __builtin_prefetch(from + i, 0, 2);
 }
 #define CS_UNUSED __attribute__((unused))
 #define CS_PRINTF(text, first) __attribute__((format(printf, text, first)))

@@ -55,3 +55,10 @@ void cs_loop_copy(int threads, void *to, const void *from, int64_t count, size_t
 {
     if (to != from) cs_loop(threads, count, copy_piece, &(copy){to, from, size});
 }
+
+void *cs_loop_take(int threads, cs_arena *arena, int64_t count, size_t size)
+{
+    void *memory = cs_arena_take_unset(arena, count, size);
+    if (memory) cs_loop_copy(threads, memory, NULL, count, size);
+    return memory;
+}

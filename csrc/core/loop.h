@@ -8,6 +8,8 @@
 #ifndef CS_LOOP_H
 #define CS_LOOP_H
 
+#include "core/memory.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,5 +28,8 @@ void cs_loop(int threads, int64_t count, cs_loop_work work, void *context);
 
 /* to (count items of this size) <- from, which may be equal; NULL: zeros. */
 void cs_loop_copy(int threads, void *to, const void *from, int64_t count, size_t size);
+
+/* cs_arena_take, whose zeros threads write. */
+void *cs_loop_take(int threads, cs_arena *arena, int64_t count, size_t size);
 
 #endif

@@ -1,5 +1,9 @@
 #include "core/parallel.h"
 
+#include "core/clock.h"
+
+#include <sys/resource.h>
+
 #if defined(CS_PTHREADS)
 
 #include <pthread.h>
@@ -92,4 +96,33 @@ int cs_threads_for(int64_t most, int64_t size, int64_t worth, int64_t parts)
 int cs_threads_exactly(int64_t threads, int64_t parts)
 {
     return bounded(threads, parts, (int64_t)CS_THREADS_PER_PROCESSOR * cs_processors());
+}
+
+/* A call on threads that are there takes some microseconds, or a hundred if they have to be created. A processor that
+ * another process uses is free after milliseconds. */
+#define LATE 3e-4 /* seconds */
+
+static void do_nothing(void *context, int thread)
+{
+    (void)context;
+    (void)thread;
+}
+
+/* How often the system has taken a thread of this process off a processor that others wanted; 0 if it does not tell. */
+static int64_t count_preemptions(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? 0 : usage.ru_nivcsw;
+}
+
+int cs_threads_for_now(int threads, int64_t *preemptions)
+{
+    /* The first call has no count to compare with. */
+    if (threads <= 1) return 1;
+    int64_t before = *preemptions, now = *preemptions = count_preemptions();
+    if (before >= 0 && now > before) return 1;
+
+    double start = cs_clock();
+    cs_parallel(threads, do_nothing, NULL);
+    return cs_clock() - start > LATE ? 1 : threads;
 }

@@ -42,6 +42,12 @@ int cs_threads_for(int64_t most, int64_t size, int64_t worth, int64_t parts);
  * CS_THREADS_PER_PROCESSOR. */
 int cs_threads_exactly(int64_t threads, int64_t parts);
 
+/* How many of these threads shall share the next short loops: one if other processes seem to use the processors,
+ * because each loop would wait for threads that are off theirs. They do if a thread of this process was taken off a
+ * processor since the last call, or if the threads take long for a call without work. preemptions: state, -1 before
+ * the first call. */
+int cs_threads_for_now(int threads, int64_t *preemptions);
+
 /* How many processors the machine has. */
 int cs_processors(void);
 

@@ -49,7 +49,7 @@ typedef struct cs_state {
     double delta_element, delta_norm; /* likewise, if a measure needs the previous iterate */
     int no_tolerance;                 /* whether the solve has neither rtol nor atol */
     int threads; /* that share the evaluation of a measure; at most one if a prox calls the caller's code */
-    const double *lambda, *xi;        /* (rows) */
+    const double *lambda, *xi; /* (rows) */
     int have_natural_map;
     cs_natural_map natural_map; /* cached by cs_natural_map_of */
 } cs_state;
@@ -117,7 +117,7 @@ int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupli
 int64_t cs_number_all_islands(const cs_problem *problem, int64_t *island);
 
 /* response (rows) <- a_s of each row's set: 1 / rho, or with compliance the diagonal of J M^-1 J^T. */
-void cs_find_responses(const cs_problem *problem, const double *rho, double *response);
+void cs_find_responses(const cs_problem *problem, const double *rho, int threads, double *response);
 
 /* The data that determine the speed V of each island, and room for the computation. */
 typedef struct cs_scale_data {

@@ -99,9 +99,25 @@ static void block_responses(const cs_problem *problem, const cs_block_group *gro
         if (inverse[i] > 0) response[i] = 1 / inverse[i];
 }
 
-void cs_find_responses(const cs_problem *problem, const double *rho, double *response)
+/* 1 / rho, or 0 where rho is. */
+typedef struct inverses {
+    const double *rho;
+    double *response;
+} inverses;
+
+static void invert(void *context, int64_t piece, int64_t first, int64_t end)
 {
-    for (int64_t i = 0; i < problem->rows; i++) response[i] = rho[i] > 0 ? 1 / rho[i] : 0;
+    (void)piece;
+    const inverses *all = context;
+    for (int64_t i = first; i < end; i++) {
+        double rho = all->rho[i];
+        all->response[i] = rho > 0 ? 1 / rho : 0;
+    }
+}
+
+void cs_find_responses(const cs_problem *problem, const double *rho, int threads, double *response)
+{
+    cs_loop(threads, problem->rows, invert, &(inverses){rho, response});
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         int soft = group->compliance || group->included;
@@ -146,8 +162,7 @@ static void evaluate_zero(speeds *all)
 {
     const cs_scale_data *data = all->data;
     cs_loop(data->threads, data->problem->blocks, project_zero, all);
-    for (int64_t p = 0; p < cs_loop_pieces(data->problem->blocks); p++)
-        all->moved |= all->moves[p];
+    for (int64_t p = 0; p < cs_loop_pieces(data->problem->blocks); p++) all->moved |= all->moves[p];
     if (!all->moved) return;
     cs_residual_velocity(data->problem, data->lambda, data->b, data->velocity, data->xi);
     cs_magnitude(data->problem, data->lambda, data->b, data->velocity, data->magnitude);

@@ -97,10 +97,12 @@ static cs_status plan_auto(const cs_problem *problem, const cs_order_options *op
 
     /* Plan with "cache", in a single part if threads do not save time. */
     cs_graph graph;
-    cs_order_options own = {.parts = options->parts};
+    cs_order_options own = {.parts = options->parts,
+                            .threads = options->threads,
+                            .exact_threads = options->exact_threads};
     cs_cache_options how = cs_cache_options_default();
     if (problem->blocks < CS_WORTH_THREADS_SWEEP) own.parts = 1;
-    cs_status status = cs_graph_build(problem, scratch, &graph, error);
+    cs_status status = cs_graph_share(problem, &own, scratch, &graph, error);
     if (!status) status = cs_plan_cache(&graph, &own, &how, scratch, plan, error);
     if (status) return status;
 

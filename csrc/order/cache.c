@@ -10,6 +10,8 @@
 #include "order/cache.h"
 
 #include "core/error.h"
+#include "core/loop.h"
+#include "core/counting_sort.h"
 #include "order/greedy_palette.h"
 #include "order/graph_partition.h"
 
@@ -68,32 +70,50 @@ static cs_status order_vertices(const cs_graph *graph, cs_body_order bodies, int
     return status;
 }
 
+/* The keys by which blocks are sorted. */
+typedef struct block_keys {
+    const cs_graph *graph;
+    int64_t *place; /* (vertices): 1, 2, ... in the sequence of the levels; 0: without edges */
+    int64_t *key;   /* (blocks): the place of the block's later vertex, 0 without one */
+} block_keys;
+
+static void find_keys(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    (void)piece;
+    const block_keys *k = context;
+    for (int64_t block = first; block < end; block++) {
+        int64_t vertex[2] = {0}, own = 0;
+        int ends = cs_graph_ends(k->graph, block, vertex);
+        for (int i = 0; i < ends; i++)
+            if (k->place[vertex[i]] > own) own = k->place[vertex[i]];
+        k->key[block] = own;
+    }
+}
+
 /* sequence (blocks) <- the blocks, sorted by the later of their vertices in `levels`. Blocks without
  * vertices, between immovable bodies, come first. */
 static cs_status sort_blocks(const cs_graph *graph, const cs_levels *levels, cs_arena *scratch,
                              int64_t **sequence, cs_error *error)
 {
     int64_t blocks = graph->problem->blocks;
-    int64_t *place = cs_arena_take(scratch, graph->vertices, sizeof(int64_t)); /* 1, 2, ... */
-    int64_t *next = cs_arena_take(scratch, graph->vertices + 2, sizeof(int64_t));
-    int64_t *key = cs_arena_take(scratch, blocks, sizeof(int64_t));
-    *sequence = cs_arena_take(scratch, blocks, sizeof(int64_t));
+    block_keys keys = {
+        .graph = graph,
+        .place = cs_arena_take(scratch, graph->vertices, sizeof(int64_t)),
+        .key = cs_arena_take_unset(scratch, blocks, sizeof(int64_t)),
+    };
+    *sequence = cs_arena_take_unset(scratch, blocks, sizeof(int64_t));
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "the order");
 
-    /* The key of a block is the place of its later vertex, 0 without one. */
-    for (int64_t i = 0; i < levels->count; i++) place[levels->vertex[i]] = i + 1;
-    for (int64_t block = 0; block < blocks; block++) {
-        int64_t end[2];
-        int ends = cs_graph_ends(graph, block, end);
-        for (int i = 0; i < ends; i++)
-            if (place[end[i]] > key[block]) key[block] = place[end[i]];
-        next[key[block] + 1]++;
-    }
-
-    /* Counting sort by key. */
-    for (int64_t i = 0; i <= graph->vertices; i++) next[i + 1] += next[i];
-    for (int64_t block = 0; block < blocks; block++) (*sequence)[next[key[block]]++] = block;
-    return CS_OK;
+    for (int64_t i = 0; i < levels->count; i++) keys.place[levels->vertex[i]] = i + 1;
+    cs_loop(graph->threads, blocks, find_keys, &keys);
+    cs_counting_sort sort = {
+        .threads = graph->threads,
+        .count = blocks,
+        .key = keys.key,
+        .keys = levels->count + 1,
+        .sorted = *sequence,
+    };
+    return cs_sort_by_key(&sort, scratch, error);
 }
 
 /* The plan without domains: each colour of each chunk is an independent stage. */
@@ -103,7 +123,7 @@ static cs_status plan_chunks(const cs_graph *graph, const int64_t *sequence, int
     /* Copy the sequence. */
     cs_greedy_palette palette;
     int64_t blocks = graph->problem->blocks;
-    cs_status status = cs_greedy_palette_new(graph, scratch, &palette, error);
+    cs_status status = cs_greedy_palette_new(graph, chunk, scratch, &palette, error);
     if (status) return status;
     memcpy(plan->block, sequence, sizeof(int64_t) * (size_t)blocks);
 
@@ -184,7 +204,7 @@ static cs_status plan_cache(const cs_problem *problem, const cs_order_options *o
         .chunk = (int64_t)cs_order_value(options, CHUNK_SIZE),
         .domains = cs_order_value(options, DOMAINS) != 0,
     };
-    cs_status status = cs_graph_build(problem, scratch, &graph, error);
+    cs_status status = cs_graph_share(problem, options, scratch, &graph, error);
     return status ? status : cs_plan_cache(&graph, options, &how, scratch, plan, error);
 }
 

@@ -90,9 +90,9 @@ cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int
     /* Allocate. */
     int64_t blocks = graph->problem->blocks, at = first;
     checkerboard b = {.graph = graph, .parts = parts};
-    b.owner = cs_arena_take(scratch, blocks, sizeof(int64_t));
+    b.owner = cs_arena_take_unset(scratch, blocks, sizeof(int64_t));
     b.start = cs_arena_take(scratch, parts->count + 2, sizeof(int64_t));
-    b.block = cs_arena_take(scratch, blocks - first, sizeof(int64_t));
+    b.block = cs_arena_take_unset(scratch, blocks - first, sizeof(int64_t));
     b.color = cs_arena_take(scratch, parts->count, sizeof(int64_t));
     b.taken_for = cs_arena_take(scratch, parts->count + 1, sizeof(int64_t));
     b.visited_for = cs_arena_take(scratch, graph->vertices, sizeof(int64_t));

@@ -10,9 +10,9 @@
 cs_status cs_plan_components(const cs_graph *graph, int64_t parts, int64_t first, int64_t end,
                              cs_arena *scratch, cs_plan *plan, cs_error *error);
 
-/* cs_problem_islands, on so many threads; 0: as many as save time. */
-cs_status cs_find_islands(const cs_problem *problem, int64_t threads, int64_t *label,
-                          int64_t *islands, cs_error *error);
+/* cs_problem_islands, on so many threads. */
+cs_status cs_find_islands(const cs_problem *problem, int threads, int64_t *label, int64_t *islands,
+                          cs_error *error);
 
 /* The same for a problem with a given A, whose blocks are the vertices of its graph, on one thread. */
 cs_status cs_islands_of_matrix(const cs_problem *problem, int64_t *label, int64_t *islands,

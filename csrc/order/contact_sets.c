@@ -146,7 +146,7 @@ static cs_status plan_colors(const cs_graph *graph, const sets *s, int simultane
 {
     cs_greedy_palette palette;
     int64_t *first = cs_arena_take(scratch, s->count, sizeof(int64_t)), at = 0, set = 0;
-    cs_status status = first ? cs_greedy_palette_new(graph, scratch, &palette, error)
+    cs_status status = first ? cs_greedy_palette_new(graph, s->count, scratch, &palette, error)
                              : cs_no_memory(error, "the contact sets");
     if (status) return status;
 

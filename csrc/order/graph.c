@@ -1,19 +1,36 @@
 #include "order/graph.h"
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "order/conflicts.h"
 
-cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph *graph,
-                         cs_error *error)
+/* Builds the graph, on so many threads if A is not given. */
+static cs_status build(const cs_problem *problem, int threads, cs_arena *scratch, cs_graph *graph,
+                       cs_error *error)
 {
-    *graph = (cs_graph){.problem = problem, .vertices = problem->bodies};
+    *graph = (cs_graph){.problem = problem, .vertices = problem->bodies, .threads = threads};
     if (problem->matrix) {
         graph->vertices = problem->blocks;
         return cs_symmetric_pattern(problem->matrix, scratch, &graph->start, &graph->column, error);
     }
-    cs_status status = cs_adjacency_build(problem, scratch, 0, &graph->adjacency, error);
+    cs_status status = cs_adjacency_share(problem, threads, scratch, &graph->adjacency, error);
     graph->start = graph->adjacency.start;
     return status;
+}
+
+cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph *graph,
+                         cs_error *error)
+{
+    return build(problem, 1, scratch, graph, error);
+}
+
+cs_status cs_graph_share(const cs_problem *problem, const cs_order_options *options,
+                         cs_arena *scratch, cs_graph *graph, cs_error *error)
+{
+    int threads = options->exact_threads ? cs_threads_exactly(options->threads, CS_MOST_PIECES)
+                                         : cs_threads_for(options->threads, problem->blocks,
+                                                          CS_WORTH_THREADS_SETUP, CS_MOST_PIECES);
+    return build(problem, threads, scratch, graph, error);
 }
 
 /* ---- breadth-first levels -------------------------------------------------------------------- */

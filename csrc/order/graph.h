@@ -17,11 +17,16 @@ typedef struct cs_graph {
         *start; /* (vertices + 1): the edges of vertex v are start[v] ... start[v + 1] - 1 */
     const int64_t *column; /* given A: the other vertex of each edge; otherwise NULL */
     cs_adjacency adjacency;
+    int threads; /* how many share the work of an order */
 } cs_graph;
 
 /* Builds the graph in `scratch`. Fails only if memory runs out. */
 cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph *graph,
                          cs_error *error);
+
+/* The same by the threads that the options ask for, which then share the work on the graph. */
+cs_status cs_graph_share(const cs_problem *problem, const cs_order_options *options,
+                         cs_arena *scratch, cs_graph *graph, cs_error *error);
 
 /* The other vertex of an edge; -1 if that body is immovable. */
 static inline int64_t cs_graph_other(const cs_graph *graph, int64_t edge)

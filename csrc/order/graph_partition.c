@@ -1,8 +1,12 @@
 #include "order/graph_partition.h"
 
 #include "core/error.h"
+#include "core/loop.h"
+#include "core/parallel.h"
+#include "core/counting_sort.h"
 #include "order/greedy_palette.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- labels ---------------------------------------------------------------------------------- */
@@ -16,9 +20,10 @@ int64_t cs_parts_wanted(const cs_graph *graph, const cs_order_options *options)
 void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *start, int64_t runs,
                   cs_parts *parts)
 {
-    /* The weight of a vertex is its degree, the number of its contacts. */
-    double total = 0, before = 0;
-    for (int64_t v = 0; v < graph->vertices; v++) total += (double)cs_graph_degree(graph, v);
+    /* The weight of a vertex is its degree, the number of its contacts. Middles below `safe` are in the present part
+     * for certain, whatever the rounding of their positions. */
+    int64_t label = 0;
+    double total = (double)graph->start[graph->vertices], before = 0, safe = -1;
     for (int64_t run = 0; run < runs; run++) {
         int64_t first = start ? start[run] : run, end = start ? start[run + 1] : run + 1;
         double weight = 0;
@@ -26,9 +31,12 @@ void cs_parts_cut(const cs_graph *graph, const int64_t *vertex, const int64_t *s
 
         /* Part p covers the fraction from p / count to (p + 1) / count of the total weight. The run goes to
          * the part that contains its middle. */
-        double position = total > 0 ? (before + weight / 2) / total : 0;
-        int64_t label = (int64_t)(position * (double)parts->count);
-        if (label >= parts->count) label = parts->count - 1;
+        if (!(before + weight < safe)) {
+            double position = total > 0 ? (before + weight / 2) / total : 0;
+            label = (int64_t)(position * (double)parts->count);
+            if (label >= parts->count) label = parts->count - 1;
+            safe = total / (double)parts->count * (double)(label + 1) - 1;
+        }
         for (int64_t i = first; i < end; i++) parts->label[vertex[i]] = label;
         before += weight;
     }
@@ -123,25 +131,56 @@ static int64_t interior_of(const cs_graph *graph, const cs_parts *parts, int64_t
     return block % parts->count; /* between immovable bodies: any part */
 }
 
+/* The interiors of all blocks, and how many blocks are on the border in each piece of them. */
+typedef struct interiors {
+    const cs_graph *graph;
+    const cs_parts *parts;
+    int64_t *interior; /* (blocks): or NULL to count only */
+    int64_t border[CS_LOOP_PIECES];
+} interiors;
+
+static void find_interiors(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    interiors *all = context;
+    int64_t border = 0;
+    for (int64_t block = first; block < end; block++) {
+        int64_t own = interior_of(all->graph, all->parts, block);
+        border += own == all->parts->count;
+        if (all->interior) all->interior[block] = own;
+    }
+    all->border[piece] = border;
+}
+
 int64_t cs_parts_border(const cs_graph *graph, const cs_parts *parts)
 {
-    int64_t count = 0;
-    for (int64_t block = 0; block < graph->problem->blocks; block++)
-        count += interior_of(graph, parts, block) == parts->count;
+    interiors all = {.graph = graph, .parts = parts};
+    int64_t blocks = graph->problem->blocks, count = 0;
+    cs_loop(graph->threads, blocks, find_interiors, &all);
+    for (int64_t p = 0; p < cs_loop_pieces(blocks); p++) count += all.border[p];
     return count;
 }
 
-/* visits (blocks) <- `sequence`, sorted stably by interior, with the border last. start (count + 3) <- the
+/* visits (blocks) <- `sequence`, sorted stably by interior, with the border last. start (count + 2) <- the
  * first visit of each interior, then that of the border. */
-static void sort_by_interior(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
-                             int64_t *start, int64_t *visits)
+static cs_status sort_by_interior(const cs_graph *graph, const cs_parts *parts,
+                                  const int64_t *sequence, int64_t *start, int64_t *visits,
+                                  cs_arena *scratch, cs_error *error)
 {
-    /* Counting sort: count the blocks of each interior, sum the counts, and place the blocks. */
-    int64_t blocks = graph->problem->blocks, *next = start + 1;
-    for (int64_t i = 0; i < blocks; i++) next[interior_of(graph, parts, i) + 1]++;
-    for (int64_t p = 0; p <= parts->count; p++) next[p + 1] += next[p];
-    for (int64_t i = 0; i < blocks; i++)
-        visits[next[interior_of(graph, parts, sequence[i])]++] = sequence[i];
+    int64_t blocks = graph->problem->blocks;
+    interiors all = {.graph = graph, .parts = parts};
+    all.interior = cs_arena_take_unset(scratch, blocks, sizeof(int64_t));
+    if (!all.interior) return cs_no_memory(error, "the parts of a sweep");
+    cs_loop(graph->threads, blocks, find_interiors, &all);
+    cs_counting_sort sort = {
+        .threads = graph->threads,
+        .count = blocks,
+        .item = sequence,
+        .key = all.interior,
+        .keys = parts->count + 1,
+        .sorted = visits,
+        .start = start,
+    };
+    return cs_sort_by_key(&sort, scratch, error);
 }
 
 /* Sorts the border by colour and makes each colour an independent stage. */
@@ -178,15 +217,68 @@ static void sort_chunk(cs_greedy_palette *palette, int64_t *block, int64_t count
             cs_greedy_palette_sort(palette, block + start[g], start[g + 1] - start[g]);
 }
 
-/* Cuts the visits before `end` into chunks of at most `chunk`, none across a boundary of parts, and sorts each
- * of them. `scratch` (chunk). */
-static void sort_chunks(cs_greedy_palette *palette, int64_t end, int64_t chunk, int64_t *scratch,
-                        cs_plan *plan)
+/* Chunks of visits that are sorted by colour, each by itself. Threads take them in turn, each with a palette. */
+typedef struct chunks {
+    cs_plan *plan;
+    int64_t count;
+    int64_t *start;             /* (count + 1) */
+    cs_greedy_palette *palette; /* (threads) */
+    int64_t *scratch;           /* (threads, most) */
+    int64_t most;               /* visits of a chunk */
+    atomic_llong next;
+} chunks;
+
+static void sort_some_chunks(void *context, int thread)
 {
-    for (int64_t at = 0, next; at < end; at = next) {
-        for (next = at + 1; next < end && next < at + chunk && !plan->cut[next];) next++;
-        sort_chunk(palette, plan->block + at, next - at, scratch);
+    chunks *all = context;
+    for (;;) {
+        int64_t c = atomic_fetch_add_explicit(&all->next, 1, memory_order_relaxed);
+        if (c >= all->count) return;
+        sort_chunk(&all->palette[thread], all->plan->block + all->start[c],
+                   all->start[c + 1] - all->start[c], all->scratch + thread * all->most);
     }
+}
+
+/* Cuts the visits before `end` into chunks of at most all->most, none across a boundary of parts. */
+static void cut_chunks(chunks *all, int64_t end)
+{
+    for (int64_t at = 0; at < end;) {
+        int64_t most = end - at < all->most ? end - at : all->most;
+        const unsigned char *cut = all->plan->cut + at;
+        const unsigned char *next = memchr(cut + 1, 1, (size_t)(most - 1));
+        all->start[all->count++] = at;
+        at += next ? next - cut : most;
+    }
+    all->start[all->count] = end;
+}
+
+/* Sorts the visits before `end` by colour, chunk by chunk. `palette` is that of the first thread. */
+static cs_status sort_chunks(const cs_graph *graph, const cs_greedy_palette *palette, int64_t end,
+                             int64_t chunk, cs_arena *scratch, cs_plan *plan, cs_error *error)
+{
+    /* The chunks. There are fewer than one for each `chunk` visits and one for each part. */
+    chunks all = {.plan = plan, .most = chunk < end ? chunk : end};
+    int64_t most = 1;
+    for (int64_t i = 0; i < end; i++) most += plan->cut[i];
+    if (!end) return CS_OK;
+    all.start = cs_arena_take_unset(scratch, most + end / all.most + 1, sizeof(int64_t));
+    if (!all.start) return cs_no_memory(error, "the parts of a sweep");
+    cut_chunks(&all, end);
+
+    /* What each thread needs. */
+    int threads = all.count < graph->threads ? (int)all.count : graph->threads;
+    cs_status status = CS_OK;
+    all.palette = cs_arena_take(scratch, threads, sizeof *all.palette);
+    all.scratch = cs_arena_take_unset(scratch, threads * all.most, sizeof(int64_t));
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "the parts of a sweep");
+    all.palette[0] = *palette;
+    for (int t = 1; t < threads && !status; t++)
+        status = cs_greedy_palette_new(graph, all.most, scratch, &all.palette[t], error);
+    if (status) return status;
+
+    if (threads == 1) sort_some_chunks(&all, 0);
+    else cs_parallel(threads, sort_some_chunks, &all);
+    return CS_OK;
 }
 
 cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
@@ -195,16 +287,17 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
 {
     /* Sort the blocks by interior. */
     int64_t blocks = graph->problem->blocks;
-    int64_t *start = cs_arena_take(scratch, parts->count + 3, sizeof(int64_t));
+    int64_t *start = cs_arena_take(scratch, parts->count + 2, sizeof(int64_t));
     if (!start) return cs_no_memory(error, "the parts of a sweep");
-    sort_by_interior(graph, parts, sequence, start, plan->block);
+    cs_status status = sort_by_interior(graph, parts, sequence, start, plan->block, scratch, error);
+    if (status) return status;
     int64_t first = start[parts->count]; /* first visit of the border */
 
     /* A palette is needed to sort chunks, or to colour the border. */
     cs_greedy_palette palette = {0};
-    cs_status status = CS_OK;
+    int64_t most = blocks - first > chunk ? blocks - first : chunk;
     if (chunk || border == CS_BORDER_COLORED)
-        status = cs_greedy_palette_new(graph, scratch, &palette, error);
+        status = cs_greedy_palette_new(graph, most, scratch, &palette, error);
     if (status) return status;
 
     /* Make the interiors one disjoint stage. */
@@ -223,11 +316,8 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     }
 
     /* Sort chunks by colour: in the interiors, and in the border if it is a checkerboard. */
-    int64_t *chunk_scratch =
-        cs_arena_take(scratch, chunk < blocks ? chunk : blocks, sizeof(int64_t));
-    if (!status && !chunk_scratch) status = cs_no_memory(error, "the parts of a sweep");
     if (!status && chunk)
-        sort_chunks(&palette, border == CS_BORDER_CHECKERBOARD ? blocks : first, chunk,
-                    chunk_scratch, plan);
+        status = sort_chunks(graph, &palette, border == CS_BORDER_CHECKERBOARD ? blocks : first,
+                             chunk, scratch, plan, error);
     return status;
 }

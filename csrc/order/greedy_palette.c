@@ -6,21 +6,21 @@
 
 enum { BITS = 64 }; /* colours that a vertex stores as bits */
 
-cs_status cs_greedy_palette_new(const cs_graph *graph, cs_arena *scratch,
+cs_status cs_greedy_palette_new(const cs_graph *graph, int64_t most, cs_arena *scratch,
                                 cs_greedy_palette *palette, cs_error *error)
 {
     int64_t vertices = graph->vertices, blocks = graph->problem->blocks;
     *palette = (cs_greedy_palette){.graph = graph};
     palette->round_of = cs_arena_take(scratch, vertices, sizeof(int64_t));
-    palette->color = cs_arena_take(scratch, blocks, sizeof(int64_t));
-    palette->end = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
-    palette->sorted = cs_arena_take(scratch, blocks, sizeof(int64_t));
+    palette->color = cs_arena_take_unset(scratch, most, sizeof(int64_t));
+    palette->end = cs_arena_take_unset(scratch, most + 1, sizeof(int64_t));
+    palette->sorted = cs_arena_take_unset(scratch, most, sizeof(int64_t));
     if (graph->column) {
         palette->color_of = cs_arena_take(scratch, blocks, sizeof(int64_t));
-        palette->taken_for = cs_arena_take(scratch, blocks + 1, sizeof(int64_t));
+        palette->taken_for = cs_arena_take(scratch, most + 1, sizeof(int64_t));
     } else {
-        palette->taken = cs_arena_take(scratch, vertices, sizeof(uint64_t));
-        palette->next = cs_arena_take(scratch, vertices, sizeof(int64_t));
+        palette->taken = cs_arena_take_unset(scratch, vertices, sizeof(uint64_t));
+        palette->next = cs_arena_take_unset(scratch, vertices, sizeof(int64_t));
     }
     return cs_arena_status(scratch, error, "colouring %lld contacts", (long long)blocks);
 }
@@ -44,8 +44,7 @@ static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
     }
 
     /* Choose the lowest free bit; without one, the first colour above all taken ones. */
-    if (taken != UINT64_MAX)
-        for (color = 0; taken >> color & 1;) color++;
+    if (taken != UINT64_MAX) color = __builtin_ctzll(~taken);
 
     /* Take the colour at both bodies. */
     for (int i = 0; i < ends; i++) {

@@ -16,14 +16,14 @@ typedef struct cs_greedy_palette {
     uint64_t *taken;    /* (vertices): bit c is set if colour c < 64 is taken */
     int64_t *next;      /* (vertices): the lowest colour >= 64 that is still free */
     int64_t *color_of;  /* given A, (blocks): the colour of a block in this colouring */
-    int64_t *taken_for; /* given A, (blocks + 1): last block (+ 1) for which the colour is taken */
+    int64_t *taken_for; /* given A, (count + 1): last block (+ 1) for which the colour is taken */
     int64_t *color;  /* (count): the colours of the last colouring, in the sequence of its blocks */
     int64_t *end;    /* (colors): how many of these blocks have this colour or a lower one */
-    int64_t *sorted; /* (blocks): scratch */
+    int64_t *sorted; /* (count): scratch */
 } cs_greedy_palette;
 
-/* Allocates the palette in `scratch`. Fails only if memory runs out. */
-cs_status cs_greedy_palette_new(const cs_graph *graph, cs_arena *scratch,
+/* Allocates the palette in `scratch`, for colourings of at most `most` blocks. Fails only if memory runs out. */
+cs_status cs_greedy_palette_new(const cs_graph *graph, int64_t most, cs_arena *scratch,
                                 cs_greedy_palette *palette, cs_error *error);
 
 /* Colours `count` distinct blocks in the sequence given, and ignores all other blocks. Fills palette->color

@@ -162,7 +162,7 @@ static cs_status islands_of_bodies(const cs_problem *problem, int threads, int64
 
     /* Run the phases. */
     if (!status) {
-        cs_phase phase[PHASES];
+        cs_phase phase[PHASES] = {0};
         for (int p = 0; p < PHASES; p++) phase[p].tasks = p == NUMBER ? 1 : f.pieces;
         for (int64_t body = 0; body < bodies; body++) atomic_init(&f.parent[body], body);
         cs_phases_run(&(cs_phases){PHASES, phase, run, &f}, f.pieces);
@@ -172,16 +172,16 @@ static cs_status islands_of_bodies(const cs_problem *problem, int threads, int64
     return status;
 }
 
-cs_status cs_find_islands(const cs_problem *problem, int64_t threads, int64_t *label,
-                          int64_t *islands, cs_error *error)
+cs_status cs_find_islands(const cs_problem *problem, int threads, int64_t *label, int64_t *islands,
+                          cs_error *error)
 {
     if (problem->matrix) return cs_islands_of_matrix(problem, label, islands, error);
-    int own = cs_threads_for(threads, problem->blocks, CS_WORTH_THREADS_SETUP, CS_MOST_PIECES);
-    return islands_of_bodies(problem, own, label, islands, error);
+    return islands_of_bodies(problem, threads, label, islands, error);
 }
 
 cs_status cs_problem_islands(const cs_problem *problem, int64_t *label, int64_t *islands,
                              cs_error *error)
 {
-    return cs_find_islands(problem, 0, label, islands, error);
+    int threads = cs_threads_for(0, problem->blocks, CS_WORTH_THREADS_SETUP, CS_MOST_PIECES);
+    return cs_find_islands(problem, threads, label, islands, error);
 }

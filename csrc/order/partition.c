@@ -35,7 +35,7 @@ static cs_status plan_partition(const cs_problem *problem, const cs_order_option
     cs_graph graph;
     cs_parts parts;
     cs_border border = (cs_border)cs_order_value(options, BORDER);
-    cs_status status = cs_graph_build(problem, scratch, &graph, error);
+    cs_status status = cs_graph_share(problem, options, scratch, &graph, error);
     if (!status)
         status = cs_parts_label(&graph, options, labelling_of(options), scratch, &parts, error);
     if (status) return status;

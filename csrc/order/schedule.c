@@ -79,11 +79,13 @@ cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena)
     cs_plan *plan = cs_arena_take(arena, 1, sizeof *plan);
     if (!plan) return NULL;
     plan->block = cs_arena_take_unset(arena, problem->blocks, sizeof(int64_t));
-    plan->start = cs_arena_take(arena, problem->blocks + 1, sizeof(int64_t));
+    plan->start = cs_arena_take_unset(arena, problem->blocks + 1, sizeof(int64_t));
     plan->kind = cs_arena_take_unset(arena, problem->blocks, sizeof(cs_stage_kind));
     plan->cut = cs_arena_take(arena, problem->blocks, 1);
-    plan->color_size = cs_arena_take(arena, problem->blocks, sizeof(int64_t));
-    return cs_arena_failed(arena) ? NULL : plan;
+    plan->color_size = cs_arena_take_unset(arena, problem->blocks, sizeof(int64_t));
+    if (cs_arena_failed(arena)) return NULL;
+    plan->start[0] = 0;
+    return plan;
 }
 
 void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end)
@@ -95,13 +97,12 @@ void cs_plan_close(cs_plan *plan, cs_stage_kind kind, int64_t end)
 
 void cs_plan_add_to_color(cs_plan *plan, int64_t color, int64_t blocks)
 {
-    if (color >= plan->colors) plan->colors = (int)color + 1;
+    for (; plan->colors <= color; plan->colors++) plan->color_size[plan->colors] = 0;
     plan->color_size[color] += blocks;
 }
 
 void cs_plan_clear(cs_plan *plan, int64_t blocks)
 {
-    memset(plan->color_size, 0, sizeof *plan->color_size * (size_t)plan->colors);
     memset(plan->cut, 0, (size_t)blocks);
     plan->stages = 0;
     plan->colors = 0;
@@ -204,18 +205,52 @@ static int what_begins(cut_state *c, int64_t visit, int group)
     return part ? 2 : range;
 }
 
+/* How many visits from `visit` on, one at least, are before the next one of stage s with a cut, a full part or, at
+ * most, `most`: none of them begins a part, except for the first. */
+static int64_t run_length(const cs_plan *plan, int64_t s, int64_t visit, int64_t most)
+{
+    cs_stage_kind kind = plan->kind[s];
+    int64_t length = plan->start[s + 1] - visit;
+    int chunked = kind == CS_SIMULTANEOUS || kind == CS_INDEPENDENT;
+    if (kind == CS_SEQUENTIAL) return length;
+    if (chunked && !plan->divided) return length < most ? length : most;
+    const unsigned char *cut = plan->cut + visit;
+    const unsigned char *next = memchr(cut + 1, 1, (size_t)(length - 1));
+    return next ? next - cut : length;
+}
+
 /* Counts the parts and ranges of the schedule. */
 static void count(const cs_problem *problem, const cs_plan *plan, int64_t *parts, int64_t *ranges)
 {
     *parts = *ranges = 0;
     for (int64_t s = 0; s < plan->stages; s++) {
         cut_state c = {plan, problem, s, 0, -1};
-        for (int64_t i = plan->start[s]; i < plan->start[s + 1]; i++) {
+        for (int64_t i = plan->start[s]; i < plan->start[s + 1];) {
             int cut = what_begins(&c, i, cs_group_number(problem, plan->block[i]));
             *parts += cut == 2;
             *ranges += cut > 0;
+
+            /* With a single group, nothing begins before the next part. */
+            int64_t more = problem->block_groups == 1 ? run_length(plan, s, i, CS_CHUNK) : 1;
+            c.in_part += more - 1;
+            i += more;
         }
     }
+}
+
+/* Appends `count` visits from `visit` on, all of group `group`, to the list of the group and to the last range. */
+static void append_visits(const cs_problem *problem, const cs_plan *plan, int64_t visit, int group,
+                          int64_t count, int64_t *visited, cs_schedule *schedule)
+{
+    const int64_t *block = plan->block + visit, first = problem->block_group[group].first_block;
+    int64_t *to = schedule->visit[group] + *visited, moved = 0;
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = block[i] - first;
+        moved |= to[i] ^ (*visited + i);
+    }
+    schedule->natural &= moved == 0;
+    schedule->range[schedule->ranges - 1].count += count;
+    *visited += count;
 }
 
 /* Appends stage s to the schedule. `visited` (groups): number of visits to each group so far. */
@@ -227,16 +262,16 @@ static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s,
 
     /* Append the visits, and open a part or a range where one begins. */
     *stage = (cs_stage){plan->kind[s], schedule->parts, 0, plan->start[s + 1] - plan->start[s]};
-    for (int64_t i = plan->start[s]; i < plan->start[s + 1]; i++) {
+    for (int64_t i = plan->start[s]; i < plan->start[s + 1];) {
         int group = cs_group_number(problem, plan->block[i]), cut = what_begins(&c, i, group);
         if (cut == 2) schedule->part[schedule->parts++] = schedule->ranges;
         if (cut) schedule->range[schedule->ranges++] = (cs_range){group, visited[group], 0};
 
-        /* Append the visit to the list of its group. */
-        int64_t index = plan->block[i] - problem->block_group[group].first_block;
-        schedule->natural &= index == visited[group];
-        schedule->visit[group][visited[group]++] = index;
-        schedule->range[schedule->ranges - 1].count++;
+        /* Append the visit to the list of its group; with a single group, all that belong to this part. */
+        int64_t more = problem->block_groups == 1 ? run_length(plan, s, i, CS_CHUNK) : 1;
+        append_visits(problem, plan, i, group, more, &visited[group], schedule);
+        c.in_part += more - 1;
+        i += more;
     }
 
     /* The stage now has all of its parts. */

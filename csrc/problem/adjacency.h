@@ -39,4 +39,8 @@ static inline int64_t cs_adjacency_other(const cs_adjacency *adjacency, int64_t 
 cs_status cs_adjacency_build(const cs_problem *problem, cs_arena *arena, int with_immovable,
                              cs_adjacency *adjacency, cs_error *error);
 
+/* The same by so many threads, without immovable bodies. */
+cs_status cs_adjacency_share(const cs_problem *problem, int threads, cs_arena *arena,
+                             cs_adjacency *adjacency, cs_error *error);
+
 #endif

@@ -1,6 +1,7 @@
 #include "scheme/compressed.h"
 
 #include "core/instructions.h"
+#include "core/loop.h"
 
 #include <float.h>
 #include <math.h>
@@ -67,16 +68,38 @@ static cs_form form_of_body(const cs_body_group *owner, int64_t k, double tolera
     return is_multiple(owner, k, 3, 6, tolerance) ? CS_SPHERES : CS_SOLIDS;
 }
 
-/* The most compressed form that all movable bodies of a group allow. */
-static cs_form form_of_bodies(const cs_body_group *owner, double tolerance)
+/* The bodies of a group, and the most compressed form that each piece of them allows. */
+typedef struct body_forms {
+    const cs_body_group *owner;
+    double tolerance;
+    cs_form form[CS_LOOP_PIECES];
+} body_forms;
+
+/* The form that two bodies allow which allow these. */
+static cs_form less_compressed(cs_form a, cs_form b)
 {
+    if (a == CS_GENERAL || b == CS_GENERAL) return CS_GENERAL;
+    return a == CS_SOLIDS ? a : b;
+}
+
+static void find_form(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    body_forms *all = context;
+    cs_form form = all->owner->dof == 3 ? CS_PLANAR : CS_SPHERES;
+    for (int64_t k = first; k < end && form != CS_GENERAL; k++)
+        if (!all->owner->immovable[k])
+            form = less_compressed(form_of_body(all->owner, k, all->tolerance), form);
+    all->form[piece] = form;
+}
+
+/* The most compressed form that all movable bodies of a group allow. */
+static cs_form form_of_bodies(const cs_body_group *owner, double tolerance, int threads)
+{
+    body_forms all = {.owner = owner, .tolerance = tolerance};
     cs_form form = owner->dof == 3 ? CS_PLANAR : CS_SPHERES;
-    for (int64_t k = 0; k < owner->count; k++) {
-        if (owner->immovable[k]) continue;
-        cs_form own = form_of_body(owner, k, tolerance);
-        if (own == CS_GENERAL) return CS_GENERAL;
-        if (own == CS_SOLIDS) form = CS_SOLIDS;
-    }
+    cs_loop(threads, owner->count, find_form, &all);
+    for (int64_t p = 0; p < cs_loop_pieces(owner->count); p++)
+        form = less_compressed(all.form[p], form);
     return form;
 }
 
@@ -235,7 +258,7 @@ void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *handedne
     /* The form that all bodies of this dimension allow. */
     for (int b = 0; b < problem->body_groups; b++) {
         if (problem->body_group[b].dof != blocks->dof[0]) continue;
-        cs_form bodies = form_of_bodies(&problem->body_group[b], tolerance);
+        cs_form bodies = form_of_bodies(&problem->body_group[b], tolerance, packed->setup_threads);
         if (bodies == CS_GENERAL || *form == CS_GENERAL) *form = CS_GENERAL;
         else if (bodies == CS_SOLIDS) *form = CS_SOLIDS;
     }

@@ -1,8 +1,10 @@
 /* The scheme `factorized`: stores G_k = J_k L of each contact, and u = G^T lambda of each body, where M^-1 = L L^T. */
 #include "core/error.h"
+#include "core/loop.h"
 #include "scheme/fill.h"
 #include "scheme/wide.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* The phases of a stage. A stage of some kind has only some of them (function `tasks`):
@@ -317,19 +319,56 @@ static int needs_copies(const cs_packed *packed)
     return cs_velocities_of(packed) == CS_ACCUMULATE;
 }
 
+/* The blocks of one group, whose movable bodies threads mark. */
+typedef struct marking {
+    const cs_block_group *group;
+    atomic_uchar *moves; /* (bodies): whether a block moves it */
+} marking;
+
+static void mark_bodies(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    (void)piece;
+    const marking *m = context;
+    for (int64_t k = first; k < end; k++)
+        for (int side = 0; side < cs_block_partners(m->group); side++) {
+            if (!cs_partner_moves(m->group, k, side)) continue;
+            atomic_uchar *mark = &m->moves[cs_partner_body(m->group, k, side)];
+            if (!atomic_load_explicit(mark, memory_order_relaxed))
+                atomic_store_explicit(mark, 1, memory_order_relaxed);
+        }
+}
+
 /* Places the velocities of the bodies that blocks move, in the order of their numbers. Other bodies get none. */
 static cs_status place_bodies(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
+    /* Mark these bodies. */
+    cs_arena scratch = {0};
     const cs_problem *problem = packed->problem;
     packed->body_place = cs_arena_take_unset(arena, problem->bodies, sizeof(int64_t));
     packed->moved = cs_arena_take_unset(arena, problem->bodies, sizeof(int64_t));
-    if (cs_arena_failed(arena)) return cs_no_memory(error, "the factors of A");
-    packed->moved_bodies = cs_moved_bodies(problem, packed->moved);
-    for (int64_t body = 0; body < problem->bodies; body++) packed->body_place[body] = -1;
-    for (int64_t i = 0; i < packed->moved_bodies; i++) {
-        packed->body_place[packed->moved[i]] = packed->first_spare;
-        packed->first_spare += cs_velocity_stride(cs_body_group_of(problem, packed->moved[i])->dof);
+    atomic_uchar *moves = cs_arena_take(&scratch, problem->bodies, sizeof *moves);
+    if (cs_arena_failed(arena) || !moves) {
+        cs_arena_clear(&scratch);
+        return cs_no_memory(error, "the factors of A");
     }
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        cs_loop(packed->setup_threads, group->count, mark_bodies, &(marking){group, moves});
+    }
+
+    /* List and place them. */
+    packed->moved_bodies = 0;
+    for (int g = 0; g < problem->body_groups; g++) {
+        const cs_body_group *group = &problem->body_group[g];
+        for (int64_t body = group->first_body; body < group->first_body + group->count; body++) {
+            packed->body_place[body] = -1;
+            if (!moves[body]) continue;
+            packed->body_place[body] = packed->first_spare;
+            packed->first_spare += cs_velocity_stride(group->dof);
+            packed->moved[packed->moved_bodies++] = body;
+        }
+    }
+    cs_arena_clear(&scratch);
     return CS_OK;
 }
 
@@ -361,7 +400,8 @@ static cs_status place_velocities(cs_packed *packed, cs_arena *arena, cs_error *
     /* Copies, where parts need them. */
     if (needs_copies(packed)) status = count_copies(packed, &scratch, arena, &copy, error);
     if (!status) {
-        packed->velocity = cs_arena_take(arena, packed->velocities, cs_real_size(packed->dtype));
+        packed->velocity = cs_loop_take(packed->setup_threads, arena, packed->velocities,
+                                        cs_real_size(packed->dtype));
         if (!packed->velocity) status = cs_no_memory(error, "the factors of A");
     }
 
@@ -380,6 +420,7 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
         cs_status status = pack_group(packed, g, arena, error);
         if (status) return status;
     }
+    cs_watch_packing(packed);
     cs_status status = place_velocities(packed, arena, error);
     if (!status) status = cs_wide_pack_roots(packed, arena, error);
     return status ? status : pack_gather(packed, arena, error);

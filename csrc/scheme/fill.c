@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* How many visits ahead the Jacobians are prefetched: the order of visits jumps about in memory. */
-enum { AHEAD = 4 * CS_BLOCK_LANES };
+enum { AHEAD = 128 };
 
 /* The slots of a group that one thread fills. */
 typedef struct fill_task {

@@ -134,6 +134,7 @@ typedef struct cs_packed {
     cs_dtype dtype;
     int threads;        /* of sweeps */
     int setup_threads;  /* of packing */
+    int64_t preemptions; /* so far, for the choice of setup_threads */
     int paced;          /* core/pace.h decides for each sweep between `threads` and one thread */
     cs_pace pace;       /* measured times of the sweeps so far */
     int bound_previous; /* the friction bound uses the normal impulse from before the update */

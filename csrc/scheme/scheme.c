@@ -1,6 +1,7 @@
 #include "scheme/scheme.h"
 
 #include "core/error.h"
+#include "core/loop.h"
 #include "core/parallel.h"
 
 #include <string.h>
@@ -53,6 +54,12 @@ cs_status cs_scheme_settle(const cs_scheme *scheme, const cs_setting *settings, 
 }
 
 /* ---- sharing the work of packing --------------------------------------------------------------- */
+
+void cs_watch_packing(cs_packed *packed)
+{
+    if (packed->paced)
+        packed->setup_threads = cs_threads_for_now(packed->setup_threads, &packed->preemptions);
+}
 
 /* Parts that threads share, and what is done with each of them. */
 typedef struct shared_parts {
@@ -185,8 +192,11 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     if (status) return status;
 
     /* lambda, and behind it a copy from before a stage. */
-    packed->lambda = cs_arena_take(arena, 2 * packed->impulses, cs_real_size(packed->dtype));
-    return cs_arena_status(arena, error, "packing the problem");
+    size_t bytes = cs_real_size(packed->dtype);
+    packed->lambda = cs_arena_take_unset(arena, 2 * packed->impulses, bytes);
+    if (!packed->lambda) return cs_no_memory(error, "packing the problem");
+    cs_loop_copy(packed->setup_threads, packed->lambda, NULL, packed->impulses, bytes);
+    return CS_OK;
 }
 
 /* packed->backward <- the phases, with the stages from the last to the first. The phases of one stage keep their

@@ -209,6 +209,9 @@ static inline cs_walk cs_walk_over(const cs_packed *packed, int64_t begin, int64
 /* The number of chunks of CS_CHUNK items that `count` items fill. */
 static inline int64_t cs_chunks(int64_t count) { return (count + CS_CHUNK - 1) / CS_CHUNK; }
 
+/* Leaves the rest of packing to one thread if the processors are busy (cs_threads_for_now). */
+void cs_watch_packing(cs_packed *packed);
+
 /* Calls `work` for every part of every stage, several at once, on packed->setup_threads threads. `part`: counted
  * through all stages. */
 void cs_share_parts(const cs_packed *packed,

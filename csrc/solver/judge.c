@@ -89,9 +89,11 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
                          &solver->judge.reach};
     for (int i = 0; i < 4; i++)
         *blocks[i] = cs_arena_take_unset(arena, problem->blocks, sizeof(double));
-    solver->judge.magnitude = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->judge.ray.earlier = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->judge.ray.certificate.direction = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->judge.magnitude = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->judge.ray.earlier =
+        cs_loop_take(solver->setup_threads, arena, problem->rows, sizeof(double));
+    solver->judge.ray.certificate.direction =
+        cs_arena_take_unset(arena, problem->rows, sizeof(double));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the workspace");
 
     /* Islands, rho of sets with a zero diagonal on which others act, which changes the number of immovable blocks, and
@@ -105,7 +107,7 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
     solver->judge.immovable_row = solver->judge.handed_over = 0;
     for (int64_t i = 0; i < problem->rows; i++)
         solver->judge.immovable_row |= solver->factors.rho[i] == 0;
-    cs_find_responses(problem, solver->factors.rho, solver->judge.response);
+    cs_find_responses(problem, solver->factors.rho, solver->setup_threads, solver->judge.response);
     return CS_OK;
 }
 

@@ -31,6 +31,24 @@ const char *cs_outcome_name(cs_outcome outcome)
     return "unknown";
 }
 
+/* ---- threads of the set-up --------------------------------------------------------------------- */
+
+/* The number of threads that share the loops of a set-up. */
+static int threads_of_setup(const cs_solver *solver)
+{
+    const cs_options *options = &solver->options;
+    if (options->exact_threads) return cs_threads_exactly(options->threads, CS_MOST_PIECES);
+    return cs_threads_for(options->threads, solver->problem->blocks, CS_WORTH_THREADS_SETUP,
+                          CS_MOST_PIECES);
+}
+
+/* Leaves the rest of a set-up to one thread if the processors are busy. */
+static void watch_threads(cs_solver *solver)
+{
+    if (!solver->options.exact_threads)
+        solver->setup_threads = cs_threads_for_now(solver->setup_threads, &solver->preemptions);
+}
+
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* What a preparation makes anew. Each also makes what is listed before it. */
@@ -66,18 +84,29 @@ static int needs_previous(const cs_solver *solver)
     return needed;
 }
 
+/* Numbers of all rows, which are written block by block: spare rows, which belong to no block, are zero. */
+static double *take_rows_of_blocks(const cs_problem *problem, cs_arena *arena)
+{
+    int64_t rows = 0;
+    for (int g = 0; g < problem->block_groups; g++)
+        rows += problem->block_group[g].count * problem->block_group[g].rows;
+    return rows == problem->rows ? cs_arena_take_unset(arena, rows, sizeof(double))
+                                 : cs_arena_take(arena, problem->rows, sizeof(double));
+}
+
 /* Allocates the arrays that every solver needs. */
 static cs_status take_workspace(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
     cs_arena *arena = &solver->kept;
-    solver->factors.r = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->factors.rho = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->b = cs_arena_take(arena, problem->rows, sizeof(double));
+    solver->factors.r = take_rows_of_blocks(problem, arena);
+    solver->factors.rho = take_rows_of_blocks(problem, arena);
+    solver->b = take_rows_of_blocks(problem, arena);
     solver->parameters = cs_arena_take_unset(arena, problem->parameters, sizeof(double));
-    solver->lambda = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->xi = cs_arena_take(arena, problem->rows, sizeof(double));
-    solver->velocity = cs_arena_take(arena, problem->velocities, sizeof(double));
+    solver->lambda = cs_arena_take_unset(arena, problem->rows, sizeof(double));
+    solver->xi = cs_loop_take(solver->setup_threads, arena, problem->rows, sizeof(double));
+    solver->velocity =
+        cs_loop_take(solver->setup_threads, arena, problem->velocities, sizeof(double));
     solver->stagnation = NULL;
     if (cs_tests_stagnation(solver))
         solver->stagnation = cs_arena_take(arena, 1, sizeof *solver->stagnation);
@@ -194,7 +223,10 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
 
     /* R and what judges iterates; the scheme, and the packed problem; earlier iterates. */
     if (what >= VALUES) {
+        watch_threads(solver);
         if (!status) status = prepare_values(solver, local, error);
+        watch_threads(solver);
+        request.setup_threads = solver->setup_threads;
         if (cs_judges_over_factors(solver)) request.rho = solver->factors.rho;
         request.islands = solver->judge.islands;
         if (!status && !solver->scheme) status = choose_scheme(solver, &request, error);
@@ -345,18 +377,11 @@ static cs_status prepare_structure(cs_solver *solver, const cs_control *control,
     if (!status) status = cs_check_diagonals(solver, error);
     if (!status && solver->composition) status = solver->composition->cut(solver, control, error);
     else solver->island_count = 0; /* not reported */
+    watch_threads(solver);
     if (!status && sweeps(solver)) status = build_schedule(solver, error);
     return status;
 }
 
-/* The number of threads that share the loops of a set-up. */
-static int threads_of_setup(const cs_solver *solver)
-{
-    const cs_options *options = &solver->options;
-    if (options->exact_threads) return cs_threads_exactly(options->threads, CS_MOST_PIECES);
-    return cs_threads_for(options->threads, solver->problem->blocks, CS_WORTH_THREADS_SETUP,
-                          CS_MOST_PIECES);
-}
 
 /* Computes everything that depends on the problem's values. Called again when they change. */
 static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
@@ -366,6 +391,8 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     extent what = extent_of(solver);
     solver->roots_changed = solver->problem->mass_version > solver->version;
     solver->setup_threads = threads_of_setup(solver);
+    solver->preemptions = -1;
+    watch_threads(solver);
     solver->version = -1;
     clear(solver, what);
 

@@ -141,6 +141,7 @@ struct cs_solver {
     void *parts;                       /* of the composition; NULL: the problem is not divided */
     int64_t island_count;              /* islands of the problem; 0: not reported */
     int setup_threads;                 /* how many threads share the set-up */
+    int64_t preemptions;               /* so far, for the choice of setup_threads */
     int within;     /* whether this solver solves a part of another solver's problem */
     int together;   /* not divided, because a control looks at every iterate of the whole */
     cs_arena given; /* copies of the caller's lists, which are kept if the problem changes */
