@@ -41,8 +41,9 @@ typedef struct cs_pack_request {
     int instructions;          /* see cs_packed.instructions */
     int general;               /* whether to store the factors of all contacts uncompressed */
     const cs_local *local;     /* (groups): how their blocks are updated; read by `pack` only */
-    const double *rho; /* (rows): of cs_state, all above 0, for `measure`, read by `pack` only; or NULL */
-    int64_t islands;   /* with `rho`: how many islands have a speed V of their own */
+    const double
+        *rho; /* (rows): of cs_state, all above 0, for `measure`, read by `pack` only; or NULL */
+    int64_t islands; /* with `rho`: how many islands have a speed V of their own */
 } cs_pack_request;
 
 /* A packed problem and its backend. */
@@ -91,8 +92,9 @@ typedef struct cs_sweep_call {
 /* One evaluation of the natural map, which stops a solve at Delta_s <= atol + rtol rho_s V. */
 typedef struct cs_measure_call {
     double rtol, atol;
-    const double *scale; /* (blocks): V; NULL: `scaled` is not asked for, and there is no tolerance */
-    int new_scale;       /* whether V has changed since the last call */
+    const double
+        *scale;    /* (blocks): V; NULL: `scaled` is not asked for, and there is no tolerance */
+    int new_scale; /* whether V has changed since the last call */
 } cs_measure_call;
 
 struct cs_backend {

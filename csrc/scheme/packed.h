@@ -96,7 +96,8 @@ typedef struct cs_packed_group {
         *local_set; /* the set, if scheme/local/local.h solves its local problems; or NULL */
     cs_local_method local_method;
     void *weight; /* (count): omega of each block; NULL if all have cs_packed.averaging */
-    double *rho;     /* (count, m): rho_s of each row (measure/measure.h); or NULL if no iterate is measured here */
+    double *
+        rho; /* (count, m): rho_s of each row (measure/measure.h); or NULL if no iterate is measured here */
     double *inverse; /* (count, m): 1 / rho_s */
     double *speed;   /* (count): V of the island of each block; or NULL */
     int sets, coupled_set[CS_MAX_ROWS];
@@ -132,12 +133,12 @@ typedef struct cs_packed {
     const struct cs_scheme *scheme;
     const cs_schedule *schedule;
     cs_dtype dtype;
-    int threads;        /* of sweeps */
-    int setup_threads;  /* of packing */
+    int threads;         /* of sweeps */
+    int setup_threads;   /* of packing */
     int64_t preemptions; /* so far, for the choice of setup_threads */
-    int paced;          /* core/pace.h decides for each sweep between `threads` and one thread */
-    cs_pace pace;       /* measured times of the sweeps so far */
-    int bound_previous; /* the friction bound uses the normal impulse from before the update */
+    int paced;           /* core/pace.h decides for each sweep between `threads` and one thread */
+    cs_pace pace;        /* measured times of the sweeps so far */
+    int bound_previous;  /* the friction bound uses the normal impulse from before the update */
     const cs_setting *setting; /* the scheme's own options; read them with cs_scheme_value */
     double averaging;          /* omega */
     double damping;            /* nu, factor of omega for blocks whose local problems are solved */
@@ -161,7 +162,7 @@ typedef struct cs_packed {
     int64_t impulses; /* length of lambda, with the unused lanes of batches */
     void *lambda;
     int at_zero; /* lambda was set to zero, and nothing has changed it since */
-    void *kept; /* (impulses): the next sweep stores here the lambda from before it; or NULL */
+    void *kept;  /* (impulses): the next sweep stores here the lambda from before it; or NULL */
 
     /* u = G^T lambda of the bodies that blocks move; then spare velocities for immovable bodies, one for each part
      * of a stage; then the parts' own copies. */

@@ -382,7 +382,6 @@ static cs_status prepare_structure(cs_solver *solver, const cs_control *control,
     return status;
 }
 
-
 /* Computes everything that depends on the problem's values. Called again when they change. */
 static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error *error)
 {

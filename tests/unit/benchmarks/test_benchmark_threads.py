@@ -138,7 +138,8 @@ def test_a_solve_takes_no_less_than_its_sweeps(scripts, tmp_path):
 
 def test_a_number_is_exact_and_at_most_beside_competing_processes(scripts, monkeypatch):
     scaling = scripts("scaling")
-    monkeypatch.setattr(scaling, "BUSY_SIZE", 2)
+    monkeypatch.setattr(scaling, "BUSY_METHODS", {2: "jacobi"})
+    monkeypatch.setattr(scaling, "BUSY_CONTACT_SWEEPS", 320)
     asked = []
 
     class Recorded(cs.Solver):
@@ -147,8 +148,8 @@ def test_a_number_is_exact_and_at_most_beside_competing_processes(scripts, monke
             super().__init__(*given, **options)
 
     monkeypatch.setattr(scripts("common").cs, "Solver", Recorded)
-    rows = list(scaling.busy_rows((1, 2)))
-    names = ["1", "2", "2 at most", "as many as pay"]
+    rows = list(scaling.busy_rows((1, 2), 2))
+    names = ["1", "2", "at most 2", "as many as pay"]
     assert [row["threads"] for row in rows] == 3 * names
     assert asked == [(1, True), (2, True), (2, False), (None, False)]
     assert [row["competing"] for row in rows[:: len(names)]] == [0, 1, 2]
