@@ -70,7 +70,9 @@ static void a_solver_keeps_to_it(void)
     check_solver(problem, 3, 0, least(3, processors));
     check_solver(problem, 3, 1, 3);
     cs_problem_destroy(problem);
-    CHECK_STATUS(chain_create(WORTH / 2, &problem, &error), CS_OK, &error);
+
+    /* Short, but with colours of three parts each. */
+    CHECK_STATUS(chain_create(3 * WORTH / 4, &problem, &error), CS_OK, &error);
     check_solver(problem, 0, 0, 1);
     check_solver(problem, 3, 0, 1);
     check_solver(problem, 3, 1, 3);
