@@ -1,16 +1,21 @@
 """Set-up: what making a problem and a solver costs, in sweeps, and Python's share of small solves.
 
-Ball grids of a given number of contacts (disc friction, fixed ground), scheme `factorized`, one
-thread. `problem` is `Problem` from arrays (checks, copies); `order` is what an order makes of a
-problem without a solver; `solver` is all that a solver prepares: the order again, factors R,
-packing; `python` is what `Solver` adds to that. The sweep is measured in the same run, and the
-least of several interleaved runs counts. For small problems the seconds of a solve of 50 sweeps are
-split into those inside the iteration, those of the compiled module around it (arrays in and out),
-and Python's.
+Ball grids of a given number of contacts (disc friction, fixed ground), scheme `factorized`, on
+each number of threads. `problem` is `Problem` from
+arrays (checks, copies); `order` is what an order makes of a problem without a solver; `solver` is
+all that a solver prepares: the order again, factors R, packing; `python` is what `Solver` adds to
+that. `sweep` is measured in the same run on one thread, and the least of several interleaved runs
+counts. For small problems the seconds of a solve of 50 sweeps are split into those inside the
+iteration, those of the compiled module around it (arrays in and out), and Python's.
 
     python benchmarks/sweeps/setup.py [contacts, e.g. 100 10000 1000000: the latter takes minutes]
+        [--threads 1,2,4]
 """
 
+import argparse
+import json
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,7 +25,7 @@ import numpy as np
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import interleaved, sweeping, write_csv
+from common import interleaved, on_threads, sweeping, teams, write_csv
 
 CONTACTS = (100, 1_000, 10_000, 100_000)
 ORDERS = ("natural", "colored", "cache")
@@ -41,31 +46,30 @@ def seconds_of(task):
     return time.perf_counter() - start
 
 
-def tasks_of(problem, order, dtype, sweeps):
+def tasks_of(problem, order, dtype, threads, sweeps):
     """Name → a task that returns its seconds; the solver's own clock splits `outer`."""
     arrays = problem.J, problem.Minv, problem.b, problem.mu
     bodies, inside = problem.bodies, []
     solver = sweeping(problem, sweeps, order=order, dtype=dtype)
 
     def make():
-        seconds = seconds_of(
-            lambda: inside.append(sweeping(problem, sweeps, order=order, dtype=dtype))
-        )
+        options = {"order": order, "dtype": dtype, "threads": threads}
+        seconds = seconds_of(lambda: inside.append(sweeping(problem, sweeps, **options)))
         inside[-1] = inside[-1].info["setup_seconds"]
         return seconds
 
     return inside, {
         "problem": lambda: seconds_of(lambda: cs.Problem(*arrays, bodies=bodies)),
-        "order": lambda: cs.orders.describe(problem, order, threads=1).seconds,
+        "order": lambda: cs.orders.describe(problem, order, **on_threads(threads)).seconds,
         "outer": make,
         "sweep": lambda: solver.solve().sweep_time / sweeps,
     }
 
 
-def set_up(contacts, order, dtype):
+def set_up(contacts, order, dtype, threads):
     problem = grid_of(contacts)
     sweeps = max(2, min(200, 400_000 // problem.contacts))
-    inside, tasks = tasks_of(problem, order, dtype, sweeps)
+    inside, tasks = tasks_of(problem, order, dtype, threads, sweeps)
     seconds = interleaved(tasks, 3 if contacts > 300_000 else 7)
     least = {name: float(values.min()) for name, values in seconds.items()}
     least["solver"] = min(inside)
@@ -77,6 +81,7 @@ def set_up(contacts, order, dtype):
         "contacts": problem.contacts,
         "order": order,
         "dtype": dtype,
+        "threads": threads,
         "kernel": sweeping(problem, 1, order=order, dtype=dtype).info["kernel"],
         **{f"{name}_ns": value * per for name, value in least.items()},
         "solver_sweeps": least["solver"] / least["sweep"],
@@ -87,7 +92,8 @@ def set_up(contacts, order, dtype):
     print(
         f"{row['contacts']:8} {order:8} {dtype}: problem {row['problem_ns']:6.0f}, order "
         f"{row['order_ns']:6.0f}, solver {row['solver_ns']:6.0f}, sweep {row['sweep_ns']:5.1f} ns "
-        f"a contact; {row['solver_sweeps']:.1f} sweeps, {row['all_sweeps']:.1f} with the problem"
+        f"a contact; {row['solver_sweeps']:.1f} sweeps, {row['all_sweeps']:.1f} with the problem",
+        file=sys.stderr,
     )
     return row
 
@@ -119,6 +125,7 @@ def small_solves():
             "contacts": problem.contacts,
             "order": "natural",
             "dtype": "float64",
+            "threads": 1,
             "kernel": solver.info["kernel"],
             "sweep_ns": least["inside"] / SWEEPS / problem.contacts * 1e3,
             "module_us": least["core"] - least["inside"],
@@ -131,14 +138,37 @@ def small_solves():
         yield row
 
 
-def main():
-    sizes = [int(word) for word in sys.argv[1:]] or CONTACTS
-    rows = [
-        set_up(contacts, order, dtype)
+def rows_of(sizes, threads):
+    """Rows on so many threads, measured in a process that has no more: `Problem` takes all."""
+    command = [sys.executable, __file__, *map(str, sizes), "--child", str(threads)]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def measure(sizes, threads):
+    """The same in this process."""
+    return [
+        set_up(contacts, order, dtype, threads)
         for contacts in sizes
         for order in ORDERS
         for dtype in ("float64", "float32")
     ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("contacts", type=int, nargs="*", default=CONTACTS)
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    teams.add_options(parser)
+    given = parser.parse_args()
+    if given.child:
+        json.dump(measure(given.contacts, given.child), sys.stdout)
+        return
+    rows = []
+    for threads in teams.chosen(parser, given):
+        print(teams.counted(threads), flush=True)
+        rows += rows_of(given.contacts, threads)
     rows += small_solves()
     print(write_csv("setup", rows))
 

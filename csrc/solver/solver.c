@@ -64,7 +64,7 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     cs_arena scratch = {0};
     const cs_problem *problem = solver->problem;
     cs_order_options options = solver->options.order_options;
-    options.threads = solver->options.threads;
+    options.threads = solver->setup_threads > 1 ? solver->options.threads : 1;
     options.exact_threads = solver->options.exact_threads;
     cs_plan *plan;
     cs_status status =

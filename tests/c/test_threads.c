@@ -5,7 +5,7 @@
 
 static scene s;
 
-enum { CHAIN = 600, STAR = 140, MOST_ROWS = 2 * CHAIN, SWEEPS = 2 };
+enum { CHAIN = 600, STAR = 140, LONG = 4200, MOST_ROWS = 2 * LONG, SWEEPS = 2 };
 
 /* What an order can be told beside its name. */
 typedef struct variant {
@@ -130,6 +130,36 @@ static void compare_orders(const cs_problem *problem)
     }
 }
 
+/* Set-ups of so many contacts that three threads share them. */
+static void compare_setups(const cs_problem *problem)
+{
+    static const variant setups[] = {
+        {"auto", {.parts = 8}, 0, {{0}}},
+        {"cache", {.parts = 5}, 2, {{"bodies", 0, "breadth_first"}, {"chunk", 100, NULL}}},
+        {"cache", {.parts = 8}, 1, {{"domains", 0, NULL}}},
+        {"partition", {.parts = 8}, 1, {{"border", 0, "checkerboard"}}},
+        {"colored", {.parts = 8}, 0, {{0}}},
+    };
+    static const char *const record[] = {"residual", "merit"};
+    cs_options options = cs_options_default();
+    options.rtol = options.atol = NAN;
+    options.max_iterations = SWEEPS;
+    options.record = record;
+    options.records = 2;
+    options.islands = 0;
+    options.method = "gauss_seidel";
+    options.scheme = "factorized";
+    for (size_t v = 0; v < sizeof setups / sizeof *setups; v++)
+        for (int narrow = 0; narrow < 2; narrow++) {
+            options.dtype = narrow ? "float32" : "float64";
+            options.order = setups[v].order;
+            options.order_options = setups[v].options;
+            options.order_options.settings = setups[v].own;
+            options.order_options.setting_count = setups[v].settings;
+            compare(problem, &options);
+        }
+}
+
 /* Products with A, by which iterates are judged. */
 static void compare_products(const cs_problem *problem)
 {
@@ -164,6 +194,9 @@ int main(void)
     cs_problem_destroy(problem);
     CHECK_STATUS(star_create(STAR, &problem, &error), CS_OK, &error);
     compare_orders(problem);
+    cs_problem_destroy(problem);
+    CHECK_STATUS(chain_create(LONG, &problem, &error), CS_OK, &error);
+    compare_setups(problem);
     cs_problem_destroy(problem);
     CHECK_STATUS(chain_create(1500, &problem, &error), CS_OK, &error);
     compare_products(problem);
