@@ -464,7 +464,7 @@ static void palettes_color_greedily(void)
     int64_t block[MOST_BLOCKS];
     for (int64_t i = 0; i < g.blocks; i++) block[i] = i;
     CHECK_STATUS(cs_graph_build(problem, &arena, &graph, &error), CS_OK, &error);
-    CHECK_STATUS(cs_greedy_palette_new(&graph, &arena, &palette, &error), CS_OK, &error);
+    CHECK_STATUS(cs_greedy_palette_new(&graph, g.blocks, &arena, &palette, &error), CS_OK, &error);
     for (int round = 0; round < 2; round++) {
         CHECK(cs_greedy_palette_color(&palette, block, g.blocks) == 201); /* 99 twice */
         CHECK(palette.end[200] == g.blocks);
