@@ -64,6 +64,8 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     cpu->best =
         cs_loop_take(packed->setup_threads, arena, packed->impulses, cs_real_size(packed->dtype));
     if (!cpu->best) return no_memory(error);
+    status = cs_cpu_take_sums(cpu, arena, error);
+    if (status) return status;
     if (request->weight) cs_pack_weights(packed, request->weight);
 
     /* The scheme's own data, and the phases of its sweeps. */
@@ -242,5 +244,5 @@ cs_status cs_cpu_hold(cs_packing *packing, double *impulses, int64_t rows, cs_ar
     packed->threads = 1;
     packed->impulses = rows;
     packed->lambda = impulses;
-    return CS_OK;
+    return cs_cpu_take_sums(cpu, arena, error);
 }

@@ -8,7 +8,7 @@
 typedef struct cs_cpu {
     cs_packed packed;
     void *best;        /* (impulses): the best iterate, as packed */
-    double *chunk_sum; /* (chunks): scratch for sums; NULL before the first take_point */
+    double *chunk_sum; /* (chunks): scratch for sums, which lives as long as the packing */
     int measures;      /* whether cs_cpu_measure has a kernel for every group */
 } cs_cpu;
 
@@ -18,7 +18,8 @@ cs_status cs_cpu_pack_scales(cs_cpu *cpu, const cs_pack_request *request, cs_are
 int cs_cpu_refill_scales(cs_cpu *cpu, const cs_pack_request *request); /* as cs_backend.refill */
 int cs_cpu_measure(void *state, const cs_measure_call *call, cs_natural_map *map);
 
-/* The functions of points in cs_backend_cpu (cpu_points.c). */
+/* The functions of points in cs_backend_cpu (cpu_points.c); before them, the memory that they share. */
+cs_status cs_cpu_take_sums(cs_cpu *cpu, cs_arena *arena, cs_error *error);
 cs_status cs_cpu_take_point(void *state, cs_arena *arena, cs_point *point, cs_error *error);
 cs_point cs_cpu_here(const void *state);
 void cs_cpu_copy(void *state, cs_point to, cs_point from);

@@ -107,12 +107,15 @@ static void run_over(cs_cpu *cpu, operation what, int velocities_too, cs_point t
 
 static cs_status no_memory(cs_error *error) { return cs_no_memory(error, "earlier iterates"); }
 
+cs_status cs_cpu_take_sums(cs_cpu *cpu, cs_arena *arena, cs_error *error)
+{
+    cpu->chunk_sum = cs_arena_take(arena, chunks_of(cpu->packed.impulses), sizeof(double));
+    return cpu->chunk_sum ? CS_OK : no_memory(error);
+}
+
 cs_status cs_cpu_take_point(void *state, cs_arena *arena, cs_point *point, cs_error *error)
 {
     cs_cpu *cpu = state;
-    if (!cpu->chunk_sum)
-        cpu->chunk_sum = cs_arena_take(arena, chunks_of(cpu->packed.impulses), sizeof(double));
-    if (!cpu->chunk_sum) return no_memory(error);
     point->impulses = cs_arena_take(arena, cpu->packed.impulses, size_of(cpu));
     point->velocities = cs_arena_take(arena, velocities_of(cpu), size_of(cpu));
     return point->impulses && point->velocities ? CS_OK : no_memory(error);

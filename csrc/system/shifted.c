@@ -53,7 +53,7 @@ static int lay_out(cs_shifted *s, cs_cancellation *cancellation, cs_arena *arena
     return failed;
 }
 
-cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *arena,
+cs_status cs_shifted_take(const cs_problem *problem, cs_space space, int threads, cs_arena *arena,
                           const cs_control *control, cs_cancellation *cancellation,
                           cs_shifted **shifted, cs_error *error)
 {
@@ -68,7 +68,7 @@ cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *a
     s->matrix = problem->matrix;
     if (!bodies && !s->matrix) {
         cs_block_matrix *assembled = NULL;
-        cs_status status = cs_assemble(problem, 0, arena, control, &assembled, error);
+        cs_status status = cs_assemble(problem, threads, arena, control, &assembled, error);
         if (status) return status;
         s->matrix = assembled;
     }

@@ -22,7 +22,7 @@ typedef struct cs_shifted cs_shifted;
 /* Allocates, and computes the pattern. CS_SPACE_AUTO chooses the space with fewer unknowns; a given A
  * has no body space. Fails with CS_INTERRUPTED if `control` or `cancellation` (may be NULL) asks for
  * it. */
-cs_status cs_shifted_take(const cs_problem *problem, cs_space space, cs_arena *arena,
+cs_status cs_shifted_take(const cs_problem *problem, cs_space space, int threads, cs_arena *arena,
                           const cs_control *control, cs_cancellation *cancellation,
                           cs_shifted **shifted, cs_error *error);
 

@@ -1,10 +1,7 @@
 /* Problems whose arrays several threads copy, check and factor, A and T that they make, and updates: the same bits
  * and the same error for any number of threads, and nothing changed by an update that fails. */
 #include "problem/problem.h"
-#include "testing.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "scene.h"
 
 enum {
     BODIES = 5000, /* many pieces, the last one not full */
@@ -267,6 +264,73 @@ static void failed_updates_change_nothing(void)
     cs_problem_destroy(unchanged);
 }
 
+/* ---- solvers of updated problems --------------------------------------------------------------- */
+
+enum { MOST_STEPS = 5 };
+
+/* Solves what is left of the solver; the impulses of a new solver of the same problem are the same. */
+static void solve_as_anew(cs_solver *solver, const cs_problem *problem, const cs_options *options)
+{
+    double impulses[SCENE_ROWS] = {0}, anew[SCENE_ROWS] = {0};
+    cs_error error = {0}, wanted = {0};
+    cs_solver *fresh = NULL;
+    cs_result result = {.impulses = impulses}, other = {.impulses = anew};
+    cs_status status = cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error);
+    cs_status expected = cs_solver_create(&fresh, problem, options, NULL, &wanted);
+    if (!expected) expected = cs_solver_solve(fresh, NULL, NULL, NULL, NULL, &other, &wanted);
+    CHECK_STATUS(status, expected, &error);
+    int equal = memcmp(impulses, anew, sizeof anew) == 0;
+    CHECK(equal);
+    if (!equal) fprintf(stderr, "    %s, %s\n", options->method, options->scheme);
+    cs_solver_destroy(fresh);
+}
+
+/* One way of solving, through updates of some values after others. Returns whether it takes the problem. */
+static int solve_through_updates(const scene *s, const cs_options *options)
+{
+    static const double stopped[4 * 36];
+    double jacobian[6 * 36], b[6 * 3];
+    for (int i = 0; i < 6 * 36; i++) jacobian[i] = 0.5 * s->jacobian[1][i] + 0.1;
+    for (int i = 0; i < 6 * 3; i++) b[i] = -s->b[4 + i];
+    const double *new_jacobian[SCENE_GROUPS] = {NULL, jacobian}, *new_b[SCENE_GROUPS] = {NULL, b};
+    const double *masses[2] = {s->blocks_mass, NULL}, *still[2] = {stopped, NULL};
+    const cs_values values[] = {{.b = new_b},
+                                {.jacobian = new_jacobian},
+                                {.jacobian = new_jacobian, .b = new_b},
+                                {.inverse_mass = still},
+                                {.inverse_mass = masses, .b = new_b}};
+    cs_problem *problem;
+    cs_solver *solver = NULL;
+    cs_error error = {0};
+    CHECK_STATUS(scene_create(s, &problem, &error), CS_OK, &error);
+    if (!problem) return 0;
+    int taken = cs_solver_create(&solver, problem, options, NULL, &error) == CS_OK;
+    for (size_t i = 0; i < sizeof values / sizeof *values && taken; i++) {
+        CHECK_STATUS(cs_problem_update(problem, &values[i], &error), CS_OK, &error);
+        solve_as_anew(solver, problem, options);
+    }
+    cs_solver_destroy(solver);
+    cs_problem_destroy(problem);
+    return taken;
+}
+
+/* All methods, and all schemes of the one that sweeps. */
+static void solvers_are_prepared_again(void)
+{
+    static scene s;
+    int taken = 0;
+    scene_make(&s);
+    cs_options options = cs_options_default();
+    options.max_iterations = MOST_STEPS;
+    options.scheme = "auto";
+    for (int m = 0; (options.method = cs_method_name(m, NULL)); m++)
+        taken += solve_through_updates(&s, &options);
+    options.method = "gauss_seidel";
+    for (int i = 0; (options.scheme = cs_scheme_name(i, NULL)); i++)
+        taken += solve_through_updates(&s, &options);
+    CHECK(taken > 15);
+}
+
 /* ---- T --------------------------------------------------------------------------------------- */
 
 /* Impulses after two sweeps over T, before and after an update. */
@@ -313,6 +377,7 @@ int main(void)
     errors_are_those_of_one_thread();
     updated_problems_are_new_problems();
     failed_updates_change_nothing();
+    solvers_are_prepared_again();
     iteration_matrices_have_the_same_bits();
     return test_result();
 }

@@ -170,7 +170,7 @@ static void check_shifted(const cs_problem *problem, cs_space space)
     fill(ROWS, r);
     memcpy(x, r, sizeof r);
     for (int i = 0; i < ROWS; i++) p[i] = 1.5 + test_random(&state);
-    CHECK_STATUS(cs_shifted_take(problem, space, &arena, NULL, NULL, &shifted, &error), CS_OK,
+    CHECK_STATUS(cs_shifted_take(problem, space, 1, &arena, NULL, NULL, &shifted, &error), CS_OK,
                  &error);
     CHECK_STATUS(cs_shifted_factor(shifted, p, NULL, &error), CS_OK, &error);
     cs_shifted_solve(shifted, x);

@@ -379,8 +379,9 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     double *d = cs_point_at(solver, D).impulses;
     state *own = solver->own;
     find_scales(solver, d);
-    status = cs_shifted_take(solver->problem, (cs_space)solver->setting[SPACE], &solver->arena,
-                             budget->control, budget->cancellation, &own->shifted, error);
+    status = cs_shifted_take(solver->problem, (cs_space)solver->setting[SPACE],
+                             solver->setup_threads, &solver->arena, budget->control,
+                             budget->cancellation, &own->shifted, error);
     if (!status && solver->setting[RULE] == SPECTRAL) status = find_spectral(solver, d, error);
     if (status) return status;
 

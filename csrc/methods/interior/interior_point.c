@@ -271,8 +271,9 @@ static cs_status prepare(cs_solver *solver, cs_budget *budget, cs_error *error)
     cs_status status = cs_prepare_steps(solver, budget, error);
     if (status) return status;
     state *own = solver->own;
-    return cs_shifted_take(problem, (cs_space)solver->setting[SPACE], &solver->arena,
-                           budget->control, budget->cancellation, &own->shifted, error);
+    return cs_shifted_take(problem, (cs_space)solver->setting[SPACE], solver->setup_threads,
+                           &solver->arena, budget->control, budget->cancellation, &own->shifted,
+                           error);
 }
 
 static const cs_steps steps = {

@@ -181,8 +181,8 @@ cs_status cs_pivoting_matrix(const cs_solver *solver, cs_arena *arena, const cs_
     cs_block_matrix *blocks = problem->matrix;
     cs_status status = CS_OK;
     if (!blocks)
-        status = cs_assemble(problem, solver->options.threads, &scratch, budget->control, &blocks,
-                             error);
+        status =
+            cs_assemble(problem, solver->setup_threads, &scratch, budget->control, &blocks, error);
     if (!status) status = expand(problem, blocks, arena, budget->cancellation, matrix, error);
     cs_arena_clear(&scratch);
     return status;
