@@ -432,6 +432,19 @@ def within_reach(problem: Judged, lam: np.ndarray, rtol: float, atol: float) -> 
     )
 
 
+def is_beyond_construction(problem: Judged, known: np.ndarray, d: np.ndarray) -> bool:
+    """Whether -b.d is larger than the rounding of a b that `solution_by_construction` has made.
+
+    xi = (lambda - z) / rho loses digits where lambda is large beside rho xi: with the b that is
+    left, an immovable row at the edge of its dual cone may have no solution indeed.
+    """
+    xi = problem.A @ known + problem.b
+    rounding = problem.size @ np.abs(known) + np.abs(problem.b) + np.abs(xi)
+    for part, rho in zip(problem.parts, problem.rho, strict=True):
+        rounding[part.rows] += 2.0 * np.abs(known[part.rows]) / rho
+    return bool(-problem.b @ d > 8.0 * EPS * (rounding @ np.abs(d)))
+
+
 def solution_by_construction(problem: Judged, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """lambda* = prox(z) and the b for which it is a solution: lambda* - rho xi* = z."""
     pairs = zip(problem.sets, problem.blocks, strict=True)

@@ -218,7 +218,8 @@ def judge_no_solution(
     known = case.problem.known
     if verdict is None and known is not None and not friction:
         solves = judge.judge_solution(reference, known, rtol, atol) is None
-        if solves and judge.within_reach(reference, known, rtol, atol):
+        contradicts = solves and judge.is_beyond_construction(reference, known, d)
+        if contradicts and judge.within_reach(reference, known, rtol, atol):
             return judge.Verdict("wrong infeasible claim", "a solution is known by construction")
     return verdict
 

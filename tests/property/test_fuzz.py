@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -222,3 +223,16 @@ def test_a_short_run_finds_nothing():
     assert not told, "\n".join(told[:20])
     assert tally.attempts > 500
     assert sum(n for (_, status), n in tally.statuses.items() if status == "converged") > 100
+
+
+def test_a_known_solution_refutes_proofs_beyond_its_own_rounding_only():
+    """A proof that rests on the rounding of b, which was made for the solution, may be right."""
+    part = SimpleNamespace(rows=np.array([0]))
+    problem = SimpleNamespace(
+        A=np.array([[2.0]]), size=np.array([[2.0]]), b=np.array([-2.0]), parts=[part], rho=[0.5]
+    )
+    known, d = np.array([1.0]), np.array([1.0])
+    assert judge.is_beyond_construction(problem, known, d)
+    problem.b = np.array([-1e-14])
+    assert judge.is_beyond_construction(problem, 0.0 * known, d)
+    assert not judge.is_beyond_construction(problem, known, d)
