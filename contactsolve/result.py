@@ -180,7 +180,9 @@ class Result(_Lazy):
     wall_time
         Time of the whole call [s], with recording, callbacks and the conversion of arrays; that of
         `contactsolve.solve` includes making the problem and the solver. Attributes of a result are
-        computed when they are first read, after that time.
+        computed when they are first read, after that time; without a tolerance and without
+        measures of iterates this includes the velocities and the natural map, at the latest before
+        the problem is updated.
     natural_map, natural_map_scaled
         At the returned impulses, in float64 on the data as given [N s], [1].
     worst_contact

@@ -516,7 +516,7 @@ class Solver:
 
         # Values for this solve, and the start: impulses or an index set.
         if b is not None:
-            b = problem.join("b", b)
+            b = problem.join("b", b).copy()  # the result needs it later
         parameters = None if mu is None else problem.parameters(mu)
         if isinstance(initial, Result):
             initial = initial.impulses
@@ -543,7 +543,7 @@ class Solver:
         ray = self._core.ray() if answer.pivoting == "ray" else None
         solver = (self._columns, self._info, self._asked)
         values = ResultValues(answer, problem, solver, self._facts, given, ray)
-        result = Result.of(values, problem, None if b is None else b.copy(), parameters)
+        result = Result.of(values, problem, b, parameters)
         result.wall_time = perf_counter() - called
         return result
 
@@ -661,6 +661,7 @@ def solve(
         result = _not_begun(problem, method, initial, {**options})
     else:
         result = solver.solve(initial=initial, callback=callback, progress=progress)
+        del solver  # the result is evaluated before the solver goes
     result.wall_time = perf_counter() - called
     return result
 

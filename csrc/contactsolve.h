@@ -591,8 +591,9 @@ CS_PUBLIC cs_status cs_solver_create(cs_solver **solver, const cs_problem *probl
 CS_PUBLIC cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double *b,
                                     const double *parameters, const cs_control *control,
                                     cs_result *result, cs_error *error);
-/* Whether the solver has a tolerance. Without one, its solves make exactly max_iterations iterations. */
-CS_PUBLIC int cs_solver_has_tolerance(const cs_solver *solver);
+/* Whether every solve evaluates its impulses: the solver has a tolerance, or records measures of the iterates.
+ * Without a tolerance, a solve makes exactly max_iterations iterations. */
+CS_PUBLIC int cs_solver_evaluates(const cs_solver *solver);
 /* Evaluates result->impulses (rows), which some solve with these `b` and `parameters` returned: fills the buffers
  * `residual_velocities` and `velocity_change` where they are given, and the natural maps and the worst block. The
  * problem must have the values of that solve. */

@@ -286,14 +286,6 @@ static void add_up(cs_solver *solver, cs_result *result)
     *result = sum;
 }
 
-/* Whether a recorded measure needs the state. */
-static int records_state(const cs_history *history)
-{
-    for (int c = 0; c < history->columns - 2; c++)
-        if (!history->measure[c]->of_sweep) return 1;
-    return 0;
-}
-
 /* Evaluates the last row of the history, except measures of the last sweep, for the impulses of the whole. */
 static void measure_whole(cs_solver *solver, cs_state *state)
 {
@@ -324,7 +316,8 @@ static void divide_seconds(const cs_islands *islands, double seconds, cs_budget 
 static void hand_out(cs_solver *solver, cs_budget *budget, cs_result *result)
 {
     cs_state state = cs_state_of(solver);
-    int asked = cs_is_asked_for(solver, budget, result), records = records_state(&solver->history);
+    int asked = cs_is_asked_for(solver, budget, result);
+    int records = cs_history_needs_state(&solver->history);
     double since = asked ? cs_check_begins(solver, budget) : cs_seconds(budget);
     if (asked || records) {
         cs_settle(solver);

@@ -1,10 +1,17 @@
 #ifndef CS_PYTHON_ANSWER_H
 #define CS_PYTHON_ANSWER_H
 
+#include "python/deferred.h"
 #include "python/fields.h"
 
-/* A new _core.Answer, which copies `result` and refers to the arrays. NULL with an error set. */
-PyObject *new_answer(PyTypeObject *type, const cs_result *result, PyObject *impulses, PyObject *xi,
-                     PyObject *velocity);
+/* What a solve computed: its figures, and its arrays. */
+typedef struct answer_parts {
+    const cs_result *result;
+    PyObject *impulses, *xi, *velocity;
+    deferred *later; /* evaluates the impulses; NULL: that is done */
+} answer_parts;
+
+/* A new _core.Answer, which copies the figures, and refers to the arrays or takes `later`. NULL with an error set. */
+PyObject *new_answer(PyTypeObject *type, const answer_parts *parts);
 
 #endif

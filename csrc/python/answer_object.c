@@ -11,7 +11,8 @@ typedef struct answer_object {
     PyObject_HEAD
     cs_result result;
     cs_link *link; /* a copy: the solver's own lasts until its next solve */
-    PyObject *impulses, *residual_velocities, *velocity_change, *history, *certificate;
+    PyObject *impulses, *xi, *velocity, *history, *certificate;
+    deferred *later; /* evaluates the impulses, and has xi and velocity then; NULL: they are here */
 } answer_object;
 
 /* The history as a new array (rows, columns). */
@@ -31,19 +32,19 @@ static PyObject *certificate_of(const cs_result *result, PyObject *impulses)
     return new_doubles(result->certificate, (int64_t)PyArray_SIZE((PyArrayObject *)impulses));
 }
 
-PyObject *new_answer(PyTypeObject *type, const cs_result *result, PyObject *impulses, PyObject *xi,
-                     PyObject *velocity)
+PyObject *new_answer(PyTypeObject *type, const answer_parts *parts)
 {
+    const cs_result *result = parts->result;
     answer_object *self = (answer_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
 
     /* Copy the numbers, and what the solver may overwrite. */
     self->result = *result;
-    self->impulses = Py_NewRef(impulses);
-    self->residual_velocities = Py_NewRef(xi);
-    self->velocity_change = Py_NewRef(velocity);
+    if (!parts->later) self->impulses = Py_NewRef(parts->impulses);
+    self->xi = Py_XNewRef(parts->xi);
+    self->velocity = Py_XNewRef(parts->velocity);
     self->history = history_of(result);
-    self->certificate = certificate_of(result, impulses);
+    self->certificate = certificate_of(result, parts->impulses);
     if (!self->history || !self->certificate) goto fail;
 
     /* Copy the links of a chain. */
@@ -55,6 +56,7 @@ PyObject *new_answer(PyTypeObject *type, const cs_result *result, PyObject *impu
         }
         memcpy(self->link, result->link, sizeof(cs_link) * (size_t)result->links);
     }
+    self->later = parts->later;
     return (PyObject *)self;
 fail:
     Py_DECREF(self);
@@ -64,9 +66,10 @@ fail:
 static void answer_dealloc(answer_object *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    deferred_release(self->later);
     Py_XDECREF(self->impulses);
-    Py_XDECREF(self->residual_velocities);
-    Py_XDECREF(self->velocity_change);
+    Py_XDECREF(self->xi);
+    Py_XDECREF(self->velocity);
     Py_XDECREF(self->history);
     Py_XDECREF(self->certificate);
     PyMem_Free(self->link);
@@ -154,6 +157,67 @@ static PyObject *get_links(answer_object *self, void *unused)
     return links;
 }
 
+/* ---- what an evaluation gives ---------------------------------------------------------------- */
+
+/* The impulses. The evaluation keeps those of the solve, because the caller may change what is handed out. */
+static PyObject *get_impulses(answer_object *self, void *unused)
+{
+    (void)unused;
+    if (!self->impulses && deferred_is_done(self->later))
+        self->impulses = Py_NewRef(self->later->impulses);
+    else if (!self->impulses)
+        self->impulses = PyArray_NewCopy((PyArrayObject *)self->later->impulses, NPY_CORDER);
+    return Py_XNewRef(self->impulses);
+}
+
+/* The figures of the evaluated impulses; NULL with an error set. */
+static const cs_result *evaluated(answer_object *self)
+{
+    if (!self->later) return &self->result;
+    return deferred_finish(self->later) < 0 ? NULL : &self->later->result;
+}
+
+static PyObject *get_residual_velocities(answer_object *self, void *unused)
+{
+    (void)unused;
+    if (!evaluated(self)) return NULL;
+    return Py_NewRef(self->later ? self->later->xi : self->xi);
+}
+
+static PyObject *get_velocity_change(answer_object *self, void *unused)
+{
+    (void)unused;
+    if (!evaluated(self)) return NULL;
+    return Py_NewRef(self->later ? self->later->velocity : self->velocity);
+}
+
+/* The member of cs_result that is a double, an int64 or an int at this offset. */
+static PyObject *get_double(answer_object *self, void *offset)
+{
+    const cs_result *result = evaluated(self);
+    const char *at = (const char *)result + (size_t)offset;
+    return result ? PyFloat_FromDouble(*(const double *)(const void *)at) : NULL;
+}
+
+static PyObject *get_int64(answer_object *self, void *offset)
+{
+    const cs_result *result = evaluated(self);
+    const char *at = (const char *)result + (size_t)offset;
+    return result ? PyLong_FromLongLong(*(const int64_t *)(const void *)at) : NULL;
+}
+
+static PyObject *get_int(answer_object *self, void *offset)
+{
+    const cs_result *result = evaluated(self);
+    const char *at = (const char *)result + (size_t)offset;
+    return result ? PyLong_FromLong(*(const int *)(const void *)at) : NULL;
+}
+
+#define EVALUATED(member, get)                                                \
+    {                                                                         \
+#member, (getter)get, NULL, NULL, (void *)offsetof(cs_result, member) \
+    }
+
 /* A member of cs_result, and an array, as a read-only attribute. */
 #define RESULT(member, type)                                                  \
     {                                                                         \
@@ -165,9 +229,6 @@ static PyObject *get_links(answer_object *self, void *unused)
     }
 
 static PyMemberDef answer_members[] = {
-    ARRAY(impulses),
-    ARRAY(residual_velocities),
-    ARRAY(velocity_change),
     ARRAY(history),
     ARRAY(certificate),
     RESULT(iterations, T_LONGLONG),
@@ -177,18 +238,21 @@ static PyMemberDef answer_members[] = {
     RESULT(unfinished_blocks, T_LONGLONG),
     RESULT(seconds, T_DOUBLE),
     RESULT(sweep_seconds, T_DOUBLE),
-    RESULT(natural_map, T_DOUBLE),
-    RESULT(natural_map_scaled, T_DOUBLE),
     RESULT(floor, T_DOUBLE),
     RESULT(floor_block, T_LONGLONG),
     RESULT(certified, T_DOUBLE),
-    RESULT(worst_block, T_LONGLONG),
-    RESULT(worst_row, T_INT),
-    RESULT(worst_velocity, T_DOUBLE),
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyGetSetDef answer_getters[] = {
+    {"impulses", (getter)get_impulses, NULL, NULL, NULL},
+    {"residual_velocities", (getter)get_residual_velocities, NULL, NULL, NULL},
+    {"velocity_change", (getter)get_velocity_change, NULL, NULL, NULL},
+    EVALUATED(natural_map, get_double),
+    EVALUATED(natural_map_scaled, get_double),
+    EVALUATED(worst_block, get_int64),
+    EVALUATED(worst_row, get_int),
+    EVALUATED(worst_velocity, get_double),
     {"status", (getter)get_status, NULL, NULL, NULL},
     {"pivoting", (getter)get_pivoting, NULL, NULL, NULL},
     {"figures", (getter)get_figures, NULL, NULL, NULL},

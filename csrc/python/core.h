@@ -30,12 +30,14 @@ typedef struct problem_object {
     PyObject_HEAD
     cs_problem *problem;
     atomic_int running; /* number of calls that read it; -1 while its values are being replaced */
+    struct deferred *deferred; /* the first evaluation that needs its values (python/deferred.h) */
 } problem_object;
 
 /* Code that reads a problem with the GIL released, such as a solver, calls problem_begin before and
  * problem_end after it; the values are not replaced in between. problem_begin returns -1 with an error set
  * if they are being replaced at that moment. */
 int problem_begin(problem_object *self);
+int problem_try_begin(problem_object *self); /* 0 instead of an error, and 1 */
 void problem_end(problem_object *self);
 
 /* Raises the Python exception of a failed call, unless an interruption has raised its own. */

@@ -1,5 +1,6 @@
 /* _core.Problem: a cs_problem, filled at its creation; later only its values can be replaced.
  * contactsolve/problem.py decides on shapes; values are checked in C. */
+#include "python/deferred.h"
 #include "python/fields.h"
 
 #include <string.h>
@@ -241,31 +242,40 @@ static void problem_dealloc(problem_object *self)
 
 /* ---- new values ------------------------------------------------------------------------------ */
 
-int problem_begin(problem_object *self)
+int problem_try_begin(problem_object *self)
 {
     int running = atomic_load(&self->running);
     do {
-        if (running < 0) {
-            PyErr_SetString(PyExc_RuntimeError, "the problem is being updated in another thread");
-            return -1;
-        }
+        if (running < 0) return 0;
     } while (!atomic_compare_exchange_weak(&self->running, &running, running + 1));
-    return 0;
+    return 1;
+}
+
+int problem_begin(problem_object *self)
+{
+    if (problem_try_begin(self)) return 0;
+    PyErr_SetString(PyExc_RuntimeError, "the problem is being updated in another thread");
+    return -1;
 }
 
 void problem_end(problem_object *self) { atomic_fetch_sub(&self->running, 1); }
 
-/* Refuses readers until problem_unlock. Returns -1 with an error set if the values are being read. */
+static void problem_unlock(problem_object *self) { atomic_store(&self->running, 0); }
+
+/* Refuses readers until problem_unlock, once the evaluations that need the present values are done. Returns -1 with an
+ * error set if the values are being read. */
 static int problem_lock(problem_object *self)
 {
     int idle = 0;
-    if (atomic_compare_exchange_strong(&self->running, &idle, -1)) return 0;
-    PyErr_SetString(PyExc_RuntimeError, "a Solver is using this problem, or A is being "
-                                        "assembled: update it after that");
+    if (!atomic_compare_exchange_strong(&self->running, &idle, -1)) {
+        PyErr_SetString(PyExc_RuntimeError, "a Solver is using this problem, or A is being "
+                                            "assembled: update it after that");
+        return -1;
+    }
+    if (deferred_finish_all(self, NULL) == 0) return 0;
+    problem_unlock(self);
     return -1;
 }
-
-static void problem_unlock(problem_object *self) { atomic_store(&self->running, 0); }
 
 /* replace(other): takes the values of a Problem with the same structure */
 static PyObject *problem_replace(problem_object *self, PyObject *other)

@@ -8,10 +8,8 @@
 
 typedef struct solver_object {
     PyObject_HEAD
-    PyObject *problem; /* kept alive, because the solver points into it */
-    cs_solver *solver;
+    shared_solver *shared;
     PyTypeObject *answer_type; /* owned by the module, which this type keeps alive */
-    atomic_flag busy;          /* set during a solve */
 } solver_object;
 
 /* ---- between sweeps -------------------------------------------------------------------------- */
@@ -113,8 +111,9 @@ static cs_status create(solver_object *self, const cs_options *options, double s
     poll_context context = {.deadline = isfinite(seconds) ? cs_clock() + seconds : 0};
     cs_control control = {.poll = poll, .context = &context};
     context.listeners.thread = PyEval_SaveThread();
-    cs_status status = cs_solver_create(&self->solver, ((problem_object *)self->problem)->problem,
-                                        options, &control, error);
+    shared_solver *shared = self->shared;
+    cs_status status =
+        cs_solver_create(&shared->solver, shared->problem->problem, options, &control, error);
     PyEval_RestoreThread(context.listeners.thread);
     return status;
 }
@@ -174,12 +173,12 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     /* From here on the object owns its references, and `fail` releases them. */
     solver_object *self = (solver_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
-    atomic_flag_clear(&self->busy);
-    self->problem = Py_NewRef(problem);
+    problem_object *owner = (problem_object *)problem;
     self->answer_type = state->answer_type;
+    self->shared = shared_solver_new(owner);
+    if (!self->shared) goto fail;
 
     /* Options are read before the problem is locked: reading them may run Python code. */
-    problem_object *owner = (problem_object *)problem;
     if (read_arguments(&r, owner->problem, options, settings, order, scheme, record) < 0) goto fail;
 
     /* The problem keeps its values while the solver packs them. */
@@ -201,8 +200,8 @@ fail:
 static void solver_dealloc(solver_object *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    cs_solver_destroy(self->solver);
-    Py_XDECREF(self->problem);
+    if (self->shared) deferred_finish_before_release(self->shared);
+    shared_solver_release(self->shared);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -235,57 +234,94 @@ static int optional_set(PyObject *value, int64_t rows, PyArrayObject **array)
 
 static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA(array) : NULL; }
 
-/* The start of a solve: impulses or an index set, NULL for none. */
-typedef struct start {
-    PyArrayObject *impulses, *index_set;
-} start;
+/* The arrays of a solve, NULL for those that are not given: a start by impulses or by an index set, and values in place
+ * of the problem's own. */
+typedef struct solve_arrays {
+    PyArrayObject *impulses, *index_set, *b, *parameters;
+} solve_arrays;
 
-/* Solves with the GIL released and returns the Answer, or NULL with an error set. */
-static PyObject *run(solver_object *self, const start *initial, const double *b,
-                     const double *parameters, PyObject *callback, PyObject *progress)
+/* Whether a set of the problem calls Python code, so that an evaluation does. */
+static int calls_python(const cs_problem *problem)
 {
-    const cs_problem *problem = ((problem_object *)self->problem)->problem;
+    for (int g = 0; g < problem->block_groups; g++)
+        if (problem->block_group[g].set->alone) return 1;
+    return 0;
+}
 
-    /* The solver writes into arrays that the answer will own. */
-    PyObject *impulses = new_doubles(NULL, problem->rows), *xi = new_doubles(NULL, problem->rows);
-    PyObject *velocity = new_doubles(NULL, problem->velocities), *answer = NULL;
-    if (!impulses || !xi || !velocity) goto out;
-    cs_result result = {
-        .impulses = PyArray_DATA((PyArrayObject *)impulses),
-        .residual_velocities = PyArray_DATA((PyArrayObject *)xi),
-        .velocity_change = PyArray_DATA((PyArrayObject *)velocity),
-    };
-
+/* Solves with the GIL released. Returns -1 with an error set. */
+static int run(solver_object *self, const solve_arrays *given, PyObject *callback,
+               PyObject *progress, cs_result *result)
+{
     /* The caller is polled at each iteration only if there is a callback, which needs the impulses. */
+    shared_solver *shared = self->shared;
     poll_context context = {
         .listeners = {.callback = callback == Py_None ? NULL : callback,
                       .progress = progress == Py_None ? NULL : progress},
-        .rows = problem->rows,
+        .rows = shared->problem->problem->rows,
     };
     cs_control control = {poll, &context, callback != Py_None};
     cs_error error = {0};
 
+    /* Python code may read earlier answers while this solver is at work. */
+    if ((context.listeners.callback || context.listeners.progress) &&
+        deferred_finish_all(shared->problem, shared) < 0)
+        return -1;
+
     /* Solve with the GIL released. */
     context.listeners.thread = PyEval_SaveThread();
-    const signed char *set = initial->index_set ? PyArray_DATA(initial->index_set) : NULL;
-    cs_status status = cs_solver_begin_with(self->solver, set, &error);
+    const signed char *set = given->index_set ? PyArray_DATA(given->index_set) : NULL;
+    cs_status status = cs_solver_begin_with(shared->solver, set, &error);
     if (!status)
-        status = cs_solver_solve(self->solver, data_of(initial->impulses), b, parameters, &control,
-                                 &result, &error);
+        status = cs_solver_solve(shared->solver, data_of(given->impulses), data_of(given->b),
+                                 data_of(given->parameters), &control, result, &error);
     PyEval_RestoreThread(context.listeners.thread);
 
     /* A support function of the last sweeps may have raised after the last poll. */
     if (status) raise_error(&error);
-    else if (!PyErr_Occurred())
-        answer = new_answer(self->answer_type, &result, impulses, xi, velocity);
+    return status || PyErr_Occurred() ? -1 : 0;
+}
+
+/* Solves and returns the Answer, or NULL with an error set. */
+static PyObject *answer_of(solver_object *self, const solve_arrays *given, PyObject *callback,
+                           PyObject *progress)
+{
+    /* The solver writes into arrays that the answer will own. What an evaluation gives can follow later if no iterate is
+     * evaluated anyway. */
+    shared_solver *shared = self->shared;
+    const cs_problem *problem = shared->problem->problem;
+    int now = cs_solver_evaluates(shared->solver) || calls_python(problem);
+    answer_parts parts = {.impulses = new_doubles(NULL, problem->rows)};
+    PyObject *answer = NULL;
+    if (!parts.impulses) return NULL;
+    if (now) {
+        parts.xi = new_doubles(NULL, problem->rows);
+        parts.velocity = new_doubles(NULL, problem->velocities);
+        if (!parts.xi || !parts.velocity) goto out;
+    }
+    cs_result result = {
+        .impulses = PyArray_DATA((PyArrayObject *)parts.impulses),
+        .residual_velocities = now ? PyArray_DATA((PyArrayObject *)parts.xi) : NULL,
+        .velocity_change = now ? PyArray_DATA((PyArrayObject *)parts.velocity) : NULL,
+    };
+
+    /* The solve, and its answer. */
+    if (run(self, given, callback, progress, &result) < 0) goto out;
+    parts.result = &result;
+    if (!now) {
+        parts.later = deferred_new(shared, &result, parts.impulses, given->b, given->parameters);
+        if (!parts.later) goto out;
+    }
+    answer = new_answer(self->answer_type, &parts);
+    if (!answer) deferred_release(parts.later);
 out:
-    Py_XDECREF(impulses);
-    Py_XDECREF(xi);
-    Py_XDECREF(velocity);
+    Py_DECREF(parts.impulses);
+    Py_XDECREF(parts.xi);
+    Py_XDECREF(parts.velocity);
     return answer;
 }
 
-/* solve(initial, index_set, b, parameters, callback, progress) -> Answer; each may be None */
+/* solve(initial, index_set, b, parameters, callback, progress) -> Answer; each may be None. b and parameters must stay
+ * as they are while the answer exists. */
 static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 6) {
@@ -293,35 +329,29 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
                         "solve takes initial, index_set, b, parameters, callback and progress");
         return NULL;
     }
-    const cs_problem *problem = ((problem_object *)self->problem)->problem;
-    start initial = {NULL, NULL};
-    PyArrayObject *b = NULL, *parameters = NULL;
+    shared_solver *shared = self->shared;
+    const cs_problem *problem = shared->problem->problem;
+    solve_arrays given = {NULL, NULL, NULL, NULL};
     PyObject *answer = NULL;
 
     /* Convert the arguments. */
-    if (optional_doubles(args[0], "initial", problem->rows, &initial.impulses) < 0) goto out;
-    if (optional_set(args[1], problem->rows, &initial.index_set) < 0) goto out;
-    if (optional_doubles(args[2], "b", problem->rows, &b) < 0) goto out;
-    if (optional_doubles(args[3], "mu", problem->parameters, &parameters) < 0) goto out;
-
-    /* One solver has one workspace: a second solve, from a thread or a callback, is refused. */
-    if (atomic_flag_test_and_set(&self->busy)) {
-        PyErr_SetString(PyExc_RuntimeError, "this Solver is already solving (in another thread or "
-                                            "around this callback): make one Solver for each");
-        goto out;
-    }
+    if (optional_doubles(args[0], "initial", problem->rows, &given.impulses) < 0) goto out;
+    if (optional_set(args[1], problem->rows, &given.index_set) < 0) goto out;
+    if (optional_doubles(args[2], "b", problem->rows, &given.b) < 0) goto out;
+    if (optional_doubles(args[3], "mu", problem->parameters, &given.parameters) < 0) goto out;
 
     /* The problem keeps its values until the solve ends. */
-    if (problem_begin((problem_object *)self->problem) == 0) {
-        answer = run(self, &initial, data_of(b), data_of(parameters), args[4], args[5]);
-        problem_end((problem_object *)self->problem);
+    if (shared_solver_begin(shared) < 0) goto out;
+    if (problem_begin(shared->problem) == 0) {
+        answer = answer_of(self, &given, args[4], args[5]);
+        problem_end(shared->problem);
     }
-    atomic_flag_clear(&self->busy);
+    shared_solver_end(shared);
 out:
-    Py_XDECREF(initial.impulses);
-    Py_XDECREF(initial.index_set);
-    Py_XDECREF(b);
-    Py_XDECREF(parameters);
+    Py_XDECREF(given.impulses);
+    Py_XDECREF(given.index_set);
+    Py_XDECREF(given.b);
+    Py_XDECREF(given.parameters);
     return answer;
 }
 
@@ -368,7 +398,7 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
 {
     (void)unused;
     cs_solver_info info;
-    cs_solver_describe(self->solver, &info);
+    cs_solver_describe(self->shared->solver, &info);
     const double *ends = info.eigenvalues;
     PyObject *described = dictionary_of(info_fields, INFO_FIELDS, &info);
     if (described &&
@@ -383,9 +413,9 @@ static PyObject *solver_describe(solver_object *self, PyObject *unused)
 static PyObject *solver_ray(solver_object *self, PyObject *unused)
 {
     (void)unused;
-    const double *ray = cs_solver_ray(self->solver);
+    const double *ray = cs_solver_ray(self->shared->solver);
     if (!ray) Py_RETURN_NONE;
-    return new_doubles(ray, ((problem_object *)self->problem)->problem->rows);
+    return new_doubles(ray, self->shared->problem->problem->rows);
 }
 
 static PyMethodDef solver_methods[] = {

@@ -58,12 +58,14 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
 
 /* ---- judging and recording ----------------------------------------------------------------------- */
 
+/* Whether the present iterate is solver->lambda, on which methods without sweeps work. */
+static int is_unpacked(const cs_run *run) { return run->solver->method->without_sweeps; }
+
 /* solver->lambda <- the present iterate. */
 static void fetch(const cs_run *run)
 {
     cs_solver *solver = run->solver;
-    if (run->iteration && run->iteration->unpacked) return;
-    cs_packing_get(&solver->packing, solver->lambda);
+    if (!is_unpacked(run)) cs_packing_get(&solver->packing, solver->lambda);
 }
 
 void cs_run_evaluate(cs_run *run)
@@ -110,14 +112,6 @@ void cs_run_sweep(cs_run *run, cs_sweep_call *call)
     cs_measure_change(&run->state, solver->previous, solver->lambda);
 }
 
-/* Whether a recorded measure needs the state, in contrast to measures of the last sweep. */
-static int records_state(const cs_history *history)
-{
-    for (int c = 0; c < history->columns - 2; c++)
-        if (!history->measure[c]->of_sweep) return 1;
-    return 0;
-}
-
 /* Appends a row to the history, for the iterate that was reached after these seconds. */
 static cs_status record(cs_run *run, double seconds, cs_error *error)
 {
@@ -142,14 +136,14 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
 
 /* Records the present iterate. Measures that need the state are evaluated if a check of the stop rule is `due`, or as
  * the option measure_every says. If the state was evaluated for the history alone, it is marked as unknown again:
- * otherwise the iterates would depend on what is recorded. */
+ * otherwise the iterates, and the best of them, would depend on what is recorded. */
 static cs_status record_at(cs_run *run, int due, cs_error *error)
 {
     cs_solver *solver = run->solver;
     double since = cs_seconds(run->budget);
-    int known = run->known || due, every = solver->options.measure_every > 0;
+    int known = run->known, every = solver->options.measure_every > 0;
     int measured = due || (every && run->number % solver->options.measure_every == 0);
-    if (!run->known && measured && records_state(&solver->history)) {
+    if (!run->known && measured && cs_history_needs_state(&solver->history)) {
         if (run->number == solver->options.max_iterations) cs_run_evaluate(run);
         else cs_run_measure(run);
     }
@@ -578,7 +572,7 @@ static cs_status hand_out(cs_run *run, int restored, cs_result *result)
     int evaluated = hand_out_figures(run, restored, result);
 
     /* The impulses: from the backend, unless they have been fetched. */
-    if (evaluated || run->iteration->unpacked) cs_hand_out_impulses(solver, result);
+    if (evaluated || is_unpacked(run)) cs_hand_out_impulses(solver, result);
     else if (result->impulses) cs_packing_get(&solver->packing, result->impulses);
 
     /* The final outcome. */

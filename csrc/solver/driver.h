@@ -68,7 +68,6 @@ typedef struct cs_iteration {
     /* Store the present iterate as the best one, and restore it. NULL: the solve returns its last iterate. */
     void (*keep)(cs_run *run);
     void (*restore)(cs_run *run);
-    int unpacked; /* the present iterate is solver->lambda, not the packed one */
     int of_sweeps; /* every iterate is that of a sweep: it may be judged by what sweeps keep beside lambda. Momentum
                     * would amplify the rounding errors of these velocities. */
     int needs_state;     /* every iterate is evaluated, whatever the options are */

@@ -36,6 +36,13 @@ double *cs_history_append(cs_history *history, int64_t iteration, double seconds
     return row;
 }
 
+int cs_history_needs_state(const cs_history *history)
+{
+    for (int c = 0; c < history->columns - 2; c++)
+        if (!history->measure[c]->of_sweep) return 1;
+    return 0;
+}
+
 void cs_history_release(cs_history *history)
 {
     cs_release(history->value);

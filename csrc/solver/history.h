@@ -19,6 +19,8 @@ cs_status cs_history_reserve(cs_history *history, int64_t rows, cs_error *error)
  * `state_known`; those of the last sweep are always evaluated. */
 double *cs_history_append(cs_history *history, int64_t iteration, double seconds, cs_state *state,
                           int state_known);
+/* Whether a recorded measure needs the state, in contrast to measures of the last sweep. */
+int cs_history_needs_state(const cs_history *history);
 void cs_history_release(cs_history *history);
 
 /* The last row. */

@@ -721,7 +721,10 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
     return CS_OK;
 }
 
-int cs_solver_has_tolerance(const cs_solver *solver) { return !solver->fixed_iterations; }
+int cs_solver_evaluates(const cs_solver *solver)
+{
+    return !solver->fixed_iterations || cs_history_needs_state(&solver->history);
+}
 
 const double *cs_solver_ray(const cs_solver *solver) { return solver->unbounded; }
 

@@ -48,8 +48,7 @@ static cs_step advance(cs_run *run)
 }
 
 /* The threads of the mixed LCP flush no denormals to zero; the driver keeps them too. */
-static const cs_iteration iteration = {
-    .step = advance, .unpacked = 1, .needs_state = 1, .keeps_denormals = 1};
+static const cs_iteration iteration = {.step = advance, .needs_state = 1, .keeps_denormals = 1};
 
 /* After a solve that did not converge: tests whether a ray proves that the problem has no solution, either
  * the ray of Lemke's method or the direction in which b drives the impulses. */

@@ -1,0 +1,61 @@
+/* Deferred evaluations. A solve that nothing has to judge returns its impulses alone: their residual velocities, their
+ * velocity change and their natural map are evaluated when they are read, at the latest before the problem gets new
+ * values or the solver goes.
+ *
+ *     answer --> deferred --> shared solver --> problem --> list of its deferred evaluations (not owned)
+ */
+#ifndef CS_PYTHON_DEFERRED_H
+#define CS_PYTHON_DEFERRED_H
+
+#include "python/core.h"
+
+/* A solver, which its _core.Solver and the deferred evaluations of its solves share. The last one destroys it. */
+typedef struct shared_solver {
+    atomic_int references;
+    atomic_int use;       /* see `solver_use` */
+    unsigned long thread; /* that solves */
+    problem_object *problem;
+    cs_solver *solver;
+} shared_solver;
+
+/* One solver has one workspace, so that it does one thing at a time. */
+typedef enum solver_use { SOLVER_IDLE, SOLVER_SOLVES, SOLVER_EVALUATES } solver_use;
+
+/* A new solver with one reference, without a cs_solver; NULL with an error set. */
+shared_solver *shared_solver_new(problem_object *problem);
+void shared_solver_release(shared_solver *shared);
+
+/* Takes the solver for a solve. Returns -1 with an error set if another one is running. */
+int shared_solver_begin(shared_solver *shared);
+void shared_solver_end(shared_solver *shared);
+
+/* An evaluation of an answer, which is `done` or not. */
+typedef struct deferred {
+    int references;
+    atomic_int done;
+    struct deferred *previous, *next; /* in the list of its problem, until it is done */
+    shared_solver *shared;            /* NULL once it is done */
+    PyObject *impulses;               /* (rows) */
+    PyArrayObject *b, *parameters;    /* of the solve, or NULL */
+    PyObject *xi, *velocity;          /* (rows), (velocities): NULL until it is done */
+    cs_result result;                 /* natural maps and the worst block, once it is done */
+} deferred;
+
+/* A new one for the impulses of a solve, whose solver the caller has taken. `b` and `parameters` are the arrays of that
+ * solve, or NULL; nobody may change them or `impulses`. NULL with an error set. */
+deferred *deferred_new(shared_solver *shared, const cs_result *result, PyObject *impulses,
+                       PyArrayObject *b, PyArrayObject *parameters);
+void deferred_release(deferred *self);
+int deferred_is_done(const deferred *self);
+
+/* Evaluates unless that is done. Waits for a solve in another thread. Returns -1 with an error set. */
+int deferred_finish(deferred *self);
+
+/* Evaluates all that wait for a problem's values: those of one solver, or (NULL) of all its solvers. The caller has
+ * taken that solver, or locked the problem. Returns -1 with an error set. */
+int deferred_finish_all(const problem_object *problem, const shared_solver *of);
+
+/* Evaluates what waits for a solver whose _core.Solver goes. */
+void deferred_finish_before_release(shared_solver *shared);
+
+#endif
