@@ -52,10 +52,16 @@ typedef struct cs_budget {
  * calls the given control and does not count these calls. */
 void cs_budget_begin(cs_budget *budget, double max_seconds);
 
-/* The seconds of the solve so far, without what was left out. */
+/* The seconds of the solve up to this cs_clock, without what was left out. */
+static inline double cs_seconds_at(const cs_budget *budget, double clock)
+{
+    return clock - budget->start - budget->unclocked;
+}
+
+/* The seconds of the solve so far. */
 static inline double cs_seconds(const cs_budget *budget)
 {
-    return cs_clock() - budget->start - budget->unclocked;
+    return cs_seconds_at(budget, cs_clock());
 }
 
 /* Leaves out what was done after cs_seconds returned `since`. */

@@ -32,13 +32,15 @@ static void enter_mode(const cs_run *run)
 cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *iteration,
                     cs_error *error)
 {
+    double now = cs_clock();
     cs_run run = {
         .solver = solver,
         .budget = budget,
         .control = budget->control,
         .iteration = iteration,
         .number = budget->made,
-        .last_poll = cs_clock(),
+        .clock = now,
+        .last_poll = now,
         .at_once = 1,
         .state = cs_state_of(solver),
         .error = error,
@@ -56,6 +58,19 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
     return run;
 }
 
+/* ---- the clock ----------------------------------------------------------------------------------- */
+
+/* cs_clock. It is read again only after work that takes longer than a reading: a sweep of few contacts does not. */
+static double clock_of(cs_run *run)
+{
+    if (run->clock_is_old) run->clock = cs_clock();
+    run->clock_is_old = 0;
+    return run->clock;
+}
+
+/* The same as cs_seconds of the budget. */
+static double seconds_of(cs_run *run) { return cs_seconds_at(run->budget, clock_of(run)); }
+
 /* ---- judging and recording ----------------------------------------------------------------------- */
 
 /* Whether the present iterate is solver->lambda, on which methods without sweeps work. */
@@ -70,6 +85,7 @@ static void fetch(const cs_run *run)
 
 void cs_run_evaluate(cs_run *run)
 {
+    run->clock_is_old = 1;
     fetch(run);
     cs_evaluate(run->solver, &run->state);
     run->known = run->evaluated = 1;
@@ -77,6 +93,7 @@ void cs_run_evaluate(cs_run *run)
 
 void cs_run_measure(cs_run *run)
 {
+    run->clock_is_old = 1;
     if (run->over_factors && cs_measure_over_factors(run->solver, &run->state)) run->known = 1;
     else cs_run_evaluate(run);
 }
@@ -126,6 +143,7 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
 {
     cs_solver *solver = run->solver;
     double since = cs_check_begins(solver, run->budget);
+    run->clock_is_old = 1;
     if (!run->known) fetch(run);
     run->evaluated = 0;
     cs_status status = cs_test_growth(solver, run->number, &run->proven, error);
@@ -140,7 +158,7 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
 static cs_status record_at(cs_run *run, int due, cs_error *error)
 {
     cs_solver *solver = run->solver;
-    double since = cs_seconds(run->budget);
+    double since = seconds_of(run);
     int known = run->known, every = solver->options.measure_every > 0;
     int measured = due || (every && run->number % solver->options.measure_every == 0);
     if (!run->known && measured && cs_history_needs_state(&solver->history)) {
@@ -149,9 +167,12 @@ static cs_status record_at(cs_run *run, int due, cs_error *error)
     }
     cs_status status = record(run, since, error);
 
-    /* The seconds of the history do not include the time of recording. */
+    /* The seconds of the history do not include the time of recording, unless the clock takes longer than the row. */
+    if (run->known) {
+        cs_leave_out(run->budget, since);
+        run->clock_is_old = 1;
+    }
     run->known &= known;
-    cs_leave_out(run->budget, since);
     return status;
 }
 
@@ -165,13 +186,13 @@ static cs_status check(cs_run *run, cs_error *error)
     int last = run->number == options->max_iterations;
     int due = run->number % options->check_every == 0 || last || always;
     int decides = !solver->fixed_iterations && (due || solver->stop->of_sweep);
-    double since = cs_check_begins(solver, run->budget);
+    int needs_state = run->iteration->needs_state || (decides && !solver->stop->of_sweep);
+    double since = needs_state ? cs_check_begins(solver, run->budget) : 0;
     run->known = 0;
-    if (run->iteration->needs_state || (last && decides && !solver->stop->of_sweep))
-        cs_run_evaluate(run);
-    else if (decides && !solver->stop->of_sweep) cs_run_measure(run);
+    if (run->iteration->needs_state || (last && needs_state)) cs_run_evaluate(run);
+    else if (needs_state) cs_run_measure(run);
     if (decides) run->converged = is_converged(run);
-    cs_check_ends(solver, run->budget, since);
+    if (needs_state) cs_check_ends(solver, run->budget, since);
 
     /* A proof that there is no solution. */
     if (!run->converged && cs_ray_is_due(solver, run->number)) {
@@ -254,13 +275,14 @@ static cs_status poll(cs_run *run, cs_error *error)
 {
     /* Whether a poll is due. */
     const cs_control *control = run->control;
-    double now = cs_clock();
+    double now = clock_of(run);
     if (now >= run->budget->deadline) run->late = run->stopped = 1;
     if (run->late || !control || !control->poll) return CS_OK;
     if (!control->every_iteration && now - run->last_poll < POLL_SECONDS) return CS_OK;
 
     /* Show the iterate, and ask whether to continue. */
     run->last_poll = now;
+    run->clock_is_old = 1;
     cs_solver *solver = run->solver;
     if (control->every_iteration) fetch(run);
     leave_mode(run);
@@ -332,6 +354,7 @@ static int estimate_alternative(cs_run *run)
     const cs_budget *budget = run->budget;
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = run};
     run->evaluated = 0;
+    run->clock_is_old = 1;
     run->status = budget->alternative(budget->alternative_context, &cancellation, &run->alternative,
                                       run->error);
 
@@ -420,11 +443,19 @@ static cs_step roll_back(cs_run *run)
     return CS_TAKEN_BACK;
 }
 
+/* Adds the time since the step began to that of all steps, and returns it. */
+static double end_step(cs_run *run)
+{
+    run->clock_is_old = 1;
+    double seconds = seconds_of(run) - run->step_began;
+    run->budget->sweeping += seconds;
+    return seconds;
+}
+
 /* Makes one step and judges its iterate. */
 static cs_step advance(cs_run *run, cs_status *status)
 {
     /* The step, or a rollback. */
-    double start = cs_seconds(run->budget);
     int64_t before = run->number++;
     run->to_judge = 0;
     cs_step step = run->iteration->step(run);
@@ -432,8 +463,7 @@ static cs_step advance(cs_run *run, cs_status *status)
     run->evaluated = 0; /* a step may evaluate where it begins */
 
     /* Its time, from which the number of sweeps in the next call follows. */
-    double seconds = cs_seconds(run->budget) - start;
-    run->budget->sweeping += seconds;
+    double seconds = end_step(run);
     if (run->solver->options.record_every > 1)
         run->at_once = next_at_once(run->number - before, seconds);
 
@@ -444,15 +474,15 @@ static cs_step advance(cs_run *run, cs_status *status)
     return step;
 }
 
-/* Moves from an iterate that was judged to the point where the next step begins. */
+/* Moves from an iterate that was judged to the point where the next step begins, as a part of that step. */
 static void prepare_next(cs_run *run, cs_step step)
 {
     int undone = step != CS_STEPPED;
+    run->step_began = seconds_of(run);
     if (!run->iteration->next || (undone && !run->iteration->next_after_loss)) return;
-    double start = cs_seconds(run->budget);
     run->iteration->next(run);
     run->evaluated = 0;
-    run->budget->sweeping += cs_seconds(run->budget) - start;
+    if (run->finished || run->status) (void)end_step(run);
 }
 
 cs_status cs_run_iterate(cs_run *run, cs_result *result)
@@ -464,6 +494,8 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
     cs_status status = judge(run, run->error);
     if (!status && run->iteration->tests_first) (void)stagnates(run, step, result);
     result->outcome = CS_MAX_ITERATIONS;
+    run->clock_is_old = 1;
+    run->step_began = seconds_of(run);
 
     while (!status && !run->converged && run->number < most) {
         step = advance(run, &status);
@@ -556,7 +588,7 @@ static int hand_out_figures(cs_run *run, int restored, cs_result *result)
     double since = asked ? cs_check_begins(solver, run->budget) : cs_seconds(run->budget);
     if (evaluates) evaluate_end(run);
     cs_hand_out(solver, evaluates ? &run->state : NULL, run->number, result);
-    if (evaluates) complete_last_row(run, restored);
+    if (restored || is_incomplete(&solver->history)) complete_last_row(run, restored);
     if (asked) cs_check_ends(solver, run->budget, since);
     else cs_leave_out(run->budget, since);
     return evaluates;
