@@ -108,8 +108,9 @@ def for_library(given: dict[str, Any]) -> dict[str, Any]:
         "measure_every": cadence("measure_every", given["measure_every"]),
     }
     for name in COUNTS:
-        if not (name in _NAMED and isinstance(taken[name], str)):
-            operator.index(taken[name])
+        value = taken[name]
+        if type(value) is not int and not (name in _NAMED and isinstance(value, str)):
+            operator.index(value)
     return taken
 
 

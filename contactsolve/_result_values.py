@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._advice import Facts, Given
+from ._description import Description
 from ._report import Worst, message_of
 from .inspection import set_in_words
 from .problem import Problem
@@ -21,24 +21,20 @@ _NO_ADVICE = ("converged", "stopped")
 class ResultValues:
     """The answer of the C library, with one method for each attribute of a `Result`."""
 
-    __slots__ = (
-        *("_answer", "_asked", "_change", "_columns", "_facts", "_given", "_info", "_kept"),
-        *("_problem", "_ray"),
-    )
+    __slots__ = ("_answer", "_change", "_described", "_kept", "_problem", "_ray", "_started")
 
     def __init__(
         self,
         answer: _core.Answer,
         problem: Problem,
-        solver: tuple[tuple[str, ...], dict[str, Any], str],
-        facts: Facts,
-        given: Given,
+        described: Description,
         ray: np.ndarray | None,
+        *,
+        started: bool,
     ) -> None:
         self._answer, self._problem, self._ray = answer, problem, ray
-        self._columns, self._info, self._asked = solver
-        self._facts, self._given = facts, given
-        self._kept = self._message() if self._gives_advice() else ""
+        self._described, self._started = described, started
+        self._kept = self._message() if self._gives_advice(answer.status) else ""
         # Computed now: the problem may lose its matrices, and the caller may change impulses.
         self._change = self._velocity_change() if problem._operator is not None else None
 
@@ -56,7 +52,7 @@ class ResultValues:
         return self._problem.velocity_change(answer.velocity_change, answer.impulses)
 
     def history(self) -> History:
-        return History(self._columns, self._answer.history)
+        return History(self._described.columns, self._answer.history)
 
     def status(self) -> str:
         return self._answer.status
@@ -93,14 +89,14 @@ class ResultValues:
     def message(self) -> str:
         return self._kept or self._message()
 
-    def _gives_advice(self) -> bool:
+    def _gives_advice(self, status: str) -> bool:
         """Whether the message gives advice, which depends on the current values of the problem."""
-        status = self._answer.status
-        as_asked = status == "max_iterations" and self._asked == "rtol=None, atol=None"
-        return status not in _NO_ADVICE and not as_asked
+        if status in _NO_ADVICE:
+            return False
+        return status != "max_iterations" or self._described.asked != "rtol=None, atol=None"
 
     def _message(self) -> str:
-        answer = self._answer
+        answer, described = self._answer, self._described
         return message_of(
             answer.status,
             answer.iterations,
@@ -108,14 +104,14 @@ class ResultValues:
             answer.natural_map_scaled,
             self._worst(),
             self.info(),
-            self._asked,
-            self._facts,
-            self._given,
+            described.asked,
+            described.facts,
+            described.given(started=self._started),
         )
 
     def info(self) -> dict[str, Any]:
         answer, status = self._answer, self._answer.status
-        info = self._info.copy()
+        info = self._described.info.copy()
         info["rollbacks"] = answer.rollbacks
         info["block_products"] = answer.block_products
         info["best_iteration"] = answer.best_iteration

@@ -102,13 +102,18 @@ class Choice(Named):
 
     def options(self) -> dict[str, float | str]:
         """Return the options as the C library takes them: numbers or words by name."""
+        if not self.settings:
+            return {}
         own = _DESCRIPTIONS[self.name].options if self.name in _DESCRIPTIONS else {}
         return taken(own, dict(self.settings))
 
 
 def chosen(method: Any) -> Choice:
     """Return the method that a solver's option stands for: a name or an object."""
-    return method if isinstance(method, Choice) else Choice(method)
+    if isinstance(method, Choice):
+        return method
+    known = _PLAIN.get(method) if isinstance(method, str) else None
+    return known or Choice(method)
 
 
 def names() -> list[str]:
@@ -192,6 +197,7 @@ def _description(described: dict[str, Any]) -> Description:
 
 
 _DESCRIPTIONS = {described["name"]: _description(described) for described in _core.methods()}
+_PLAIN = {name: Choice(name) for name in _DESCRIPTIONS}
 
 
 def _document(method: Description) -> str:

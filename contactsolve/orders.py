@@ -105,7 +105,7 @@ class Order:
             "parts": number_of_parts(parts),
             "subtasks": self.subtasks,
             "weighted_subtasks": self.weighted_subtasks,
-            "settings": taken(_OPTIONS.get(self.name, {}), self.settings),
+            "settings": taken(_OPTIONS.get(self.name, {}), self.settings) if self.settings else {},
         }
 
     @property
@@ -120,6 +120,10 @@ class Order:
     def __repr__(self) -> str:
         """Return the call that made the order."""
         return self.text or f"Order({self.name!r})"
+
+
+# The orders without options, which solvers share.
+_PLAIN = {name: Order(name) for name in _LISTED}
 
 
 def _made(name: str, given: dict[str, Any], **others: Any) -> Order:
@@ -381,7 +385,9 @@ def chosen(order: Any) -> Order:
         name = getattr(order, "__name__", "")
         advice = f"call it, orders.{name}(...)" if name in __all__ else "a name is needed"
         raise TypeError(f"order is {order!r}: {advice}")
-    return Order(order) if isinstance(order, str) else given(order)
+    if not isinstance(order, str):
+        return given(order)
+    return _PLAIN.get(order) or Order(order)
 
 
 def names() -> list[str]:

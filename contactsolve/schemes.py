@@ -38,6 +38,9 @@ class Scheme(Named):
         return taken(_OPTIONS.get(self.name, {}), dict(self.settings)) if self.settings else {}
 
 
+_PLAIN = {name: Scheme(name) for name in _LISTED}
+
+
 def chosen(scheme: Any) -> Scheme:
     """Return the scheme that a solver's option stands for: a name or an object."""
     if isinstance(scheme, Scheme):
@@ -46,7 +49,7 @@ def chosen(scheme: Any) -> Scheme:
         name = getattr(scheme, "__name__", "")
         advice = f"call it, schemes.{name}(...)" if name in _LISTED else "a name is needed"
         raise TypeError(f"scheme is {scheme!r}: {advice}")
-    return Scheme(scheme)
+    return _PLAIN.get(scheme) or Scheme(scheme)
 
 
 def names() -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _core, methods, schemes
 from ._activity import index_set_of, is_activity
-from ._advice import Facts, Given
+from ._description import Description
 from ._options import (
     COMMON,
     apart,
@@ -26,7 +26,7 @@ from ._options import (
     names_of,
     relative_tolerance,
 )
-from ._report import ProgressBar, info_of
+from ._report import ProgressBar
 from ._result_values import ResultValues
 from ._suggestions import refuse_unknown
 from .orders import chosen
@@ -370,7 +370,8 @@ class Solver:
         islands: str | bool = "auto",
         **unknown: Never,
     ) -> None:
-        refuse_unknown("Solver", unknown, ("method", *_OPTIONS))
+        if unknown:
+            refuse_unknown("Solver", unknown, ("method", *_OPTIONS))
         if arrays or not isinstance(problem, Problem):
             raise TypeError(
                 f"problem is {type(problem).__name__}: Solver takes one Problem, which "
@@ -447,23 +448,14 @@ class Solver:
             raise explain(given, error) from None
 
         # What messages and results need later.
-        described = self._core.describe()
-        self._asked = f"rtol={rtol}, atol={atol}"
-        self._facts = Facts(problem)
-        self._given = Given(way.name, bound, r_factor, rollback_growth, started=False)
-        if described.pop("stop_is_ratio"):
-            self._asked = f"{stop} with {self._asked}"
-        elif stop != "natural_map":
-            self._asked = f"{stop} <= {atol}"
-        self._columns: tuple[str, ...] = described.pop("columns")
-        self._described = (tuple(described), method, way.name)
-        self._info = info_of(described, problem, method, way.name)
+        self._options = given
+        self._described = Description(self._core, problem, given)
         self._updates = problem.updates
 
     @property
     def info(self) -> dict[str, Any]:
         """Automatic choices and their reasons, bytes, set-up seconds, warnings."""
-        return dict(self._info)
+        return dict(self._described.info)
 
     def solve(
         self,
@@ -521,13 +513,13 @@ class Solver:
         if isinstance(initial, Result):
             initial = initial.impulses
         index_set = None
-        if is_activity(initial):
+        if initial is not None and is_activity(initial):
             initial, index_set = None, index_set_of(problem, initial)
         elif initial is not None:
             initial = problem.join("initial", initial)
 
         # Solve, with the progress bar closed at the end in any case.
-        bar = ProgressBar(self._columns, progress) if progress else None
+        bar = ProgressBar(self._described.columns, progress) if progress else None
         notify = None if callback is None else self._notifier(callback)
         try:
             answer = self._core.solve(initial, index_set, b, parameters, notify, bar)
@@ -539,33 +531,29 @@ class Solver:
         if self._updates != problem.updates:
             self._describe_again()
         started = initial is not None or index_set is not None
-        given = self._given._replace(started=started) if started else self._given
         ray = self._core.ray() if answer.pivoting == "ray" else None
-        solver = (self._columns, self._info, self._asked)
-        values = ResultValues(answer, problem, solver, self._facts, given, ray)
+        values = ResultValues(answer, problem, self._described, ray, started=started)
         result = Result.of(values, problem, b, parameters)
         result.wall_time = perf_counter() - called
         return result
 
     def _describe_again(self) -> None:
-        """Update `info` to the problem's new values, such as its immovable contacts."""
-        described, (names, method, scheme) = self._core.describe(), self._described
-        self._info = info_of({n: described[n] for n in names}, self.problem, method, scheme)
+        """Describe the solver of a problem with new values, such as its immovable contacts."""
+        self._described = Description(self._core, self.problem, self._options)
         self._updates = self.problem.updates
-        self._facts = Facts(self.problem)
 
     def _notifier(self, callback: Callable[[State], object]) -> Callable[..., None]:
-        split = self.problem.split
+        split, columns = self.problem.split, self._described.columns
 
         def notify(iteration: int, row: np.ndarray, impulses: np.ndarray) -> None:
-            values = zip(self._columns, row.tolist(), strict=True)
+            values = zip(columns, row.tolist(), strict=True)
             measures = {name: value for name, value in values if not math.isnan(value)}
             callback(State(iteration, split(impulses), measures))
 
         return notify
 
     def __repr__(self) -> str:
-        info = self._info
+        info = self._described.info
         return f"Solver({self.problem!r}, {info['method']}, {info['scheme']}, {info['dtype']})"
 
 
@@ -628,7 +616,8 @@ def solve(
     'converged'
     """
     called = perf_counter()
-    refuse_unknown("solve", options, (*_OPTIONS, *_OF_SOLVE))
+    if options:
+        refuse_unknown("solve", options, (*_OPTIONS, *_OF_SOLVE))
     arrays = {"bodies": bodies, "mass": mass, "rows": rows, "sets": sets, "lo": lo, "hi": hi}
     arrays["compliance"] = compliance
     if isinstance(problem, (str, bytes, PathLike)):

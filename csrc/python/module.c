@@ -222,6 +222,7 @@ static int core_exec(PyObject *module)
     import_array1(-1);
     if (add_type(module, &problem_spec, &state->problem_type) < 0) return -1;
     if (add_type(module, &answer_spec, &state->answer_type) < 0) return -1;
+    if (add_type(module, &description_spec, &state->description_type) < 0) return -1;
     if (add_type(module, &mlcp_spec, &state->mlcp_type) < 0) return -1;
     if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
     return add_type(module, &support_spec, &state->support_type);
@@ -236,6 +237,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->support_type);
     Py_VISIT(state->mlcp_type);
     Py_VISIT(state->answer_type);
+    Py_VISIT(state->description_type);
     return 0;
 }
 
@@ -247,6 +249,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->support_type);
     Py_CLEAR(state->mlcp_type);
     Py_CLEAR(state->answer_type);
+    Py_CLEAR(state->description_type);
     return 0;
 }
 

@@ -2,6 +2,7 @@
  * check for Ctrl-C, to call the callback and to show progress. */
 #include "core/clock.h"
 #include "python/answer.h"
+#include "python/description.h"
 
 #include <math.h>
 #include <string.h>
@@ -355,58 +356,12 @@ out:
     return answer;
 }
 
-/* The names of the columns of the history, as a tuple. */
-static PyObject *column_names(const cs_solver_info *info)
-{
-    PyObject *names = PyTuple_New(info->columns);
-    for (int c = 0; names && c < info->columns; c++) {
-        PyObject *name = PyUnicode_FromString(info->column[c]);
-        if (!name) Py_CLEAR(names);
-        else PyTuple_SET_ITEM(names, c, name);
-    }
-    return names;
-}
-
-static const field info_fields[] = {
-    FIELD(cs_solver_info, method, TEXT),
-    FIELD(cs_solver_info, scheme, TEXT),
-    FIELD(cs_solver_info, order, TEXT),
-    FIELD(cs_solver_info, local, TEXT),
-    FIELD(cs_solver_info, dtype, TEXT),
-    FIELD(cs_solver_info, threads, INT),
-    FIELD(cs_solver_info, matrix_blocks, INT64),
-    FIELD(cs_solver_info, immovable_blocks, INT64),
-    FIELD(cs_solver_info, singular_blocks, INT64),
-    FIELD(cs_solver_info, bytes, INT64),
-    {"setup_seconds", FIELD_DOUBLE, offsetof(cs_solver_info, seconds)},
-    FIELD(cs_solver_info, r_value, DOUBLE),
-    FIELD(cs_solver_info, stop_is_ratio, FLAG),
-    FIELD(cs_solver_info, stages, INT64),
-    FIELD(cs_solver_info, colors, INT64),
-    FIELD(cs_solver_info, rounds, INT64),
-    FIELD(cs_solver_info, parts, INT64),
-    FIELD(cs_solver_info, engine, TEXT),
-    FIELD(cs_solver_info, islands, INT64),
-    FIELD(cs_solver_info, why_order, TEXT),
-    FIELD(cs_solver_info, step_bound, DOUBLE),
-    FIELD(cs_solver_info, clusters, INT64),
-};
-enum { INFO_FIELDS = sizeof info_fields / sizeof *info_fields };
-
-/* describe() -> the choices of the solver, as a dict */
+/* describe() -> a Description of the solver as it is now */
 static PyObject *solver_describe(solver_object *self, PyObject *unused)
 {
     (void)unused;
-    cs_solver_info info;
-    cs_solver_describe(self->shared->solver, &info);
-    const double *ends = info.eigenvalues;
-    PyObject *described = dictionary_of(info_fields, INFO_FIELDS, &info);
-    if (described &&
-        (add_item(described, "columns", column_names(&info)) < 0 ||
-         add_item(described, "kernel", PyUnicode_FromString(info.kernel)) < 0 ||
-         add_item(described, "eigenvalues", Py_BuildValue("(dd)", ends[0], ends[1])) < 0))
-        Py_CLEAR(described);
-    return described;
+    core_state *state = PyType_GetModuleState(Py_TYPE(self));
+    return new_description(state->description_type, self->shared->solver);
 }
 
 /* ray() -> impulses that could grow without bound, or None */
@@ -424,7 +379,7 @@ static PyMethodDef solver_methods[] = {
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,
      "solve(initial, index_set, b, parameters, callback, progress)\n--\n\nRuns the solver."},
     {"describe", (PyCFunction)(void (*)(void))solver_describe, METH_NOARGS,
-     "describe()\n--\n\nThe choices of the solver, as a dict."},
+     "describe()\n--\n\nA Description of the solver as it is now."},
     {NULL, NULL, 0, NULL},
 };
 
