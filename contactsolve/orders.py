@@ -123,7 +123,7 @@ class Order:
 
 
 # The orders without options, which solvers share.
-_PLAIN = {name: Order(name) for name in _LISTED}
+_PLAIN = {name: Order(name) for name in ("auto", *_LISTED)}
 
 
 def _made(name: str, given: dict[str, Any], **others: Any) -> Order:

@@ -38,7 +38,7 @@ class Scheme(Named):
         return taken(_OPTIONS.get(self.name, {}), dict(self.settings)) if self.settings else {}
 
 
-_PLAIN = {name: Scheme(name) for name in _LISTED}
+_PLAIN = {name: Scheme(name) for name in ("auto", *_LISTED)}
 
 
 def chosen(scheme: Any) -> Scheme:

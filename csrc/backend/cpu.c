@@ -21,8 +21,7 @@ static void copy_impulses(const cs_cpu *cpu, void *to, const void *from)
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* Copies the request into `packed`, which must be zero: cs_packed is so large that clearing it a second time would
- * take a noticeable part of a small problem's set-up. */
+/* Copies the request into `packed`, which must be zero. */
 static void describe_request(cs_packed *packed, const cs_pack_request *request)
 {
     packed->problem = request->problem;

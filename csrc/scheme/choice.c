@@ -83,8 +83,8 @@ static cs_status lay_out(const cs_packed *wanted, const cs_scheme *scheme, const
     *packed = *wanted;
     packed->scheme = scheme;
     packed->setting = own;
-    cs_describe_groups(packed);
-    status = scheme->lay_out(packed, local, scratch, error);
+    status = cs_describe_groups(packed, scratch, error);
+    if (!status) status = scheme->lay_out(packed, local, scratch, error);
     packed->setting = NULL; /* `own` ends here */
     return status;
 }

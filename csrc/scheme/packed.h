@@ -147,7 +147,7 @@ typedef struct cs_packed {
     int instructions;          /* the option: a cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
     const struct cs_wide_kernels *wide;       /* visit groups in batches; NULL if there are none */
     const struct cs_row_kernels *row_kernels; /* visit rows in vectors; NULL if there are none */
-    cs_packed_group group[CS_MAX_GROUPS];
+    cs_packed_group *group;                   /* (block_groups of the problem) */
     int64_t matrix_blocks;
     int64_t products;              /* blocks multiplied by impulses, in the sweeps of this solve */
     const cs_block_matrix *matrix; /* iteration_matrix: A, from which T is made when R changes */

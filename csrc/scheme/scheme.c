@@ -130,9 +130,13 @@ static void describe_group(cs_packed *packed, int g)
     }
 }
 
-void cs_describe_groups(cs_packed *packed)
+cs_status cs_describe_groups(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
-    for (int g = 0; g < packed->problem->block_groups; g++) describe_group(packed, g);
+    int groups = packed->problem->block_groups;
+    packed->group = cs_arena_take_unset(arena, groups, sizeof *packed->group);
+    if (!packed->group) return cs_no_memory(error, "packing the problem");
+    for (int g = 0; g < groups; g++) describe_group(packed, g);
+    return CS_OK;
 }
 
 int64_t cs_visited_row(const cs_packed *packed, int group, int64_t visit)
@@ -179,14 +183,14 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
                          cs_error *error)
 {
     const cs_problem *problem = packed->problem;
-    cs_status status = CS_OK;
     packed->damping = 1;
     packed->part = cs_arena_take(arena, packed->schedule->parts, sizeof *packed->part);
     if (!packed->part) return cs_no_memory(error, "packing the problem");
 
     /* Choose the groups in batches, and allocate the arrays of all groups. */
-    cs_describe_groups(packed);
-    if (packed->scheme->lay_out) status = packed->scheme->lay_out(packed, local, arena, error);
+    cs_status status = cs_describe_groups(packed, arena, error);
+    if (!status && packed->scheme->lay_out)
+        status = packed->scheme->lay_out(packed, local, arena, error);
     for (int g = 0; g < problem->block_groups && !status; g++)
         status = pack_group(packed, g, local[g], weighted, arena, error);
     if (status) return status;

@@ -96,8 +96,8 @@ static inline double cs_scheme_value(const cs_packed *packed, int i)
 cs_status cs_scheme_choose(const cs_packed *wanted, const cs_local *local, const cs_scheme **scheme,
                            cs_error *error);
 
-/* Fills the groups of `packed` with their sizes and sets, as if no group were in batches. */
-void cs_describe_groups(cs_packed *packed);
+/* Takes the groups of `packed`, with their sizes and sets, as if no group were in batches. */
+cs_status cs_describe_groups(cs_packed *packed, cs_arena *arena, cs_error *error);
 
 /* The lane of a slot. The number of lanes is a power of two. */
 static inline int64_t cs_lane_of(const cs_packed_group *group, int64_t slot)

@@ -85,14 +85,12 @@ static cs_problem *make(int rows)
 static int compare(int rows, int handedness, cs_dtype dtype)
 {
     cs_problem *problem = make(rows);
-    static cs_packed packed;
+    cs_packed_group group = {.factors.handedness = handedness};
+    cs_packed packed = {.problem = problem, .dtype = dtype, .group = &group};
     double own[CS_BLOCK_LANES][12];
     cs_block_lanes lanes;
     int64_t index[CS_BLOCK_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
     int fit = 1;
-    packed.problem = problem;
-    packed.dtype = dtype;
-    packed.group[0].factors.handedness = handedness;
     for (int l = 0; l < CS_BLOCK_LANES; l++) fit &= cs_compress(&packed, 0, l, own[l]);
     cs_block_lanes_find(problem, &problem->block_group[0], index, &lanes);
     double tolerance = 16 * (dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
