@@ -8,14 +8,22 @@ from typing import Any
 import numpy as np
 
 _REAL_KINDS = "fiub"
+_FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
 _LARGEST = np.iinfo(np.int64).max
 
 
 def real_array(name: str, value: Any) -> np.ndarray:
     """Return `value` as a C-contiguous float64 array; it may be the caller's own memory."""
+    if _is_ready(value, _FLOAT64):
+        return value.view()
     array = _as_array(name, value)
     refuse_other_than_real(name, array.dtype)
     return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+
+
+def _is_ready(value: Any, dtype: np.dtype) -> bool:
+    """Whether `value` is an array that needs no conversion, as most are."""
+    return type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous
 
 
 def refuse_other_than_real(name: str, dtype: np.dtype) -> None:
@@ -31,6 +39,8 @@ def is_sparse(matrix: Any) -> bool:
 
 def index_array(name: str, value: Any) -> np.ndarray:
     """Return `value` as a C-contiguous int64 array."""
+    if _is_ready(value, _INT64):
+        return value.view()
     array = _as_array(name, value)
     if array.size == 0:
         return np.zeros(array.shape, np.int64)
@@ -94,7 +104,9 @@ def spread(name: str, value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if value.shape == shape:
         return np.array(value, dtype=np.float64, order="C")
     if value.ndim == 0:
-        return np.full(shape, value, np.float64)
+        array = np.empty(shape)
+        array.fill(value)
+        return array
     try:
         return np.array(np.broadcast_to(value, shape), dtype=np.float64, order="C")
     except ValueError:

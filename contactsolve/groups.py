@@ -274,8 +274,9 @@ def inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
     array = real_array(name, Minv if mass is None else mass)
 
     # The degrees of freedom are those of a side that has bodies, not only the fixed world.
-    sides = [d for d, side in zip(group.dofs, group.bodies.T, strict=True) if (side >= 0).any()]
-    dof = sides[0] if sides else group.dofs[0]
+    dof, second = group.dofs
+    if dof != second and not (group.bodies[:, 0] >= 0).any() and (group.bodies[:, 1] >= 0).any():
+        dof = second
     if array.ndim not in (2, 3) or array.shape[1:] != (dof,) * (array.ndim - 1):
         contacts, rows = group.shape
         raise ValueError(

@@ -20,7 +20,7 @@ import keyword
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -103,6 +103,10 @@ class Parameter:
     of_rows: bool = False
     shape: tuple[int, ...] = ()
 
+    def copied(self) -> Self:
+        """Return the same parameter with its value in memory of its own."""
+        return type(self)(self.name, self.value.copy(), self.of_rows, self.shape)
+
     def spread(self, contacts: int, rows: int) -> np.ndarray:
         """Return the values of each block, ``(contacts, 1)``, ``(contacts, rows)`` or as many."""
         if self.of_rows:
@@ -145,9 +149,7 @@ class Set:
 
     def copied(self) -> Set:
         """Return the same set with parameters in memory of its own."""
-        return replace(
-            self, values=tuple(replace(one, value=one.value.copy()) for one in self.values)
-        )
+        return Set(self.name, tuple([one.copied() for one in self.values]), self.function)
 
     def parameters(self, contacts: int, rows: int) -> np.ndarray:
         """Return the parameters of each block, ``(contacts, p)``, as the C library reads them."""
