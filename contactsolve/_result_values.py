@@ -29,8 +29,7 @@ class ResultValues:
         problem: Problem,
         described: Description,
         ray: np.ndarray | None,
-        *,
-        started: bool,
+        started: bool,  # from impulses or an index set
     ) -> None:
         self._answer, self._problem, self._ray = answer, problem, ray
         self._described, self._started = described, started

@@ -510,13 +510,9 @@ class Solver:
         if b is not None:
             b = problem.join("b", b).copy()  # the result needs it later
         parameters = None if mu is None else problem.parameters(mu)
-        if isinstance(initial, Result):
-            initial = initial.impulses
-        index_set = None
-        if initial is not None and is_activity(initial):
-            initial, index_set = None, index_set_of(problem, initial)
-        elif initial is not None:
-            initial = problem.join("initial", initial)
+        index_set, started = None, initial is not None
+        if started:
+            initial, index_set = self._start_of(initial)
 
         # Solve, with the progress bar closed at the end in any case.
         bar = ProgressBar(self._described.columns, progress) if progress else None
@@ -530,12 +526,19 @@ class Solver:
         # The result computes its values when they are read.
         if self._updates != problem.updates:
             self._describe_again()
-        started = initial is not None or index_set is not None
         ray = self._core.ray() if answer.pivoting == "ray" else None
-        values = ResultValues(answer, problem, self._described, ray, started=started)
+        values = ResultValues(answer, problem, self._described, ray, started)
         result = Result.of(values, problem, b, parameters)
         result.wall_time = perf_counter() - called
         return result
+
+    def _start_of(self, initial: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Return the impulses, or the index set, that the argument `initial` stands for."""
+        if isinstance(initial, Result):
+            initial = initial.impulses
+        if is_activity(initial):
+            return None, index_set_of(self.problem, initial)
+        return self.problem.join("initial", initial), None
 
     def _describe_again(self) -> None:
         """Describe the solver of a problem with new values, such as its immovable contacts."""

@@ -28,6 +28,10 @@ static void run_piece(void *context, int64_t phase, int64_t piece)
 void cs_loop(int threads, int64_t count, cs_loop_work work, void *context)
 {
     loop all = {count, cs_loop_pieces(count), work, context};
+    if (all.pieces == 1) {
+        work(context, 0, 0, count);
+        return;
+    }
     cs_phase pieces = {.tasks = all.pieces};
     cs_phases phases = {1, &pieces, run_piece, &all};
     cs_phases_run(&phases, threads < all.pieces ? threads : (int)all.pieces);

@@ -74,15 +74,16 @@ typedef struct cs_arena_block {
     char padding[ALIGNMENT - 3 * sizeof(size_t)];
 } cs_arena_block;
 
-static cs_arena_block *new_block(cs_arena *arena, size_t capacity)
+static cs_arena_block *new_block(cs_arena *arena, size_t capacity, int zeroed)
 {
-    cs_arena_block *block = allocate_counted((int64_t)(sizeof *block + capacity), 1, 0);
+    cs_arena_block *block = allocate_counted((int64_t)(sizeof *block + capacity), 1, zeroed);
     if (!block) return NULL;
     *block = (cs_arena_block){.previous = arena->last, .capacity = capacity};
     arena->last = block;
     return block;
 }
 
+/* A block that is not zeroed serves only the one request that it was allocated for. */
 static void *serve(cs_arena *arena, int64_t count, size_t size, int zeroed)
 {
     if (count < 0 || (uint64_t)count > (SIZE_MAX / 2) / (size ? size : 1)) return NULL;
@@ -90,13 +91,13 @@ static void *serve(cs_arena *arena, int64_t count, size_t size, int zeroed)
     bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT; /* at least one spare byte: tails may be read */
     cs_arena_block *block = arena->last;
     if (!block || block->capacity - block->used < bytes) {
-        block = new_block(arena, bytes <= SHARED_BLOCK ? SHARED_BLOCK : bytes);
+        int shared = bytes <= SHARED_BLOCK;
+        block = new_block(arena, shared ? SHARED_BLOCK : bytes, shared || zeroed);
         if (!block) return NULL;
     }
     void *memory = (char *)(block + 1) + block->used;
     block->used += bytes;
     arena->bytes += bytes;
-    if (zeroed) memset(memory, 0, bytes);
     return memory;
 }
 
@@ -150,6 +151,10 @@ cs_arena_mark cs_arena_position(const cs_arena *arena)
 void cs_arena_rewind(cs_arena *arena, cs_arena_mark mark)
 {
     release_until(arena, mark.last);
-    if (mark.last) mark.last->used = mark.used;
+    /* What is taken next from the block that stays must be zero again. */
+    if (mark.last) {
+        memset((char *)(mark.last + 1) + mark.used, 0, mark.last->used - mark.used);
+        mark.last->used = mark.used;
+    }
     *arena = (cs_arena){mark.last, mark.bytes, mark.failed};
 }

@@ -72,6 +72,9 @@ typedef struct cs_measure {
     const char *(*obstacle)(const cs_problem *problem);
 } cs_measure;
 
+/* Those that the stop rule compares with. */
+extern const cs_measure cs_measure_natural_map, cs_measure_natural_map_scaled;
+
 /* The measure of that name, or NULL. */
 const cs_measure *cs_measure_find(const char *name);
 

@@ -34,6 +34,8 @@ typedef struct cs_budget {
     const cs_control *given;
 
     /* For the links of a chain; zero otherwise. */
+    const struct cs_natural_map
+        *first; /* of the first iterate, if it, xi and velocity are evaluated; or NULL */
     int is_link;
     int64_t made; /* iterations before this link */
     /* The link's patience is at least this multiple of the iterations that it needed up to the last halving of

@@ -32,15 +32,14 @@ static void enter_mode(const cs_run *run)
 cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *iteration,
                     cs_error *error)
 {
-    double now = cs_clock();
     cs_run run = {
         .solver = solver,
         .budget = budget,
         .control = budget->control,
         .iteration = iteration,
         .number = budget->made,
-        .clock = now,
-        .last_poll = now,
+        .clock_is_old = 1,
+        .last_poll = budget->start,
         .at_once = 1,
         .state = cs_state_of(solver),
         .error = error,
@@ -71,6 +70,13 @@ static double clock_of(cs_run *run)
 /* The same as cs_seconds of the budget. */
 static double seconds_of(cs_run *run) { return cs_seconds_at(run->budget, clock_of(run)); }
 
+/* The same as cs_leave_out. */
+static void leave_out(cs_run *run, double since)
+{
+    run->clock_is_old = 1;
+    run->budget->unclocked += seconds_of(run) - since;
+}
+
 /* ---- judging and recording ----------------------------------------------------------------------- */
 
 /* Whether the present iterate is solver->lambda, on which methods without sweeps work. */
@@ -83,12 +89,22 @@ static void fetch(const cs_run *run)
     if (!is_unpacked(run)) cs_packing_get(&solver->packing, solver->lambda);
 }
 
+/* Takes over the evaluation of the first iterate, if the chain has made it. */
+static int take_first(cs_run *run)
+{
+    const cs_natural_map *first = run->budget->first;
+    if (!first || run->number > 0) return 0;
+    run->state.natural_map = *first;
+    return run->state.have_natural_map = 1;
+}
+
 void cs_run_evaluate(cs_run *run)
 {
+    run->known = run->evaluated = 1;
+    if (take_first(run)) return;
     run->clock_is_old = 1;
     fetch(run);
     cs_evaluate(run->solver, &run->state);
-    run->known = run->evaluated = 1;
 }
 
 void cs_run_measure(cs_run *run)
@@ -143,10 +159,10 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
 {
     cs_solver *solver = run->solver;
     double since = cs_check_begins(solver, run->budget);
-    run->clock_is_old = 1;
     if (!run->known) fetch(run);
     run->evaluated = 0;
     cs_status status = cs_test_growth(solver, run->number, &run->proven, error);
+    run->clock_is_old = 1;
     run->stopped |= run->proven;
     cs_check_ends(solver, run->budget, since);
     return status;
@@ -168,23 +184,20 @@ static cs_status record_at(cs_run *run, int due, cs_error *error)
     cs_status status = record(run, since, error);
 
     /* The seconds of the history do not include the time of recording, unless the clock takes longer than the row. */
-    if (run->known) {
-        cs_leave_out(run->budget, since);
-        run->clock_is_old = 1;
-    }
+    if (run->known) leave_out(run, since);
     run->known &= known;
     return status;
 }
 
-/* Tests the stop rule and records the iterate, if they are due at this iteration. */
-static cs_status check(cs_run *run, cs_error *error)
+/* Tests the stop rule and records the iterate, if they are due at this iteration; `checks`: one of check_every. */
+static cs_status check(cs_run *run, int checks, cs_error *error)
 {
     /* The stop rule. */
     cs_solver *solver = run->solver;
     const cs_options *options = &solver->options;
     int always = solver->method->each || run->iteration->needs_state;
     int last = run->number == options->max_iterations;
-    int due = run->number % options->check_every == 0 || last || always;
+    int due = checks || last || always;
     int decides = !solver->fixed_iterations && (due || solver->stop->of_sweep);
     int needs_state = run->iteration->needs_state || (decides && !solver->stop->of_sweep);
     double since = needs_state ? cs_check_begins(solver, run->budget) : 0;
@@ -202,18 +215,19 @@ static cs_status check(cs_run *run, cs_error *error)
 
     /* The history. */
     last = last || run->converged;
-    if (run->number % options->record_every != 0 && !last) return CS_OK;
+    if (!last && options->record_every > 1 && run->number % options->record_every != 0)
+        return CS_OK;
     return record_at(run, due || last, error);
 }
 
 /* Evaluates iterates that `check` did not: those for which the method set `to_judge`, and those of stagnation tests,
  * which need the natural map also if the stop rule does not. */
-static void judge_if_needed(cs_run *run)
+static void judge_if_needed(cs_run *run, int checks)
 {
     /* Whether to evaluate. */
     const cs_solver *solver = run->solver;
     int patient = run->patience > 0 || run->budget->patience > 0;
-    int tested = patient && run->number % solver->options.check_every == 0;
+    int tested = patient && checks;
     if (run->known || !(run->to_judge || (tested && !solver->fixed_iterations))) return;
 
     /* Evaluate; the stop rule is tested only if the method asked for it. */
@@ -242,9 +256,10 @@ static void keep_best(cs_run *run)
 /* Judges and records the present iterate, and keeps it if it is the best one so far. */
 static cs_status judge(cs_run *run, cs_error *error)
 {
-    cs_status status = check(run, error);
+    int checks = run->number % run->solver->options.check_every == 0;
+    cs_status status = check(run, checks, error);
     if (status) return status;
-    judge_if_needed(run);
+    judge_if_needed(run, checks);
     int keeps = run->iteration->best_of_all || !run->solver->fixed_iterations;
     if (run->known && keeps && run->iteration->keep) keep_best(run);
     return CS_OK;

@@ -162,10 +162,11 @@ void cs_judge_begin(cs_solver *solver)
     judge->ray.next = FIRST_RAY;
     judge->ray.kept = 0;
     judge->ray.certificate.proof = CS_NO_PROOF;
-    judge->begun = judge->settles = 0;
+    judge->settles = 0;
+    if (judge->outer_scale) judge->begun = 0;
     if (solver->fixed_iterations) return;
 
-    /* V, and whether cs_settle has work. */
+    /* V, unless it is that of the last solve, and whether cs_settle has work. */
     cs_judge_scales(solver);
     judge->settles = judge->immovable_row;
     for (int64_t k = 0; k < solver->problem->blocks && !judge->settles; k++)
@@ -301,7 +302,7 @@ static int needs_state(const cs_measure *measure)
 
 static int needs_scales(const cs_measure *measure)
 {
-    return measure == cs_measure_find("natural_map_scaled");
+    return measure == &cs_measure_natural_map_scaled;
 }
 
 int cs_judges_over_factors(const cs_solver *solver)
@@ -339,7 +340,7 @@ int cs_measure_over_factors(cs_solver *solver, cs_state *state)
  * decide on the outcome. */
 static int judges_by_velocity(const cs_solver *solver)
 {
-    return !solver->fixed_iterations && solver->stop == cs_measure_find("natural_map");
+    return !solver->fixed_iterations && solver->stop == &cs_measure_natural_map;
 }
 
 /* max |x_i - y_i| / (rho_i V): the distance between two vectors of impulses (rows), in units of the impulses that

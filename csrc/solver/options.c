@@ -163,7 +163,7 @@ static cs_status check_stop(const cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
     const cs_measure *stop = solver->stop;
-    if (solver->fixed_iterations || stop == cs_measure_find("natural_map")) return CS_OK;
+    if (solver->fixed_iterations || stop == &cs_measure_natural_map) return CS_OK;
     if (options->atol > 0 || (stop->is_ratio && options->rtol > 0)) return CS_OK;
     if (stop->is_ratio)
         return cs_fail(error, CS_INVALID, "stop='%s' needs rtol or atol, and both are 0",

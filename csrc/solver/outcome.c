@@ -32,7 +32,7 @@ int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number)
 {
     const cs_measure *stop = solver->stop;
     if (solver->fixed_iterations || (stop->of_sweep && !number)) return 0;
-    if (stop == cs_measure_find("natural_map")) return cs_natural_map_of(state)->met;
+    if (stop == &cs_measure_natural_map) return cs_natural_map_of(state)->met;
     return cs_measure_value(stop, state) <= (stop->is_ratio ? 1 : solver->options.atol);
 }
 

@@ -579,7 +579,8 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
     int new_b = b || !loaded->own_b, new_parameters = parameters || !loaded->own_parameters;
     cs_status status = CS_OK;
 
-    /* What is loaded is the problem's own only once all of it is there. */
+    /* What is loaded is the problem's own only once all of it is there. V depends on it. */
+    if (new_b || new_parameters) solver->judge.begun = 0;
     if (new_b) loaded->own_b = 0;
     if (b) status = take_rows(solver, "b", b, solver->b, error);
     else if (new_b) take_own_b(solver);
@@ -696,9 +697,10 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
 
     /* The solve, and what it took. */
     status = solve(solver, budget, result, error);
-    result->seconds = cs_seconds(budget);
+    double ended = cs_clock();
+    result->seconds = cs_seconds_at(budget, ended);
     result->sweep_seconds = budget->sweeping;
-    result->wall_seconds = cs_clock() - called;
+    result->wall_seconds = ended - called;
     return status;
 }
 

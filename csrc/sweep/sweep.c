@@ -31,6 +31,12 @@ static int is_brief(const cs_packed *packed, const cs_stage_phase *phase)
 /* Runs the phases on so many threads. */
 static void run_on(cs_packed *packed, int threads)
 {
+    /* One thread needs no list of what it shares. */
+    for (int64_t p = 0; p < packed->phases && threads <= 1; p++)
+        for (int64_t task = 0; task < phase_of(packed, p)->tasks; task++) run_task(packed, p, task);
+    if (threads <= 1) return;
+
+    /* Several threads share the phases that are worth it. */
     cs_phases phases = {packed->phases, packed->shared_phase, run_task, packed};
     for (int64_t p = 0; p < packed->phases; p++) {
         const cs_stage_phase *phase = phase_of(packed, p);

@@ -63,6 +63,7 @@ static void judge_start(cs_chain_solve *s)
     cs_state state = cs_state_of(solver);
     cs_evaluate(solver, &state);
     const cs_natural_map *map = cs_natural_map_of(&state);
+    s->first = *map;
     s->start = solver->options.rtol > 0 ? map->scaled : map->impulse;
     s->best = s->start;
 
@@ -93,7 +94,7 @@ static int is_loose(const cs_chain_solve *s)
  * the stop rule is another measure. With a loose tolerance they go on until they stagnate. */
 static cs_status sweep_first(cs_chain_solve *s)
 {
-    int loose = is_loose(s), judged = s->solver->stop == cs_measure_find("natural_map");
+    int loose = is_loose(s), judged = s->solver->stop == &cs_measure_natural_map;
     int64_t most = loose || judged ? s->max_iterations : CS_FIRST_SWEEPS;
     s->alternative = loose ? CS_NO_ALTERNATIVE : CS_DIRECT_FOLLOWS;
     cs_status status = cs_chain_run_sweeps(s, &cs_method_nesterov, most);
@@ -138,6 +139,7 @@ static cs_status iterate(cs_chain_solve *s)
     cs_status status = CS_OK;
     judge_start(s);
     if (cs_chain_begins_directly(s->solver)) status = begin_directly(s);
+    else if (s->solver->packing.dtype == CS_F64) s->budget->first = &s->first;
     for (int fruitless = 0; fruitless < CS_FRUITLESS && !status && !s->ended;) {
         /* Sweeps, then Newton's method. */
         double before = s->best;

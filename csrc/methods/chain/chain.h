@@ -55,7 +55,8 @@ typedef struct cs_chain_solve {
     double setting[CS_MAX_METHOD_OPTIONS]; /* the own options of method="auto" */
     int64_t max_iterations;                /* of all links together */
     double best;                           /* judgement of the best iterate: cs_chain_judgement */
-    double start;                          /* judgement of the first iterate */
+    cs_natural_map first;                  /* of the first iterate, */
+    double start;                          /* and its judgement */
     int64_t best_number;                   /* iteration that found the best iterate */
     double sweeps, newton_steps;           /* made so far */
     double reported_seconds;               /* cs_seconds when the last link was reported */

@@ -178,6 +178,7 @@ cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const do
     s->newton_takes_over = s->budget->overtaken && !direct && s->alternative == CS_NEWTON_FOLLOWS;
     s->direct_is_cut = s->budget->overtaken && direct;
     s->budget->overtaken = 0;
+    s->budget->first = NULL;
 
     /* Its row of the history, its report, and its iterate. */
     if (status == CS_UNSUPPORTED) forget_link(s, row, rewrites);

@@ -17,7 +17,7 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_
 
     /* Sweeps with momentum may yield to the alternative method, if the natural map is the stop rule. */
     int asks = method == &cs_method_nesterov && s->alternative != CS_NO_ALTERNATIVE &&
-               solver->stop == cs_measure_find("natural_map");
+               solver->stop == &cs_measure_natural_map;
 
     /* Run the link with the halving test of the chain: patience 1 means as many sweeps without a halving as
      * there were before the last one, and `own` sets the least number. */
