@@ -14,7 +14,8 @@ static int poll(void *context, const cs_progress *progress)
 
 void cs_budget_begin(cs_budget *budget, double max_seconds)
 {
-    budget->start = cs_clock();
+    budget->start = budget->clock = cs_clock();
+    budget->clock_is_old = 0;
     budget->unclocked = budget->sweeping = 0;
     if (budget->deadline == INFINITY) budget->deadline = budget->start + max_seconds;
 

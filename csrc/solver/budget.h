@@ -30,6 +30,8 @@ typedef struct cs_budget {
     double start;     /* cs_clock at which the solve began */
     double unclocked; /* seconds since then that are not in result.seconds */
     double sweeping;  /* seconds of the steps */
+    double clock;     /* cs_clock when it was last read, and */
+    int clock_is_old; /* whether work that takes time has been done since then */
     cs_control timed; /* calls the control that was given, which is `given` */
     const cs_control *given;
 
@@ -60,6 +62,19 @@ static inline double cs_seconds_at(const cs_budget *budget, double clock)
     return clock - budget->start - budget->unclocked;
 }
 
+/* cs_clock, which is read again only if it is old: a sweep over few contacts takes hardly longer than a reading. */
+static inline double cs_recent_clock(cs_budget *budget)
+{
+    if (budget->clock_is_old) budget->clock = cs_clock();
+    budget->clock_is_old = 0;
+    return budget->clock;
+}
+
+static inline double cs_recent_seconds(cs_budget *budget)
+{
+    return cs_seconds_at(budget, cs_recent_clock(budget));
+}
+
 /* The seconds of the solve so far. */
 static inline double cs_seconds(const cs_budget *budget)
 {
@@ -69,7 +84,8 @@ static inline double cs_seconds(const cs_budget *budget)
 /* Leaves out what was done after cs_seconds returned `since`. */
 static inline void cs_leave_out(cs_budget *budget, double since)
 {
-    budget->unclocked += cs_seconds(budget) - since;
+    budget->clock_is_old = 1;
+    budget->unclocked += cs_recent_seconds(budget) - since;
 }
 
 #endif

@@ -38,7 +38,6 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .control = budget->control,
         .iteration = iteration,
         .number = budget->made,
-        .clock_is_old = 1,
         .last_poll = budget->start,
         .at_once = 1,
         .state = cs_state_of(solver),
@@ -55,26 +54,6 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
     if (run.stagnation) cs_stagnation_begin(run.stagnation);
     if (flushes(&run)) run.mode = cs_flush_denormals();
     return run;
-}
-
-/* ---- the clock ----------------------------------------------------------------------------------- */
-
-/* cs_clock. It is read again only after work that takes longer than a reading: a sweep of few contacts does not. */
-static double clock_of(cs_run *run)
-{
-    if (run->clock_is_old) run->clock = cs_clock();
-    run->clock_is_old = 0;
-    return run->clock;
-}
-
-/* The same as cs_seconds of the budget. */
-static double seconds_of(cs_run *run) { return cs_seconds_at(run->budget, clock_of(run)); }
-
-/* The same as cs_leave_out. */
-static void leave_out(cs_run *run, double since)
-{
-    run->clock_is_old = 1;
-    run->budget->unclocked += seconds_of(run) - since;
 }
 
 /* ---- judging and recording ----------------------------------------------------------------------- */
@@ -102,14 +81,14 @@ void cs_run_evaluate(cs_run *run)
 {
     run->known = run->evaluated = 1;
     if (take_first(run)) return;
-    run->clock_is_old = 1;
+    run->budget->clock_is_old = 1;
     fetch(run);
     cs_evaluate(run->solver, &run->state);
 }
 
 void cs_run_measure(cs_run *run)
 {
-    run->clock_is_old = 1;
+    run->budget->clock_is_old = 1;
     if (run->over_factors && cs_measure_over_factors(run->solver, &run->state)) run->known = 1;
     else cs_run_evaluate(run);
 }
@@ -162,7 +141,7 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
     if (!run->known) fetch(run);
     run->evaluated = 0;
     cs_status status = cs_test_growth(solver, run->number, &run->proven, error);
-    run->clock_is_old = 1;
+    run->budget->clock_is_old = 1;
     run->stopped |= run->proven;
     cs_check_ends(solver, run->budget, since);
     return status;
@@ -174,7 +153,7 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
 static cs_status record_at(cs_run *run, int due, cs_error *error)
 {
     cs_solver *solver = run->solver;
-    double since = seconds_of(run);
+    double since = cs_recent_seconds(run->budget);
     int known = run->known, every = solver->options.measure_every > 0;
     int measured = due || (every && run->number % solver->options.measure_every == 0);
     if (!run->known && measured && cs_history_needs_state(&solver->history)) {
@@ -184,7 +163,7 @@ static cs_status record_at(cs_run *run, int due, cs_error *error)
     cs_status status = record(run, since, error);
 
     /* The seconds of the history do not include the time of recording, unless the clock takes longer than the row. */
-    if (run->known) leave_out(run, since);
+    if (run->known) cs_leave_out(run->budget, since);
     run->known &= known;
     return status;
 }
@@ -290,14 +269,14 @@ static cs_status poll(cs_run *run, cs_error *error)
 {
     /* Whether a poll is due. */
     const cs_control *control = run->control;
-    double now = clock_of(run);
+    double now = cs_recent_clock(run->budget);
     if (now >= run->budget->deadline) run->late = run->stopped = 1;
     if (run->late || !control || !control->poll) return CS_OK;
     if (!control->every_iteration && now - run->last_poll < POLL_SECONDS) return CS_OK;
 
     /* Show the iterate, and ask whether to continue. */
     run->last_poll = now;
-    run->clock_is_old = 1;
+    run->budget->clock_is_old = 1;
     cs_solver *solver = run->solver;
     if (control->every_iteration) fetch(run);
     leave_mode(run);
@@ -369,7 +348,7 @@ static int estimate_alternative(cs_run *run)
     const cs_budget *budget = run->budget;
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = run};
     run->evaluated = 0;
-    run->clock_is_old = 1;
+    run->budget->clock_is_old = 1;
     run->status = budget->alternative(budget->alternative_context, &cancellation, &run->alternative,
                                       run->error);
 
@@ -461,8 +440,8 @@ static cs_step roll_back(cs_run *run)
 /* Adds the time since the step began to that of all steps, and returns it. */
 static double end_step(cs_run *run)
 {
-    run->clock_is_old = 1;
-    double seconds = seconds_of(run) - run->step_began;
+    run->budget->clock_is_old = 1;
+    double seconds = cs_recent_seconds(run->budget) - run->step_began;
     run->budget->sweeping += seconds;
     return seconds;
 }
@@ -493,7 +472,7 @@ static cs_step advance(cs_run *run, cs_status *status)
 static void prepare_next(cs_run *run, cs_step step)
 {
     int undone = step != CS_STEPPED;
-    run->step_began = seconds_of(run);
+    run->step_began = cs_recent_seconds(run->budget);
     if (!run->iteration->next || (undone && !run->iteration->next_after_loss)) return;
     run->iteration->next(run);
     run->evaluated = 0;
@@ -506,11 +485,11 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
     cs_step step = CS_STEPPED;
 
     /* The first iterate, before any step. */
+    run->budget->clock_is_old = 1;
     cs_status status = judge(run, run->error);
     if (!status && run->iteration->tests_first) (void)stagnates(run, step, result);
     result->outcome = CS_MAX_ITERATIONS;
-    run->clock_is_old = 1;
-    run->step_began = seconds_of(run);
+    run->step_began = cs_recent_seconds(run->budget);
 
     while (!status && !run->converged && run->number < most) {
         step = advance(run, &status);

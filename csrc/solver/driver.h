@@ -41,8 +41,6 @@ typedef struct cs_run {
     int aborted;        /* the caller aborted within a step */
     int late;           /* stopped by max_seconds */
     int proven;         /* stopped by a proof that there is no solution */
-    double clock;       /* cs_clock when it was last read, and */
-    int clock_is_old;   /* whether work that takes time has been done since then */
     double step_began;  /* cs_seconds at which the present step began */
     double last_poll;   /* cs_clock of the last poll */
     int64_t at_once;    /* sweeps that fit between two polls, estimated from the last ones */

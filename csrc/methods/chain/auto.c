@@ -242,6 +242,7 @@ static cs_status solve_by_chain(cs_solver *solver, cs_budget *budget, cs_result 
 
     /* Return the best iterate, with the budget as it was before. */
     switch_back(&s);
+    budget->first = NULL;
     if (!status) status = end_with_best(&s);
     budget->made = 0;
     return status;
