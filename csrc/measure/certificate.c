@@ -120,8 +120,8 @@ static void measure(proof_search *p)
 {
     const cs_state *state = p->data->state;
     const cs_problem *problem = state->problem;
-    cs_multiply_transposed(problem, p->direction, p->velocity, p->image);
-    cs_magnitude_transposed(problem, p->direction, p->velocity, p->magnitude);
+    cs_multiply_transposed(p->data->shared, problem, p->direction, p->velocity, p->image);
+    cs_magnitude_transposed(p->data->shared, problem, p->direction, p->velocity, p->magnitude);
     for (int64_t k = 0; k < problem->blocks; k++) p->sum[k] = (island_sums){.bound = INFINITY};
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
@@ -206,8 +206,8 @@ static void multiply(proof_search *p, const double *x, int transposed, double *y
         scaled[i] = masked ? 0 : sqrt(state->rho[i]) * x[i];
         y[i] = 0;
     }
-    if (transposed) cs_multiply_transposed(problem, scaled, p->velocity, y);
-    else cs_add_products(problem, scaled, p->velocity, y);
+    if (transposed) cs_multiply_transposed(p->data->shared, problem, scaled, p->velocity, y);
+    else cs_shared_residual_velocity(p->data->shared, problem, scaled, NULL, p->velocity, y);
     for (int64_t i = 0; i < problem->rows; i++) {
         int masked = !transposed && p->direction[i] == 0;
         y[i] = masked ? 0 : sqrt(state->rho[i]) * y[i];
@@ -331,7 +331,7 @@ static double largest_row_sum(proof_search *p)
     const cs_state *state = p->data->state;
     double largest = 1;
     for (int64_t i = 0; i < state->problem->rows; i++) p->step[i] = sqrt(state->rho[i]);
-    cs_magnitude_transposed(state->problem, p->step, p->velocity, p->magnitude);
+    cs_magnitude_transposed(p->data->shared, state->problem, p->step, p->velocity, p->magnitude);
     for (int64_t i = 0; i < state->problem->rows; i++)
         largest = fmax(largest, p->step[i] * p->magnitude[i]);
     return largest;
@@ -352,7 +352,7 @@ static void gradient_step(proof_search *p, double theta)
 {
     const cs_state *state = p->data->state;
     const cs_problem *problem = state->problem;
-    cs_multiply_transposed(problem, p->residual, p->velocity, p->image);
+    cs_multiply_transposed(p->data->shared, problem, p->residual, p->velocity, p->image);
     for (int64_t i = 0; i < problem->rows; i++) {
         double rho = state->rho[i] > 0 ? state->rho[i] / theta : 1;
         p->direction[i] = p->residual[i] - rho * (p->image[i] + state->b[i]);

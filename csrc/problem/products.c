@@ -6,8 +6,11 @@
 
 #include <string.h>
 
-/* Bodies or contacts of one task, and the contacts for which another thread is worth being asked for. */
-enum { PIECE = 256, WORTH_A_THREAD = 2 * PIECE };
+/* The contacts for which another thread is worth being asked for. */
+enum { WORTH_A_THREAD = 2 * CS_PRODUCT_PIECE };
+
+/* The length of a piece. */
+enum { PIECE = CS_PRODUCT_PIECE };
 
 /* ---- one contact, one body ---------------------------------------------------------------------- */
 
@@ -151,10 +154,18 @@ void cs_add_products(const cs_problem *problem, const double *lambda, double *ve
     }
 }
 
+/* to <- from; NULL: zeros */
+static void copy_rows(double *to, const double *from, int64_t rows)
+{
+    size_t bytes = sizeof(double) * (size_t)rows;
+    if (!from) memset(to, 0, bytes);
+    else if (rows) memcpy(to, from, bytes);
+}
+
 void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
                           double *velocity, double *xi)
 {
-    memcpy(xi, b, sizeof(double) * (size_t)problem->rows);
+    copy_rows(xi, b, problem->rows);
     cs_add_products(problem, lambda, velocity, xi);
 }
 
@@ -212,7 +223,7 @@ static void multiply_piece(const product *p, int64_t piece)
         if (from < 0) from = 0;
         if (from >= to) continue;
         int64_t row = cs_group_row(group, from);
-        memcpy(p->xi + row, p->b + row, sizeof(double) * (size_t)((to - from) * group->rows));
+        copy_rows(p->xi + row, p->b ? p->b + row : NULL, (to - from) * group->rows);
         add_rows(problem, group, from, to, p->lambda, p->velocity, p->xi);
     }
 }
@@ -249,7 +260,7 @@ void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *p
 {
     /* One thread goes contact by contact. */
     double start = cs_clock();
-    int shares = shared->threads > 1 && (!shared->paced || cs_pace_shares(&shared->pace));
+    int shares = cs_products_threads(shared) > 1;
     if (!shares) cs_residual_velocity(problem, lambda, b, velocity, xi);
     else {
         product p = {problem, &shared->adjacency, lambda, b, velocity, xi};
@@ -258,4 +269,28 @@ void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *p
     }
     if (shared->paced && shared->threads > 1)
         cs_pace_learn(&shared->pace, shares, cs_clock() - start);
+}
+
+/* y += A^T x for a given A, entry by entry */
+typedef struct transposed {
+    const double *x;
+    double *y;
+} transposed;
+
+static void add_entry(void *context, int64_t row, int64_t column, double entry)
+{
+    const transposed *p = context;
+    p->y[column] += entry * p->x[row];
+}
+
+void cs_multiply_transposed(cs_shared_products *shared, const cs_problem *problem, const double *x,
+                            double *velocity, double *y)
+{
+    /* A = J M^-1 J^T + Sigma is symmetric. */
+    if (!problem->matrix) {
+        cs_shared_residual_velocity(shared, problem, x, NULL, velocity, y);
+        return;
+    }
+    copy_rows(y, NULL, problem->rows);
+    cs_each_entry(problem, 0, problem->blocks, add_entry, &(transposed){x, y});
 }

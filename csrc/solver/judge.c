@@ -115,9 +115,7 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
 
 int cs_judge_threads(const cs_solver *solver)
 {
-    const cs_shared_products *products = &solver->products;
-    if (solver->judge.alone || (products->paced && !cs_pace_shares(&products->pace))) return 1;
-    return products->threads > 1 ? products->threads : 1;
+    return solver->judge.alone ? 1 : cs_products_threads(&solver->products);
 }
 
 void cs_judge_scales(cs_solver *solver)
@@ -131,6 +129,7 @@ void cs_judge_scales(cs_solver *solver)
     /* Scratch that is in use neither before the first iteration nor, without a tolerance, at all. */
     cs_scale_data data = {
         .problem = problem,
+        .shared = &solver->products,
         .b = solver->b,
         .parameters = solver->parameters,
         .rho = solver->factors.rho,
@@ -386,7 +385,8 @@ static cs_status prove(cs_solver *solver, const double *candidate, int64_t numbe
                        int with_friction, cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_proof_data data = {&state, solver->judge.island, (int)refinements(number), NEARLY};
+    cs_proof_data data = {&state, &solver->products, solver->judge.island, (int)refinements(number),
+                          NEARLY};
     return cs_prove(&data, candidate, with_friction, &solver->judge.ray.certificate, error);
 }
 
@@ -435,7 +435,7 @@ static cs_status try_ray(cs_solver *solver, const double *ray, int64_t steps, in
                          cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_proof_data data = {&state, solver->judge.island, (int)steps, INFINITY};
+    cs_proof_data data = {&state, &solver->products, solver->judge.island, (int)steps, INFINITY};
     cs_certificate *certificate = &solver->judge.ray.certificate;
     cs_status status = ray ? cs_prove(&data, ray, 0, certificate, error)
                            : cs_prove_driven(&data, DRIVEN * steps, certificate, error);
@@ -537,8 +537,8 @@ cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state,
 
     /* Whether rounding errors alone exceed the tolerance, and whether some immovable row cannot satisfy b. */
     int met = result->outcome == CS_CONVERGED, late = result->outcome == CS_MAX_SECONDS;
-    cs_floor floor =
-        cs_find_floor(state, rounding_unit(solver), solver->judge.magnitude, solver->velocity);
+    cs_floor floor = cs_find_floor(state, &solver->products, rounding_unit(solver),
+                                   solver->judge.magnitude, solver->velocity);
     int inaccurate = met ? !floor.reachable : floor.only_floor;
     int unsatisfied = has_unsatisfied_row(solver);
 
