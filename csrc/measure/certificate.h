@@ -37,9 +37,10 @@ typedef struct cs_proof_data {
     double nearly;   /* largest max rho |A^T d| of a direction that is worth refining */
 } cs_proof_data;
 
-/* Tests the direction `candidate` (rows) for every island, and writes the certificate. With `with_friction`,
- * it also accepts directions that only show unbounded impulses. Fails only if memory runs out. */
-cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_friction,
+/* Tests the direction `candidate` (rows) for every island, and writes the certificate. With `friction`, K includes
+ * friction, and the direction only shows unbounded impulses: it is worth a test after that without. Fails only if memory
+ * runs out. */
+cs_status cs_prove(const cs_proof_data *data, const double *candidate, int friction,
                    cs_certificate *certificate, cs_error *error);
 
 /* Generates candidates itself, for direct methods, which have no iterates. It runs `steps` steps of the

@@ -40,6 +40,19 @@ static int is_spatial(const cs_block_group *group)
     return group->rows == 3 && group->dof[0] == 6 && group->dof[1] == 6;
 }
 
+/* velocity += J_k^T lambda_k for one partner. Rows without an impulse behind the last one with one are left out: many
+ * contacts separate, and directions that may be proofs have no friction. */
+CS_INLINE void add_impulse(const cs_block_group *group, int spatial, int dof,
+                           const double *jacobian, const double *lambda, double *velocity)
+{
+    int rows = group->rows;
+    while (rows > 0 && lambda[rows - 1] == 0) rows--;
+    if (!rows) return;
+    if (!spatial) add_transposed(rows, dof, jacobian, lambda, velocity);
+    else if (rows == 1) add_transposed(1, 6, jacobian, lambda, velocity);
+    else add_transposed(3, 6, jacobian, lambda, velocity);
+}
+
 /* velocity <- M^-1 velocity of one body */
 static void apply_inverse_mass(const cs_body_group *group, int64_t index, double *velocity)
 {
@@ -62,16 +75,15 @@ static void apply_inverse_mass(const cs_body_group *group, int64_t index, double
 /* velocity += J^T lambda of one group */
 static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
 {
-    int rows = group->rows, spatial = is_spatial(group);
+    int spatial = is_spatial(group);
     const double *jacobian = group->jacobian;
     for (int64_t k = 0; k < group->count; k++)
         for (int side = 0; side < 2; side++) {
             int dof = group->dof[side];
             int64_t at = group->velocity[2 * k + side];
             const double *impulse = lambda + cs_group_row(group, k);
-            if (at >= 0 && spatial) add_transposed(3, 6, jacobian, impulse, velocity + at);
-            else if (at >= 0) add_transposed(rows, dof, jacobian, impulse, velocity + at);
-            jacobian += rows * dof;
+            if (at >= 0) add_impulse(group, spatial, dof, jacobian, impulse, velocity + at);
+            jacobian += group->rows * dof;
         }
 }
 
@@ -196,8 +208,7 @@ static void move_body(const product *p, const cs_body_group *owner, int64_t body
         int64_t k = block - group->first_block;
         const double *jacobian = cs_partner_jacobian(group, k, side);
         const double *impulse = p->lambda + cs_group_row(group, k);
-        if (is_spatial(group)) add_transposed(3, 6, jacobian, impulse, velocity);
-        else add_transposed(group->rows, owner->dof, jacobian, impulse, velocity);
+        add_impulse(group, is_spatial(group), owner->dof, jacobian, impulse, velocity);
     }
     apply_inverse_mass(owner, index, velocity);
 }
