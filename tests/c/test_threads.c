@@ -165,8 +165,13 @@ static void compare_products(const cs_problem *problem)
 {
     enum { ROWS = 2 * 1500, VELOCITIES = 3 * 1500 };
     static double lambda[ROWS], b[ROWS], one[ROWS], several[ROWS], velocity[VELOCITIES];
-    for (int i = 0; i < ROWS; i++) lambda[i] = b[i] = 1 + i % 7;
+    static double size[ROWS], sizes[ROWS];
+    static const cs_shared_products by_one = {0};
+    for (int i = 0; i < ROWS; i++) lambda[i] = b[i] = 3.1 - i % 7 * (i % 5 > 0);
+    for (int i = 0; i < ROWS; i += 3) lambda[i] = 0;
     cs_residual_velocity(problem, lambda, b, velocity, one);
+    cs_magnitude(&by_one, problem, lambda, b, velocity, size);
+    for (int i = 0; i < ROWS; i++) CHECK(size[i] >= fabs(one[i]) * (1 - 1e-12));
     for (int threads = 2; threads <= 3; threads++) {
         cs_arena arena = {0};
         cs_error error = {0};
@@ -176,6 +181,8 @@ static void compare_products(const cs_problem *problem)
         for (int repeat = 0; repeat < 5; repeat++) {
             cs_shared_residual_velocity(&shared, problem, lambda, b, velocity, several);
             CHECK(memcmp(one, several, sizeof one) == 0);
+            cs_magnitude(&shared, problem, lambda, b, velocity, sizes);
+            CHECK(memcmp(size, sizes, sizeof size) == 0);
         }
         cs_arena_clear(&arena);
     }
