@@ -19,7 +19,7 @@ typedef struct island_sums {
     double largest;   /* max |d_i| */
     double work;      /* b . d */
     double magnitude; /* |b| . |d| */
-    double left;      /* sum_i (|A^T d| + 4 eps |A|^T |d|)_i Lambda_i */
+    double left;      /* sum_i (|A^T d| + 4 eps |A|^T |d|)_i Lambda_i, or a lower bound of it */
     double energy;    /* d . A^T d */
     double rounding;  /* |d| . |A|^T |d| */
     double seen;      /* max rho |A^T d| */
@@ -99,38 +99,97 @@ static void project(proof_search *p, int friction)
 
 /* ---- the inequality -------------------------------------------------------------------------- */
 
-/* Adds the terms of one row to the sums of its island. */
-static void add_row(const proof_search *p, const row_of_island *r, island_sums *sum)
+/* What a row adds to the sums of its island. */
+typedef void (*add_terms)(const proof_search *p, const row_of_island *r, island_sums *sum);
+
+/* Those of b alone. */
+static void add_work(const proof_search *p, const row_of_island *r, island_sums *sum)
 {
-    const cs_state *state = p->data->state;
-    double d = p->direction[r->row], image = p->image[r->row], size = p->magnitude[r->row];
+    double work = p->data->state->b[r->row] * p->direction[r->row];
+    sum->work += work;
+    sum->magnitude += fabs(work);
+}
+
+/* Adds |A^T d|_i Lambda_i, or with the rounding error of A^T d. Lambda may be infinite where A^T d is 0. */
+static void add_left(const row_of_island *r, double seen, island_sums *sum)
+{
     double most = r->tolerance / (CS_FLOOR_UNITS * DBL_EPSILON);
-    double seen = fabs(image) + CS_FLOOR_UNITS * DBL_EPSILON * size;
-    sum->work += state->b[r->row] * d;
-    sum->magnitude += fabs(state->b[r->row] * d);
-    if (seen > 0) sum->left += seen * most; /* `most` may be infinite where `seen` is 0 */
-    if (seen > 0) sum->bound = fmin(sum->bound, most);
-    sum->energy += d * image;
-    sum->rounding += fabs(d) * size;
+    if (!(seen > 0)) return;
+    sum->left += seen * most;
+    sum->bound = fmin(sum->bound, most);
+}
+
+/* Those of A^T d. Without its rounding error, `left` is a lower bound, also as it is computed: sums of terms that are
+ * not smaller are not smaller. */
+static void add_image(const proof_search *p, const row_of_island *r, island_sums *sum)
+{
+    double image = p->image[r->row];
+    add_left(r, fabs(image), sum);
+    sum->energy += p->direction[r->row] * image;
     sum->seen = fmax(sum->seen, r->rho * fabs(image));
 }
 
-/* Computes the sums of all islands for the current direction. */
-static void measure(proof_search *p)
+/* Those of the rounding error of A^T d. */
+static void add_rounding(const proof_search *p, const row_of_island *r, island_sums *sum)
 {
-    const cs_state *state = p->data->state;
-    const cs_problem *problem = state->problem;
-    cs_multiply_transposed(problem, p->direction, p->velocity, p->image);
-    cs_magnitude_transposed(problem, p->direction, p->velocity, p->magnitude);
-    for (int64_t k = 0; k < problem->blocks; k++) p->sum[k] = (island_sums){.bound = INFINITY};
+    double size = p->magnitude[r->row];
+    add_left(r, fabs(p->image[r->row]) + CS_FLOOR_UNITS * DBL_EPSILON * size, sum);
+    sum->rounding += fabs(p->direction[r->row]) * size;
+}
+
+static void add_rows(proof_search *p, add_terms add)
+{
+    const cs_problem *problem = p->data->state->problem;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++)
             for (int i = 0; i < group->rows; i++) {
                 row_of_island r = row_at(p, group, k, i);
-                add_row(p, &r, &p->sum[r.island]);
+                add(p, &r, &p->sum[r.island]);
             }
     }
+}
+
+/* Whether `may` holds for some island without a proof. */
+static int some_island(const proof_search *p, int (*may)(const island_sums *sum))
+{
+    for (int64_t k = 0; k < p->data->state->problem->blocks; k++)
+        if (!p->proven[k] && may(&p->sum[k])) return 1;
+    return 0;
+}
+
+/* Whether b drives the impulses along the direction, as in every proof and in every direction worth a refinement. */
+static int is_driven(const island_sums *sum) { return sum->work < 0; }
+
+/* Whether the inequality holds. */
+static int is_contradiction(const island_sums *sum)
+{
+    return sum->left < -sum->work - CS_B_UNITS * DBL_EPSILON * sum->magnitude;
+}
+
+/* Computes the sums of all islands for the current direction, as far as they may make a difference: products with A
+ * take most of the time. Returns 0 if the direction is neither a proof nor worth a refinement. */
+static int measure(proof_search *p)
+{
+    /* What b does costs no product. */
+    const cs_problem *problem = p->data->state->problem;
+    for (int64_t k = 0; k < problem->blocks; k++) p->sum[k] = (island_sums){.bound = INFINITY};
+    add_rows(p, add_work);
+    if (!some_island(p, is_driven)) return 0;
+
+    /* What A sees, mostly, is too much for a proof. */
+    cs_multiply_transposed(p->data->shared, problem, p->direction, p->velocity, p->image);
+    add_rows(p, add_image);
+    if (!some_island(p, is_contradiction)) return 1;
+
+    /* Only then the rounding error makes a difference. */
+    for (int64_t k = 0; k < problem->blocks; k++) {
+        p->sum[k].left = 0;
+        p->sum[k].bound = INFINITY;
+    }
+    cs_magnitude_transposed(p->data->shared, problem, p->direction, p->velocity, p->magnitude);
+    add_rows(p, add_rounding);
+    return 1;
 }
 
 /* Whether the direction proves that the island has no solution: the inequality holds, and A is not definite
@@ -138,7 +197,7 @@ static void measure(proof_search *p)
 static int is_proof(const island_sums *sum)
 {
     int flat = sum->energy <= CS_FLOOR_UNITS * DBL_EPSILON * sum->rounding;
-    return flat && sum->left < -sum->work - CS_B_UNITS * DBL_EPSILON * sum->magnitude;
+    return flat && is_contradiction(sum);
 }
 
 /* Whether refining the direction may lead to a proof. */
@@ -166,7 +225,7 @@ static int judge(proof_search *p, cs_proof proof, cs_certificate *certificate)
 {
     const cs_problem *problem = p->data->state->problem;
     int near = 0;
-    measure(p);
+    if (!measure(p)) return 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -206,8 +265,8 @@ static void multiply(proof_search *p, const double *x, int transposed, double *y
         scaled[i] = masked ? 0 : sqrt(state->rho[i]) * x[i];
         y[i] = 0;
     }
-    if (transposed) cs_multiply_transposed(problem, scaled, p->velocity, y);
-    else cs_add_products(problem, scaled, p->velocity, y);
+    if (transposed) cs_multiply_transposed(p->data->shared, problem, scaled, p->velocity, y);
+    else cs_shared_residual_velocity(p->data->shared, problem, scaled, NULL, p->velocity, y);
     for (int64_t i = 0; i < problem->rows; i++) {
         int masked = !transposed && p->direction[i] == 0;
         y[i] = masked ? 0 : sqrt(state->rho[i]) * y[i];
@@ -309,18 +368,26 @@ static cs_status begin(proof_search *p, const cs_proof_data *data, cs_arena *scr
     return allocate(p, scratch, error);
 }
 
-cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_friction,
+/* Whether the cone K has other directions with friction than without. */
+static int has_friction(const cs_problem *problem)
+{
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        for (int i = 0; i < group->rows && !group->set->convex; i++)
+            if (group->coupled_set[i] > 0) return 1;
+    }
+    return 0;
+}
+
+cs_status cs_prove(const cs_proof_data *data, const double *candidate, int friction,
                    cs_certificate *certificate, cs_error *error)
 {
     cs_arena scratch = {0};
     proof_search p;
+    const cs_problem *problem = data->state->problem;
     cs_status status = begin(&p, data, &scratch, certificate, error);
-    if (status || !data->state->problem->rows) goto out;
-    try_cone(&p, candidate, 0, certificate);
-
-    /* Directions with friction only show unbounded impulses: they are no addition to a proof. */
-    if (with_friction && certificate->proof == CS_NO_PROOF) try_cone(&p, candidate, 1, certificate);
-out:
+    if (!status && problem->rows && (!friction || has_friction(problem)))
+        try_cone(&p, candidate, friction, certificate);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -331,7 +398,7 @@ static double largest_row_sum(proof_search *p)
     const cs_state *state = p->data->state;
     double largest = 1;
     for (int64_t i = 0; i < state->problem->rows; i++) p->step[i] = sqrt(state->rho[i]);
-    cs_magnitude_transposed(state->problem, p->step, p->velocity, p->magnitude);
+    cs_magnitude_transposed(p->data->shared, state->problem, p->step, p->velocity, p->magnitude);
     for (int64_t i = 0; i < state->problem->rows; i++)
         largest = fmax(largest, p->step[i] * p->magnitude[i]);
     return largest;
@@ -352,7 +419,7 @@ static void gradient_step(proof_search *p, double theta)
 {
     const cs_state *state = p->data->state;
     const cs_problem *problem = state->problem;
-    cs_multiply_transposed(problem, p->residual, p->velocity, p->image);
+    cs_multiply_transposed(p->data->shared, problem, p->residual, p->velocity, p->image);
     for (int64_t i = 0; i < problem->rows; i++) {
         double rho = state->rho[i] > 0 ? state->rho[i] / theta : 1;
         p->direction[i] = p->residual[i] - rho * (p->image[i] + state->b[i]);

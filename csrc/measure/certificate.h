@@ -31,14 +31,16 @@ typedef struct cs_certificate {
 /* The input of a proof. The state's lambda and xi need not be known. */
 typedef struct cs_proof_data {
     const cs_state *state;
-    const int64_t *island; /* (blocks): numbered from 0 */
-    int refinements;       /* least-squares steps that project d onto the kernel of A^T; 0: none */
-    double nearly;         /* largest max rho |A^T d| of a direction that is worth refining */
+    cs_shared_products *shared; /* how threads share products with A */
+    const int64_t *island;      /* (blocks): numbered from 0 */
+    int refinements; /* least-squares steps that project d onto the kernel of A^T; 0: none */
+    double nearly;   /* largest max rho |A^T d| of a direction that is worth refining */
 } cs_proof_data;
 
-/* Tests the direction `candidate` (rows) for every island, and writes the certificate. With `with_friction`,
- * it also accepts directions that only show unbounded impulses. Fails only if memory runs out. */
-cs_status cs_prove(const cs_proof_data *data, const double *candidate, int with_friction,
+/* Tests the direction `candidate` (rows) for every island, and writes the certificate. With `friction`, K includes
+ * friction, and the direction only shows unbounded impulses: it is worth a test after that without. Fails only if memory
+ * runs out. */
+cs_status cs_prove(const cs_proof_data *data, const double *candidate, int friction,
                    cs_certificate *certificate, cs_error *error);
 
 /* Generates candidates itself, for direct methods, which have no iterates. It runs `steps` steps of the

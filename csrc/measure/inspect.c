@@ -150,8 +150,10 @@ cs_status cs_problem_inspect(const cs_problem *problem, const double *impulses, 
     if (status) goto out;
 
     /* Find the speed V of each island. */
+    cs_shared_products one_thread = {0};
     cs_scale_data data = {
         .problem = problem,
+        .shared = &one_thread,
         .b = b,
         .parameters = parameters ? parameters : w.parameters,
         .rho = w.rho,

@@ -125,6 +125,7 @@ void cs_find_responses(const cs_problem *problem, const double *rho, int threads
 /* The data that determine the speed V of each island, and room for the computation. */
 typedef struct cs_scale_data {
     const cs_problem *problem;
+    cs_shared_products *shared; /* how threads share products with A */
     const double *b, *parameters, *rho, *response;
     const int64_t *island; /* (blocks): numbered from 0 */
     int64_t islands;
@@ -164,9 +165,11 @@ typedef struct cs_floor {
     int only_floor; /* whether Delta_s <= phi_s, with that unit, for every set with Delta_s > tau_s */
 } cs_floor;
 
-/* The rounding floor at the state, whose lambda and xi must be known. `unit` is the rounding unit of the
- * iterates. `magnitude` (rows) and `velocity` (velocities) are scratch. */
-cs_floor cs_find_floor(const cs_state *state, double unit, double *magnitude, double *velocity);
+/* The rounding floor at the state, whose lambda and xi must be known, by the threads of `shared` and of the state, with
+ * the same bits for any number. `unit` is the rounding unit of the iterates. `magnitude` (rows) and `velocity`
+ * (velocities) are scratch. */
+cs_floor cs_find_floor(const cs_state *state, const cs_shared_products *shared, double unit,
+                       double *magnitude, double *velocity);
 
 /* Sets delta_element and delta_norm of the state, from the impulses (rows) before and after one sweep. */
 void cs_measure_change(cs_state *state, const double *old, const double *updated);

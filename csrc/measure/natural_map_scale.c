@@ -35,7 +35,7 @@ static void take_entry(void *context, int64_t row, int64_t column, double entry)
 static void largest_couplings(const cs_problem *problem, double *coupling)
 {
     for (int64_t i = 0; i < problem->rows; i++) coupling[i] = 0;
-    cs_each_entry(problem, take_entry, coupling);
+    cs_each_entry(problem, 0, problem->blocks, take_entry, coupling);
 }
 
 /* Sets rho of those sets of one block that have none, from the couplings. Returns the first row of these sets,
@@ -164,8 +164,10 @@ static void evaluate_zero(speeds *all)
     cs_loop(data->threads, data->problem->blocks, project_zero, all);
     for (int64_t p = 0; p < cs_loop_pieces(data->problem->blocks); p++) all->moved |= all->moves[p];
     if (!all->moved) return;
-    cs_residual_velocity(data->problem, data->lambda, data->b, data->velocity, data->xi);
-    cs_magnitude(data->problem, data->lambda, data->b, data->velocity, data->magnitude);
+    cs_shared_residual_velocity(data->shared, data->problem, data->lambda, data->b, data->velocity,
+                                data->xi);
+    cs_magnitude(data->shared, data->problem, data->lambda, data->b, data->velocity,
+                 data->magnitude);
     all->state.xi = data->xi;
 }
 

@@ -51,26 +51,75 @@ static void add_set(const cs_state *state, const cs_set_defect *set, int64_t blo
     if (!(set->impulse <= units * phi)) found->only_floor = 0; /* also for a NaN */
 }
 
-cs_floor cs_find_floor(const cs_state *state, double unit, double *magnitude, double *velocity)
+/* The floors of the pieces of a loop over all blocks. */
+typedef struct floors {
+    const cs_state *state;
+    const double *magnitude; /* (rows) */
+    double units;
+    cs_floor piece[CS_LOOP_PIECES];
+} floors;
+
+#define NO_FLOOR ((cs_floor){.block = -1, .missed_block = -1, .reachable = 1, .only_floor = 1})
+
+/* Adds the sets of one block. */
+static void add_block(const floors *all, const cs_block_group *group, int64_t index,
+                      cs_floor *found)
 {
-    const cs_problem *problem = state->problem;
-    cs_floor found = {.block = -1, .missed_block = -1, .reachable = 1, .only_floor = 1};
-    cs_magnitude(problem, state->lambda, state->b, velocity, magnitude);
+    const cs_state *state = all->state;
+    int64_t block = group->first_block + index;
+    cs_set_defect sets[CS_MAX_ROWS];
+    double phi[CS_MAX_ROWS];
+    int count = block_floors(state, group, index, all->magnitude, phi);
+    cs_block_defects(state, group, index, sets);
+
+    /* A set without a speed to compare with, which P_C(0) solves or nothing moves, has no floor. */
+    for (int s = 0; s < count; s++)
+        if (state->scale[block] > 0 && sets[s].rho > 0)
+            add_set(state, &sets[s], block, phi[s], all->units, found);
+        else if (!(sets[s].impulse <= state->atol)) found->only_floor = 0;
+}
+
+static void find_piece(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    floors *all = context;
+    const cs_problem *problem = all->state->problem;
+    cs_floor found = NO_FLOOR;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t k = 0; k < group->count; k++) {
-            int64_t block = group->first_block + k;
-            cs_set_defect sets[CS_MAX_ROWS];
-            double floors[CS_MAX_ROWS];
-            int count = block_floors(state, group, k, magnitude, floors);
-            cs_block_defects(state, group, k, sets);
-
-            /* A set without a speed to compare with, which P_C(0) solves or nothing moves, has no floor. */
-            for (int s = 0; s < count; s++)
-                if (state->scale[block] > 0 && sets[s].rho > 0)
-                    add_set(state, &sets[s], block, floors[s], unit / DBL_EPSILON, &found);
-                else if (!(sets[s].impulse <= state->atol)) found.only_floor = 0;
-        }
+        int64_t k, last;
+        if (!cs_group_part(group, begin, end, &k, &last)) continue;
+        for (; k < last; k++) add_block(all, group, k, &found);
     }
+    all->piece[piece] = found;
+}
+
+/* found <- the floor of the blocks before those of `next`, which it holds, and of the blocks of `next`. Of equally high
+ * floors, the first counts. */
+static void join(cs_floor *found, const cs_floor *next)
+{
+    if (next->scaled > found->scaled) {
+        found->scaled = next->scaled;
+        found->block = next->block;
+    }
+    if (next->missed > found->missed) {
+        found->missed = next->missed;
+        found->missed_block = next->missed_block;
+    }
+    found->reachable = found->reachable && next->reachable;
+    found->only_floor = found->only_floor && next->only_floor;
+}
+
+cs_floor cs_find_floor(const cs_state *state, const cs_shared_products *shared, double unit,
+                       double *magnitude, double *velocity)
+{
+    int64_t blocks = state->problem->blocks;
+    floors all;
+    all.state = state;
+    all.magnitude = magnitude;
+    all.units = unit / DBL_EPSILON;
+    cs_magnitude(shared, state->problem, state->lambda, state->b, velocity, magnitude);
+    cs_loop(state->threads, blocks, find_piece, &all);
+    cs_floor found = NO_FLOOR;
+    for (int64_t p = 0; p < cs_loop_pieces(blocks); p++) join(&found, &all.piece[p]);
     return found;
 }

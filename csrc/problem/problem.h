@@ -176,27 +176,14 @@ static inline const double *cs_partner_jacobian(const cs_block_group *group, int
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
                         double *scaled);
 
-/* magnitude (rows) <- |A| |lambda| + |b|, which bounds rounding errors. For a problem with Jacobians it
- * is the upper bound |J| |M^-1| |J^T| |lambda| + Sigma |lambda| + |b|. `velocity` (velocities) is
- * scratch. */
-void cs_magnitude(const cs_problem *problem, const double *lambda, const double *b,
-                  double *velocity, double *magnitude);
-
-/* magnitude (rows) <- |A|^T |x|, or the same kind of upper bound. `velocity` is scratch. */
-void cs_magnitude_transposed(const cs_problem *problem, const double *x, double *velocity,
-                             double *magnitude);
-
-/* y (rows) <- A^T x with the user's data. `velocity` (velocities) is scratch. */
-void cs_multiply_transposed(const cs_problem *problem, const double *x, double *velocity,
-                            double *y);
-
-/* Calls `visit` for every entry of a given A, one block row after another. The compiler inlines the
- * call where `visit` is a constant. */
+/* Calls `visit` for every entry of the rows of blocks begin .. end - 1 of a given A, one row of blocks after another. The
+ * compiler inlines the call where `visit` is a constant. */
 typedef void (*cs_visit_entry)(void *context, int64_t row, int64_t column, double entry);
-CS_INLINE void cs_each_entry(const cs_problem *problem, cs_visit_entry visit, void *context)
+CS_INLINE void cs_each_entry(const cs_problem *problem, int64_t begin, int64_t end,
+                             cs_visit_entry visit, void *context)
 {
     const cs_block_matrix *matrix = problem->matrix;
-    for (int64_t k = 0; k < problem->blocks; k++) {
+    for (int64_t k = begin; k < end; k++) {
         int rows = cs_block_group_of(problem, k)->rows;
         int64_t row = cs_block_row(problem, k);
         const double *value = matrix->value + matrix->first[k];

@@ -6,8 +6,11 @@
 
 #include <string.h>
 
-/* Bodies or contacts of one task, and the contacts for which another thread is worth being asked for. */
-enum { PIECE = 256, WORTH_A_THREAD = 2 * PIECE };
+/* The contacts for which another thread is worth being asked for. */
+enum { WORTH_A_THREAD = 2 * CS_PRODUCT_PIECE };
+
+/* The length of a piece. */
+enum { PIECE = CS_PRODUCT_PIECE };
 
 /* ---- one contact, one body ---------------------------------------------------------------------- */
 
@@ -37,6 +40,19 @@ static int is_spatial(const cs_block_group *group)
     return group->rows == 3 && group->dof[0] == 6 && group->dof[1] == 6;
 }
 
+/* velocity += J_k^T lambda_k for one partner. Rows without an impulse behind the last one with one are left out: many
+ * contacts separate, and directions that may be proofs have no friction. */
+CS_INLINE void add_impulse(const cs_block_group *group, int spatial, int dof,
+                           const double *jacobian, const double *lambda, double *velocity)
+{
+    int rows = group->rows;
+    while (rows > 0 && lambda[rows - 1] == 0) rows--;
+    if (!rows) return;
+    if (!spatial) add_transposed(rows, dof, jacobian, lambda, velocity);
+    else if (rows == 1) add_transposed(1, 6, jacobian, lambda, velocity);
+    else add_transposed(3, 6, jacobian, lambda, velocity);
+}
+
 /* velocity <- M^-1 velocity of one body */
 static void apply_inverse_mass(const cs_body_group *group, int64_t index, double *velocity)
 {
@@ -59,16 +75,15 @@ static void apply_inverse_mass(const cs_body_group *group, int64_t index, double
 /* velocity += J^T lambda of one group */
 static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
 {
-    int rows = group->rows, spatial = is_spatial(group);
+    int spatial = is_spatial(group);
     const double *jacobian = group->jacobian;
     for (int64_t k = 0; k < group->count; k++)
         for (int side = 0; side < 2; side++) {
             int dof = group->dof[side];
             int64_t at = group->velocity[2 * k + side];
             const double *impulse = lambda + cs_group_row(group, k);
-            if (at >= 0 && spatial) add_transposed(3, 6, jacobian, impulse, velocity + at);
-            else if (at >= 0) add_transposed(rows, dof, jacobian, impulse, velocity + at);
-            jacobian += rows * dof;
+            if (at >= 0) add_impulse(group, spatial, dof, jacobian, impulse, velocity + at);
+            jacobian += group->rows * dof;
         }
 }
 
@@ -151,10 +166,18 @@ void cs_add_products(const cs_problem *problem, const double *lambda, double *ve
     }
 }
 
+/* to <- from; NULL: zeros */
+static void copy_rows(double *to, const double *from, int64_t rows)
+{
+    size_t bytes = sizeof(double) * (size_t)rows;
+    if (!from) memset(to, 0, bytes);
+    else if (rows) memcpy(to, from, bytes);
+}
+
 void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
                           double *velocity, double *xi)
 {
-    memcpy(xi, b, sizeof(double) * (size_t)problem->rows);
+    copy_rows(xi, b, problem->rows);
     cs_add_products(problem, lambda, velocity, xi);
 }
 
@@ -185,8 +208,7 @@ static void move_body(const product *p, const cs_body_group *owner, int64_t body
         int64_t k = block - group->first_block;
         const double *jacobian = cs_partner_jacobian(group, k, side);
         const double *impulse = p->lambda + cs_group_row(group, k);
-        if (is_spatial(group)) add_transposed(3, 6, jacobian, impulse, velocity);
-        else add_transposed(group->rows, owner->dof, jacobian, impulse, velocity);
+        add_impulse(group, is_spatial(group), owner->dof, jacobian, impulse, velocity);
     }
     apply_inverse_mass(owner, index, velocity);
 }
@@ -212,7 +234,7 @@ static void multiply_piece(const product *p, int64_t piece)
         if (from < 0) from = 0;
         if (from >= to) continue;
         int64_t row = cs_group_row(group, from);
-        memcpy(p->xi + row, p->b + row, sizeof(double) * (size_t)((to - from) * group->rows));
+        copy_rows(p->xi + row, p->b ? p->b + row : NULL, (to - from) * group->rows);
         add_rows(problem, group, from, to, p->lambda, p->velocity, p->xi);
     }
 }
@@ -249,7 +271,7 @@ void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *p
 {
     /* One thread goes contact by contact. */
     double start = cs_clock();
-    int shares = shared->threads > 1 && (!shared->paced || cs_pace_shares(&shared->pace));
+    int shares = cs_products_threads(shared) > 1;
     if (!shares) cs_residual_velocity(problem, lambda, b, velocity, xi);
     else {
         product p = {problem, &shared->adjacency, lambda, b, velocity, xi};
@@ -258,4 +280,28 @@ void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *p
     }
     if (shared->paced && shared->threads > 1)
         cs_pace_learn(&shared->pace, shares, cs_clock() - start);
+}
+
+/* y += A^T x for a given A, entry by entry */
+typedef struct transposed {
+    const double *x;
+    double *y;
+} transposed;
+
+static void add_entry(void *context, int64_t row, int64_t column, double entry)
+{
+    const transposed *p = context;
+    p->y[column] += entry * p->x[row];
+}
+
+void cs_multiply_transposed(cs_shared_products *shared, const cs_problem *problem, const double *x,
+                            double *velocity, double *y)
+{
+    /* A = J M^-1 J^T + Sigma is symmetric. */
+    if (!problem->matrix) {
+        cs_shared_residual_velocity(shared, problem, x, NULL, velocity, y);
+        return;
+    }
+    copy_rows(y, NULL, problem->rows);
+    cs_each_entry(problem, 0, problem->blocks, add_entry, &(transposed){x, y});
 }

@@ -13,7 +13,7 @@ void cs_velocity_change(const cs_problem *problem, const double *lambda, double 
 /* xi += A lambda. `velocity` (velocities) is scratch; at return it holds M^-1 J^T lambda. It is unused for a given A. */
 void cs_add_products(const cs_problem *problem, const double *lambda, double *velocity, double *xi);
 
-/* xi <- A lambda + b, with `velocity` as above. S1 eq. 2.69 */
+/* xi <- A lambda + b, with `velocity` as above. `b` NULL: zero. S1 eq. 2.69 */
 void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
                           double *velocity, double *xi);
 
@@ -27,6 +27,16 @@ typedef struct cs_shared_products {
     cs_phase *phase; /* (2): bodies, contacts */
 } cs_shared_products;
 
+/* Bodies or contacts of one task of a product. */
+enum { CS_PRODUCT_PIECE = 256 };
+
+/* How many threads share the next product. */
+static inline int cs_products_threads(const cs_shared_products *shared)
+{
+    if (shared->threads <= 1 || (shared->paced && !cs_pace_shares(&shared->pace))) return 1;
+    return shared->threads;
+}
+
 /* How many threads share products: at most so many as `asked` for, 0 for all, by size; or `exact`ly as many. */
 int cs_threads_of_products(const cs_problem *problem, int asked, int exact);
 
@@ -38,5 +48,19 @@ cs_status cs_share_products(const cs_problem *problem, int threads, int paced, c
 void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *problem,
                                  const double *lambda, const double *b, double *velocity,
                                  double *xi);
+
+/* y (rows) <- A^T x with the user's data, by these threads. `velocity` (velocities) is scratch. */
+void cs_multiply_transposed(cs_shared_products *shared, const cs_problem *problem, const double *x,
+                            double *velocity, double *y);
+
+/* magnitude (rows) <- |A| |lambda| + |b|, which bounds rounding errors, by these threads with the same bits as by one.
+ * `b` NULL: zero. For a problem with Jacobians it is the upper bound |J| |M^-1| |J^T| |lambda| + Sigma |lambda| + |b|.
+ * `velocity` (velocities) is scratch. */
+void cs_magnitude(const cs_shared_products *shared, const cs_problem *problem, const double *lambda,
+                  const double *b, double *velocity, double *magnitude);
+
+/* magnitude (rows) <- |A|^T |x|, or the same kind of upper bound. */
+void cs_magnitude_transposed(const cs_shared_products *shared, const cs_problem *problem,
+                             const double *x, double *velocity, double *magnitude);
 
 #endif

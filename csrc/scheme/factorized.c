@@ -1,4 +1,5 @@
 /* The scheme `factorized`: stores G_k = J_k L of each contact, and u = G^T lambda of each body, where M^-1 = L L^T. */
+#include "core/costs.h"
 #include "core/error.h"
 #include "core/loop.h"
 #include "scheme/fill.h"
@@ -73,6 +74,74 @@ static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
     case FACTORIZED_MERGE: return concurrent || accumulates ? 1 : 0;
     }
     return -1;
+}
+
+/* ---- u anew, from batches ------------------------------------------------------------------------ */
+
+/* One group in batches, whose visits compute u without a change of lambda. */
+typedef struct refreshing {
+    cs_packed *packed;
+    const cs_packed_group *group;
+} refreshing;
+
+/* The batches first .. end - 1. */
+static void refresh_batches(const refreshing *r, int64_t first, int64_t end)
+{
+    r->packed->wide->visit[r->packed->dtype](r->packed, r->group, first, end, NULL);
+}
+
+/* Pieces are counted by slots, which are what costs time. */
+static void refresh_piece(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    const refreshing *r = context;
+    int64_t lanes = r->group->lanes;
+    (void)piece;
+    refresh_batches(r, (begin + lanes - 1) / lanes, (end + lanes - 1) / lanes);
+}
+
+/* The contributions of the group's batches, each to numbers of its own. */
+static void refresh_contributions(cs_packed *packed, const cs_packed_group *group)
+{
+    refreshing r = {packed, group};
+    cs_loop(cs_packed_threads(packed), group->slots, refresh_piece, &r);
+}
+
+/* The group's batches in one part of a stage. */
+static void refresh_part(void *context, int64_t stage, int64_t task)
+{
+    const refreshing *r = context;
+    const cs_packed_group *group = r->group;
+    const cs_schedule *schedule = r->packed->schedule;
+    int64_t part = schedule->stage[stage].first_part + task;
+    for (int64_t i = schedule->part[part]; i < schedule->part[part + 1]; i++) {
+        const cs_range *range = &schedule->range[i];
+        if (&r->packed->group[range->group] != group) continue;
+        refresh_batches(r, cs_first_batch(group, range), cs_end_batch(group, range));
+    }
+}
+
+/* Whether the parts of a stage take less time than threads take to wait for each other, as in a sweep. */
+static int is_brief(const cs_packed *packed, const cs_stage *stage)
+{
+    return packed->paced && stage->blocks < CS_WORTH_A_PHASE;
+}
+
+/* u += G^T lambda of the group's batches. Threads go through the stages as a sweep does: in each sum of a body, the
+ * batches remain in their order. */
+static void refresh_sums(cs_packed *packed, const cs_packed_group *group)
+{
+    refreshing r = {packed, group};
+    const cs_schedule *schedule = packed->schedule;
+    int threads = cs_packed_threads(packed);
+    if (threads <= 1) {
+        refresh_batches(&r, 0, group->slots / group->lanes);
+        return;
+    }
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        const cs_stage *stage = &schedule->stage[s];
+        packed->shared_phase[s] = (cs_phase){stage->parts, is_brief(packed, stage)};
+    }
+    cs_phases_run(&(cs_phases){schedule->stages, packed->shared_phase, refresh_part, &r}, threads);
 }
 
 #define CS_TEMPLATE "scheme/factorized.inc"

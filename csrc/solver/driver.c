@@ -138,7 +138,7 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
 {
     cs_solver *solver = run->solver;
     double since = cs_check_begins(solver, run->budget);
-    if (!run->known) fetch(run);
+    if (!run->evaluated) fetch(run);
     run->evaluated = 0;
     cs_status status = cs_test_growth(solver, run->number, &run->proven, error);
     run->budget->clock_is_old = 1;

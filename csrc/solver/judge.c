@@ -12,6 +12,10 @@ enum {
     MOST_REFINEMENTS = 100, /* within these bounds */
     DRIVEN = 4              /* steps of cs_prove_driven, as a multiple of these */
 };
+/* Products with A that cs_prove_driven may make after an iterative solve: one for so many sweeps, which take four times
+ * as long; and those with so many blocks altogether, in about a millisecond. It makes TESTS for its tests and for its
+ * step length, and one for each step. A refinement takes two. */
+enum { SWEEPS_A_PRODUCT = 16, FREE_BLOCKS = 16384, TESTS = 12 };
 /* Largest rho |A^T d| of a direction d that is worth a refinement. */
 #define NEARLY 1e-2
 /* Growth of the impulses, in units of rho V: a test for a ray needs at least STEADY per iteration, and the tests at
@@ -115,9 +119,7 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
 
 int cs_judge_threads(const cs_solver *solver)
 {
-    const cs_shared_products *products = &solver->products;
-    if (solver->judge.alone || (products->paced && !cs_pace_shares(&products->pace))) return 1;
-    return products->threads > 1 ? products->threads : 1;
+    return solver->judge.alone ? 1 : cs_products_threads(&solver->products);
 }
 
 void cs_judge_scales(cs_solver *solver)
@@ -131,6 +133,7 @@ void cs_judge_scales(cs_solver *solver)
     /* Scratch that is in use neither before the first iteration nor, without a tolerance, at all. */
     cs_scale_data data = {
         .problem = problem,
+        .shared = &solver->products,
         .b = solver->b,
         .parameters = solver->parameters,
         .rho = solver->factors.rho,
@@ -383,12 +386,13 @@ static int64_t refinements(int64_t number)
 }
 
 /* Tests whether `candidate` (rows), a direction in which the impulses grew for `number` iterations, is a proof. */
-static cs_status prove(cs_solver *solver, const double *candidate, int64_t number,
-                       int with_friction, cs_error *error)
+static cs_status prove(cs_solver *solver, const double *candidate, int64_t number, int friction,
+                       cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_proof_data data = {&state, solver->judge.island, (int)refinements(number), NEARLY};
-    return cs_prove(&data, candidate, with_friction, &solver->judge.ray.certificate, error);
+    cs_proof_data data = {&state, &solver->products, solver->judge.island, (int)refinements(number),
+                          NEARLY};
+    return cs_prove(&data, candidate, friction, &solver->judge.ray.certificate, error);
 }
 
 cs_status cs_test_growth(cs_solver *solver, int64_t number, int *proven, cs_error *error)
@@ -436,7 +440,7 @@ static cs_status try_ray(cs_solver *solver, const double *ray, int64_t steps, in
                          cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_proof_data data = {&state, solver->judge.island, (int)steps, INFINITY};
+    cs_proof_data data = {&state, &solver->products, solver->judge.island, (int)steps, INFINITY};
     cs_certificate *certificate = &solver->judge.ray.certificate;
     cs_status status = ray ? cs_prove(&data, ray, 0, certificate, error)
                            : cs_prove_driven(&data, DRIVEN * steps, certificate, error);
@@ -472,8 +476,8 @@ static int has_unsatisfied_row(const cs_solver *solver)
  *     a = 1    the impulses that are returned
  *     a = 2    the iterate that was kept (ray.earlier), if there is one
  *     a = 3, 4 the difference of these two, in both directions */
-static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsatisfied,
-                                   int with_friction, cs_error *error)
+static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsatisfied, int friction,
+                                   cs_error *error)
 {
     /* Each candidate is parts[a][0] lambda + parts[a][1] earlier. */
     static const double parts[][2] = {{0, 0}, {1, 0}, {0, 1}, {1, -1}, {-1, 1}};
@@ -487,9 +491,20 @@ static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsati
                 a == 0 && solver->factors.rho[i] == 0 && fabs(solver->b[i]) > solver->judge.noise;
             solver->judge.magnitude[i] = driven ? -solver->b[i] : candidate;
         }
-        status = prove(solver, solver->judge.magnitude, number, with_friction, error);
+        status = prove(solver, solver->judge.magnitude, number, friction, error);
     }
     return status;
+}
+
+/* Refinement steps for directions in which b drives the impulses, after a solve of `number` iterations: as many as its
+ * cost allows; 0 if that is none. Only those of small problems become proofs by a few steps. */
+static int64_t affordable_refinements(const cs_solver *solver, int64_t number)
+{
+    int64_t free = FREE_BLOCKS / (solver->problem->blocks + 1);
+    int64_t most = (number / SWEEPS_A_PRODUCT + free - TESTS) / (DRIVEN + 2);
+    int64_t wanted = refinements(number);
+    if (most < 0) return 0;
+    return wanted < most ? wanted : most;
 }
 
 /* Looks for a proof at the end of a solve: among the iterates, then among directions in which b drives the impulses.
@@ -509,8 +524,9 @@ static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied
 
     /* Test the candidates. */
     cs_status status = prove_by_iterates(solver, number, unsatisfied, 0, error);
-    if (!status && certificate->proof == CS_NO_PROOF && !is_link)
-        status = try_ray(solver, NULL, refinements(number), &proven, error);
+    int64_t steps = affordable_refinements(solver, number);
+    if (!status && certificate->proof == CS_NO_PROOF && !is_link && steps > 0)
+        status = try_ray(solver, NULL, steps, &proven, error);
     if (!status && certificate->proof == CS_NO_PROOF && !is_link)
         status = prove_by_iterates(solver, number, unsatisfied, 1, error);
     return status;
@@ -538,8 +554,8 @@ cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state,
 
     /* Whether rounding errors alone exceed the tolerance, and whether some immovable row cannot satisfy b. */
     int met = result->outcome == CS_CONVERGED, late = result->outcome == CS_MAX_SECONDS;
-    cs_floor floor =
-        cs_find_floor(state, rounding_unit(solver), solver->judge.magnitude, solver->velocity);
+    cs_floor floor = cs_find_floor(state, &solver->products, rounding_unit(solver),
+                                   solver->judge.magnitude, solver->velocity);
     int inaccurate = met ? !floor.reachable : floor.only_floor;
     int unsatisfied = has_unsatisfied_row(solver);
 

@@ -35,18 +35,22 @@ enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static int64_t solved; /* combinations that were run on several threads */
 
-/* Impulses and history after a few sweeps; whether the combination is one. */
+/* Impulses and history after a few sweeps, from impulses that are not zero: u = G^T lambda is computed before the first
+ * one. Returns whether the combination is one. */
 static int run(const cs_problem *problem, const cs_options *options, double *impulses,
                double *history)
 {
+    static double initial[MOST_ROWS];
     cs_error error = {0};
     cs_solver *solver;
     cs_result result = {.impulses = impulses};
+    for (int i = 0; i < MOST_ROWS; i++) initial[i] = i % 3 ? 0 : 0.01 * (i % 7);
     cs_status status = cs_solver_create(&solver, problem, options, NULL, &error);
     if (status == CS_UNSUPPORTED || status == CS_INVALID) return 0;
     CHECK_STATUS(status, CS_OK, &error);
     if (status) return 0;
-    CHECK_STATUS(cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, &error), CS_OK, &error);
+    CHECK_STATUS(cs_solver_solve(solver, initial, NULL, NULL, NULL, &result, &error), CS_OK,
+                 &error);
     cs_solver_info info;
     cs_solver_describe(solver, &info);
     if (options->threads > 1) solved += info.threads > 1;
@@ -165,8 +169,13 @@ static void compare_products(const cs_problem *problem)
 {
     enum { ROWS = 2 * 1500, VELOCITIES = 3 * 1500 };
     static double lambda[ROWS], b[ROWS], one[ROWS], several[ROWS], velocity[VELOCITIES];
-    for (int i = 0; i < ROWS; i++) lambda[i] = b[i] = 1 + i % 7;
+    static double size[ROWS], sizes[ROWS];
+    static const cs_shared_products by_one = {0};
+    for (int i = 0; i < ROWS; i++) lambda[i] = b[i] = 3.1 - i % 7 * (i % 5 > 0);
+    for (int i = 0; i < ROWS; i += 3) lambda[i] = 0;
     cs_residual_velocity(problem, lambda, b, velocity, one);
+    cs_magnitude(&by_one, problem, lambda, b, velocity, size);
+    for (int i = 0; i < ROWS; i++) CHECK(size[i] >= fabs(one[i]) * (1 - 1e-12));
     for (int threads = 2; threads <= 3; threads++) {
         cs_arena arena = {0};
         cs_error error = {0};
@@ -176,6 +185,8 @@ static void compare_products(const cs_problem *problem)
         for (int repeat = 0; repeat < 5; repeat++) {
             cs_shared_residual_velocity(&shared, problem, lambda, b, velocity, several);
             CHECK(memcmp(one, several, sizeof one) == 0);
+            cs_magnitude(&shared, problem, lambda, b, velocity, sizes);
+            CHECK(memcmp(size, sizes, sizeof size) == 0);
         }
         cs_arena_clear(&arena);
     }

@@ -301,8 +301,8 @@ static double misfit(const cs_solver *solver)
 static double floor_of_rounding(cs_steps_run *steps, double unit)
 {
     cs_solver *solver = steps->run.solver;
-    cs_floor floor =
-        cs_find_floor(&steps->run.state, unit, solver->judge.magnitude, solver->velocity);
+    cs_floor floor = cs_find_floor(&steps->run.state, &solver->products, unit,
+                                   solver->judge.magnitude, solver->velocity);
     return fmax(unit / DBL_EPSILON * floor.scaled, FLOOR_UNITS * unit);
 }
 

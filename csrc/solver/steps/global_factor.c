@@ -36,7 +36,7 @@ void cs_multiply_symmetric(void *context, const double *x, double *y)
         return;
     }
     memset(y, 0, sizeof(double) * (size_t)p->problem->rows);
-    cs_each_entry(p->problem, add_entry, &(symmetric_product){x, y});
+    cs_each_entry(p->problem, 0, p->problem->blocks, add_entry, &(symmetric_product){x, y});
 }
 
 void cs_lanczos_start(const cs_problem *problem, const double *rho, double *start)

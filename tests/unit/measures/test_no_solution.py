@@ -34,6 +34,20 @@ def contradictory_joint():
     return cs.Problem(J, [[1.0] * 6], [[1.0, -1.0, 0.5]], bodies=[[-1, 0]], sets=cs.sets.free())
 
 
+def pressed(size, share):
+    """A grid of balls, on the top ones of which the world presses at various speeds."""
+    grid, rng = cs.scenarios.ball_grid(size), np.random.default_rng(3)
+    top = np.arange(size**3 - size**2, size**3)
+    top = top[rng.permutation(top.size) < max(1, share * top.size)]
+    J, b = np.zeros((top.size, 2, 3, 6)), np.zeros((top.size, 3))
+    J[:, 0, [0, 1, 2], [2, 0, 1]] = -1, 1, 1
+    b[:, 0] = -rng.uniform(0.05, 0.2, top.size)
+    bodies = np.column_stack([top, np.full_like(top, -1)])
+    arrays = ((grid.J, J), (grid.b, b), (grid.bodies, bodies))
+    J, b, bodies = (np.concatenate(pair) for pair in arrays)
+    return cs.Problem(J, grid.Minv, b, 0.5, bodies=bodies)
+
+
 def assert_proven(problem, result):
     """The certificate proves it, by the inequality of its definition, computed here."""
     assert result.status == "infeasible", (result.info["method"], result.message)
@@ -102,6 +116,28 @@ def test_what_is_nearly_parallel_is_found_too():
         assert result.status in ("infeasible", "max_iterations")
         found += result.status == "infeasible"
     assert found >= 28
+
+
+@pytest.mark.parametrize("method", ["gauss_seidel", "jacobi", "symmetric_gauss_seidel", "nesterov"])
+@pytest.mark.parametrize("share", [0, 0.5, 1])
+def test_impulses_that_grow_in_a_grid_show_it_while_the_solve_goes_on(method, share):
+    """The direction is the growth up to the present iterate, whatever it was judged over."""
+    problem = pressed(4, share)
+    result = cs.solve(problem, method=method, max_iterations=2000)
+    assert_proven(problem, result)
+    assert result.iterations <= 640
+
+
+@pytest.mark.threads
+def test_proofs_have_the_same_bits_for_any_number_of_threads():
+    options = {"method": "gauss_seidel", "max_iterations": 320, "exact_threads": True}
+    first, *others = (cs.solve(pressed(8, 1), threads=n, **options) for n in (1, 2, 3, 8))
+    assert first.status == "infeasible"
+    for other in others:
+        assert (other.status, other.message) == (first.status, first.message)
+        assert other.info["certified_impulse"] == first.info["certified_impulse"]
+        for name in ("certificate", "certificate_contacts"):
+            np.testing.assert_array_equal(other.info[name], first.info[name])
 
 
 @pytest.mark.parametrize("method", ["auto", "gauss_seidel", "nesterov", "newton", "admm", "bpp"])

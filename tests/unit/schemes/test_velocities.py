@@ -100,6 +100,30 @@ def test_the_same_bits_from_any_number_of_threads(way, order):
             np.testing.assert_array_equal(run.impulses, runs[0].impulses)
 
 
+@pytest.mark.threads
+@pytest.mark.parametrize("dtype", ["float64", "float32", "mixed"])
+@pytest.mark.parametrize("order", ["natural", "colored", "cache", "partition", "ranges"])
+def test_velocities_computed_anew_have_the_same_bits_for_any_number_of_threads(order, dtype):
+    """Before the first sweep from given impulses; in single precision each 32 sweeps as well."""
+    problem = cs.scenarios.ball_grid(9, velocity=0.05)
+    initial = 0.01 * np.random.default_rng(1).random(problem.b.shape)
+    options = {
+        **EXACTLY,
+        "scheme": "factorized",
+        "order": order,
+        "dtype": dtype,
+        "max_iterations": 40,
+        "exact_threads": True,
+    }
+    for method in ("gauss_seidel", "jacobi"):
+        first, *others = (
+            cs.solve(problem, method=method, initial=initial, threads=n, **options)
+            for n in (1, 2, 3, 8)
+        )
+        for other in others:
+            np.testing.assert_array_equal(other.impulses, first.impulses)
+
+
 def test_accumulating_takes_memory_and_adding_little():
     problem = cs.scenarios.ball_grid(12)
     size = {
