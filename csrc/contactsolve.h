@@ -669,6 +669,10 @@ CS_PUBLIC cs_status cs_problem_inspect(const cs_problem *problem, const double *
 /* Ends the worker threads. Call it before a fork: a child process has none and would wait for them. */
 CS_PUBLIC void cs_release_threads(void);
 
+/* Gives to the system what the process keeps of the memory of destroyed problems and solvers, 128 MB at most, for those
+ * that are made next. */
+CS_PUBLIC void cs_memory_trim(void);
+
 /* ---- mixed linear complementarity problems --------------------------------------------------- */
 
 /* The state of a row: free with w = 0, or at one of its bounds. */

@@ -1,34 +1,14 @@
-/* Beyond POSIX: madvise. */
-#define _DEFAULT_SOURCE
 #include "core/memory.h"
 
 #include "core/error.h"
+#include "core/pages.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
-enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21 };
-
-/* Asks for pages of 2 MB for large blocks: sweeps then miss the TLB less often, and set-up has one page
- * fault for 2 MB instead of one for 4 kB. */
-static void *allocate(size_t bytes)
-{
-#if defined(MADV_HUGEPAGE)
-    if (bytes >= HUGE_PAGE) {
-        size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-        void *memory = aligned_alloc(HUGE_PAGE, whole);
-        if (memory) madvise(memory, whole, MADV_HUGEPAGE); /* a hint: failure is harmless */
-        return memory;
-    }
-#endif
-    return aligned_alloc(ALIGNMENT, bytes);
-}
+enum { ALIGNMENT = 64 };
 
 static atomic_llong live_blocks;
 static atomic_llong fail_in = -1; /* allocations until one fails; negative: never */
@@ -43,20 +23,24 @@ static int injected_failure(void)
     return atomic_fetch_sub(&fail_in, 1) == 0;
 }
 
-static void *allocate_counted(int64_t count, size_t size, int zeroed)
+/* *bytes, a multiple of the alignment, in large pages or not. *bytes <- what the block has. */
+static void *allocate_counted(size_t *bytes, int from_pages)
 {
-    if (count < 0 || (uint64_t)count > (SIZE_MAX - ALIGNMENT) / (size ? size : 1)) return NULL;
     if (injected_failure()) return NULL;
-    size_t bytes = (size_t)count * size;
-    bytes = bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
-    void *memory = allocate(bytes);
-    if (!memory) return NULL;
-    if (zeroed) memset(memory, 0, bytes);
-    atomic_fetch_add(&live_blocks, 1);
+    void *memory = from_pages ? cs_pages_take(bytes) : aligned_alloc(ALIGNMENT, *bytes);
+    if (memory) atomic_fetch_add(&live_blocks, 1);
     return memory;
 }
 
-void *cs_allocate(int64_t count, size_t size) { return allocate_counted(count, size, 1); }
+void *cs_allocate(int64_t count, size_t size)
+{
+    if (count < 0 || (uint64_t)count > (SIZE_MAX - ALIGNMENT) / (size ? size : 1)) return NULL;
+    size_t bytes = (size_t)count * size;
+    bytes = bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
+    void *memory = allocate_counted(&bytes, 0);
+    if (memory) memset(memory, 0, bytes);
+    return memory;
+}
 
 void cs_release(void *memory)
 {
@@ -65,25 +49,54 @@ void cs_release(void *memory)
     free(memory);
 }
 
-/* Small requests share blocks of this size; larger ones get a block of their own. */
-enum { SHARED_BLOCK = 4096 };
+/* Small requests share blocks of SHARED_BLOCK. Larger ones get a block of their own, until the arena holds SMALL_ARENA:
+ * from then on, all requests share blocks of LARGE_BLOCK, or get one of their own if they do not fit in. */
+enum { SHARED_BLOCK = 4096, SMALL_ARENA = 1 << 19, LARGE_BLOCK = 1 << 22 };
+
+/* The sanitizer sees an access beyond an array only if nothing else is there. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
 
 typedef struct cs_arena_block {
     struct cs_arena_block *previous;
     size_t used, capacity; /* bytes of payload */
-    char padding[ALIGNMENT - 3 * sizeof(size_t)];
+    size_t pages;          /* bytes of the block if it is in large pages, otherwise 0 */
+    char padding[ALIGNMENT - 4 * sizeof(size_t)];
 } cs_arena_block;
 
-static cs_arena_block *new_block(cs_arena *arena, size_t capacity, int zeroed)
+/* A block for a request of so many bytes that the last one has no room for. */
+static cs_arena_block *new_block(cs_arena *arena, size_t request)
 {
-    cs_arena_block *block = allocate_counted((int64_t)(sizeof *block + capacity), 1, zeroed);
+    int large = !SANITIZED && arena->bytes + request >= SMALL_ARENA;
+    size_t bytes = sizeof(cs_arena_block) + (request < SHARED_BLOCK ? SHARED_BLOCK : request);
+    if (large && bytes < LARGE_BLOCK) bytes = LARGE_BLOCK;
+    cs_arena_block *block = allocate_counted(&bytes, large);
     if (!block) return NULL;
-    *block = (cs_arena_block){.previous = arena->last, .capacity = capacity};
+    *block = (cs_arena_block){
+        .previous = arena->last,
+        .capacity = bytes - sizeof *block,
+        .pages = large ? bytes : 0,
+    };
     arena->last = block;
     return block;
 }
 
-/* A block that is not zeroed serves only the one request that it was allocated for. */
+static void release_block(cs_arena_block *block)
+{
+    if (block->pages) {
+        atomic_fetch_sub(&live_blocks, 1);
+        cs_pages_give(block, block->pages);
+    } else cs_release(block);
+}
+
 static void *serve(cs_arena *arena, int64_t count, size_t size, int zeroed)
 {
     if (count < 0 || (uint64_t)count > (SIZE_MAX / 2) / (size ? size : 1)) return NULL;
@@ -91,11 +104,11 @@ static void *serve(cs_arena *arena, int64_t count, size_t size, int zeroed)
     bytes = (bytes / ALIGNMENT + 1) * ALIGNMENT; /* at least one spare byte: tails may be read */
     cs_arena_block *block = arena->last;
     if (!block || block->capacity - block->used < bytes) {
-        int shared = bytes <= SHARED_BLOCK;
-        block = new_block(arena, shared ? SHARED_BLOCK : bytes, shared || zeroed);
+        block = new_block(arena, bytes);
         if (!block) return NULL;
     }
     void *memory = (char *)(block + 1) + block->used;
+    if (zeroed) memset(memory, 0, bytes);
     block->used += bytes;
     arena->bytes += bytes;
     return memory;
@@ -132,7 +145,7 @@ static void release_until(cs_arena *arena, const cs_arena_block *kept)
 {
     for (cs_arena_block *block = arena->last, *previous; block != kept; block = previous) {
         previous = block->previous;
-        cs_release(block);
+        release_block(block);
     }
 }
 
@@ -151,10 +164,6 @@ cs_arena_mark cs_arena_position(const cs_arena *arena)
 void cs_arena_rewind(cs_arena *arena, cs_arena_mark mark)
 {
     release_until(arena, mark.last);
-    /* What is taken next from the block that stays must be zero again. */
-    if (mark.last) {
-        memset((char *)(mark.last + 1) + mark.used, 0, mark.last->used - mark.used);
-        mark.last->used = mark.used;
-    }
+    if (mark.last) mark.last->used = mark.used;
     *arena = (cs_arena){mark.last, mark.bytes, mark.failed};
 }

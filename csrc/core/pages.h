@@ -1,0 +1,23 @@
+/* Large blocks of memory, in pages of 2 MB where the system has them.
+ *
+ * The system clears each page before a process may have it: half of the time of a set-up whose arrays are new. A block
+ * that is given back therefore stays with the process, for the next request that it fits. At most CS_PAGES_KEPT bytes
+ * do; beyond that, the blocks that were given back first go to the system. If it runs short of memory, it may take the
+ * pages of the others, too. */
+#ifndef CS_PAGES_H
+#define CS_PAGES_H
+
+#include <stddef.h>
+
+#define CS_PAGES_KEPT ((size_t)128 << 20)
+
+/* A block of *bytes at least, whose contents are arbitrary. *bytes <- what it has. NULL if memory is too small. */
+void *cs_pages_take(size_t *bytes);
+
+/* Gives a block of so many bytes back. */
+void cs_pages_give(void *memory, size_t bytes);
+
+/* How many bytes stay with the process now. */
+size_t cs_pages_kept(void);
+
+#endif
