@@ -24,17 +24,6 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-/* From now on the system may take the pages for others if it runs short of memory. */
-static void lend(void *memory, size_t bytes)
-{
-#if defined(MADV_FREE)
-    madvise(memory, bytes, MADV_FREE); /* a hint: failure is harmless */
-#else
-    (void)memory;
-    (void)bytes;
-#endif
-}
-
 typedef struct block {
     void *memory;
     size_t bytes;
@@ -119,14 +108,7 @@ void cs_pages_give(void *memory, size_t bytes)
 {
     block released[MOST_BLOCKS];
     int count = 0;
-    if (bytes > CS_PAGES_KEPT) {
-        free(memory);
-        return;
-    }
-
-    /* Keep it, in the place of older ones. */
-    lend(memory, bytes);
-    if (!try_begin()) {
+    if (bytes > CS_PAGES_KEPT || !try_begin()) {
         free(memory);
         return;
     }

@@ -132,7 +132,7 @@ static cs_status prepare_scales(const cs_problem *problem, workspace *w, cs_erro
     cs_find_couplings(problem, w->rho, w->response);
     cs_find_responses(problem, w->rho, 1, w->response);
     cs_status status = cs_problem_islands(problem, w->island, &islands, error);
-    if (!status) w->islands = cs_number_all_islands(problem, w->island);
+    if (!status) w->islands = cs_number_all_islands(problem, 1, w->island);
     return status;
 }
 

@@ -117,7 +117,7 @@ void cs_set_scales(const cs_block_group *group, const double *diagonal, double *
 int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupling);
 
 /* Gives every block without an island (-1) an island of its own. Returns the number of islands. */
-int64_t cs_number_all_islands(const cs_problem *problem, int64_t *island);
+int64_t cs_number_all_islands(const cs_problem *problem, int threads, int64_t *island);
 
 /* response (rows) <- a_s of each row's set: 1 / rho, or with compliance the diagonal of J M^-1 J^T. */
 void cs_find_responses(const cs_problem *problem, const double *rho, int threads, double *response);

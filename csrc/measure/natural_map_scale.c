@@ -1,6 +1,8 @@
 /* The scales of the natural map: the step length rho of each coupled set and the speed V of each island. */
 #include "measure/measure.h"
 
+#include "core/loop.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -77,13 +79,40 @@ int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupli
     return first;
 }
 
-int64_t cs_number_all_islands(const cs_problem *problem, int64_t *island)
+/* What each piece of the blocks has of islands. */
+typedef struct island_scan {
+    const int64_t *island;
+    int64_t most[CS_LOOP_PIECES];    /* the highest number, -1 if there is none */
+    int64_t without[CS_LOOP_PIECES]; /* blocks without an island */
+} island_scan;
+
+static void scan_islands(void *context, int64_t piece, int64_t first, int64_t end)
 {
-    int64_t islands = 0;
-    for (int64_t k = 0; k < problem->blocks; k++)
-        if (island[k] >= islands) islands = island[k] + 1;
-    for (int64_t k = 0; k < problem->blocks; k++)
-        if (island[k] < 0) island[k] = islands++;
+    island_scan *scan = context;
+    int64_t most = -1, without = 0;
+    for (int64_t k = first; k < end; k++) {
+        if (scan->island[k] > most) most = scan->island[k];
+        without += scan->island[k] < 0;
+    }
+    scan->most[piece] = most;
+    scan->without[piece] = without;
+}
+
+int64_t cs_number_all_islands(const cs_problem *problem, int threads, int64_t *island)
+{
+    int64_t islands = 0, without = 0;
+    island_scan scan;
+    scan.island = island;
+    cs_loop(threads, problem->blocks, scan_islands, &scan);
+    for (int64_t p = 0; p < cs_loop_pieces(problem->blocks); p++) {
+        if (scan.most[p] >= islands) islands = scan.most[p] + 1;
+        without += scan.without[p];
+    }
+    for (int64_t k = 0; k < problem->blocks && without; k++)
+        if (island[k] < 0) {
+            island[k] = islands++;
+            without--;
+        }
     return islands;
 }
 

@@ -1,7 +1,9 @@
 /* The checkerboard: visits the border of a partition part by part. Parts are coloured like the fields of a
  * checkerboard, and parts of one colour are swept in parallel. S1 section 4.2: batches of border and inner
  * points. */
+#include "core/counting_sort.h"
 #include "core/error.h"
+#include "core/loop.h"
 #include "order/graph_partition.h"
 
 #include <string.h>
@@ -14,7 +16,7 @@ typedef struct checkerboard {
     const cs_graph *graph;
     const cs_parts *parts;
     int64_t *owner;       /* (blocks): the part that visits a border block; -1 for other blocks */
-    int64_t *start;       /* (parts + 2): where the border blocks of each part begin in `block` */
+    int64_t *start;       /* (parts + 1): where the border blocks of each part begin in `block` */
     int64_t *block;       /* the border, sorted by owner */
     int64_t *color;       /* (parts): the colour of a part; -1 before it has one */
     int64_t *taken_for;   /* (parts + 1): the last part (+ 1) for which the colour is taken */
@@ -71,17 +73,45 @@ static int64_t color_parts(checkerboard *b)
     return colors;
 }
 
-/* b->block <- the `count` blocks of the border, sorted by owner, stably. */
-static void sort_by_owner(checkerboard *b, const int64_t *border, int64_t count)
-{
-    /* Assign the owners, and count the blocks of each. */
-    int64_t *next = b->start + 1;
-    for (int64_t block = 0; block < b->graph->problem->blocks; block++) b->owner[block] = -1;
-    for (int64_t i = 0; i < count; i++) next[(b->owner[border[i]] = owner_of(b, border[i])) + 1]++;
+/* The border, whose owners threads find. */
+typedef struct owning {
+    checkerboard *board;
+    const int64_t *border;
+} owning;
 
-    /* Sum the counts, and place the blocks. */
-    for (int64_t p = 0; p < b->parts->count; p++) next[p + 1] += next[p];
-    for (int64_t i = 0; i < count; i++) b->block[next[b->owner[border[i]]]++] = border[i];
+static void clear_owners(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    (void)piece;
+    const owning *o = context;
+    for (int64_t block = first; block < end; block++) o->board->owner[block] = -1;
+}
+
+static void find_owners(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    (void)piece;
+    const owning *o = context;
+    for (int64_t i = first; i < end; i++)
+        o->board->owner[o->border[i]] = owner_of(o->board, o->border[i]);
+}
+
+/* b->block <- the `count` blocks of the border, sorted by owner, stably. */
+static cs_status sort_by_owner(checkerboard *b, const int64_t *border, int64_t count,
+                               cs_arena *scratch, cs_error *error)
+{
+    const cs_graph *graph = b->graph;
+    owning o = {b, border};
+    cs_loop(graph->threads, graph->problem->blocks, clear_owners, &o);
+    cs_loop(graph->threads, count, find_owners, &o);
+    cs_counting_sort sort = {
+        .threads = graph->threads,
+        .count = count,
+        .item = border,
+        .key = b->owner,
+        .keys = b->parts->count,
+        .sorted = b->block,
+        .start = b->start,
+    };
+    return cs_sort_by_key(&sort, scratch, error);
 }
 
 cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int64_t first,
@@ -91,7 +121,7 @@ cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int
     int64_t blocks = graph->problem->blocks, at = first;
     checkerboard b = {.graph = graph, .parts = parts};
     b.owner = cs_arena_take_unset(scratch, blocks, sizeof(int64_t));
-    b.start = cs_arena_take(scratch, parts->count + 2, sizeof(int64_t));
+    b.start = cs_arena_take(scratch, parts->count + 1, sizeof(int64_t));
     b.block = cs_arena_take_unset(scratch, blocks - first, sizeof(int64_t));
     b.color = cs_arena_take(scratch, parts->count, sizeof(int64_t));
     b.taken_for = cs_arena_take(scratch, parts->count + 1, sizeof(int64_t));
@@ -99,7 +129,8 @@ cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "the border of the parts");
 
     /* Assign the border blocks to parts, and colour the parts. */
-    sort_by_owner(&b, plan->block + first, blocks - first);
+    cs_status status = sort_by_owner(&b, plan->block + first, blocks - first, scratch, error);
+    if (status) return status;
     int64_t colors = color_parts(&b);
 
     /* Make each colour a disjoint stage. Each part of the partition is a part of that stage. */

@@ -71,7 +71,8 @@ cs_status cs_adjacency_share(const cs_problem *problem, int threads, cs_arena *a
         cs_loop(threads, group->count, find_some, &f);
     }
 
-    /* Sort the sides by body. */
+    /* Sort the sides by body. What that takes is not kept. */
+    cs_arena scratch = {0};
     cs_counting_sort sort = {
         .threads = threads,
         .count = sides,
@@ -80,5 +81,7 @@ cs_status cs_adjacency_share(const cs_problem *problem, int threads, cs_arena *a
         .sorted = adjacency->entry,
         .start = adjacency->start,
     };
-    return status ? status : cs_sort_by_key(&sort, arena, error);
+    if (!status) status = cs_sort_by_key(&sort, &scratch, error);
+    cs_arena_clear(&scratch);
+    return status;
 }

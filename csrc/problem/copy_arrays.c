@@ -102,12 +102,33 @@ cs_status cs_copy_bodies(const cs_problem *problem, cs_body_group *group,
 void cs_find_velocities(const cs_problem *problem, cs_block_group *group, int64_t first,
                         int64_t end)
 {
+    const cs_body_group *only = problem->body_groups == 1 ? problem->body_group : NULL;
     for (int64_t i = 2 * first; i < 2 * end; i++) {
-        const cs_body_group *owner = cs_body_group_of(problem, group->bodies[i]);
+        const cs_body_group *owner =
+            only && group->bodies[i] >= 0 ? only : cs_body_group_of(problem, group->bodies[i]);
         int64_t place = owner ? group->bodies[i] - owner->first_body : 0;
         int moving = owner && !owner->immovable[place];
         group->velocity[i] = moving ? owner->first_velocity + place * owner->dof : -1;
     }
+}
+
+/* Whether the partners of the blocks first ... end - 1 fit. If there is one group of bodies, that of a body need not be
+ * searched for. */
+static int partners_fit(const cs_problem *problem, const cs_blocks *blocks, int64_t first,
+                        int64_t end)
+{
+    int fit = 1;
+    if (problem->body_groups != 1) {
+        for (int64_t k = first; k < end && fit; k++) fit = cs_partners_fit(problem, blocks, k);
+        return fit;
+    }
+    int dof = problem->body_group[0].dof;
+    for (int side = 0; side < 2; side++) {
+        int64_t most = dof == blocks->dof[side] ? problem->bodies - 1 : -1;
+        for (int64_t k = first; k < end; k++)
+            fit &= (blocks->bodies[2 * k + side] >= -1) & (blocks->bodies[2 * k + side] <= most);
+    }
+    return fit;
 }
 
 /* Copies the body numbers of a piece, and finds the places of the velocities. */
@@ -117,11 +138,10 @@ static void copy_partners(copy *c, int64_t first, int64_t end)
     cs_blocks copied = {.dof = {group->dof[0], group->dof[1]}, .bodies = group->bodies};
     memcpy(group->bodies + 2 * first, c->given->bodies + 2 * first,
            sizeof(int64_t) * 2 * (size_t)(end - first));
-    for (int64_t k = first; k < end; k++)
-        if (!cs_partners_fit(c->problem, &copied, k)) {
-            fail(c);
-            return;
-        }
+    if (!partners_fit(c->problem, &copied, first, end)) {
+        fail(c);
+        return;
+    }
     cs_find_velocities(c->problem, group, first, end);
 }
 

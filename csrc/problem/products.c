@@ -262,7 +262,7 @@ cs_status cs_share_products(const cs_problem *problem, int threads, int paced, c
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the workspace");
     shared->phase[0].tasks = (bodies + PIECE - 1) / PIECE;
     shared->phase[1].tasks = (problem->blocks + PIECE - 1) / PIECE;
-    return bodies ? cs_adjacency_build(problem, arena, 0, &shared->adjacency, error) : CS_OK;
+    return bodies ? cs_adjacency_share(problem, threads, arena, &shared->adjacency, error) : CS_OK;
 }
 
 void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *problem,

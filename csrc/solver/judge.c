@@ -2,6 +2,7 @@
 #include "solver/judge.h"
 
 #include "core/error.h"
+#include "core/loop.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,6 +85,31 @@ static int64_t count_immovable(const cs_solver *solver)
     return count;
 }
 
+/* Which pieces of the rows have an immovable one, where rho is 0. */
+typedef struct row_scan {
+    const double *rho;
+    int immovable[CS_LOOP_PIECES];
+} row_scan;
+
+static void scan_rows(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    row_scan *scan = context;
+    int immovable = 0;
+    for (int64_t i = first; i < end; i++) immovable |= scan->rho[i] == 0;
+    scan->immovable[piece] = immovable;
+}
+
+static int has_immovable_rows(const cs_solver *solver)
+{
+    row_scan scan;
+    int immovable = 0;
+    int64_t rows = solver->problem->rows;
+    scan.rho = solver->factors.rho;
+    cs_loop(solver->setup_threads, rows, scan_rows, &scan);
+    for (int64_t p = 0; p < cs_loop_pieces(rows); p++) immovable |= scan.immovable[p];
+    return immovable;
+}
+
 cs_status cs_judge_take(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -102,15 +128,15 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
 
     /* Islands, rho of sets with a zero diagonal on which others act, which changes the number of immovable blocks, and
      * a_s. */
-    solver->judge.islands = cs_number_all_islands(problem, solver->judge.island);
+    solver->judge.islands =
+        cs_number_all_islands(problem, solver->setup_threads, solver->judge.island);
     solver->judge.alone = solver->judge.begun = 0;
     for (int g = 0; g < problem->block_groups; g++)
         solver->judge.alone |= problem->block_group[g].set->alone;
     if (cs_find_couplings(problem, solver->factors.rho, solver->judge.magnitude) >= 0)
         solver->judge.immovable_blocks = count_immovable(solver);
-    solver->judge.immovable_row = solver->judge.handed_over = 0;
-    for (int64_t i = 0; i < problem->rows; i++)
-        solver->judge.immovable_row |= solver->factors.rho[i] == 0;
+    solver->judge.immovable_row = has_immovable_rows(solver);
+    solver->judge.handed_over = 0;
     cs_find_responses(problem, solver->factors.rho, solver->setup_threads, solver->judge.response);
     return CS_OK;
 }

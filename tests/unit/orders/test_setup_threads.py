@@ -70,13 +70,15 @@ def test_orders(problem, order):
 @pytest.mark.parametrize("method", ["gauss_seidel", "jacobi"])
 def test_solves(problem, dtype, method):
     options = {"method": method, "scheme": "factorized", "dtype": dtype, "max_iterations": 5}
-    options |= {"parts": 8, "islands": False, "exact_threads": True}
+    options |= {"parts": 8, "islands": False, "exact_threads": True, "record": ("natural_map",)}
     one = cs.solve(problem, threads=1, **options)
     assert np.abs(one.impulses).max() > 0
     for threads in (2, 3, 8):
         other = cs.solve(problem, threads=threads, **options)
         np.testing.assert_array_equal(other.impulses, one.impulses)
-        assert other.info["kernel"] == one.info["kernel"]
+        np.testing.assert_array_equal(other.history["natural_map"], one.history["natural_map"])
+        for name in ("kernel", "immovable_blocks"):
+            assert other.info[name] == one.info[name]
 
 
 def test_islands(problem):
