@@ -15,6 +15,10 @@
 
 enum { CS_BLOCK_LANES = 8, CS_BLOCK_LANES_NUMBERS = 4 * 12 /* most entries of one G_k */ };
 
+/* A diagonal entry of A between these bounds is plain: it and its inverse can be represented in either precision. */
+#define CS_BLOCK_LANES_LEAST 1e-30
+#define CS_BLOCK_LANES_MOST 1e30
+
 /* Eight blocks of one group: where the kernels find their data. */
 typedef struct cs_block_lanes {
     int rows, dof, diagonal;         /* diagonal: whether M^-1 is */
@@ -34,6 +38,10 @@ typedef struct cs_block_lanes_kernels {
     /* result (8) <- lambda_max(R^1/2 A_kk R^1/2) for the diagonal R (rows, 8) and A_kk (rows^2, 8), as
      * cs_largest_eigenvalue computes it */
     void (*overshoots)(int rows, const double *diagonal, const double *r, double *result);
+    /* rho, r (rows, 8) <- the inverse of the largest diagonal entry in each row's coupled set (rows), and with it the
+     * step that does not overshoot, times the relaxation. Returns 0 if some diagonal entry is not plain. */
+    int (*local)(int rows, const int *coupled_set, const double *diagonal, double relaxation,
+                 double *rho, double *r);
 } cs_block_lanes_kernels;
 
 /* The build for the widest vectors that this machine supports. */

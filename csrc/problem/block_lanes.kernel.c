@@ -193,9 +193,74 @@ static void CS_BUILD(lanes_overshoots)(int rows, const double *diagonal, const d
     else find_overshoots(4, diagonal, r, result);
 }
 
+/* ---- local factors ----------------------------------------------------------------------------- */
+
+/* Whether the diagonal entries of all lanes are plain. */
+CS_INLINE int are_plain(int n, const double *diagonal)
+{
+    vec_f64 least = all_f64(CS_BLOCK_LANES_LEAST), most = all_f64(CS_BLOCK_LANES_MOST);
+    vec_f64 zero = all_f64(0), bad = zero;
+    for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES)
+        for (int i = 0; i < n; i++) {
+            vec_f64 entry = load_f64(diagonal + i * (n + 1) * CS_BLOCK_LANES + first);
+            mask_f64 plain = both_f64(less_f64(least, entry), less_f64(entry, most));
+            bad = choose_f64(plain, bad, all_f64(1));
+        }
+    return !any_f64(less_f64(zero, bad));
+}
+
+/* rho <- the inverse of the largest diagonal entry of each row's coupled set. */
+CS_INLINE void find_scales(int n, const int *set, const double *diagonal, double *rho)
+{
+    for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES) {
+        vec_f64 largest[CS_MAX_ROWS];
+        for (int i = 0; i < n; i++) largest[i] = all_f64(0);
+        for (int i = 0; i < n; i++) {
+            vec_f64 entry = load_f64(diagonal + i * (n + 1) * CS_BLOCK_LANES + first);
+            largest[set[i]] = choose_f64(less_f64(largest[set[i]], entry), entry, largest[set[i]]);
+        }
+        for (int i = 0; i <= set[n - 1]; i++) largest[i] = all_f64(1) / largest[i];
+        for (int i = 0; i < n; i++) store_f64(rho + i * CS_BLOCK_LANES + first, largest[set[i]]);
+    }
+}
+
+/* r <- rho, divided by how far the block overshoots, if it does, times the relaxation. */
+CS_INLINE void shorten(int n, const double *rho, const double *over, double relaxation, double *r)
+{
+    vec_f64 one = all_f64(1), factor = all_f64(relaxation);
+    for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES) {
+        vec_f64 divisor = load_f64(over + first);
+        divisor = choose_f64(less_f64(one, divisor), divisor, one);
+        for (int i = 0; i < n; i++) {
+            double *to = r + i * CS_BLOCK_LANES + first;
+            store_f64(to, load_f64(rho + i * CS_BLOCK_LANES + first) / divisor * factor);
+        }
+    }
+}
+
+CS_INLINE int find_local(int n, const int *set, const double *diagonal, double relaxation,
+                         double *rho, double *r)
+{
+    _Alignas(64) double over[CS_BLOCK_LANES];
+    if (!are_plain(n, diagonal)) return 0;
+    find_scales(n, set, diagonal, rho);
+    CS_BUILD(lanes_overshoots)(n, diagonal, rho, over);
+    shorten(n, rho, over, relaxation, r);
+    return 1;
+}
+
+static int CS_BUILD(lanes_local)(int rows, const int *set, const double *diagonal,
+                                 double relaxation, double *rho, double *r)
+{
+    if (rows == 2) return find_local(2, set, diagonal, relaxation, rho, r);
+    if (rows == 3) return find_local(3, set, diagonal, relaxation, rho, r);
+    return find_local(4, set, diagonal, relaxation, rho, r);
+}
+
 extern const cs_block_lanes_kernels CS_BUILD(cs_block_lanes_kernels);
 const cs_block_lanes_kernels CS_BUILD(cs_block_lanes_kernels) = {
     .scaled = CS_BUILD(lanes_scaled),
     .diagonals = CS_BUILD(lanes_diagonals),
     .overshoots = CS_BUILD(lanes_overshoots),
+    .local = CS_BUILD(lanes_local),
 };

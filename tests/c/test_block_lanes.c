@@ -107,6 +107,48 @@ static void same_eigenvalues(const cs_block_lanes_kernels *kernels, int rows)
     }
 }
 
+/* Local factors of all lanes, with rows in several coupled sets, against each block's own. A diagonal entry that is not
+ * plain, in any lane, is told. */
+static void same_local_factors(const cs_block_lanes_kernels *kernels, int rows)
+{
+    _Alignas(64) double diagonal[16 * CS_BLOCK_LANES], rho[4 * CS_BLOCK_LANES],
+        r[4 * CS_BLOCK_LANES];
+    static uint64_t random = 5;
+    int set[4] = {0};
+    for (int i = 1; i < rows; i++) set[i] = set[i - 1] + (test_random(&random) > 0);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j <= i; j++)
+            for (int l = 0; l < CS_BLOCK_LANES; l++) {
+                double entry = i == j ? 1.5 + test_random(&random) : test_random(&random);
+                diagonal[(i * rows + j) * CS_BLOCK_LANES + l] = entry;
+                diagonal[(j * rows + i) * CS_BLOCK_LANES + l] = entry;
+            }
+    CHECK(kernels->local(rows, set, diagonal, 0.9, rho, r));
+    for (int l = 0; l < CS_BLOCK_LANES; l++) {
+        double scaled[16], largest[4] = {0};
+        for (int i = 0; i < rows; i++)
+            largest[set[i]] = fmax(largest[set[i]], diagonal[i * (rows + 1) * CS_BLOCK_LANES + l]);
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < rows; j++)
+                scaled[i * rows + j] = sqrt(1 / largest[set[i]]) * sqrt(1 / largest[set[j]]) *
+                                       diagonal[(i * rows + j) * CS_BLOCK_LANES + l];
+        double over = fmax(1, cs_largest_eigenvalue(rows, scaled));
+        for (int i = 0; i < rows; i++) {
+            CHECK(same(rho[i * CS_BLOCK_LANES + l], 1 / largest[set[i]]));
+            CHECK(same(r[i * CS_BLOCK_LANES + l], 1 / largest[set[i]] / over * 0.9));
+        }
+    }
+
+    const double unusual[] = {0, -1, 1e-40, 1e40, NAN, INFINITY};
+    for (int u = 0; u < 6; u++)
+        for (int l = 0; l < CS_BLOCK_LANES; l++) {
+            double *entry = &diagonal[(u % rows) * (rows + 1) * CS_BLOCK_LANES + l], kept = *entry;
+            *entry = unusual[u];
+            CHECK(!kernels->local(rows, set, diagonal, 0.9, rho, r));
+            *entry = kept;
+        }
+}
+
 static void check_build(const cs_block_lanes_kernels *kernels, int rows, int dof, const char *set)
 {
     for (int diagonal = 0; diagonal < 2; diagonal++) {
@@ -124,6 +166,7 @@ static void check_build(const cs_block_lanes_kernels *kernels, int rows, int dof
         cs_problem_destroy(problem);
     }
     for (int round = 0; round < 50; round++) same_eigenvalues(kernels, rows);
+    for (int round = 0; round < 50; round++) same_local_factors(kernels, rows);
 }
 
 int main(void)

@@ -185,66 +185,11 @@ enum { AHEAD = 2 * CS_BLOCK_LANES };
 
 /* ---- CS_BLOCK_LANES blocks at once, one in each lane (problem/block_lanes.h) --------------------- */
 
-/* Between these bounds, a number and its inverse can be represented in either precision. */
-#define PLAIN_LEAST 1e-30
-#define PLAIN_MOST 1e30
-
-/* Whether all diagonal entries of all lanes are between the bounds, so that check_diagonal is not needed. */
-CS_INLINE int are_plain(int rows, const double *diagonal)
+/* Writes the local factors of blocks k, k + 1, ... block by block. */
+CS_INLINE void put_lanes(const choosing *c, int rows, int64_t k, const double *rho, const double *r)
 {
-    int64_t plain[CS_BLOCK_LANES];
-    for (int l = 0; l < CS_BLOCK_LANES; l++) plain[l] = 1;
-    CS_UNROLL for (int i = 0; i < rows; i++) for (int l = 0; l < CS_BLOCK_LANES; l++)
-    {
-        double entry = diagonal[(i * rows + i) * CS_BLOCK_LANES + l];
-        plain[l] &= (entry >= PLAIN_LEAST) & (entry <= PLAIN_MOST);
-    }
-    int all = 1;
-    for (int l = 0; l < CS_BLOCK_LANES; l++) all &= (int)plain[l];
-    return all;
-}
-
-/* cs_set_scales for blocks whose diagonals are plain: rho (m, lanes). */
-CS_INLINE void scales_of_lanes(const cs_block_group *group, int rows, const double *diagonal,
-                               double *rho)
-{
-    /* The largest diagonal entry of each coupled set. */
-    _Alignas(64) double largest[CS_MAX_ROWS][CS_BLOCK_LANES];
-    int sets = group->coupled_set[rows - 1] + 1;
-    for (int s = 0; s < sets; s++)
-        for (int l = 0; l < CS_BLOCK_LANES; l++) largest[s][l] = 0;
-    CS_UNROLL for (int i = 0; i < rows; i++)
-    {
-        double *most = largest[group->coupled_set[i]];
-        const double *entry = diagonal + (i * rows + i) * CS_BLOCK_LANES;
-        for (int l = 0; l < CS_BLOCK_LANES; l++) most[l] = entry[l] > most[l] ? entry[l] : most[l];
-    }
-
-    /* Its inverse, in every row of the set. */
-    for (int s = 0; s < sets; s++)
-        for (int l = 0; l < CS_BLOCK_LANES; l++) largest[s][l] = 1 / largest[s][l];
-    CS_UNROLL for (int i = 0; i < rows; i++)
-        memcpy(rho + i * CS_BLOCK_LANES, largest[group->coupled_set[i]], sizeof *largest);
-}
-
-/* choose_block for the local factors of blocks k, k + 1, ... whose diagonals are plain. */
-CS_INLINE void choose_plain(choosing *c, int rows, int64_t k, const double *diagonal)
-{
-    /* rho, and how far each block overshoots. */
     const cs_solver *solver = c->solver;
     const cs_block_group *group = &solver->problem->block_group[c->g];
-    _Alignas(64) double rho[CS_MAX_ROWS * CS_BLOCK_LANES], over[CS_BLOCK_LANES];
-    scales_of_lanes(group, rows, diagonal, rho);
-    cs_block_lanes_widest()->overshoots(rows, diagonal, rho, over);
-
-    /* R. */
-    _Alignas(64) double r[CS_MAX_ROWS * CS_BLOCK_LANES];
-    double relaxation = solver->options.relaxation;
-    for (int l = 0; l < CS_BLOCK_LANES; l++) over[l] = over[l] > 1 ? over[l] : 1;
-    CS_UNROLL for (int i = 0; i < rows; i++) for (int l = 0; l < CS_BLOCK_LANES; l++)
-        r[i * CS_BLOCK_LANES + l] = rho[i * CS_BLOCK_LANES + l] / over[l] * relaxation;
-
-    /* Write both block by block. */
     double *to_rho = solver->factors.rho + cs_group_row(group, k);
     double *to_r = solver->factors.r + cs_group_row(group, k);
     for (int l = 0; l < CS_BLOCK_LANES; l++) CS_UNROLL for (int i = 0; i < rows; i++)
@@ -254,17 +199,18 @@ CS_INLINE void choose_plain(choosing *c, int rows, int64_t k, const double *diag
         }
 }
 
-/* The same, if the diagonals of `rows` rows are plain: calls the body with a constant number of rows, so that its
- * loops unroll. Returns whether they are. */
-static int choose_lanes(choosing *c, int rows, int64_t k, const double *diagonal)
+/* choose_block for the local factors of blocks k, k + 1, ... if their diagonals are plain. Returns whether they are.
+ * Loops over a constant number of rows unroll. */
+static int choose_lanes(const choosing *c, int64_t k, const double *diagonal)
 {
-    int plain = rows == 2   ? are_plain(2, diagonal)
-                : rows == 3 ? are_plain(3, diagonal)
-                            : are_plain(4, diagonal);
-    if (!plain) return 0;
-    if (rows == 2) choose_plain(c, 2, k, diagonal);
-    else if (rows == 3) choose_plain(c, 3, k, diagonal);
-    else choose_plain(c, 4, k, diagonal);
+    _Alignas(64) double rho[CS_MAX_ROWS * CS_BLOCK_LANES], r[CS_MAX_ROWS * CS_BLOCK_LANES];
+    const cs_block_group *group = &c->solver->problem->block_group[c->g];
+    if (!cs_block_lanes_widest()->local(group->rows, group->coupled_set, diagonal,
+                                        c->solver->options.relaxation, rho, r))
+        return 0;
+    if (group->rows == 2) put_lanes(c, 2, k, rho, r);
+    else if (group->rows == 3) put_lanes(c, 3, k, rho, r);
+    else put_lanes(c, 4, k, rho, r);
     return 1;
 }
 
@@ -296,7 +242,7 @@ static cs_status choose_by_lanes(choosing *c, int64_t k)
                 group->compliance[(k + l) * group->rows + i];
 
     /* The usual case: all lanes at once. */
-    if (!lanes.twofold && are_local(c) && choose_lanes(c, group->rows, k, diagonal)) return CS_OK;
+    if (!lanes.twofold && are_local(c) && choose_lanes(c, k, diagonal)) return CS_OK;
 
     /* Otherwise: lane after lane. */
     for (int l = 0; l < CS_BLOCK_LANES; l++) {
