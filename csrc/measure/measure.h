@@ -116,6 +116,9 @@ void cs_set_scales(const cs_block_group *group, const double *diagonal, double *
  * scratch. */
 int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupling);
 
+/* Whether rho is 0 in some row. */
+int cs_has_immovable_rows(const cs_problem *problem, int threads, const double *rho);
+
 /* Gives every block without an island (-1) an island of its own. Returns the number of islands. */
 int64_t cs_number_all_islands(const cs_problem *problem, int threads, int64_t *island);
 

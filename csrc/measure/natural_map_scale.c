@@ -79,6 +79,30 @@ int64_t cs_find_couplings(const cs_problem *problem, double *rho, double *coupli
     return first;
 }
 
+/* Which pieces of the rows have an immovable one. */
+typedef struct row_scan {
+    const double *rho;
+    int immovable[CS_LOOP_PIECES];
+} row_scan;
+
+static void scan_rows(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    row_scan *scan = context;
+    int immovable = 0;
+    for (int64_t i = first; i < end; i++) immovable |= scan->rho[i] == 0;
+    scan->immovable[piece] = immovable;
+}
+
+int cs_has_immovable_rows(const cs_problem *problem, int threads, const double *rho)
+{
+    row_scan scan;
+    int immovable = 0;
+    scan.rho = rho;
+    cs_loop(threads, problem->rows, scan_rows, &scan);
+    for (int64_t p = 0; p < cs_loop_pieces(problem->rows); p++) immovable |= scan.immovable[p];
+    return immovable;
+}
+
 /* What each piece of the blocks has of islands. */
 typedef struct island_scan {
     const int64_t *island;

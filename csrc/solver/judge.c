@@ -85,31 +85,6 @@ static int64_t count_immovable(const cs_solver *solver)
     return count;
 }
 
-/* Which pieces of the rows have an immovable one, where rho is 0. */
-typedef struct row_scan {
-    const double *rho;
-    int immovable[CS_LOOP_PIECES];
-} row_scan;
-
-static void scan_rows(void *context, int64_t piece, int64_t first, int64_t end)
-{
-    row_scan *scan = context;
-    int immovable = 0;
-    for (int64_t i = first; i < end; i++) immovable |= scan->rho[i] == 0;
-    scan->immovable[piece] = immovable;
-}
-
-static int has_immovable_rows(const cs_solver *solver)
-{
-    row_scan scan;
-    int immovable = 0;
-    int64_t rows = solver->problem->rows;
-    scan.rho = solver->factors.rho;
-    cs_loop(solver->setup_threads, rows, scan_rows, &scan);
-    for (int64_t p = 0; p < cs_loop_pieces(rows); p++) immovable |= scan.immovable[p];
-    return immovable;
-}
-
 cs_status cs_judge_take(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -135,7 +110,8 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
         solver->judge.alone |= problem->block_group[g].set->alone;
     if (cs_find_couplings(problem, solver->factors.rho, solver->judge.magnitude) >= 0)
         solver->judge.immovable_blocks = count_immovable(solver);
-    solver->judge.immovable_row = has_immovable_rows(solver);
+    solver->judge.immovable_row =
+        cs_has_immovable_rows(problem, solver->setup_threads, solver->factors.rho);
     solver->judge.handed_over = 0;
     cs_find_responses(problem, solver->factors.rho, solver->setup_threads, solver->judge.response);
     return CS_OK;
