@@ -51,7 +51,7 @@ static void cs_add_local_ball(cs_local_set *local, int first, int rows, double r
 }
 
 /* `describe_local` of sets with one ball of friction over all rows behind the normal. */
-static void cs_local_of_disc(int rows, const double *parameters, cs_local_set *local)
+static void cs_local_of_one_ball(int rows, const double *parameters, cs_local_set *local)
 {
     cs_add_local_ball(local, 1, rows - 1, parameters[0]);
 }

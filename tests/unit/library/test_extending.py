@@ -115,7 +115,7 @@ damped = cs.solve(stack, method=damping, record=("largest_impulse",), check_ever
 swept = cs.Solver(stack, method=damping, **sweeps)
 swept.solve()
 damped_again = swept.solve()
-apart = cs.solve(loose, method=damping, record=(), **sweeps)
+damped_apart = cs.solve(loose, method=damping, record=(), **sweeps)
 by_hand, weight = np.zeros(12 * 3), 0.25
 one = {**sweeps, "max_iterations": 1}
 for _ in range(3):
@@ -191,8 +191,8 @@ print(json.dumps({
         "text": str(cs.methods.describe()["damped"]),
         "told": [damped.info["damped_sweeps"], damped.info["final_weight"]],
         "again": damped_again.info["damped_sweeps"],
-        "islands": apart.info["damped_sweeps"],
-        "clusters": apart.info["clusters"],
+        "islands": damped_apart.info["damped_sweeps"],
+        "clusters": damped_apart.info["clusters"],
         "elsewhere": "damped_sweeps" in cs.solve(stack, method="jacobi", **sweeps).info,
     },
     "method described": {
