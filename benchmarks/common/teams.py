@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from contactsolve import _core
@@ -40,6 +41,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="allow more threads than cores: their times say nothing about speed",
     )
+
+
+def parser_of(document: str, sizes: Sequence[int], repeats: int) -> argparse.ArgumentParser:
+    """Return a parser of sizes, numbers of threads, repeats and a folder for results."""
+    parser = argparse.ArgumentParser(description=document.partition("\n")[0])
+    parser.add_argument("sizes", type=int, nargs="*", default=sizes, metavar="size")
+    add_options(parser)
+    parser.add_argument("--repeats", type=int, default=repeats, help="runs of each")
+    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
+    return parser
 
 
 def chosen(parser: argparse.ArgumentParser, given: argparse.Namespace) -> tuple[int, ...]:

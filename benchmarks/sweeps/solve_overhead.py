@@ -6,7 +6,8 @@ call. All runs of one size are interleaved, and medians count.
 
     one sweep   a solve of one sweep, as the caller's clock sees it
     measured    what to record the natural map each tenth sweep adds to 50 sweeps, over their time
-    motion      `update` with a new J and b, and a solve of 50 sweeps: steps per second
+    motion      `update` with a new J and b, a solve of 50 sweeps, and the bodies' velocity change:
+                steps per second
     small       `cs.solve` of up to five contacts from a Problem and from arrays, and `Solver.solve`
 
     python benchmarks/sweeps/solve_overhead.py [--sizes 30 40] [--threads 1 2] [--only small ...]
@@ -92,7 +93,7 @@ def in_motion(size, dtype, threads):
 
     def step():
         problem.update(J=J, b=b)
-        solver.solve()
+        return solver.solve().body_velocity_change
 
     seconds = interleaved({"step": lambda: seconds_of(step)}, REPEATS)["step"]
     rate = 1 / float(np.median(seconds))

@@ -7,7 +7,6 @@ that are not measured keep their rows.
     python benchmarks/sweeps/threads.py [sizes, e.g. 24 40] [--threads 1,2,4]
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -68,11 +67,7 @@ def rows_of(size, dtype, threads, repeats):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("sizes", type=int, nargs="*", default=SIZES, metavar="size")
-    teams.add_options(parser)
-    parser.add_argument("--repeats", type=int, default=7, help="runs of each")
-    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
+    parser = teams.parser_of(__doc__, SIZES, repeats=7)
     given = parser.parse_args(argv)
     threads = teams.chosen(parser, given)
     rows = [
