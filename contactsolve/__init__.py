@@ -27,6 +27,7 @@ except ImportError as _error:
 
 from . import (
     data,
+    dynamics,
     fixed_points,
     io,
     joints,
@@ -71,6 +72,7 @@ __all__ = [
     "compare",
     "contact_jacobian",
     "data",
+    "dynamics",
     "fixed_points",
     "info",
     "io",

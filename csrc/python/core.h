@@ -21,11 +21,11 @@
 /* The types of the module. */
 typedef struct core_state {
     PyTypeObject *problem_type, *solver_type, *support_type, *mlcp_type, *answer_type,
-        *description_type;
+        *description_type, *collider_type;
 } core_state;
 
 extern PyType_Spec problem_spec, solver_spec, support_spec, mlcp_spec, answer_spec,
-    description_spec;
+    description_spec, collider_spec;
 
 /* _core.Problem. */
 typedef struct problem_object {
@@ -114,6 +114,9 @@ PyObject *core_describe_set(PyObject *module, PyObject *args);
 /* fill_order(name, indices, indptr) -> order, and elimination_tree(indices, indptr) -> parents */
 PyObject *core_fill_order(PyObject *module, PyObject *args);
 PyObject *core_elimination_tree(PyObject *module, PyObject *args);
+
+/* shape_mass(kind, numbers, vertices or None, dimension) -> (volume, center, inertia, bounding_radius) of density 1 */
+PyObject *core_shape_mass(PyObject *module, PyObject *args);
 
 /* The UTF-8 text of a name, borrowed from it; NULL with an error set, also if it contains a zero. */
 const char *text_of(PyObject *value);

@@ -193,6 +193,9 @@ static PyMethodDef core_functions[] = {
      "fill_order(name, indices, indptr)\n--\n\nA fill-reducing order of a matrix."},
     {"elimination_tree", core_elimination_tree, METH_VARARGS,
      "elimination_tree(indices, indptr)\n--\n\nThe parents of all rows, or -1."},
+    {"shape_mass", core_shape_mass, METH_VARARGS,
+     "shape_mass(kind, numbers, vertices, dimension)\n--\n\n(volume, center, inertia, "
+     "bounding_radius) of a shape with density 1."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,
@@ -224,6 +227,7 @@ static int core_exec(PyObject *module)
     if (add_type(module, &answer_spec, &state->answer_type) < 0) return -1;
     if (add_type(module, &description_spec, &state->description_type) < 0) return -1;
     if (add_type(module, &mlcp_spec, &state->mlcp_type) < 0) return -1;
+    if (add_type(module, &collider_spec, &state->collider_type) < 0) return -1;
     if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
     return add_type(module, &support_spec, &state->support_type);
 }
@@ -238,6 +242,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->mlcp_type);
     Py_VISIT(state->answer_type);
     Py_VISIT(state->description_type);
+    Py_VISIT(state->collider_type);
     return 0;
 }
 
@@ -250,6 +255,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->mlcp_type);
     Py_CLEAR(state->answer_type);
     Py_CLEAR(state->description_type);
+    Py_CLEAR(state->collider_type);
     return 0;
 }
 

@@ -1,0 +1,24 @@
+/* A counting sort of 32-bit numbers, which threads share. Unlike core/counting_sort.h it takes its memory from buffers
+ * that stay from step to step, and carries a value with each key. */
+#ifndef CS_SORT_H
+#define CS_SORT_H
+
+#include "collide/buffer.h"
+
+enum { CS_SORT_PIECES = 16 }; /* at most */
+
+typedef struct cs_sort {
+    int threads;
+    int64_t count;
+    const int32_t *key;   /* (count): 0 ... keys - 1 */
+    const int32_t *value; /* (count): what goes with each key; NULL: the index */
+    int64_t keys;
+    int32_t *
+        sorted; /* (count): out: the values in the order of their keys, equal keys in their order */
+    int32_t *start; /* (keys + 1): out: where the values of each key begin */
+} cs_sort;
+
+/* Sorts; counts < 2^31. Returns -1 if memory is too small. */
+int cs_sort_run(const cs_sort *sort, cs_buffer *counts);
+
+#endif

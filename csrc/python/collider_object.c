@@ -1,0 +1,369 @@
+/* _core.Collider: a cs_collider that searches with the GIL released. */
+#include "collide/collide.h"
+#include "core/memory.h"
+#include "python/core.h"
+
+#include <string.h>
+
+typedef struct collider_object {
+    PyObject_HEAD
+    cs_collider *collider;
+    int dimension;
+    atomic_flag busy; /* set during a call */
+} collider_object;
+
+/* Takes the collider for one call. Returns -1 with an error set if another thread has it. */
+static int begin(collider_object *self)
+{
+    if (!atomic_flag_test_and_set(&self->busy)) return 0;
+    PyErr_SetString(PyExc_RuntimeError, "this collider is in use in another thread");
+    return -1;
+}
+
+static void end(collider_object *self) { atomic_flag_clear(&self->busy); }
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+/* Collider(dimension) */
+static PyObject *collider_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"dimension", NULL};
+    int dimension;
+    cs_error error = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "i:Collider", names, &dimension)) return NULL;
+    collider_object *self = (collider_object *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    atomic_flag_clear(&self->busy);
+    self->dimension = dimension;
+    if (cs_collider_create(&self->collider, dimension, &error)) {
+        raise_error(&error);
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+static void collider_dealloc(collider_object *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    cs_collider_destroy(self->collider);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* ---- shapes -------------------------------------------------------------------------------------- */
+
+/* The kind of a name, or -1 with an error set that lists the names. */
+static int kind_of(const char *name)
+{
+    int kind = cs_shape_find(name);
+    char list[256] = "";
+    const char *known;
+    if (kind >= 0) return kind;
+    for (int i = 0; (known = cs_shape_name(i)); i++) {
+        if (i) strncat(list, ", ", sizeof list - strlen(list) - 1);
+        strncat(list, known, sizeof list - strlen(list) - 1);
+    }
+    PyErr_Format(PyExc_ValueError, "kind is '%s': the kinds are %s", name, list);
+    return -1;
+}
+
+/* Checks that an array is (count, columns). Returns -1 with an error set. */
+static int check_columns(PyArrayObject *array, const char *name, int64_t count, int64_t columns)
+{
+    int fits = PyArray_NDIM(array) == 2 && (int64_t)PyArray_DIM(array, 0) == count &&
+               (int64_t)PyArray_DIM(array, 1) == columns;
+    if (fits) return 0;
+    PyErr_Format(PyExc_ValueError, "%s has to be an array of shape (%lld, %lld)", name,
+                 (long long)count, (long long)columns);
+    return -1;
+}
+
+/* The numbers, and the vertices or NULL, of shapes of one kind. */
+typedef struct description {
+    int kind;
+    PyArrayObject *numbers, *vertices;
+} description;
+
+static void description_clear(description *d)
+{
+    Py_CLEAR(d->numbers);
+    Py_CLEAR(d->vertices);
+}
+
+/* Reads a description; the caller clears it in either case. Returns -1 with an error set. */
+static int read_description(description *d, const char *kind, PyObject *numbers, PyObject *vertices,
+                            int dimension)
+{
+    d->kind = kind_of(kind);
+    if (d->kind < 0 || !(d->numbers = double_array(numbers, "numbers"))) return -1;
+    if (PyArray_NDIM(d->numbers) != 2 || PyArray_DIM(d->numbers, 1) > CS_SHAPE_NUMBERS) {
+        PyErr_Format(PyExc_ValueError, "numbers has to be an array of shape (count, at most %d)",
+                     CS_SHAPE_NUMBERS);
+        return -1;
+    }
+    if (vertices == Py_None) return 0;
+    if (!(d->vertices = double_array(vertices, "vertices"))) return -1;
+    int64_t points = PyArray_NDIM(d->vertices) > 0 ? PyArray_DIM(d->vertices, 0) : 0;
+    return check_columns(d->vertices, "vertices", points, dimension);
+}
+
+/* The i-th shape that is described, without a place. */
+static cs_shape shape_of(const description *d, int64_t i)
+{
+    cs_shape shape = {.kind = (cs_shape_kind)d->kind, .body = -1};
+    size_t numbers = (size_t)PyArray_DIM(d->numbers, 1);
+    if (numbers)
+        memcpy(shape.number, (const double *)PyArray_DATA(d->numbers) + i * (int64_t)numbers,
+               sizeof(double) * numbers);
+    if (d->vertices) {
+        shape.vertices = PyArray_DATA(d->vertices);
+        shape.vertex_count = PyArray_DIM(d->vertices, 0);
+    }
+    return shape;
+}
+
+/* All shapes that are described, at these places: NULL with an error set. */
+static cs_shape *shapes_of(const description *d, PyArrayObject *const *place, int dimension)
+{
+    int64_t count = PyArray_DIM(d->numbers, 0), parts = dimension == 3 ? 4 : 1;
+    if (PyArray_SIZE(place[0]) != count) {
+        PyErr_Format(PyExc_ValueError, "body has %zd entries; there are %lld shapes",
+                     (Py_ssize_t)PyArray_SIZE(place[0]), (long long)count);
+        return NULL;
+    }
+    if (check_columns(place[1], "position", count, dimension) < 0 ||
+        check_columns(place[2], "orientation", count, parts) < 0)
+        return NULL;
+    cs_shape *shapes = cs_allocate(count, sizeof *shapes);
+    if (!shapes) return (cs_shape *)PyErr_NoMemory();
+    const int64_t *body = PyArray_DATA(place[0]);
+    const double *position = PyArray_DATA(place[1]), *orientation = PyArray_DATA(place[2]);
+    for (int64_t i = 0; i < count; i++) {
+        shapes[i] = shape_of(d, i);
+        shapes[i].body = body[i];
+        memcpy(shapes[i].position, position + i * dimension, sizeof(double) * (size_t)dimension);
+        memcpy(shapes[i].orientation, orientation + i * parts, sizeof(double) * (size_t)parts);
+    }
+    return shapes;
+}
+
+/* add(kind, numbers, vertices, body, position, orientation) -> the id of the first shape */
+static PyObject *collider_add(collider_object *self, PyObject *args)
+{
+    const char *kind;
+    PyObject *numbers, *vertices, *given[3], *first = NULL;
+    PyArrayObject *place[3] = {NULL, NULL, NULL};
+    cs_shape *shapes = NULL;
+    description described = {0};
+    if (!PyArg_ParseTuple(args, "sOOOOO:add", &kind, &numbers, &vertices, &given[0], &given[1],
+                          &given[2]))
+        return NULL;
+    if (read_description(&described, kind, numbers, vertices, self->dimension) < 0) goto out;
+    if (!(place[0] = int64_array(given[0], "body"))) goto out;
+    if (!(place[1] = double_array(given[1], "position"))) goto out;
+    if (!(place[2] = double_array(given[2], "orientation"))) goto out;
+    if (!(shapes = shapes_of(&described, place, self->dimension)) || begin(self) < 0) goto out;
+
+    int64_t id = 0, count = PyArray_DIM(described.numbers, 0);
+    cs_error error = {0};
+    cs_status status = cs_collider_add(self->collider, shapes, count, &id, &error);
+    end(self);
+    if (status) raise_error(&error);
+    else first = PyLong_FromLongLong(id);
+out:
+    cs_release(shapes);
+    description_clear(&described);
+    for (int i = 0; i < 3; i++) Py_XDECREF(place[i]);
+    return first;
+}
+
+/* remove(shape) */
+static PyObject *collider_remove(collider_object *self, PyObject *value)
+{
+    cs_error error = {0};
+    int64_t shape = PyLong_AsLongLong(value);
+    if ((shape == -1 && PyErr_Occurred()) || begin(self) < 0) return NULL;
+    cs_status status = cs_collider_remove(self->collider, shape, &error);
+    end(self);
+    if (!status) Py_RETURN_NONE;
+    raise_error(&error);
+    return NULL;
+}
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+/* The arguments of one search. */
+typedef struct query {
+    PyArrayObject *position, *orientation, *movable;
+    cs_poses poses;
+    double margin;
+    int threads;
+} query;
+
+static void query_clear(query *q)
+{
+    Py_CLEAR(q->position);
+    Py_CLEAR(q->orientation);
+    Py_CLEAR(q->movable);
+}
+
+/* Reads (position, orientation, movable or None, margin, threads); the caller clears the query in either case. Returns
+ * -1 with an error set. */
+static int read_query(query *q, PyObject *args, int dimension)
+{
+    PyObject *position, *orientation, *movable;
+    if (!PyArg_ParseTuple(args, "OOOdi", &position, &orientation, &movable, &q->margin,
+                          &q->threads))
+        return -1;
+    if (!(q->position = double_array(position, "position"))) return -1;
+    if (!(q->orientation = double_array(orientation, "orientation"))) return -1;
+    int64_t bodies = PyArray_NDIM(q->position) > 0 ? PyArray_DIM(q->position, 0) : 0;
+    if (check_columns(q->position, "position", bodies, dimension) < 0 ||
+        check_columns(q->orientation, "orientation", bodies, dimension == 3 ? 4 : 1) < 0)
+        return -1;
+    if (movable != Py_None) {
+        q->movable = (PyArrayObject *)PyArray_FROM_OTF(movable, NPY_BOOL, NPY_ARRAY_IN_ARRAY);
+        if (!q->movable) return -1;
+        if (PyArray_SIZE(q->movable) != bodies) {
+            PyErr_Format(PyExc_ValueError, "movable has %zd entries; there are %lld bodies",
+                         (Py_ssize_t)PyArray_SIZE(q->movable), (long long)bodies);
+            return -1;
+        }
+    }
+    q->poses = (cs_poses){bodies, PyArray_DATA(q->position), PyArray_DATA(q->orientation),
+                          q->movable ? PyArray_DATA(q->movable) : NULL};
+    return 0;
+}
+
+/* A copy of `count` rows of `columns` numbers; columns 0: one axis. */
+static PyObject *copied(const void *data, int type, int64_t count, int columns, size_t size)
+{
+    npy_intp dims[2] = {(npy_intp)count, columns};
+    PyObject *array = PyArray_SimpleNew(columns ? 2 : 1, dims, type);
+    size_t bytes = (size_t)count * (size_t)(columns ? columns : 1) * size;
+    if (array && bytes) memcpy(PyArray_DATA((PyArrayObject *)array), data, bytes);
+    return array;
+}
+
+static PyObject *dictionary_of_contacts(const cs_contacts *c, int dimension)
+{
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N}", "shape",
+                         copied(c->shape, NPY_INT64, c->count, 2, sizeof(int64_t)), "feature",
+                         copied(c->feature, NPY_INT32, c->count, 0, sizeof(int32_t)), "body",
+                         copied(c->body, NPY_INT64, c->count, 2, sizeof(int64_t)), "point",
+                         copied(c->point, NPY_DOUBLE, c->count, dimension, sizeof(double)),
+                         "normal",
+                         copied(c->normal, NPY_DOUBLE, c->count, dimension, sizeof(double)), "gap",
+                         copied(c->gap, NPY_DOUBLE, c->count, 0, sizeof(double)));
+}
+
+/* find(position, orientation, movable, margin, threads) -> the contacts, as a dict of arrays */
+static PyObject *collider_find(collider_object *self, PyObject *args)
+{
+    query q = {0};
+    cs_contacts contacts;
+    cs_error error = {0};
+    cs_status status;
+    PyObject *answer = NULL;
+    if (read_query(&q, args, self->dimension) < 0 || begin(self) < 0) goto out;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_collider_find(self->collider, &q.poses, q.margin, q.threads, &contacts, &error);
+    Py_END_ALLOW_THREADS
+    if (status) raise_error(&error);
+    else answer = dictionary_of_contacts(&contacts, self->dimension);
+    end(self);
+out:
+    query_clear(&q);
+    return answer;
+}
+
+/* find_pairs(position, orientation, movable, margin, threads) -> ids (pairs, 2) */
+static PyObject *collider_find_pairs(collider_object *self, PyObject *args)
+{
+    query q = {0};
+    cs_shape_pairs pairs;
+    cs_error error = {0};
+    cs_status status;
+    PyObject *answer = NULL;
+    if (read_query(&q, args, self->dimension) < 0 || begin(self) < 0) goto out;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_collider_find_pairs(self->collider, &q.poses, q.margin, q.threads, &pairs, &error);
+    Py_END_ALLOW_THREADS
+    if (status) raise_error(&error);
+    else answer = copied(pairs.shape, NPY_INT64, pairs.count, 2, sizeof(int64_t));
+    end(self);
+out:
+    query_clear(&q);
+    return answer;
+}
+
+static PyObject *collider_shapes(collider_object *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLongLong(cs_collider_shapes(self->collider));
+}
+
+static PyGetSetDef collider_attributes[] = {
+    {"shapes", (getter)collider_shapes, NULL, "How many shapes there are.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef collider_methods[] = {
+    {"add", (PyCFunction)collider_add, METH_VARARGS,
+     "add(kind, numbers, vertices, body, position, orientation)\n--\n\nAdds shapes of one kind; "
+     "returns the id of the first."},
+    {"remove", (PyCFunction)collider_remove, METH_O, "remove(shape)\n--\n\nRemoves a shape."},
+    {"find", (PyCFunction)collider_find, METH_VARARGS,
+     "find(position, orientation, movable, margin, threads)\n--\n\nThe contacts, as a dict of "
+     "arrays."},
+    {"find_pairs", (PyCFunction)collider_find_pairs, METH_VARARGS,
+     "find_pairs(position, orientation, movable, margin, threads)\n--\n\nThe pairs of shapes that "
+     "may touch."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot collider_slots[] = {
+    {Py_tp_new, (void *)collider_new},
+    {Py_tp_dealloc, (void *)collider_dealloc},
+    {Py_tp_methods, collider_methods},
+    {Py_tp_getset, collider_attributes},
+    {Py_tp_doc, "Collider(dimension)\n--\n\nFinds contacts between shapes on bodies."},
+    {0, NULL},
+};
+
+PyType_Spec collider_spec = {
+    .name = "contactsolve._core.Collider",
+    .basicsize = sizeof(collider_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = collider_slots,
+};
+
+/* ---- mass ---------------------------------------------------------------------------------------- */
+
+PyObject *core_shape_mass(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *kind;
+    int dimension;
+    PyObject *numbers, *vertices, *answer = NULL;
+    description described = {0};
+    if (!PyArg_ParseTuple(args, "sOOi:shape_mass", &kind, &numbers, &vertices, &dimension))
+        return NULL;
+    if (read_description(&described, kind, numbers, vertices, dimension) < 0) goto out;
+    if (PyArray_DIM(described.numbers, 0) != 1) {
+        PyErr_SetString(PyExc_ValueError, "numbers has to be those of one shape");
+        goto out;
+    }
+
+    cs_shape_mass mass;
+    cs_error error = {0};
+    cs_shape shape = shape_of(&described, 0);
+    if (cs_shape_measure(&shape, dimension, &mass, &error)) raise_error(&error);
+    else
+        answer = Py_BuildValue(
+            "dNNd", mass.volume, copied(mass.center, NPY_DOUBLE, dimension, 0, sizeof(double)),
+            copied(mass.inertia, NPY_DOUBLE, 3, 3, sizeof(double)), mass.bounding_radius);
+out:
+    description_clear(&described);
+    return answer;
+}
