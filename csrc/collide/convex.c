@@ -1,0 +1,217 @@
+#include "collide/convex.h"
+
+#include "collide/vector.h"
+
+#include <float.h>
+#include <string.h>
+
+enum { MOST_STEPS = 256 };
+
+int cs_convex_support(const cs_convex *set, const double *direction, double *point)
+{
+    if (!set->vertices) {
+        /* A cylinder: the rim of one of its ends. */
+        double along = cs_dot(direction, set->axis), radial[3];
+        cs_add_scaled(set->center, along < 0 ? -set->half : set->half, set->axis, point);
+        cs_add_scaled(direction, -along, set->axis, radial);
+        double length = cs_length(radial);
+        if (length > 1e-14 * fabs(along)) cs_add_scaled(point, set->radius / length, radial, point);
+        return -1;
+    }
+    int best = 0;
+    double most = cs_dot(direction, set->vertex[0]);
+    for (int v = 1; v < set->vertices; v++) {
+        double value = cs_dot(direction, set->vertex[v]);
+        if (value > most) most = value, best = v;
+    }
+    cs_assign(point, set->vertex[best]);
+    return best;
+}
+
+/* ---- the nearest point of a simplex to the origin ---------------------------------------------- */
+
+/* Keeps these corners, with these weights. */
+static void keep(cs_closest *c, int count, const int *which, const double *weight)
+{
+    cs_simplex_vertex kept[4];
+    for (int i = 0; i < count; i++) {
+        kept[i] = c->corner[which[i]];
+        kept[i].weight = weight[i];
+    }
+    for (int i = 0; i < count; i++) c->corner[i] = kept[i];
+    c->corners = count;
+}
+
+static int nearest_of_line(const double *a, const double *b, int *which, double *weight)
+{
+    double ab[3];
+    cs_subtract(b, a, ab);
+    double t = -cs_dot(a, ab), length = cs_dot(ab, ab);
+    which[0] = 0, which[1] = 1;
+    if (t <= 0) return weight[0] = 1, 1;
+    if (t >= length) return which[0] = 1, weight[0] = 1, 1;
+    weight[1] = t / length;
+    weight[0] = 1 - weight[1];
+    return 2;
+}
+
+/* The regions of a triangle: Ericson, Real-Time Collision Detection, 5.1.5. */
+static int nearest_of_triangle(const double *a, const double *b, const double *c, int *which,
+                               double *weight)
+{
+    double ab[3], ac[3];
+    cs_subtract(b, a, ab);
+    cs_subtract(c, a, ac);
+    double d1 = -cs_dot(ab, a), d2 = -cs_dot(ac, a), d3 = -cs_dot(ab, b), d4 = -cs_dot(ac, b);
+    double d5 = -cs_dot(ab, c), d6 = -cs_dot(ac, c);
+    double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
+    if (d1 <= 0 && d2 <= 0) return which[0] = 0, weight[0] = 1, 1;
+    if (d3 >= 0 && d4 <= d3) return which[0] = 1, weight[0] = 1, 1;
+    if (d6 >= 0 && d5 <= d6) return which[0] = 2, weight[0] = 1, 1;
+
+    int first = -1, second = 0;
+    double share = 0;
+    if (vc <= 0 && d1 >= 0 && d3 <= 0) first = 0, second = 1, share = d1 / (d1 - d3);
+    else if (vb <= 0 && d2 >= 0 && d6 <= 0) first = 0, second = 2, share = d2 / (d2 - d6);
+    else if (va <= 0 && d4 - d3 >= 0 && d5 - d6 >= 0)
+        first = 1, second = 2, share = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+    if (first >= 0) {
+        which[0] = first, which[1] = second;
+        weight[0] = 1 - share, weight[1] = share;
+        return 2;
+    }
+    double sum = va + vb + vc;
+    for (int i = 0; i < 3; i++) which[i] = i;
+    weight[0] = va / sum, weight[1] = vb / sum, weight[2] = vc / sum;
+    return 3;
+}
+
+static double square_of(const cs_closest *c, int count, const int *which, const double *weight)
+{
+    double v[3] = {0};
+    for (int i = 0; i < count; i++) cs_add_scaled(v, weight[i], c->corner[which[i]].w, v);
+    return cs_dot(v, v);
+}
+
+/* Whether the origin is beyond face (p, q, r) of a tetrahedron, as seen from its other corner s. A flat tetrahedron has
+ * it beyond all. */
+static int is_beyond(const double *p, const double *q, const double *r, const double *s)
+{
+    double pq[3], pr[3], ps[3], n[3];
+    cs_subtract(q, p, pq);
+    cs_subtract(r, p, pr);
+    cs_subtract(s, p, ps);
+    cs_cross(pq, pr, n);
+    double inner = cs_dot(n, ps), outer = -cs_dot(n, p);
+    double rounding = 16 * DBL_EPSILON * cs_length(n) * cs_length(ps);
+    return fabs(inner) <= rounding || inner * outer < 0;
+}
+
+/* Keeps the part of a tetrahedron that is nearest to the origin; all of it if the origin is inside. */
+static void reduce_tetrahedron(cs_closest *c)
+{
+    static const int faces[4][4] = {{0, 1, 2, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {1, 2, 3, 0}};
+    int best[3] = {0}, count = 0;
+    double share[3] = {0}, least = INFINITY;
+    for (int f = 0; f < 4; f++) {
+        const double *w[4];
+        int which[3];
+        double weight[3];
+        for (int i = 0; i < 4; i++) w[i] = c->corner[faces[f][i]].w;
+        if (!is_beyond(w[0], w[1], w[2], w[3])) continue;
+        int corners = nearest_of_triangle(w[0], w[1], w[2], which, weight);
+        for (int i = 0; i < corners; i++) which[i] = faces[f][which[i]];
+        double square = square_of(c, corners, which, weight);
+        if (square >= least) continue;
+        least = square;
+        count = corners;
+        memcpy(best, which, sizeof best);
+        memcpy(share, weight, sizeof share);
+    }
+    if (count) keep(c, count, best, share);
+}
+
+static void reduce(cs_closest *c)
+{
+    int which[3], count = 1;
+    double weight[3] = {1};
+    which[0] = 0;
+    switch (c->corners) {
+    case 1: c->corner[0].weight = 1; return;
+    case 2: count = nearest_of_line(c->corner[0].w, c->corner[1].w, which, weight); break;
+    case 3:
+        count = nearest_of_triangle(c->corner[0].w, c->corner[1].w, c->corner[2].w, which, weight);
+        break;
+    default: reduce_tetrahedron(c); return;
+    }
+    keep(c, count, which, weight);
+}
+
+/* ---- the iteration ------------------------------------------------------------------------------- */
+
+static void support(const cs_convex *a, const cs_convex *b, const double *direction,
+                    cs_simplex_vertex *vertex)
+{
+    double opposite[3] = {-direction[0], -direction[1], -direction[2]};
+    vertex->of_a = cs_convex_support(a, direction, vertex->a);
+    vertex->of_b = cs_convex_support(b, opposite, vertex->b);
+    cs_subtract(vertex->a, vertex->b, vertex->w);
+}
+
+static void sum_points(cs_closest *c, double *v)
+{
+    cs_set(v, 0, 0, 0);
+    cs_set(c->a, 0, 0, 0);
+    cs_set(c->b, 0, 0, 0);
+    for (int i = 0; i < c->corners; i++) {
+        cs_add_scaled(v, c->corner[i].weight, c->corner[i].w, v);
+        cs_add_scaled(c->a, c->corner[i].weight, c->corner[i].a, c->a);
+        cs_add_scaled(c->b, c->corner[i].weight, c->corner[i].b, c->b);
+    }
+}
+
+static int is_corner(const cs_closest *c, const double *w)
+{
+    for (int i = 0; i < c->corners; i++)
+        if (w[0] == c->corner[i].w[0] && w[1] == c->corner[i].w[1] && w[2] == c->corner[i].w[2])
+            return 1;
+    return 0;
+}
+
+void cs_convex_distance(const cs_convex *a, const cs_convex *b, const double *direction,
+                        cs_closest *closest)
+{
+    double v[3], scale;
+    *closest = (cs_closest){.corners = 1};
+    support(a, b, direction, &closest->corner[0]);
+    closest->corner[0].weight = 1;
+    sum_points(closest, v);
+    scale = cs_length(v);
+    for (int step = 0; step < MOST_STEPS; step++) {
+        double distance = cs_length(v), opposite[3] = {-v[0], -v[1], -v[2]};
+        closest->distance = distance;
+        closest->overlap = distance <= 1e-15 * scale;
+        if (closest->overlap) return;
+
+        /* The support point towards the origin bounds the distance from below. */
+        cs_simplex_vertex next;
+        support(a, b, opposite, &next);
+        scale = fmax(scale, cs_length(next.w));
+        double below = cs_dot(v, next.w) / distance;
+        if (distance - below <= 1e-15 * scale || is_corner(closest, next.w)) return;
+
+        /* The nearest point of the simplex with it; without progress, rounding has the last word. */
+        cs_closest before = *closest;
+        closest->corner[closest->corners++] = next;
+        reduce(closest);
+        if (closest->corners == 4) {
+            closest->overlap = 1;
+            return;
+        }
+        sum_points(closest, v);
+        if (cs_length(v) >= distance) {
+            *closest = before;
+            return;
+        }
+    }
+}
