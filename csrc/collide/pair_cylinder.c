@@ -209,8 +209,7 @@ static int find_direction(pair *p, cs_closest *closest)
         p->separation = closest->distance;
         return 1;
     }
-    double overlap =
-        cs_convex_penetration(&p->set[0], &p->set[1], closest, EXACT * p->size, p->normal);
+    double overlap = cs_convex_penetration(&p->set[0], &p->set[1], EXACT * p->size, p->normal);
     p->separation = fmax(p->separation, -overlap);
     return p->separation <= most;
 }
@@ -261,37 +260,36 @@ static void cross_circle(const cs_convex *c, const double *from, const double *t
     }
 }
 
+/* Whether a point of a polygon's plane, whose normal is n, lies in the polygon. */
+static int is_inside(const cs_outline *polygon, const double *n, const double *x)
+{
+    for (int i = 0; i < polygon->count; i++) {
+        double along[3], side[3], apart[3];
+        cs_subtract(polygon->corner[(i + 1) % polygon->count], polygon->corner[i], along);
+        cs_subtract(x, polygon->corner[i], apart);
+        cs_cross(along, n, side);
+        if (cs_dot(side, apart) > 0) return 0;
+    }
+    return 1;
+}
+
 /* Adds the corners of the cylinder's end that lie over a polygon, raised to its plane. */
 static void add_end(const cylinder *c, const cs_outline *polygon, const double *normal,
                     cs_outline *outline)
 {
-    cs_outline end, over;
+    cs_outline end;
     double u[3], v[3], n[3];
     end_of(c, (const double[3]){-normal[0], -normal[1], -normal[2]}, &end);
-    over = end;
     cs_subtract(polygon->corner[1], polygon->corner[0], u);
     cs_subtract(polygon->corner[2], polygon->corner[0], v);
     cs_cross(u, v, n);
-    double facing = cs_dot(n, normal), sides[3];
+    double facing = cs_dot(n, normal);
     if (!(fabs(facing) > 0.1 * cs_length(n))) return;
-    for (int i = 0; i < 3; i++) sides[i] = facing > 0 ? n[i] : -n[i];
-    if (facing < 0)
-        for (int i = 0; i < 3; i++) sides[i] = n[i];
-    for (int k = 0; k < over.count; k++) {
-        /* Inside of all sides of the polygon, which are seen from outside of it. */
-        int inside = 1;
-        for (int i = 0; i < polygon->count && inside; i++) {
-            double along[3], side[3], apart[3];
-            cs_subtract(polygon->corner[(i + 1) % polygon->count], polygon->corner[i], along);
-            cs_cross(along, sides, side);
-            cs_subtract(over.corner[k], polygon->corner[i], apart);
-            inside = cs_dot(side, apart) <= 0;
-        }
-        if (!inside) continue;
-        cs_subtract(polygon->corner[0], over.corner[k], u);
-        double rise = cs_dot(n, u) / cs_dot(n, normal), x[3];
-        cs_add_scaled(over.corner[k], rise, normal, x);
-        add_corner(outline, x, (uint8_t)(64 + over.in[k]), (uint8_t)(64 + over.in[k]));
+    for (int k = 0; k < end.count; k++) {
+        cs_subtract(polygon->corner[0], end.corner[k], u);
+        cs_add_scaled(end.corner[k], cs_dot(n, u) / facing, normal, v);
+        uint8_t label = (uint8_t)(64 + end.in[k]);
+        if (is_inside(polygon, n, v)) add_corner(outline, v, label, label);
     }
 }
 
