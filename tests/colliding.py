@@ -75,3 +75,55 @@ def contacts_of(collider, position, orientation=None, movable=None, margin=0.0, 
     if orientation is None:
         orientation = identity(len(position), position.shape[1])
     return collider.find(position, orientation, movable, margin, threads)
+
+
+# ---- shapes by their support functions, in plain NumPy -------------------------------------------
+
+
+def support(shape, directions):
+    """The largest ``direction · x`` over a shape in its own frame, for each direction (k, n)."""
+    d = np.asarray(directions, dtype=float)
+    lengths = np.linalg.norm(d, axis=1)
+    match shape.kind:
+        case "sphere" | "disc":
+            return shape.radius * lengths
+        case "capsule":
+            return shape.half_length * np.abs(d[:, 2]) + shape.radius * lengths
+        case "segment":
+            return shape.half_length * np.abs(d[:, 0]) + shape.radius * lengths
+        case "cylinder":
+            across = np.hypot(d[:, 0], d[:, 1])
+            return shape.half_length * np.abs(d[:, 2]) + shape.radius * across
+        case "box":
+            return np.abs(d) @ np.array(shape.half_extents)
+        case "hull" | "polygon":
+            return (d @ shape.vertices.T).max(axis=1)
+    raise ValueError(shape.kind)
+
+
+def separations(shapes, position, orientation, directions):
+    """How far two shapes are apart along each unit direction from the first to the second."""
+    d = np.asarray(directions, dtype=float)
+    total = np.zeros(len(d))
+    for shape, x, q, sign in zip(shapes, position, orientation, (1.0, -1.0), strict=True):
+        if shape.kind == "half_space":
+            normal = rotation(q) @ np.array(shape.normal) / np.linalg.norm(shape.normal)
+            reach = shape.offset / np.linalg.norm(shape.normal) + normal @ x
+            total += np.where(np.abs(sign * d - normal).max(axis=1) < 1e-12, reach, np.inf)
+        else:
+            total += support(shape, sign * d @ rotation(q)) + sign * d @ x
+    return -total
+
+
+def unit_vectors(rng, count, dimension):
+    d = rng.normal(size=(count, dimension))
+    return d / np.linalg.norm(d, axis=1, keepdims=True)
+
+
+def beyond(shape, x, q, points, directions):
+    """A lower bound of the distances of points from a shape: over many directions."""
+    local = (points - x) @ rotation(q)
+    if shape.kind == "half_space":
+        normal = np.array(shape.normal) / np.linalg.norm(shape.normal)
+        return local @ normal - shape.offset / np.linalg.norm(shape.normal)
+    return (local @ directions.T - support(shape, directions)).max(axis=1)

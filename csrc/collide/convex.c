@@ -55,42 +55,52 @@ static int nearest_of_line(const double *a, const double *b, int *which, double 
     return 2;
 }
 
-/* The regions of a triangle: Ericson, Real-Time Collision Detection, 5.1.5. */
-static int nearest_of_triangle(const double *a, const double *b, const double *c, int *which,
-                               double *weight)
-{
-    double ab[3], ac[3];
-    cs_subtract(b, a, ab);
-    cs_subtract(c, a, ac);
-    double d1 = -cs_dot(ab, a), d2 = -cs_dot(ac, a), d3 = -cs_dot(ab, b), d4 = -cs_dot(ac, b);
-    double d5 = -cs_dot(ab, c), d6 = -cs_dot(ac, c);
-    double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
-    if (d1 <= 0 && d2 <= 0) return which[0] = 0, weight[0] = 1, 1;
-    if (d3 >= 0 && d4 <= d3) return which[0] = 1, weight[0] = 1, 1;
-    if (d6 >= 0 && d5 <= d6) return which[0] = 2, weight[0] = 1, 1;
-
-    int first = -1, second = 0;
-    double share = 0;
-    if (vc <= 0 && d1 >= 0 && d3 <= 0) first = 0, second = 1, share = d1 / (d1 - d3);
-    else if (vb <= 0 && d2 >= 0 && d6 <= 0) first = 0, second = 2, share = d2 / (d2 - d6);
-    else if (va <= 0 && d4 - d3 >= 0 && d5 - d6 >= 0)
-        first = 1, second = 2, share = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-    if (first >= 0) {
-        which[0] = first, which[1] = second;
-        weight[0] = 1 - share, weight[1] = share;
-        return 2;
-    }
-    double sum = va + vb + vc;
-    for (int i = 0; i < 3; i++) which[i] = i;
-    weight[0] = va / sum, weight[1] = vb / sum, weight[2] = vc / sum;
-    return 3;
-}
-
-static double square_of(const cs_closest *c, int count, const int *which, const double *weight)
+/* The square of the distance of a point of the simplex. */
+static double square_of(const double *const *w, int count, const int *which, const double *weight)
 {
     double v[3] = {0};
-    for (int i = 0; i < count; i++) cs_add_scaled(v, weight[i], c->corner[which[i]].w, v);
+    for (int i = 0; i < count; i++) cs_add_scaled(v, weight[i], w[which[i]], v);
     return cs_dot(v, v);
+}
+
+/* The nearest point of the sides of a triangle beyond which the foot of the origin lies. */
+static int nearest_of_sides(const double *const *w, const double *share, int *which, double *weight)
+{
+    double least = INFINITY;
+    int count = 0;
+    for (int k = 0; k < 3; k++) {
+        int end[2] = {(k + 1) % 3, (k + 2) % 3}, on[2], corners;
+        double part[2];
+        if (share[k] > 0) continue;
+        corners = nearest_of_line(w[end[0]], w[end[1]], on, part);
+        for (int i = 0; i < corners; i++) on[i] = end[on[i]];
+        double square = square_of(w, corners, on, part);
+        if (square >= least) continue;
+        least = square;
+        count = corners;
+        for (int i = 0; i < corners; i++) which[i] = on[i], weight[i] = part[i];
+    }
+    return count;
+}
+
+/* The shares of the corners in the foot of the origin are ratios of volumes: products of dot products, as in the usual
+ * formulas, would lose twice as many digits in slivers. [Montanari, Petrinic & Barbieri 2017] */
+static int nearest_of_triangle(const double *const *w, int *which, double *weight)
+{
+    double ab[3], ac[3], n[3], cross[3], share[3];
+    cs_subtract(w[1], w[0], ab);
+    cs_subtract(w[2], w[0], ac);
+    cs_cross(ab, ac, n);
+    double square = cs_dot(n, n);
+    int inside = square > 0;
+    for (int k = 0; k < 3; k++) {
+        cs_cross(w[(k + 1) % 3], w[(k + 2) % 3], cross);
+        share[k] = square > 0 ? cs_dot(n, cross) / square : -1;
+        inside &= share[k] > 0;
+    }
+    if (!inside) return nearest_of_sides(w, share, which, weight);
+    for (int k = 0; k < 3; k++) which[k] = k, weight[k] = share[k];
+    return 3;
 }
 
 /* Whether the origin is beyond face (p, q, r) of a tetrahedron, as seen from its other corner s. A flat tetrahedron has
@@ -119,9 +129,9 @@ static void reduce_tetrahedron(cs_closest *c)
         double weight[3];
         for (int i = 0; i < 4; i++) w[i] = c->corner[faces[f][i]].w;
         if (!is_beyond(w[0], w[1], w[2], w[3])) continue;
-        int corners = nearest_of_triangle(w[0], w[1], w[2], which, weight);
+        int corners = nearest_of_triangle(w, which, weight);
+        double square = square_of(w, corners, which, weight);
         for (int i = 0; i < corners; i++) which[i] = faces[f][which[i]];
-        double square = square_of(c, corners, which, weight);
         if (square >= least) continue;
         least = square;
         count = corners;
@@ -135,12 +145,14 @@ static void reduce(cs_closest *c)
 {
     int which[3], count = 1;
     double weight[3] = {1};
+    const double *w[3];
     which[0] = 0;
     switch (c->corners) {
     case 1: c->corner[0].weight = 1; return;
     case 2: count = nearest_of_line(c->corner[0].w, c->corner[1].w, which, weight); break;
     case 3:
-        count = nearest_of_triangle(c->corner[0].w, c->corner[1].w, c->corner[2].w, which, weight);
+        for (int i = 0; i < 3; i++) w[i] = c->corner[i].w;
+        count = nearest_of_triangle(w, which, weight);
         break;
     default: reduce_tetrahedron(c); return;
     }
@@ -158,6 +170,8 @@ static void support(const cs_convex *a, const cs_convex *b, const double *direct
     cs_subtract(vertex->a, vertex->b, vertex->w);
 }
 
+/* v <- the point of the simplex that is nearest to the origin; with it, those of A and B. Of a triangle, v is along its
+ * normal: the sum of the corners has more rounding errors. */
 static void sum_points(cs_closest *c, double *v)
 {
     cs_set(v, 0, 0, 0);
@@ -168,6 +182,13 @@ static void sum_points(cs_closest *c, double *v)
         cs_add_scaled(c->a, c->corner[i].weight, c->corner[i].a, c->a);
         cs_add_scaled(c->b, c->corner[i].weight, c->corner[i].b, c->b);
     }
+    if (c->corners != 3) return;
+    double ab[3], ac[3], n[3];
+    cs_subtract(c->corner[1].w, c->corner[0].w, ab);
+    cs_subtract(c->corner[2].w, c->corner[0].w, ac);
+    cs_cross(ab, ac, n);
+    double part = cs_dot(n, c->corner[0].w) / cs_dot(n, n);
+    cs_set(v, part * n[0], part * n[1], part * n[2]);
 }
 
 static int is_corner(const cs_closest *c, const double *w)
@@ -182,7 +203,7 @@ void cs_convex_distance(const cs_convex *a, const cs_convex *b, const double *di
                         cs_closest *closest)
 {
     double v[3], scale;
-    *closest = (cs_closest){.corners = 1};
+    *closest = (cs_closest){.corners = 1, .separation = -INFINITY};
     support(a, b, direction, &closest->corner[0]);
     closest->corner[0].weight = 1;
     sum_points(closest, v);
@@ -198,6 +219,11 @@ void cs_convex_distance(const cs_convex *a, const cs_convex *b, const double *di
         support(a, b, opposite, &next);
         scale = fmax(scale, cs_length(next.w));
         double below = cs_dot(v, next.w) / distance;
+        if (below > closest->separation) {
+            /* Of a sliver of a simplex, rounding turns v: the best direction may be an earlier one. */
+            closest->separation = below;
+            for (int i = 0; i < 3; i++) closest->normal[i] = -v[i] / distance;
+        }
         if (distance - below <= 1e-15 * scale || is_corner(closest, next.w)) return;
 
         /* The nearest point of the simplex with it; without progress, rounding has the last word. */

@@ -15,6 +15,9 @@
 #define BESIDE 1e-10
 #define PARALLEL 1e-7
 
+/* How far shapes that overlap are moved apart, in parts of their size, to find their nearest points. */
+#define APART 1e-2
+
 enum { CORNERS = 8 }; /* of the polygon inside an end */
 
 /* Features: labels below the face; where that is; lines; a single contact. */
@@ -191,26 +194,42 @@ static void try_directions(pair *p)
     }
 }
 
+/* Improves the direction where the shapes nearly touch or overlap: along the right one, the nearest points stay the same
+ * when the second shape is moved, and those of shapes that are well apart are found to more digits. */
+static void polish(pair *p)
+{
+    for (int turn = 0; turn < 4; turn++) {
+        double before = p->separation, away = APART * p->size - p->separation;
+        cs_closest closest;
+        cs_convex moved = p->set[1];
+        cs_add_scaled(moved.center, away, p->normal, moved.center);
+        cs_convex_distance(&p->set[0], &moved, p->normal, &closest);
+        if (!closest.overlap) try_direction(p, closest.normal, 1);
+        if (!(p->separation > before + EXACT * p->size)) return;
+    }
+}
+
 /* Finds the direction and the separation. Returns 0 if the shapes are farther apart than the margin. */
 static int find_direction(pair *p, cs_closest *closest)
 {
     double start[3], most = p->margin + p->radius;
-    cs_subtract(p->cylinder[1].set.center, p->set[0].center, start);
-    if (!p->is_cylinder) cs_subtract(p->cylinder[1].set.center, p->first.vertex[0], start);
+    const double *first = p->is_cylinder ? p->set[0].center : p->first.vertex[0];
+    cs_subtract(p->set[1].center, first, start);
     cs_convex_distance(&p->set[0], &p->set[1], start, closest);
-    if (!closest->overlap && closest->distance > most) return 0;
+    if (!closest->overlap && closest->separation > most) return 0;
 
     p->separation = -INFINITY;
     try_directions(p);
-    if (!closest->overlap && closest->distance > 1e-9 * p->size) {
-        if (closest->distance <= p->separation + EXACT * p->size) return 1;
-        cs_subtract(closest->b, closest->a, p->normal);
-        cs_normalize(p->normal);
-        p->separation = closest->distance;
-        return 1;
+    if (!closest->overlap && closest->distance <= p->separation + TIE * p->size) return 1;
+    if (!closest->overlap && closest->distance > 1e-9 * p->size)
+        try_direction(p, closest->normal, 1);
+    else {
+        double normal[3];
+        cs_assign(normal, p->normal);
+        cs_convex_penetration(&p->set[0], &p->set[1], EXACT * p->size, normal);
+        try_direction(p, normal, 1);
     }
-    double overlap = cs_convex_penetration(&p->set[0], &p->set[1], EXACT * p->size, p->normal);
-    p->separation = fmax(p->separation, -overlap);
+    if (p->separation < APART * p->size) polish(p);
     return p->separation <= most;
 }
 
@@ -416,7 +435,7 @@ static void touch_point(const pair *p, const cs_closest *closest, cs_manifold *m
     double x[3];
     cs_closest apart = *closest;
     if (closest->overlap || !(p->separation > 1e-9 * p->size)) {
-        double away = 1e-2 * p->size - p->separation;
+        double away = APART * p->size - p->separation;
         cs_convex first = p->set[0], moved = p->set[1];
         cs_add_scaled(moved.center, away, p->normal, moved.center);
         cs_convex_distance(&first, &moved, p->normal, &apart);

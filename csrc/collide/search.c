@@ -46,9 +46,10 @@ static void box_of(const cs_collider *collider, int32_t slot, double box[2][3])
     }
 }
 
-static int boxes_meet(double a[2][3], double b[2][3], double margin)
+/* Shapes of the plane have no width along z, by which a negative margin could be met. */
+static int boxes_meet(int dimension, double a[2][3], double b[2][3], double margin)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < dimension; i++)
         if (a[0][i] - b[1][i] > margin || b[0][i] - a[1][i] > margin) return 0;
     return 1;
 }
@@ -62,7 +63,7 @@ static void list_pair(const search *s, int64_t piece, cs_tag a, cs_tag b, int co
         double box[2][2][3];
         box_of(collider, a.slot, box[0]);
         box_of(collider, b.slot, box[1]);
-        if (!boxes_meet(box[0], box[1], s->margin)) return;
+        if (!boxes_meet(collider->dimension, box[0], box[1], s->margin)) return;
     }
 
     int64_t *count = &collider->found_count[piece];
