@@ -14,6 +14,8 @@ int cs_convex_support(const cs_convex *set, const double *direction, double *poi
         double along = cs_dot(direction, set->axis), radial[3];
         cs_add_scaled(set->center, along < 0 ? -set->half : set->half, set->axis, point);
         cs_add_scaled(direction, -along, set->axis, radial);
+        /* Again: of a direction almost along the axis, little but rounding is left, and that may point along it. */
+        cs_add_scaled(radial, -cs_dot(radial, set->axis), set->axis, radial);
         double length = cs_length(radial);
         if (length > 1e-14 * fabs(along)) cs_add_scaled(point, set->radius / length, radial, point);
         return -1;

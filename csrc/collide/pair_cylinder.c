@@ -194,7 +194,7 @@ static void try_directions(pair *p)
     }
 }
 
-/* Improves the direction where the shapes nearly touch or overlap: along the right one, the nearest points stay the same
+/* Improves the direction where the shapes overlap or nearly touch: along the right one, the nearest points stay the same
  * when the second shape is moved, and those of shapes that are well apart are found to more digits. */
 static void polish(pair *p)
 {
@@ -229,7 +229,8 @@ static int find_direction(pair *p, cs_closest *closest)
         cs_convex_penetration(&p->set[0], &p->set[1], EXACT * p->size, normal);
         try_direction(p, normal, 1);
     }
-    if (p->separation < APART * p->size) polish(p);
+    int is_exact = !closest->overlap && closest->distance <= p->separation + TIE * p->size;
+    if (!is_exact) polish(p);
     return p->separation <= most;
 }
 
