@@ -87,7 +87,7 @@ def check_pair(shapes, position, orientation, rng):
     dimension = shapes[0].dimension
     # Cylinders are searched for the direction; others have closed forms.
     kinds = {shape.kind for shape in shapes}
-    exact = 1e-8 if "cylinder" in kinds and not kinds & {"sphere", "half_space"} else 1e-10
+    exact = 1e-9 if "cylinder" in kinds and not kinds & {"sphere", "half_space"} else 1e-10
     found = found_contacts(shapes, position, orientation)
     gaps, normals = found["gap"], found["normal"]
     least, normal = gaps.min(), normals[0]

@@ -238,9 +238,10 @@ def build_threaded(thread_library, thread_flags, tmp_path):
     return build_program
 
 
-@pytest.mark.parametrize(
-    "name", ["test_copies", "test_pages", "test_phases", "test_threads", "test_stream"]
-)
+THREADED = ["test_collide", "test_copies", "test_pages", "test_phases", "test_threads", "test_stream"]
+
+
+@pytest.mark.parametrize("name", THREADED)
 def test_no_two_threads_meet_in_memory(build_threaded, name):
     run([build_threaded(PROGRAMS / f"{name}.c")])
 

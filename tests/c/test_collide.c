@@ -1,0 +1,159 @@
+/* The collider from C: contacts of a scene that is known, threads, removal, failed allocations. Compiled with
+ * ThreadSanitizer it also shows that no two threads meet in memory. */
+#include "collide/collide.h"
+#include "core/memory.h"
+#include "testing.h"
+
+#include <string.h>
+
+enum { SIDE = 14, BALLS = SIDE * SIDE * SIDE };
+
+static double position[BALLS][3], orientation[BALLS][4];
+
+/* A cubic grid of balls that touch; the lowest layer is on the ground. */
+static cs_collider *ball_grid(void)
+{
+    static cs_shape shape[BALLS];
+    cs_collider *collider = NULL;
+    cs_error error = {0};
+    int64_t first = -1;
+    CHECK_STATUS(cs_collider_create(&collider, 3, &error), CS_OK, &error);
+    for (int k = 0; k < BALLS; k++) {
+        position[k][0] = k / (SIDE * SIDE);
+        position[k][1] = k / SIDE % SIDE;
+        position[k][2] = k % SIDE + 0.5;
+        memcpy(orientation[k], (double[4]){1, 0, 0, 0}, sizeof orientation[k]);
+        shape[k] = (cs_shape){
+            .kind = CS_SHAPE_SPHERE, .number = {0.5}, .body = k, .orientation = {1, 0, 0, 0}};
+    }
+    CHECK_STATUS(cs_collider_add(collider, shape, BALLS, &first, &error), CS_OK, &error);
+    CHECK(first == 0);
+    cs_shape ground = {.kind = CS_SHAPE_HALF_SPACE,
+                       .number = {0, 0, 1, 0},
+                       .body = -1,
+                       .orientation = {1, 0, 0, 0}};
+    CHECK_STATUS(cs_collider_add(collider, &ground, 1, &first, &error), CS_OK, &error);
+    CHECK(first == BALLS);
+    return collider;
+}
+
+static const cs_poses poses = {BALLS, &position[0][0], &orientation[0][0], NULL};
+
+static void check_grid(const cs_contacts *contacts)
+{
+    CHECK(contacts->count == SIDE * SIDE + 3 * SIDE * SIDE * (SIDE - 1));
+    for (int64_t c = 0; c < contacts->count; c++) {
+        const int64_t *shape = contacts->shape + 2 * c, *body = contacts->body + 2 * c;
+        CHECK(shape[0] < shape[1]);
+        CHECK(c == 0 || shape[-2] < shape[0] || (shape[-2] == shape[0] && shape[-1] < shape[1]));
+        CHECK(body[0] == shape[0] && body[1] == (shape[1] == BALLS ? -1 : shape[1]));
+        CHECK_NEAR(contacts->gap[c], 0, 1e-15);
+    }
+}
+
+static void threads_find_the_same(void)
+{
+    cs_error error = {0};
+    cs_contacts contacts;
+    cs_collider *collider = ball_grid();
+    for (int threads = 1; threads <= 4; threads++) {
+        CHECK_STATUS(cs_collider_find(collider, &poses, 1e-9, threads, &contacts, &error), CS_OK,
+                     &error);
+        check_grid(&contacts);
+    }
+    cs_collider_destroy(collider);
+}
+
+/* Boxes and a ground: contacts of several points, whose parts of the table are moved together. */
+static void stacks_of_boxes_touch_at_four_points(void)
+{
+    enum { BOXES = 900 };
+    static double x[BOXES][3], q[BOXES][4];
+    cs_error error = {0};
+    cs_contacts contacts;
+    cs_collider *collider = NULL;
+    int64_t first;
+    CHECK_STATUS(cs_collider_create(&collider, 3, &error), CS_OK, &error);
+    for (int k = 0; k < BOXES; k++) {
+        cs_shape box = {.kind = CS_SHAPE_BOX,
+                        .number = {0.5, 0.4, 0.3},
+                        .body = k,
+                        .orientation = {1, 0, 0, 0}};
+        memcpy(x[k], (double[3]){3 * (k / 3 % 20), 3 * (k / 60), 0.3 + 0.6 * (k % 3)}, sizeof x[k]);
+        memcpy(q[k], (double[4]){1, 0, 0, 0}, sizeof q[k]);
+        CHECK_STATUS(cs_collider_add(collider, &box, 1, &first, &error), CS_OK, &error);
+    }
+    cs_shape ground = {.kind = CS_SHAPE_HALF_SPACE,
+                       .number = {0, 0, 1, 0},
+                       .body = -1,
+                       .orientation = {1, 0, 0, 0}};
+    CHECK_STATUS(cs_collider_add(collider, &ground, 1, &first, &error), CS_OK, &error);
+    cs_poses of_boxes = {BOXES, &x[0][0], &q[0][0], NULL};
+    for (int threads = 1; threads <= 4; threads++) {
+        CHECK_STATUS(cs_collider_find(collider, &of_boxes, 1e-6, threads, &contacts, &error), CS_OK,
+                     &error);
+        CHECK(contacts.count == 4 * BOXES);
+        for (int64_t c = 0; c < contacts.count; c++) CHECK_NEAR(contacts.gap[c], 0, 1e-12);
+    }
+    cs_collider_destroy(collider);
+}
+
+static void a_second_step_allocates_nothing(void)
+{
+    cs_error error = {0};
+    cs_contacts contacts;
+    cs_collider *collider = ball_grid();
+    CHECK_STATUS(cs_collider_find(collider, &poses, 1e-9, 2, &contacts, &error), CS_OK, &error);
+    cs_memory_fail_after(0);
+    for (int step = 0; step < 3; step++)
+        CHECK_STATUS(cs_collider_find(collider, &poses, 1e-9, 2, &contacts, &error), CS_OK, &error);
+    cs_memory_fail_after(-1);
+    check_grid(&contacts);
+    cs_collider_destroy(collider);
+}
+
+static void a_removed_shape_has_no_contacts(void)
+{
+    cs_error error = {0};
+    cs_contacts contacts;
+    cs_collider *collider = ball_grid();
+    CHECK_STATUS(cs_collider_remove(collider, BALLS, &error), CS_OK, &error);
+    CHECK_STATUS(cs_collider_remove(collider, BALLS, &error), CS_INVALID, &error);
+    CHECK(strstr(error.message, "shape is 2744") != NULL);
+    CHECK_STATUS(cs_collider_find(collider, &poses, 1e-9, 1, &contacts, &error), CS_OK, &error);
+    CHECK(contacts.count == 3 * SIDE * SIDE * (SIDE - 1));
+    CHECK(cs_collider_shapes(collider) == BALLS);
+    cs_collider_destroy(collider);
+}
+
+/* Each call gets one block of memory more than the one before: an error, until there is enough, and no leak. */
+static void failed_allocations_are_errors(void)
+{
+    int64_t live = cs_memory_live();
+    cs_error error = {0};
+    cs_contacts contacts;
+    cs_collider *collider = ball_grid();
+    int failures = 0;
+    for (;;) {
+        cs_memory_fail_after(1);
+        cs_status status = cs_collider_find(collider, &poses, 1e-9, 1, &contacts, &error);
+        cs_memory_fail_after(-1);
+        if (!status) break;
+        CHECK(status == CS_NO_MEMORY);
+        failures++;
+    }
+    CHECK(failures > 10);
+    check_grid(&contacts);
+    cs_collider_destroy(collider);
+    CHECK(cs_memory_live() == live);
+}
+
+int main(void)
+{
+    threads_find_the_same();
+    stacks_of_boxes_touch_at_four_points();
+    a_second_step_allocates_nothing();
+    a_removed_shape_has_no_contacts();
+    failed_allocations_are_errors();
+    return test_result();
+}
