@@ -172,25 +172,36 @@ static void support(const cs_convex *a, const cs_convex *b, const double *direct
     cs_subtract(vertex->a, vertex->b, vertex->w);
 }
 
-/* v <- the point of the simplex that is nearest to the origin; with it, those of A and B. Of a triangle, v is along its
- * normal: the sum of the corners has more rounding errors. */
+/* v <- the point of the simplex that is nearest to the origin; with it, those of A and B. In slivers the weights do not
+ * add up to one, which puts v nearer to the foot of the origin, but would put the points outside of the sets. */
 static void sum_points(cs_closest *c, double *v)
 {
+    double sum = 0;
+    for (int i = 0; i < c->corners; i++) sum += c->corner[i].weight;
     cs_set(v, 0, 0, 0);
     cs_set(c->a, 0, 0, 0);
     cs_set(c->b, 0, 0, 0);
     for (int i = 0; i < c->corners; i++) {
         cs_add_scaled(v, c->corner[i].weight, c->corner[i].w, v);
-        cs_add_scaled(c->a, c->corner[i].weight, c->corner[i].a, c->a);
-        cs_add_scaled(c->b, c->corner[i].weight, c->corner[i].b, c->b);
+        cs_add_scaled(c->a, c->corner[i].weight / sum, c->corner[i].a, c->a);
+        cs_add_scaled(c->b, c->corner[i].weight / sum, c->corner[i].b, c->b);
     }
+}
+
+/* direction <- that of v. The normal of a triangle has fewer rounding errors than v, a sum of its corners; but not that of
+ * a triangle that is almost a line, which is far from v. */
+static void direction_of(const cs_closest *c, const double *v, double *direction)
+{
+    cs_assign(direction, v);
+    cs_normalize(direction);
     if (c->corners != 3) return;
     double ab[3], ac[3], n[3];
     cs_subtract(c->corner[1].w, c->corner[0].w, ab);
     cs_subtract(c->corner[2].w, c->corner[0].w, ac);
     cs_cross(ab, ac, n);
-    double part = cs_dot(n, c->corner[0].w) / cs_dot(n, n);
-    cs_set(v, part * n[0], part * n[1], part * n[2]);
+    double length = cs_normalize(n), cosine = cs_dot(n, direction);
+    if (!(length > 0) || fabs(cosine) < 1 - 1e-4) return;
+    for (int i = 0; i < 3; i++) direction[i] = cosine < 0 ? -n[i] : n[i];
 }
 
 static int is_corner(const cs_closest *c, const double *w)
@@ -211,20 +222,22 @@ void cs_convex_distance(const cs_convex *a, const cs_convex *b, const double *di
     sum_points(closest, v);
     scale = cs_length(v);
     for (int step = 0; step < MOST_STEPS; step++) {
-        double distance = cs_length(v), opposite[3] = {-v[0], -v[1], -v[2]};
+        double distance = cs_length(v), away[3], opposite[3];
         closest->distance = distance;
         closest->overlap = distance <= 1e-15 * scale;
         if (closest->overlap) return;
 
         /* The support point towards the origin bounds the distance from below. */
         cs_simplex_vertex next;
+        direction_of(closest, v, away);
+        for (int i = 0; i < 3; i++) opposite[i] = -away[i];
         support(a, b, opposite, &next);
         scale = fmax(scale, cs_length(next.w));
-        double below = cs_dot(v, next.w) / distance;
+        double below = cs_dot(away, next.w);
         if (below > closest->separation) {
             /* Of a sliver of a simplex, rounding turns v: the best direction may be an earlier one. */
             closest->separation = below;
-            for (int i = 0; i < 3; i++) closest->normal[i] = -v[i] / distance;
+            cs_assign(closest->normal, opposite);
         }
         if (distance - below <= 1e-15 * scale || is_corner(closest, next.w)) return;
 

@@ -194,18 +194,21 @@ static void try_directions(pair *p)
     }
 }
 
-/* Improves the direction where the shapes overlap or nearly touch: along the right one, the nearest points stay the same
- * when the second shape is moved, and those of shapes that are well apart are found to more digits. */
-static void polish(pair *p)
+/* Improves a direction: along the right one, the nearest points stay the same when the second shape is moved, and at
+ * another distance they may be found to more digits. Ends once the separation is as large as `distance`. */
+static void polish(pair *p, double distance)
 {
-    for (int turn = 0; turn < 4; turn++) {
-        double before = p->separation, away = APART * p->size - p->separation;
+    static const double apart[] = {APART, 0.1, 1};
+    int failures = 0;
+    for (int turn = 0; turn < 12 && failures < 3; turn++) {
+        double before = p->separation, away = apart[turn % 3] * p->size - p->separation;
         cs_closest closest;
         cs_convex moved = p->set[1];
+        if (p->separation >= distance - EXACT * p->size) return;
         cs_add_scaled(moved.center, away, p->normal, moved.center);
         cs_convex_distance(&p->set[0], &moved, p->normal, &closest);
         if (!closest.overlap) try_direction(p, closest.normal, 1);
-        if (!(p->separation > before + EXACT * p->size)) return;
+        failures = p->separation > before ? 0 : failures + 1;
     }
 }
 
@@ -220,7 +223,7 @@ static int find_direction(pair *p, cs_closest *closest)
 
     p->separation = -INFINITY;
     try_directions(p);
-    if (!closest->overlap && closest->distance <= p->separation + TIE * p->size) return 1;
+    if (!closest->overlap && closest->distance <= p->separation + EXACT * p->size) return 1;
     if (!closest->overlap && closest->distance > 1e-9 * p->size)
         try_direction(p, closest->normal, 1);
     else {
@@ -229,8 +232,7 @@ static int find_direction(pair *p, cs_closest *closest)
         cs_convex_penetration(&p->set[0], &p->set[1], EXACT * p->size, normal);
         try_direction(p, normal, 1);
     }
-    int is_exact = !closest->overlap && closest->distance <= p->separation + TIE * p->size;
-    if (!is_exact) polish(p);
+    polish(p, closest->overlap ? INFINITY : closest->distance);
     return p->separation <= most;
 }
 
@@ -433,17 +435,24 @@ static int touch_lines(const pair *p, cs_manifold *manifold)
  * little apart from the first. */
 static void touch_point(const pair *p, const cs_closest *closest, cs_manifold *manifold)
 {
-    double x[3];
+    double x[3], across[3], gap = p->separation - p->radius;
     cs_closest apart = *closest;
-    if (closest->overlap || !(p->separation > 1e-9 * p->size)) {
+    if (closest->overlap || !(p->separation > APART * p->size)) {
         double away = APART * p->size - p->separation;
-        cs_convex first = p->set[0], moved = p->set[1];
+        cs_convex moved = p->set[1];
         cs_add_scaled(moved.center, away, p->normal, moved.center);
-        cs_convex_distance(&first, &moved, p->normal, &apart);
+        cs_convex_distance(&p->set[0], &moved, p->normal, &apart);
+        cs_assign(across, p->normal);
+    } else {
+        cs_subtract(apart.b, apart.a, across);
+        cs_normalize(across);
     }
+
+    /* Between the two points, which are apart along the normal only to within rounding. */
     cs_assign(manifold->normal, p->normal);
-    cs_add_scaled(apart.a, p->radius, p->normal, x);
-    cs_manifold_add(manifold, x, p->separation - p->radius, POINT, p->margin);
+    cs_add_scaled(apart.a, p->radius + gap / 2, across, x);
+    cs_add_scaled(x, -gap / 2, p->normal, x);
+    cs_manifold_add(manifold, x, gap, POINT, p->margin);
 }
 
 /* ---- the pair ------------------------------------------------------------------------------------ */

@@ -1,10 +1,12 @@
 /* Spheres, capsules, boxes and hulls with boxes and hulls; and all shapes of the plane but two discs. Each has a core,
  * which is a polytope, and a radius around it.
  *
- *     cores overlap       the axis of least penetration
- *     cores apart         the nearest points; if they lie over a face, its normal
+ *     axis over a face    the facing part of the other shape, clipped to the face
+ *     axis of two edges   where they cross
+ *     otherwise           the nearest points
  *
- * Over a face, the facing part of the other shape is clipped to it. Otherwise there is one contact. */
+ * The axis of the largest separation is that of the distance if what is nearest along it lies over the face, or if the
+ * edges cross. It always is if the cores overlap. */
 #include "collide/posed.h"
 #include "collide/vector.h"
 
@@ -56,38 +58,51 @@ static void clip_to(const pair *p, cs_outline *outline, const cs_outline *face,
     cs_outline_clip(outline, &wall, normal, BESIDE * p->size);
 }
 
-static void land_on_face(const pair *p, cs_manifold *manifold)
+/* outline <- what the other shape has over the face of the axis. */
+static void clip_facing(const pair *p, const cs_posed *reference, const cs_posed *other,
+                        cs_outline *outline)
+{
+    cs_outline face;
+    const double *plane = reference->plane[p->axis.feature[0]];
+    int facing = cs_facing(other, plane, p->axis.deepest, BESIDE * p->size);
+    if (facing >= 0) cs_posed_face(other, facing, outline);
+    else {
+        outline->count = 1;
+        outline->in[0] = outline->out[0] = 0;
+        cs_assign(outline->corner[0], other->vertex[p->axis.deepest]);
+    }
+    cs_posed_face(reference, p->axis.feature[0], &face);
+    clip_to(p, outline, &face, plane);
+}
+
+/* Contacts over the face of the axis. Returns 0, with none, if the nearest point is not over it; of cores that overlap,
+ * it counts where it is. */
+static int land_on_face(const pair *p, int overlap, cs_manifold *manifold)
 {
     int reversed = p->axis.kind == CS_AXIS_FACE_B, f = p->axis.feature[0];
     const cs_posed *reference = reversed ? &p->b : &p->a, *other = reversed ? &p->a : &p->b;
-    const double *plane = reference->plane[f];
-    int facing = cs_facing(other, plane, p->axis.deepest, BESIDE * p->size);
-    cs_outline outline, face;
+    cs_outline outline;
     cs_landing landing = {
-        .normal = plane,
-        .offset = plane[3],
+        .normal = reference->plane[f],
+        .offset = reference->plane[f][3],
         .reversed = reversed,
         .radius = {reference->radius, other->radius},
         .base = (reversed ? FACE_OF_SECOND : 0) | f << FACE_SHIFT,
         .most = p->dimension == 3 ? CS_MOST_POINTS : 2,
         .margin = p->margin,
     };
+    clip_facing(p, reference, other, &outline);
+    cs_manifold_land(manifold, &outline, &landing);
+    double wanted = p->axis.separation - p->around;
+    if (smallest_gap(manifold) <= wanted + 2 * BESIDE * p->size) return 1;
 
-    if (facing >= 0) {
-        cs_posed_face(other, facing, &outline);
-        cs_posed_face(reference, f, &face);
-        clip_to(p, &outline, &face, plane);
-        cs_manifold_land(manifold, &outline, &landing);
-        double wanted = p->axis.separation - p->around;
-        if (smallest_gap(manifold) <= wanted + 2 * BESIDE * p->size) return;
-    }
-
-    /* A point, or a nearest vertex that the clipped face has not. */
+    manifold->count = 0;
+    if (!overlap) return 0;
     outline.count = 1;
     cs_assign(outline.corner[0], other->vertex[p->axis.deepest]);
     outline.in[0] = outline.out[0] = (uint8_t)p->axis.deepest;
-    manifold->count = 0;
     cs_manifold_land(manifold, &outline, &landing);
+    return 1;
 }
 
 /* ---- single contacts ----------------------------------------------------------------------------- */
@@ -100,8 +115,9 @@ static void ends_of(const cs_posed *posed, int edge, const double **from, double
     cs_subtract(posed->vertex[second], *from, along);
 }
 
-/* a <- the point of edge i of A that is nearest to the line of edge j of B. */
-static void cross_edges(const pair *p, double *a)
+/* a <- the point of edge i of A that is nearest to the line of edge j of B. Returns whether the edges cross, seen along
+ * the axis. */
+static int cross_edges(const pair *p, double *a)
 {
     const double *from_a, *from_b;
     double u[3], v[3], w[3];
@@ -109,18 +125,22 @@ static void cross_edges(const pair *p, double *a)
     ends_of(&p->b, p->axis.feature[1], &from_b, v);
     cs_subtract(from_b, from_a, w);
     double uu = cs_dot(u, u), uv = cs_dot(u, v), vv = cs_dot(v, v);
-    double t = (cs_dot(u, w) * vv - cs_dot(v, w) * uv) / (uu * vv - uv * uv);
-    cs_add_scaled(from_a, fmin(fmax(t, 0), 1), u, a);
+    double uw = cs_dot(u, w), vw = cs_dot(v, w), square = uu * vv - uv * uv;
+    double on_a = (uw * vv - vw * uv) / square, on_b = (uw * uv - vw * uu) / square;
+    cs_add_scaled(from_a, fmin(fmax(on_a, 0), 1), u, a);
+    return on_a >= -BESIDE && on_a <= 1 + BESIDE && on_b >= -BESIDE && on_b <= 1 + BESIDE;
 }
 
-static void touch_edges(const pair *p, cs_manifold *manifold)
+/* One contact where two edges cross. Returns 0 if they do not, unless the cores overlap. */
+static int touch_edges(const pair *p, int overlap, cs_manifold *manifold)
 {
     double a[3];
-    cross_edges(p, a);
+    if (!cross_edges(p, a) && !overlap) return 0;
     cs_assign(manifold->normal, p->axis.normal);
     cs_add_scaled(a, p->a.radius, manifold->normal, a);
     int32_t feature = EDGES | p->axis.feature[0] << EDGE_SHIFT | p->axis.feature[1];
     cs_manifold_add(manifold, a, p->axis.separation - p->around, feature, p->margin);
+    return 1;
 }
 
 /* The smallest number of a vertex of one set in the simplex, to name the feature. */
@@ -134,32 +154,27 @@ static int name_of(const cs_closest *closest, int of_b)
     return least;
 }
 
-static void touch_points(const pair *p, const cs_closest *closest, cs_manifold *manifold)
+static void touch_points(const pair *p, cs_manifold *manifold)
 {
     double radius[2] = {p->a.radius, p->b.radius};
-    cs_manifold_of_cores(manifold, closest->a, closest->b, radius, p->axis.normal, p->margin);
-    manifold->at[0].feature = POINTS | name_of(closest, 0) << POINT_SHIFT | name_of(closest, 1);
+    cs_closest closest;
+    cs_convex a = cs_convex_of(&p->a), b = cs_convex_of(&p->b);
+    cs_convex_distance(&a, &b, p->axis.normal, &closest);
+    if (closest.overlap) cs_assign(closest.b, closest.a);
+    cs_manifold_of_cores(manifold, closest.a, closest.b, radius, p->axis.normal, p->margin);
+    manifold->at[0].feature = POINTS | name_of(&closest, 0) << POINT_SHIFT | name_of(&closest, 1);
 }
 
 /* ---- the pair ------------------------------------------------------------------------------------ */
 
 static void find(pair *p, cs_manifold *manifold)
 {
-    double most = p->margin + p->around, tie = TIE * p->size;
-    if (!cs_find_axis(&p->a, &p->b, most, tie, &p->axis)) return;
-
-    /* Apart by more than rounding: the axis is right only if the cores are that near to each other. */
-    if (!(p->axis.separation <= tie)) {
-        cs_closest closest;
-        cs_convex a = cs_convex_of(&p->a), b = cs_convex_of(&p->b);
-        cs_convex_distance(&a, &b, p->axis.normal, &closest);
-        if (!closest.overlap && closest.distance > p->axis.separation + tie) {
-            touch_points(p, &closest, manifold);
-            return;
-        }
-    }
-    if (p->axis.kind == CS_AXIS_EDGES) touch_edges(p, manifold);
-    else land_on_face(p, manifold);
+    double tie = TIE * p->size;
+    if (!cs_find_axis(&p->a, &p->b, p->margin + p->around, tie, &p->axis)) return;
+    int overlap = p->axis.separation <= tie;
+    int done = p->axis.kind == CS_AXIS_EDGES ? touch_edges(p, overlap, manifold)
+                                             : land_on_face(p, overlap, manifold);
+    if (!done) touch_points(p, manifold);
 }
 
 static void find_pair(const cs_placed *a, const cs_placed *b, int dimension, double margin,
