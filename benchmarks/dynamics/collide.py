@@ -1,16 +1,17 @@
 """Collision detection: the pairs of 100,000 shuffled spheres, and contacts of each pair of kinds.
 
-pairs  the search for pairs of spheres that nearly touch, in an order that has nothing to do with
-       where they are, and the whole search for contacts; milliseconds by numbers of threads,
-       the median of all runs. Writes collide_pairs.csv
-kinds  microseconds for the contacts of one pair of each two kinds, of pairs that overlap, that
-       touch or nearly touch, and that are apart by less than the margin. Writes
+pairs  the search for pairs of spheres that touch, in an order that has nothing to do with where
+       they are, and the whole search for contacts; milliseconds by numbers of threads, the
+       median and quartiles of all runs. Writes collide_pairs.csv
+kinds  microseconds for the contacts of one pair of each two kinds whose bounding spheres
+       overlap: some overlap, some are apart by less or by more than the margin. Writes
        collide_kinds.csv
 
 python benchmarks/dynamics/collide.py [--spheres 100000] [--threads 1,2] [--only pairs]
 """
 
 import argparse
+import functools
 import itertools
 import sys
 from pathlib import Path
@@ -31,10 +32,16 @@ KINDS = {
 }
 PAIRS_OF_KINDS = 2000
 MARGIN = 0.02
+SEARCHES = ("find_pairs", "find")
 
 
 def identity(count):
     return np.tile([1.0, 0, 0, 0], (count, 1))
+
+
+def search(collider, name, threads, poses, margin):
+    """Run one search, whose answer is not kept."""
+    getattr(collider, name)(*poses, None, margin, threads)
 
 
 def shuffled_spheres(count, rng):
@@ -45,71 +52,53 @@ def shuffled_spheres(count, rng):
     collider = _core.Collider(3)
     place = np.arange(count), np.zeros((count, 3)), identity(count)
     collider.add("sphere", np.full((count, 1), 0.5), None, *place)
-    return collider, position
+    return collider, (position, identity(count))
 
 
 def measure_pairs(count, threads, repeats):
-    rng = np.random.default_rng(0)
-    collider, position = shuffled_spheres(count, rng)
-    turn = identity(count)
-
-    def run(search, number):
-        return lambda: getattr(collider, search)(position, turn, None, 0.0, number) is None
-
+    collider, poses = shuffled_spheres(count, np.random.default_rng(0))
     tasks = {
-        (search, number): run(search, number)
-        for search in ("find_pairs", "find")
-        for number in threads
+        key: functools.partial(search, collider, *key, poses, 0.0)
+        for key in itertools.product(SEARCHES, threads)
     }
-    seconds = interleaved(
-        {key: (lambda task=task: task() and None) for key, task in tasks.items()}, repeats
-    )
-    pairs = len(collider.find_pairs(position, turn, None, 0.0, 1))
-    for (search, number), values in seconds.items():
-        spread = {name: 1e3 * value for name, value in quartiles(values).items()}
-        yield {"spheres": count, "pairs": pairs, "search": search, "threads": number} | {
-            f"{name}_ms": value for name, value in spread.items()
-        }
+    pairs = len(collider.find_pairs(*poses, None, 0.0, 1))
+    for (name, number), seconds in interleaved(tasks, repeats).items():
+        row = {"spheres": count, "pairs": pairs, "search": name, "threads": number}
+        yield row | {f"{k}_ms": 1e3 * value for k, value in quartiles(seconds).items()}
 
 
 def scattered(kinds, rng):
     """Pairs of two kinds, far from each other, whose bounding spheres overlap."""
     collider = _core.Collider(3)
-    cell = 5.0 * np.stack(np.unravel_index(np.arange(PAIRS_OF_KINDS), (20, 20, 20)), -1)
-    for k, kind in enumerate(kinds):
-        for body in range(PAIRS_OF_KINDS):
-            shape = KINDS[kind](rng.uniform)
-            vertices = getattr(shape, "vertices", None)
-            place = np.array([2 * body + k]), np.zeros((1, 3)), identity(1)
-            collider.add(shape.kind, np.array([shape.numbers]).reshape(1, -1), vertices, *place)
-    apart = rng.normal(size=(PAIRS_OF_KINDS, 3))
-    apart *= rng.uniform(0.4, 0.9, (PAIRS_OF_KINDS, 1)) / np.linalg.norm(
-        apart, axis=1, keepdims=True
-    )
-    position = np.stack([cell, cell + apart], axis=1).reshape(-1, 3)
-    turn = rng.normal(size=(2 * PAIRS_OF_KINDS, 4))
-    return collider, position, turn
+    for k, body in itertools.product(range(2), range(PAIRS_OF_KINDS)):
+        shape = KINDS[kinds[k]](rng.uniform)
+        numbers = np.array([shape.numbers]).reshape(1, -1)
+        place = np.array([2 * body + k]), np.zeros((1, 3)), identity(1)
+        collider.add(shape.kind, numbers, getattr(shape, "vertices", None), *place)
+    place = 5.0 * np.stack(np.unravel_index(np.arange(PAIRS_OF_KINDS), (20, 20, 20)), -1)
+    direction = rng.normal(size=(PAIRS_OF_KINDS, 3))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    apart = rng.uniform(0.4, 0.9, (PAIRS_OF_KINDS, 1)) * direction
+    position = np.stack([place, place + apart], axis=1).reshape(-1, 3)
+    return collider, (position, rng.normal(size=(2 * PAIRS_OF_KINDS, 4)))
 
 
 def measure_kinds(repeats):
     for kinds in itertools.combinations_with_replacement(KINDS, 2):
-        collider, position, turn = scattered(kinds, np.random.default_rng(1))
-
-        def run(search, given=(collider, position, turn)):
-            getattr(given[0], search)(given[1], given[2], None, MARGIN, 1)
-
-        pairs = len(collider.find_pairs(position, turn, None, MARGIN, 1))
-        found = collider.find(position, turn, None, MARGIN, 1)
-        seconds = interleaved(
-            {name: (lambda name=name: run(name)) for name in ("find_pairs", "find")}, repeats
-        )
+        collider, poses = scattered(kinds, np.random.default_rng(1))
+        tasks = {
+            name: functools.partial(search, collider, name, 1, poses, MARGIN) for name in SEARCHES
+        }
+        pairs = len(collider.find_pairs(*poses, None, MARGIN, 1))
+        found = collider.find(*poses, None, MARGIN, 1)
+        seconds = interleaved(tasks, repeats)
         own = np.median(seconds["find"]) - np.median(seconds["find_pairs"])
         yield {
             "first": kinds[0],
             "second": kinds[1],
             "pairs": pairs,
+            "touching": len(np.unique(found["shape"], axis=0)),
             "contacts": len(found["gap"]),
-            "overlapping": len(np.unique(found["shape"][found["gap"] < 0], axis=0)),
             "us_per_pair": 1e6 * own / pairs,
         }
 
@@ -124,21 +113,18 @@ def main():
     given = parser.parse_args()
     threads = [int(number) for number in given.threads.split(",")]
     tables = {
-        "pairs": lambda: list(measure_pairs(given.spheres, threads, given.repeats)),
-        "kinds": lambda: list(measure_kinds(given.repeats)),
+        "pairs": lambda: measure_pairs(given.spheres, threads, given.repeats),
+        "kinds": lambda: measure_kinds(given.repeats),
     }
     for name, table in tables.items():
         if given.only not in (None, name):
             continue
-        rows = table()
+        rows = list(table())
         for row in rows:
-            print(
-                "  ".join(
-                    f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()
-                )
-            )
+            words = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
+            print("  ".join(words))
         if not given.no_csv:
-            write_csv(f"collide_{name}.csv", rows)
+            write_csv(f"collide_{name}", rows)
 
 
 if __name__ == "__main__":

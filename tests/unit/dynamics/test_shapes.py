@@ -80,7 +80,7 @@ def test_closed_forms():
     mass, _, inertia = Sphere(2.0).mass_properties(0.5)
     assert np.abs(inertia - 0.4 * mass * 4 * np.eye(3)).max() <= 1e-14 * mass
     # A hull of a cube is that box, wherever its vertices are.
-    box, hull = Box((1, 1, 1)), Hull(np.array(CUBE) + (3, -2, 1))
+    box, hull = Box((1, 1, 1)), Hull(np.add(CUBE, (3, -2, 1)))
     assert hull.volume == pytest.approx(8, rel=1e-14)
     assert np.abs(hull.inertia(1.0) - box.inertia(1.0)).max() <= 1e-13
     assert np.abs(hull.mass_properties(1.0).center - (3, -2, 1)).max() <= 1e-14

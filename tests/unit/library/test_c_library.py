@@ -238,7 +238,14 @@ def build_threaded(thread_library, thread_flags, tmp_path):
     return build_program
 
 
-THREADED = ["test_collide", "test_copies", "test_pages", "test_phases", "test_threads", "test_stream"]
+THREADED = [
+    "test_collide",
+    "test_copies",
+    "test_pages",
+    "test_phases",
+    "test_threads",
+    "test_stream",
+]
 
 
 @pytest.mark.parametrize("name", THREADED)
