@@ -1,5 +1,6 @@
 /* The collider: shapes come and go, poses are turned into contacts. */
 #include "collide/state.h"
+#include "collide/vector.h"
 #include "core/error.h"
 #include "core/parallel.h"
 
@@ -16,6 +17,7 @@ cs_status cs_collider_create(cs_collider **collider, int dimension, cs_error *er
     if (!*collider) return cs_no_memory(error, "a collider");
     (*collider)->dimension = dimension;
     (*collider)->only_round = 1;
+    (*collider)->preemptions = -1;
     return CS_OK;
 }
 
@@ -30,8 +32,7 @@ void cs_collider_destroy(cs_collider *collider)
     for (int64_t slot = 0; slot < collider->count; slot++)
         cs_arena_clear(&solid_at(collider, slot)->memory);
     cs_buffer *const buffers[] = {
-        &collider->solid,       &collider->id,         &collider->body,       &collider->center,
-        &collider->bound,       &collider->turn,       &collider->box,        &collider->owner,
+        &collider->instance,    &collider->solid,      &collider->turn,       &collider->box,
         &collider->member,      &collider->half_space, &collider->loose,      &collider->cell,
         &collider->order,       &collider->start,      &collider->record,     &collider->tag,
         &collider->first,       &collider->second,     &collider->sorted,     &collider->row,
@@ -55,10 +56,10 @@ static cs_status reserve_shapes(cs_collider *collider, int64_t count, cs_error *
         cs_buffer *buffer;
         size_t size;
     } arrays[] = {
-        {&collider->solid, sizeof(cs_solid)},   {&collider->id, sizeof(int64_t)},
-        {&collider->body, sizeof(int64_t)},     {&collider->center, sizeof(double[3])},
-        {&collider->bound, sizeof(double)},     {&collider->turn, sizeof(double[9])},
-        {&collider->box, sizeof(double[2][3])}, {&collider->owner, sizeof(int32_t)},
+        {&collider->instance, sizeof(cs_instance)},
+        {&collider->solid, sizeof(cs_solid)},
+        {&collider->turn, sizeof(double[9])},
+        {&collider->box, sizeof(double[2][3])},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         if (cs_buffer_reserve(arrays[i].buffer, count, collider->count, arrays[i].size) < 0)
@@ -88,10 +89,14 @@ cs_status cs_collider_add(cs_collider *collider, const cs_shape *shapes, int64_t
     /* From here on nothing fails. */
     *first = collider->next_id;
     for (int64_t i = 0; i < count; i++) {
-        int64_t slot = collider->count + i;
-        ((int64_t *)collider->id.data)[slot] = collider->next_id++;
-        ((int64_t *)collider->body.data)[slot] = shapes[i].body;
-        ((double *)collider->bound.data)[slot] = solid_at(collider, slot)->bound;
+        const cs_solid *solid = solid_at(collider, collider->count + i);
+        *cs_instance_at(collider, collider->count + i) = (cs_instance){
+            .bound = solid->bound,
+            .id = collider->next_id++,
+            .body = shapes[i].body,
+            .kind = (int16_t)solid->kind,
+            .off_center = cs_dot(solid->position, solid->position) > 0,
+        };
         collider->only_round &= is_round(shapes[i].kind);
     }
     collider->count += count;
@@ -102,14 +107,13 @@ cs_status cs_collider_add(cs_collider *collider, const cs_shape *shapes, int64_t
 /* The slot of an id, or -1. */
 static int64_t slot_of(const cs_collider *collider, int64_t id)
 {
-    const int64_t *ids = collider->id.data;
     int64_t low = 0, high = collider->count;
     while (low < high) {
         int64_t middle = (low + high) / 2;
-        if (ids[middle] < id) low = middle + 1;
+        if (cs_instance_at(collider, middle)->id < id) low = middle + 1;
         else high = middle;
     }
-    return low < collider->count && ids[low] == id ? low : -1;
+    return low < collider->count && cs_instance_at(collider, low)->id == id ? low : -1;
 }
 
 cs_status cs_collider_remove(cs_collider *collider, int64_t shape, cs_error *error)
@@ -121,12 +125,9 @@ cs_status cs_collider_remove(cs_collider *collider, int64_t shape, cs_error *err
 
     /* Later shapes move up by a slot. */
     size_t after = (size_t)(collider->count - slot - 1);
-    int64_t *id = collider->id.data, *body = collider->body.data;
-    double *bound = collider->bound.data;
     memmove(solid_at(collider, slot), solid_at(collider, slot + 1), after * sizeof(cs_solid));
-    memmove(id + slot, id + slot + 1, after * sizeof *id);
-    memmove(body + slot, body + slot + 1, after * sizeof *body);
-    memmove(bound + slot, bound + slot + 1, after * sizeof *bound);
+    memmove(cs_instance_at(collider, slot), cs_instance_at(collider, slot + 1),
+            after * sizeof(cs_instance));
     collider->count--;
     collider->has_changed = 1;
     return CS_OK;
@@ -159,10 +160,11 @@ static cs_status find_slots(cs_collider *collider, const cs_poses *poses, double
     return status;
 }
 
-static int threads_of(const cs_collider *collider, int asked)
+static int threads_of(cs_collider *collider, int asked)
 {
     if (asked > 0) return cs_threads_exactly(asked, CS_LOOP_PIECES);
-    return cs_threads_for(0, collider->count, CS_WORTH_THREADS_SETUP, CS_LOOP_PIECES);
+    int threads = cs_threads_for(0, collider->count, CS_WORTH_THREADS_SETUP, CS_LOOP_PIECES);
+    return cs_threads_for_now(threads, &collider->preemptions);
 }
 
 cs_status cs_collider_find(cs_collider *collider, const cs_poses *poses, double margin, int threads,
@@ -176,7 +178,7 @@ cs_status cs_collider_find(cs_collider *collider, const cs_poses *poses, double 
 }
 
 typedef struct pair_ids {
-    const int64_t *id;
+    const cs_collider *collider;
     const cs_pair_slots *pair;
     int64_t *shape;
 } pair_ids;
@@ -186,7 +188,8 @@ static void ids_piece(void *context, int64_t piece, int64_t begin, int64_t end)
     const pair_ids *p = context;
     (void)piece;
     for (int64_t i = begin; i < end; i++)
-        for (int k = 0; k < 2; k++) p->shape[2 * i + k] = p->id[p->pair[i].slot[k]];
+        for (int k = 0; k < 2; k++)
+            p->shape[2 * i + k] = cs_instance_at(p->collider, p->pair[i].slot[k])->id;
 }
 
 cs_status cs_collider_find_pairs(cs_collider *collider, const cs_poses *poses, double margin,
@@ -198,7 +201,7 @@ cs_status cs_collider_find_pairs(cs_collider *collider, const cs_poses *poses, d
     if (status) return status;
     if (cs_buffer_reserve(&collider->pair_out, collider->pairs, 0, 2 * sizeof(int64_t)) < 0)
         return cs_no_memory(error, "%lld pairs", (long long)collider->pairs);
-    pair_ids p = {collider->id.data, collider->pair.data, collider->pair_out.data};
+    pair_ids p = {collider, collider->pair.data, collider->pair_out.data};
     if (collider->pairs) cs_loop(number, collider->pairs, ids_piece, &p);
     *pairs = (cs_shape_pairs){collider->pairs, p.shape};
     return CS_OK;

@@ -3,6 +3,7 @@
 #include "collide/pair.h"
 #include "collide/state.h"
 #include "collide/vector.h"
+#include "core/compiler.h"
 #include "core/error.h"
 
 #include <string.h>
@@ -12,6 +13,10 @@ static cs_pair_test *const tests[CS_SHAPE_KINDS][CS_SHAPE_KINDS] = {
 #include "collide/pairs.def"
 #undef CS_PAIR
 };
+
+enum {
+    AHEAD = 12
+}; /* pairs whose second shape is fetched in advance: the first ones are in order */
 
 typedef struct table {
     const cs_collider *collider;
@@ -27,10 +32,12 @@ typedef struct table {
 
 static cs_placed placed_at(const cs_collider *collider, int64_t slot)
 {
+    const cs_instance *instance = cs_instance_at(collider, slot);
     return (cs_placed){
-        .solid = (const cs_solid *)collider->solid.data + slot,
-        .center = (const double *)collider->center.data + 3 * slot,
+        .solid = cs_solid_at(collider, slot),
+        .center = instance->center,
         .rotation = (const double *)collider->turn.data + 9 * slot,
+        .bound = instance->bound,
     };
 }
 
@@ -50,7 +57,9 @@ static void sort_by_feature(cs_manifold *manifold)
 static const double *test_pair(const table *t, const int32_t *slot, cs_manifold *manifold)
 {
     cs_placed a = placed_at(t->collider, slot[0]), b = placed_at(t->collider, slot[1]);
-    cs_pair_test *test = tests[a.solid->kind][b.solid->kind];
+    int kind[2] = {cs_instance_at(t->collider, slot[0])->kind,
+                   cs_instance_at(t->collider, slot[1])->kind};
+    cs_pair_test *test = tests[kind[0]][kind[1]];
     manifold->count = 0;
     if (test) {
         test(&a, &b, t->margin, manifold);
@@ -59,7 +68,7 @@ static const double *test_pair(const table *t, const int32_t *slot, cs_manifold 
     }
 
     /* Listed the other way round. */
-    test = tests[b.solid->kind][a.solid->kind];
+    test = tests[kind[1]][kind[0]];
     if (!test) return a.center;
     test(&b, &a, t->margin, manifold);
     sort_by_feature(manifold);
@@ -72,11 +81,11 @@ static const double *test_pair(const table *t, const int32_t *slot, cs_manifold 
 static void write_row(const table *t, int64_t row, const int32_t *slot, const double *center,
                       const cs_manifold *manifold, int which)
 {
-    const int64_t *id = t->collider->id.data, *body = t->collider->body.data;
     const cs_manifold_point *point = &manifold->at[which];
     for (int i = 0; i < 2; i++) {
-        t->shape[2 * row + i] = id[slot[i]];
-        t->body[2 * row + i] = body[slot[i]];
+        const cs_instance *instance = cs_instance_at(t->collider, slot[i]);
+        t->shape[2 * row + i] = instance->id;
+        t->body[2 * row + i] = instance->body;
     }
     for (int i = 0; i < t->dimension; i++) {
         t->point[row * t->dimension + i] = center[i] + point->point[i];
@@ -93,6 +102,8 @@ static void contacts_piece(void *context, int64_t piece, int64_t begin, int64_t 
     int64_t row = begin * t->most;
     for (int64_t p = begin; p < end; p++) {
         cs_manifold manifold;
+        if (p + AHEAD < end)
+            cs_prefetch(cs_instance_at(t->collider, pair[p + AHEAD].slot[1])->center, 1);
         const double *center = test_pair(t, pair[p].slot, &manifold);
         for (int i = 0; i < manifold.count; i++)
             write_row(t, row++, pair[p].slot, center, &manifold, i);

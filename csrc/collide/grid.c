@@ -18,20 +18,15 @@ typedef struct gridding {
     double low[CS_LOOP_PIECES][3], high[CS_LOOP_PIECES][3];
 } gridding;
 
-static const double *center_of(const cs_collider *collider, int64_t slot)
-{
-    return (const double *)collider->center.data + 3 * slot;
-}
-
 static void bounds_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     gridding *g = context;
     const int32_t *member = (const int32_t *)g->collider->member.data + g->level->first;
     double *low = g->low[piece], *high = g->high[piece];
-    cs_assign(low, center_of(g->collider, member[begin]));
+    cs_assign(low, cs_instance_at(g->collider, member[begin])->center);
     cs_assign(high, low);
     for (int64_t m = begin + 1; m < end; m++) {
-        const double *x = center_of(g->collider, member[m]);
+        const double *x = cs_instance_at(g->collider, member[m])->center;
         for (int i = 0; i < 3; i++) {
             low[i] = x[i] < low[i] ? x[i] : low[i];
             high[i] = x[i] > high[i] ? x[i] : high[i];
@@ -94,7 +89,7 @@ static void key_piece(void *context, int64_t piece, int64_t begin, int64_t end)
     (void)piece;
     for (int64_t m = begin; m < end; m++) {
         int64_t at[3];
-        cs_cell_of(level, center_of(g->collider, member[m]), at);
+        cs_cell_of(level, cs_instance_at(g->collider, member[m])->center, at);
         cell[m] = (int32_t)((at[2] * level->dims[1] + at[1]) * level->dims[0] + at[0]);
     }
 }
@@ -105,16 +100,15 @@ static void record_piece(void *context, int64_t piece, int64_t begin, int64_t en
     const cs_collider *collider = g->collider;
     int64_t first = g->level->first;
     const int32_t *order = (const int32_t *)collider->order.data + first;
-    const double *bound = collider->bound.data;
-    const int32_t *owner = collider->owner.data;
     cs_record *record = (cs_record *)collider->record.data + first;
     cs_tag *tag = (cs_tag *)collider->tag.data + first;
     (void)piece;
     for (int64_t i = begin; i < end; i++) {
         int32_t slot = order[i];
-        cs_assign(record[i].center, center_of(collider, slot));
-        record[i].bound = bound[slot];
-        tag[i] = (cs_tag){slot, owner[slot]};
+        const cs_instance *instance = cs_instance_at(collider, slot);
+        cs_assign(record[i].center, instance->center);
+        record[i].bound = instance->bound;
+        tag[i] = (cs_tag){slot, instance->owner};
     }
 }
 

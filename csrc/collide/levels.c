@@ -30,16 +30,15 @@ static int class_of(const classes *c, double bound)
 
 static int is_finite_shape(const cs_collider *collider, int64_t slot)
 {
-    return ((const cs_solid *)collider->solid.data)[slot].kind != CS_SHAPE_HALF_SPACE;
+    return cs_instance_at(collider, slot)->kind != CS_SHAPE_HALF_SPACE;
 }
 
 /* The median radius of the bounding spheres; `sizes` is scratch. */
 static double median_of(const cs_collider *collider, double *sizes)
 {
-    const double *bound = collider->bound.data;
     int64_t count = 0;
     for (int64_t slot = 0; slot < collider->count; slot++)
-        if (is_finite_shape(collider, slot)) sizes[count++] = bound[slot];
+        if (is_finite_shape(collider, slot)) sizes[count++] = cs_instance_at(collider, slot)->bound;
     if (!count) return 1;
     qsort(sizes, (size_t)count, sizeof *sizes, by_size);
     return sizes[count / 2];
@@ -71,17 +70,17 @@ static void fill_levels(cs_collider *collider, const classes *c)
 {
     int64_t filled[CS_MOST_LEVELS] = {0};
     int32_t *member = collider->member.data, *half_space = collider->half_space.data;
-    const double *bound = collider->bound.data;
     collider->half_spaces = 0;
     for (int64_t slot = 0; slot < collider->count; slot++) {
         if (!is_finite_shape(collider, slot)) {
             half_space[collider->half_spaces++] = (int32_t)slot;
             continue;
         }
-        int at = c->level[class_of(c, bound[slot])];
+        double bound = cs_instance_at(collider, slot)->bound;
+        int at = c->level[class_of(c, bound)];
         cs_level *level = &collider->level[at];
         member[level->first + filled[at]++] = (int32_t)slot;
-        level->bound = fmax(level->bound, bound[slot]);
+        level->bound = fmax(level->bound, bound);
     }
     for (int64_t i = 0; i < collider->levels; i++)
         collider->level[i].has_grid = collider->level[i].count > CS_FEW_SHAPES;
@@ -98,9 +97,9 @@ int cs_levels_make(cs_collider *collider)
 
     /* The records of the step are not in use yet: scratch for the sizes. */
     classes c = {.median = median_of(collider, collider->record.data)};
-    const double *bound = collider->bound.data;
     for (int64_t slot = 0; slot < count; slot++)
-        if (is_finite_shape(collider, slot)) c.count[class_of(&c, bound[slot])]++;
+        if (is_finite_shape(collider, slot))
+            c.count[class_of(&c, cs_instance_at(collider, slot)->bound)]++;
     choose_levels(collider, &c);
     fill_levels(collider, &c);
     collider->has_changed = 0;

@@ -11,6 +11,7 @@ typedef struct cs_placed {
     const cs_solid *solid;
     const double *center;   /* (3) */
     const double *rotation; /* (3, 3); of spheres and discs unset */
+    double bound;           /* the radius of the bounding sphere */
 } cs_placed;
 
 typedef struct cs_manifold_point {

@@ -6,7 +6,7 @@ void cs_pair_balls(const cs_placed *a, const cs_placed *b, double margin, cs_man
 {
     /* Spheres with one centre are pushed apart along x. */
     static const double zero[3] = {0}, x[3] = {1, 0, 0};
-    double radius[2] = {a->solid->radius, b->solid->radius}, apart[3];
+    double radius[2] = {a->bound, b->bound}, apart[3];
     cs_subtract(b->center, a->center, apart);
     cs_manifold_of_cores(manifold, zero, apart, radius, x, margin);
 }

@@ -6,12 +6,6 @@
 typedef struct placing {
     cs_collider *collider;
     const cs_poses *poses;
-    const cs_solid *solid;
-    const int64_t *body;
-    double (*center)[3];
-    double (*turn)[9];
-    double (*box)[2][3];
-    int32_t *owner;
     int64_t wrong[CS_LOOP_PIECES]; /* the first body of each piece whose pose is wrong; -1 */
 } placing;
 
@@ -33,22 +27,31 @@ static void multiply(const double *a, const double *b, double *c)
             c[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
 }
 
+/* Places a shape that turns, or whose centre is not its body's. */
+static void place_turned(const cs_collider *collider, int64_t slot, cs_instance *instance,
+                         const double *position, const double *rotation)
+{
+    const cs_solid *solid = cs_solid_at(collider, slot);
+    double moved[3], *turn = (double *)collider->turn.data + 9 * slot;
+    cs_rotate(rotation, solid->position, moved);
+    cs_add_scaled(position, 1, moved, instance->center);
+    if (cs_is_ball(instance->kind)) return;
+    multiply(rotation, solid->rotation, turn);
+    if (instance->kind != CS_SHAPE_HALF_SPACE)
+        cs_solid_box(solid, instance->center, turn, ((double(*)[2][3])collider->box.data)[slot]);
+}
+
 /* Places one shape. Returns -1 if the pose of its body is wrong. */
 static int place(const placing *p, int64_t slot)
 {
-    const cs_solid *solid = &p->solid[slot];
-    int64_t body = p->body[slot];
-    double position[3] = {0}, rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, moved[3];
+    cs_instance *instance = cs_instance_at(p->collider, slot);
+    int64_t body = instance->body;
+    double position[3] = {0}, rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const unsigned char *movable = p->poses->movable;
-    p->owner[slot] = body >= 0 && (!movable || movable[body]) ? (int32_t)body : -1;
+    instance->owner = body >= 0 && (!movable || movable[body]) ? (int32_t)body : -1;
     if (body >= 0 && pose_of(p, body, position, rotation) < 0) return -1;
-
-    cs_rotate(rotation, solid->position, moved);
-    cs_add_scaled(position, 1, moved, p->center[slot]);
-    if (cs_is_ball(solid->kind)) return 0;
-    multiply(rotation, solid->rotation, p->turn[slot]);
-    if (solid->kind != CS_SHAPE_HALF_SPACE)
-        cs_solid_box(solid, p->center[slot], p->turn[slot], p->box[slot]);
+    if (cs_is_ball(instance->kind) && !instance->off_center) cs_assign(instance->center, position);
+    else place_turned(p->collider, slot, instance, position, rotation);
     return 0;
 }
 
@@ -57,7 +60,8 @@ static void place_piece(void *context, int64_t piece, int64_t begin, int64_t end
     placing *p = context;
     p->wrong[piece] = -1;
     for (int64_t slot = begin; slot < end; slot++)
-        if (place(p, slot) < 0 && p->wrong[piece] < 0) p->wrong[piece] = p->body[slot];
+        if (place(p, slot) < 0 && p->wrong[piece] < 0)
+            p->wrong[piece] = cs_instance_at(p->collider, slot)->body;
 }
 
 /* The error for a body whose pose is wrong. */
@@ -81,35 +85,26 @@ static cs_status report(const placing *p, int64_t body, cs_error *error)
 /* Bodies that shapes are on must have poses. */
 static cs_status check_bodies(const placing *p, cs_error *error)
 {
-    for (int64_t slot = 0; slot < p->collider->count; slot++)
-        if (p->body[slot] >= p->poses->bodies) {
-            const int64_t *id = p->collider->id.data;
+    for (int64_t slot = 0; slot < p->collider->count; slot++) {
+        const cs_instance *instance = cs_instance_at(p->collider, slot);
+        if (instance->body >= p->poses->bodies)
             return cs_fail(
                 error, CS_INVALID, "shape %lld is on body %lld, but position has %lld bodies",
-                (long long)id[slot], (long long)p->body[slot], (long long)p->poses->bodies);
-        }
+                (long long)instance->id, (long long)instance->body, (long long)p->poses->bodies);
+    }
     return CS_OK;
 }
 
 cs_status cs_place_shapes(cs_collider *collider, const cs_poses *poses, int threads,
                           cs_error *error)
 {
-    placing p = {
-        .collider = collider,
-        .poses = poses,
-        .solid = collider->solid.data,
-        .body = collider->body.data,
-        .center = collider->center.data,
-        .turn = collider->turn.data,
-        .box = collider->box.data,
-        .owner = collider->owner.data,
-    };
+    placing p = {.collider = collider, .poses = poses};
     cs_status status = check_bodies(&p, error);
     if (status) return status;
     cs_loop(threads, collider->count, place_piece, &p);
 
     int64_t pieces = cs_loop_pieces(collider->count);
-    for (int64_t piece = 0; collider->count && piece < pieces; piece++)
+    for (int64_t piece = 0; piece < pieces; piece++)
         if (p.wrong[piece] >= 0) return report(&p, p.wrong[piece], error);
     return CS_OK;
 }

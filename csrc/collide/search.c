@@ -27,22 +27,16 @@ typedef struct search {
 
 /* ---- lists of pairs ------------------------------------------------------------------------------ */
 
-static const double *center_of(const cs_collider *collider, int32_t slot)
-{
-    return (const double *)collider->center.data + 3 * (int64_t)slot;
-}
-
 static void box_of(const cs_collider *collider, int32_t slot, double box[2][3])
 {
-    const cs_solid *solid = (const cs_solid *)collider->solid.data + slot;
-    const double *center = center_of(collider, slot);
-    if (!cs_is_ball(solid->kind)) {
+    const cs_instance *instance = cs_instance_at(collider, slot);
+    if (!cs_is_ball(instance->kind)) {
         memcpy(box, (double(*)[2][3])collider->box.data + slot, sizeof(double[2][3]));
         return;
     }
     for (int i = 0; i < 3; i++) {
-        box[0][i] = center[i] - solid->bound;
-        box[1][i] = center[i] + solid->bound;
+        box[0][i] = instance->center[i] - instance->bound;
+        box[1][i] = instance->center[i] + instance->bound;
     }
 }
 
@@ -186,8 +180,9 @@ static int loose_meet(const search *s, const loose *a, const loose *b)
     if (a->is_half_space && b->is_half_space) return 0;
     if (!a->is_half_space && !b->is_half_space) return 1; /* boxes are compared with the pair */
     const loose *half = a->is_half_space ? a : b, *other = a->is_half_space ? b : a;
-    cs_record record = {.bound = ((const double *)s->collider->bound.data)[other->tag.slot]};
-    cs_assign(record.center, center_of(s->collider, other->tag.slot));
+    const cs_instance *instance = cs_instance_at(s->collider, other->tag.slot);
+    cs_record record = {.bound = instance->bound};
+    cs_assign(record.center, instance->center);
     return meets_loose(&record, half, s->margin);
 }
 
@@ -205,16 +200,17 @@ static void compare_among_loose(const search *s)
 static void add_loose(search *s, int32_t slot)
 {
     const cs_collider *collider = s->collider;
-    const cs_solid *solid = (const cs_solid *)collider->solid.data + slot;
+    const cs_instance *instance = cs_instance_at(collider, slot);
     loose *l = (loose *)s->loose.data + s->loose_count++;
-    *l = (loose){.tag = {slot, ((const int32_t *)collider->owner.data)[slot]}};
-    l->is_half_space = solid->kind == CS_SHAPE_HALF_SPACE;
+    *l = (loose){.tag = {slot, instance->owner}};
+    l->is_half_space = instance->kind == CS_SHAPE_HALF_SPACE;
     if (!l->is_half_space) {
         box_of(collider, slot, l->box);
         return;
     }
+    const cs_solid *solid = cs_solid_at(collider, slot);
     cs_rotate((const double *)collider->turn.data + 9 * (int64_t)slot, solid->normal, l->normal);
-    l->offset = solid->offset + cs_dot(l->normal, center_of(collider, slot));
+    l->offset = solid->offset + cs_dot(l->normal, instance->center);
 }
 
 /* Lists the half-spaces, and the shapes of levels without a grid. */

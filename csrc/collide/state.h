@@ -8,6 +8,17 @@
 
 #include <math.h>
 
+/* What each step reads of a shape, in one cache line: pairs meet shapes in no order. */
+typedef struct cs_instance {
+    double center[3]; /* of the bounding sphere in the world */
+    double bound;     /* its radius; of a ball, the ball's */
+    int64_t id, body;
+    int16_t kind;       /* cs_shape_kind */
+    int16_t off_center; /* the centre is not the origin of the body */
+    int32_t owner;      /* the body, in this step; -1 if it does not move */
+    int64_t unused;
+} cs_instance;
+
 /* A shape in the order of its cell: what the search for pairs reads. */
 typedef struct cs_record {
     double center[3], bound;
@@ -38,18 +49,15 @@ typedef struct cs_pair_slots {
 struct cs_collider {
     int dimension;
     int64_t count, next_id; /* shapes, and the id of the next one */
+    int64_t preemptions;    /* of cs_threads_for_now */
     int has_changed;        /* shapes since the levels were made */
     int only_round; /* all shapes are spheres, discs or half-spaces: a pair has at most one contact */
 
     /* By slots. */
-    cs_buffer solid;  /* cs_solid */
-    cs_buffer id;     /* int64_t */
-    cs_buffer body;   /* int64_t */
-    cs_buffer center; /* (3) double: of the bounding spheres in the world */
-    cs_buffer bound;  /* double */
-    cs_buffer turn;   /* (9) double: rotations in the world; of spheres unset */
-    cs_buffer box;    /* (2, 3) double: in the world; of spheres unset */
-    cs_buffer owner;  /* int32_t */
+    cs_buffer instance; /* cs_instance */
+    cs_buffer solid;    /* cs_solid */
+    cs_buffer turn;     /* (9) double: rotations in the world; of balls unset */
+    cs_buffer box;      /* (2, 3) double: in the world; of balls unset */
 
     /* Levels, from fine to coarse, without half-spaces. */
     int64_t levels;
@@ -75,10 +83,17 @@ struct cs_collider {
     cs_buffer shape_out, body_out, feature_out, point_out, normal_out, gap_out, pair_out;
 };
 
-/* Whether a solid is a sphere or disc, which has neither rotation nor box. */
-static inline int cs_is_ball(cs_shape_kind kind)
+/* Whether a shape is a sphere or disc, which has neither rotation nor box. */
+static inline int cs_is_ball(int kind) { return kind == CS_SHAPE_SPHERE || kind == CS_SHAPE_DISC; }
+
+static inline cs_instance *cs_instance_at(const cs_collider *collider, int64_t slot)
 {
-    return kind == CS_SHAPE_SPHERE || kind == CS_SHAPE_DISC;
+    return (cs_instance *)collider->instance.data + slot;
+}
+
+static inline const cs_solid *cs_solid_at(const cs_collider *collider, int64_t slot)
+{
+    return (const cs_solid *)collider->solid.data + slot;
 }
 
 /* at (3) <- the cell of a point in the grid of a level, folded. */
