@@ -35,7 +35,9 @@ static void cross_side(cs_outline *to, const cs_outline *from, int i, double her
 static void cut(cs_outline *outline, const double *normal, double offset, double tolerance,
                 uint8_t label)
 {
-    cs_outline all = *outline;
+    cs_outline all;
+    all.count = 0;
+    for (int i = 0; i < outline->count; i++) copy_corner(&all, outline, i);
     int edges = all.count > 2 ? all.count : all.count - 1;
     double beyond[CS_MOST_CORNERS];
     outline->count = 0;

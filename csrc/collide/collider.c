@@ -16,7 +16,6 @@ cs_status cs_collider_create(cs_collider **collider, int dimension, cs_error *er
     *collider = cs_allocate(1, sizeof **collider);
     if (!*collider) return cs_no_memory(error, "a collider");
     (*collider)->dimension = dimension;
-    (*collider)->only_round = 1;
     (*collider)->preemptions = -1;
     return CS_OK;
 }
@@ -97,7 +96,6 @@ cs_status cs_collider_add(cs_collider *collider, const cs_shape *shapes, int64_t
             .kind = (int16_t)solid->kind,
             .off_center = cs_dot(solid->position, solid->position) > 0,
         };
-        collider->only_round &= is_round(shapes[i].kind);
     }
     collider->count += count;
     collider->has_changed = 1;

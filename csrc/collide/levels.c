@@ -95,6 +95,11 @@ int cs_levels_make(cs_collider *collider)
         cs_buffer_reserve(&collider->record, count, 0, sizeof(cs_record)) < 0)
         return -1;
 
+    collider->only_round = 1;
+    for (int64_t slot = 0; slot < count; slot++)
+        if (is_finite_shape(collider, slot) && !cs_is_ball(cs_instance_at(collider, slot)->kind))
+            collider->only_round = 0;
+
     /* The records of the step are not in use yet: scratch for the sizes. */
     classes c = {.median = median_of(collider, collider->record.data)};
     for (int64_t slot = 0; slot < count; slot++)
