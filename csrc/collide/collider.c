@@ -66,8 +66,6 @@ static cs_status reserve_shapes(cs_collider *collider, int64_t count, cs_error *
     return CS_OK;
 }
 
-static int is_round(cs_shape_kind kind) { return cs_is_ball(kind) || kind == CS_SHAPE_HALF_SPACE; }
-
 cs_status cs_collider_add(cs_collider *collider, const cs_shape *shapes, int64_t count,
                           int64_t *first, cs_error *error)
 {
