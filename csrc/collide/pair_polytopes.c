@@ -171,7 +171,8 @@ static void find(pair *p, cs_manifold *manifold)
 {
     double tie = TIE * p->size;
     if (!cs_find_axis(&p->a, &p->b, p->margin + p->around, tie, &p->axis)) return;
-    int overlap = p->axis.separation <= tie;
+    int overlap =
+        p->axis.separation < -tie; /* thin cores on one line may be apart at no separation */
     int done = p->axis.kind == CS_AXIS_EDGES ? touch_edges(p, overlap, manifold)
                                              : land_on_face(p, overlap, manifold);
     if (!done) touch_points(p, manifold);

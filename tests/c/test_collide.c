@@ -98,6 +98,60 @@ static void stacks_of_boxes_touch_at_four_points(void)
     cs_collider_destroy(collider);
 }
 
+/* A shape of a random size, of kind k of those that have a volume in this many dimensions. */
+static cs_shape random_shape(int dimension, int k, uint64_t *state, double *vertices)
+{
+    static const cs_shape_kind kinds[2][5] = {
+        {CS_SHAPE_DISC, CS_SHAPE_SEGMENT, CS_SHAPE_POLYGON, CS_SHAPE_SEGMENT, CS_SHAPE_POLYGON},
+        {CS_SHAPE_SPHERE, CS_SHAPE_CAPSULE, CS_SHAPE_BOX, CS_SHAPE_HULL, CS_SHAPE_CYLINDER},
+    };
+    enum { VERTICES = 14 };
+    cs_shape shape = {.kind = kinds[dimension - 2][k], .vertices = vertices};
+    for (int i = 0; i < 3; i++) shape.number[i] = 0.5 + 0.3 * test_random(state);
+    if (shape.kind == CS_SHAPE_HULL || shape.kind == CS_SHAPE_POLYGON)
+        shape.vertex_count = VERTICES;
+    for (int i = 0; i < VERTICES * dimension; i++) vertices[i] = 0.7 * test_random(state);
+    for (int i = 0; i < 4; i++) shape.orientation[i] = test_random(state);
+    return shape;
+}
+
+/* A pile of every kind: each pair of kinds, found on 1 to 3 threads with the same bits. */
+static void piles_of_all_shapes(int dimension)
+{
+    enum { BODIES = 1500 };
+    static double x[BODIES * 3], q[BODIES * 4], gap[BODIES * 100];
+    uint64_t state = 7;
+    int parts = dimension == 3 ? 4 : 1;
+    double vertices[64], size = dimension == 3 ? 5 : 16;
+    cs_error error = {0};
+    cs_contacts contacts;
+    cs_collider *collider = NULL;
+    int64_t first, count = 0;
+    CHECK_STATUS(cs_collider_create(&collider, dimension, &error), CS_OK, &error);
+    for (int body = 0; body < BODIES; body++) {
+        cs_shape shape = random_shape(dimension, body % 5, &state, vertices);
+        shape.body = body;
+        CHECK_STATUS(cs_collider_add(collider, &shape, 1, &first, &error), CS_OK, &error);
+    }
+    cs_shape ground = {.kind = CS_SHAPE_HALF_SPACE, .number = {0, 1, 0, -4}, .body = -1};
+    ground.orientation[0] = dimension == 3;
+    CHECK_STATUS(cs_collider_add(collider, &ground, 1, &first, &error), CS_OK, &error);
+    for (int i = 0; i < BODIES * dimension; i++) x[i] = size * test_random(&state);
+    for (int i = 0; i < BODIES * parts; i++) q[i] = test_random(&state);
+
+    cs_poses piled = {BODIES, x, q, NULL};
+    for (int threads = 1; threads <= 3; threads++) {
+        CHECK_STATUS(cs_collider_find(collider, &piled, 0.05, threads, &contacts, &error), CS_OK,
+                     &error);
+        CHECK(contacts.count > BODIES && contacts.count <= BODIES * 100);
+        CHECK(threads == 1 || count == contacts.count);
+        if (threads > 1) CHECK(memcmp(gap, contacts.gap, sizeof *gap * (size_t)count) == 0);
+        count = contacts.count;
+        memcpy(gap, contacts.gap, sizeof *gap * (size_t)count);
+    }
+    cs_collider_destroy(collider);
+}
+
 static void a_second_step_allocates_nothing(void)
 {
     cs_error error = {0};
@@ -152,6 +206,8 @@ int main(void)
 {
     threads_find_the_same();
     stacks_of_boxes_touch_at_four_points();
+    piles_of_all_shapes(2);
+    piles_of_all_shapes(3);
     a_second_step_allocates_nothing();
     a_removed_shape_has_no_contacts();
     failed_allocations_are_errors();

@@ -136,6 +136,61 @@ def test_many_random_pairs(kinds):
         check_pair(*random_pair(kinds, rng), rng)
 
 
+CUBE = list(itertools.product((-0.5, 0.5), repeat=3))
+OCTAHEDRON = [*np.eye(3), *-np.eye(3)]
+PRISM = [(np.cos(a), np.sin(a), z) for a in np.arange(6) * np.pi / 3 for z in (-0.5, 0.5)]
+SQUARE = list(itertools.product((-0.5, 0.5), repeat=2))
+
+
+def aligned_shape(kind, rng):
+    """A shape of a few sizes, so that faces and edges of two coincide."""
+    size = rng.choice([0.5, 1.0], 3)
+    match kind:
+        case "box":
+            return Box(size)
+        case "hull":
+            return Hull([CUBE, OCTAHEDRON, PRISM][rng.integers(3)])
+        case "half_space":
+            return HalfSpace([(0, 0, 1), (1, 0, 0), (1, 1, 0), (1, 1, 1)][rng.integers(4)], size[0])
+        case "half_plane":
+            return HalfSpace([(0, 1), (1, 1)][rng.integers(2)], size[0])
+        case "segment":
+            return Segment(size[0], rng.choice([0, 0.25, 0.5]))
+        case "polygon":
+            return Polygon([SQUARE, [(0, 0), (1, 0), (0, 1)]][rng.integers(2)])
+    of_kind = {"sphere": Sphere, "disc": Disc, "capsule": Capsule, "cylinder": Cylinder}[kind]
+    return of_kind(*size[: 1 if kind in ("sphere", "disc") else 2])
+
+
+HALF_TURN, THIRD, EIGHTH = (0, 1, 0, 0), (0.5, 0.5, 0.5, 0.5), np.pi / 8
+TURNS = [
+    (1, 0, 0, 0),
+    HALF_TURN,
+    (np.sqrt(0.5), np.sqrt(0.5), 0, 0),
+    (np.sqrt(0.5), 0, np.sqrt(0.5), 0),
+    THIRD,
+    (np.cos(EIGHTH), np.sin(EIGHTH), 0, 0),
+    (np.cos(EIGHTH), 0, 0, np.sin(EIGHTH)),
+]
+
+
+@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
+def test_aligned_pairs(kinds):
+    """Parallel and coincident faces, edges, axes and centres, which random pairs never have."""
+    rng = np.random.default_rng(10)
+    for turn in range(150):
+        shapes = [aligned_shape(kind, rng) for kind in kinds]
+        dimension = shapes[0].dimension
+        position = 0.25 * rng.integers(-4, 5, (2, dimension)) * (turn % 5 > 0)
+        if dimension == 3:
+            orientation = np.array([TURNS[k] for k in rng.integers(len(TURNS), size=2)])
+        else:
+            orientation = rng.integers(0, 8, (2, 1)) * np.pi / 4
+        if turn % 3 == 0:
+            orientation[1] = orientation[0]
+        check_pair(shapes, position, orientation.astype(float), rng)
+
+
 @pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
 def test_exchanged_shapes_exchange_the_normal(kinds):
     rng = np.random.default_rng(2)
