@@ -15,7 +15,8 @@ static int pose_of(const placing *p, int64_t body, double *position, double *rot
     int dimension = p->collider->dimension;
     const double *x = p->poses->position + body * dimension;
     cs_set(position, x[0], x[1], dimension == 3 ? x[2] : 0);
-    if (!isfinite(position[0] + position[1] + position[2])) return -1;
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(position[i]) <= CS_LARGEST_LENGTH)) return -1;
     return cs_rotation_of(dimension, p->poses->orientation + body * (dimension == 3 ? 4 : 1),
                           rotation);
 }
@@ -70,9 +71,10 @@ static cs_status report(const placing *p, int64_t body, cs_error *error)
     int dimension = p->collider->dimension, parts = dimension == 3 ? 4 : 1;
     const double *x = p->poses->position + body * dimension;
     for (int i = 0; i < dimension; i++)
-        if (!isfinite(x[i]))
-            return cs_fail(error, CS_INVALID, "position[%lld, %d] of a body is %s", (long long)body,
-                           i, cs_number(x[i]).text);
+        if (!(fabs(x[i]) <= CS_LARGEST_LENGTH))
+            return cs_fail(error, CS_INVALID,
+                           "position[%lld, %d] of a body is %s, but it has to be at most 1e100",
+                           (long long)body, i, cs_number(x[i]).text);
     const double *q = p->poses->orientation + body * parts;
     for (int i = 0; i < parts; i++)
         if (!isfinite(q[i]))

@@ -45,9 +45,6 @@ typedef struct subject {
     cs_error *error;
 } subject;
 
-/* Coordinates beyond this overflow when they are squared. */
-#define LARGEST 1e100
-
 /* How messages name the shape: "shapes[3] (box)", or "box" where there is only one. */
 static cs_text name_of(const subject *s)
 {
@@ -71,11 +68,14 @@ static cs_status check_numbers(const subject *s)
     const kind_info *kind = &kinds[shape->kind];
     for (int i = 0; i < kind->numbers; i++) {
         double value = shape->number[i];
-        if (!(fabs(value) <= LARGEST)) return wrong(s, kind->number[i], value, "finite");
+        if (!(fabs(value) <= CS_LARGEST_LENGTH))
+            return wrong(s, kind->number[i], value, "at most 1e100");
         /* A segment may be thin; half-spaces have any numbers. */
         int may_be_zero = shape->kind == CS_SHAPE_SEGMENT && i == 0;
         if (shape->kind != CS_SHAPE_HALF_SPACE && !(value > 0 || (may_be_zero && value == 0)))
             return wrong(s, kind->number[i], value, may_be_zero ? "at least zero" : "positive");
+        if (shape->kind != CS_SHAPE_HALF_SPACE && value != 0 && value < CS_LEAST_LENGTH)
+            return wrong(s, kind->number[i], value, "at least 1e-100");
     }
     return CS_OK;
 }
@@ -90,8 +90,8 @@ static cs_status check_pose(const subject *s)
                        "fixed world",
                        name_of(s).text, (long long)s->shape->body);
     for (int i = 0; i < s->dimension; i++)
-        if (!(fabs(s->shape->position[i]) <= LARGEST))
-            return wrong(s, axis[i], s->shape->position[i], "finite");
+        if (!(fabs(s->shape->position[i]) <= CS_LARGEST_LENGTH))
+            return wrong(s, axis[i], s->shape->position[i], "at most 1e100");
     if (cs_rotation_of(s->dimension, s->shape->orientation, rotation) < 0)
         return wrong(s, "orientation[0]", s->shape->orientation[0],
                      s->dimension == 3 ? "a part of a finite quaternion that is not zero"
@@ -183,10 +183,10 @@ static cs_status make_hull(cs_solid *solid, const subject *s)
     for (int v = 0; v < shape->vertex_count; v++)
         for (int i = 0; i < s->dimension; i++) {
             point[v][i] = shape->vertices[v * s->dimension + i];
-            if (fabs(point[v][i]) <= LARGEST) continue;
+            if (fabs(point[v][i]) <= CS_LARGEST_LENGTH) continue;
             return cs_fail(s->error, CS_INVALID,
-                           "%s: vertices[%d, %d] is %s, but it has to be finite", name_of(s).text,
-                           v, i, cs_number(point[v][i]).text);
+                           "%s: vertices[%d, %d] is %s, but it has to be at most 1e100",
+                           name_of(s).text, v, i, cs_number(point[v][i]).text);
         }
     cs_status status = cs_polytope_hull(s->dimension, point, (int)shape->vertex_count,
                                         &solid->memory, &solid->polytope, &why);

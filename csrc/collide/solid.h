@@ -4,6 +4,10 @@
 
 #include "collide/polytope.h"
 
+/* Coordinates beyond these would overflow when they are squared, or vanish. */
+#define CS_LARGEST_LENGTH 1e100
+#define CS_LEAST_LENGTH 1e-100
+
 typedef struct cs_solid {
     cs_shape_kind kind;
     double radius;    /* of a sphere, disc, capsule, cylinder or segment; otherwise zero */

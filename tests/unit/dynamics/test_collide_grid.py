@@ -74,6 +74,13 @@ def test_spheres_of_many_sizes(dimension):
     assert_as_brute_force(rng.uniform(-8, 8, (2000, dimension)), radii, margin=0.01)
 
 
+def test_spheres_at_the_ends_of_the_range():
+    position = np.array([[-1e100, 1e100, 0], [0, 0, 0], [0.5, 0, 0], [1e100, 1e100, -1e100]])
+    position = np.concatenate([position, 1e50 * np.eye(3), 1e10 * np.eye(3)])
+    found = contacts_of(spheres(np.full(10, 0.5)), position)
+    assert found["shape"].tolist() == [[1, 2]]
+
+
 def test_far_spheres_cost_no_cells():
     """Cells fold where spheres are scattered over a range that no grid could hold."""
     rng = np.random.default_rng(3)
@@ -200,6 +207,9 @@ def test_wrong_poses_are_named():
     position, turn = np.arange(9.0).reshape(3, 3), identity(3)
     position[2, 1] = np.nan
     with pytest.raises(ValueError, match=r"position\[2, 1\] of a body is nan"):
+        collider.find(position, turn, None, 0.0, 1)
+    position[2, 1] = -1e200
+    with pytest.raises(ValueError, match=r"position\[2, 1\] of a body is -1e\+200, .* 1e100"):
         collider.find(position, turn, None, 0.0, 1)
     position[2, 1], turn[1, 3] = 0, np.inf
     with pytest.raises(ValueError, match=r"orientation\[1, 3\] of a body is inf"):

@@ -124,6 +124,8 @@ def test_random_hulls_have_the_volumes_that_scipy_finds():
     [
         (lambda: Sphere(0.0), "sphere: radius is 0, but it has to be positive"),
         (lambda: Sphere(np.nan), "radius is nan: a finite number is needed"),
+        (lambda: Sphere(1e-200), "radius is 1e-200, but it has to be at least 1e-100"),
+        (lambda: Sphere(1e200), r"radius is 1e\+200, but it has to be at most 1e100"),
         (lambda: Box((1, -2, 1)), r"box: half_extents\[1\] is -2, .* positive"),
         (lambda: Box((1, 2)), r"half_extents has shape \(2,\): 3 numbers are needed"),
         (lambda: Capsule(1, 0), "capsule: half_length is 0"),
