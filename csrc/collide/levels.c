@@ -96,9 +96,13 @@ int cs_levels_make(cs_collider *collider)
         return -1;
 
     collider->only_round = 1;
-    for (int64_t slot = 0; slot < count; slot++)
-        if (is_finite_shape(collider, slot) && !cs_is_ball(cs_instance_at(collider, slot)->kind))
+    collider->last_body = -1;
+    for (int64_t slot = 0; slot < count; slot++) {
+        const cs_instance *instance = cs_instance_at(collider, slot);
+        if (instance->body > collider->last_body) collider->last_body = instance->body;
+        if (is_finite_shape(collider, slot) && !cs_is_ball(instance->kind))
             collider->only_round = 0;
+    }
 
     /* The records of the step are not in use yet: scratch for the sizes. */
     classes c = {.median = median_of(collider, collider->record.data)};

@@ -9,7 +9,7 @@ typedef struct placing {
     int64_t wrong[CS_LOOP_PIECES]; /* the first body of each piece whose pose is wrong; -1 */
 } placing;
 
-/* The position, and if it is asked for the rotation, of a body. Returns -1 if the pose is wrong. */
+/* The position, and unless it is NULL the rotation, of a body. Returns -1 if the pose is wrong. */
 static int pose_of(const placing *p, int64_t body, double *position, double *rotation)
 {
     int dimension = p->collider->dimension;
@@ -50,8 +50,9 @@ static int place(const placing *p, int64_t slot)
     double position[3] = {0}, rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const unsigned char *movable = p->poses->movable;
     instance->owner = body >= 0 && (!movable || movable[body]) ? (int32_t)body : -1;
-    if (body >= 0 && pose_of(p, body, position, rotation) < 0) return -1;
-    if (cs_is_ball(instance->kind) && !instance->off_center) cs_assign(instance->center, position);
+    int is_centered = cs_is_ball(instance->kind) && !instance->off_center;
+    if (body >= 0 && pose_of(p, body, position, is_centered ? NULL : rotation) < 0) return -1;
+    if (is_centered) cs_assign(instance->center, position);
     else place_turned(p->collider, slot, instance, position, rotation);
     return 0;
 }
@@ -87,6 +88,7 @@ static cs_status report(const placing *p, int64_t body, cs_error *error)
 /* Bodies that shapes are on must have poses. */
 static cs_status check_bodies(const placing *p, cs_error *error)
 {
+    if (p->collider->last_body < p->poses->bodies) return CS_OK;
     for (int64_t slot = 0; slot < p->collider->count; slot++) {
         const cs_instance *instance = cs_instance_at(p->collider, slot);
         if (instance->body >= p->poses->bodies)

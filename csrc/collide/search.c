@@ -74,43 +74,53 @@ static void list_pair(const search *s, int64_t piece, cs_tag a, cs_tag b, int co
 
 /* ---- neighbours in grids ------------------------------------------------------------------------- */
 
-/* Compares one record with the records begin ... end - 1. */
-static void compare(const search *s, int64_t piece, const cs_record *of, cs_tag tag, int64_t begin,
-                    int64_t end)
+/* A record that is compared with others, and the margin in its bound. */
+typedef struct probe {
+    double x, y, z, bound;
+    cs_tag tag;
+} probe;
+
+static probe probe_of(const search *s, int64_t i)
+{
+    const cs_record *record = (const cs_record *)s->collider->record.data + i;
+    const double *x = record->center;
+    return (probe){x[0], x[1], x[2], record->bound + s->margin,
+                   ((const cs_tag *)s->collider->tag.data)[i]};
+}
+
+/* Compares a record with the records begin ... end - 1. */
+static inline void compare(const search *s, int64_t piece, const probe *p, int64_t begin,
+                           int64_t end)
 {
     const cs_record *record = s->collider->record.data;
-    const cs_tag *tags = s->collider->tag.data;
-    double x = of->center[0], y = of->center[1], z = of->center[2], bound = of->bound + s->margin;
-    int compare_boxes = !s->collider->only_round;
     for (int64_t j = begin; j < end; j++) {
-        double dx = record[j].center[0] - x, dy = record[j].center[1] - y,
-               dz = record[j].center[2] - z, reach = bound + record[j].bound;
+        double dx = record[j].center[0] - p->x, dy = record[j].center[1] - p->y;
+        double dz = record[j].center[2] - p->z, reach = p->bound + record[j].bound;
         if (dx * dx + dy * dy + dz * dz <= reach * reach * (1 + 1e-12) && reach >= 0)
-            list_pair(s, piece, tag, tags[j], compare_boxes);
+            list_pair(s, piece, p->tag, ((const cs_tag *)s->collider->tag.data)[j],
+                      !s->collider->only_round);
     }
 }
 
 /* Compares a record with those in the cells x - 1, x, x + 1 of a row of a level's grid. */
-static void compare_row(const search *s, int64_t piece, const cs_level *level, int64_t i, int64_t x,
-                        int64_t row)
+static inline void compare_row(const search *s, int64_t piece, const cs_level *level,
+                               const probe *p, int64_t x, int64_t row)
 {
-    const cs_record *of = (const cs_record *)s->collider->record.data + i;
-    cs_tag tag = ((const cs_tag *)s->collider->tag.data)[i];
     const int32_t *start =
         (const int32_t *)s->collider->start.data + level->first_cell + row * level->dims[0];
     int64_t first = level->first, last = level->dims[0] - 1;
     if (x > 0 && x < last) {
-        compare(s, piece, of, tag, first + start[x - 1], first + start[x + 2]);
+        compare(s, piece, p, first + start[x - 1], first + start[x + 2]);
         return;
     }
     for (int64_t d = -1; d <= 1; d++) {
         int64_t at = x + d < 0 ? last : x + d > last ? 0 : x + d;
-        compare(s, piece, of, tag, first + start[at], first + start[at + 1]);
+        compare(s, piece, p, first + start[at], first + start[at + 1]);
     }
 }
 
 /* The row beside that of cell `at`, folded. */
-static int64_t row_beside(const cs_level *level, const int64_t *at, int dy, int dz)
+static inline int64_t row_beside(const cs_level *level, const int64_t *at, int dy, int dz)
 {
     int64_t y = at[1] + dy, z = at[2] + dz;
     y = y < 0 ? level->dims[1] - 1 : y >= level->dims[1] ? 0 : y;
@@ -124,29 +134,28 @@ static void compare_within(const search *s, int64_t piece, int64_t i, const int6
 {
     static const int beside[4][2] = {{1, 0}, {-1, 1}, {0, 1}, {1, 1}}; /* dy, dz */
     const cs_level *level = s->level;
-    const cs_record *of = (const cs_record *)s->collider->record.data + i;
-    cs_tag tag = ((const cs_tag *)s->collider->tag.data)[i];
+    probe p = probe_of(s, i);
     int64_t row = at[2] * level->dims[1] + at[1], first = level->first;
     const int32_t *start =
         (const int32_t *)s->collider->start.data + level->first_cell + row * level->dims[0];
 
-    int at_end = at[0] == level->dims[0] - 1;
-    compare(s, piece, of, tag, i + 1, first + start[at[0] + (at_end ? 1 : 2)]);
-    if (at_end) compare(s, piece, of, tag, first + start[0], first + start[1]);
-    for (int k = 0; k < (s->collider->dimension == 3 ? 4 : 1); k++)
-        compare_row(s, piece, level, i, at[0], row_beside(level, at, beside[k][0], beside[k][1]));
+    int at_end = at[0] == level->dims[0] - 1, rows = s->collider->dimension == 3 ? 4 : 1;
+    compare(s, piece, &p, i + 1, first + start[at[0] + (at_end ? 1 : 2)]);
+    if (at_end) compare(s, piece, &p, first + start[0], first + start[1]);
+    for (int k = 0; k < rows; k++)
+        compare_row(s, piece, level, &p, at[0], row_beside(level, at, beside[k][0], beside[k][1]));
 }
 
 /* Compares record i with the shapes of a coarser level. */
 static void compare_coarser(const search *s, int64_t piece, int64_t i, const cs_level *level)
 {
-    const cs_record *of = (const cs_record *)s->collider->record.data + i;
+    probe p = probe_of(s, i);
     int64_t at[3];
     int reach = s->collider->dimension == 3 ? 1 : 0;
-    cs_cell_of(level, of->center, at);
+    cs_cell_of(level, (const double[]){p.x, p.y, p.z}, at);
     for (int dz = -reach; dz <= reach; dz++)
         for (int dy = -1; dy <= 1; dy++)
-            compare_row(s, piece, level, i, at[0], row_beside(level, at, dy, dz));
+            compare_row(s, piece, level, &p, at[0], row_beside(level, at, dy, dz));
 }
 
 /* ---- shapes without a grid ----------------------------------------------------------------------- */

@@ -114,22 +114,29 @@ static cs_status check_kind(const subject *s)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
+/* A turn by an angle in the plane is a quaternion along z. */
+static int rotation_in_plane(double angle, double *R)
+{
+    if (!isfinite(angle)) return -1;
+    if (!R) return 0;
+    double c = cos(angle), s = sin(angle);
+    memcpy(R, (double[9]){c, -s, 0, s, c, 0, 0, 0, 1}, sizeof(double[9]));
+    return 0;
+}
+
 int cs_rotation_of(int dimension, const double *orientation, double *R)
 {
-    /* A turn by an angle in the plane is a quaternion along z. */
-    if (dimension == 2) {
-        double c = cos(*orientation), s = sin(*orientation);
-        memcpy(R, (double[9]){c, -s, 0, s, c, 0, 0, 0, 1}, sizeof(double[9]));
-        return isfinite(*orientation) ? 0 : -1;
-    }
-
-    /* The largest part is scaled to 1 first, so that no square overflows. */
+    if (dimension == 2) return rotation_in_plane(*orientation, R);
     double q[4], largest = 0, square = 0;
     for (int i = 0; i < 4; i++) {
-        if (!isfinite(orientation[i])) return -1;
-        largest = fmax(largest, fabs(orientation[i]));
+        double part = fabs(orientation[i]);
+        if (!(part <= DBL_MAX)) return -1;
+        largest = part > largest ? part : largest;
     }
     if (!(largest > 0)) return -1;
+    if (!R) return 0;
+
+    /* The largest part of one that is far from unit length is scaled to 1 first, so that no square overflows. */
     int near_unit = largest <= 1 && largest > 0.25;
     for (int i = 0; i < 4; i++) {
         q[i] = near_unit ? orientation[i] : orientation[i] / largest;

@@ -51,6 +51,7 @@ struct cs_collider {
     int64_t count, next_id; /* shapes, and the id of the next one */
     int64_t preemptions;    /* of cs_threads_for_now */
     int has_changed;        /* shapes since the levels were made */
+    int64_t last_body;      /* with a shape */
     int only_round; /* all shapes are spheres, discs or half-spaces: a pair has at most one contact */
 
     /* By slots. */

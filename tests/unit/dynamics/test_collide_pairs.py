@@ -264,23 +264,27 @@ def coal_distance(coal, shapes, position, orientation):
 
 
 def compare_with_coal(kinds, count, seed):
-    """Distances agree; of overlapping cylinders, coal's penetration is only a bound.
+    """Distances agree, but for a few where coal is wrong.
 
-    Its iteration gives up on some of these and then says too much or minus infinity, so there the
-    judge is `check_pair`.
+    Coal's iteration gives up on some cylinders: it then says too little, or minus infinity. Where it
+    differs, `check_pair` proves ours; of overlapping cylinders it is the only judge.
     """
     coal = pytest.importorskip("coal")
     rng = np.random.default_rng(seed)
     tolerance = 1e-6 if "cylinder" in kinds else 1e-9
-    compared = 0
+    compared = differing = 0
     for _ in range(count):
         pair = random_pair(kinds, rng)
         gap = found_contacts(*pair)["gap"].min()
         if gap < 0 and "cylinder" in kinds and "half_space" not in kinds:
             continue
-        assert abs(gap - coal_distance(coal, *pair)) <= tolerance, pair
         compared += 1
+        if abs(gap - coal_distance(coal, *pair)) > tolerance:
+            assert "cylinder" in kinds, pair
+            check_pair(*pair, rng)
+            differing += 1
     assert compared > count / 4
+    assert differing <= count / 1000
 
 
 SPACE_PAIRS = [pair for pair in PAIRS if pair[0] in SPACE]
