@@ -266,8 +266,8 @@ def coal_distance(coal, shapes, position, orientation):
 def compare_with_coal(kinds, count, seed):
     """Distances agree, but for a few where coal is wrong.
 
-    Coal's iteration gives up on some cylinders: it then says too little, or minus infinity. Where it
-    differs, `check_pair` proves ours; of overlapping cylinders it is the only judge.
+    Coal's iteration gives up on some cylinders: it then says too little, or minus infinity. Where
+    it differs, `check_pair` proves ours; of overlapping cylinders it is the only judge.
     """
     coal = pytest.importorskip("coal")
     rng = np.random.default_rng(seed)
