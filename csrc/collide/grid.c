@@ -80,13 +80,13 @@ static void measure_level(gridding *g, int threads)
     choose_cells(g, low, high);
 }
 
-static void key_piece(void *context, int64_t piece, int64_t begin, int64_t end)
+static void make_keys(void *context, int64_t piece, int64_t pieces)
 {
     const gridding *g = context;
     const cs_level *level = g->level;
     const int32_t *member = (const int32_t *)g->collider->member.data + level->first;
     int32_t *cell = (int32_t *)g->collider->cell.data + level->first;
-    (void)piece;
+    int64_t begin = level->count * piece / pieces, end = level->count * (piece + 1) / pieces;
     for (int64_t m = begin; m < end; m++) {
         int64_t at[3];
         cs_cell_of(level, cs_instance_at(g->collider, member[m])->center, at);
@@ -94,7 +94,7 @@ static void key_piece(void *context, int64_t piece, int64_t begin, int64_t end)
     }
 }
 
-static void record_piece(void *context, int64_t piece, int64_t begin, int64_t end)
+static void make_records(void *context, int64_t piece, int64_t pieces)
 {
     const gridding *g = context;
     const cs_collider *collider = g->collider;
@@ -102,7 +102,8 @@ static void record_piece(void *context, int64_t piece, int64_t begin, int64_t en
     const int32_t *order = (const int32_t *)collider->order.data + first;
     cs_record *record = (cs_record *)collider->record.data + first;
     cs_tag *tag = (cs_tag *)collider->tag.data + first;
-    (void)piece;
+    int64_t count = g->level->count, begin = count * piece / pieces;
+    int64_t end = count * (piece + 1) / pieces;
     for (int64_t i = begin; i < end; i++) {
         int32_t slot = order[i];
         const cs_instance *instance = cs_instance_at(collider, slot);
@@ -117,7 +118,6 @@ static int sort_level(gridding *g, int threads)
 {
     cs_collider *collider = g->collider;
     cs_level *level = g->level;
-    cs_loop(threads, level->count, key_piece, g);
     cs_sort sort = {
         .threads = threads,
         .count = level->count,
@@ -126,10 +126,11 @@ static int sort_level(gridding *g, int threads)
         .keys = cells_of(level),
         .sorted = (int32_t *)collider->order.data + level->first,
         .start = (int32_t *)collider->start.data + level->first_cell,
+        .prepare = make_keys,
+        .finish = make_records,
+        .context = g,
     };
-    if (cs_sort_run(&sort, &collider->counts) < 0) return -1;
-    cs_loop(threads, level->count, record_piece, g);
-    return 0;
+    return cs_sort_run(&sort, &collider->counts);
 }
 
 static int reserve_members(cs_collider *collider)

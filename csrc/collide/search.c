@@ -4,7 +4,6 @@
 #include "collide/state.h"
 #include "collide/vector.h"
 #include "core/error.h"
-#include "core/phases.h"
 
 #include <string.h>
 
@@ -305,17 +304,19 @@ static cs_status search_all(search *s, int threads, cs_error *error)
 
 /* ---- sorting ------------------------------------------------------------------------------------- */
 
-static void split_piece(void *context, int64_t phase, int64_t piece)
+/* Splits the pairs that some of the pieces have found into their first and second slots. */
+static void split_pairs(void *context, int64_t piece, int64_t pieces)
 {
     const search *s = context;
     cs_collider *collider = s->collider;
-    const cs_pair_slots *found = collider->found[piece].data;
-    int32_t *first = (int32_t *)collider->first.data + s->piece_offset[piece];
-    int32_t *second = (int32_t *)collider->second.data + s->piece_offset[piece];
-    (void)phase;
-    for (int64_t k = 0; k < collider->found_count[piece]; k++) {
-        first[k] = found[k].slot[0];
-        second[k] = found[k].slot[1];
+    int32_t *first = collider->first.data, *second = collider->second.data;
+    int64_t begin = CS_LOOP_PIECES * piece / pieces, end = CS_LOOP_PIECES * (piece + 1) / pieces;
+    for (int64_t p = begin; p < end; p++) {
+        const cs_pair_slots *found = collider->found[p].data;
+        for (int64_t k = 0, at = s->piece_offset[p]; k < collider->found_count[p]; k++, at++) {
+            first[at] = found[k].slot[0];
+            second[at] = found[k].slot[1];
+        }
     }
 }
 
@@ -351,13 +352,15 @@ static void sort_row(int32_t *value, int64_t count)
     }
 }
 
-static void rows_piece(void *context, int64_t piece, int64_t begin, int64_t end)
+/* Sorts the rows of some of the slots, and joins the slots of their pairs. */
+static void join_rows(void *context, int64_t piece, int64_t pieces)
 {
-    const cs_collider *collider = context;
+    const cs_collider *collider = ((const search *)context)->collider;
     const int32_t *row = collider->row.data;
     int32_t *second = collider->sorted.data;
     cs_pair_slots *pair = collider->pair.data;
-    (void)piece;
+    int64_t begin = collider->count * piece / pieces;
+    int64_t end = collider->count * (piece + 1) / pieces;
     for (int64_t slot = begin; slot < end; slot++) {
         sort_row(second + row[slot], row[slot + 1] - row[slot]);
         for (int64_t k = row[slot]; k < row[slot + 1]; k++)
@@ -385,8 +388,6 @@ cs_status cs_grid_find_pairs(cs_collider *collider, double margin, int threads, 
 
     /* By the first slot of each pair, then by the second. */
     if (reserve_pairs(collider) < 0) return cs_no_memory(error, "pairs of shapes");
-    cs_phase pieces = {.tasks = CS_LOOP_PIECES};
-    cs_phases_run(&(cs_phases){1, &pieces, split_piece, &s}, threads);
     cs_sort sort = {
         .threads = threads,
         .count = collider->pairs,
@@ -395,8 +396,10 @@ cs_status cs_grid_find_pairs(cs_collider *collider, double margin, int threads, 
         .keys = collider->count,
         .sorted = collider->sorted.data,
         .start = collider->row.data,
+        .prepare = split_pairs,
+        .finish = join_rows,
+        .context = &s,
     };
     if (cs_sort_run(&sort, &collider->counts) < 0) return cs_no_memory(error, "pairs of shapes");
-    cs_loop(threads, collider->count, rows_piece, collider);
     return CS_OK;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { COUNT, TOTAL, SUM, PLACE, PHASES };
+enum { PREPARE, COUNT, TOTAL, SUM, PLACE, FINISH, PHASES };
 
 typedef struct sorting {
     const cs_sort *sort;
@@ -56,13 +56,18 @@ static void run(void *context, int64_t phase, int64_t piece)
     int64_t items = phase == COUNT || phase == PLACE ? sort->count : sort->keys, before = 0;
     int64_t first = items * piece / s->pieces, end = items * (piece + 1) / s->pieces;
     switch (phase) {
+    case PREPARE:
+        if (sort->prepare) sort->prepare(sort->context, piece, s->pieces);
+        break;
     case COUNT: count_keys(sort, place, first, end); break;
     case TOTAL: s->total[piece] = total_of(s, first, end); break;
     case SUM:
         for (int64_t p = 0; p < piece; p++) before += s->total[p];
         sum_counts(s, before, first, end);
         break;
-    case PLACE: place_values(sort, place, first, end);
+    case PLACE: place_values(sort, place, first, end); break;
+    case FINISH:
+        if (sort->finish) sort->finish(sort->context, piece, s->pieces);
     }
 }
 

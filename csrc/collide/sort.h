@@ -7,6 +7,9 @@
 
 enum { CS_SORT_PIECES = 16 }; /* at most */
 
+/* Work that is shared in the same pieces. */
+typedef void (*cs_sort_work)(void *context, int64_t piece, int64_t pieces);
+
 typedef struct cs_sort {
     int threads;
     int64_t count;
@@ -16,6 +19,9 @@ typedef struct cs_sort {
     int32_t *
         sorted; /* (count): out: the values in the order of their keys, equal keys in their order */
     int32_t *start; /* (keys + 1): out: where the values of each key begin */
+    /* Before, to make the keys, and after, to use what is sorted: threads need not meet in between. May be NULL. */
+    cs_sort_work prepare, finish;
+    void *context;
 } cs_sort;
 
 /* Sorts; counts < 2^31. Returns -1 if memory is too small. */
