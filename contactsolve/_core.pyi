@@ -151,6 +151,64 @@ class Collider:
         /,
     ) -> np.ndarray: ...
 
+@final
+class World:
+    def __new__(
+        cls,
+        world: dict[str, Any],
+        gravity: np.ndarray,
+        options: dict[str, Any],
+        settings: dict[str, Any],
+        order: dict[str, Any],
+        scheme: dict[str, Any],
+        record: tuple[str, ...],
+        /,
+    ) -> World: ...
+    def add_material(
+        self, name: str, rows: int, parameters: np.ndarray, normal: float, tangential: float, /
+    ) -> int: ...
+    def set_pair(
+        self,
+        first: int,
+        second: int,
+        name: str,
+        rows: int,
+        parameters: np.ndarray,
+        normal: float,
+        tangential: float,
+        /,
+    ) -> None: ...
+    def add_bodies(
+        self,
+        mass: np.ndarray,
+        inertia: np.ndarray,
+        position: np.ndarray,
+        orientation: np.ndarray | None,
+        velocity: np.ndarray | None,
+        driven: np.ndarray | None,
+        /,
+    ) -> int: ...
+    def add_shapes(
+        self,
+        kind: str,
+        numbers: np.ndarray,
+        vertices: np.ndarray | None,
+        body: np.ndarray,
+        position: np.ndarray,
+        orientation: np.ndarray,
+        material: np.ndarray,
+        /,
+    ) -> int: ...
+    def remove(self, body: int, /) -> None: ...
+    def step(self) -> None: ...
+    def report(self) -> dict[str, Any]: ...
+    def state(self) -> dict[str, Any]: ...
+    def contacts(self) -> dict[str, np.ndarray]: ...
+    def overlaps(self) -> dict[str, np.ndarray]: ...
+    def energy(self) -> tuple[float, float]: ...
+    def momentum(self) -> tuple[np.ndarray, np.ndarray]: ...
+    def problem(self) -> tuple[np.ndarray, tuple[dict[str, Any], ...]]: ...
+
 def options() -> list[dict[str, Any]]: ...
 def mlcp_options() -> list[dict[str, Any]]: ...
 def methods() -> list[dict[str, Any]]: ...

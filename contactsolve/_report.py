@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
@@ -286,3 +286,13 @@ def _seconds(progress: Any) -> float:
     if not isinstance(progress, (int, float)) or not 0 < progress < math.inf:
         raise ValueError(f"progress is {progress!r}: True, False or seconds above 0 are needed")
     return float(progress)
+
+
+@contextmanager
+def step_bar(total: int, progress: bool | float) -> Iterator[Callable[[], None]]:
+    """Return a function that moves a bar over steps by one; nothing is shown without `progress`."""
+    if not progress:
+        yield lambda: None
+        return
+    with _tqdm(progress, total=total, unit="step", desc="contactsolve") as bar:
+        yield lambda: bar.update(1)

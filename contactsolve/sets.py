@@ -524,5 +524,24 @@ def __getattr__(name: str) -> Callable[..., Set]:
     raise missing(__name__, name, __all__)
 
 
+def _of_numbers(name: str, rows: int, numbers: np.ndarray) -> Set:
+    """Return a set from the numbers of each block, ``(K, p)``, as the C library has them."""
+    values, begin = [], 0
+    for one, declared in _DECLARED[name].items():
+        left = numbers.shape[1] - begin
+        if left == 0:
+            break
+        each = {"block": 1, "row": rows, "shape": left}[declared.kind]
+        column = numbers[:, begin : begin + each]
+        begin += each
+        if declared.kind == "block":
+            values.append(Parameter(one, column[:, 0].copy()))
+        elif declared.kind == "row":
+            values.append(Parameter(one, column.copy(), of_rows=True))
+        else:
+            values.append(Parameter(one, column.copy(), shape=(each,)))
+    return Set(name, tuple(values))
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

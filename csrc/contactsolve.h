@@ -754,6 +754,165 @@ CS_PUBLIC void cs_mlcp_destroy(cs_mlcp *mlcp);
 CS_PUBLIC int64_t cs_memory_live(void);                 /* blocks allocated and not released */
 CS_PUBLIC void cs_memory_fail_after(int64_t successes); /* then one allocation fails; -1: never */
 
+/* ---- shapes ----------------------------------------------------------------------------------- */
+
+typedef enum cs_shape_kind {
+#define CS_SHAPE(identifier, name, dimension, numbers, names) CS_SHAPE_##identifier,
+#include "collide/shapes.def"
+#undef CS_SHAPE
+    CS_SHAPE_KINDS
+} cs_shape_kind;
+
+enum { CS_SHAPE_NUMBERS = 4, CS_MOST_VERTICES = 64 };
+
+/* A convex shape, in a frame of its own. Capsules and cylinders lie along z, segments along x; a segment is the capsule
+ * of the plane, whose radius may be zero. half_length of a capsule or segment: from the centre to the centre of an end.
+ * A half-space is solid where normal . x <= offset. */
+typedef struct cs_shape {
+    cs_shape_kind kind;
+    double number[CS_SHAPE_NUMBERS]; /* radius, half extents, ...: see shapes.def */
+    const double *vertices; /* (vertex_count, dimension) of a hull or polygon, in any order */
+    int64_t vertex_count;
+    int64_t body;          /* -1: the fixed world */
+    double position[3];    /* of the shape's frame in the body's */
+    double orientation[4]; /* w, x, y, z; in the plane: the angle */
+} cs_shape;
+
+/* The name of a kind, NULL past the last; and the kind of a name, -1 for none. */
+CS_PUBLIC const char *cs_shape_name(int kind);
+CS_PUBLIC int cs_shape_find(const char *name);
+
+/* Mass properties of a shape with density 1, in its own frame; in the plane, volume is area, and the moment of inertia
+ * is inertia[8]. */
+typedef struct cs_shape_mass {
+    double volume, center[3];
+    double inertia[9];      /* about the centre of mass */
+    double bounding_radius; /* of a sphere about the centre of mass that holds the shape */
+} cs_shape_mass;
+
+/* Checks a shape and computes its mass properties. A half-space has none: an error. */
+CS_PUBLIC cs_status cs_shape_measure(const cs_shape *shape, int dimension, cs_shape_mass *mass,
+                                     cs_error *error);
+
+/* Contacts, sorted by (shape[0], shape[1], feature), which is their id: shape[0] < shape[1]. A feature stays the same
+ * from step to step while the same vertices, edges and faces touch. The arrays belong to the collider and are valid
+ * until its next call. */
+typedef struct cs_contacts {
+    int64_t count;
+    const int64_t *shape;   /* (count, 2) */
+    const int32_t *feature; /* (count) */
+    const int64_t *body;    /* (count, 2): of the two shapes */
+    const double *point;    /* (count, dimension): midway between the two surfaces */
+    const double *normal;   /* (count, dimension): unit length, from the first body to the second */
+    const double *gap;      /* (count): negative: penetration */
+} cs_contacts;
+
+/* ---- scenes in motion ------------------------------------------------------------------------ */
+
+typedef struct cs_world cs_world;
+
+typedef struct cs_world_options {
+    int dimension;          /* 3, or 2: the plane */
+    double gravity[3];      /* [m/s^2] */
+    double time_step;       /* [s] */
+    double activation;      /* contacts with at most this gap are closed [m] */
+    const char *stepper;    /* cs_stepper_name */
+    const char *gyroscopic; /* "explicit", "implicit" or "none" */
+    cs_options solver; /* of each step's problem; what it points to exists as long as the world */
+} cs_world_options;
+
+CS_PUBLIC cs_world_options cs_world_options_default(void);
+
+/* The i-th time-stepping scheme, as cs_method_name. */
+CS_PUBLIC const char *cs_stepper_name(int i, const char **summary);
+
+CS_PUBLIC cs_status cs_world_create(cs_world **world, const cs_world_options *options,
+                                    cs_error *error);
+CS_PUBLIC void cs_world_destroy(cs_world *world);
+
+/* A material: what holds where two shapes of it touch. Between two different materials with the same set, the
+ * parameters are geometric means and the restitution the larger one, unless cs_world_set_pair says another. */
+typedef struct cs_material {
+    const char *set;         /* cs_set_name */
+    int rows;                /* 1: no friction; 3 to 5 in space, 2 in the plane */
+    const double *parameter; /* (parameters), see the set's file */
+    int parameters;
+    double restitution[2]; /* normal and tangential, 0 to 1 */
+} cs_material;
+
+CS_PUBLIC cs_status cs_world_add_material(cs_world *world, const cs_material *material, int *index,
+                                          cs_error *error);
+CS_PUBLIC cs_status cs_world_set_pair(cs_world *world, int first, int second,
+                                      const cs_material *material, cs_error *error);
+
+/* Bodies to add: D = 3 or 2 coordinates, d = 6 or 3 velocities. */
+typedef struct cs_world_bodies {
+    int64_t count;
+    const double *mass; /* (count) [kg] */
+    const double
+        *inertia; /* (count, 3, 3) about the centre of mass, in the body's frame; (count) */
+    const double *position;    /* (count, D): centres of mass [m] */
+    const double *orientation; /* (count, 4): w, x, y, z; (count): angles; NULL: none is turned */
+    const double
+        *velocity; /* (count, d): linear before angular, in the world frame; NULL: at rest */
+    const unsigned char
+        *driven; /* (count): whatever acts on it, it keeps its velocity; NULL: none */
+} cs_world_bodies;
+
+CS_PUBLIC cs_status cs_world_add_bodies(cs_world *world, const cs_world_bodies *bodies,
+                                        int64_t *first, cs_error *error);
+
+/* Adds shapes with a material each (count) to bodies, or to the fixed world. */
+CS_PUBLIC cs_status cs_world_add_shapes(cs_world *world, const cs_shape *shapes,
+                                        const int *material, int64_t count, int64_t *first,
+                                        cs_error *error);
+
+/* Removes a body with its shapes. Other bodies keep their numbers. */
+CS_PUBLIC cs_status cs_world_remove(cs_world *world, int64_t body, cs_error *error);
+
+/* What a step did. */
+typedef struct cs_step_report {
+    int64_t contacts, iterations;
+    cs_outcome outcome; /* of the solve; CS_CONVERGED without contacts */
+    double natural_map, natural_map_scaled;
+    int new_solver; /* the closed contacts are others than in the step before */
+    double collide_seconds, setup_seconds, solve_seconds, seconds;
+} cs_step_report;
+
+/* Makes one step. A failure leaves the world as it was. A solve that does not converge is no failure: its best
+ * impulses are used. */
+CS_PUBLIC cs_status cs_world_step(cs_world *world, const cs_control *control, cs_error *error);
+
+/* The state of a world, and the contacts of its last step: n bodies, K contacts. Arrays are valid until the next call
+ * that changes the world. */
+typedef struct cs_world_view {
+    int64_t bodies;
+    const double *position, *orientation, *velocity; /* as in cs_world_bodies */
+    double
+        *force; /* (n, d): forces and moments of the following steps, which the caller may write */
+    const double *mass, *inertia;
+    const unsigned char *driven, *removed;
+    int64_t contacts;
+    cs_contacts contact;
+    const double
+        *impulse; /* (K, 6) [N s]: normal, tangents, ...; zero beyond the rows of its material */
+    cs_step_report report;
+    int64_t steps;
+    double time;
+    const cs_problem *problem; /* of the last step; NULL without contacts */
+} cs_world_view;
+
+CS_PUBLIC void cs_world_look(const cs_world *world, cs_world_view *view);
+
+/* The contacts at which bodies penetrate each other at present. The arrays are valid until the next call that changes
+ * the world. */
+CS_PUBLIC cs_status cs_world_overlaps(cs_world *world, cs_contacts *contacts, cs_error *error);
+
+/* Energies of all bodies that are not driven [J]: kinetic, and of gravity, which is zero at the origin. */
+CS_PUBLIC void cs_world_energy(const cs_world *world, double *kinetic, double *potential);
+/* Momenta of these bodies: linear (D) [N s], and angular about the origin (3, or 1 in the plane) [N m s]. */
+CS_PUBLIC void cs_world_momentum(const cs_world *world, double *linear, double *angular);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,4 @@
-"""Bodies in motion: the shapes that bodies are made of.
+"""Bodies in motion: worlds, and the shapes and materials that bodies are made of.
 
 >>> import contactsolve as cs
 >>> ball = cs.dynamics.Sphere(0.5)
@@ -6,6 +6,8 @@
 523.599
 """
 
+from contactsolve.dynamics.material import Material
+from contactsolve.dynamics.record import Record
 from contactsolve.dynamics.shapes import (
     Box,
     Capsule,
@@ -19,17 +21,22 @@ from contactsolve.dynamics.shapes import (
     Shape,
     Sphere,
 )
+from contactsolve.dynamics.world import Contacts, World
 
 __all__ = [
     "Box",
     "Capsule",
+    "Contacts",
     "Cylinder",
     "Disc",
     "HalfSpace",
     "Hull",
     "MassProperties",
+    "Material",
     "Polygon",
+    "Record",
     "Segment",
     "Shape",
     "Sphere",
+    "World",
 ]

@@ -3,7 +3,7 @@
 #ifndef CS_SORT_H
 #define CS_SORT_H
 
-#include "collide/buffer.h"
+#include "core/buffer.h"
 
 enum { CS_SORT_PIECES = 16 }; /* at most */
 

@@ -2,7 +2,7 @@
 #ifndef CS_COLLIDER_STATE_H
 #define CS_COLLIDER_STATE_H
 
-#include "collide/buffer.h"
+#include "core/buffer.h"
 #include "collide/solid.h"
 #include "core/loop.h"
 

@@ -98,23 +98,23 @@ static fault check_node(int n, const double *shape, int length, int depth)
     int rest = length - 2;
     if (length < 2 || shape[1] != length) return (fault){"has a wrong length,", length};
     if (depth == MAX_DEPTH) return (fault){"has shapes within shapes deeper than", MAX_DEPTH};
-    if (!(shape[0] >= CS_SHAPE_ELLIPSOID && shape[0] <= CS_SHAPE_SHIFTED))
+    if (!(shape[0] >= CS_FRICTION_ELLIPSOID && shape[0] <= CS_FRICTION_SHIFTED))
         return (fault){"has an unknown code,", shape[0]};
 
     /* The data of the code. */
     switch ((enum cs_shape_code)(int)shape[0]) {
-    case CS_SHAPE_ELLIPSOID:
+    case CS_FRICTION_ELLIPSOID:
         if (rest != n) return (fault){"has a wrong number of semi-axes for its block,", rest};
         return check_range(numbers, n, 0, "has a semi-axis that is no number from 0 to 1e6,");
-    case CS_SHAPE_SUPERELLIPSOID: return check_superellipsoid(n, numbers, rest);
-    case CS_SHAPE_POINTS:
+    case CS_FRICTION_SUPERELLIPSOID: return check_superellipsoid(n, numbers, rest);
+    case CS_FRICTION_POINTS:
         if (rest < n || rest % n) return (fault){"has points of a wrong size,", rest};
         return check_range(numbers, rest, -MAX_SIZE, "has a coordinate that is out of range,");
-    case CS_SHAPE_PATCH: return check_patch(n, numbers, rest);
-    case CS_SHAPE_SUM:
-    case CS_SHAPE_HULL: return check_parts(n, numbers, rest, depth + 1);
-    case CS_SHAPE_TURNED: return check_turned(n, numbers, rest, depth + 1);
-    case CS_SHAPE_SHIFTED:
+    case CS_FRICTION_PATCH: return check_patch(n, numbers, rest);
+    case CS_FRICTION_SUM:
+    case CS_FRICTION_HULL: return check_parts(n, numbers, rest, depth + 1);
+    case CS_FRICTION_TURNED: return check_turned(n, numbers, rest, depth + 1);
+    case CS_FRICTION_SHIFTED:
         if (rest < n) return (fault){"is shifted by too few numbers,", rest};
         fault found = check_range(numbers, n, -MAX_SIZE, "has an offset that is out of range,");
         return found.text ? found : check_parts(n, numbers + n, rest - n, depth + 1);

@@ -21,14 +21,14 @@
 #include "core/compiler.h"
 
 enum cs_shape_code {
-    CS_SHAPE_ELLIPSOID = 1,
-    CS_SHAPE_SUPERELLIPSOID,
-    CS_SHAPE_POINTS,
-    CS_SHAPE_PATCH,
-    CS_SHAPE_SUM,
-    CS_SHAPE_HULL,
-    CS_SHAPE_TURNED,
-    CS_SHAPE_SHIFTED,
+    CS_FRICTION_ELLIPSOID = 1,
+    CS_FRICTION_SUPERELLIPSOID,
+    CS_FRICTION_POINTS,
+    CS_FRICTION_PATCH,
+    CS_FRICTION_SUM,
+    CS_FRICTION_HULL,
+    CS_FRICTION_TURNED,
+    CS_FRICTION_SHIFTED,
 };
 
 /* point (n) <- a support point: a point of the shape that reaches farthest in `direction` (n). */

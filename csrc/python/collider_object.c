@@ -1,7 +1,7 @@
 /* _core.Collider: a cs_collider that searches with the GIL released. */
 #include "collide/collide.h"
 #include "core/memory.h"
-#include "python/core.h"
+#include "python/shape_arguments.h"
 
 #include <string.h>
 
@@ -52,128 +52,20 @@ static void collider_dealloc(collider_object *self)
 
 /* ---- shapes -------------------------------------------------------------------------------------- */
 
-/* The kind of a name, or -1 with an error set that lists the names. */
-static int kind_of(const char *name)
-{
-    int kind = cs_shape_find(name);
-    char list[256] = "";
-    const char *known;
-    if (kind >= 0) return kind;
-    for (int i = 0; (known = cs_shape_name(i)); i++) {
-        if (i) strncat(list, ", ", sizeof list - strlen(list) - 1);
-        strncat(list, known, sizeof list - strlen(list) - 1);
-    }
-    PyErr_Format(PyExc_ValueError, "kind is '%s': the kinds are %s", name, list);
-    return -1;
-}
-
-/* Checks that an array is (count, columns). Returns -1 with an error set. */
-static int check_columns(PyArrayObject *array, const char *name, int64_t count, int64_t columns)
-{
-    int fits = PyArray_NDIM(array) == 2 && (int64_t)PyArray_DIM(array, 0) == count &&
-               (int64_t)PyArray_DIM(array, 1) == columns;
-    if (fits) return 0;
-    PyErr_Format(PyExc_ValueError, "%s has to be an array of shape (%lld, %lld)", name,
-                 (long long)count, (long long)columns);
-    return -1;
-}
-
-/* The numbers, and the vertices or NULL, of shapes of one kind. */
-typedef struct description {
-    int kind;
-    PyArrayObject *numbers, *vertices;
-} description;
-
-static void description_clear(description *d)
-{
-    Py_CLEAR(d->numbers);
-    Py_CLEAR(d->vertices);
-}
-
-/* Reads a description; the caller clears it in either case. Returns -1 with an error set. */
-static int read_description(description *d, const char *kind, PyObject *numbers, PyObject *vertices,
-                            int dimension)
-{
-    d->kind = kind_of(kind);
-    if (d->kind < 0 || !(d->numbers = double_array(numbers, "numbers"))) return -1;
-    if (PyArray_NDIM(d->numbers) != 2 || PyArray_DIM(d->numbers, 1) > CS_SHAPE_NUMBERS) {
-        PyErr_Format(PyExc_ValueError, "numbers has to be an array of shape (count, at most %d)",
-                     CS_SHAPE_NUMBERS);
-        return -1;
-    }
-    if (vertices == Py_None) return 0;
-    if (!(d->vertices = double_array(vertices, "vertices"))) return -1;
-    int64_t points = PyArray_NDIM(d->vertices) > 0 ? PyArray_DIM(d->vertices, 0) : 0;
-    return check_columns(d->vertices, "vertices", points, dimension);
-}
-
-/* The i-th shape that is described, without a place. */
-static cs_shape shape_of(const description *d, int64_t i)
-{
-    cs_shape shape = {.kind = (cs_shape_kind)d->kind, .body = -1};
-    size_t numbers = (size_t)PyArray_DIM(d->numbers, 1);
-    if (numbers)
-        memcpy(shape.number, (const double *)PyArray_DATA(d->numbers) + i * (int64_t)numbers,
-               sizeof(double) * numbers);
-    if (d->vertices) {
-        shape.vertices = PyArray_DATA(d->vertices);
-        shape.vertex_count = PyArray_DIM(d->vertices, 0);
-    }
-    return shape;
-}
-
-/* All shapes that are described, at these places: NULL with an error set. */
-static cs_shape *shapes_of(const description *d, PyArrayObject *const *place, int dimension)
-{
-    int64_t count = PyArray_DIM(d->numbers, 0), parts = dimension == 3 ? 4 : 1;
-    if (PyArray_SIZE(place[0]) != count) {
-        PyErr_Format(PyExc_ValueError, "body has %zd entries; there are %lld shapes",
-                     (Py_ssize_t)PyArray_SIZE(place[0]), (long long)count);
-        return NULL;
-    }
-    if (check_columns(place[1], "position", count, dimension) < 0 ||
-        check_columns(place[2], "orientation", count, parts) < 0)
-        return NULL;
-    cs_shape *shapes = cs_allocate(count, sizeof *shapes);
-    if (!shapes) return (cs_shape *)PyErr_NoMemory();
-    const int64_t *body = PyArray_DATA(place[0]);
-    const double *position = PyArray_DATA(place[1]), *orientation = PyArray_DATA(place[2]);
-    for (int64_t i = 0; i < count; i++) {
-        shapes[i] = shape_of(d, i);
-        shapes[i].body = body[i];
-        memcpy(shapes[i].position, position + i * dimension, sizeof(double) * (size_t)dimension);
-        memcpy(shapes[i].orientation, orientation + i * parts, sizeof(double) * (size_t)parts);
-    }
-    return shapes;
-}
-
 /* add(kind, numbers, vertices, body, position, orientation) -> the id of the first shape */
 static PyObject *collider_add(collider_object *self, PyObject *args)
 {
-    const char *kind;
-    PyObject *numbers, *vertices, *given[3], *first = NULL;
-    PyArrayObject *place[3] = {NULL, NULL, NULL};
-    cs_shape *shapes = NULL;
-    description described = {0};
-    if (!PyArg_ParseTuple(args, "sOOOOO:add", &kind, &numbers, &vertices, &given[0], &given[1],
-                          &given[2]))
-        return NULL;
-    if (read_description(&described, kind, numbers, vertices, self->dimension) < 0) goto out;
-    if (!(place[0] = int64_array(given[0], "body"))) goto out;
-    if (!(place[1] = double_array(given[1], "position"))) goto out;
-    if (!(place[2] = double_array(given[2], "orientation"))) goto out;
-    if (!(shapes = shapes_of(&described, place, self->dimension)) || begin(self) < 0) goto out;
-
-    int64_t id = 0, count = PyArray_DIM(described.numbers, 0);
+    shape_arguments shapes = {0};
+    PyObject *first = NULL;
+    if (read_shape_arguments(&shapes, args, self->dimension) < 0 || begin(self) < 0) goto out;
+    int64_t id = 0;
     cs_error error = {0};
-    cs_status status = cs_collider_add(self->collider, shapes, count, &id, &error);
+    cs_status status = cs_collider_add(self->collider, shapes.shape, shapes.count, &id, &error);
     end(self);
     if (status) raise_error(&error);
     else first = PyLong_FromLongLong(id);
 out:
-    cs_release(shapes);
-    description_clear(&described);
-    for (int i = 0; i < 3; i++) Py_XDECREF(place[i]);
+    shape_arguments_clear(&shapes);
     return first;
 }
 
@@ -346,10 +238,10 @@ PyObject *core_shape_mass(PyObject *module, PyObject *args)
     const char *kind;
     int dimension;
     PyObject *numbers, *vertices, *answer = NULL;
-    description described = {0};
+    shape_description described = {0};
     if (!PyArg_ParseTuple(args, "sOOi:shape_mass", &kind, &numbers, &vertices, &dimension))
         return NULL;
-    if (read_description(&described, kind, numbers, vertices, dimension) < 0) goto out;
+    if (read_shape_description(&described, kind, numbers, vertices, dimension) < 0) goto out;
     if (PyArray_DIM(described.numbers, 0) != 1) {
         PyErr_SetString(PyExc_ValueError, "numbers has to be those of one shape");
         goto out;
@@ -357,13 +249,13 @@ PyObject *core_shape_mass(PyObject *module, PyObject *args)
 
     cs_shape_mass mass;
     cs_error error = {0};
-    cs_shape shape = shape_of(&described, 0);
+    cs_shape shape = described_shape(&described, 0);
     if (cs_shape_measure(&shape, dimension, &mass, &error)) raise_error(&error);
     else
         answer = Py_BuildValue(
             "dNNd", mass.volume, copied(mass.center, NPY_DOUBLE, dimension, 0, sizeof(double)),
             copied(mass.inertia, NPY_DOUBLE, 3, 3, sizeof(double)), mass.bounding_radius);
 out:
-    description_clear(&described);
+    shape_description_clear(&described);
     return answer;
 }

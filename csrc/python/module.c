@@ -228,6 +228,7 @@ static int core_exec(PyObject *module)
     if (add_type(module, &description_spec, &state->description_type) < 0) return -1;
     if (add_type(module, &mlcp_spec, &state->mlcp_type) < 0) return -1;
     if (add_type(module, &collider_spec, &state->collider_type) < 0) return -1;
+    if (add_type(module, &world_spec, &state->world_type) < 0) return -1;
     if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
     return add_type(module, &support_spec, &state->support_type);
 }
@@ -243,6 +244,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->answer_type);
     Py_VISIT(state->description_type);
     Py_VISIT(state->collider_type);
+    Py_VISIT(state->world_type);
     return 0;
 }
 
@@ -256,6 +258,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->answer_type);
     Py_CLEAR(state->description_type);
     Py_CLEAR(state->collider_type);
+    Py_CLEAR(state->world_type);
     return 0;
 }
 

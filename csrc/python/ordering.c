@@ -23,6 +23,11 @@ static int read_list(PyObject *value, const char *name, int64_t wanted, const ch
 static int read_lists(PyObject *permutation, PyObject *begins, PyObject *labels,
                       const cs_problem *problem, cs_order_options *options, order_lists *lists)
 {
+    if (!problem && permutation == Py_None && begins == Py_None && labels == Py_None) return 0;
+    if (!problem) {
+        PyErr_SetString(PyExc_ValueError, "order: lists of contacts are for one problem");
+        return -1;
+    }
     int64_t blocks = cs_problem_blocks(problem), vertices = cs_problem_vertices(problem);
     const char *of = problem->matrix ? "contacts and no bodies" : "bodies";
     const char *name = begins == Py_None ? "order" : "stages";

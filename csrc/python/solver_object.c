@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "python/answer.h"
 #include "python/description.h"
+#include "python/solver_arguments.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,22 +90,6 @@ static int poll(void *context, const cs_progress *progress)
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* Reads the names of the measures to record, borrowed from the tuple. Returns -1 with an error set. */
-static int read_record(PyObject *record, const char **names)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(record);
-    if (count > CS_MAX_COLUMNS) {
-        PyErr_Format(PyExc_ValueError, "record names %zd measures; at most %d are allowed", count,
-                     CS_MAX_COLUMNS);
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        names[i] = text_of(PyTuple_GET_ITEM(record, i));
-        if (!names[i]) return -1;
-    }
-    return 0;
-}
-
 /* Creates the solver with the GIL released; fails after this many seconds, if they are finite. */
 static cs_status create(solver_object *self, const cs_options *options, double seconds,
                         cs_error *error)
@@ -119,42 +104,6 @@ static cs_status create(solver_object *self, const cs_options *options, double s
     return status;
 }
 
-/* The option_setter of cs_options. */
-static cs_status set_option(void *options, const cs_setting *setting, cs_error *error)
-{
-    return cs_options_set(options, setting, error);
-}
-
-/* The options of a solver, and the arrays to which they point. */
-typedef struct arguments {
-    cs_options options;
-    const char *record[CS_MAX_COLUMNS];
-    cs_setting setting[CS_MAX_OWN_OPTIONS], scheme_setting[CS_MAX_OWN_OPTIONS];
-    order_lists lists;
-} arguments;
-
-/* Reads all options. Returns -1 with an error set. */
-static int read_arguments(arguments *r, const cs_problem *problem, PyObject *options,
-                          PyObject *settings, PyObject *order, PyObject *scheme, PyObject *record)
-{
-    r->options = cs_options_default();
-    if (set_options(options, set_option, &r->options) < 0 || read_record(record, r->record) < 0)
-        return -1;
-
-    /* Measures to record. */
-    r->options.record = r->record;
-    r->options.records = (int)PyTuple_GET_SIZE(record);
-
-    /* Options of the method, of the scheme and of the order. */
-    r->options.settings = r->setting;
-    r->options.setting_count = read_settings(settings, r->setting);
-    if (r->options.setting_count < 0) return -1;
-    r->options.scheme_settings = r->scheme_setting;
-    r->options.scheme_setting_count = read_settings(scheme, r->scheme_setting);
-    if (r->options.scheme_setting_count < 0) return -1;
-    return read_order_options(order, problem, &r->options.order_options, &r->lists);
-}
-
 /* Solver(problem, options, settings, order, scheme, record, max_setup_seconds) */
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
@@ -163,7 +112,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     core_state *state = PyType_GetModuleState(type);
     PyObject *problem, *options, *settings, *order, *scheme, *record;
     double setup_seconds;
-    arguments r = {.lists = {0}};
+    solver_arguments r = {.lists = {0}};
     cs_error error = {0};
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!O!O!d:Solver", names,
                                      state->problem_type, &problem, &PyDict_Type, &options,
@@ -180,7 +129,8 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (!self->shared) goto fail;
 
     /* Options are read before the problem is locked: reading them may run Python code. */
-    if (read_arguments(&r, owner->problem, options, settings, order, scheme, record) < 0) goto fail;
+    if (read_solver_arguments(&r, owner->problem, options, settings, order, scheme, record) < 0)
+        goto fail;
 
     /* The problem keeps its values while the solver packs them. */
     if (problem_begin(owner) < 0) goto fail;

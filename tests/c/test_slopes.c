@@ -158,21 +158,22 @@ static int put_shape(int number, int rows, double *parameters)
     double a = 0.3 + fabs(random_number()), b = 0.3 + fabs(random_number());
     double c = cos(a), d = sin(a);
     const double plane[][NUMBERS] = {
-        {CS_SHAPE_ELLIPSOID, 4, a, b},
-        {CS_SHAPE_SUPERELLIPSOID, 5, 3, a, b},
-        {CS_SHAPE_SUPERELLIPSOID, 5, INFINITY, a, b},
-        {CS_SHAPE_TURNED, 8, c, d, CS_SHAPE_ELLIPSOID, 4, a, b},
-        {CS_SHAPE_HULL, 18, CS_SHAPE_SHIFTED, 8, a, 0, CS_SHAPE_ELLIPSOID, 4, b, b,
-         CS_SHAPE_SHIFTED, 8, -a, 0, CS_SHAPE_ELLIPSOID, 4, b, b},
-        {CS_SHAPE_SUM, 14, CS_SHAPE_POINTS, 8, -a, -b, a, -b, 0, a, CS_SHAPE_ELLIPSOID, 4, b, a},
-        {CS_SHAPE_POINTS, 10, -a, -b, b, -a, a, b, -b, a},
+        {CS_FRICTION_ELLIPSOID, 4, a, b},
+        {CS_FRICTION_SUPERELLIPSOID, 5, 3, a, b},
+        {CS_FRICTION_SUPERELLIPSOID, 5, INFINITY, a, b},
+        {CS_FRICTION_TURNED, 8, c, d, CS_FRICTION_ELLIPSOID, 4, a, b},
+        {CS_FRICTION_HULL, 18, CS_FRICTION_SHIFTED, 8, a, 0, CS_FRICTION_ELLIPSOID, 4, b, b,
+         CS_FRICTION_SHIFTED, 8, -a, 0, CS_FRICTION_ELLIPSOID, 4, b, b},
+        {CS_FRICTION_SUM, 14, CS_FRICTION_POINTS, 8, -a, -b, a, -b, 0, a, CS_FRICTION_ELLIPSOID, 4,
+         b, a},
+        {CS_FRICTION_POINTS, 10, -a, -b, b, -a, a, b, -b, a},
     };
     const double space[][NUMBERS] = {
-        {CS_SHAPE_ELLIPSOID, 5, a, b, 0.5},
-        {CS_SHAPE_SUPERELLIPSOID, 6, 3, a, b, 0.7},
-        {CS_SHAPE_PATCH, 11, a, 0, 0.5, -b, a, 0.4, 0.1, -b, 0.6},
-        {CS_SHAPE_POINTS, 14, a, b, -0.4, -a, b, -0.5, 0.1, -a, -0.6, -0.1, 0.2, b},
-        {CS_SHAPE_SUM, 12, CS_SHAPE_ELLIPSOID, 5, a, a, 0, CS_SHAPE_ELLIPSOID, 5, 0, 0, b},
+        {CS_FRICTION_ELLIPSOID, 5, a, b, 0.5},
+        {CS_FRICTION_SUPERELLIPSOID, 6, 3, a, b, 0.7},
+        {CS_FRICTION_PATCH, 11, a, 0, 0.5, -b, a, 0.4, 0.1, -b, 0.6},
+        {CS_FRICTION_POINTS, 14, a, b, -0.4, -a, b, -0.5, 0.1, -a, -0.6, -0.1, 0.2, b},
+        {CS_FRICTION_SUM, 12, CS_FRICTION_ELLIPSOID, 5, a, a, 0, CS_FRICTION_ELLIPSOID, 5, 0, 0, b},
     };
     int count = (int)(rows == 3 ? sizeof plane / sizeof *plane : sizeof space / sizeof *space);
     const double *shape = rows == 3 ? plane[number % 7] : space[number % 5];

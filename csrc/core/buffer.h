@@ -14,4 +14,16 @@ typedef struct cs_buffer {
 int cs_buffer_reserve(cs_buffer *buffer, int64_t count, int64_t used, size_t size);
 void cs_buffer_clear(cs_buffer *buffer);
 
+/* Room for `count` items, whose contents are not kept; NULL if memory is too small. */
+static inline void *cs_buffer_room(cs_buffer *buffer, int64_t count, size_t size)
+{
+    return cs_buffer_reserve(buffer, count > 0 ? count : 1, 0, size) ? NULL : buffer->data;
+}
+
+/* The same, with the first `used` items kept. */
+static inline void *cs_buffer_grown(cs_buffer *buffer, int64_t count, int64_t used, size_t size)
+{
+    return cs_buffer_reserve(buffer, count > 0 ? count : 1, used, size) ? NULL : buffer->data;
+}
+
 #endif

@@ -1,4 +1,4 @@
-#include "collide/buffer.h"
+#include "core/buffer.h"
 
 #include <string.h>
 

@@ -1,0 +1,84 @@
+"""The options of the solver in each step, as the C library takes them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, cast
+
+from .. import methods, schemes
+from .._options import (
+    apart,
+    dtype_name,
+    explain,
+    flag,
+    for_library,
+    names_of,
+    relative_tolerance,
+)
+from .._suggestions import refuse_unknown
+from ..orders import chosen
+from ..solver import Solver
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+__all__ = ["arguments"]
+
+# The options of a Solver with their defaults, and those that a world has others for.
+_DEFAULTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(Solver).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+}
+_OF_WORLD = {
+    "max_iterations": 200,
+    "max_seconds": None,
+    "islands": False,
+    "record": (),
+}
+_NOT_FOR_STEPS = ("max_setup_seconds",)
+
+
+def arguments(options: dict[str, Any], own: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return options, settings, order, scheme and record of a `Solver` for the C library.
+
+    Parameters
+    ----------
+    options
+        By name, as for `Solver`.
+    own
+        Names of the world's own options, for suggestions.
+    """
+    known = {name for name in _DEFAULTS if name not in _NOT_FOR_STEPS}
+    unknown = {name: value for name, value in options.items() if name not in known}
+    if unknown:
+        refuse_unknown("World", unknown, (*own, *sorted(known)))
+    given = {**_DEFAULTS, **_OF_WORLD, **options}
+    visits, way = chosen(given.pop("order")), schemes.chosen(given.pop("scheme"))
+    method = methods.chosen(given.pop("method"))
+    if visits.permutation is not None or visits.begins is not None or visits.labels is not None:
+        raise ValueError(f"order is {visits!r}: the contacts of a world change from step to step")
+
+    # Values by the names of the C library.
+    record, rng = names_of("record", given.pop("record")), given.pop("rng")
+    parts = given["parts"]
+    for name in _NOT_FOR_STEPS:
+        given.pop(name)
+    precision = dtype_name(given["dtype"])
+    values = {
+        **given,
+        "method": method.name,
+        "scheme": way.name,
+        "order": visits.name,
+        "dtype": precision,
+        "rtol": relative_tolerance(given["rtol"], precision),
+        "compressed": flag("compressed", given["compressed"]),
+        "islands": apart(given["islands"]),
+    }
+    try:
+        library = for_library(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise explain(values, error) from None
+    # Without lists of contacts, an order needs no problem.
+    order = visits.options(cast("Problem", None), visits.seed(rng), parts)
+    return library, method.options(), order, way.options(), record

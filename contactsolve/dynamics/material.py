@@ -1,0 +1,87 @@
+"""Materials: what holds where two shapes touch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import sets as feasible_sets
+from .._arrays import real_array
+from ..sets import Set
+
+__all__ = ["Material"]
+
+
+class Material:
+    """What holds where two shapes of this material touch.
+
+    Parameters
+    ----------
+    mu
+        Friction coefficient of Coulomb's disc, in the plane of an interval; 0: no friction.
+    restitution
+        ε of Newton's impact law, v⁺ = −ε v⁻: one number for the normal, or one for the normal and
+        one for the tangents.
+    sets
+        Any contact set of `contactsolve.sets` in place of the disc, with one value of each
+        parameter.
+    rows
+        Rows of a contact: 1 without friction, otherwise 3 in space and 2 in the plane; 4 with spin
+        (`contactsolve.sets.contensou`), 5 with rolling. Default: the fewest that the set takes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where both `mu` and `sets` are given, and for restitution below 0 or above 1.
+
+    Notes
+    -----
+    Between two different materials with the same set, parameters are geometric means and the
+    restitution is the larger one; `World.set_pair` gives a pair a material of its own.
+    """
+
+    __slots__ = ("_parameters", "restitution", "rows", "sets")
+
+    def __init__(
+        self,
+        mu: float | None = None,
+        restitution: Any = 0.0,
+        *,
+        sets: Set | None = None,
+        rows: int | None = None,
+    ) -> None:
+        if mu is not None and sets is not None:
+            raise TypeError("give either mu or sets")
+        if sets is not None and not isinstance(sets, Set):
+            raise TypeError(f"sets is {sets!r}: a set of contactsolve.sets is needed")
+        if mu is not None and not np.ndim(mu) == 0:
+            raise ValueError(f"mu has shape {np.shape(mu)}: a material has one number")
+        frictionless = sets is None and not mu
+        if sets is None:
+            sets = feasible_sets.half_line() if frictionless else feasible_sets.disc(mu)
+        self.sets, self.rows = sets, 1 if frictionless and rows is None else rows
+        epsilon = real_array("restitution", restitution).ravel()
+        if len(epsilon) not in (1, 2):
+            raise ValueError(
+                f"restitution has {len(epsilon)} numbers: one for the normal, or also one for the "
+                "tangents"
+            )
+        normal, tangential = (*epsilon.tolist(), 0.0)[:2]
+        self.restitution = normal, tangential
+
+    def law(self, dimension: int) -> tuple[str, int, np.ndarray, float, float]:
+        """Return set, rows, parameters and restitution as the C library takes them."""
+        usual = (2, 1) if dimension == 2 else (3, 4, 5, 1)
+        error: Exception = ValueError("no rows")
+        for rows in (self.rows,) if self.rows is not None else usual:
+            try:
+                return self.sets.name, rows, self.sets.parameters(1, rows)[0], *self.restitution
+            except ValueError as refused:
+                error = refused
+        raise error
+
+    def __repr__(self) -> str:
+        normal, tangential = self.restitution
+        epsilon = f"({normal:g}, {tangential:g})" if tangential else f"{normal:g}"
+        return f"Material(sets={self.sets!r}, restitution={epsilon})"

@@ -1,0 +1,603 @@
+"""A world: bodies with shapes and materials, stepped through time."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._arrays import real_array
+from ..groups import Bodies, Group
+from ..problem import Problem
+from ..sets import _of_numbers as set_of_numbers
+from ._mass import Part, Solid, factor, shift, solid_of, turned
+from ._solver_options import arguments
+from .material import Material
+from .record import Record
+from .shapes import Shape
+
+__all__ = ["Contacts", "World"]
+
+_OWN = (
+    *("dimension", "gravity", "time_step", "stepper", "activation", "gyroscopic", "forces"),
+    *("allow_overlap",),
+)
+# A body may begin this much deeper than its contacts are closed, in its bounding radius.
+_OVERLAP = 1e-3
+
+
+class Contacts(NamedTuple):
+    """The closed contacts of the last step, K of them, sorted by `ids`.
+
+    Attributes
+    ----------
+    ids
+        Shape, shape and feature, ``(K, 3)``: the same as long as the same parts touch.
+    bodies
+        ``(K, 2)``; −1 is the fixed world. The normal points from the first to the second.
+    points, normals
+        ``(K, D)``, at the configuration of the step where contacts are found [m].
+    gaps
+        ``(K,)`` [m]; below 0 the shapes penetrate.
+    impulses
+        ``(K, m)`` [N s]: normal, tangents, then spin or rolling [N m s]; zero beyond the rows of a
+        material.
+    """
+
+    ids: np.ndarray
+    bodies: np.ndarray
+    points: np.ndarray
+    normals: np.ndarray
+    gaps: np.ndarray
+    impulses: np.ndarray
+
+
+class World:
+    """Bodies with shapes and materials, whose contacts are found and solved step by step.
+
+    Parameters
+    ----------
+    dimension
+        3, or 2 for the plane.
+    gravity
+        ``(D,)`` [m/s²]; by default 9.81 downwards along the last axis.
+    time_step
+        [s]
+    stepper
+        ``"moreau"`` (midpoint rule, S2 Table 4.2) or ``"semi_implicit_euler"`` (S3 eq. 1.14).
+    activation
+        Contacts with at most this gap are closed [m].
+    gyroscopic
+        The term ω × Iω: ``"explicit"``, ``"implicit"`` or ``"none"``.
+    forces
+        A function of the world, called before each step: forces and moments ``(n, d)`` in the world
+        frame [N, N m], or None for none.
+    allow_overlap
+        Whether bodies may be added where they penetrate others.
+    **solver
+        Options of `contactsolve.Solver` for the problem of each step. Defaults that differ:
+        ``max_iterations=200``, ``max_seconds=None``, ``islands=False``, ``record=()``.
+
+    Attributes
+    ----------
+    positions
+        Centres of mass, ``(n, D)`` [m], a read-only view, as the next two; rows of bodies that were
+        removed stay.
+    orientations
+        ``(n, 4)`` unit quaternions w, x, y, z; in the plane angles ``(n,)`` [rad].
+    velocities
+        ``(n, 6)``: linear before angular, in the world frame [m/s, rad/s]; ``(n, 3)`` in the plane.
+    time, steps
+        The time [s], and the steps made.
+
+    Notes
+    -----
+    A solve that misses its tolerance does not end the motion: its best impulses are used. `info`
+    counts such steps, and the first one warns.
+
+    Examples
+    --------
+    A ball that falls from 1 m for half a second:
+
+    >>> import contactsolve as cs
+    >>> world = cs.dynamics.World(time_step=1e-3)
+    >>> world.add_fixed(cs.dynamics.HalfSpace([0, 0, 1]))
+    0
+    >>> ball = world.add_body(cs.dynamics.Sphere(0.1), [0, 0, 1.1], density=1000.0)
+    >>> record = world.run(500)
+    >>> bool(0.09 < world.positions[ball, 2] < 0.11)
+    True
+    """
+
+    def __init__(
+        self,
+        dimension: int = 3,
+        *,
+        gravity: Any = None,
+        time_step: float = 1e-3,
+        stepper: str = "moreau",
+        activation: float = 1e-9,
+        gyroscopic: str = "explicit",
+        forces: Callable[[World], Any] | None = None,
+        allow_overlap: bool = False,
+        **solver: Any,
+    ) -> None:
+        if dimension not in (2, 3):
+            raise ValueError(f"dimension is {dimension!r}: 2 or 3 is needed")
+        if forces is not None and not callable(forces):
+            raise TypeError(f"forces is {forces!r}: a function of the world is needed")
+        if gravity is None:
+            gravity = (0.0, 0.0, -9.81)[-dimension:]
+        own = {
+            "dimension": int(dimension),
+            "time_step": float(time_step),
+            "activation": float(activation),
+            "stepper": stepper,
+            "gyroscopic": gyroscopic,
+        }
+        self._core: _core.World = _core.World(
+            own, real_array("gravity", gravity), *arguments(solver, _OWN)
+        )
+        self._options = {**own, "gravity": gravity, **solver}
+        self.dimension, self.forces = int(dimension), forces
+        self.time_step = float(time_step)
+        self._allow_overlap = allow_overlap
+        self._materials: dict[int, int] = {}
+        self._kept: list[Material] = []
+        self._shapes: list[tuple[Shape, int]] = []
+        self._unchecked: int | None = 0
+        self._missed = 0
+        self._seconds = dict.fromkeys(("collide", "setup", "solve", "step"), 0.0)
+        self._default = Material(0.5)
+        self._look()
+
+    # ---- bodies ----------------------------------------------------------------------------------
+
+    def add_body(
+        self,
+        shape: Shape | Sequence[tuple[Shape, Any, Any]] | None = None,
+        position: Any = None,
+        *,
+        orientation: Any = None,
+        velocity: Any = None,
+        mass: float | None = None,
+        density: float | None = None,
+        inertia: Any = None,
+        material: Material | None = None,
+        driven: bool = False,
+    ) -> int:
+        """Add a body, and return its number.
+
+        Parameters
+        ----------
+        shape
+            One shape, or several as ``(shape, position, orientation)`` in a frame of the body, with
+            None for a shape that is not moved or not turned. None: no shape.
+        position
+            Of the centre of mass, ``(D,)`` [m]. The body's frame is moved so that the centre of
+            mass is its origin.
+        orientation
+            ``(4,)`` w, x, y, z; an angle in the plane. Default: not turned.
+        velocity
+            ``(6,)`` or ``(3,)``; default: at rest.
+        mass, density
+            Give one of them [kg, kg/m³]; a driven body needs none.
+        inertia
+            About the centre of mass in the body's frame, ``(3, 3)``, or ``(3,)`` for a diagonal, or
+            a number in the plane [kg m²]. Default: that of the shapes with an even density.
+        material
+            Of its shapes. Default: ``Material(0.5)``.
+        driven
+            Whatever acts on it, it keeps its velocity.
+        """
+        parts = self._parts(shape)
+        solid = self._mass_of(parts, mass, density, inertia, driven)
+        first = self._core.add_bodies(
+            np.array([solid.volume]),
+            solid.inertia,
+            shift(position, self.dimension).reshape(1, -1),
+            turned(orientation, self.dimension).reshape(1, -1),
+            None if velocity is None else real_array("velocity", velocity),
+            np.array([bool(driven)]),
+        )
+        for part in parts:
+            place = shift(part.position, self.dimension) - solid.center
+            self._attach([part.shape], [first], [place], [part.orientation], material)
+        self._changed(first)
+        return first
+
+    def add_bodies(
+        self,
+        shapes: Shape | Iterable[Shape],
+        positions: Any,
+        *,
+        orientations: Any = None,
+        velocities: Any = None,
+        mass: Any = None,
+        density: float | None = None,
+        material: Material | None = None,
+        driven: bool = False,
+    ) -> np.ndarray:
+        """Add n bodies with one shape each, and return their numbers ``(n,)``.
+
+        Parameters
+        ----------
+        shapes
+            One shape for all, or n of them.
+        positions
+            ``(n, D)``
+        orientations, velocities
+            ``(n, 4)`` and ``(n, 6)``, in the plane ``(n,)`` and ``(n, 3)``, or None.
+        mass
+            A number, or ``(n,)``; or give `density`.
+        material, driven
+            As for `add_body`.
+        """
+        where = real_array("positions", positions)
+        if where.ndim != 2 or where.shape[1] != self.dimension:
+            raise ValueError(f"positions has shape {where.shape}: (n, {self.dimension}) is needed")
+        count = len(where)
+        every = [shapes] * count if isinstance(shapes, Shape) else list(shapes)
+        if len(every) != count:
+            raise ValueError(f"shapes has {len(every)} entries: {count} positions are given")
+        for one in every:
+            self._fits(one)
+        masses = None if mass is None else np.broadcast_to(real_array("mass", mass), (count,))
+        solids = {id(one): solid_of([Part(one)], self.dimension) for one in every}
+        own = [solids[id(one)] for one in every]
+
+        # Masses and inertias: those of density 1, scaled.
+        volume = np.array([one.volume for one in own])
+        scale = factor(volume, masses, density, driven=driven)
+        inertia = np.array([scaled * one.inertia for scaled, one in zip(scale, own, strict=True)])
+        first = self._core.add_bodies(
+            volume * scale,
+            inertia,
+            where,
+            None if orientations is None else real_array("orientations", orientations),
+            None if velocities is None else real_array("velocities", velocities),
+            np.full(count, bool(driven)),
+        )
+        self._wear(every, [one.center for one in own], first, material)
+        self._changed(first)
+        return np.arange(first, first + count)
+
+    def add_fixed(
+        self,
+        shape: Shape,
+        position: Any = None,
+        *,
+        orientation: Any = None,
+        material: Material | None = None,
+    ) -> int:
+        """Add a shape to the fixed world, and return the shape's number."""
+        self._fits(shape)
+        number = self._attach([shape], [-1], [position], [orientation], material)
+        self._changed(None)
+        return number
+
+    def remove(self, body: int) -> None:
+        """Remove a body with its shapes. Others keep their numbers."""
+        self._core.remove(body)
+        self._look()
+
+    def set_pair(self, first: Material, second: Material, material: Material) -> None:
+        """Say what holds where two different materials touch."""
+        law = material.law(self.dimension)
+        self._core.set_pair(self._number(first), self._number(second), *law)
+
+    # ---- what bodies are made of -----------------------------------------------------------------
+
+    def _fits(self, shape: Any) -> None:
+        if not isinstance(shape, Shape):
+            raise TypeError(f"shape is {shape!r}: a shape of contactsolve.dynamics is needed")
+        if shape.dimension != self.dimension:
+            raise ValueError(f"{shape!r} is for dimension {shape.dimension}, not {self.dimension}")
+
+    def _parts(self, shape: Any) -> list[Part]:
+        """Return the shapes of one body."""
+        if shape is None:
+            return []
+        parts = [Part(shape)] if isinstance(shape, Shape) else [Part(*one) for one in shape]
+        for one in parts:
+            self._fits(one.shape)
+        return parts
+
+    def _mass_of(
+        self, parts: list[Part], mass: Any, density: float | None, inertia: Any, driven: bool
+    ) -> Solid:
+        """Return mass, centre of mass and inertia of one body."""
+        tensor = np.eye(3) if self.dimension == 3 else np.ones(())
+        if parts and all(part.shape.kind != "half_space" for part in parts):
+            unit = solid_of(parts, self.dimension)
+            scale = float(factor(np.array([unit.volume]), mass, density, driven=driven)[0])
+            solid = Solid(unit.volume * scale, unit.center, unit.inertia * scale)
+        elif density is not None:
+            raise TypeError("density is given: without a solid shape, mass and inertia are needed")
+        elif (mass is None or inertia is None) and not driven:
+            raise TypeError("mass and inertia are needed: there is no solid shape to compute from")
+        else:
+            solid = Solid(1.0 if mass is None else float(mass), np.zeros(self.dimension), tensor)
+        if inertia is None:
+            return solid
+        given = real_array("inertia", inertia)
+        return solid._replace(inertia=np.diag(given) if given.shape == (3,) else given)
+
+    def _wear(
+        self, shapes: list[Shape], centers: list[np.ndarray], first: int, material: Material | None
+    ) -> None:
+        """Give bodies first, first + 1, ... one shape each."""
+        start = 0
+        for end in range(1, len(shapes) + 1):
+            # Shapes of one kind without vertices are added at once.
+            alike = end < len(shapes) and shapes[end].kind == shapes[start].kind
+            if alike and (shapes[end]._vertices is None or shapes[end] is shapes[start]):
+                continue
+            bodies = np.arange(first + start, first + end)
+            places = [-center for center in centers[start:end]]
+            self._attach(shapes[start:end], bodies, places, [None] * (end - start), material)
+            start = end
+
+    def _attach(
+        self,
+        shapes: list[Shape],
+        bodies: Any,
+        positions: list[Any],
+        orientations: list[Any],
+        material: Material | None,
+    ) -> int:
+        """Add shapes of one kind to bodies; returns the number of the first."""
+        number = self._number(self._default if material is None else material)
+        where = np.array(
+            [np.zeros(self.dimension) if one is None else one for one in positions], dtype=float
+        )
+        turns = np.array([turned(one, self.dimension) for one in orientations])
+        first = self._core.add_shapes(
+            shapes[0].kind,
+            np.array([one.numbers for one in shapes], dtype=float).reshape(len(shapes), -1),
+            shapes[0]._vertices,
+            np.asarray(bodies, dtype=np.int64),
+            where,
+            turns,
+            np.full(len(shapes), number, dtype=np.intc),
+        )
+        owners = np.asarray(bodies).tolist()
+        self._shapes += zip(shapes, owners, strict=True)
+        return first
+
+    def _number(self, material: Material) -> int:
+        """Return the number of a material, which is added at its first use."""
+        if not isinstance(material, Material):
+            raise TypeError(f"material is {material!r}: a Material is needed")
+        number = self._materials.get(id(material))
+        if number is None:
+            number = self._core.add_material(*material.law(self.dimension))
+            self._materials[id(material)] = number
+            self._kept.append(material)
+        return number
+
+    def _changed(self, first: int | None) -> None:
+        """Note that the bodies from `first` on, or what is fixed, have not been tested."""
+        self._look()
+        if self._unchecked is None or first is None:
+            self._unchecked = 0 if first is None else first
+
+    # ---- state -----------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        self._state = self._core.state()
+
+    @property
+    def bodies(self) -> int:
+        """The number of bodies, those that were removed included."""
+        return len(self._state["mass"])
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Centres of mass, ``(n, D)`` [m]."""
+        return self._state["position"]
+
+    @property
+    def orientations(self) -> np.ndarray:
+        """Unit quaternions ``(n, 4)``, w first; angles ``(n,)`` in the plane."""
+        return self._state["orientation"]
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Linear before angular velocities, ``(n, d)``."""
+        return self._state["velocity"]
+
+    @property
+    def masses(self) -> np.ndarray:
+        """Masses, ``(n,)`` [kg]."""
+        return self._state["mass"]
+
+    @property
+    def removed(self) -> np.ndarray:
+        """Whether each body was removed, ``(n,)``."""
+        return self._state["removed"]
+
+    @property
+    def time(self) -> float:
+        """The time [s]."""
+        return self._state["time"]
+
+    @property
+    def steps(self) -> int:
+        """The steps made."""
+        return self._state["steps"]
+
+    @property
+    def contacts(self) -> Contacts:
+        """The closed contacts of the last step, as copies."""
+        told = self._core.contacts()
+        ids = np.column_stack([told["shape"], told["feature"]])
+        return Contacts(
+            ids, told["body"], told["point"], told["normal"], told["gap"], told["impulse"]
+        )
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds in all steps: finding contacts, set-up, solves, and whole steps."""
+        return dict(self._seconds)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The last step's report, and the number of steps whose solve missed its tolerance."""
+        return {**self._core.report(), "steps": self.steps, "steps_not_converged": self._missed}
+
+    def energy(self) -> tuple[float, float]:
+        """Kinetic energy, and that of gravity with its zero at the origin, of free bodies [J]."""
+        return self._core.energy()
+
+    def momentum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear momentum, and angular momentum about the origin, of free bodies."""
+        return self._core.momentum()
+
+    def problem(self) -> Problem | None:
+        """Return the contact problem that the last step solved; None without contacts.
+
+        Contacts are sorted by their ids; those with different sets or rows are groups of it.
+        """
+        inverse, groups = self._core.problem()
+        if not groups:
+            return None
+        dof = 6 if self.dimension == 3 else 3
+        full = inverse.shape[1] != dof
+        inverse = inverse.reshape(-1, dof, dof) if full else inverse
+        given = [
+            {
+                "J": one["jacobian"].reshape(len(one["b"]), 2, one["rows"], dof),
+                "bodies": one["bodies"],
+                "b": one["b"],
+                "sets": set_of_numbers(one["set"], one["rows"], one["parameters"]),
+            }
+            for one in groups
+        ]
+        if len(given) == 1:
+            return Problem(given[0].pop("J"), inverse, **given[0])
+        bodies = Bodies(inverse, diagonal=not full)
+        return Problem(groups=[Group(**one) for one in given], bodies=[bodies])
+
+    # ---- steps -----------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Make one step.
+
+        Raises
+        ------
+        ValueError
+            Bodies that were added overlap others, and `allow_overlap` is False; a state or a force
+            that is not finite.
+        KeyboardInterrupt
+            After Ctrl-C; the world is as before the step.
+        """
+        if self._unchecked is not None:
+            self._check_overlap(self._unchecked)
+        if self.forces is not None:
+            self._apply(self.forces(self))
+        self._core.step()
+        self._look()
+        report = self._core.report()
+        for name in self._seconds:
+            key = "seconds" if name == "step" else f"{name}_seconds"
+            self._seconds[name] += report[key]
+        if report["status"] != "converged" and not self._is_as_asked(report["status"]):
+            self._missed += 1
+            if self._missed == 1:
+                warnings.warn(
+                    f"step {self.steps}: the solve ended as {report['status']!r} after "
+                    f"{report['iterations']} iterations; its best impulses are used, here and in "
+                    f"later steps (World.info counts them)",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+
+    def _is_as_asked(self, status: str) -> bool:
+        """Whether the solver has no tolerance, and made all of its iterations."""
+        options = self._options
+        return status == "max_iterations" and (
+            options.get("rtol", "auto") is None and options.get("atol", 0.0) is None
+        )
+
+    def _apply(self, forces: Any) -> None:
+        """Take the forces of the next step."""
+        target = self._state["force"]
+        if forces is None:
+            target[:] = 0.0
+            return
+        given = real_array("forces", forces)
+        if given.shape != target.shape:
+            raise ValueError(f"forces has shape {given.shape}: {target.shape} is needed")
+        wrong = np.argwhere(~np.isfinite(given))
+        if len(wrong):
+            index = tuple(wrong[0].tolist())
+            raise ValueError(f"forces{list(index)} is {given[index]}: finite numbers are needed")
+        target[:] = given
+
+    def _check_overlap(self, first: int) -> None:
+        """Refuse bodies that begin within others."""
+        self._unchecked = None
+        if self._allow_overlap:
+            return
+        radius = np.full(self.bodies, np.inf)
+        for shape, body in self._shapes:
+            if body >= 0 and shape.kind != "half_space":
+                radius[body] = min(radius[body], shape.bounding_radius)
+        found = self._core.overlaps()
+        bodies, gaps = found["body"], found["gap"]
+        smaller = np.where(bodies >= 0, radius[bodies], np.inf).min(axis=1)
+        deep = (gaps < -_OVERLAP * smaller) & (bodies.max(axis=1) >= first)
+        if deep.any():
+            worst = int(np.argmin(np.where(deep, gaps, 0.0)))
+            i, j = bodies[worst].tolist()
+            self._unchecked = first
+            what = [f"body {k}" if k >= 0 else "the fixed world" for k in (i, j)]
+            raise ValueError(
+                f"{what[0]} and {what[1]} overlap by {-gaps[worst]:.3g} m: move one of them, or "
+                "allow_overlap=True"
+            )
+
+    def run(
+        self,
+        steps: int,
+        record: Iterable[str] | None = None,
+        *,
+        every: int = 1,
+        problems: int | None = None,
+        progress: bool = False,
+        callback: Callable[[World], object] | None = None,
+    ) -> Record:
+        """Make many steps, and return what was recorded.
+
+        Parameters
+        ----------
+        steps
+            How many.
+        record
+            Names out of `Record.names`; default: ``("time", "contacts", "iterations")``.
+        every
+            Steps between two rows of the record; the state before the first step is a row, too.
+        problems
+            Steps between two contact problems that are kept in ``record.problems``; None: none.
+        progress
+            Show a progress bar (needs tqdm).
+        callback
+            Called with the world after each step. Raising `StopIteration` ends the run.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C, with the world at the end of a whole step.
+        """
+        return Record.of_run(self, steps, record, every, problems, progress, callback)
+
+    def __repr__(self) -> str:
+        present = self.bodies - int(np.count_nonzero(self.removed))
+        return (
+            f"World({present} bodies in {self.dimension}-D, {self._options['stepper']}, "
+            f"t = {self.time:g} s)"
+        )

@@ -1,0 +1,171 @@
+/* How bodies move without contacts: displacements, moments of inertia, forces. */
+#include "dynamics/inertia.h"
+#include "dynamics/world.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the state of a step --------------------------------------------------------------------- */
+
+static void copy_motion(const cs_world *world, const cs_motion *from, cs_motion *to)
+{
+    size_t n = (size_t)world->rigid.count * sizeof(double);
+    if (!n) return;
+    memcpy(to->position, from->position, n * (size_t)world->space.dimension);
+    memcpy(to->orientation, from->orientation, n * (size_t)world->space.orientation);
+    memcpy(to->velocity, from->velocity, n * (size_t)world->space.dof);
+}
+
+void cs_world_begin_motion(cs_world *world)
+{
+    copy_motion(world, &world->rigid.now, &world->rigid.next);
+}
+
+void cs_world_end_motion(cs_world *world)
+{
+    copy_motion(world, &world->rigid.next, &world->rigid.now);
+}
+
+/* ---- displacements --------------------------------------------------------------------------- */
+
+/* q <- q + h/2 (0, w) q, normalised: w is in the world frame. */
+static void turn(double *q, const double *w, double h)
+{
+    double s = 0.5 * h, a = q[0], x = q[1], y = q[2], z = q[3];
+    double turned[4] = {
+        a - s * (w[0] * x + w[1] * y + w[2] * z),
+        x + s * (w[0] * a + w[1] * z - w[2] * y),
+        y + s * (w[1] * a + w[2] * x - w[0] * z),
+        z + s * (w[2] * a + w[0] * y - w[1] * x),
+    };
+    double square = 0;
+    for (int i = 0; i < 4; i++) square += turned[i] * turned[i];
+    double scale = 1 / sqrt(square);
+    for (int i = 0; i < 4; i++) q[i] = turned[i] * scale;
+}
+
+void cs_world_move(cs_world *world, double h)
+{
+    const cs_space *space = &world->space;
+    const cs_motion *next = &world->rigid.next;
+    for (int64_t i = 0; i < world->rigid.count; i++) {
+        double *position = next->position + i * space->dimension;
+        double *orientation = next->orientation + i * space->orientation;
+        const double *velocity = next->velocity + i * space->dof;
+        for (int k = 0; k < space->dimension; k++) position[k] += h * velocity[k];
+        if (space->dimension == 3) turn(orientation, velocity + 3, h);
+        else orientation[0] += h * velocity[2];
+    }
+}
+
+/* ---- forces ---------------------------------------------------------------------------------- */
+
+enum { NEWTON_STEPS = 4 }; /* of the implicit gyroscopic term, which converges quadratically */
+
+/* x <- T^-1 x for a 3 x 3 matrix, by its adjugate */
+static void solve3(const double *t, double *x)
+{
+    double c[9];
+    cs_cross(t + 3, t + 6, c), cs_cross(t + 6, t, c + 3), cs_cross(t, t + 3, c + 6);
+    double determinant = t[0] * c[0] + t[1] * c[1] + t[2] * c[2], y[3];
+    for (int i = 0; i < 3; i++)
+        y[i] = (c[i] * x[0] + c[3 + i] * x[1] + c[6 + i] * x[2]) / determinant;
+    memcpy(x, y, sizeof y);
+}
+
+/* change += w+ - w, where I (w+ - w) + dt w+ x I w+ = 0, by Newton's method with
+ * I + dt ([w] I - [I w]) as the derivative. */
+static void add_implicit(const double *tensor, const double *w, double dt, double *change)
+{
+    double v[3] = {w[0], w[1], w[2]};
+    for (int step = 0; step < NEWTON_STEPS; step++) {
+        /* The residual. */
+        double moment[3], residual[3], difference[3] = {v[0] - w[0], v[1] - w[1], v[2] - w[2]};
+        double inertial[3];
+        cs_multiply3(tensor, v, moment);
+        cs_multiply3(tensor, difference, inertial);
+        cs_cross(v, moment, residual);
+        for (int i = 0; i < 3; i++) residual[i] = inertial[i] + dt * residual[i];
+
+        /* The derivative: column j is I e_j + dt (e_j x I v + v x I e_j). */
+        double slope[9];
+        for (int j = 0; j < 3; j++) {
+            double e[3] = {j == 0, j == 1, j == 2}, column[3], first[3], second[3];
+            cs_multiply3(tensor, e, column);
+            cs_cross(e, moment, first);
+            cs_cross(v, column, second);
+            for (int i = 0; i < 3; i++) slope[3 * i + j] = column[i] + dt * (first[i] + second[i]);
+        }
+        solve3(slope, residual);
+        for (int i = 0; i < 3; i++) v[i] -= residual[i];
+    }
+    for (int i = 0; i < 3; i++) change[i] += v[i] - w[i];
+}
+
+/* M^-1 and M^-1 h dt of the angular velocities of body i, in space. */
+static void apply_moments(cs_world *world, int64_t i)
+{
+    cs_rigid *rigid = &world->rigid;
+    double dt = world->options.time_step, inverse[9];
+    const double *w = rigid->next.velocity + 6 * i + 3, *moment = rigid->force + 6 * i + 3;
+    double *change = rigid->change + 6 * i + 3;
+
+    /* All axes of an isotropic body are alike. */
+    if (rigid->isotropic) {
+        double *diagonal = rigid->inverse + 6 * i;
+        for (int k = 0; k < 3; k++) diagonal[3 + k] = rigid->inverse_inertia[9 * i];
+        for (int k = 0; k < 3; k++) change[k] = dt * diagonal[3 + k] * moment[k];
+        return;
+    }
+
+    /* M^-1, and the moments. */
+    double rotation[9], tensor[9], *full = rigid->inverse + 36 * i, total[3];
+    cs_rotation_of(rigid->next.orientation + 4 * i, rotation);
+    cs_turn_tensor(rotation, rigid->inverse_inertia + 9 * i, inverse);
+    cs_turn_tensor(rotation, rigid->inertia + 9 * i, tensor);
+    for (int a = 0; a < 3; a++) {
+        full[6 * a + a] = rigid->inverse_mass[i];
+        for (int b = 0; b < 3; b++) full[6 * (3 + a) + 3 + b] = inverse[3 * a + b];
+    }
+    memcpy(total, moment, sizeof total);
+
+    /* The gyroscopic moment - w x I w. */
+    if (world->gyroscopic == CS_GYROSCOPIC_EXPLICIT) {
+        double spin[3], gyroscopic[3];
+        cs_multiply3(tensor, w, spin);
+        cs_cross(w, spin, gyroscopic);
+        for (int k = 0; k < 3; k++) total[k] -= gyroscopic[k];
+    }
+    cs_multiply3(inverse, total, change);
+    for (int k = 0; k < 3; k++) change[k] *= dt;
+    if (world->gyroscopic == CS_GYROSCOPIC_IMPLICIT) add_implicit(tensor, w, dt, change);
+}
+
+void cs_world_apply_forces(cs_world *world)
+{
+    cs_rigid *rigid = &world->rigid;
+    const cs_space *space = &world->space;
+    int dof = space->dof, size = rigid->isotropic ? dof : dof * dof;
+    double dt = world->options.time_step;
+    for (int64_t i = 0; i < rigid->count; i++) {
+        double *change = rigid->change + i * dof, *inverse = rigid->inverse + i * size;
+        memset(change, 0, sizeof(double) * (size_t)dof);
+        memset(inverse, 0, sizeof(double) * (size_t)size);
+        if (!rigid->movable[i]) continue;
+
+        /* Gravity and applied forces. */
+        const double *force = rigid->force + i * dof;
+        for (int k = 0; k < space->dimension; k++)
+            change[k] = dt * (world->options.gravity[k] + rigid->inverse_mass[i] * force[k]);
+        if (rigid->isotropic)
+            for (int k = 0; k < space->dimension; k++) inverse[k] = rigid->inverse_mass[i];
+
+        /* Moments. */
+        if (space->dimension == 3) {
+            apply_moments(world, i);
+            continue;
+        }
+        inverse[2] = rigid->inverse_inertia[i];
+        change[2] = dt * inverse[2] * force[2];
+    }
+}

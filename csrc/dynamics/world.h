@@ -1,0 +1,172 @@
+/* A world: bodies with shapes and materials, whose contacts are found and solved step by step.
+ *
+ *     state q, u --> stepper: q^M --> collider: closed contacts --> problem --> solver --> impulses, u^E --> q^E
+ *
+ * A step works on a copy of the state, which replaces the state at its end: a step that fails or is interrupted leaves
+ * the world as it was. Units: m, kg, s, N s. S2 sections 4.1 to 4.5 and 4.7 */
+#ifndef CS_WORLD_H
+#define CS_WORLD_H
+
+#include "collide/collide.h"
+#include "contactsolve.h"
+#include "core/buffer.h"
+
+enum { CS_WORLD_ROWS = 6 }; /* of a contact at most */
+
+/* The numbers of a body in a space. */
+typedef struct cs_space {
+    int dimension;   /* 3, or 2: the plane */
+    int dof;         /* velocities: 6, linear before angular, in the world frame; 3 in the plane */
+    int orientation; /* 4: a unit quaternion w, x, y, z; 1: an angle */
+    int inertia;     /* 9: a tensor in the body's frame; 1 */
+} cs_space;
+
+/* What a step changes. */
+typedef struct cs_motion {
+    double *position;    /* (bodies, dimension): centres of mass */
+    double *orientation; /* (bodies, orientation) */
+    double *velocity;    /* (bodies, dof) */
+} cs_motion;
+
+/* Bodies. All arrays have room for `capacity`; when larger ones replace them, those that the caller may see stay
+ * allocated as long as the world exists. */
+typedef struct cs_rigid {
+    int64_t count, capacity;
+    cs_motion now, next;
+    double *force;  /* (bodies, dof): applied forces and moments, in the world frame */
+    double *change; /* (bodies, dof): M^-1 h dt, of the step */
+    double *
+        inverse; /* M^-1 at the contacts' configuration: (bodies, dof), or (bodies, dof, dof) unless isotropic */
+    double *mass, *inverse_mass;       /* (bodies) */
+    double *inertia, *inverse_inertia; /* (bodies, inertia): in the body's frame */
+    unsigned char *driven;             /* keeps its velocity, whatever acts on it */
+    unsigned char *removed;
+    unsigned char *movable; /* neither driven nor removed */
+    int isotropic;          /* every inertia is a multiple of the identity */
+} cs_rigid;
+
+/* What holds at a contact: the set of its impulses, and restitution. */
+typedef struct cs_law {
+    const char *set;
+    int rows, parameters;
+    double *parameter;     /* (parameters) */
+    double restitution[2]; /* normal, tangential */
+} cs_law;
+
+/* The law of two different materials, first < second. */
+typedef struct cs_law_pair {
+    int first, second;
+    cs_law law;
+} cs_law_pair;
+
+/* The laws of materials, and of pairs of different ones. Laws do not move: contacts point to them. */
+typedef struct cs_materials {
+    cs_buffer laws, pairs; /* (count) cs_law *, (pair_count) cs_law_pair * */
+    int count, pair_count;
+} cs_materials;
+
+/* The closed contacts of a step, sorted by (shape, shape, feature), with their impulses. */
+typedef struct cs_memory {
+    int64_t count;
+    cs_buffer shape, feature; /* (count, 2) int64_t, (count) int32_t */
+    cs_buffer body;           /* (count, 2) int64_t */
+    cs_buffer point, normal;  /* (count, dimension) */
+    cs_buffer gap;            /* (count) */
+    cs_buffer law;            /* (count) const cs_law * */
+    cs_buffer impulse;        /* (count, CS_WORLD_ROWS) */
+} cs_memory;
+
+/* A contact's place in the problem: its group, and its index there. */
+typedef struct cs_place {
+    int group;
+    int64_t index;
+} cs_place;
+
+/* A group of contacts with the same set and rows, as cs_blocks. */
+typedef struct cs_step_group {
+    const char *set;
+    int rows, parameters;
+    int64_t count;
+    cs_buffer jacobian, bodies, b, parameter;
+} cs_step_group;
+
+enum { CS_STEP_GROUPS = 64 };
+
+/* The problem of a step, which is kept for the next one if the same contacts are closed then. */
+typedef struct cs_step_problem {
+    cs_step_group group[CS_STEP_GROUPS];
+    int groups;
+    cs_problem *problem;
+    cs_solver *solver;
+    cs_buffer place;                      /* (contacts) cs_place */
+    cs_buffer initial, impulse, velocity; /* (rows), (rows), (bodies, dof) */
+    int64_t bodies;                       /* in the problem */
+    int full;                             /* M^-1 has full blocks */
+} cs_step_problem;
+
+/* How the moment of inertia of a turning body enters a step: I w' = moment - w x I w. */
+typedef enum cs_gyroscopic {
+    CS_GYROSCOPIC_NONE,     /* without the last term */
+    CS_GYROSCOPIC_EXPLICIT, /* at the beginning of the step */
+    CS_GYROSCOPIC_IMPLICIT, /* at its end */
+} cs_gyroscopic;
+
+struct cs_world {
+    cs_arena arena;
+    cs_world_options options;
+    const struct cs_stepper *stepper;
+    cs_gyroscopic gyroscopic;
+    cs_space space;
+    cs_rigid rigid;
+    cs_collider *collider;
+    cs_materials materials;
+    cs_buffer material;     /* (shapes) int: of each shape, */
+    cs_buffer wearer;       /* (shapes) int64_t: and its body */
+    int changed;            /* bodies, shapes or materials have changed since the last step */
+    cs_contacts found;      /* the closed contacts of a step, in the collider's memory, */
+    cs_memory closed, last; /* and in the world's; and those of the step before */
+    cs_step_problem step;
+    cs_step_report report; /* of the last step */
+    int64_t steps;
+    double time;
+};
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+/* next <- now, where a step begins; now <- next, where it ends. */
+void cs_world_begin_motion(cs_world *world);
+void cs_world_end_motion(cs_world *world);
+
+/* next.q += h F(next.q) next.u, with quaternions normalised.  S2 Table 4.2, steps 2 and 6 */
+void cs_world_move(cs_world *world, double h);
+
+/* M^-1 and M^-1 h dt at next: gravity, applied forces and the gyroscopic term.  S2 Table 4.2, step 3 */
+void cs_world_apply_forces(cs_world *world);
+
+/* ---- contacts -------------------------------------------------------------------------------- */
+
+/* The law between two materials; NULL with an error if they differ and cannot be combined. */
+const cs_law *cs_law_between(cs_world *world, int first, int second, cs_error *error);
+
+/* Finds the contacts at next whose gap is at most the activation distance, and gives them the impulses that they had
+ * in the step before. */
+cs_status cs_world_find_contacts(cs_world *world, cs_error *error);
+
+/* Solves for the impulses of the closed contacts, and sets next.u <- u + M^-1 (h dt + J^T lambda). `feedback`
+ * [1/s]: the gap times this is added to b along the normal.  S2 eq. 4.31; S3 eq. 1.14 */
+cs_status cs_world_solve(cs_world *world, double feedback, const cs_control *control,
+                         cs_error *error);
+
+void cs_step_problem_release(cs_step_problem *step);
+
+/* ---- steppers -------------------------------------------------------------------------------- */
+
+/* A time-stepping scheme: a file in steppers/, and a line in steppers.def. It moves `next` through one step. */
+typedef struct cs_stepper {
+    const char *name, *summary, *paper;
+    cs_status (*step)(cs_world *world, const cs_control *control, cs_error *error);
+} cs_stepper;
+
+const cs_stepper *cs_stepper_find(const char *name);
+
+#endif

@@ -1,0 +1,496 @@
+/* _core.World: a cs_world that steps with the GIL released. */
+#include "dynamics/world.h"
+#include "python/fields.h"
+#include "python/shape_arguments.h"
+#include "python/solver_arguments.h"
+
+#include <string.h>
+
+typedef struct world_object {
+    PyObject_HEAD
+    cs_world *world;
+    solver_arguments arguments; /* to which the world's options point, */
+    PyObject *given;            /* and the objects that hold their words */
+    cs_space space;
+    atomic_flag busy; /* set during a call */
+} world_object;
+
+/* Takes the world for one call. Returns -1 with an error set if another call has it. */
+static int begin(world_object *self)
+{
+    if (!atomic_flag_test_and_set(&self->busy)) return 0;
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "this World is in the middle of a step (in another thread or around this call)");
+    return -1;
+}
+
+static void end(world_object *self) { atomic_flag_clear(&self->busy); }
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static const field option_fields[] = {
+    FIELD(cs_world_options, dimension, INT),     FIELD(cs_world_options, time_step, DOUBLE),
+    FIELD(cs_world_options, activation, DOUBLE), FIELD(cs_world_options, stepper, TEXT),
+    FIELD(cs_world_options, gyroscopic, TEXT),
+};
+enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
+
+/* World(world, gravity, options, settings, order, scheme, record) */
+static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *own, *gravity, *options, *settings, *order, *scheme, *record;
+    if (keywords && PyDict_GET_SIZE(keywords)) {
+        PyErr_SetString(PyExc_TypeError, "World takes no keyword arguments");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "O!OO!O!O!O!O!:World", &PyDict_Type, &own, &gravity, &PyDict_Type,
+                          &options, &PyDict_Type, &settings, &PyDict_Type, &order, &PyDict_Type,
+                          &scheme, &PyTuple_Type, &record))
+        return NULL;
+    world_object *self = (world_object *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    atomic_flag_clear(&self->busy);
+    self->given = Py_NewRef(args);
+
+    /* The options of the world and of its solver. */
+    cs_world_options chosen = cs_world_options_default();
+    PyArrayObject *pull = NULL;
+    cs_error error = {0};
+    if (read_fields(own, option_fields, OPTION_FIELDS, &chosen, NULL) < 0) goto fail;
+    if (read_solver_arguments(&self->arguments, NULL, options, settings, order, scheme, record) < 0)
+        goto fail;
+    chosen.solver = self->arguments.options;
+    if (!(pull = double_array(gravity, "gravity"))) goto fail;
+    if (PyArray_SIZE(pull) != chosen.dimension) {
+        PyErr_Format(PyExc_ValueError, "gravity has %zd entries; %d are needed",
+                     (Py_ssize_t)PyArray_SIZE(pull), chosen.dimension);
+        goto fail;
+    }
+    memcpy(chosen.gravity, PyArray_DATA(pull), sizeof(double) * (size_t)chosen.dimension);
+    if (cs_world_create(&self->world, &chosen, &error)) {
+        raise_error(&error);
+        goto fail;
+    }
+    self->space = self->world->space;
+    Py_DECREF(pull);
+    return (PyObject *)self;
+fail:
+    Py_XDECREF(pull);
+    Py_DECREF(self);
+    return NULL;
+}
+
+static void world_dealloc(world_object *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    cs_world_destroy(self->world);
+    order_lists_clear(&self->arguments.lists);
+    Py_XDECREF(self->given);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* ---- materials ------------------------------------------------------------------------------- */
+
+/* A material, and the array of its parameters. */
+typedef struct described_material {
+    cs_material material;
+    PyArrayObject *parameter;
+} described_material;
+
+/* Reads (set, rows, parameters, normal and tangential restitution). Returns -1 with an error set. */
+static int read_material(PyObject *args, const char *format, described_material *d, int *first,
+                         int *second)
+{
+    PyObject *parameters;
+    cs_material *m = &d->material;
+    double *epsilon = m->restitution;
+    int read = first ? PyArg_ParseTuple(args, format, first, second, &m->set, &m->rows, &parameters,
+                                        &epsilon[0], &epsilon[1])
+                     : PyArg_ParseTuple(args, format, &m->set, &m->rows, &parameters, &epsilon[0],
+                                        &epsilon[1]);
+    if (!read || !(d->parameter = double_array(parameters, "parameters"))) return -1;
+    m->parameter = PyArray_DATA(d->parameter);
+    m->parameters = (int)PyArray_SIZE(d->parameter);
+    return 0;
+}
+
+/* add_material(set, rows, parameters, normal, tangential) -> its number */
+static PyObject *world_add_material(world_object *self, PyObject *args)
+{
+    described_material d = {{0}, NULL};
+    cs_error error = {0};
+    int number = -1;
+    if (read_material(args, "siOdd:add_material", &d, NULL, NULL) < 0) return NULL;
+    if (begin(self) == 0) {
+        if (cs_world_add_material(self->world, &d.material, &number, &error)) raise_error(&error);
+        end(self);
+    }
+    Py_DECREF(d.parameter);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(number);
+}
+
+/* set_pair(first, second, set, rows, parameters, normal, tangential) */
+static PyObject *world_set_pair(world_object *self, PyObject *args)
+{
+    described_material d = {{0}, NULL};
+    cs_error error = {0};
+    int first, second;
+    if (read_material(args, "iisiOdd:set_pair", &d, &first, &second) < 0) return NULL;
+    if (begin(self) == 0) {
+        if (cs_world_set_pair(self->world, first, second, &d.material, &error)) raise_error(&error);
+        end(self);
+    }
+    Py_DECREF(d.parameter);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* ---- bodies and shapes ----------------------------------------------------------------------- */
+
+/* Reads None, or an array of `count` times `each` doubles. Returns -1 with an error set. */
+static int read_doubles(PyObject *value, const char *name, int64_t count, int each,
+                        PyArrayObject **array, const double **data)
+{
+    if (value == Py_None) return 0;
+    *array = double_array(value, name);
+    if (!*array) return -1;
+    *data = PyArray_DATA(*array);
+    if ((int64_t)PyArray_SIZE(*array) == count * each) return 0;
+    PyErr_Format(PyExc_ValueError, "%s has %zd entries; %lld bodies need %d each", name,
+                 (Py_ssize_t)PyArray_SIZE(*array), (long long)count, each);
+    return -1;
+}
+
+/* add_bodies(mass, inertia, position, orientation, velocity, driven) -> the number of the first */
+static PyObject *world_add_bodies(world_object *self, PyObject *args)
+{
+    enum { MASS, INERTIA, POSITION, ORIENTATION, VELOCITY, DRIVEN, ARRAYS };
+    PyObject *value[ARRAYS], *answer = NULL;
+    PyArrayObject *array[ARRAYS] = {NULL};
+    cs_world_bodies bodies = {0};
+    const cs_space *space = &self->space;
+    cs_error error = {0};
+    int64_t first;
+    if (!PyArg_ParseTuple(args, "OOOOOO:add_bodies", &value[0], &value[1], &value[2], &value[3],
+                          &value[4], &value[5]))
+        return NULL;
+
+    /* The arrays; masses tell the number of bodies. */
+    if (!(array[MASS] = double_array(value[MASS], "mass"))) goto out;
+    int64_t count = bodies.count = (int64_t)PyArray_SIZE(array[MASS]);
+    bodies.mass = PyArray_DATA(array[MASS]);
+    if (read_doubles(value[INERTIA], "inertia", count, space->inertia, &array[INERTIA],
+                     &bodies.inertia) < 0 ||
+        read_doubles(value[POSITION], "position", count, space->dimension, &array[POSITION],
+                     &bodies.position) < 0 ||
+        read_doubles(value[ORIENTATION], "orientation", count, space->orientation,
+                     &array[ORIENTATION], &bodies.orientation) < 0 ||
+        read_doubles(value[VELOCITY], "velocity", count, space->dof, &array[VELOCITY],
+                     &bodies.velocity) < 0)
+        goto out;
+    if (value[DRIVEN] != Py_None) {
+        array[DRIVEN] =
+            (PyArrayObject *)PyArray_FROM_OTF(value[DRIVEN], NPY_BOOL, NPY_ARRAY_IN_ARRAY);
+        if (!array[DRIVEN]) goto out;
+        if ((int64_t)PyArray_SIZE(array[DRIVEN]) != count) {
+            PyErr_SetString(PyExc_ValueError, "driven: one entry for each body is needed");
+            goto out;
+        }
+        bodies.driven = PyArray_DATA(array[DRIVEN]);
+    }
+
+    /* Add them. */
+    if (begin(self) < 0) goto out;
+    cs_status status = cs_world_add_bodies(self->world, &bodies, &first, &error);
+    end(self);
+    if (status) raise_error(&error);
+    else answer = PyLong_FromLongLong(first);
+out:
+    for (int i = 0; i < ARRAYS; i++) Py_XDECREF((PyObject *)array[i]);
+    return answer;
+}
+
+/* add_shapes(kind, numbers, vertices, body, position, orientation, material) -> the number of the first */
+static PyObject *world_add_shapes(world_object *self, PyObject *args)
+{
+    shape_arguments shapes = {0};
+    PyObject *material_value, *given, *answer = NULL;
+    PyArrayObject *material = NULL;
+    cs_error error = {0};
+    int64_t first;
+    if (PyTuple_GET_SIZE(args) != 7) {
+        PyErr_SetString(PyExc_TypeError, "add_shapes takes kind, numbers, vertices, body, "
+                                         "position, orientation and material");
+        return NULL;
+    }
+    given = PyTuple_GetSlice(args, 0, 6);
+    if (!given || read_shape_arguments(&shapes, given, self->space.dimension) < 0) goto out;
+    material_value = PyTuple_GET_ITEM(args, 6);
+    material = (PyArrayObject *)PyArray_FROM_OTF(material_value, NPY_INT, NPY_ARRAY_IN_ARRAY);
+    if (!material) goto out;
+    if ((int64_t)PyArray_SIZE(material) != shapes.count) {
+        PyErr_SetString(PyExc_ValueError, "material: one entry for each shape is needed");
+        goto out;
+    }
+    if (begin(self) < 0) goto out;
+    cs_status status = cs_world_add_shapes(self->world, shapes.shape, PyArray_DATA(material),
+                                           shapes.count, &first, &error);
+    end(self);
+    if (status) raise_error(&error);
+    else answer = PyLong_FromLongLong(first);
+out:
+    shape_arguments_clear(&shapes);
+    Py_XDECREF((PyObject *)material);
+    Py_XDECREF(given);
+    return answer;
+}
+
+/* remove(body) */
+static PyObject *world_remove(world_object *self, PyObject *value)
+{
+    cs_error error = {0};
+    long long body = PyLong_AsLongLong(value);
+    if ((body == -1 && PyErr_Occurred()) || begin(self) < 0) return NULL;
+    if (cs_world_remove(self->world, body, &error)) raise_error(&error);
+    end(self);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* The poll of cs_control: -1 with an error set after Ctrl-C. `context` is the saved thread state. */
+static int poll(void *context, const cs_progress *progress)
+{
+    (void)progress;
+    PyThreadState **thread = context;
+    PyEval_RestoreThread(*thread);
+    int answer = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
+    *thread = PyEval_SaveThread();
+    return answer;
+}
+
+/* step() */
+static PyObject *world_step(world_object *self, PyObject *unused)
+{
+    (void)unused;
+    if (begin(self) < 0) return NULL;
+    cs_error error = {0};
+    PyThreadState *thread = PyEval_SaveThread();
+    cs_control control = {poll, &thread, 0};
+    cs_status status = cs_world_step(self->world, &control, &error);
+    PyEval_RestoreThread(thread);
+    end(self);
+    if (status) raise_error(&error);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+static const field report_fields[] = {
+    FIELD(cs_step_report, contacts, INT64),       FIELD(cs_step_report, iterations, INT64),
+    FIELD(cs_step_report, natural_map, DOUBLE),   FIELD(cs_step_report, natural_map_scaled, DOUBLE),
+    FIELD(cs_step_report, new_solver, FLAG),      FIELD(cs_step_report, collide_seconds, DOUBLE),
+    FIELD(cs_step_report, setup_seconds, DOUBLE), FIELD(cs_step_report, solve_seconds, DOUBLE),
+    FIELD(cs_step_report, seconds, DOUBLE),
+};
+enum { REPORT_FIELDS = sizeof report_fields / sizeof *report_fields };
+
+/* report() -> what the last step did, as a dict */
+static PyObject *world_report(world_object *self, PyObject *unused)
+{
+    (void)unused;
+    cs_world_view view;
+    if (begin(self) < 0) return NULL;
+    cs_world_look(self->world, &view);
+    end(self);
+    PyObject *report = dictionary_of(report_fields, REPORT_FIELDS, &view.report);
+    PyObject *status = report ? PyUnicode_FromString(cs_outcome_name(view.report.outcome)) : NULL;
+    if (report && add_item(report, "status", status) < 0) Py_CLEAR(report);
+    return report;
+}
+
+/* ---- what callers see ------------------------------------------------------------------------ */
+
+/* A view of the world's memory, which it keeps; columns 0: one axis. */
+static PyObject *view_of(world_object *self, const void *data, int type, int64_t count, int columns,
+                         int writable)
+{
+    npy_intp shape[2] = {(npy_intp)count, columns};
+    if (!count) return PyArray_SimpleNew(columns ? 2 : 1, shape, type);
+    PyObject *array =
+        PyArray_SimpleNewFromData(columns ? 2 : 1, shape, type, (void *)(uintptr_t)data);
+    if (!array) return NULL;
+    if (!writable) PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+    if (PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef((PyObject *)self)) < 0)
+        Py_CLEAR(array);
+    return array;
+}
+
+/* state() -> views of the bodies, the number of steps and the time, as a dict */
+static PyObject *world_state(world_object *self, PyObject *unused)
+{
+    (void)unused;
+    cs_world_view v;
+    const cs_space *s = &self->space;
+    if (begin(self) < 0) return NULL;
+    cs_world_look(self->world, &v);
+    end(self);
+    int turns = s->orientation == 1 ? 0 : 4;
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:L,s:d}", "position",
+                         view_of(self, v.position, NPY_DOUBLE, v.bodies, s->dimension, 0),
+                         "orientation",
+                         view_of(self, v.orientation, NPY_DOUBLE, v.bodies, turns, 0), "velocity",
+                         view_of(self, v.velocity, NPY_DOUBLE, v.bodies, s->dof, 0), "force",
+                         view_of(self, v.force, NPY_DOUBLE, v.bodies, s->dof, 1), "mass",
+                         view_of(self, v.mass, NPY_DOUBLE, v.bodies, 0, 0), "driven",
+                         view_of(self, v.driven, NPY_BOOL, v.bodies, 0, 0), "removed",
+                         view_of(self, v.removed, NPY_BOOL, v.bodies, 0, 0), "steps",
+                         (long long)v.steps, "time", v.time);
+}
+
+/* A copy of `count` rows of numbers; columns 0: one axis. */
+static PyObject *copy_of(const void *data, int type, int64_t count, int columns, size_t size)
+{
+    npy_intp shape[2] = {(npy_intp)count, columns};
+    PyObject *array = PyArray_SimpleNew(columns ? 2 : 1, shape, type);
+    size_t bytes = (size_t)count * (size_t)(columns ? columns : 1) * size;
+    if (array && bytes) memcpy(PyArray_DATA((PyArrayObject *)array), data, bytes);
+    return array;
+}
+
+/* contacts() -> copies of the contacts of the last step, as a dict */
+static PyObject *world_contacts(world_object *self, PyObject *unused)
+{
+    (void)unused;
+    cs_world_view v;
+    if (begin(self) < 0) return NULL;
+    cs_world_look(self->world, &v);
+    const cs_contacts *c = &v.contact;
+    int dimension = self->space.dimension;
+    size_t real = sizeof(double), whole = sizeof(int64_t);
+    PyObject *contacts = Py_BuildValue(
+        "{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "shape", copy_of(c->shape, NPY_INT64, c->count, 2, whole),
+        "feature", copy_of(c->feature, NPY_INT32, c->count, 0, sizeof(int32_t)), "body",
+        copy_of(c->body, NPY_INT64, c->count, 2, whole), "point",
+        copy_of(c->point, NPY_DOUBLE, c->count, dimension, real), "normal",
+        copy_of(c->normal, NPY_DOUBLE, c->count, dimension, real), "gap",
+        copy_of(c->gap, NPY_DOUBLE, c->count, 0, real), "impulse",
+        copy_of(v.impulse, NPY_DOUBLE, c->count, CS_WORLD_ROWS, real));
+    end(self);
+    return contacts;
+}
+
+/* overlaps() -> bodies and gaps of the contacts at which bodies penetrate each other at present, as a dict */
+static PyObject *world_overlaps(world_object *self, PyObject *unused)
+{
+    (void)unused;
+    cs_contacts found;
+    cs_error error = {0};
+    PyObject *overlaps = NULL;
+    if (begin(self) < 0) return NULL;
+    if (cs_world_overlaps(self->world, &found, &error)) raise_error(&error);
+    else
+        overlaps = Py_BuildValue(
+            "{s:N,s:N}", "body", copy_of(found.body, NPY_INT64, found.count, 2, sizeof(int64_t)),
+            "gap", copy_of(found.gap, NPY_DOUBLE, found.count, 0, sizeof(double)));
+    end(self);
+    return overlaps;
+}
+
+/* energy() -> (kinetic, potential) */
+static PyObject *world_energy(world_object *self, PyObject *unused)
+{
+    (void)unused;
+    double kinetic, potential;
+    if (begin(self) < 0) return NULL;
+    cs_world_energy(self->world, &kinetic, &potential);
+    end(self);
+    return Py_BuildValue("(dd)", kinetic, potential);
+}
+
+/* momentum() -> (linear, angular) */
+static PyObject *world_momentum(world_object *self, PyObject *unused)
+{
+    (void)unused;
+    double linear[3], angular[3];
+    if (begin(self) < 0) return NULL;
+    cs_world_momentum(self->world, linear, angular);
+    end(self);
+    return Py_BuildValue("(NN)", new_doubles(linear, self->space.dimension),
+                         new_doubles(angular, self->space.dof - self->space.dimension));
+}
+
+/* problem() -> M^-1 and a tuple of the groups of contacts of the last step, as dicts of copies */
+static PyObject *world_problem(world_object *self, PyObject *unused)
+{
+    (void)unused;
+    if (begin(self) < 0) return NULL;
+    const cs_rigid *rigid = &self->world->rigid;
+    const cs_step_problem *step = &self->world->step;
+    int dof = self->space.dof, groups = self->world->step.problem ? step->groups : 0;
+    size_t real = sizeof(double);
+    PyObject *list = PyTuple_New(groups);
+    for (int g = 0; list && g < groups; g++) {
+        const cs_step_group *group = &step->group[g];
+        int m = group->rows;
+        PyObject *described = Py_BuildValue(
+            "{s:s,s:i,s:N,s:N,s:N,s:N}", "set", group->set, "rows", m, "jacobian",
+            copy_of(group->jacobian.data, NPY_DOUBLE, group->count, 2 * m * dof, real), "bodies",
+            copy_of(group->bodies.data, NPY_INT64, group->count, 2, sizeof(int64_t)), "b",
+            copy_of(group->b.data, NPY_DOUBLE, group->count, m, real), "parameters",
+            copy_of(group->parameter.data, NPY_DOUBLE, group->count, group->parameters, real));
+        if (!described) Py_CLEAR(list);
+        else PyTuple_SET_ITEM(list, g, described);
+    }
+    int size = rigid->isotropic ? dof : dof * dof;
+    PyObject *answer =
+        Py_BuildValue("(NN)", copy_of(rigid->inverse, NPY_DOUBLE, rigid->count, size, real), list);
+    end(self);
+    return answer;
+}
+
+static PyMethodDef world_methods[] = {
+    {"add_material", (PyCFunction)world_add_material, METH_VARARGS,
+     "add_material(set, rows, parameters, normal, tangential)\n--\n\nReturns its number."},
+    {"set_pair", (PyCFunction)world_set_pair, METH_VARARGS,
+     "set_pair(first, second, set, rows, parameters, normal, tangential)\n--\n\nThe material of a "
+     "pair."},
+    {"add_bodies", (PyCFunction)world_add_bodies, METH_VARARGS,
+     "add_bodies(mass, inertia, position, orientation, velocity, driven)\n--\n\nReturns the number "
+     "of the first."},
+    {"add_shapes", (PyCFunction)world_add_shapes, METH_VARARGS,
+     "add_shapes(kind, numbers, vertices, body, position, orientation, material)\n--\n\nReturns "
+     "the number of the first."},
+    {"remove", (PyCFunction)world_remove, METH_O, "remove(body)\n--\n\nRemoves a body."},
+    {"step", (PyCFunction)(void (*)(void))world_step, METH_NOARGS, "step()\n--\n\nMakes a step."},
+    {"report", (PyCFunction)(void (*)(void))world_report, METH_NOARGS,
+     "report()\n--\n\nWhat the last step did."},
+    {"state", (PyCFunction)(void (*)(void))world_state, METH_NOARGS,
+     "state()\n--\n\nViews of the bodies."},
+    {"contacts", (PyCFunction)(void (*)(void))world_contacts, METH_NOARGS,
+     "contacts()\n--\n\nCopies of the contacts of the last step."},
+    {"overlaps", (PyCFunction)(void (*)(void))world_overlaps, METH_NOARGS,
+     "overlaps()\n--\n\nWhere bodies penetrate each other at present."},
+    {"energy", (PyCFunction)(void (*)(void))world_energy, METH_NOARGS,
+     "energy()\n--\n\nKinetic and potential energy."},
+    {"momentum", (PyCFunction)(void (*)(void))world_momentum, METH_NOARGS,
+     "momentum()\n--\n\nLinear and angular momentum."},
+    {"problem", (PyCFunction)(void (*)(void))world_problem, METH_NOARGS,
+     "problem()\n--\n\nThe arrays of the last step's problem."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot world_slots[] = {
+    {Py_tp_new, (void *)world_new},
+    {Py_tp_dealloc, (void *)world_dealloc},
+    {Py_tp_methods, world_methods},
+    {Py_tp_doc, "World(world, gravity, options, settings, order, scheme, record)\n--\n\n"
+                "A world in C. See contactsolve.dynamics.World."},
+    {0, NULL},
+};
+
+PyType_Spec world_spec = {
+    .name = "contactsolve._core.World",
+    .basicsize = sizeof(world_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = world_slots,
+};
