@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, cast
 
-from .. import methods, schemes
+from .. import _core, methods, schemes
 from .._options import (
     apart,
     dtype_name,
@@ -15,7 +15,7 @@ from .._options import (
     names_of,
     relative_tolerance,
 )
-from .._suggestions import refuse_unknown
+from .._suggestions import refuse_unknown, with_suggestion
 from ..orders import chosen
 from ..solver import Solver
 
@@ -58,6 +58,16 @@ def arguments(options: dict[str, Any], own: tuple[str, ...]) -> tuple[Any, ...]:
     method = methods.chosen(given.pop("method"))
     if visits.permutation is not None or visits.begins is not None or visits.labels is not None:
         raise ValueError(f"order is {visits!r}: the contacts of a world change from step to step")
+
+    # Names are checked now, values with the first contacts.
+    for check, one, settings in (
+        (_core.check_method, method.name, method.options()),
+        (_core.check_scheme, way.name, way.options()),
+    ):
+        try:
+            check(one, settings)
+        except ValueError as error:
+            raise with_suggestion(error) from None
 
     # Values by the names of the C library.
     record, rng = names_of("record", given.pop("record")), given.pop("rng")

@@ -1,6 +1,7 @@
 /* Materials, and the laws between two of them. */
 #include "core/error.h"
 #include "dynamics/world.h"
+#include "prox/prox.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,6 +25,9 @@ static cs_status copy_law(cs_world *world, const cs_material *material, cs_law *
                                           : material->parameters != wanted)
         return cs_fail(error, CS_INVALID, "a material of the set %s has %d parameters, not %d",
                        cs_word(material->set).text, material->parameters, wanted);
+    cs_status status = cs_check_parameters(cs_set_find(material->set), 1, material->rows,
+                                           material->parameters, material->parameter, 0, error);
+    if (status) return status;
     for (int k = 0; k < 2; k++)
         if (!(material->restitution[k] >= 0 && material->restitution[k] <= 1))
             return cs_fail(error, CS_INVALID, "restitution[%d] is %s: 0 to 1 is needed", k,

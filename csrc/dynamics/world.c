@@ -52,11 +52,11 @@ static cs_status check_options(const cs_world_options *options, cs_error *error)
                        cs_number(options->activation).text);
     if (!cs_stepper_find(options->stepper))
         return cs_fail(error, CS_UNKNOWN_NAME,
-                       "stepper is %s: 'moreau' or 'semi_implicit_euler' is needed",
+                       "stepper is '%s': 'moreau' or 'semi_implicit_euler' is needed",
                        cs_word(options->stepper).text);
     if (find_word(gyroscopic_words, options->gyroscopic) < 0)
         return cs_fail(error, CS_UNKNOWN_NAME,
-                       "gyroscopic is %s: 'none', 'explicit' or 'implicit' is needed",
+                       "gyroscopic is '%s': 'none', 'explicit' or 'implicit' is needed",
                        cs_word(options->gyroscopic).text);
     return CS_OK;
 }

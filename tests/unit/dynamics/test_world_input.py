@@ -1,0 +1,252 @@
+"""Worlds: what is refused, what is told, what stays as it is."""
+
+import signal
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from contactsolve import dynamics
+
+BALL = dynamics.Sphere(0.1)
+GROUND = dynamics.HalfSpace([0.0, 0.0, 1.0])
+
+
+@pytest.fixture
+def scene():
+    made = dynamics.World()
+    made.add_fixed(GROUND)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dimension": 4}, "dimension is 4: 2 or 3 is needed"),
+        ({"gravity": [0, 0]}, "gravity has 2 entries; 3 are needed"),
+        ({"gravity": [0, 0, np.nan]}, r"gravity\[2\] is nan"),
+        ({"time_step": 0.0}, "time_step is 0: a number above 0 is needed"),
+        ({"activation": -1.0}, "activation is -1: a number of at least 0 is needed"),
+        ({"stepper": "euler"}, "stepper is 'euler': 'moreau' or 'semi_implicit_euler' is needed"),
+        ({"gyroscopic": "later"}, "gyroscopic is 'later'"),
+        ({"method": "gaus_seidel"}, "gauss_seidel"),
+        ({"order": [1, 0, 2]}, "the contacts of a world change"),
+        ({"rtol": -1.0}, "rtol"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        dynamics.World(**options)
+
+
+def test_unknown_options_are_told():
+    with pytest.raises(TypeError, match="time_step"):
+        dynamics.World(timestep=0.1)
+    with pytest.raises(TypeError, match="max_setup_seconds"):
+        dynamics.World(max_setup_seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, TypeError, "mass or density is needed"),
+        ({"mass": 1.0, "density": 1.0}, TypeError, "give either mass or density"),
+        ({"mass": 0.0}, ValueError, r"mass\[0\] is 0: a number above 0 is needed"),
+        ({"mass": np.nan}, ValueError, r"mass\[0\] is nan"),
+        ({"mass": 1.0, "inertia": [1, -1, 1]}, ValueError, "not positive definite"),
+        ({"mass": 1.0, "inertia": np.triu(np.ones((3, 3)))}, ValueError, "not symmetric"),
+        ({"mass": 1.0, "position": [0, 0]}, ValueError, "position has 2 numbers: 3 are needed"),
+        ({"mass": 1.0, "position": [0, np.inf, 1]}, ValueError, r"position\[0, 1\] is inf"),
+        ({"mass": 1.0, "orientation": [0, 0, 0, 0]}, ValueError, r"orientation\[0\] is zero"),
+        ({"mass": 1.0, "orientation": [1, 0]}, ValueError, "orientation has 2 numbers"),
+        ({"mass": 1.0, "velocity": [1, 2, 3]}, ValueError, "velocity has 3 entries"),
+        ({"mass": 1.0, "material": "ice"}, TypeError, "material is 'ice'"),
+    ],
+)
+def test_wrong_bodies_are_refused(scene, given, error, message):
+    with pytest.raises(error, match=message):
+        scene.add_body(BALL, **{"position": [0, 0, 1], **given})
+    assert scene.bodies == 0
+
+
+def test_shapes_fit_the_dimension(scene):
+    with pytest.raises(ValueError, match=r"Disc\(0.1\) is for dimension 2, not 3"):
+        scene.add_body(dynamics.Disc(0.1), mass=1.0)
+    with pytest.raises(TypeError, match="a shape of contactsolve"):
+        scene.add_fixed("floor")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"restitution": 1.5}, r"restitution\[0\] is 1.5: 0 to 1 is needed"),
+        ({"restitution": [0, -1]}, r"restitution\[1\] is -1"),
+        ({"mu": -0.1}, r"mu\[0\] is -0.1"),
+        ({"sets": cs.sets.disc(0.5), "rows": 2}, "2 rows"),
+    ],
+)
+def test_wrong_materials_are_refused(scene, given, message):
+    with pytest.raises(ValueError, match=message):
+        scene.add_fixed(GROUND, material=dynamics.Material(**given))
+
+
+def test_bodies_that_begin_within_others_are_refused(scene):
+    scene.add_body(BALL, [0, 0, 0.1], mass=1.0)
+    other = scene.add_body(BALL, [0, 0, 0.25], mass=1.0)
+    with pytest.raises(ValueError, match=f"body 0 and body {other} overlap by 0.05 m"):
+        scene.step()
+    with pytest.raises(ValueError, match="overlap"):
+        scene.step()
+    scene.remove(other)
+    scene.step()
+    assert scene.steps == 1
+    low = scene.add_body(BALL, [1, 0, 0.05], mass=1.0)
+    with pytest.raises(ValueError, match=f"the fixed world and body {low} overlap"):
+        scene.step()
+    allowed = dynamics.World(allow_overlap=True)
+    allowed.add_fixed(GROUND)
+    allowed.add_body(BALL, [1, 0, 0.05], mass=1.0)
+    allowed.step()
+
+
+def test_pairs_of_different_sets_need_a_material(scene):
+    rubber = dynamics.Material(0.5)
+    rough = dynamics.Material(sets=cs.sets.box_friction(0.5))
+    scene.add_fixed(dynamics.Box([1, 1, 1]), [5, 0, 1], material=rough)
+    ball = scene.add_body(BALL, [5, 0, 2.1], mass=1.0, material=rubber)
+    with pytest.raises(ValueError, match="give the material of this pair"):
+        scene.step()
+    assert scene.positions[ball, 2] == 2.1
+    scene.set_pair(rubber, rough, dynamics.Material(0.1))
+    scene.step()
+    assert scene.problem().mu == pytest.approx([0.1])
+
+
+def test_materials_of_one_set_are_combined(scene):
+    smooth, rough = dynamics.Material(0.2, 0.1), dynamics.Material(0.8, 0.6)
+    scene.add_fixed(dynamics.Box([1, 1, 1]), [5, 0, 1], material=rough)
+    ball = scene.add_body(
+        BALL, [5, 0, 2.1], mass=1.0, material=smooth, velocity=[0, 0, -1, 0, 0, 0]
+    )
+    scene.step()
+    assert scene.problem().mu == pytest.approx([0.4])
+    assert scene.velocities[ball, 2] == pytest.approx(0.6, abs=1e-2)
+
+
+def test_forces_act(scene):
+    scene.forces = lambda world: np.tile([0, 0, 9.81 * 2.0, 0, 0, 0.5], (world.bodies, 1))
+    ball = scene.add_body(BALL, [0, 0, 1], mass=2.0)
+    scene.run(100)
+    assert scene.velocities[ball, :3] == pytest.approx(np.zeros(3), abs=1e-12)
+    inertia = 0.4 * 2.0 * 0.1**2
+    assert scene.velocities[ball, 5] == pytest.approx(0.5 * 0.1 / inertia)
+    for wrong, message in ((np.zeros(3), "forces has shape"), (np.full((1, 6), np.nan), "forces")):
+        scene.forces = lambda world, wrong=wrong: wrong
+        with pytest.raises(ValueError, match=message):
+            scene.step()
+    scene.forces = lambda world: None
+    scene.step()
+
+
+def test_views_cannot_be_written_and_outlive_growth(scene):
+    scene.add_body(BALL, [0, 0, 1], mass=1.0)
+    early = scene.positions
+    with pytest.raises(ValueError, match="read-only"):
+        early[0, 0] = 1.0
+    scene.add_bodies(BALL, [[i, 1, 1] for i in range(1000)], mass=1.0)
+    scene.step()
+    del scene
+    assert early.shape == (1, 3)
+    assert np.isfinite(early).all()
+
+
+def test_removed_bodies_leave_their_numbers(scene):
+    balls = scene.add_bodies(BALL, [[i, 0, 0.1] for i in range(3)], mass=1.0)
+    scene.step()
+    assert scene.contacts.bodies.tolist() == [[-1, 0], [-1, 1], [-1, 2]]
+    scene.remove(balls[1])
+    scene.step()
+    assert scene.contacts.bodies.tolist() == [[-1, 0], [-1, 2]]
+    with pytest.raises(ValueError, match="body 1 is not in the world"):
+        scene.remove(1)
+
+
+def test_a_missed_tolerance_is_told_once():
+    scene = dynamics.World(max_iterations=1, method="jacobi")
+    scene.add_fixed(GROUND)
+    for i in range(4):
+        scene.add_body(dynamics.Box([0.1] * 3), [0, 0, 0.1 + 0.2 * i], mass=1.0)
+    with pytest.warns(RuntimeWarning, match="max_iterations") as caught:
+        scene.run(5)
+    assert len(caught) == 1
+    assert scene.info["steps_not_converged"] == 5
+
+
+def test_records_are_columns(scene):
+    scene.add_body(BALL, [0, 0, 0.1], mass=1.0)
+    record = scene.run(10, record=dynamics.Record.names, every=5, problems=2)
+    assert set(record) == set(dynamics.Record.names)
+    assert record["positions"].shape == (3, 1, 3)
+    assert record["time"].tolist() == pytest.approx([0, 0.005, 0.01])
+    assert record["contacts"].tolist() == [0, 1, 1]
+    assert [problem.contacts for problem in record.problems] == [1] * 5
+    with pytest.raises(ValueError, match="record: 'speed' is unknown"):
+        scene.run(1, record=("speed",))
+    with pytest.raises(ValueError, match="every is 0"):
+        scene.run(1, every=0)
+
+    def stop(world):
+        if world.steps == 12:
+            raise StopIteration
+
+    scene.run(100, callback=stop)
+    assert scene.steps == 12
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals")
+def test_an_interrupt_leaves_a_whole_step():
+    scene = dynamics.World(method="gauss_seidel", max_iterations=10**8, rtol=None, atol=None)
+    scene.add_fixed(GROUND)
+    scene.add_bodies(BALL, [[0, 0, 0.1 + 0.2 * i] for i in range(20)], mass=1.0)
+    before = scene.positions.copy(), scene.velocities.copy()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            scene.step()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    assert scene.steps == 0
+    assert np.array_equal(scene.positions, before[0])
+    assert np.array_equal(scene.velocities, before[1])
+
+
+@pytest.mark.threads
+def test_the_number_of_threads_changes_no_bit():
+    def state(threads):
+        scene = dynamics.World(
+            method="gauss_seidel",
+            max_iterations=10,
+            rtol=None,
+            atol=None,
+            threads=threads,
+            allow_overlap=True,
+        )
+        scene.add_fixed(GROUND)
+        z, y, x = np.meshgrid(*[np.arange(10.0)] * 3, indexing="ij")
+        places = 0.2 * np.stack([x, y, z], -1).reshape(-1, 3) + [0, 0, 0.1]
+        places[:, :2] += 0.001 * np.sin(np.arange(2000.0)).reshape(1000, 2)
+        scene.add_bodies(BALL, places, mass=1.0)
+        scene.run(10)
+        assert len(scene.contacts.gaps) > 1500
+        return scene.positions.copy(), scene.velocities.copy(), scene.contacts.impulses
+
+    alone = state(1)
+    for threads in (2, 3):
+        for one, other in zip(alone, state(threads), strict=True):
+            assert np.array_equal(one, other)
