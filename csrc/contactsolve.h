@@ -502,8 +502,9 @@ enum { CS_MAX_LINKS = 64 }; /* further runs are added to the last link */
 
 /* The answer of a solve: the caller's buffers (each may be NULL), then figures. */
 typedef struct cs_result {
-    /* The caller's buffers, each of which may be NULL. A solve without a tolerance evaluates its impulses only if one
-     * of the last two is given, or if the last row of the history needs it; otherwise cs_solver_evaluate does. */
+    /* The caller's buffers, each of which may be NULL. A solve without a tolerance evaluates its impulses only if
+     * residual velocities are asked for, or if the last row of the history needs it; otherwise cs_solver_evaluate
+     * does. */
     double *impulses;            /* (rows) lambda */
     double *residual_velocities; /* (rows) xi = A lambda + b */
     double *velocity_change;     /* (velocities) M^-1 J^T lambda; zero when A was given */
@@ -599,6 +600,9 @@ CS_PUBLIC int cs_solver_evaluates(const cs_solver *solver);
  * problem must have the values of that solve. */
 CS_PUBLIC cs_status cs_solver_evaluate(cs_solver *solver, const double *b, const double *parameters,
                                        cs_result *result, cs_error *error);
+/* velocity (velocities) <- M^-1 J^T impulses, with the solver's threads */
+CS_PUBLIC void cs_solver_velocity_change(const cs_solver *solver, const double *impulses,
+                                         double *velocity);
 /* Lets the following solves start from this index set (a cs_index for each row) instead of impulses;
  * NULL ends this. The caller owns the index set and keeps it while it is in use. Friction has no
  * bounds in the first mixed LCP: its rows are free there, whatever the index set says. Fails with

@@ -331,6 +331,7 @@ static void hand_out(cs_solver *solver, cs_budget *budget, cs_result *result)
     if (asked) cs_check_ends(solver, budget, since);
     else cs_leave_out(budget, since);
     cs_hand_out_impulses(solver, result);
+    cs_hand_out_velocity(solver, solver->lambda, result);
 
     /* The history. */
     since = cs_seconds(budget);

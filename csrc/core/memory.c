@@ -51,7 +51,7 @@ void cs_release(void *memory)
 
 /* Small requests share blocks of SHARED_BLOCK. Larger ones get a block of their own, until the arena holds SMALL_ARENA:
  * from then on, all requests share blocks of LARGE_BLOCK, or get one of their own if they do not fit in. */
-enum { SHARED_BLOCK = 4096, SMALL_ARENA = 1 << 19, LARGE_BLOCK = 1 << 22 };
+enum { SHARED_BLOCK = 4096, SMALL_ARENA = 1 << 21, LARGE_BLOCK = 1 << 22 };
 
 /* The sanitizer sees an access beyond an array only if nothing else is there. */
 #if defined(__SANITIZE_ADDRESS__)

@@ -282,6 +282,18 @@ void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *p
         cs_pace_learn(&shared->pace, shares, cs_clock() - start);
 }
 
+void cs_shared_velocity_change(const cs_shared_products *shared, const cs_problem *problem,
+                               const double *lambda, double *velocity)
+{
+    if (cs_products_threads(shared) <= 1) {
+        cs_velocity_change(problem, lambda, velocity);
+        return;
+    }
+    product p = {problem, &shared->adjacency, lambda, NULL, velocity, NULL};
+    cs_phases bodies = {1, shared->phase, run_task, &p};
+    cs_phases_run(&bodies, shared->threads);
+}
+
 /* y += A^T x for a given A, entry by entry */
 typedef struct transposed {
     const double *x;

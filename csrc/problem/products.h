@@ -49,6 +49,10 @@ void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *p
                                  const double *lambda, const double *b, double *velocity,
                                  double *xi);
 
+/* cs_velocity_change by these threads. */
+void cs_shared_velocity_change(const cs_shared_products *shared, const cs_problem *problem,
+                               const double *lambda, double *velocity);
+
 /* y (rows) <- A^T x with the user's data, by these threads. `velocity` (velocities) is scratch. */
 void cs_multiply_transposed(cs_shared_products *shared, const cs_problem *problem, const double *x,
                             double *velocity, double *y);

@@ -11,7 +11,8 @@ typedef struct answer_object {
     PyObject_HEAD
     cs_result result;
     cs_link *link; /* a copy: the solver's own lasts until its next solve */
-    PyObject *impulses, *xi, *velocity, *history, *certificate;
+    _Atomic(PyObject *) impulses;
+    PyObject *xi, *velocity, *history, *certificate;
     deferred *later; /* evaluates the impulses, and has xi and velocity then; NULL: they are here */
 } answer_object;
 
@@ -40,7 +41,7 @@ PyObject *new_answer(PyTypeObject *type, const answer_parts *parts)
 
     /* Copy the numbers, and what the solver may overwrite. */
     self->result = *result;
-    if (!parts->later) self->impulses = Py_NewRef(parts->impulses);
+    atomic_init(&self->impulses, parts->later ? NULL : Py_NewRef(parts->impulses));
     self->xi = Py_XNewRef(parts->xi);
     self->velocity = Py_XNewRef(parts->velocity);
     self->history = history_of(result);
@@ -67,7 +68,7 @@ static void answer_dealloc(answer_object *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     deferred_release(self->later);
-    Py_XDECREF(self->impulses);
+    Py_XDECREF(atomic_load(&self->impulses));
     Py_XDECREF(self->xi);
     Py_XDECREF(self->velocity);
     Py_XDECREF(self->history);
@@ -159,15 +160,23 @@ static PyObject *get_links(answer_object *self, void *unused)
 
 /* ---- what an evaluation gives ---------------------------------------------------------------- */
 
-/* The impulses. The evaluation keeps those of the solve, because the caller may change what is handed out. */
+/* The impulses that are handed out: a copy before they are evaluated, because the caller may change it. */
+static PyObject *new_impulses(const answer_object *self)
+{
+    if (deferred_is_done(self->later)) return Py_NewRef(self->later->impulses);
+    return PyArray_NewCopy((PyArrayObject *)self->later->impulses, NPY_CORDER);
+}
+
+/* The impulses, the same array each time; of several threads that read them first, one decides which. */
 static PyObject *get_impulses(answer_object *self, void *unused)
 {
     (void)unused;
-    if (!self->impulses && deferred_is_done(self->later))
-        self->impulses = Py_NewRef(self->later->impulses);
-    else if (!self->impulses)
-        self->impulses = PyArray_NewCopy((PyArrayObject *)self->later->impulses, NPY_CORDER);
-    return Py_XNewRef(self->impulses);
+    PyObject *impulses = atomic_load(&self->impulses);
+    if (impulses) return Py_NewRef(impulses);
+    PyObject *made = new_impulses(self);
+    if (made && atomic_compare_exchange_strong(&self->impulses, &impulses, made)) impulses = made;
+    else Py_XDECREF(made);
+    return Py_XNewRef(impulses);
 }
 
 /* The figures of the evaluated impulses; NULL with an error set. */
@@ -187,7 +196,7 @@ static PyObject *get_residual_velocities(answer_object *self, void *unused)
 static PyObject *get_velocity_change(answer_object *self, void *unused)
 {
     (void)unused;
-    if (!evaluated(self)) return NULL;
+    if (self->later && deferred_find_velocity(self->later) < 0) return NULL;
     return Py_NewRef(self->later ? self->later->velocity : self->velocity);
 }
 

@@ -11,6 +11,7 @@ shared_solver *shared_solver_new(problem_object *problem)
     if (!shared) return (shared_solver *)PyErr_NoMemory();
     atomic_init(&shared->references, 1);
     atomic_init(&shared->use, SOLVER_IDLE);
+    atomic_init(&shared->thread, 0);
     shared->problem = (problem_object *)Py_NewRef((PyObject *)problem);
     return shared;
 }
@@ -49,7 +50,7 @@ int shared_solver_begin(shared_solver *shared)
     while ((found = take(shared, SOLVER_SOLVES)) == SOLVER_EVALUATES)
         if (wait_briefly() < 0) return -1;
     if (found == SOLVER_IDLE) {
-        shared->thread = PyThread_get_thread_ident();
+        atomic_store(&shared->thread, PyThread_get_thread_ident());
         return 0;
     }
     PyErr_SetString(PyExc_RuntimeError, "this Solver is already solving (in another thread or "
@@ -57,7 +58,11 @@ int shared_solver_begin(shared_solver *shared)
     return -1;
 }
 
-void shared_solver_end(shared_solver *shared) { atomic_store(&shared->use, SOLVER_IDLE); }
+void shared_solver_end(shared_solver *shared)
+{
+    atomic_store(&shared->thread, 0);
+    atomic_store(&shared->use, SOLVER_IDLE);
+}
 
 /* ---- the list of a problem ------------------------------------------------------------------- */
 
@@ -166,19 +171,31 @@ int deferred_is_done(const deferred *self) { return atomic_load(&self->done); }
 
 static double *numbers(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }
 
+/* Fills the velocity change, with a solver that nobody else uses meanwhile. Returns -1 with an error set. */
+static int find_velocity(deferred *self)
+{
+    if (self->velocity) return 0;
+    const shared_solver *shared = self->shared;
+    PyObject *velocity = new_doubles(NULL, shared->problem->problem->velocities);
+    if (!velocity) return -1;
+    cs_solver_velocity_change(shared->solver, numbers(self->impulses), numbers(velocity));
+    self->velocity = velocity;
+    return 0;
+}
+
 /* Evaluates with a solver that nobody else uses meanwhile. Returns -1 with an error set. */
 static int evaluate(deferred *self)
 {
     if (deferred_is_done(self)) return 0;
 
-    /* Arrays that the answer will own. */
+    /* Arrays that the answer will own. A velocity change that was handed out belongs to the caller. */
     const cs_problem *problem = self->shared->problem->problem;
+    PyObject *velocity = self->velocity ? NULL : new_doubles(NULL, problem->velocities);
     if (!self->xi) self->xi = new_doubles(NULL, problem->rows);
-    if (!self->velocity) self->velocity = new_doubles(NULL, problem->velocities);
-    if (!self->xi || !self->velocity) return -1;
+    if (!self->xi || (!velocity && !self->velocity)) goto fail;
     self->result.impulses = numbers(self->impulses);
     self->result.residual_velocities = numbers(self->xi);
-    self->result.velocity_change = numbers(self->velocity);
+    self->result.velocity_change = velocity ? numbers(velocity) : NULL;
 
     /* The evaluation. */
     cs_error error = {0};
@@ -186,11 +203,15 @@ static int evaluate(deferred *self)
     const double *parameters = self->parameters ? PyArray_DATA(self->parameters) : NULL;
     if (cs_solver_evaluate(self->shared->solver, b, parameters, &self->result, &error)) {
         raise_error(&error);
-        return -1;
+        goto fail;
     }
+    if (velocity) self->velocity = velocity;
     atomic_store(&self->done, 1);
     detach(self);
     return 0;
+fail:
+    Py_XDECREF(velocity);
+    return -1;
 }
 
 /* Takes the solver for an evaluation. Returns -1 with an error set if this thread is inside its solve, or after
@@ -199,7 +220,7 @@ static int take_to_evaluate(shared_solver *shared)
 {
     solver_use found;
     while ((found = take(shared, SOLVER_EVALUATES)) != SOLVER_IDLE) {
-        if (found == SOLVER_SOLVES && shared->thread == PyThread_get_thread_ident()) {
+        if (found == SOLVER_SOLVES && atomic_load(&shared->thread) == PyThread_get_thread_ident()) {
             PyErr_SetString(PyExc_RuntimeError, "this result is evaluated by its Solver, which is "
                                                 "solving around this call: read it after that");
             return -1;
@@ -209,8 +230,8 @@ static int take_to_evaluate(shared_solver *shared)
     return 0;
 }
 
-/* Evaluates with a solver to which the caller has a reference. Returns -1 with an error set. */
-static int finish_with(deferred *self, shared_solver *shared)
+/* Calls `work` with a solver to which the caller has a reference. Returns -1 with an error set. */
+static int work_with(deferred *self, shared_solver *shared, int (*work)(deferred *self))
 {
     /* An update of the problem in another thread evaluates before it begins. */
     while (!problem_try_begin(shared->problem))
@@ -219,20 +240,25 @@ static int finish_with(deferred *self, shared_solver *shared)
     /* A solve in another thread ends first. */
     int failed = take_to_evaluate(shared);
     if (!failed) {
-        failed = evaluate(self);
+        if (!deferred_is_done(self)) failed = work(self);
         shared_solver_end(shared);
     }
     problem_end(shared->problem);
     return failed;
 }
 
-int deferred_finish(deferred *self)
+/* Calls `work` unless the evaluation is done. */
+static int work_on(deferred *self, int (*work)(deferred *self))
 {
     shared_solver *shared = solver_of(self);
-    int failed = shared ? finish_with(self, shared) : 0;
+    int failed = shared ? work_with(self, shared, work) : 0;
     shared_solver_release(shared);
     return failed;
 }
+
+int deferred_finish(deferred *self) { return work_on(self, evaluate); }
+
+int deferred_find_velocity(deferred *self) { return work_on(self, find_velocity); }
 
 int deferred_finish_all(const problem_object *problem, const shared_solver *of)
 {

@@ -12,8 +12,8 @@
 /* A solver, which its _core.Solver and the deferred evaluations of its solves share. The last one destroys it. */
 typedef struct shared_solver {
     atomic_int references;
-    atomic_int use;       /* see `solver_use` */
-    unsigned long thread; /* that solves */
+    atomic_int use;      /* see `solver_use` */
+    atomic_ulong thread; /* that solves; 0: none */
     problem_object *problem;
     cs_solver *solver;
 } shared_solver;
@@ -37,7 +37,7 @@ typedef struct deferred {
     shared_solver *shared;            /* NULL once it is done */
     PyObject *impulses;               /* (rows) */
     PyArrayObject *b, *parameters;    /* of the solve, or NULL */
-    PyObject *xi, *velocity;          /* (rows), (velocities): NULL until it is done */
+    PyObject *xi, *velocity;          /* (rows), (velocities): NULL until they are known */
     cs_result result;                 /* natural maps and the worst block, once it is done */
 } deferred;
 
@@ -50,6 +50,9 @@ int deferred_is_done(const deferred *self);
 
 /* Evaluates unless that is done. Waits for a solve in another thread. Returns -1 with an error set. */
 int deferred_finish(deferred *self);
+
+/* The same for the velocity change alone, which costs less. */
+int deferred_find_velocity(deferred *self);
 
 /* Evaluates all that wait for a problem's values: those of one solver, or (NULL) of all its solvers. The caller has
  * taken that solver, or locked the problem. Returns -1 with an error set. */

@@ -181,7 +181,7 @@ typedef struct cs_packed {
 
     cs_sweep_stats *part;          /* (parts of all stages): statistics of the last sweep */
     struct cs_stage_phase *phase;  /* (phases): what a sweep does, in order */
-    struct cs_phase *shared_phase; /* (phases): those of the sweep that runs, in its own order */
+    struct cs_phase *shared_phase; /* (phases, or stages): those that run, in their own order */
     int64_t *backward;             /* (phases): the order of the phases in a backward sweep */
     int64_t phases;
 } cs_packed;

@@ -241,7 +241,8 @@ cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
 
         /* Allocate between the passes. */
         packed->phase = cs_arena_take(arena, packed->phases, sizeof(cs_stage_phase));
-        packed->shared_phase = cs_arena_take(arena, packed->phases, sizeof(cs_phase));
+        int64_t most = packed->phases > schedule->stages ? packed->phases : schedule->stages;
+        packed->shared_phase = cs_arena_take(arena, most, sizeof(cs_phase));
         packed->backward = cs_arena_take(arena, packed->phases, sizeof(int64_t));
         if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
     }

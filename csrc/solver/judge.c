@@ -498,11 +498,24 @@ static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsati
     return status;
 }
 
+/* The number of blocks of the largest island. The scratch arrays are free then. */
+static int64_t largest_island(const cs_solver *solver)
+{
+    double *size = solver->judge.reach, largest = 0;
+    for (int64_t i = 0; i < solver->judge.islands; i++) size[i] = 0;
+    for (int64_t k = 0; k < solver->problem->blocks; k++) {
+        int64_t island = solver->judge.island[k];
+        if (island >= 0) largest = fmax(largest, ++size[island]);
+    }
+    return (int64_t)largest;
+}
+
 /* Refinement steps for directions in which b drives the impulses, after a solve of `number` iterations: as many as its
- * cost allows; 0 if that is none. Only those of small problems become proofs by a few steps. */
+ * cost allows; 0 if that is none. Only those of small islands become proofs by a few steps: many small ones have the
+ * steps that each would have by itself. */
 static int64_t affordable_refinements(const cs_solver *solver, int64_t number)
 {
-    int64_t free = FREE_BLOCKS / (solver->problem->blocks + 1);
+    int64_t free = FREE_BLOCKS / (largest_island(solver) + 1);
     int64_t most = (number / SWEEPS_A_PRODUCT + free - TESTS) / (DRIVEN + 2);
     int64_t wanted = refinements(number);
     if (most < 0) return 0;

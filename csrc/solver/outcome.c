@@ -68,8 +68,7 @@ int cs_outcome_is_worse(cs_outcome a, cs_outcome b)
 
 int cs_is_asked_for(const cs_solver *solver, const cs_budget *budget, const cs_result *result)
 {
-    return !solver->fixed_iterations || budget->is_link || result->residual_velocities ||
-           result->velocity_change;
+    return !solver->fixed_iterations || budget->is_link || result->residual_velocities;
 }
 
 /* result <- the natural map and the arrays of an evaluated iterate. */
@@ -114,6 +113,17 @@ void cs_hand_out_impulses(const cs_solver *solver, cs_result *result)
     if (result->impulses)
         cs_loop_copy(cs_judge_threads(solver), result->impulses, solver->lambda,
                      solver->problem->rows, sizeof(double));
+}
+
+void cs_hand_out_velocity(const cs_solver *solver, const double *impulses, cs_result *result)
+{
+    if (result->velocity_change && !result->evaluated)
+        cs_solver_velocity_change(solver, impulses, result->velocity_change);
+}
+
+void cs_solver_velocity_change(const cs_solver *solver, const double *impulses, double *velocity)
+{
+    cs_shared_velocity_change(&solver->products, solver->problem, impulses, velocity);
 }
 
 cs_status cs_solver_evaluate(cs_solver *solver, const double *b, const double *parameters,

@@ -185,6 +185,9 @@ int cs_is_asked_for(const cs_solver *solver, const cs_budget *budget, const cs_r
 cs_status cs_solver_load(cs_solver *solver, const double *b, const double *parameters,
                          cs_error *error);
 
+/* result->velocity_change <- M^-1 J^T impulses, if it is asked for and no evaluation gave it */
+void cs_hand_out_velocity(const cs_solver *solver, const double *impulses, cs_result *result);
+
 /* result->impulses <- solver->lambda */
 void cs_hand_out_impulses(const cs_solver *solver, cs_result *result);
 

@@ -348,3 +348,32 @@ def test_other_islands_are_told_to_be_unfinished():
     assert "the other islands were left unfinished" in result.message
     alone = cs.Problem.from_delassus(A[:2, :2], [[-1.0], [-1.0]], rows=1)
     assert "unfinished" not in cs.solve(alone, method="gauss_seidel").message
+
+
+def crushed_rows(bodies, copies):
+    """Rows of bodies, each between two walls that approach each other."""
+    count = bodies + 1
+    J, pairs = np.zeros((copies * count, 2, 3, 6)), np.full((copies * count, 2), -1)
+    J[:, 0, :, :3], J[:, 1, :, :3] = -np.eye(3), np.eye(3)
+    b = np.zeros((copies, count, 3))
+    b[:, [0, -1], 0] = -1.0
+    for k in range(copies * count):
+        row, place = divmod(k, count)
+        pairs[k] = [
+            bodies * row + place - 1 if place > 0 else -1,
+            bodies * row + place if place < bodies else -1,
+        ]
+    return cs.Problem(J, np.ones((bodies * copies, 6)), b.reshape(-1, 3), 0.5, bodies=pairs)
+
+
+@pytest.mark.parametrize(("method", "iterations"), [("gauss_seidel", 39), ("newton", 30)])
+def test_many_small_islands_are_proven_as_each_of_them(method, iterations):
+    problem = crushed_rows(10, 120)
+    given = {"method": method, "max_iterations": iterations}
+    found = [
+        cs.solve(problem, **given, islands=False),
+        cs.solve(problem, **given),
+        cs.solve(problem, **given, callback=lambda state: None),
+        cs.solve(crushed_rows(10, 1), **given),
+    ]
+    assert [result.status for result in found] == ["infeasible"] * 4

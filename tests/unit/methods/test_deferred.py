@@ -78,6 +78,16 @@ def test_changed_impulses_are_not_evaluated(problem):
     assert np.all(result.impulses == 1)
 
 
+def test_a_velocity_change_that_was_read_stays(problem):
+    wanted = values_of(silent(problem).solve())
+    result = silent(problem).solve()
+    change = result.body_velocity_change
+    assert np.array_equal(change, wanted["body_velocity_change"])
+    change[:] = 1
+    assert result.natural_map == wanted["natural_map"]
+    assert np.all(result.body_velocity_change == 1)
+
+
 def test_an_update_evaluates_with_the_values_before_it(problem):
     wanted = values_of(silent(problem).solve())
     solver = silent(problem)
