@@ -762,7 +762,7 @@ CS_PUBLIC void cs_memory_fail_after(int64_t successes); /* then one allocation f
 
 typedef enum cs_shape_kind {
 #define CS_SHAPE(identifier, name, dimension, numbers, names) CS_SHAPE_##identifier,
-#include "collide/shapes.def"
+#include "core/shapes.def"
 #undef CS_SHAPE
     CS_SHAPE_KINDS
 } cs_shape_kind;

@@ -19,7 +19,7 @@ typedef struct kind_info {
 static const kind_info kinds[] = {
 #define CS_SHAPE(identifier, name, dimension, numbers, names) \
     {name, dimension, numbers, {UNWRAP names}},
-#include "collide/shapes.def"
+#include "core/shapes.def"
 #undef CS_SHAPE
 };
 
