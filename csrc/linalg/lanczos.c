@@ -3,28 +3,73 @@
  * (Golub, Van Loan: Matrix Computations, chapter 10) */
 #include "linalg/lanczos.h"
 
+#include "core/loop.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 typedef struct lanczos {
     int64_t n;
+    int threads;
     int size;      /* of T */
     double *basis; /* (size + 1, n) */
     double alpha[CS_LANCZOS_STEPS], beta[CS_LANCZOS_STEPS];
 } lanczos;
 
-static double dot(int64_t n, const double *x, const double *y)
+/* ---- vectors, piece by piece ------------------------------------------------------------------- */
+
+typedef struct vectors {
+    const double *x, *from;
+    double *y;
+    double factor, sum[CS_LOOP_PIECES];
+} vectors;
+
+static void dot_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 {
+    vectors *v = context;
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += x[i] * y[i];
+    for (int64_t i = begin; i < end; i++) sum += v->x[i] * v->from[i];
+    v->sum[piece] = sum;
+}
+
+/* x . y, the sums of the pieces in their order */
+static double dot(const lanczos *l, const double *x, const double *y)
+{
+    vectors v = {.x = x, .from = y};
+    cs_loop(l->threads, l->n, dot_piece, &v);
+    double sum = 0;
+    for (int64_t piece = 0; piece < cs_loop_pieces(l->n); piece++) sum += v.sum[piece];
     return sum;
 }
 
-static void add_multiple(int64_t n, double factor, const double *x, double *y)
+static void add_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 {
-    for (int64_t i = 0; i < n; i++) y[i] += factor * x[i];
+    const vectors *v = context;
+    (void)piece;
+    for (int64_t i = begin; i < end; i++) v->y[i] += v->factor * v->x[i];
 }
+
+/* y += factor x */
+static void add_multiple(const lanczos *l, double factor, const double *x, double *y)
+{
+    cs_loop(l->threads, l->n, add_piece, &(vectors){.x = x, .y = y, .factor = factor});
+}
+
+static void divide_piece(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    const vectors *v = context;
+    (void)piece;
+    for (int64_t i = begin; i < end; i++) v->y[i] = v->x[i] / v->factor;
+}
+
+/* y <- x / divisor; they may be the same */
+static void divide(const lanczos *l, double divisor, const double *x, double *y)
+{
+    cs_loop(l->threads, l->n, divide_piece, &(vectors){.x = x, .y = y, .factor = divisor});
+}
+
+/* ---- the tridiagonal matrix ---------------------------------------------------------------------- */
 
 /* The number of eigenvalues of T below x, which is the number of negative pivots of T - x (Sturm). */
 static int count_below(const lanczos *l, double x, double tiny)
@@ -130,35 +175,39 @@ static int has_converged(const cs_spectrum *spectrum)
            spectrum->smallest_error <= CS_LANCZOS_SMALLEST * spectrum->smallest;
 }
 
+/* ---- the iteration ------------------------------------------------------------------------------- */
+
 /* One step: computes alpha and the next basis vector, which is not normalised. Returns its length beta. */
 static double extend(lanczos *l, cs_product product, void *context)
 {
     int k = l->size++;
     double *v = l->basis + k * l->n, *next = v + l->n;
     product(context, v, next);
-    l->alpha[k] = dot(l->n, v, next);
+    l->alpha[k] = dot(l, v, next);
 
     /* Orthogonalise twice: once would lose digits, and twice is enough (Kahan). */
     for (int twice = 0; twice < 2; twice++)
         for (int i = 0; i <= k; i++) {
             const double *earlier = l->basis + i * l->n;
-            add_multiple(l->n, -dot(l->n, earlier, next), earlier, next);
+            add_multiple(l, -dot(l, earlier, next), earlier, next);
         }
-    double beta = sqrt(dot(l->n, next, next));
+    double beta = sqrt(dot(l, next, next));
     l->beta[k] = beta;
     return beta;
 }
 
-int cs_lanczos(int64_t n, cs_product product, void *context, double *start, cs_spectrum *spectrum)
+int cs_lanczos(int64_t n, int threads, cs_product product, void *context, double *start,
+               cs_spectrum *spectrum)
 {
     /* Begin with the normalised start vector. */
+    lanczos l = {.n = n, .threads = threads};
     *spectrum = (cs_spectrum){0};
-    double norm = sqrt(dot(n, start, start));
+    double norm = sqrt(dot(&l, start, start));
     if (!(norm > 0)) return 0;
     int64_t steps = n < CS_LANCZOS_STEPS ? n : CS_LANCZOS_STEPS;
-    lanczos l = {.n = n, .basis = cs_allocate((steps + 1) * n, sizeof(double))};
+    l.basis = cs_allocate((steps + 1) * n, sizeof(double));
     if (!l.basis) return -1;
-    for (int64_t i = 0; i < n; i++) l.basis[i] = start[i] / norm;
+    divide(&l, norm, start, l.basis);
 
     /* Extend the basis; test for convergence every eight steps. */
     double scale = 0;
@@ -170,7 +219,7 @@ int cs_lanczos(int64_t n, cs_product product, void *context, double *start, cs_s
         if (complete || l.size == steps || l.size % 8 == 0) find_spectrum(&l, beta, spectrum);
         if (complete || (l.size % 8 == 0 && has_converged(spectrum))) break;
         double *next = l.basis + l.size * n;
-        for (int64_t i = 0; i < n; i++) next[i] /= beta;
+        divide(&l, beta, next, next);
     }
     cs_release(l.basis);
     return 0;

@@ -22,7 +22,8 @@ typedef struct cs_spectrum {
 
 /* Lanczos' iteration with full reorthogonalisation, from the vector `start` (n). Entries that are zero in `start` and
  * remain zero in all products restrict it to a subspace. With n <= CS_LANCZOS_STEPS both values are exact to
- * rounding. Returns -1 if memory runs out. */
-int cs_lanczos(int64_t n, cs_product product, void *context, double *start, cs_spectrum *spectrum);
+ * rounding. The threads share sums over vectors, with the same bits for any number. Returns -1 if memory runs out. */
+int cs_lanczos(int64_t n, int threads, cs_product product, void *context, double *start,
+               cs_spectrum *spectrum);
 
 #endif

@@ -221,11 +221,12 @@ int cs_is_global(const cs_options *options);
 double cs_global_value(const cs_spectrum *spectrum);
 cs_status cs_global_factor(cs_solver *solver, cs_error *error);
 
-/* y <- 1/2 (A + A^T) x (rows), a product for cs_lanczos. `context` is a cs_symmetric_part, with `zero` (rows) and
- * scratch `velocity` (velocities). */
+/* y <- 1/2 (A + A^T) x (rows), a product for cs_lanczos. `context` is a cs_symmetric_part, with scratch `velocity`
+ * (velocities). */
 typedef struct cs_symmetric_part {
     const cs_problem *problem;
-    double *zero, *velocity;
+    cs_shared_products *shared;
+    double *velocity;
 } cs_symmetric_part;
 void cs_multiply_symmetric(void *context, const double *x, double *y);
 

@@ -52,7 +52,7 @@ static void small_matrices_to_rounding(void)
         cs_spectrum spectrum;
         prepare(&k, n, start);
         for (int i = 0; i < n; i++) k.values[i] = 1e-3 + i;
-        CHECK(cs_lanczos(n, multiply, &k, start, &spectrum) == 0);
+        CHECK(cs_lanczos(n, 1, multiply, &k, start, &spectrum) == 0);
         CHECK_NEAR(spectrum.smallest, 1e-3, 64 * DBL_EPSILON * n);
         CHECK_NEAR(spectrum.largest, 1e-3 + n - 1, 64 * DBL_EPSILON * n);
         CHECK(spectrum.steps == k.products && spectrum.steps <= n);
@@ -67,7 +67,7 @@ static void repeated_eigenvalues(void)
     cs_spectrum spectrum;
     prepare(&k, LARGEST, start);
     for (int i = 0; i < LARGEST; i++) k.values[i] = i % 4; /* zero among them */
-    CHECK(cs_lanczos(LARGEST, multiply, &k, start, &spectrum) == 0);
+    CHECK(cs_lanczos(LARGEST, 1, multiply, &k, start, &spectrum) == 0);
     CHECK_NEAR(spectrum.smallest, 0, 1e-13);
     CHECK_NEAR(spectrum.largest, 3, 1e-13);
     CHECK(spectrum.steps <= 8);
@@ -81,7 +81,7 @@ static void errors_are_bounds(void)
     cs_spectrum spectrum;
     prepare(&k, LARGEST, start);
     for (int i = 0; i < LARGEST; i++) k.values[i] = 1 + 9.0 * i / (LARGEST - 1);
-    CHECK(cs_lanczos(LARGEST, multiply, &k, start, &spectrum) == 0);
+    CHECK(cs_lanczos(LARGEST, 1, multiply, &k, start, &spectrum) == 0);
     CHECK(spectrum.largest <= 10 + 1e-12 && spectrum.smallest >= 1 - 1e-12);
     CHECK(10 - spectrum.largest <= fmax(spectrum.largest_error, 9.0 / LARGEST));
     CHECK(spectrum.largest > 9.99 && spectrum.smallest < 1.01);
@@ -97,10 +97,34 @@ static void isolated_ends_stop_early(void)
     for (int i = 0; i < LARGEST; i++) k.values[i] = 1 + 0.1 * i / LARGEST;
     k.values[3] = 10;
     k.values[7] = 0.01;
-    CHECK(cs_lanczos(LARGEST, multiply, &k, start, &spectrum) == 0);
+    CHECK(cs_lanczos(LARGEST, 1, multiply, &k, start, &spectrum) == 0);
     CHECK_NEAR(spectrum.largest, 10, CS_LANCZOS_LARGEST * 10);
     CHECK_NEAR(spectrum.smallest, 0.01, CS_LANCZOS_SMALLEST * 0.01);
     CHECK(spectrum.steps < CS_LANCZOS_STEPS);
+}
+
+/* A diagonal matrix, whose products need no threads. */
+static void multiply_diagonal(void *context, const double *x, double *y)
+{
+    for (int64_t i = 0; i < *(int64_t *)context; i++) y[i] = (1 + (double)i) * x[i];
+}
+
+static void threads_change_no_bit(void)
+{
+    enum { MANY = 5000 };
+    static double start[MANY];
+    int64_t n = MANY;
+    uint64_t random = 9;
+    for (int i = 0; i < MANY; i++) start[i] = test_random(&random);
+    cs_spectrum alone;
+    CHECK(cs_lanczos(n, 1, multiply_diagonal, &n, start, &alone) == 0);
+    CHECK(alone.largest > 0.99 * MANY && alone.steps > 8);
+    for (int threads = 2; threads <= 8; threads = threads < 3 ? 3 : threads + 5) {
+        cs_spectrum shared;
+        CHECK(cs_lanczos(n, threads, multiply_diagonal, &n, start, &shared) == 0);
+        CHECK(shared.largest == alone.largest && shared.smallest == alone.smallest);
+        CHECK(shared.largest_error == alone.largest_error && shared.steps == alone.steps);
+    }
 }
 
 static void nothing_to_start_from(void)
@@ -109,13 +133,13 @@ static void nothing_to_start_from(void)
     double start[LARGEST] = {0};
     cs_spectrum spectrum;
     k.n = 3;
-    CHECK(cs_lanczos(3, multiply, &k, start, &spectrum) == 0);
+    CHECK(cs_lanczos(3, 1, multiply, &k, start, &spectrum) == 0);
     CHECK(spectrum.largest == 0 && spectrum.steps == 0);
-    CHECK(cs_lanczos(0, multiply, &k, start, &spectrum) == 0);
+    CHECK(cs_lanczos(0, 1, multiply, &k, start, &spectrum) == 0);
     start[0] = 1;
     int64_t live = cs_memory_live();
     cs_memory_fail_after(0);
-    CHECK(cs_lanczos(3, multiply, &k, start, &spectrum) == -1);
+    CHECK(cs_lanczos(3, 1, multiply, &k, start, &spectrum) == -1);
     cs_memory_fail_after(-1);
     CHECK(cs_memory_live() == live);
 }
@@ -126,6 +150,7 @@ int main(void)
     repeated_eigenvalues();
     errors_are_bounds();
     isolated_ends_stop_early();
+    threads_change_no_bit();
     nothing_to_start_from();
     return test_result();
 }

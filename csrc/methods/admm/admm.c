@@ -182,7 +182,7 @@ static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *err
     int64_t rows = solver->problem->rows;
     scaled s = {
         .part = {.problem = solver->problem,
-                 .zero = solver->points->zero,
+                 .shared = &solver->products,
                  .velocity = solver->velocity},
         .d = d,
         .x = cs_arena_take(&scratch, rows, sizeof(double)),
@@ -193,8 +193,8 @@ static cs_status find_spectral(cs_solver *solver, const double *d, cs_error *err
     double *start = cs_arena_take(&scratch, rows, sizeof(double));
     cs_status status = CS_OK;
     if (start) cs_lanczos_start(solver->problem, solver->factors.rho, start);
-    if (cs_arena_failed(&scratch) ||
-        cs_lanczos(rows, multiply, &s, start, &solver->factors.spectrum))
+    if (cs_arena_failed(&scratch) || cs_lanczos(rows, cs_products_threads(s.part.shared), multiply,
+                                                &s, start, &solver->factors.spectrum))
         status = cs_no_memory(error, "the eigenvalues of A");
     cs_arena_clear(&scratch);
     return status;

@@ -32,7 +32,7 @@ void cs_multiply_symmetric(void *context, const double *x, double *y)
 {
     cs_symmetric_part *p = context;
     if (!p->problem->matrix) {
-        cs_residual_velocity(p->problem, x, p->zero, p->velocity, y);
+        cs_shared_residual_velocity(p->shared, p->problem, x, NULL, p->velocity, y);
         return;
     }
     memset(y, 0, sizeof(double) * (size_t)p->problem->rows);
@@ -66,14 +66,15 @@ cs_status cs_global_factor(cs_solver *solver, cs_error *error)
     cs_arena scratch = {0};
     cs_symmetric_part p = {
         .problem = problem,
-        .zero = cs_arena_take(&scratch, problem->rows, sizeof(double)),
+        .shared = &solver->products,
         .velocity = cs_arena_take(&scratch, problem->velocities, sizeof(double)),
     };
     double *start = cs_arena_take(&scratch, problem->rows, sizeof(double));
     cs_status status = CS_OK;
     if (start) cs_lanczos_start(problem, solver->factors.rho, start);
     if (cs_arena_failed(&scratch) ||
-        cs_lanczos(problem->rows, cs_multiply_symmetric, &p, start, &solver->factors.spectrum))
+        cs_lanczos(problem->rows, cs_products_threads(p.shared), cs_multiply_symmetric, &p, start,
+                   &solver->factors.spectrum))
         status = cs_no_memory(error, "the eigenvalues of A");
 
     /* R. */

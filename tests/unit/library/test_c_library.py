@@ -241,6 +241,7 @@ def build_threaded(thread_library, thread_flags, tmp_path):
 THREADED = [
     "test_collide",
     "test_copies",
+    "test_lanczos",
     "test_pages",
     "test_phases",
     "test_threads",

@@ -98,3 +98,32 @@ def test_islands(problem):
     number = {}
     expected = [number.setdefault(root(pair[0]), len(number)) if pair else -1 for pair in movable]
     np.testing.assert_array_equal(cs.islands(problem), expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "jacobi", "r_factor": "global"},
+        {"method": "nesterov", "over": "jacobi"},
+    ],
+    ids=("global", "bounded"),
+)
+def test_eigenvalues(options):
+    # Lanczos' iteration: products with A, and sums over vectors.
+    problem = cs.scenarios.ball_grid(15, velocity=0.1)
+    options = {**options}
+    if "over" in options:
+        options["method"] = cs.methods.nesterov(over=options.pop("over"))
+
+    def found(threads):
+        fixed = {"rtol": None, "atol": None, "max_iterations": 2, "islands": False}
+        solver = cs.Solver(problem, **options, **fixed, threads=threads, exact_threads=True)
+        return solver.info, solver.solve().impulses
+
+    info, impulses = found(1)
+    assert np.any(impulses != 0)
+    for threads in (2, 3, 8):
+        other, shared = found(threads)
+        assert np.array_equal(shared, impulses)
+        for name in ("r_value", "step_bound", "eigenvalues"):
+            assert np.array_equal(other.get(name), info.get(name), equal_nan=name in info), name
