@@ -497,8 +497,7 @@ class World:
         """
         if self._unchecked is not None:
             self._check_overlap(self._unchecked)
-        if self.forces is not None:
-            self._apply(self.forces(self))
+        self._apply(None if self.forces is None else self.forces(self))
         self._core.step()
         self._look()
         report = self._core.report()

@@ -99,6 +99,7 @@ cs_status cs_world_set_pair(cs_world *world, int first, int second, const cs_mat
     cs_law law;
     cs_status status = copy_law(world, material, &law, error);
     if (status) return status;
+    world->changed = 1;
     cs_law_pair *pair = find_pair(&world->materials, material_of[0], material_of[1]);
     if (!pair) return add_pair(world, material_of[0], material_of[1], &law, error);
     pair->law = law;

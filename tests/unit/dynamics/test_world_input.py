@@ -122,6 +122,28 @@ def test_pairs_of_different_sets_need_a_material(scene):
     assert scene.problem().mu == pytest.approx([0.1])
 
 
+def test_a_pair_may_get_another_material(scene):
+    stone, ice = dynamics.Material(0.5), dynamics.Material(0.6)
+    scene.add_fixed(dynamics.Box([1, 1, 1]), [5, 0, 1], material=stone)
+    push = [0.1, 0, 0, 0, 0, 0]
+    block = scene.add_body(dynamics.Box([0.1] * 3), [5, 0, 2.1], mass=1.0, material=ice)
+    other = scene.add_body(
+        dynamics.Box([0.1] * 3), [5.5, 0, 2.1], mass=1.0, material=ice, velocity=push
+    )
+    scene.step()
+    assert scene.problem().J.shape[2] == 3
+    for material, rows, slowed in (
+        (dynamics.Material(0.0), 1, 0.0),
+        (dynamics.Material(0.2), 3, 0.2 * 9.81 * 2e-3),
+    ):
+        scene.set_pair(ice, stone, material)
+        before = scene.velocities[other, 0]
+        scene.run(2)
+        assert scene.problem().J.shape[2] == rows
+        assert before - scene.velocities[other, 0] == pytest.approx(slowed, abs=1e-8)
+    assert np.abs(scene.velocities[block]).max() < 1e-8
+
+
 def test_materials_of_one_set_are_combined(scene):
     smooth, rough = dynamics.Material(0.2, 0.1), dynamics.Material(0.8, 0.6)
     scene.add_fixed(dynamics.Box([1, 1, 1]), [5, 0, 1], material=rough)
@@ -144,8 +166,12 @@ def test_forces_act(scene):
         scene.forces = lambda world, wrong=wrong: wrong
         with pytest.raises(ValueError, match=message):
             scene.step()
-    scene.forces = lambda world: None
-    scene.step()
+    for none in (lambda world: None, None):
+        scene.forces = lambda world: np.tile([0, 0, 100.0, 0, 0, 0], (world.bodies, 1))
+        scene.step()
+        scene.forces, before = none, scene.velocities[ball, 2]
+        scene.step()
+        assert scene.velocities[ball, 2] - before == pytest.approx(-9.81e-3)
 
 
 def test_views_cannot_be_written_and_outlive_growth(scene):
