@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .. import sets as feasible_sets
 from .._arrays import real_array
 from ..sets import Set
@@ -72,14 +73,11 @@ class Material:
 
     def law(self, dimension: int) -> tuple[str, int, np.ndarray, float, float]:
         """Return set, rows, parameters and restitution as the C library takes them."""
-        usual = (2, 1) if dimension == 2 else (3, 4, 5, 1)
-        error: Exception = ValueError("no rows")
-        for rows in (self.rows,) if self.rows is not None else usual:
-            try:
-                return self.sets.name, rows, self.sets.parameters(1, rows)[0], *self.restitution
-            except ValueError as refused:
-                error = refused
-        raise error
+        usual = (1, 2) if dimension == 2 else (1, 3, 4, 5)
+        name, rows = self.sets.name, self.rows
+        if rows is None:
+            rows = next((m for m in usual if _core.set_parameters(name, m) >= 0), usual[-1])
+        return name, rows, self.sets.parameters(1, rows)[0], *self.restitution
 
     def __repr__(self) -> str:
         normal, tangential = self.restitution

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,6 +128,7 @@ class World:
     ) -> None:
         if dimension not in (2, 3):
             raise ValueError(f"dimension is {dimension!r}: 2 or 3 is needed")
+        dimension = int(dimension)
         if forces is not None and not callable(forces):
             raise TypeError(f"forces is {forces!r}: a function of the world is needed")
         if gravity is None:
@@ -148,7 +150,7 @@ class World:
         self._materials: dict[int, int] = {}
         self._kept: list[Material] = []
         self._shapes: list[tuple[Shape, int]] = []
-        self._unchecked: int | None = 0
+        self._unchecked: int | None = None  # the first shape whose overlaps were not tested
         self._missed = 0
         self._seconds = dict.fromkeys(("collide", "setup", "solve", "step"), 0.0)
         self._default = Material(0.5)
@@ -195,18 +197,21 @@ class World:
         """
         parts = self._parts(shape)
         solid = self._mass_of(parts, mass, density, inertia, driven)
+        number = self._number(material)
+        places = [shift(part.position, self.dimension) - solid.center for part in parts]
+        for part in parts:
+            turned(part.orientation, self.dimension)
         first = self._core.add_bodies(
             np.array([solid.volume]),
             solid.inertia,
             shift(position, self.dimension).reshape(1, -1),
             turned(orientation, self.dimension).reshape(1, -1),
-            None if velocity is None else real_array("velocity", velocity),
+            self._speed(velocity),
             np.array([bool(driven)]),
         )
-        for part in parts:
-            place = shift(part.position, self.dimension) - solid.center
-            self._attach([part.shape], [first], [place], [part.orientation], material)
-        self._changed(first)
+        with self._whole(first, 1):
+            for part, place in zip(parts, places, strict=True):
+                self._attach([part.shape], [first], [place], [part.orientation], number)
         return first
 
     def add_bodies(
@@ -245,6 +250,7 @@ class World:
             raise ValueError(f"shapes has {len(every)} entries: {count} positions are given")
         for one in every:
             self._fits(one)
+        number = self._number(material)
         masses = None if mass is None else np.broadcast_to(real_array("mass", mass), (count,))
         solids = {id(one): solid_of([Part(one)], self.dimension) for one in every}
         own = [solids[id(one)] for one in every]
@@ -261,8 +267,8 @@ class World:
             None if velocities is None else real_array("velocities", velocities),
             np.full(count, bool(driven)),
         )
-        self._wear(every, [one.center for one in own], first, material)
-        self._changed(first)
+        with self._whole(first, count):
+            self._wear(every, [one.center for one in own], first, number)
         return np.arange(first, first + count)
 
     def add_fixed(
@@ -275,9 +281,8 @@ class World:
     ) -> int:
         """Add a shape to the fixed world, and return the shape's number."""
         self._fits(shape)
-        number = self._attach([shape], [-1], [position], [orientation], material)
-        self._changed(None)
-        return number
+        places = [shift(position, self.dimension)]
+        return self._attach([shape], [-1], places, [orientation], self._number(material))
 
     def remove(self, body: int) -> None:
         """Remove a body with its shapes. Others keep their numbers."""
@@ -290,6 +295,28 @@ class World:
         self._core.set_pair(self._number(first), self._number(second), *law)
 
     # ---- what bodies are made of -----------------------------------------------------------------
+
+    @contextmanager
+    def _whole(self, first: int, count: int) -> Iterator[None]:
+        """Remove the bodies from `first` on where their shapes cannot be added."""
+        try:
+            yield
+        except BaseException:
+            for body in range(first, first + count):
+                self._core.remove(body)
+            raise
+        finally:
+            self._look()
+
+    def _speed(self, velocity: Any) -> np.ndarray | None:
+        """Return the velocity of one body as the C library takes it."""
+        if velocity is None:
+            return None
+        given = real_array("velocity", velocity)
+        wanted = 6 if self.dimension == 3 else 3
+        if given.shape != (wanted,):
+            raise ValueError(f"velocity has shape {given.shape}: ({wanted},) is needed")
+        return given
 
     def _fits(self, shape: Any) -> None:
         if not isinstance(shape, Shape):
@@ -311,7 +338,10 @@ class World:
     ) -> Solid:
         """Return mass, centre of mass and inertia of one body."""
         tensor = np.eye(3) if self.dimension == 3 else np.ones(())
-        if parts and all(part.shape.kind != "half_space" for part in parts):
+        if mass is not None and np.ndim(mass) != 0:
+            raise ValueError(f"mass has shape {np.shape(mass)}: one number is needed")
+        kinds = [part.shape.kind for part in parts]
+        if parts and "half_space" not in kinds and any(part.shape.volume > 0 for part in parts):
             unit = solid_of(parts, self.dimension)
             scale = float(factor(np.array([unit.volume]), mass, density, driven=driven)[0])
             solid = Solid(unit.volume * scale, unit.center, unit.inertia * scale)
@@ -327,7 +357,7 @@ class World:
         return solid._replace(inertia=np.diag(given) if given.shape == (3,) else given)
 
     def _wear(
-        self, shapes: list[Shape], centers: list[np.ndarray], first: int, material: Material | None
+        self, shapes: list[Shape], centers: list[np.ndarray], first: int, material: int
     ) -> None:
         """Give bodies first, first + 1, ... one shape each."""
         start = 0
@@ -347,10 +377,9 @@ class World:
         bodies: Any,
         positions: list[Any],
         orientations: list[Any],
-        material: Material | None,
+        material: int,
     ) -> int:
         """Add shapes of one kind to bodies; returns the number of the first."""
-        number = self._number(self._default if material is None else material)
         where = np.array(
             [np.zeros(self.dimension) if one is None else one for one in positions], dtype=float
         )
@@ -362,14 +391,16 @@ class World:
             np.asarray(bodies, dtype=np.int64),
             where,
             turns,
-            np.full(len(shapes), number, dtype=np.intc),
+            np.full(len(shapes), material, dtype=np.intc),
         )
         owners = np.asarray(bodies).tolist()
         self._shapes += zip(shapes, owners, strict=True)
+        self._unchecked = first if self._unchecked is None else min(first, self._unchecked)
         return first
 
-    def _number(self, material: Material) -> int:
+    def _number(self, material: Material | None) -> int:
         """Return the number of a material, which is added at its first use."""
+        material = self._default if material is None else material
         if not isinstance(material, Material):
             raise TypeError(f"material is {material!r}: a Material is needed")
         number = self._materials.get(id(material))
@@ -378,12 +409,6 @@ class World:
             self._materials[id(material)] = number
             self._kept.append(material)
         return number
-
-    def _changed(self, first: int | None) -> None:
-        """Note that the bodies from `first` on, or what is fixed, have not been tested."""
-        self._look()
-        if self._unchecked is None or first is None:
-            self._unchecked = 0 if first is None else first
 
     # ---- state -----------------------------------------------------------------------------------
 
@@ -423,12 +448,12 @@ class World:
     @property
     def time(self) -> float:
         """The time [s]."""
-        return self._state["time"]
+        return self._core.report()["time"]
 
     @property
     def steps(self) -> int:
         """The steps made."""
-        return self._state["steps"]
+        return self._core.report()["steps"]
 
     @property
     def contacts(self) -> Contacts:
@@ -493,11 +518,12 @@ class World:
             Bodies that were added overlap others, and `allow_overlap` is False; a state or a force
             that is not finite.
         KeyboardInterrupt
-            After Ctrl-C; the world is as before the step.
+            After Ctrl-C; the world is at the end of a whole step.
         """
+        forces = None if self.forces is None else self.forces(self)
         if self._unchecked is not None:
             self._check_overlap(self._unchecked)
-        self._apply(None if self.forces is None else self.forces(self))
+        self._apply(forces)
         self._core.step()
         self._look()
         report = self._core.report()
@@ -538,27 +564,27 @@ class World:
         target[:] = given
 
     def _check_overlap(self, first: int) -> None:
-        """Refuse bodies that begin within others."""
+        """Refuse shapes from number `first` on that begin within others."""
+        if not self._allow_overlap:
+            found = self._core.overlaps()
+            radius = [
+                np.inf if body < 0 or shape.kind == "half_space" else shape.bounding_radius
+                for shape, body in self._shapes
+            ]
+            smaller = np.array(radius)[found["shape"]].min(axis=1)
+            new = found["shape"].max(axis=1) >= first
+            depth = np.where(new & (found["gap"] < -_OVERLAP * smaller), -found["gap"], 0.0)
+            if depth.any():
+                worst = int(np.argmax(depth))
+                names = [
+                    f"body {body}" if body >= 0 else "the fixed world"
+                    for body in found["body"][worst].tolist()
+                ]
+                raise ValueError(
+                    f"{names[0]} and {names[1]} overlap by {depth[worst]:.3g} m: remove one of "
+                    "them, or allow_overlap=True"
+                )
         self._unchecked = None
-        if self._allow_overlap:
-            return
-        radius = np.full(self.bodies, np.inf)
-        for shape, body in self._shapes:
-            if body >= 0 and shape.kind != "half_space":
-                radius[body] = min(radius[body], shape.bounding_radius)
-        found = self._core.overlaps()
-        bodies, gaps = found["body"], found["gap"]
-        smaller = np.where(bodies >= 0, radius[bodies], np.inf).min(axis=1)
-        deep = (gaps < -_OVERLAP * smaller) & (bodies.max(axis=1) >= first)
-        if deep.any():
-            worst = int(np.argmin(np.where(deep, gaps, 0.0)))
-            i, j = bodies[worst].tolist()
-            self._unchecked = first
-            what = [f"body {k}" if k >= 0 else "the fixed world" for k in (i, j)]
-            raise ValueError(
-                f"{what[0]} and {what[1]} overlap by {-gaps[worst]:.3g} m: move one of them, or "
-                "allow_overlap=True"
-            )
 
     def run(
         self,

@@ -77,7 +77,7 @@ static void carry_over(cs_world *world, int64_t i, int64_t j)
     double *now = (double *)closed->impulse.data + CS_WORLD_ROWS * i;
     const double *before = (const double *)last->impulse.data + CS_WORLD_ROWS * j;
     if (((const cs_law *const *)last->law.data)[j] != law) return;
-    memcpy(now, before, sizeof(double) * CS_WORLD_ROWS);
+    memcpy(now, before, sizeof(double) * (size_t)law->rows);
     if (world->space.dimension == 2 || law->rows < 3) return;
 
     /* Both frames. */

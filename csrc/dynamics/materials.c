@@ -74,7 +74,15 @@ static cs_law_pair *find_pair(const cs_materials *all, int first, int second)
     return NULL;
 }
 
-/* Adds the law of a pair. Laws do not move: contacts refer to them. */
+/* A copy of a law that lasts as long as the world: contacts refer to laws, also to those that were replaced. */
+static const cs_law *keep_law(cs_world *world, const cs_law *law)
+{
+    cs_law *kept = cs_arena_take(&world->arena, 1, sizeof *kept);
+    if (kept) *kept = *law;
+    return kept;
+}
+
+/* Adds the law of a pair. */
 static cs_status add_pair(cs_world *world, int first, int second, const cs_law *law,
                           cs_error *error)
 {
@@ -82,8 +90,10 @@ static cs_status add_pair(cs_world *world, int first, int second, const cs_law *
     cs_law_pair **pairs =
         cs_buffer_grown(&all->pairs, all->pair_count + 1, all->pair_count, sizeof *pairs);
     cs_law_pair *pair = cs_arena_take(&world->arena, 1, sizeof *pair);
-    if (!pairs || !pair) return cs_no_memory(error, "%d pairs of materials", all->pair_count + 1);
-    *pair = (cs_law_pair){first, second, *law};
+    const cs_law *kept = keep_law(world, law);
+    if (!pairs || !pair || !kept)
+        return cs_no_memory(error, "%d pairs of materials", all->pair_count + 1);
+    *pair = (cs_law_pair){first, second, kept};
     pairs[all->pair_count++] = pair;
     return CS_OK;
 }
@@ -102,7 +112,9 @@ cs_status cs_world_set_pair(cs_world *world, int first, int second, const cs_mat
     world->changed = 1;
     cs_law_pair *pair = find_pair(&world->materials, material_of[0], material_of[1]);
     if (!pair) return add_pair(world, material_of[0], material_of[1], &law, error);
-    pair->law = law;
+    const cs_law *kept = keep_law(world, &law);
+    if (!kept) return cs_no_memory(error, "a pair of materials");
+    pair->law = kept;
     return CS_OK;
 }
 
@@ -151,12 +163,12 @@ const cs_law *cs_law_between(cs_world *world, int first, int second, cs_error *e
 {
     if (first > second) return cs_law_between(world, second, first, error);
     const cs_law_pair *pair = find_pair(&world->materials, first, second);
-    if (pair) return &pair->law;
+    if (pair) return pair->law;
     if (first == second) return law_of(world, first);
 
     /* The law of two materials is combined when they first meet. */
     cs_law law;
     if (combine(world, first, second, &law, error)) return NULL;
     if (add_pair(world, first, second, &law, error)) return NULL;
-    return &find_pair(&world->materials, first, second)->law;
+    return find_pair(&world->materials, first, second)->law;
 }

@@ -1,4 +1,5 @@
 /* How bodies move without contacts: displacements, moments of inertia, forces. */
+#include "core/error.h"
 #include "dynamics/inertia.h"
 #include "dynamics/world.h"
 
@@ -24,6 +25,21 @@ void cs_world_begin_motion(cs_world *world)
 void cs_world_end_motion(cs_world *world)
 {
     copy_motion(world, &world->rigid.next, &world->rigid.now);
+}
+
+cs_status cs_world_check_motion(const cs_world *world, cs_error *error)
+{
+    const cs_motion *next = &world->rigid.next;
+    const double *array[] = {next->position, next->orientation, next->velocity};
+    int size[] = {world->space.dimension, world->space.orientation, world->space.dof};
+    for (int a = 0; a < 3; a++)
+        for (int64_t i = 0; i < world->rigid.count * size[a]; i++)
+            if (!isfinite(array[a][i]))
+                return cs_fail(error, CS_INVALID,
+                               "the motion of body %lld is not finite after this step: take a "
+                               "smaller time step, or gyroscopic='implicit'",
+                               (long long)(i / size[a]));
+    return CS_OK;
 }
 
 /* ---- displacements --------------------------------------------------------------------------- */

@@ -228,6 +228,17 @@ static cs_status update(cs_world *world, cs_error *error)
     return cs_problem_update(step->problem, &values, error);
 }
 
+/* Keeps M^-1, which belongs to the problem that callers may read later. */
+static cs_status keep_inverse(cs_world *world, cs_error *error)
+{
+    int dof = world->space.dof, each = world->rigid.isotropic ? dof : dof * dof;
+    int64_t size = world->rigid.count * each;
+    double *kept = cs_buffer_room(&world->step.inverse, size, sizeof *kept);
+    if (!kept) return cs_no_memory(error, "%lld bodies", (long long)world->rigid.count);
+    if (size) memcpy(kept, world->rigid.inverse, sizeof *kept * (size_t)size);
+    return CS_OK;
+}
+
 /* A new problem. */
 static cs_status build(cs_world *world, cs_error *error)
 {
@@ -272,6 +283,8 @@ static cs_status prepare(cs_world *world, const row_work *work, const cs_control
     if (status) return status;
     int64_t count = world->closed.count;
     cs_loop(threads_of(world, count), count, fill_piece, (void *)work);
+    status = keep_inverse(world, error);
+    if (status) return status;
     if (unchanged) return update(world, error);
     status = build(world, error);
     if (!status)

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "solver/method.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,9 +52,7 @@ static cs_status check_options(const cs_world_options *options, cs_error *error)
         return cs_fail(error, CS_INVALID, "activation is %s: a number of at least 0 is needed",
                        cs_number(options->activation).text);
     if (!cs_stepper_find(options->stepper))
-        return cs_fail(error, CS_UNKNOWN_NAME,
-                       "stepper is '%s': 'moreau' or 'semi_implicit_euler' is needed",
-                       cs_word(options->stepper).text);
+        return cs_unknown_name("stepper", options->stepper, 0, cs_stepper_name, error);
     if (find_word(gyroscopic_words, options->gyroscopic) < 0)
         return cs_fail(error, CS_UNKNOWN_NAME,
                        "gyroscopic is '%s': 'none', 'explicit' or 'implicit' is needed",
@@ -103,6 +102,7 @@ void cs_world_destroy(cs_world *world)
         cs_buffer_clear(&step->group[g].parameter);
     }
     cs_buffer_clear(&step->place);
+    cs_buffer_clear(&step->inverse);
     cs_buffer_clear(&step->initial);
     cs_buffer_clear(&step->impulse);
     cs_buffer_clear(&step->velocity);
@@ -232,9 +232,10 @@ static cs_status take_body(cs_world *world, const cs_world_bodies *given, int64_
     if (space->dimension == 3) {
         double length = 0;
         for (int k = 0; k < 4; k++) length = hypot(length, orientation[k]);
-        if (!(length > 0))
-            return cs_fail(error, CS_INVALID, "orientation[%lld] is zero: a quaternion is needed",
-                           (long long)i);
+        if (!(length > 0 && isfinite(length)))
+            return cs_fail(error, CS_INVALID,
+                           "orientation[%lld] is %s: a quaternion, of length 1 or near it, is needed",
+                           (long long)i, length > 0 ? "too long" : "zero");
         for (int k = 0; k < 4; k++) orientation[k] /= length;
     }
 
@@ -242,7 +243,7 @@ static cs_status take_body(cs_world *world, const cs_world_bodies *given, int64_
     double mass = given->mass[i];
     const double *inertia = given->inertia + i * space->inertia;
     double *inverse = rigid->inverse_inertia + at * space->inertia;
-    if (!(mass > 0 && isfinite(mass)))
+    if (!(mass > 0 && isfinite(mass) && isfinite(1 / mass)))
         return cs_fail(error, CS_INVALID, "mass[%lld] is %s: a number above 0 is needed",
                        (long long)i, cs_number(mass).text);
     status = check_numbers("inertia", inertia, i, space->inertia, error);
@@ -253,6 +254,7 @@ static cs_status take_body(cs_world *world, const cs_world_bodies *given, int64_
             return cs_fail(error, CS_INVALID, "inertia[%lld] is not symmetric", (long long)i);
     *inverse = 1 / *inertia;
     int definite = space->dimension == 3 ? invert(inertia, inverse) : *inertia > 0;
+    for (int k = 0; k < space->inertia; k++) definite = definite && isfinite(inverse[k]);
     if (!definite)
         return cs_fail(error, CS_INVALID, "inertia[%lld] is not positive definite", (long long)i);
     memcpy(rigid->inertia + at * space->inertia, inertia, size * (size_t)space->inertia);
@@ -297,9 +299,9 @@ cs_status cs_world_add_shapes(cs_world *world, const cs_shape *shapes, const int
                            "body[%lld] is %lld: -1 for the fixed world, or a body is needed",
                            (long long)i, (long long)body);
     }
-    int64_t present = cs_collider_shapes(world->collider), total = present + count;
-    int *material_of = cs_buffer_grown(&world->material, total, present, sizeof *material_of);
-    int64_t *wearer = cs_buffer_grown(&world->wearer, total, present, sizeof *wearer);
+    int64_t given = world->shapes, total = given + count;
+    int *material_of = cs_buffer_grown(&world->material, total, given, sizeof *material_of);
+    int64_t *wearer = cs_buffer_grown(&world->wearer, total, given, sizeof *wearer);
     if (!material_of || !wearer) return cs_no_memory(error, "%lld shapes", (long long)total);
     cs_status status = cs_collider_add(world->collider, shapes, count, first, error);
     if (status) return status;
@@ -307,6 +309,7 @@ cs_status cs_world_add_shapes(cs_world *world, const cs_shape *shapes, const int
         material_of[*first + i] = material[i];
         wearer[*first + i] = shapes[i].body;
     }
+    world->shapes = *first + count;
     world->changed = 1;
     return CS_OK;
 }
@@ -315,12 +318,13 @@ cs_status cs_world_remove(cs_world *world, int64_t body, cs_error *error)
 {
     if (body < 0 || body >= world->rigid.count || world->rigid.removed[body])
         return cs_fail(error, CS_INVALID, "body %lld is not in the world", (long long)body);
-    const int64_t *wearer = world->wearer.data;
-    int64_t shapes = cs_collider_shapes(world->collider);
-    cs_status status = CS_OK;
-    for (int64_t i = 0; i < shapes && !status; i++)
-        if (wearer[i] == body) status = cs_collider_remove(world->collider, i, error);
-    if (status) return status;
+    int64_t *wearer = world->wearer.data;
+    for (int64_t i = 0; i < world->shapes; i++) {
+        if (wearer[i] != body) continue;
+        cs_status status = cs_collider_remove(world->collider, i, error);
+        if (status) return status;
+        wearer[i] = -1;
+    }
     world->rigid.removed[body] = 1;
     world->rigid.movable[body] = 0;
     memset(world->rigid.now.velocity + body * world->space.dof, 0,
@@ -376,14 +380,18 @@ cs_status cs_world_step(cs_world *world, const cs_control *control, cs_error *er
 {
     /* The step, of a copy of the state. */
     double begun = cs_clock();
+    cs_step_report before = world->report;
     world->report = (cs_step_report){.natural_map = NAN, .natural_map_scaled = NAN};
     exchange(&world->closed, &world->last);
     cs_world_begin_motion(world);
     cs_status status = world->stepper->step(world, control, error);
+    if (!status) status = cs_world_check_motion(world, error);
 
-    /* A step that failed leaves everything as it was. */
+    /* A step that failed leaves everything as it was, but for the problem of the step before. */
     if (status) {
         exchange(&world->closed, &world->last);
+        cs_step_problem_release(&world->step);
+        world->report = before;
         world->changed = 1;
         return status;
     }

@@ -56,7 +56,7 @@ typedef struct cs_law {
 /* The law of two different materials, first < second. */
 typedef struct cs_law_pair {
     int first, second;
-    cs_law law;
+    const cs_law *law;
 } cs_law_pair;
 
 /* The laws of materials, and of pairs of different ones. Laws do not move: contacts point to them. */
@@ -99,6 +99,7 @@ typedef struct cs_step_problem {
     cs_problem *problem;
     cs_solver *solver;
     cs_buffer place;                      /* (contacts) cs_place */
+    cs_buffer inverse;                    /* M^-1 of the step, as in cs_rigid */
     cs_buffer initial, impulse, velocity; /* (rows), (rows), (bodies, dof) */
     int64_t bodies;                       /* in the problem */
     int full;                             /* M^-1 has full blocks */
@@ -120,8 +121,9 @@ struct cs_world {
     cs_rigid rigid;
     cs_collider *collider;
     cs_materials materials;
-    cs_buffer material;     /* (shapes) int: of each shape, */
-    cs_buffer wearer;       /* (shapes) int64_t: and its body */
+    int64_t shapes;     /* whose numbers were given out; a number is not used again */
+    cs_buffer material; /* (shapes) int: of each shape, */
+    cs_buffer wearer;   /* (shapes) int64_t: and its body; -1: the fixed world, or removed */
     int changed;            /* bodies, shapes or materials have changed since the last step */
     cs_contacts found;      /* the closed contacts of a step, in the collider's memory, */
     cs_memory closed, last; /* and in the world's; and those of the step before */
@@ -139,6 +141,9 @@ void cs_world_end_motion(cs_world *world);
 
 /* next.q += h F(next.q) next.u, with quaternions normalised.  S2 Table 4.2, steps 2 and 6 */
 void cs_world_move(cs_world *world, double h);
+
+/* Fails if next is not finite: names the body. */
+cs_status cs_world_check_motion(const cs_world *world, cs_error *error);
 
 /* M^-1 and M^-1 h dt at next: gravity, applied forces and the gyroscopic term.  S2 Table 4.2, step 3 */
 void cs_world_apply_forces(cs_world *world);

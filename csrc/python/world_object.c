@@ -177,6 +177,10 @@ static PyObject *world_add_bodies(world_object *self, PyObject *args)
         return NULL;
 
     /* The arrays; masses tell the number of bodies. */
+    if (value[INERTIA] == Py_None || value[POSITION] == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "inertia and position are needed");
+        goto out;
+    }
     if (!(array[MASS] = double_array(value[MASS], "mass"))) goto out;
     int64_t count = bodies.count = (int64_t)PyArray_SIZE(array[MASS]);
     bodies.mass = PyArray_DATA(array[MASS]);
@@ -304,7 +308,10 @@ static PyObject *world_report(world_object *self, PyObject *unused)
     end(self);
     PyObject *report = dictionary_of(report_fields, REPORT_FIELDS, &view.report);
     PyObject *status = report ? PyUnicode_FromString(cs_outcome_name(view.report.outcome)) : NULL;
-    if (report && add_item(report, "status", status) < 0) Py_CLEAR(report);
+    if (report && (add_item(report, "status", status) < 0 ||
+                   add_item(report, "steps", PyLong_FromLongLong(view.steps)) < 0 ||
+                   add_item(report, "time", PyFloat_FromDouble(view.time)) < 0))
+        Py_CLEAR(report);
     return report;
 }
 
@@ -389,9 +396,11 @@ static PyObject *world_overlaps(world_object *self, PyObject *unused)
     if (begin(self) < 0) return NULL;
     if (cs_world_overlaps(self->world, &found, &error)) raise_error(&error);
     else
-        overlaps = Py_BuildValue(
-            "{s:N,s:N}", "body", copy_of(found.body, NPY_INT64, found.count, 2, sizeof(int64_t)),
-            "gap", copy_of(found.gap, NPY_DOUBLE, found.count, 0, sizeof(double)));
+        overlaps =
+            Py_BuildValue("{s:N,s:N,s:N}", "shape",
+                          copy_of(found.shape, NPY_INT64, found.count, 2, sizeof(int64_t)), "body",
+                          copy_of(found.body, NPY_INT64, found.count, 2, sizeof(int64_t)), "gap",
+                          copy_of(found.gap, NPY_DOUBLE, found.count, 0, sizeof(double)));
     end(self);
     return overlaps;
 }
@@ -424,7 +433,6 @@ static PyObject *world_problem(world_object *self, PyObject *unused)
 {
     (void)unused;
     if (begin(self) < 0) return NULL;
-    const cs_rigid *rigid = &self->world->rigid;
     const cs_step_problem *step = &self->world->step;
     int dof = self->space.dof, groups = self->world->step.problem ? step->groups : 0;
     size_t real = sizeof(double);
@@ -441,9 +449,10 @@ static PyObject *world_problem(world_object *self, PyObject *unused)
         if (!described) Py_CLEAR(list);
         else PyTuple_SET_ITEM(list, g, described);
     }
-    int size = rigid->isotropic ? dof : dof * dof;
+    int size = step->full ? dof * dof : dof;
+    int64_t bodies = groups ? step->bodies : 0;
     PyObject *answer =
-        Py_BuildValue("(NN)", copy_of(rigid->inverse, NPY_DOUBLE, rigid->count, size, real), list);
+        Py_BuildValue("(NN)", copy_of(step->inverse.data, NPY_DOUBLE, bodies, size, real), list);
     end(self);
     return answer;
 }
