@@ -3,6 +3,7 @@
 import resource
 import signal
 import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -22,6 +23,18 @@ def ctrl_c_ends(work, *, after, within):
     took = worked() - start
     timer.join()
     assert took < within
+
+
+@contextmanager
+def alarm(handler, *, after):
+    """A timer calls `handler` after so many seconds, unless what is inside has ended before."""
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, after)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def longest_silence(work):

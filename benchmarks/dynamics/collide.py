@@ -21,7 +21,7 @@ import numpy as np
 from contactsolve import _core, dynamics
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import interleaved, quartiles, write_csv
+from common import interleaved, quartiles, teams, write_csv
 
 KINDS = {
     "sphere": lambda u: dynamics.Sphere(u(0.3, 0.5)),
@@ -106,12 +106,12 @@ def measure_kinds(repeats):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spheres", type=int, default=100_000)
-    parser.add_argument("--threads", default="1,2")
+    teams.add_options(parser)
     parser.add_argument("--only", choices=["pairs", "kinds"])
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--no-csv", action="store_true", help="print only")
     given = parser.parse_args()
-    threads = [int(number) for number in given.threads.split(",")]
+    threads = teams.chosen(parser, given)
     tables = {
         "pairs": lambda: measure_pairs(given.spheres, threads, given.repeats),
         "kinds": lambda: measure_kinds(given.repeats),

@@ -31,13 +31,8 @@ class Record(Mapping[str, np.ndarray]):
         The contact problems that were kept.
     """
 
+    _TOLD = ("time", "contacts", "iterations", "converged", "natural_map", "seconds")
     _READ: ClassVar[dict[str, Callable[[World], Any]]] = {
-        "time": lambda world: world.time,
-        "contacts": lambda world: world._core.report()["contacts"],
-        "iterations": lambda world: world._core.report()["iterations"],
-        "converged": lambda world: world._core.report()["status"] == "converged",
-        "natural_map": lambda world: world._core.report()["natural_map"],
-        "seconds": lambda world: world._core.report()["seconds"],
         "kinetic": lambda world: world.energy()[0],
         "potential": lambda world: world.energy()[1],
         "momentum": lambda world: world.momentum()[0],
@@ -46,7 +41,7 @@ class Record(Mapping[str, np.ndarray]):
         "orientations": lambda world: world.orientations.copy(),
         "velocities": lambda world: world.velocities.copy(),
     }
-    names = tuple(_READ)
+    names = (*_TOLD, *_READ)
 
     def __init__(self, columns: dict[str, np.ndarray], problems: list[Problem]) -> None:
         self._columns, self.problems = columns, problems
@@ -65,7 +60,7 @@ class Record(Mapping[str, np.ndarray]):
         """Run a world, and record it."""
         chosen = ("time", "contacts", "iterations") if record is None else tuple(record)
         for name in chosen:
-            if name not in cls._READ:
+            if name not in cls.names:
                 raise ValueError(f"record: {name!r} is unknown: {', '.join(cls.names)}")
         for name, value in (("steps", steps), ("every", every), ("problems", problems)):
             least = 0 if name == "steps" else 1
@@ -75,8 +70,10 @@ class Record(Mapping[str, np.ndarray]):
         kept: list[Problem] = []
 
         def note() -> None:
+            told = world.info
+            told["converged"] = told["status"] == "converged"
             for name in chosen:
-                rows[name].append(cls._READ[name](world))
+                rows[name].append(told[name] if name in cls._TOLD else cls._READ[name](world))
 
         note()
         with step_bar(int(steps), progress) as advance:

@@ -209,7 +209,7 @@ class World:
             self._speed(velocity),
             np.array([bool(driven)]),
         )
-        with self._whole(first, 1):
+        with self._all_or_none(first, 1):
             for part, place in zip(parts, places, strict=True):
                 self._attach([part.shape], [first], [place], [part.orientation], number)
         return first
@@ -267,8 +267,8 @@ class World:
             None if velocities is None else real_array("velocities", velocities),
             np.full(count, bool(driven)),
         )
-        with self._whole(first, count):
-            self._wear(every, [one.center for one in own], first, number)
+        with self._all_or_none(first, count):
+            self._attach_each(every, [one.center for one in own], first, number)
         return np.arange(first, first + count)
 
     def add_fixed(
@@ -297,7 +297,7 @@ class World:
     # ---- what bodies are made of -----------------------------------------------------------------
 
     @contextmanager
-    def _whole(self, first: int, count: int) -> Iterator[None]:
+    def _all_or_none(self, first: int, count: int) -> Iterator[None]:
         """Remove the bodies from `first` on where their shapes cannot be added."""
         try:
             yield
@@ -356,7 +356,7 @@ class World:
         given = real_array("inertia", inertia)
         return solid._replace(inertia=np.diag(given) if given.shape == (3,) else given)
 
-    def _wear(
+    def _attach_each(
         self, shapes: list[Shape], centers: list[np.ndarray], first: int, material: int
     ) -> None:
         """Give bodies first, first + 1, ... one shape each."""
@@ -472,7 +472,7 @@ class World:
     @property
     def info(self) -> dict[str, Any]:
         """The last step's report, and the number of steps whose solve missed its tolerance."""
-        return {**self._core.report(), "steps": self.steps, "steps_not_converged": self._missed}
+        return {**self._core.report(), "steps_not_converged": self._missed}
 
     def energy(self) -> tuple[float, float]:
         """Kinetic energy, and that of gravity with its zero at the origin, of free bodies [J]."""
@@ -525,7 +525,6 @@ class World:
             self._check_overlap(self._unchecked)
         self._apply(forces)
         self._core.step()
-        self._look()
         report = self._core.report()
         for name in self._seconds:
             key = "seconds" if name == "step" else f"{name}_seconds"

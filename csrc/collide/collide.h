@@ -12,6 +12,10 @@
 
 #include "contactsolve.h"
 
+/* rotation (3, 3) <- that of a quaternion w, x, y, z of any length; or of an angle in the plane. Returns -1 if it is
+ * not finite, or its length is zero. rotation NULL: only this. */
+int cs_rotation_of(int dimension, const double *orientation, double *rotation);
+
 typedef struct cs_collider cs_collider;
 
 cs_status cs_collider_create(cs_collider **collider, int dimension, cs_error *error);

@@ -178,9 +178,9 @@ static void sum_points(cs_closest *c, double *v)
 {
     double sum = 0;
     for (int i = 0; i < c->corners; i++) sum += c->corner[i].weight;
-    cs_set(v, 0, 0, 0);
-    cs_set(c->a, 0, 0, 0);
-    cs_set(c->b, 0, 0, 0);
+    cs_set_vector(v, 0, 0, 0);
+    cs_set_vector(c->a, 0, 0, 0);
+    cs_set_vector(c->b, 0, 0, 0);
     for (int i = 0; i < c->corners; i++) {
         cs_add_scaled(v, c->corner[i].weight, c->corner[i].w, v);
         cs_add_scaled(c->a, c->corner[i].weight / sum, c->corner[i].a, c->a);

@@ -202,7 +202,7 @@ static int face_left(const building *h, int a, int b)
 static void fit_plane(building *h, int face)
 {
     double *plane = h->plane[face];
-    cs_set(plane, 0, 0, 0);
+    cs_set_vector(plane, 0, 0, 0);
     int first = h->first[face], count = h->first[face + 1] - first;
     const double *origin = h->point[h->corner[first]];
     for (int i = 0; i < count; i++) {

@@ -62,7 +62,7 @@ cs_status cs_hull_in_plane(const double (*point)[3], int count, cs_arena *arena,
     memcpy(vertex, chain, sizeof(double[3]) * (size_t)corners);
     for (int v = 0; v < corners; v++) {
         const double *a = vertex[v], *b = vertex[(v + 1) % corners];
-        cs_set(side[v], b[1] - a[1], a[0] - b[0], 0);
+        cs_set_vector(side[v], b[1] - a[1], a[0] - b[0], 0);
         cs_normalize(side[v]);
         side[v][3] = cs_dot(side[v], a);
     }

@@ -130,7 +130,7 @@ cs_status cs_shape_measure(const cs_shape *shape, int dimension, cs_shape_mass *
 {
     /* In its own frame, whatever its place on a body. */
     cs_shape alone = *shape;
-    cs_set(alone.position, 0, 0, 0);
+    cs_set_vector(alone.position, 0, 0, 0);
     memset(alone.orientation, 0, sizeof alone.orientation);
     if (dimension == 3) alone.orientation[0] = 1;
     alone.body = -1;

@@ -17,8 +17,8 @@ void cs_pair_ball_half_space(const cs_placed *a, const cs_placed *b, double marg
 {
     double n[3], surface[3];
     double height = -plane_of(a, b, n), radius = a->bound;
-    cs_set(manifold->normal, -n[0], -n[1], -n[2]);
-    cs_set(surface, -radius * n[0], -radius * n[1], -radius * n[2]);
+    cs_set_vector(manifold->normal, -n[0], -n[1], -n[2]);
+    cs_set_vector(surface, -radius * n[0], -radius * n[1], -radius * n[2]);
     cs_manifold_add(manifold, surface, height - radius, 0, margin);
 }
 

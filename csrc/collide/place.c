@@ -2,6 +2,7 @@
 #include "collide/state.h"
 #include "collide/vector.h"
 #include "core/error.h"
+#include "linalg/small.h"
 
 typedef struct placing {
     cs_collider *collider;
@@ -14,18 +15,11 @@ static int pose_of(const placing *p, int64_t body, double *position, double *rot
 {
     int dimension = p->collider->dimension;
     const double *x = p->poses->position + body * dimension;
-    cs_set(position, x[0], x[1], dimension == 3 ? x[2] : 0);
+    cs_set_vector(position, x[0], x[1], dimension == 3 ? x[2] : 0);
     for (int i = 0; i < 3; i++)
         if (!(fabs(position[i]) <= CS_LARGEST_LENGTH)) return -1;
     return cs_rotation_of(dimension, p->poses->orientation + body * (dimension == 3 ? 4 : 1),
                           rotation);
-}
-
-static void multiply(const double *a, const double *b, double *c)
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            c[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
 }
 
 /* Places a shape that turns, or whose centre is not its body's. */
@@ -37,7 +31,7 @@ static void place_turned(const cs_collider *collider, int64_t slot, cs_instance 
     cs_rotate(rotation, solid->position, moved);
     cs_add_scaled(position, 1, moved, instance->center);
     if (cs_is_ball(instance->kind)) return;
-    multiply(rotation, solid->rotation, turn);
+    cs_multiply_small(3, rotation, solid->rotation, turn);
     if (instance->kind != CS_SHAPE_HALF_SPACE)
         cs_solid_box(solid, instance->center, turn, ((double(*)[2][3])collider->box.data)[slot]);
 }

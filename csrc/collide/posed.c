@@ -18,8 +18,8 @@ static void pose_rod(const cs_placed *placed, int k, const double *center, cs_po
 
     /* The sides of a segment in the plane: vertices 0, 1 and 1, 0, counterclockwise. */
     posed->faces = 2;
-    cs_set(posed->plane[0], axis[1], -axis[0], 0);
-    cs_set(posed->plane[1], -axis[1], axis[0], 0);
+    cs_set_vector(posed->plane[0], axis[1], -axis[0], 0);
+    cs_set_vector(posed->plane[1], -axis[1], axis[0], 0);
     for (int f = 0; f < 2; f++) posed->plane[f][3] = cs_dot(posed->plane[f], center);
 }
 

@@ -26,10 +26,6 @@ typedef struct cs_solid {
 cs_status cs_solid_make(cs_solid *solid, const cs_shape *shape, int dimension, int64_t index,
                         cs_error *error);
 
-/* rotation (3, 3) <- that of a quaternion w, x, y, z of any length; or of an angle in the plane. Returns -1 if it is
- * not finite, or its length is zero. rotation NULL: only this. */
-int cs_rotation_of(int dimension, const double *orientation, double *rotation);
-
 /* box (low, high) <- the box that holds a solid at this place. */
 void cs_solid_box(const cs_solid *solid, const double *center, const double *rotation,
                   double box[2][3]);

@@ -32,9 +32,7 @@ static int measures_apart(const cs_solver *solver)
  * eigenvalues of the whole A. */
 static int can_be_cut(const cs_solver *solver)
 {
-    if (solver->method->as_a_whole) return 0;
-    for (int g = 0; g < solver->problem->block_groups; g++)
-        if (solver->problem->block_group[g].set->alone) return 0;
+    if (solver->method->as_a_whole || cs_problem_calls_back(solver->problem)) return 0;
     return keeps_to_islands(solver) && measures_apart(solver) && !cs_is_global(&solver->options);
 }
 

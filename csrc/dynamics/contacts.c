@@ -46,10 +46,17 @@ static cs_status find_laws(cs_world *world, cs_error *error)
 {
     const cs_law **law = world->closed.law.data;
     const int *material = world->material.data;
+    int last[2] = {-1, -1};
     for (int64_t c = 0; c < world->found.count; c++) {
         const int64_t *shape = world->found.shape + 2 * c;
-        law[c] = cs_law_between(world, material[shape[0]], material[shape[1]], error);
+        int first = material[shape[0]], second = material[shape[1]];
+
+        /* Contacts in a row mostly are between the same materials. */
+        int same = first == last[0] && second == last[1];
+        law[c] = same ? law[c - 1] : cs_law_between(world, first, second, error);
         if (!law[c]) return error ? error->status : CS_INVALID;
+        last[0] = first;
+        last[1] = second;
     }
     return CS_OK;
 }

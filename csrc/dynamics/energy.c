@@ -12,9 +12,9 @@ static void spin_of(const cs_world *world, int64_t i, double *spin)
         return;
     }
     double rotation[9], tensor[9];
-    cs_rotation_of(rigid->now.orientation + 4 * i, rotation);
+    cs_rotation_of(3, rigid->now.orientation + 4 * i, rotation);
     cs_turn_tensor(rotation, rigid->inertia + 9 * i, tensor);
-    cs_multiply3(tensor, w, spin);
+    cs_rotate(tensor, w, spin);
 }
 
 void cs_world_energy(const cs_world *world, double *kinetic, double *potential)

@@ -44,7 +44,7 @@ cs_status cs_world_check_motion(const cs_world *world, cs_error *error)
 
 /* ---- displacements --------------------------------------------------------------------------- */
 
-/* q <- q + h/2 (0, w) q, normalised: w is in the world frame. */
+/* q <- q + h F(q) w = q + h/2 (0, w) q, normalised: w is in the world frame.  S2 eq. 4.1 */
 static void turn(double *q, const double *w, double h)
 {
     double s = 0.5 * h, a = q[0], x = q[1], y = q[2], z = q[3];
@@ -78,17 +78,6 @@ void cs_world_move(cs_world *world, double h)
 
 enum { NEWTON_STEPS = 4 }; /* of the implicit gyroscopic term, which converges quadratically */
 
-/* x <- T^-1 x for a 3 x 3 matrix, by its adjugate */
-static void solve3(const double *t, double *x)
-{
-    double c[9];
-    cs_cross(t + 3, t + 6, c), cs_cross(t + 6, t, c + 3), cs_cross(t, t + 3, c + 6);
-    double determinant = t[0] * c[0] + t[1] * c[1] + t[2] * c[2], y[3];
-    for (int i = 0; i < 3; i++)
-        y[i] = (c[i] * x[0] + c[3 + i] * x[1] + c[6 + i] * x[2]) / determinant;
-    memcpy(x, y, sizeof y);
-}
-
 /* change += w+ - w, where I (w+ - w) + dt w+ x I w+ = 0, by Newton's method with
  * I + dt ([w] I - [I w]) as the derivative. */
 static void add_implicit(const double *tensor, const double *w, double dt, double *change)
@@ -98,8 +87,8 @@ static void add_implicit(const double *tensor, const double *w, double dt, doubl
         /* The residual. */
         double moment[3], residual[3], difference[3] = {v[0] - w[0], v[1] - w[1], v[2] - w[2]};
         double inertial[3];
-        cs_multiply3(tensor, v, moment);
-        cs_multiply3(tensor, difference, inertial);
+        cs_rotate(tensor, v, moment);
+        cs_rotate(tensor, difference, inertial);
         cs_cross(v, moment, residual);
         for (int i = 0; i < 3; i++) residual[i] = inertial[i] + dt * residual[i];
 
@@ -107,13 +96,15 @@ static void add_implicit(const double *tensor, const double *w, double dt, doubl
         double slope[9];
         for (int j = 0; j < 3; j++) {
             double e[3] = {j == 0, j == 1, j == 2}, column[3], first[3], second[3];
-            cs_multiply3(tensor, e, column);
+            cs_rotate(tensor, e, column);
             cs_cross(e, moment, first);
             cs_cross(v, column, second);
             for (int i = 0; i < 3; i++) slope[3 * i + j] = column[i] + dt * (first[i] + second[i]);
         }
-        solve3(slope, residual);
-        for (int i = 0; i < 3; i++) v[i] -= residual[i];
+        double inverse[9], correction[3];
+        if (cs_invert(3, slope, inverse)) break;
+        cs_rotate(inverse, residual, correction);
+        cs_subtract(v, correction, v);
     }
     for (int i = 0; i < 3; i++) change[i] += v[i] - w[i];
 }
@@ -136,7 +127,7 @@ static void apply_moments(cs_world *world, int64_t i)
 
     /* M^-1, and the moments. */
     double rotation[9], tensor[9], *full = rigid->inverse + 36 * i, total[3];
-    cs_rotation_of(rigid->next.orientation + 4 * i, rotation);
+    cs_rotation_of(3, rigid->next.orientation + 4 * i, rotation);
     cs_turn_tensor(rotation, rigid->inverse_inertia + 9 * i, inverse);
     cs_turn_tensor(rotation, rigid->inertia + 9 * i, tensor);
     for (int a = 0; a < 3; a++) {
@@ -148,11 +139,11 @@ static void apply_moments(cs_world *world, int64_t i)
     /* The gyroscopic moment - w x I w. */
     if (world->gyroscopic == CS_GYROSCOPIC_EXPLICIT) {
         double spin[3], gyroscopic[3];
-        cs_multiply3(tensor, w, spin);
+        cs_rotate(tensor, w, spin);
         cs_cross(w, spin, gyroscopic);
         for (int k = 0; k < 3; k++) total[k] -= gyroscopic[k];
     }
-    cs_multiply3(inverse, total, change);
+    cs_rotate(inverse, total, change);
     for (int k = 0; k < 3; k++) change[k] *= dt;
     if (world->gyroscopic == CS_GYROSCOPIC_IMPLICIT) add_implicit(tensor, w, dt, change);
 }

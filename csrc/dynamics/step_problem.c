@@ -66,9 +66,14 @@ static cs_status divide(cs_world *world, cs_error *error)
                            CS_STEP_GROUPS);
         place[c] = (cs_place){g, step->group[g].count++};
     }
-    for (int g = 0; g < step->groups; g++)
-        if (!make_room(&step->group[g], world->space.dof))
+    int64_t row = 0;
+    for (int g = 0; g < step->groups; g++) {
+        cs_step_group *group = &step->group[g];
+        if (!make_room(group, world->space.dof))
             return cs_no_memory(error, "%lld contacts", (long long)count);
+        group->begin = row;
+        row += group->count * group->rows;
+    }
     return CS_OK;
 }
 
@@ -300,9 +305,8 @@ static cs_status prepare(cs_world *world, const row_work *work, const cs_control
 /* The first row of a contact in lambda. */
 static int64_t row_of(const cs_step_problem *step, const cs_place *place)
 {
-    int64_t row = 0;
-    for (int g = 0; g < place->group; g++) row += step->group[g].count * step->group[g].rows;
-    return row + place->index * step->group[place->group].rows;
+    const cs_step_group *group = &step->group[place->group];
+    return group->begin + place->index * group->rows;
 }
 
 /* values (rows) <- impulses of the contacts; or the other way. */

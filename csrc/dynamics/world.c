@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "linalg/small.h"
 #include "solver/method.h"
 
 #include <math.h>
@@ -111,7 +112,7 @@ void cs_world_destroy(cs_world *world)
     cs_buffer_clear(&world->materials.laws);
     cs_buffer_clear(&world->materials.pairs);
     cs_buffer_clear(&world->material);
-    cs_buffer_clear(&world->wearer);
+    cs_buffer_clear(&world->owner);
     cs_collider_destroy(world->collider);
     cs_arena_clear(&world->arena);
     cs_release(world);
@@ -160,30 +161,14 @@ static cs_status reserve(cs_world *world, int64_t count, cs_error *error)
     return status;
 }
 
-/* Whether a symmetric tensor is positive definite, and its inverse, by Cholesky's factor. */
-static int invert(const double *a, double *inverse)
+/* Whether a symmetric tensor is positive definite, and its inverse. */
+static int invert(const double *tensor, double *inverse)
 {
-    double l[9] = {0};
+    double lower[9];
+    if (cs_semidefinite_cholesky(3, tensor, lower) >= 0) return 0;
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = a[3 * i + j];
-            for (int k = 0; k < j; k++) sum -= l[3 * i + k] * l[3 * j + k];
-            if (i == j && !(sum > 0)) return 0;
-            l[3 * i + j] = i == j ? sqrt(sum) : sum / l[3 * j + j];
-        }
-    for (int column = 0; column < 3; column++) {
-        double x[3] = {column == 0, column == 1, column == 2};
-        for (int i = 0; i < 3; i++) {
-            for (int k = 0; k < i; k++) x[i] -= l[3 * i + k] * x[k];
-            x[i] /= l[3 * i + i];
-        }
-        for (int i = 2; i >= 0; i--) {
-            for (int k = i + 1; k < 3; k++) x[i] -= l[3 * k + i] * x[k];
-            x[i] /= l[3 * i + i];
-        }
-        for (int i = 0; i < 3; i++) inverse[3 * i + column] = x[i];
-    }
-    return 1;
+        if (!(lower[4 * i] > 0)) return 0;
+    return cs_invert(3, tensor, inverse) == 0;
 }
 
 static int is_isotropic(const double *tensor)
@@ -233,9 +218,10 @@ static cs_status take_body(cs_world *world, const cs_world_bodies *given, int64_
         double length = 0;
         for (int k = 0; k < 4; k++) length = hypot(length, orientation[k]);
         if (!(length > 0 && isfinite(length)))
-            return cs_fail(error, CS_INVALID,
-                           "orientation[%lld] is %s: a quaternion, of length 1 or near it, is needed",
-                           (long long)i, length > 0 ? "too long" : "zero");
+            return cs_fail(
+                error, CS_INVALID,
+                "orientation[%lld] is %s: a quaternion, of length 1 or near it, is needed",
+                (long long)i, length > 0 ? "too long" : "zero");
         for (int k = 0; k < 4; k++) orientation[k] /= length;
     }
 
@@ -301,13 +287,13 @@ cs_status cs_world_add_shapes(cs_world *world, const cs_shape *shapes, const int
     }
     int64_t given = world->shapes, total = given + count;
     int *material_of = cs_buffer_grown(&world->material, total, given, sizeof *material_of);
-    int64_t *wearer = cs_buffer_grown(&world->wearer, total, given, sizeof *wearer);
-    if (!material_of || !wearer) return cs_no_memory(error, "%lld shapes", (long long)total);
+    int64_t *owner = cs_buffer_grown(&world->owner, total, given, sizeof *owner);
+    if (!material_of || !owner) return cs_no_memory(error, "%lld shapes", (long long)total);
     cs_status status = cs_collider_add(world->collider, shapes, count, first, error);
     if (status) return status;
     for (int64_t i = 0; i < count; i++) {
         material_of[*first + i] = material[i];
-        wearer[*first + i] = shapes[i].body;
+        owner[*first + i] = shapes[i].body;
     }
     world->shapes = *first + count;
     world->changed = 1;
@@ -318,12 +304,12 @@ cs_status cs_world_remove(cs_world *world, int64_t body, cs_error *error)
 {
     if (body < 0 || body >= world->rigid.count || world->rigid.removed[body])
         return cs_fail(error, CS_INVALID, "body %lld is not in the world", (long long)body);
-    int64_t *wearer = world->wearer.data;
+    int64_t *owner = world->owner.data;
     for (int64_t i = 0; i < world->shapes; i++) {
-        if (wearer[i] != body) continue;
+        if (owner[i] != body) continue;
         cs_status status = cs_collider_remove(world->collider, i, error);
         if (status) return status;
-        wearer[i] = -1;
+        owner[i] = -1;
     }
     world->rigid.removed[body] = 1;
     world->rigid.movable[body] = 0;
@@ -362,7 +348,7 @@ void cs_world_look(const cs_world *world, cs_world_view *view)
         .impulse = closed->impulse.data,
         .report = world->report,
         .steps = world->steps,
-        .time = world->time,
+        .time = (double)world->steps * world->options.time_step,
         .problem = closed->count ? world->step.problem : NULL,
     };
 }
@@ -398,7 +384,6 @@ cs_status cs_world_step(cs_world *world, const cs_control *control, cs_error *er
     cs_world_end_motion(world);
     world->changed = 0;
     world->steps++;
-    world->time = (double)world->steps * world->options.time_step;
     world->report.contacts = world->closed.count;
     world->report.seconds = cs_clock() - begun;
     return CS_OK;

@@ -87,6 +87,7 @@ typedef struct cs_step_group {
     const char *set;
     int rows, parameters;
     int64_t count;
+    int64_t begin; /* its first row in lambda */
     cs_buffer jacobian, bodies, b, parameter;
 } cs_step_group;
 
@@ -121,16 +122,15 @@ struct cs_world {
     cs_rigid rigid;
     cs_collider *collider;
     cs_materials materials;
-    int64_t shapes;     /* whose numbers were given out; a number is not used again */
-    cs_buffer material; /* (shapes) int: of each shape, */
-    cs_buffer wearer;   /* (shapes) int64_t: and its body; -1: the fixed world, or removed */
+    int64_t shapes;         /* whose numbers were given out; a number is not used again */
+    cs_buffer material;     /* (shapes) int: of each shape, */
+    cs_buffer owner;        /* (shapes) int64_t: and its body; -1: the fixed world, or removed */
     int changed;            /* bodies, shapes or materials have changed since the last step */
     cs_contacts found;      /* the closed contacts of a step, in the collider's memory, */
     cs_memory closed, last; /* and in the world's; and those of the step before */
     cs_step_problem step;
     cs_step_report report; /* of the last step */
     int64_t steps;
-    double time;
 };
 
 /* ---- bodies ---------------------------------------------------------------------------------- */

@@ -84,6 +84,14 @@ static inline int cs_problem_is_open(const cs_problem *problem)
     return problem->block_groups && !problem->block_group[0].jacobian && !problem->matrix;
 }
 
+/* Whether the prox of some set calls the caller's code. */
+static inline int cs_problem_calls_back(const cs_problem *problem)
+{
+    for (int g = 0; g < problem->block_groups; g++)
+        if (problem->block_group[g].set->alone) return 1;
+    return 0;
+}
+
 /* The group of a body; NULL for the fixed world. */
 const cs_body_group *cs_body_group_of(const cs_problem *problem, int64_t body);
 

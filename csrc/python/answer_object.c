@@ -19,11 +19,8 @@ typedef struct answer_object {
 /* The history as a new array (rows, columns). */
 static PyObject *history_of(const cs_result *result)
 {
-    npy_intp shape[2] = {(npy_intp)result->history_rows, result->columns};
-    PyObject *history = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-    size_t size = sizeof(double) * (size_t)(result->history_rows * result->columns);
-    if (history && size) memcpy(PyArray_DATA((PyArrayObject *)history), result->history, size);
-    return history;
+    return copied_array(result->history, NPY_DOUBLE, result->history_rows, result->columns,
+                        sizeof(double));
 }
 
 /* The direction that proves a problem to have no solution, or None. */

@@ -36,6 +36,20 @@ PyArrayObject *int64_array(PyObject *value, const char *name)
     return converted(value, name, NPY_INT64, "integers");
 }
 
+PyObject *copied_array(const void *data, int type, int64_t count, int columns, size_t size)
+{
+    npy_intp shape[2] = {(npy_intp)count, columns};
+    PyObject *array = PyArray_SimpleNew(columns ? 2 : 1, shape, type);
+    size_t bytes = (size_t)count * (size_t)(columns ? columns : 1) * size;
+    if (array && bytes) memcpy(PyArray_DATA((PyArrayObject *)array), data, bytes);
+    return array;
+}
+
+PyObject *new_integers(const int64_t *values, int64_t count)
+{
+    return copied_array(values, NPY_INT64, count, 0, sizeof(int64_t));
+}
+
 PyObject *new_doubles(const double *values, int64_t count)
 {
     npy_intp length = (npy_intp)count;

@@ -127,26 +127,16 @@ static int read_query(query *q, PyObject *args, int dimension)
     return 0;
 }
 
-/* A copy of `count` rows of `columns` numbers; columns 0: one axis. */
-static PyObject *copied(const void *data, int type, int64_t count, int columns, size_t size)
-{
-    npy_intp dims[2] = {(npy_intp)count, columns};
-    PyObject *array = PyArray_SimpleNew(columns ? 2 : 1, dims, type);
-    size_t bytes = (size_t)count * (size_t)(columns ? columns : 1) * size;
-    if (array && bytes) memcpy(PyArray_DATA((PyArrayObject *)array), data, bytes);
-    return array;
-}
-
 static PyObject *dictionary_of_contacts(const cs_contacts *c, int dimension)
 {
     return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N}", "shape",
-                         copied(c->shape, NPY_INT64, c->count, 2, sizeof(int64_t)), "feature",
-                         copied(c->feature, NPY_INT32, c->count, 0, sizeof(int32_t)), "body",
-                         copied(c->body, NPY_INT64, c->count, 2, sizeof(int64_t)), "point",
-                         copied(c->point, NPY_DOUBLE, c->count, dimension, sizeof(double)),
+                         copied_array(c->shape, NPY_INT64, c->count, 2, sizeof(int64_t)), "feature",
+                         copied_array(c->feature, NPY_INT32, c->count, 0, sizeof(int32_t)), "body",
+                         copied_array(c->body, NPY_INT64, c->count, 2, sizeof(int64_t)), "point",
+                         copied_array(c->point, NPY_DOUBLE, c->count, dimension, sizeof(double)),
                          "normal",
-                         copied(c->normal, NPY_DOUBLE, c->count, dimension, sizeof(double)), "gap",
-                         copied(c->gap, NPY_DOUBLE, c->count, 0, sizeof(double)));
+                         copied_array(c->normal, NPY_DOUBLE, c->count, dimension, sizeof(double)),
+                         "gap", copied_array(c->gap, NPY_DOUBLE, c->count, 0, sizeof(double)));
 }
 
 /* find(position, orientation, movable, margin, threads) -> the contacts, as a dict of arrays */
@@ -182,7 +172,7 @@ static PyObject *collider_find_pairs(collider_object *self, PyObject *args)
     status = cs_collider_find_pairs(self->collider, &q.poses, q.margin, q.threads, &pairs, &error);
     Py_END_ALLOW_THREADS
     if (status) raise_error(&error);
-    else answer = copied(pairs.shape, NPY_INT64, pairs.count, 2, sizeof(int64_t));
+    else answer = copied_array(pairs.shape, NPY_INT64, pairs.count, 2, sizeof(int64_t));
     end(self);
 out:
     query_clear(&q);
@@ -252,9 +242,10 @@ PyObject *core_shape_mass(PyObject *module, PyObject *args)
     cs_shape shape = described_shape(&described, 0);
     if (cs_shape_measure(&shape, dimension, &mass, &error)) raise_error(&error);
     else
-        answer = Py_BuildValue(
-            "dNNd", mass.volume, copied(mass.center, NPY_DOUBLE, dimension, 0, sizeof(double)),
-            copied(mass.inertia, NPY_DOUBLE, 3, 3, sizeof(double)), mass.bounding_radius);
+        answer = Py_BuildValue("dNNd", mass.volume,
+                               copied_array(mass.center, NPY_DOUBLE, dimension, 0, sizeof(double)),
+                               copied_array(mass.inertia, NPY_DOUBLE, 3, 3, sizeof(double)),
+                               mass.bounding_radius);
 out:
     shape_description_clear(&described);
     return answer;

@@ -79,31 +79,16 @@ void order_lists_clear(order_lists *lists)
     Py_CLEAR(lists->labels);
 }
 
-/* A new 1-D array, copied from `values`; `size` is that of one entry. */
-static PyObject *new_array(const void *values, int64_t count, int type, size_t size)
-{
-    npy_intp length = (npy_intp)count;
-    PyObject *array = PyArray_SimpleNew(1, &length, type);
-    if (array && count) memcpy(PyArray_DATA((PyArrayObject *)array), values, size * (size_t)count);
-    return array;
-}
-
-/* A new array of int64. */
-static PyObject *integers(const int64_t *values, int64_t count)
-{
-    return new_array(values, count, NPY_INT64, sizeof(int64_t));
-}
-
 /* Describes an ordering. "N" takes ownership of the new arrays, and fails if one is NULL. */
 static PyObject *answer(const cs_ordering_info *info)
 {
     return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:L,s:d}", "method", info->method,
-                         "order", info->order, "visit", integers(info->visit, info->blocks),
-                         "part_start", integers(info->part_start, info->parts + 1), "stage_start",
-                         integers(info->stage_start, info->stages + 1), "kind",
-                         new_array(info->kind, info->stages, NPY_UINT8, 1), "row_blocks",
-                         integers(info->row_blocks, info->blocks), "color_size",
-                         integers(info->color_size, info->colors), "rounds",
+                         "order", info->order, "visit", new_integers(info->visit, info->blocks),
+                         "part_start", new_integers(info->part_start, info->parts + 1),
+                         "stage_start", new_integers(info->stage_start, info->stages + 1), "kind",
+                         copied_array(info->kind, NPY_UINT8, info->stages, 0, 1), "row_blocks",
+                         new_integers(info->row_blocks, info->blocks), "color_size",
+                         new_integers(info->color_size, info->colors), "rounds",
                          (long long)info->rounds, "seconds", info->seconds);
 }
 

@@ -416,12 +416,7 @@ static PyObject *read_bodies(const cs_problem *problem, long g)
 {
     const cs_block_group *group = &problem->block_group[g];
     if (!group->bodies) return Py_NewRef(Py_None);
-    npy_intp shape[2] = {(npy_intp)group->count, 2};
-    PyObject *array = PyArray_SimpleNew(2, shape, NPY_INT64);
-    if (array && group->count)
-        memcpy(PyArray_DATA((PyArrayObject *)array), group->bodies,
-               sizeof(int64_t) * 2 * (size_t)group->count);
-    return array;
+    return copied_array(group->bodies, NPY_INT64, group->count, 2, sizeof(int64_t));
 }
 
 static PyObject *read_inverse_mass(const cs_problem *problem, long g)
@@ -505,16 +500,6 @@ static PyObject *problem_first_immovable(problem_object *self, PyObject *unused)
     return PyLong_FromLongLong(first);
 }
 
-/* A new 1-D array of int64, copied from `values`. */
-static PyObject *int64_vector(const int64_t *values, int64_t count)
-{
-    npy_intp size = (npy_intp)count;
-    PyObject *array = PyArray_SimpleNew(1, &size, NPY_INT64);
-    if (array && count)
-        memcpy(PyArray_DATA((PyArrayObject *)array), values, sizeof(int64_t) * (size_t)count);
-    return array;
-}
-
 /* assemble() -> the values, the block columns and the row starts of A in blocks */
 static PyObject *problem_assemble(problem_object *self, PyObject *unused)
 {
@@ -536,8 +521,8 @@ static PyObject *problem_assemble(problem_object *self, PyObject *unused)
     } else {
         int64_t blocks = matrix->blocks;
         result = Py_BuildValue("NNN", new_doubles(matrix->value, matrix->first[blocks]),
-                               int64_vector(matrix->column, matrix->start[blocks]),
-                               int64_vector(matrix->start, blocks + 1));
+                               new_integers(matrix->column, matrix->start[blocks]),
+                               new_integers(matrix->start, blocks + 1));
     }
     cs_arena_clear(&arena);
     problem_end(self);

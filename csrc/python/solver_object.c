@@ -191,14 +191,6 @@ typedef struct solve_arrays {
     PyArrayObject *impulses, *index_set, *b, *parameters;
 } solve_arrays;
 
-/* Whether a set of the problem calls Python code, so that an evaluation does. */
-static int calls_python(const cs_problem *problem)
-{
-    for (int g = 0; g < problem->block_groups; g++)
-        if (problem->block_group[g].set->alone) return 1;
-    return 0;
-}
-
 /* Solves with the GIL released. Returns -1 with an error set. */
 static int run(solver_object *self, const solve_arrays *given, PyObject *callback,
                PyObject *progress, cs_result *result)
@@ -240,7 +232,7 @@ static PyObject *answer_of(solver_object *self, const solve_arrays *given, PyObj
      * evaluated anyway. */
     shared_solver *shared = self->shared;
     const cs_problem *problem = shared->problem->problem;
-    int now = cs_solver_evaluates(shared->solver) || calls_python(problem);
+    int now = cs_solver_evaluates(shared->solver) || cs_problem_calls_back(problem);
     answer_parts parts = {.impulses = new_doubles(NULL, problem->rows)};
     PyObject *answer = NULL;
     if (!parts.impulses) return NULL;

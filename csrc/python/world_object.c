@@ -332,7 +332,7 @@ static PyObject *view_of(world_object *self, const void *data, int type, int64_t
     return array;
 }
 
-/* state() -> views of the bodies, the number of steps and the time, as a dict */
+/* state() -> views of the bodies, as a dict */
 static PyObject *world_state(world_object *self, PyObject *unused)
 {
     (void)unused;
@@ -342,7 +342,7 @@ static PyObject *world_state(world_object *self, PyObject *unused)
     cs_world_look(self->world, &v);
     end(self);
     int turns = s->orientation == 1 ? 0 : 4;
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:L,s:d}", "position",
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "position",
                          view_of(self, v.position, NPY_DOUBLE, v.bodies, s->dimension, 0),
                          "orientation",
                          view_of(self, v.orientation, NPY_DOUBLE, v.bodies, turns, 0), "velocity",
@@ -350,18 +350,7 @@ static PyObject *world_state(world_object *self, PyObject *unused)
                          view_of(self, v.force, NPY_DOUBLE, v.bodies, s->dof, 1), "mass",
                          view_of(self, v.mass, NPY_DOUBLE, v.bodies, 0, 0), "driven",
                          view_of(self, v.driven, NPY_BOOL, v.bodies, 0, 0), "removed",
-                         view_of(self, v.removed, NPY_BOOL, v.bodies, 0, 0), "steps",
-                         (long long)v.steps, "time", v.time);
-}
-
-/* A copy of `count` rows of numbers; columns 0: one axis. */
-static PyObject *copy_of(const void *data, int type, int64_t count, int columns, size_t size)
-{
-    npy_intp shape[2] = {(npy_intp)count, columns};
-    PyObject *array = PyArray_SimpleNew(columns ? 2 : 1, shape, type);
-    size_t bytes = (size_t)count * (size_t)(columns ? columns : 1) * size;
-    if (array && bytes) memcpy(PyArray_DATA((PyArrayObject *)array), data, bytes);
-    return array;
+                         view_of(self, v.removed, NPY_BOOL, v.bodies, 0, 0));
 }
 
 /* contacts() -> copies of the contacts of the last step, as a dict */
@@ -374,14 +363,15 @@ static PyObject *world_contacts(world_object *self, PyObject *unused)
     const cs_contacts *c = &v.contact;
     int dimension = self->space.dimension;
     size_t real = sizeof(double), whole = sizeof(int64_t);
-    PyObject *contacts = Py_BuildValue(
-        "{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "shape", copy_of(c->shape, NPY_INT64, c->count, 2, whole),
-        "feature", copy_of(c->feature, NPY_INT32, c->count, 0, sizeof(int32_t)), "body",
-        copy_of(c->body, NPY_INT64, c->count, 2, whole), "point",
-        copy_of(c->point, NPY_DOUBLE, c->count, dimension, real), "normal",
-        copy_of(c->normal, NPY_DOUBLE, c->count, dimension, real), "gap",
-        copy_of(c->gap, NPY_DOUBLE, c->count, 0, real), "impulse",
-        copy_of(v.impulse, NPY_DOUBLE, c->count, CS_WORLD_ROWS, real));
+    PyObject *contacts =
+        Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "shape",
+                      copied_array(c->shape, NPY_INT64, c->count, 2, whole), "feature",
+                      copied_array(c->feature, NPY_INT32, c->count, 0, sizeof(int32_t)), "body",
+                      copied_array(c->body, NPY_INT64, c->count, 2, whole), "point",
+                      copied_array(c->point, NPY_DOUBLE, c->count, dimension, real), "normal",
+                      copied_array(c->normal, NPY_DOUBLE, c->count, dimension, real), "gap",
+                      copied_array(c->gap, NPY_DOUBLE, c->count, 0, real), "impulse",
+                      copied_array(v.impulse, NPY_DOUBLE, c->count, CS_WORLD_ROWS, real));
     end(self);
     return contacts;
 }
@@ -396,11 +386,11 @@ static PyObject *world_overlaps(world_object *self, PyObject *unused)
     if (begin(self) < 0) return NULL;
     if (cs_world_overlaps(self->world, &found, &error)) raise_error(&error);
     else
-        overlaps =
-            Py_BuildValue("{s:N,s:N,s:N}", "shape",
-                          copy_of(found.shape, NPY_INT64, found.count, 2, sizeof(int64_t)), "body",
-                          copy_of(found.body, NPY_INT64, found.count, 2, sizeof(int64_t)), "gap",
-                          copy_of(found.gap, NPY_DOUBLE, found.count, 0, sizeof(double)));
+        overlaps = Py_BuildValue(
+            "{s:N,s:N,s:N}", "shape",
+            copied_array(found.shape, NPY_INT64, found.count, 2, sizeof(int64_t)), "body",
+            copied_array(found.body, NPY_INT64, found.count, 2, sizeof(int64_t)), "gap",
+            copied_array(found.gap, NPY_DOUBLE, found.count, 0, sizeof(double)));
     end(self);
     return overlaps;
 }
@@ -442,17 +432,17 @@ static PyObject *world_problem(world_object *self, PyObject *unused)
         int m = group->rows;
         PyObject *described = Py_BuildValue(
             "{s:s,s:i,s:N,s:N,s:N,s:N}", "set", group->set, "rows", m, "jacobian",
-            copy_of(group->jacobian.data, NPY_DOUBLE, group->count, 2 * m * dof, real), "bodies",
-            copy_of(group->bodies.data, NPY_INT64, group->count, 2, sizeof(int64_t)), "b",
-            copy_of(group->b.data, NPY_DOUBLE, group->count, m, real), "parameters",
-            copy_of(group->parameter.data, NPY_DOUBLE, group->count, group->parameters, real));
+            copied_array(group->jacobian.data, NPY_DOUBLE, group->count, 2 * m * dof, real),
+            "bodies", copied_array(group->bodies.data, NPY_INT64, group->count, 2, sizeof(int64_t)),
+            "b", copied_array(group->b.data, NPY_DOUBLE, group->count, m, real), "parameters",
+            copied_array(group->parameter.data, NPY_DOUBLE, group->count, group->parameters, real));
         if (!described) Py_CLEAR(list);
         else PyTuple_SET_ITEM(list, g, described);
     }
     int size = step->full ? dof * dof : dof;
     int64_t bodies = groups ? step->bodies : 0;
-    PyObject *answer =
-        Py_BuildValue("(NN)", copy_of(step->inverse.data, NPY_DOUBLE, bodies, size, real), list);
+    PyObject *answer = Py_BuildValue(
+        "(NN)", copied_array(step->inverse.data, NPY_DOUBLE, bodies, size, real), list);
     end(self);
     return answer;
 }

@@ -600,10 +600,8 @@ static cs_status hand_out(cs_run *run, int restored, cs_result *result)
     /* The impulses: from the backend, unless they have been fetched. */
     if (evaluated || is_unpacked(run)) cs_hand_out_impulses(solver, result);
     else if (result->impulses) cs_packing_get(&solver->packing, result->impulses);
-    if (!evaluated && result->velocity_change) {
-        if (!result->impulses) fetch(run);
-        cs_hand_out_velocity(solver, result->impulses ? result->impulses : solver->lambda, result);
-    }
+    if (!result->impulses && result->velocity_change) fetch(run);
+    cs_hand_out_velocity(solver, result->impulses ? result->impulses : solver->lambda, result);
 
     /* The final outcome. */
     double since = cs_check_begins(solver, run->budget);

@@ -105,9 +105,8 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
      * a_s. */
     solver->judge.islands =
         cs_number_all_islands(problem, solver->setup_threads, solver->judge.island);
-    solver->judge.alone = solver->judge.begun = 0;
-    for (int g = 0; g < problem->block_groups; g++)
-        solver->judge.alone |= problem->block_group[g].set->alone;
+    solver->judge.alone = cs_problem_calls_back(problem);
+    solver->judge.begun = 0;
     if (cs_find_couplings(problem, solver->factors.rho, solver->judge.magnitude) >= 0)
         solver->judge.immovable_blocks = count_immovable(solver);
     solver->judge.immovable_row =

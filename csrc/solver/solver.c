@@ -125,8 +125,7 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
 static int choose_threads(const cs_solver *solver)
 {
     int alone = 1;
-    for (int g = 0; g < solver->problem->block_groups; g++)
-        if (solver->problem->block_group[g].set->alone) return 1;
+    if (cs_problem_calls_back(solver->problem)) return 1;
     for (int64_t s = 0; s < solver->schedule.stages; s++)
         alone = alone && solver->schedule.stage[s].kind == CS_SEQUENTIAL;
     if (alone) return 1;

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from colliding import rotation
 from contactsolve import dynamics
 
 G = 9.81
+BALL = dynamics.Sphere(0.1)
 GROUND = dynamics.HalfSpace([0.0, 0.0, 1.0])
 
 
@@ -237,15 +239,7 @@ def test_a_free_body_tumbles_as_euler_says(gyroscopic):
         scene = world(gravity=(0, 0, 0), time_step=dt, gyroscopic=gyroscopic)
         body = scene.add_body(mass=1.0, inertia=moments, velocity=[0, 0, 0, *spin])
         scene.run(round(2.0 / dt))
-        q = scene.orientations[body]
-        w, x, y, z = q
-        turn = np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        )
+        turn = rotation(scene.orientations[body])
         found = turn.T @ scene.velocities[body, 3:]
 
         # Euler's equations in the body's frame, by Jacobi's elliptic functions (Landau & Lifshitz,
@@ -279,6 +273,15 @@ def test_a_disc_rolls_in_the_plane():
     )
     scene.run(300)
     assert scene.velocities[disc] == pytest.approx([2 / 3, 0, -2 / 3 / 0.1], abs=1e-10)
+
+
+def test_a_step_turns_as_its_two_halves_do():
+    # Each half adds w / 2 times its length to the quaternion: 2 atan(w dt / 4).
+    scene = world(gravity=(0, 0, 0), time_step=0.01)
+    wheel = scene.add_body(BALL, velocity=[0, 0, 0, 0, 0, 100.0], driven=True)
+    scene.step()
+    turned = 2 * np.arctan2(scene.orientations[wheel, 3], scene.orientations[wheel, 0])
+    assert turned == pytest.approx(4 * np.arctan(0.25), abs=1e-15)
 
 
 def test_a_driven_floor_carries_a_block():

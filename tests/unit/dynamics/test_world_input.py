@@ -7,6 +7,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import dynamics
+from interruption import alarm
 
 BALL = dynamics.Sphere(0.1)
 GROUND = dynamics.HalfSpace([0.0, 0.0, 1.0])
@@ -306,14 +307,8 @@ def test_an_interrupt_leaves_a_whole_step():
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    handler = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
-        with pytest.raises(KeyboardInterrupt):
-            scene.step()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler)
+    with alarm(interrupt, after=0.1), pytest.raises(KeyboardInterrupt):
+        scene.step()
     assert scene.steps == 0
     assert np.array_equal(scene.positions, before[0])
     assert np.array_equal(scene.velocities, before[1])

@@ -10,6 +10,7 @@ import pytest
 import scipy.linalg
 
 import contactsolve as cs
+from interruption import alarm
 from problems_of_classes import (
     coulomb,
     frictionless,
@@ -316,18 +317,13 @@ def test_an_interrupt_while_the_direct_method_is_prepared(seconds):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        try:
-            solver.solve()
-            while True:
-                time.sleep(0.1)
-        except KeyboardInterrupt:
-            pass
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    def solve_and_wait():
+        solver.solve()
+        while True:
+            time.sleep(0.1)
+
+    with alarm(interrupt, after=seconds), pytest.raises(KeyboardInterrupt):
+        solve_and_wait()
     result = solver.solve()
     assert result.converged
     fresh = cs.solve(problem, rtol=1e-8)

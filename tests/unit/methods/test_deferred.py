@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from interruption import alarm
 
 EVALUATED = (
     "impulses",
@@ -172,14 +173,8 @@ def test_a_signal_handler_inside_the_solve_is_told_to_wait(problem):
         errors.append(caught.value)
         raise EnoughError
 
-    before = signal.signal(signal.SIGALRM, read)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(EnoughError):
-            solver.solve()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with alarm(read, after=0.05), pytest.raises(EnoughError):
+        solver.solve()
     assert len(errors) == 1
     assert result.natural_map == silent(problem, max_iterations=1).solve().natural_map
 
