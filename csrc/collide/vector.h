@@ -52,12 +52,6 @@ static inline void cs_rotate(const double *R, const double *x, double *to)
     cs_set_vector(to, cs_dot(R, x), cs_dot(R + 3, x), cs_dot(R + 6, x));
 }
 
-/* to <- R^T x; `to` must not be x. */
-static inline void cs_rotate_back(const double *R, const double *x, double *to)
-{
-    for (int i = 0; i < 3; i++) to[i] = R[i] * x[0] + R[3 + i] * x[1] + R[6 + i] * x[2];
-}
-
 /* to <- a unit vector orthogonal to the unit vector a. */
 static inline void cs_any_orthogonal(const double *a, double *to)
 {
