@@ -65,7 +65,11 @@ typedef struct cs_blocks {
     int rows;   /* m, 1 to 6 */
     int dof[2]; /* degrees of freedom of the first and the second body */
     const double
-        *jacobian; /* (count, m*d_0 + m*d_1): both blocks row by row; NULL when A is given */
+        *jacobian; /* (count, m*d_0 + m*d_1): both blocks row by row; NULL with frames or a given A */
+    const double *
+        frame; /* (count, 12): contacts between bodies in space in place of J; or NULL. Normal n from the first
+                  body to the second, tangent t, lever arms r from both centres of mass to the contact; the
+                  rows are n, t, n x t, then spin (m = 4) or rolling about t and n x t (m = 5).  S1 eq. 2.55 */
     const int64_t *bodies;    /* (count, 2), -1 for the fixed world; NULL when A is given */
     const double *b;          /* (count, m) */
     const char *set;          /* cs_set_name */
@@ -97,6 +101,7 @@ CS_PUBLIC cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *mat
 typedef struct cs_values {
     const double *const *inverse_mass; /* (groups of bodies) */
     const double *const *jacobian;     /* (groups of blocks); NULL where A is given */
+    const double *const *frame;        /* (groups of blocks); NULL without frames */
     const double *const *b;            /* (groups of blocks) */
     const double *const *parameters;   /* (groups of blocks) */
 } cs_values;

@@ -1,16 +1,16 @@
-/* The problem of a step: the closed contacts in groups of one set, their Jacobians and b, and its solution.
+/* The problem of a step: the closed contacts in groups of one set, and its solution.
  *
- *     b = (1 + epsilon) (J u^S) + J M^-1 h dt [+ gap / dt],    u^E = u^S + M^-1 (h dt + J^T lambda)      S2 eq. 4.31
+ *     u^E = u^S + M^-1 (h dt + J^T lambda)      S2 Table 4.2
  *
- * Bodies that cannot move are the fixed world to the solver; their velocities are part of J u^S (S2: chi). */
+ * The problem has its own order of bodies (body_order.c), and contacts follow the later of their bodies. */
 #include "core/clock.h"
+#include "core/counting_sort.h"
 #include "core/error.h"
 #include "core/loop.h"
 #include "core/parallel.h"
-#include "dynamics/frame.h"
 #include "dynamics/world.h"
+#include "problem/frames.h"
 
-#include <math.h>
 #include <string.h>
 
 static int threads_of(const cs_world *world, int64_t count)
@@ -39,14 +39,61 @@ static int group_of(cs_step_problem *step, const cs_law *law)
     return step->groups++;
 }
 
+/* The numbers that the rows of a contact take: a frame in space, J in the plane. */
+static int row_numbers(const cs_space *space, int rows)
+{
+    return space->dimension == 3 ? CS_FRAME_NUMBERS : 2 * rows * space->dof;
+}
+
 /* Room for the arrays of a group. */
-static int make_room(cs_step_group *group, int dof)
+static int make_room(cs_step_group *group, const cs_space *space)
 {
     size_t size = sizeof(double);
-    return cs_buffer_room(&group->jacobian, 2 * group->count * group->rows * dof, size) &&
+    return cs_buffer_room(&group->jacobian, group->count * row_numbers(space, group->rows), size) &&
            cs_buffer_room(&group->bodies, 2 * group->count, sizeof(int64_t)) &&
            cs_buffer_room(&group->b, group->count * group->rows, size) &&
            cs_buffer_room(&group->parameter, group->count * group->parameters, size);
+}
+
+/* key[c] <- the later of the numbers of the bodies of contact c, plus 1. */
+typedef struct keys {
+    const cs_world *world;
+    int64_t *key;
+} keys;
+
+static void find_keys(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    const keys *k = context;
+    const int64_t *number = k->world->step.number.data, *body = k->world->found.body;
+    for (int64_t c = begin; c < end; c++) {
+        int64_t first = body[2 * c] < 0 ? -1 : number[body[2 * c]];
+        int64_t second = body[2 * c + 1] < 0 ? -1 : number[body[2 * c + 1]];
+        k->key[c] = 1 + (first > second ? first : second);
+    }
+}
+
+/* step->sequence <- the contacts, sorted by the later of their bodies. */
+static cs_status sort_contacts(cs_world *world, cs_error *error)
+{
+    int64_t count = world->closed.count;
+    cs_arena scratch = {0};
+    keys k = {world, cs_arena_take_unset(&scratch, count, sizeof(int64_t))};
+    cs_counting_sort sort = {
+        .threads = threads_of(world, count),
+        .count = count,
+        .key = k.key,
+        .keys = world->step.bodies + 1,
+        .sorted = cs_buffer_room(&world->step.sequence, count, sizeof(int64_t)),
+    };
+    cs_status status = CS_OK;
+    if (!k.key || !sort.sorted) status = cs_no_memory(error, "%lld contacts", (long long)count);
+    else {
+        cs_loop(sort.threads, count, find_keys, &k);
+        status = cs_sort_by_key(&sort, &scratch, error);
+    }
+    cs_arena_clear(&scratch);
+    return status;
 }
 
 /* The place of every contact in the problem, and room for what the problem takes. */
@@ -54,139 +101,30 @@ static cs_status divide(cs_world *world, cs_error *error)
 {
     cs_step_problem *step = &world->step;
     int64_t count = world->closed.count;
-    const cs_law *const *law = world->closed.law.data;
+    const cs_law *const *law = world->closed.law.data, *last = NULL;
+    const int64_t *sequence = step->sequence.data;
     cs_place *place = cs_buffer_room(&step->place, count, sizeof *place);
     if (!place) return cs_no_memory(error, "%lld contacts", (long long)count);
     step->groups = 0;
-    for (int64_t c = 0; c < count; c++) {
-        int g = group_of(step, law[c]);
+    for (int64_t i = 0, g = 0; i < count; i++) {
+        int64_t c = sequence[i];
+        if (law[c] != last) g = group_of(step, law[c]);
+        last = law[c];
         if (g < 0)
             return cs_fail(error, CS_UNSUPPORTED,
                            "the contacts of a step have more than %d kinds of sets and rows",
                            CS_STEP_GROUPS);
-        place[c] = (cs_place){g, step->group[g].count++};
+        place[c] = (cs_place){(int)g, step->group[g].count++};
     }
     int64_t row = 0;
     for (int g = 0; g < step->groups; g++) {
         cs_step_group *group = &step->group[g];
-        if (!make_room(group, world->space.dof))
+        if (!make_room(group, &world->space))
             return cs_no_memory(error, "%lld contacts", (long long)count);
         group->begin = row;
         row += group->count * group->rows;
     }
     return CS_OK;
-}
-
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-/* rows (m, 6) <- sign times the rows of a body in space with this arm from its centre to the contact.  S1 eqs. 2.55 to
- * 2.63 */
-static void rows_in_space(const cs_frame *frame, int m, const double *arm, double sign,
-                          double *rows)
-{
-    const double *axis[3] = {frame->normal, frame->tangent[0], frame->tangent[1]};
-    memset(rows, 0, sizeof(double) * 6 * (size_t)m);
-    for (int i = 0; i < m && i < 3; i++) {
-        const double *e = axis[i];
-        double *row = rows + 6 * i;
-        for (int k = 0; k < 3; k++) row[k] = sign * e[k];
-        row[3] = sign * (arm[1] * e[2] - arm[2] * e[1]);
-        row[4] = sign * (arm[2] * e[0] - arm[0] * e[2]);
-        row[5] = sign * (arm[0] * e[1] - arm[1] * e[0]);
-    }
-
-    /* Spin about the normal; or rolling about the tangents. */
-    for (int i = 3; i < m; i++) {
-        const double *e = m == 4 ? frame->normal : axis[i - 2];
-        for (int k = 0; k < 3; k++) rows[6 * i + 3 + k] = sign * e[k];
-    }
-}
-
-/* The same in the plane, (m, 3): the tangent is the normal, turned by a quarter to the left. */
-static void rows_in_plane(const double *normal, int m, const double *arm, double sign, double *rows)
-{
-    double axis[2][2] = {{normal[0], normal[1]}, {-normal[1], normal[0]}};
-    for (int i = 0; i < m; i++) {
-        rows[3 * i] = sign * axis[i][0];
-        rows[3 * i + 1] = sign * axis[i][1];
-        rows[3 * i + 2] = sign * (arm[0] * axis[i][1] - arm[1] * axis[i][0]);
-    }
-}
-
-/* The rows of one body of a contact; returns whether the solver can move it. velocity (m) and change (m) += those of
- * the rows. */
-static int add_body(const cs_world *world, int64_t c, int partner, const cs_frame *frame, int m,
-                    double *rows, double *velocity, double *change)
-{
-    /* The fixed world. */
-    const cs_rigid *rigid = &world->rigid;
-    int dimension = world->space.dimension, dof = world->space.dof;
-    int64_t body = world->found.body[2 * c + partner];
-    memset(rows, 0, sizeof(double) * (size_t)(m * dof));
-    if (body < 0) return 0;
-
-    /* The rows. */
-    double arm[3], sign = partner ? 1 : -1;
-    for (int k = 0; k < dimension; k++)
-        arm[k] = world->found.point[dimension * c + k] - rigid->next.position[dimension * body + k];
-    if (dimension == 3) rows_in_space(frame, m, arm, sign, rows);
-    else rows_in_plane(world->found.normal + 2 * c, m, arm, sign, rows);
-
-    /* J u and J M^-1 h dt. */
-    for (int i = 0; i < m; i++)
-        for (int k = 0; k < dof; k++) {
-            velocity[i] += rows[i * dof + k] * rigid->next.velocity[dof * body + k];
-            change[i] += rows[i * dof + k] * rigid->change[dof * body + k];
-        }
-    if (rigid->movable[body]) return 1;
-    memset(rows, 0, sizeof(double) * (size_t)(m * dof));
-    return 0;
-}
-
-typedef struct row_work {
-    cs_world *world;
-    double feedback;
-} row_work;
-
-/* J, b, bodies and parameters of contact c. */
-static void fill(const row_work *work, int64_t c)
-{
-    cs_world *world = work->world;
-    const cs_place *place = (const cs_place *)world->step.place.data + c;
-    cs_step_group *group = &world->step.group[place->group];
-    const cs_law *law = ((const cs_law *const *)world->closed.law.data)[c];
-    int m = group->rows, dof = world->space.dof;
-    int64_t at = place->index;
-
-    /* J, and the velocities of its rows. */
-    cs_frame frame;
-    double velocity[CS_WORLD_ROWS] = {0}, change[CS_WORLD_ROWS] = {0};
-    double *jacobian = (double *)group->jacobian.data + 2 * at * m * dof;
-    int64_t *bodies = (int64_t *)group->bodies.data + 2 * at;
-    if (world->space.dimension == 3) cs_frame_of(world->found.normal + 3 * c, &frame);
-    for (int partner = 0; partner < 2; partner++) {
-        double *rows = jacobian + partner * m * dof;
-        int moves = add_body(world, c, partner, &frame, m, rows, velocity, change);
-        bodies[partner] = moves ? world->found.body[2 * c + partner] : -1;
-    }
-
-    /* b: restitution holds for the normal and the tangents. */
-    double *b = (double *)group->b.data + at * m;
-    int tangents = world->space.dimension;
-    for (int i = 0; i < m; i++) {
-        double epsilon = i == 0 ? law->restitution[0] : i < tangents ? law->restitution[1] : 0;
-        b[i] = velocity[i] + change[i] + epsilon * velocity[i];
-    }
-    b[0] += work->feedback * world->found.gap[c];
-    if (group->parameters)
-        memcpy((double *)group->parameter.data + at * group->parameters, law->parameter,
-               sizeof(double) * (size_t)group->parameters);
-}
-
-static void fill_piece(void *context, int64_t piece, int64_t begin, int64_t end)
-{
-    (void)piece;
-    for (int64_t c = begin; c < end; c++) fill(context, c);
 }
 
 /* ---- the problem ----------------------------------------------------------------------------- */
@@ -206,7 +144,7 @@ static int is_unchanged(const cs_world *world)
     const cs_step_problem *step = &world->step;
     size_t count = (size_t)closed->count;
     if (!step->solver || closed->count != last->count) return 0;
-    if (step->bodies != world->rigid.count || step->full == world->rigid.isotropic) return 0;
+    if (step->full == world->rigid.isotropic) return 0;
     return !world->changed &&
            memcmp(closed->shape.data, last->shape.data, 2 * count * sizeof(int64_t)) == 0 &&
            memcmp(closed->feature.data, last->feature.data, count * sizeof(int32_t)) == 0 &&
@@ -217,7 +155,7 @@ static int is_unchanged(const cs_world *world)
 static cs_status update(cs_world *world, cs_error *error)
 {
     cs_step_problem *step = &world->step;
-    const double *inverse = world->rigid.inverse;
+    const double *inverse = step->inverse.data;
     const double *jacobian[CS_STEP_GROUPS], *b[CS_STEP_GROUPS], *parameter[CS_STEP_GROUPS];
     for (int g = 0; g < step->groups; g++) {
         jacobian[g] = step->group[g].jacobian.data;
@@ -226,21 +164,24 @@ static cs_status update(cs_world *world, cs_error *error)
     }
     cs_values values = {
         .inverse_mass = step->full ? &inverse : NULL,
-        .jacobian = jacobian,
+        .jacobian = world->space.dimension == 2 ? jacobian : NULL,
+        .frame = world->space.dimension == 3 ? jacobian : NULL,
         .b = b,
         .parameters = parameter,
     };
     return cs_problem_update(step->problem, &values, error);
 }
 
-/* Keeps M^-1, which belongs to the problem that callers may read later. */
-static cs_status keep_inverse(cs_world *world, cs_error *error)
+/* Puts the bodies of the problem side by side. M^-1 stays for callers who read the problem later. */
+static cs_status gather_bodies(cs_world *world, cs_error *error)
 {
+    cs_step_problem *step = &world->step;
     int dof = world->space.dof, each = world->rigid.isotropic ? dof : dof * dof;
-    int64_t size = world->rigid.count * each;
-    double *kept = cs_buffer_room(&world->step.inverse, size, sizeof *kept);
-    if (!kept) return cs_no_memory(error, "%lld bodies", (long long)world->rigid.count);
-    if (size) memcpy(kept, world->rigid.inverse, sizeof *kept * (size_t)size);
+    int64_t motion = step->bodies * (world->space.dimension + 2 * dof);
+    if (!cs_buffer_room(&step->motion, motion, sizeof(double)) ||
+        !cs_buffer_room(&step->inverse, step->bodies * each, sizeof(double)))
+        return cs_no_memory(error, "%lld bodies", (long long)step->bodies);
+    cs_loop(threads_of(world, step->bodies), step->bodies, cs_gather_bodies, world);
     return CS_OK;
 }
 
@@ -248,25 +189,24 @@ static cs_status keep_inverse(cs_world *world, cs_error *error)
 static cs_status build(cs_world *world, cs_error *error)
 {
     cs_step_problem *step = &world->step;
-    const cs_rigid *rigid = &world->rigid;
-    int dof = world->space.dof;
+    int dof = world->space.dof, frames = world->space.dimension == 3;
     cs_status status = cs_problem_create(&step->problem, error);
     cs_bodies bodies = {
-        .count = rigid->count,
+        .count = step->bodies,
         .dof = dof,
-        .diagonal = rigid->isotropic,
-        .inverse_mass = rigid->inverse,
+        .diagonal = world->rigid.isotropic,
+        .inverse_mass = step->inverse.data,
     };
     if (!status) status = cs_problem_add_bodies(step->problem, &bodies, error);
-    step->bodies = rigid->count;
-    step->full = !rigid->isotropic;
+    step->full = !world->rigid.isotropic;
     for (int g = 0; g < step->groups && !status; g++) {
         const cs_step_group *group = &step->group[g];
         cs_blocks blocks = {
             .count = group->count,
             .rows = group->rows,
             .dof = {dof, dof},
-            .jacobian = group->jacobian.data,
+            .jacobian = frames ? NULL : group->jacobian.data,
+            .frame = frames ? group->jacobian.data : NULL,
             .bodies = group->bodies.data,
             .b = group->b.data,
             .set = group->set,
@@ -278,18 +218,29 @@ static cs_status build(cs_world *world, cs_error *error)
     return status;
 }
 
+/* The order of bodies and contacts in the problem. */
+static cs_status order(cs_world *world, cs_error *error)
+{
+    cs_step_problem_release(&world->step);
+    cs_status status = cs_bodies_are_due(world) ? cs_order_bodies(world, error) : CS_OK;
+    if (!status) status = sort_contacts(world, error);
+    return status ? status : divide(world, error);
+}
+
 /* The problem of the closed contacts, and a solver for it. */
-static cs_status prepare(cs_world *world, const row_work *work, const cs_control *control,
+static cs_status prepare(cs_world *world, double feedback, const cs_control *control,
                          cs_error *error)
 {
+    /* The rows of all contacts. */
     int unchanged = is_unchanged(world);
-    if (!unchanged) cs_step_problem_release(&world->step);
-    cs_status status = divide(world, error);
-    if (status) return status;
     int64_t count = world->closed.count;
-    cs_loop(threads_of(world, count), count, fill_piece, (void *)work);
-    status = keep_inverse(world, error);
+    cs_status status = unchanged ? CS_OK : order(world, error);
+    if (!status) status = gather_bodies(world, error);
     if (status) return status;
+    cs_row_work work = {world, feedback};
+    cs_loop(threads_of(world, count), count, cs_fill_rows, &work);
+
+    /* The problem and its solver: new values, or new ones. */
     if (unchanged) return update(world, error);
     status = build(world, error);
     if (!status)
@@ -309,26 +260,47 @@ static int64_t row_of(const cs_step_problem *step, const cs_place *place)
     return group->begin + place->index * group->rows;
 }
 
+/* Impulses between contacts and the rows of the problem. */
+typedef struct transfer {
+    cs_world *world;
+    double *values; /* (rows) */
+    int out;        /* to the contacts */
+} transfer;
+
+static void move_impulses(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    const transfer *t = context;
+    const cs_step_problem *step = &t->world->step;
+    const cs_place *place = step->place.data;
+    const int64_t *sequence = step->sequence.data;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t c = sequence[i];
+        double *rows = t->values + row_of(step, &place[c]);
+        double *own = (double *)t->world->closed.impulse.data + CS_WORLD_ROWS * c;
+        size_t size = sizeof(double) * (size_t)step->group[place[c].group].rows;
+        memcpy(t->out ? own : rows, t->out ? rows : own, size);
+    }
+}
+
 /* values (rows) <- impulses of the contacts; or the other way. */
 static void exchange(cs_world *world, double *values, int out)
 {
-    const cs_place *place = world->step.place.data;
-    double *impulse = world->closed.impulse.data;
-    for (int64_t c = 0; c < world->closed.count; c++) {
-        double *rows = values + row_of(&world->step, &place[c]);
-        size_t size = sizeof(double) * (size_t)world->step.group[place[c].group].rows;
-        double *own = impulse + CS_WORLD_ROWS * c;
-        memcpy(out ? own : rows, out ? rows : own, size);
-    }
+    transfer t = {world, values, out};
+    cs_loop(threads_of(world, world->closed.count), world->closed.count, move_impulses, &t);
 }
 
 /* next.u += M^-1 h dt + the velocity change by the contacts (NULL: none). */
 static void accelerate(cs_world *world, const double *change)
 {
     cs_rigid *rigid = &world->rigid;
-    int64_t count = rigid->count * world->space.dof;
-    for (int64_t i = 0; i < count; i++)
-        rigid->next.velocity[i] += rigid->change[i] + (change ? change[i] : 0);
+    const int64_t *number = world->step.number.data;
+    int dof = world->space.dof;
+    for (int64_t i = 0; i < rigid->count; i++) {
+        double *velocity = rigid->next.velocity + i * dof;
+        const double *own = change && number[i] >= 0 ? change + number[i] * dof : NULL;
+        for (int k = 0; k < dof; k++) velocity[k] += rigid->change[i * dof + k] + (own ? own[k] : 0);
+    }
 }
 
 /* Solves the problem, and keeps the impulses and what the solve reports. */
@@ -336,7 +308,7 @@ static cs_status find_impulses(cs_world *world, const cs_control *control, cs_er
 {
     cs_step_problem *step = &world->step;
     int64_t rows = cs_problem_rows(step->problem);
-    int64_t velocities = world->rigid.count * world->space.dof;
+    int64_t velocities = step->bodies * world->space.dof;
     double *initial = cs_buffer_room(&step->initial, rows, sizeof *initial);
     double *impulse = cs_buffer_room(&step->impulse, rows, sizeof *impulse);
     double *velocity = cs_buffer_room(&step->velocity, velocities, sizeof *velocity);
@@ -367,9 +339,8 @@ cs_status cs_world_solve(cs_world *world, double feedback, const cs_control *con
     }
 
     /* Set up, and solve. */
-    row_work work = {world, feedback};
     double begun = cs_clock();
-    cs_status status = prepare(world, &work, control, error);
+    cs_status status = prepare(world, feedback, control, error);
     double prepared = cs_clock();
     if (!status) status = find_impulses(world, control, error);
     world->report.setup_seconds = prepared - begun;

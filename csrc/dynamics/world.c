@@ -73,6 +73,7 @@ cs_status cs_world_create(cs_world **created, const cs_world_options *options, c
     world->gyroscopic = (cs_gyroscopic)find_word(gyroscopic_words, options->gyroscopic);
     world->space = options->dimension == 3 ? (cs_space){3, 6, 4, 9} : (cs_space){2, 3, 1, 1};
     world->rigid.isotropic = 1;
+    world->step.ordered = -1;
     status = cs_collider_create(&world->collider, options->dimension, error);
     if (status) cs_world_destroy(world);
     else *created = world;
@@ -102,7 +103,11 @@ void cs_world_destroy(cs_world *world)
         cs_buffer_clear(&step->group[g].b);
         cs_buffer_clear(&step->group[g].parameter);
     }
+    cs_buffer_clear(&step->number);
+    cs_buffer_clear(&step->body);
+    cs_buffer_clear(&step->sequence);
     cs_buffer_clear(&step->place);
+    cs_buffer_clear(&step->motion);
     cs_buffer_clear(&step->inverse);
     cs_buffer_clear(&step->initial);
     cs_buffer_clear(&step->impulse);
@@ -267,6 +272,7 @@ cs_status cs_world_add_bodies(cs_world *world, const cs_world_bodies *bodies, in
     for (int64_t i = begin; i < begin + bodies->count && world->space.dimension == 3; i++)
         rigid->isotropic &= rigid->driven[i] || is_isotropic(rigid->inertia + 9 * i);
     rigid->count += bodies->count;
+    world->step.ordered = -1;
     world->changed = 1;
     *first = begin;
     return CS_OK;
@@ -315,6 +321,7 @@ cs_status cs_world_remove(cs_world *world, int64_t body, cs_error *error)
     world->rigid.movable[body] = 0;
     memset(world->rigid.now.velocity + body * world->space.dof, 0,
            sizeof(double) * (size_t)world->space.dof);
+    world->step.ordered = -1;
     world->changed = 1;
     return CS_OK;
 }

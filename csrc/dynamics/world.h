@@ -88,7 +88,8 @@ typedef struct cs_step_group {
     int rows, parameters;
     int64_t count;
     int64_t begin; /* its first row in lambda */
-    cs_buffer jacobian, bodies, b, parameter;
+    cs_buffer jacobian; /* (count, CS_FRAME_NUMBERS): frames; in the plane (count, 2, rows, 3): J */
+    cs_buffer bodies, b, parameter;
 } cs_step_group;
 
 enum { CS_STEP_GROUPS = 64 };
@@ -99,10 +100,16 @@ typedef struct cs_step_problem {
     int groups;
     cs_problem *problem;
     cs_solver *solver;
-    cs_buffer place;                      /* (contacts) cs_place */
-    cs_buffer inverse;                    /* M^-1 of the step, as in cs_rigid */
+    cs_buffer number; /* (of) int64_t: of each body in the problem; -1: it cannot move */
+    cs_buffer body;   /* (bodies) int64_t: the body of each number */
+    int64_t bodies;   /* that can move, */
+    int64_t of;       /* of so many in the world */
+    int64_t ordered;  /* the step in which they were ordered; -1: never */
+    cs_buffer sequence; /* (contacts) int64_t: contacts in the order of the problem, */
+    cs_buffer place;    /* (contacts) cs_place: and where each one is */
+    cs_buffer motion;   /* (bodies, dimension + 2 dof): position, velocity, and change of it */
+    cs_buffer inverse;  /* M^-1 of the step, as in cs_rigid, by number */
     cs_buffer initial, impulse, velocity; /* (rows), (rows), (bodies, dof) */
-    int64_t bodies;                       /* in the problem */
     int full;                             /* M^-1 has full blocks */
 } cs_step_problem;
 
@@ -163,6 +170,35 @@ cs_status cs_world_solve(cs_world *world, double feedback, const cs_control *con
                          cs_error *error);
 
 void cs_step_problem_release(cs_step_problem *step);
+
+/* inverse (step.of, dof or dof^2) <- M^-1 of the last step's problem; zero for bodies that cannot move. */
+void cs_step_read_inverse(const cs_world *world, double *inverse);
+
+/* The arrays of a group of the last step's problem, with contacts sorted by identifier. */
+typedef struct cs_step_arrays {
+    double *jacobian; /* (count, 2, rows, dof) */
+    int64_t *bodies;  /* (count, 2) */
+    double *b;        /* (count, rows) */
+    double *parameter; /* (count, parameters) */
+} cs_step_arrays;
+void cs_step_read_group(const cs_world *world, int g, const cs_step_arrays *to);
+
+/* ---- parts of cs_world_solve ------------------------------------------------------------------ */
+
+/* Whether the bodies of the problem are to be ordered anew; and numbers them. Which steps do it depends on the bodies
+ * and on the number of steps alone. */
+int cs_bodies_are_due(const cs_world *world);
+cs_status cs_order_bodies(cs_world *world, cs_error *error);
+
+/* Work of cs_loop. Puts the bodies begin .. end - 1 of the problem side by side (context: cs_world). */
+void cs_gather_bodies(void *context, int64_t piece, int64_t begin, int64_t end);
+
+/* Writes the rows of contacts begin .. end - 1 of step.sequence (context: cs_row_work). */
+typedef struct cs_row_work {
+    cs_world *world;
+    double feedback;
+} cs_row_work;
+void cs_fill_rows(void *context, int64_t piece, int64_t begin, int64_t end);
 
 /* ---- steppers -------------------------------------------------------------------------------- */
 

@@ -36,7 +36,7 @@ int cs_block_lanes_fit(const cs_problem *problem, const cs_block_group *group)
     if ((!spatial && !planar) || group->dof[0] != group->dof[1]) return 0;
 
     /* The range of cs_block_lanes.place and .body, which are 32 bits wide. */
-    return group->count * cs_jacobian_size(group) <= INT32_MAX &&
+    return group->count * cs_jacobian_numbers(group) <= INT32_MAX &&
            problem->bodies * root_size(&problem->body_group[0]) <= INT32_MAX;
 }
 
@@ -44,13 +44,14 @@ void cs_block_lanes_find(const cs_problem *problem, const cs_block_group *group,
                          const int64_t index[CS_BLOCK_LANES], cs_block_lanes *lanes)
 {
     const cs_body_group *owner = &problem->body_group[0];
-    int64_t size = cs_jacobian_size(group), root = root_size(owner);
+    int64_t size = cs_jacobian_numbers(group), root = root_size(owner);
 
     /* What all eight share. */
     lanes->rows = group->rows;
     lanes->dof = group->dof[0];
     lanes->diagonal = owner->diagonal;
-    lanes->jacobian = group->jacobian;
+    lanes->frames = group->frame != NULL;
+    lanes->jacobian = cs_stored_jacobian(group, 0);
     lanes->root = owner->root;
     lanes->twofold = 0;
 

@@ -22,8 +22,9 @@ enum { CS_BLOCK_LANES = 8, CS_BLOCK_LANES_NUMBERS = 4 * 12 /* most entries of on
 /* Eight blocks of one group: where the kernels find their data. */
 typedef struct cs_block_lanes {
     int rows, dof, diagonal;         /* diagonal: whether M^-1 is */
+    int frames;                      /* `jacobian` holds frames (problem/frames.h) */
     const double *jacobian, *root;   /* of the whole group of blocks, and of the group of bodies */
-    int32_t place[CS_BLOCK_LANES];   /* index of J_k in `jacobian` */
+    int32_t place[CS_BLOCK_LANES];   /* index in `jacobian` of what is stored of J_k */
     int32_t body[2][CS_BLOCK_LANES]; /* index of each partner's L in `root` */
     _Alignas(64) double moving[2][CS_BLOCK_LANES]; /* 1, or 0 for an immovable partner */
     int twofold; /* whether both partners of some block are one body */

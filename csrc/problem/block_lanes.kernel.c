@@ -22,6 +22,35 @@ CS_INLINE void load_numbers(const double *base, const int32_t *place, int count,
     }
 }
 
+/* jacobian (rows, 6) <- J of one side from frames, by the operations of cs_frame_expand. */
+CS_INLINE void expand_frames(const cs_block_lanes *e, int side, int first, int rows,
+                             vec_f64 *jacobian)
+{
+    /* n, t, s = n x t, and the lever arm. */
+    vec_f64 number[CS_FRAME_NUMBERS], axis[3][3], zero = all_f64(0), sign = all_f64(side ? 1 : -1);
+    load_numbers(e->jacobian, e->place + first, CS_FRAME_NUMBERS, number);
+    const vec_f64 *n = number, *t = number + 3, *r = number + CS_FRAME_ARM + 3 * side;
+    for (int k = 0; k < 3; k++) {
+        axis[0][k] = n[k];
+        axis[1][k] = t[k];
+        axis[2][k] = n[(k + 1) % 3] * t[(k + 2) % 3] - n[(k + 2) % 3] * t[(k + 1) % 3];
+    }
+
+    /* The rows. */
+    CS_UNROLL for (int i = 0; i < rows; i++)
+        CS_UNROLL for (int k = 0; k < 3; k++)
+        {
+            const vec_f64 *d = axis[i < 3 ? i : cs_frame_turning_axis(rows, i)];
+            vec_f64 linear = sign * d[k];
+            vec_f64 angular = r[(k + 1) % 3] * d[(k + 2) % 3] - r[(k + 2) % 3] * d[(k + 1) % 3];
+            angular = sign * angular;
+            if (i < 3) jacobian[6 * i + k] = linear;
+            else jacobian[6 * i + k] = zero;
+            if (i < 3) jacobian[6 * i + 3 + k] = angular;
+            else jacobian[6 * i + 3 + k] = linear;
+        }
+}
+
 /* scaled (rows, dof) <- J L of one partner, for the lanes from `first` on; zero for an immovable partner. */
 CS_INLINE void scale_side(const cs_block_lanes *e, int side, int first, int rows, int dof,
                           int diagonal, vec_f64 *scaled)
@@ -29,7 +58,8 @@ CS_INLINE void scale_side(const cs_block_lanes *e, int side, int first, int rows
     vec_f64 jacobian[CS_MAX_ROWS * 6], root[36], zero = all_f64(0);
     mask_f64 moves = less_f64(zero, load_f64(e->moving[side] + first));
     int numbers = diagonal ? dof : dof * dof;
-    load_numbers(e->jacobian + side * rows * dof, e->place + first, rows * dof, jacobian);
+    if (e->frames && dof == 6) expand_frames(e, side, first, rows, jacobian);
+    else load_numbers(e->jacobian + side * rows * dof, e->place + first, rows * dof, jacobian);
     load_numbers(e->root, e->body[side] + first, numbers, root);
 
     /* Multiply by the lower triangular L, or by its diagonal. */

@@ -237,7 +237,7 @@ cs_status cs_problem_set_matrix(cs_problem *problem, const cs_csr *csr, cs_error
     cs_status status = check_csr(problem, csr, error);
     if (!status) status = check_diagonal(csr, error);
     if (status) goto out;
-    if (problem->block_groups && problem->block_group[0].jacobian) {
+    if (problem->block_groups && cs_has_jacobians(&problem->block_group[0])) {
         status = cs_fail(error, CS_INVALID, "A is given for blocks that have Jacobians");
         goto out;
     }

@@ -80,6 +80,22 @@ static cs_text rows_of_set(const cs_set *set)
     return text;
 }
 
+/* Whether blocks act on bodies. */
+static int acts(const cs_blocks *blocks) { return blocks->jacobian || blocks->frame; }
+
+/* Checks the shape of blocks that have frames. */
+static cs_status check_frames(const cs_blocks *blocks, cs_error *error)
+{
+    if (blocks->jacobian)
+        return cs_fail(error, CS_INVALID, "blocks have both a Jacobian and frames: give one");
+    if (blocks->dof[0] != 6 || blocks->dof[1] != 6 || blocks->rows == 2 || blocks->rows > 5)
+        return cs_fail(error, CS_INVALID,
+                       "blocks with frames have %d rows on bodies with %d and %d degrees of "
+                       "freedom: 1, 3, 4 or 5 rows on bodies with 6 are needed",
+                       blocks->rows, blocks->dof[0], blocks->dof[1]);
+    return CS_OK;
+}
+
 /* Checks everything about a group of blocks but its arrays: the shape, the set, and whether the problem
  * can still take it. */
 static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, cs_error *error)
@@ -103,9 +119,9 @@ static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, 
                        set->name, set->parameters(blocks->rows), blocks->parameters_each);
     if (problem->matrix)
         return cs_fail(error, CS_INVALID, "A is given already: add all blocks before it");
-    if (problem->block_groups && !problem->block_group[0].jacobian != !blocks->jacobian)
+    if (problem->block_groups && cs_has_jacobians(&problem->block_group[0]) != acts(blocks))
         return cs_fail(error, CS_INVALID, "either every block has a Jacobian, or A is given");
-    return CS_OK;
+    return blocks->frame ? check_frames(blocks, error) : CS_OK;
 }
 
 /* Allocates the arrays of a group of blocks. */
@@ -117,8 +133,10 @@ static cs_status take_blocks(cs_problem *problem, cs_block_group *group, const c
     group->parameter = take(problem, group->count * group->parameters);
     if (blocks->compliance) group->compliance = take(problem, rows);
     if (blocks->included) group->included = take(problem, rows);
-    if (blocks->jacobian) {
+    if (blocks->jacobian)
         group->jacobian = take(problem, group->count * cs_jacobian_size(group));
+    if (blocks->frame) group->frame = take(problem, group->count * CS_FRAME_NUMBERS);
+    if (acts(blocks)) {
         group->bodies = cs_arena_take_unset(&problem->arena, sides, sizeof(int64_t));
         group->velocity = cs_arena_take_unset(&problem->arena, sides, sizeof(int64_t));
     }
@@ -137,7 +155,7 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
     *group = (cs_block_group){
         .count = blocks->count,
         .rows = blocks->rows,
-        .dof = {blocks->jacobian ? blocks->dof[0] : 0, blocks->jacobian ? blocks->dof[1] : 0},
+        .dof = {acts(blocks) ? blocks->dof[0] : 0, acts(blocks) ? blocks->dof[1] : 0},
         .first_block = problem->blocks,
         .first_row = problem->rows,
         .set = set,
@@ -151,7 +169,7 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
     cs_arena_mark before = cs_arena_position(&problem->arena);
     status = take_blocks(problem, group, blocks, error);
     cs_blocks given = *blocks;
-    if (!blocks->jacobian) given.bodies = NULL; /* a given A has no bodies */
+    if (!acts(blocks)) given.bodies = NULL; /* a given A has no bodies */
     if (!status) status = cs_copy_blocks(problem, group, &given, NULL, error);
     if (status) {
         cs_arena_rewind(&problem->arena, before);

@@ -181,6 +181,16 @@ static cs_status check_jacobian(const cs_block_group *group, const cs_blocks *bl
                    blocks->jacobian[bad]);
 }
 
+/* Reports a number of a frame that is not finite. */
+static cs_status check_frame(const cs_block_group *group, const cs_blocks *blocks, cs_error *error)
+{
+    int64_t bad = find_not_finite(blocks->frame, group->count * CS_FRAME_NUMBERS);
+    if (bad < 0) return CS_OK;
+    return cs_fail(error, CS_INVALID, "frame[%lld, %lld] is %g: every number must be finite",
+                   (long long)(group->first_block + bad / CS_FRAME_NUMBERS),
+                   (long long)(bad % CS_FRAME_NUMBERS), blocks->frame[bad]);
+}
+
 /* Checks the numbers of columns of J. */
 static cs_status check_columns(const cs_blocks *blocks, cs_error *error)
 {
@@ -194,7 +204,8 @@ static cs_status check_columns(const cs_blocks *blocks, cs_error *error)
 
 int cs_blocks_fit(const cs_blocks *blocks)
 {
-    if (blocks->jacobian) return !blocks->included && check_columns(blocks, NULL) == CS_OK;
+    if (blocks->jacobian || blocks->frame)
+        return !blocks->included && check_columns(blocks, NULL) == CS_OK;
     return !blocks->compliance;
 }
 
@@ -202,7 +213,7 @@ int cs_blocks_fit(const cs_blocks *blocks)
 static cs_status check_compliance(const cs_block_group *group, const cs_blocks *blocks,
                                   cs_error *error)
 {
-    if (!blocks->jacobian)
+    if (!blocks->jacobian && !blocks->frame)
         return cs_fail(error, CS_INVALID,
                        "compliance is for problems with Jacobians: add it to "
                        "the diagonal of a given A");
@@ -228,10 +239,11 @@ cs_status cs_check_blocks(const cs_problem *problem, const cs_block_group *group
     if (!status && blocks->jacobian) status = check_columns(blocks, error);
     if (!status && blocks->bodies) status = check_partners(problem, group, blocks, error);
     if (!status && blocks->jacobian) status = check_jacobian(group, blocks, error);
+    if (!status && blocks->frame) status = check_frame(group, blocks, error);
 
     /* Sigma. */
     if (!status && blocks->compliance) status = check_compliance(group, blocks, error);
-    if (!status && blocks->included && blocks->jacobian)
+    if (!status && blocks->included && (blocks->jacobian || blocks->frame))
         status = cs_fail(error, CS_INVALID, "included is for a given A: compliance is added to A");
     return status;
 }

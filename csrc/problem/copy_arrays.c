@@ -181,6 +181,9 @@ static void copy_block_piece(void *context, int64_t phase, int64_t task)
     if (given->jacobian)
         fits &= copy_finite(group->jacobian + first * size, given->jacobian + first * size,
                             blocks * size);
+    if (given->frame)
+        fits &= copy_finite(group->frame + first * CS_FRAME_NUMBERS,
+                            given->frame + first * CS_FRAME_NUMBERS, blocks * CS_FRAME_NUMBERS);
     if (given->b) fits &= copy_finite(group->b + row, given->b + row, blocks * group->rows);
     if (!fits) fail(c);
     if (given->bodies) copy_partners(c, first, end);
@@ -196,7 +199,7 @@ static int64_t numbers_of(const cs_block_group *group, const cs_blocks *given)
 {
     int64_t of_rows = (given->b ? 1 : 0) + (given->compliance ? 1 : 0) + (given->included ? 1 : 0);
     return of_rows * group->rows + (given->jacobian ? cs_jacobian_size(group) : 0) +
-           (given->bodies ? CS_PARTNERS : 0) + (given->parameters ? group->parameters : 0);
+           (given->frame ? CS_FRAME_NUMBERS : 0) + (given->bodies ? CS_PARTNERS : 0) + (given->parameters ? group->parameters : 0);
 }
 
 /* `given`, with the copies in place of the arrays. */
@@ -204,6 +207,7 @@ static cs_blocks copies_of(const cs_block_group *group, const cs_blocks *given)
 {
     cs_blocks copies = *given;
     if (given->jacobian) copies.jacobian = group->jacobian;
+    if (given->frame) copies.frame = group->frame;
     if (given->bodies) copies.bodies = group->bodies;
     if (given->b) copies.b = group->b;
     if (given->parameters) copies.parameters = group->parameter;

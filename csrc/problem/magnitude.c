@@ -28,7 +28,8 @@ static void add_partner(const magnitude *m, const cs_block_group *group, int64_t
                         double *velocity)
 {
     int rows = group->rows, dof = group->dof[side];
-    const double *jacobian = cs_partner_jacobian(group, index, side);
+    double room[CS_FRAME_ENTRIES];
+    const double *jacobian = cs_partner_jacobian(group, index, side, room);
     const double *impulse = m->lambda + cs_group_row(group, index);
     if (rows == 3 && dof == 6) add_impulse(3, 6, jacobian, impulse, velocity);
     else add_impulse(rows, dof, jacobian, impulse, velocity);
@@ -100,10 +101,11 @@ static void add_block(const magnitude *m, const cs_block_group *group, int64_t i
 {
     int rows = group->rows;
     int64_t row = cs_group_row(group, index);
+    double room[CS_FRAME_ENTRIES];
     for (int side = 0; side < cs_block_partners(group); side++) {
         int dof = group->dof[side];
         if (!cs_partner_moves(group, index, side)) continue;
-        const double *jacobian = cs_partner_jacobian(group, index, side);
+        const double *jacobian = cs_partner_jacobian(group, index, side, room);
         const double *velocity = m->velocity + cs_partner_velocity(group, index, side);
         if (rows == 3 && dof == 6) add_velocity(3, 6, jacobian, velocity, m->sum + row);
         else add_velocity(rows, dof, jacobian, velocity, m->sum + row);

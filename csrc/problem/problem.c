@@ -109,7 +109,8 @@ static void scale_side(const cs_body_group *owner, int64_t body, int rows, const
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
                         double *scaled)
 {
-    const double *jacobian = group->jacobian + index * cs_jacobian_size(group);
+    double room[2][CS_FRAME_ENTRIES];
+    const double *part[2];
     const int64_t *bodies = group->bodies + 2 * index, *velocity = group->velocity + 2 * index;
     double sum[CS_MAX_ROWS * CS_MAX_DOF];
     int twofold = bodies[0] == bodies[1] && velocity[0] >= 0, rows = group->rows;
@@ -118,16 +119,16 @@ void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, 
     /* If both partners are the same body, add J_0 and J_1 before multiplying. Where they cancel, adding
      * the products instead would leave a rounding error on the diagonal, and a row that no body can
      * move would look like a row that one can. */
-    for (int i = 0; i < rows * group->dof[0] && twofold; i++)
-        sum[i] = jacobian[i] + jacobian[rows * group->dof[0] + i];
+    for (int side = 0; side < 2; side++)
+        part[side] = cs_partner_jacobian(group, index, side, room[side]);
+    for (int i = 0; i < rows * group->dof[0] && twofold; i++) sum[i] = part[0][i] + part[1][i];
 
     /* Multiply the part of each movable partner by L. */
     for (int side = 0; side < (twofold ? 1 : 2); side++) {
         int entries = rows * group->dof[side];
         if (velocity[side] >= 0)
             scale_side(cs_body_group_of(problem, bodies[side]), bodies[side], rows,
-                       twofold ? sum : jacobian, scaled);
-        jacobian += entries;
+                       twofold ? sum : part[side], scaled);
         scaled += entries;
     }
 }

@@ -16,6 +16,7 @@
 #include "core/pace.h"
 #include "core/set.h"
 #include "problem/block_matrix.h"
+#include "problem/frames.h"
 
 enum { CS_MAX_GROUPS = 64, CS_MAX_DOF = 64, CS_PARTNERS = 2 };
 
@@ -39,7 +40,8 @@ typedef struct cs_block_group {
     int rows;   /* m */
     int dof[2]; /* d_0 and d_1 of the two bodies; 0 where A is given */
     int64_t first_block, first_row;
-    double *jacobian;  /* (count, m d_0 + m d_1) */
+    double *jacobian;  /* (count, m d_0 + m d_1); NULL with frames, or where A is given */
+    double *frame;     /* (count, CS_FRAME_NUMBERS): contacts in space, in place of J; or NULL */
     int64_t *bodies;   /* (count, 2): body numbers; -1 is the fixed world */
     int64_t *velocity; /* (count, 2): index of each body's first velocity; -1 if immovable */
     double *b;         /* (count, m) */
@@ -51,7 +53,7 @@ typedef struct cs_block_group {
     double *parameter;       /* (count, parameters) */
     int coupled_set[CS_MAX_ROWS]; /* the coupled set that each row belongs to */
     struct {
-        double *jacobian, *b, *parameter;
+        double *jacobian, *frame, *b, *parameter;
     } next; /* as in cs_body_group */
 } cs_block_group;
 
@@ -78,10 +80,17 @@ struct cs_problem {
 int cs_problem_threads(const cs_problem *problem, int most, int64_t size, int64_t worth,
                        int64_t parts);
 
+/* Whether the blocks of a group act on bodies: they have Jacobians, or frames in place of them. */
+static inline int cs_has_jacobians(const cs_block_group *group)
+{
+    return group->jacobian || group->frame;
+}
+
 /* Whether the problem has blocks without Jacobians and A has not been given yet. */
 static inline int cs_problem_is_open(const cs_problem *problem)
 {
-    return problem->block_groups && !problem->block_group[0].jacobian && !problem->matrix;
+    return problem->block_groups && !cs_has_jacobians(&problem->block_group[0]) &&
+           !problem->matrix;
 }
 
 /* Whether the prox of some set calls the caller's code. */
@@ -171,11 +180,28 @@ static inline int64_t cs_partner_offset(const cs_block_group *group, int partner
     return partner ? (int64_t)group->rows * group->dof[0] : 0;
 }
 
-/* A partner's part of J_k, (m, d). */
+/* A partner's part of J_k, (m, d): where it is stored, or in `room` (CS_FRAME_ENTRIES) if the group has frames. */
+enum { CS_FRAME_ENTRIES = 6 * CS_MAX_ROWS };
 static inline const double *cs_partner_jacobian(const cs_block_group *group, int64_t index,
-                                                int partner)
+                                                int partner, double *room)
 {
+    if (group->frame) {
+        cs_frame_expand(group->frame + index * CS_FRAME_NUMBERS, group->rows, partner, room);
+        return room;
+    }
     return group->jacobian + index * cs_jacobian_size(group) + cs_partner_offset(group, partner);
+}
+
+/* What is stored of J_k, and how many doubles that is. */
+static inline int64_t cs_jacobian_numbers(const cs_block_group *group)
+{
+    return group->frame ? CS_FRAME_NUMBERS : cs_jacobian_size(group);
+}
+
+static inline const double *cs_stored_jacobian(const cs_block_group *group, int64_t index)
+{
+    const double *first = group->frame ? group->frame : group->jacobian;
+    return first + index * cs_jacobian_numbers(group);
 }
 
 /* scaled <- G_k = J_k L of block `index` of `group`, (m, d_0) followed by (m, d_1), so that A = G G^T.

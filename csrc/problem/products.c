@@ -42,12 +42,18 @@ static int is_spatial(const cs_block_group *group)
 
 /* velocity += J_k^T lambda_k for one partner. Rows without an impulse behind the last one with one are left out: many
  * contacts separate, and directions that may be proofs have no friction. */
-CS_INLINE void add_impulse(const cs_block_group *group, int spatial, int dof,
-                           const double *jacobian, const double *lambda, double *velocity)
+CS_INLINE void add_impulse(const cs_block_group *group, int spatial, int64_t index, int side,
+                           const double *lambda, double *velocity)
 {
-    int rows = group->rows;
+    int rows = group->rows, dof = group->dof[side];
     while (rows > 0 && lambda[rows - 1] == 0) rows--;
     if (!rows) return;
+    if (group->frame) {
+        cs_frame_add_impulse(group->frame + index * CS_FRAME_NUMBERS, group->rows, side, lambda,
+                             velocity);
+        return;
+    }
+    const double *jacobian = cs_partner_jacobian(group, index, side, NULL);
     if (!spatial) add_transposed(rows, dof, jacobian, lambda, velocity);
     else if (rows == 1) add_transposed(1, 6, jacobian, lambda, velocity);
     else add_transposed(3, 6, jacobian, lambda, velocity);
@@ -76,14 +82,11 @@ static void apply_inverse_mass(const cs_body_group *group, int64_t index, double
 static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
 {
     int spatial = is_spatial(group);
-    const double *jacobian = group->jacobian;
     for (int64_t k = 0; k < group->count; k++)
         for (int side = 0; side < 2; side++) {
-            int dof = group->dof[side];
-            int64_t at = group->velocity[2 * k + side];
+            int64_t at = cs_partner_velocity(group, k, side);
             const double *impulse = lambda + cs_group_row(group, k);
-            if (at >= 0) add_impulse(group, spatial, dof, jacobian, impulse, velocity + at);
-            jacobian += group->rows * dof;
+            if (at >= 0) add_impulse(group, spatial, k, side, impulse, velocity + at);
         }
 }
 
@@ -92,15 +95,19 @@ static void add_velocities(const cs_block_group *group, int64_t from, int64_t to
                            const double *velocity, double *xi)
 {
     int rows = group->rows, spatial = is_spatial(group);
-    const double *jacobian = group->jacobian + from * cs_jacobian_size(group);
     for (int64_t k = from; k < to; k++)
         for (int side = 0; side < 2; side++) {
-            int dof = group->dof[side];
-            int64_t at = group->velocity[2 * k + side];
+            int64_t at = cs_partner_velocity(group, k, side);
             double *sum = xi + cs_group_row(group, k);
-            if (at >= 0 && spatial) add_product(3, 6, jacobian, velocity + at, sum);
-            else if (at >= 0) add_product(rows, dof, jacobian, velocity + at, sum);
-            jacobian += rows * dof;
+            if (at < 0) continue;
+            if (group->frame) {
+                cs_frame_add_velocity(group->frame + k * CS_FRAME_NUMBERS, rows, side,
+                                      velocity + at, sum);
+                continue;
+            }
+            const double *jacobian = cs_partner_jacobian(group, k, side, NULL);
+            if (spatial) add_product(3, 6, jacobian, velocity + at, sum);
+            else add_product(rows, group->dof[side], jacobian, velocity + at, sum);
         }
 }
 
@@ -206,9 +213,8 @@ static void move_body(const product *p, const cs_body_group *owner, int64_t body
         int side = cs_entry_partner(adjacency->entry[e]);
         while (block >= group->first_block + group->count) group++;
         int64_t k = block - group->first_block;
-        const double *jacobian = cs_partner_jacobian(group, k, side);
         const double *impulse = p->lambda + cs_group_row(group, k);
-        add_impulse(group, is_spatial(group), owner->dof, jacobian, impulse, velocity);
+        add_impulse(group, is_spatial(group), k, side, impulse, velocity);
     }
     apply_inverse_mass(owner, index, velocity);
 }

@@ -124,10 +124,10 @@ static cs_status add_blocks(extraction *c, const cs_block_group *group, cs_error
         .parameters = gather(c, group, group->parameter, group->parameters),
         .parameters_each = group->parameters,
     };
-    if (group->jacobian) {
+    if (group->jacobian)
         blocks.jacobian = gather(c, group, group->jacobian, cs_jacobian_size(group));
-        blocks.bodies = number_bodies(c, group);
-    }
+    if (group->frame) blocks.frame = gather(c, group, group->frame, CS_FRAME_NUMBERS);
+    if (cs_has_jacobians(group)) blocks.bodies = number_bodies(c, group);
     if (group->compliance) blocks.compliance = gather(c, group, group->compliance, group->rows);
     if (group->included) blocks.included = gather(c, group, group->included, group->rows);
     cs_status status = cs_arena_status(&c->scratch, error, "a part of the problem");

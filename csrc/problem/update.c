@@ -48,12 +48,20 @@ static cs_status draft_blocks(cs_problem *problem, cs_block_group *group, const 
     if (values->jacobian)
         exchange(problem, &group->jacobian, &group->next.jacobian,
                  group->count * cs_jacobian_size(group));
+    if (values->frame)
+        exchange(problem, &group->frame, &group->next.frame, group->count * CS_FRAME_NUMBERS);
     if (values->b) exchange(problem, &group->b, &group->next.b, group->count * group->rows);
     if (values->parameters)
         exchange(problem, &group->parameter, &group->next.parameter,
                  group->count * group->parameters);
     cs_status status = cs_arena_status(&problem->arena, error, "the problem's copy of its arrays");
     return status ? status : cs_copy_blocks(problem, group, values, &problem->pace, error);
+}
+
+/* What describes the coupling of a group, in messages. */
+static const char *made_from(const cs_block_group *group)
+{
+    return group->jacobian ? "J" : group->frame ? "frames" : "A";
 }
 
 /* Fills the draft with copies of what is given. */
@@ -78,12 +86,14 @@ static cs_status fill_draft(cs_problem *problem, draft *d, const cs_values *valu
             .rows = group->rows,
             .dof = {group->dof[0], group->dof[1]},
             .jacobian = given(values->jacobian, g),
+            .frame = given(values->frame, g),
             .b = given(values->b, g),
             .parameters = given(values->parameters, g),
         };
-        if (blocks.jacobian && !group->jacobian)
-            return cs_fail(error, CS_INVALID, "J is given, but the problem was made from A");
-        if (blocks.jacobian || blocks.b || blocks.parameters)
+        if ((blocks.jacobian && !group->jacobian) || (blocks.frame && !group->frame))
+            return cs_fail(error, CS_INVALID, "%s is given, but the problem was made from %s",
+                           blocks.frame ? "frame" : "J", made_from(group));
+        if (blocks.jacobian || blocks.frame || blocks.b || blocks.parameters)
             status = draft_blocks(problem, group, &blocks, error);
     }
     return status;
@@ -102,7 +112,7 @@ static void adopt_draft(cs_problem *problem, const draft *d, const cs_values *va
         problem->body_group[g] = *group;
     }
     for (int g = 0; g < problem->block_groups; g++) {
-        jacobian |= given(values->jacobian, g) != NULL;
+        jacobian |= given(values->jacobian, g) || given(values->frame, g);
         problem->block_group[g] = d->blocks[g];
     }
     if (mass) problem->mass_version = problem->version;
@@ -139,7 +149,8 @@ static int same_structure(const cs_problem *a, const cs_problem *b)
     for (int g = 0; g < a->block_groups && same; g++) {
         const cs_block_group *x = &a->block_group[g], *y = &b->block_group[g];
         same = x->count == y->count && x->rows == y->rows && x->dof[0] == y->dof[0] &&
-               x->dof[1] == y->dof[1] && x->set == y->set && x->parameters == y->parameters;
+               x->dof[1] == y->dof[1] && x->set == y->set && x->parameters == y->parameters &&
+               !x->frame == !y->frame;
         for (int64_t i = 0; i < 2 * x->count && same && x->bodies; i++)
             same = x->bodies[i] == y->bodies[i];
     }

@@ -41,7 +41,7 @@ PyObject *copied_array(const void *data, int type, int64_t count, int columns, s
     npy_intp shape[2] = {(npy_intp)count, columns};
     PyObject *array = PyArray_SimpleNew(columns ? 2 : 1, shape, type);
     size_t bytes = (size_t)count * (size_t)(columns ? columns : 1) * size;
-    if (array && bytes) memcpy(PyArray_DATA((PyArrayObject *)array), data, bytes);
+    if (array && data && bytes) memcpy(PyArray_DATA((PyArrayObject *)array), data, bytes);
     return array;
 }
 

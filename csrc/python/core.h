@@ -121,7 +121,8 @@ PyObject *core_shape_mass(PyObject *module, PyObject *args);
 /* The UTF-8 text of a name, borrowed from it; NULL with an error set, also if it contains a zero. */
 const char *text_of(PyObject *value);
 
-/* A new array (count, columns), or (count) if `columns` is 0, copied from `data`; `size` is that of one number. */
+/* A new array (count, columns), or (count) if `columns` is 0, copied from `data` (NULL: not set); `size` is that of one
+ * number. */
 PyObject *copied_array(const void *data, int type, int64_t count, int columns, size_t size);
 
 /* A new 1-D array of int64, copied from `values`. */

@@ -408,7 +408,7 @@ static PyObject *read_group(problem_object *self, PyObject *index, int bodies,
 static PyObject *read_jacobian(const cs_problem *problem, long g)
 {
     const cs_block_group *group = &problem->block_group[g];
-    if (!group->jacobian) return Py_NewRef(Py_None);
+    if (!group->jacobian) return Py_NewRef(Py_None); /* groups of Python have no frames */
     return new_doubles(group->jacobian, group->count * cs_jacobian_size(group));
 }
 

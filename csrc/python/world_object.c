@@ -418,33 +418,59 @@ static PyObject *world_momentum(world_object *self, PyObject *unused)
                          new_doubles(angular, self->space.dof - self->space.dimension));
 }
 
+/* A dict of the arrays of group g of the last step's problem. */
+static PyObject *describe_group(const world_object *self, int g)
+{
+    const cs_step_group *group = &self->world->step.group[g];
+    int m = group->rows, dof = self->space.dof;
+    size_t real = sizeof(double);
+    PyObject *jacobian = copied_array(NULL, NPY_DOUBLE, group->count, 2 * m * dof, real);
+    PyObject *bodies = copied_array(NULL, NPY_INT64, group->count, 2, sizeof(int64_t));
+    PyObject *b = copied_array(NULL, NPY_DOUBLE, group->count, m, real);
+    PyObject *parameter = copied_array(NULL, NPY_DOUBLE, group->count, group->parameters, real);
+    if (!jacobian || !bodies || !b || !parameter) {
+        Py_XDECREF(jacobian);
+        Py_XDECREF(bodies);
+        Py_XDECREF(b);
+        Py_XDECREF(parameter);
+        return NULL;
+    }
+    cs_step_arrays arrays = {
+        .jacobian = PyArray_DATA((PyArrayObject *)jacobian),
+        .bodies = PyArray_DATA((PyArrayObject *)bodies),
+        .b = PyArray_DATA((PyArrayObject *)b),
+        .parameter = PyArray_DATA((PyArrayObject *)parameter),
+    };
+    cs_step_read_group(self->world, g, &arrays);
+    return Py_BuildValue("{s:s,s:i,s:N,s:N,s:N,s:N}", "set", group->set, "rows", m, "jacobian",
+                         jacobian, "bodies", bodies, "b", b, "parameters", parameter);
+}
+
 /* problem() -> M^-1 and a tuple of the groups of contacts of the last step, as dicts of copies */
 static PyObject *world_problem(world_object *self, PyObject *unused)
 {
     (void)unused;
     if (begin(self) < 0) return NULL;
     const cs_step_problem *step = &self->world->step;
-    int dof = self->space.dof, groups = self->world->step.problem ? step->groups : 0;
-    size_t real = sizeof(double);
+    int dof = self->space.dof, groups = step->problem ? step->groups : 0;
     PyObject *list = PyTuple_New(groups);
     for (int g = 0; list && g < groups; g++) {
-        const cs_step_group *group = &step->group[g];
-        int m = group->rows;
-        PyObject *described = Py_BuildValue(
-            "{s:s,s:i,s:N,s:N,s:N,s:N}", "set", group->set, "rows", m, "jacobian",
-            copied_array(group->jacobian.data, NPY_DOUBLE, group->count, 2 * m * dof, real),
-            "bodies", copied_array(group->bodies.data, NPY_INT64, group->count, 2, sizeof(int64_t)),
-            "b", copied_array(group->b.data, NPY_DOUBLE, group->count, m, real), "parameters",
-            copied_array(group->parameter.data, NPY_DOUBLE, group->count, group->parameters, real));
+        PyObject *described = describe_group(self, g);
         if (!described) Py_CLEAR(list);
         else PyTuple_SET_ITEM(list, g, described);
     }
-    int size = step->full ? dof * dof : dof;
-    int64_t bodies = groups ? step->bodies : 0;
-    PyObject *answer = Py_BuildValue(
-        "(NN)", copied_array(step->inverse.data, NPY_DOUBLE, bodies, size, real), list);
+    int64_t bodies = groups ? step->of : 0;
+    PyObject *inverse = list ? copied_array(NULL, NPY_DOUBLE, bodies,
+                                            step->full ? dof * dof : dof, sizeof(double))
+                             : NULL;
+    if (inverse && groups)
+        cs_step_read_inverse(self->world, PyArray_DATA((PyArrayObject *)inverse));
     end(self);
-    return answer;
+    if (!inverse) {
+        Py_XDECREF(list);
+        return NULL;
+    }
+    return Py_BuildValue("(NN)", inverse, list);
 }
 
 static PyMethodDef world_methods[] = {

@@ -134,11 +134,31 @@ CS_INLINE int compress(const cs_block_lanes *lanes, int first, int rows, double 
 
 extern const cs_compress_kernel CS_BUILD(cs_compress_lanes);
 
+/* The same for contacts that have frames: they are those of movable bodies. */
+CS_INLINE void copy_frames(const cs_block_lanes *lanes, int first, double *numbers)
+{
+    vec_f64 number[CS_FRAME_NUMBERS], zero = all_f64(0);
+    mask_f64 moves[2];
+    CS_UNROLL for (int k = 0; k < 2; k++) moves[k] =
+        less_f64(zero, load_f64(lanes->moving[k] + first));
+    mask_f64 any = either_f64(moves[0], moves[1]);
+    CS_UNROLL for (int i = 0; i < CS_FRAME_NUMBERS; i += CS_PIECE)
+        load_piece_f64(lanes->jacobian + i, lanes->place + first, number + i);
+    CS_UNROLL for (int i = 0; i < CS_FRAME_NUMBERS; i++)
+    {
+        mask_f64 counts = i < CS_FRAME_ARM ? any : moves[i >= CS_FRAME_ARM + 3];
+        store_f64(numbers + i * CS_BLOCK_LANES + first, choose_f64(counts, number[i], zero));
+    }
+}
+
 /* Compresses all lanes, one vector after another. Returns whether all contacts fit. */
 static int CS_BUILD(compress_lanes)(const cs_block_lanes *lanes, double tolerance, int handedness,
                                     double *numbers)
 {
     int fits = 1;
+    for (int first = 0; first < CS_BLOCK_LANES && lanes->frames; first += CS_LANES)
+        copy_frames(lanes, first, numbers);
+    if (lanes->frames) return 1;
     for (int first = 0; first < CS_BLOCK_LANES && fits; first += CS_LANES)
         fits = lanes->rows == 3 ? compress(lanes, first, 3, tolerance, handedness, numbers)
                                 : compress(lanes, first, 4, tolerance, handedness, numbers);

@@ -132,17 +132,32 @@ static double dot(int count, const double *a, const double *b)
  * velocity. */
 typedef struct contact {
     int rows, dof;
+    double room[2][CS_FRAME_ENTRIES];
     const double *side[2];
     double sign[2];
 } contact;
 
-static contact contact_of(const cs_block_group *blocks, int64_t index)
+static void find_contact(const cs_block_group *blocks, int64_t index, contact *c)
 {
-    contact c = {.rows = blocks->rows, .dof = blocks->dof[0], .sign = {-1, 1}};
-    for (int side = 0; side < cs_block_partners(blocks); side++)
+    c->rows = blocks->rows;
+    c->dof = blocks->dof[0];
+    for (int side = 0; side < cs_block_partners(blocks); side++) {
+        c->sign[side] = side ? 1 : -1;
+        c->side[side] = NULL;
         if (cs_partner_moves(blocks, index, side))
-            c.side[side] = cs_partner_jacobian(blocks, index, side);
-    return c;
+            c->side[side] = cs_partner_jacobian(blocks, index, side, c->room[side]);
+    }
+}
+
+/* numbers (12) <- n, t and both arms of a block that has a frame: those of immovable bodies are zero. */
+static void copy_frame(const cs_block_group *blocks, int64_t index, double *numbers)
+{
+    const double *frame = blocks->frame + index * CS_FRAME_NUMBERS;
+    int moves[2] = {cs_partner_moves(blocks, index, 0), cs_partner_moves(blocks, index, 1)};
+    for (int i = 0; i < CS_FRAME_NUMBERS; i++) {
+        int counts = i < CS_FRAME_ARM ? moves[0] || moves[1] : moves[(i - CS_FRAME_ARM) / 3];
+        numbers[i] = counts ? frame[i] : 0;
+    }
 }
 
 /* d (count) <- direction i of the frame, from the linear columns of one side. */
@@ -264,9 +279,10 @@ void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *handedne
     }
 
     /* The first contacts have to fit it, with one handedness. */
-    for (int64_t k = 0; k < blocks->count && *form != CS_GENERAL; k++) {
+    for (int64_t k = 0; k < blocks->count && *form != CS_GENERAL && !blocks->frame; k++) {
         if (k >= FIRST_CONTACTS && *handedness) break;
-        contact c = contact_of(blocks, k);
+        contact c;
+        find_contact(blocks, k, &c);
         int own, fits = contact_fits(&c, tolerance, &own);
         if (!fits || (own && *handedness && own != *handedness)) *form = CS_GENERAL;
         if (own) *handedness = own;
@@ -290,7 +306,12 @@ int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
 {
     /* Test the contact. */
     const cs_block_group *blocks = &packed->problem->block_group[g];
-    contact c = contact_of(blocks, index);
+    if (blocks->frame) {
+        copy_frame(blocks, index, numbers);
+        return 1;
+    }
+    contact c;
+    find_contact(blocks, index, &c);
     int side = c.side[1] ? 1 : 0, handedness;
     if (!contact_fits(&c, tolerance_of(packed), &handedness)) return 0;
     if (handedness && handedness != packed->group[g].factors.handedness) return 0;

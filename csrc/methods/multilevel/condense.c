@@ -77,7 +77,8 @@ void cs_find_patterns(cs_coarse *c, int64_t face)
         int64_t k = c->face_block.item[e];
         const cs_block_group *group = cs_block_group_of(c->problem, k);
         int side = cs_lower_side(c, k), dof = group->dof[side];
-        const double *jacobian = cs_partner_jacobian(group, k - group->first_block, side);
+        double room[CS_FRAME_ENTRIES];
+        const double *jacobian = cs_partner_jacobian(group, k - group->first_block, side, room);
         for (int i = 0; i < group->rows; i++, row++)
             for (int j = 0; j < CS_FACE_WIDTH; j++) {
                 int counts = c->is_free[c->first_row[k] + i] && j < dof;

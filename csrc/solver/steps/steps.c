@@ -260,12 +260,12 @@ static cs_status choose_piece(choosing *c)
     /* As many as fill lanes, if the group fits. */
     const cs_problem *problem = c->solver->problem;
     const cs_block_group *group = &problem->block_group[c->g];
-    int64_t k = c->first, size = cs_jacobian_size(group);
+    int64_t k = c->first, size = cs_jacobian_numbers(group);
     cs_status status = CS_OK;
     if (cs_block_lanes_fit(problem, group))
         for (; k + CS_BLOCK_LANES <= c->end && !status; k += CS_BLOCK_LANES) {
             if (k + AHEAD + CS_BLOCK_LANES <= group->count)
-                cs_prefetch(cs_partner_jacobian(group, k + AHEAD, 0), CS_BLOCK_LANES * size);
+                cs_prefetch(cs_stored_jacobian(group, k + AHEAD), CS_BLOCK_LANES * size);
             status = choose_by_lanes(c, k);
         }
 
