@@ -43,7 +43,7 @@
 /* A rare path that must stay out of its caller's loop. */
 #define CS_RARE CS_DEVICE static __attribute__((noinline, cold, unused))
 /* Begins to load `count` doubles into the second-level cache. */
-static inline void cs_prefetch(const double *from, int64_t count)
+CS_INLINE void cs_prefetch(const double *from, int64_t count)
 {
     enum { LINE = 8 };
     for (int64_t i = 0; i < count; i += LINE) __builtin_prefetch(from + i, 0, 2);

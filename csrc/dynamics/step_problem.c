@@ -10,6 +10,7 @@
 #include "core/parallel.h"
 #include "dynamics/world.h"
 #include "problem/frames.h"
+#include "solver/solver.h"
 
 #include <string.h>
 
@@ -106,8 +107,10 @@ static cs_status divide(cs_world *world, cs_error *error)
     cs_place *place = cs_buffer_room(&step->place, count, sizeof *place);
     if (!place) return cs_no_memory(error, "%lld contacts", (long long)count);
     step->groups = 0;
+    step->law = count ? law[sequence[0]] : NULL;
     for (int64_t i = 0, g = 0; i < count; i++) {
         int64_t c = sequence[i];
+        if (law[c] != step->law) step->law = NULL;
         if (law[c] != last) g = group_of(step, law[c]);
         last = law[c];
         if (g < 0)
@@ -222,9 +225,27 @@ static cs_status build(cs_world *world, cs_error *error)
 static cs_status order(cs_world *world, cs_error *error)
 {
     cs_step_problem_release(&world->step);
-    cs_status status = cs_bodies_are_due(world) ? cs_order_bodies(world, error) : CS_OK;
+    cs_status status = CS_OK;
+    if (cs_bodies_are_due(world)) {
+        status = cs_order_bodies(world, error);
+        world->step.scheme = NULL;
+    }
     if (!status) status = sort_contacts(world, error);
     return status ? status : divide(world, error);
+}
+
+/* A solver for the problem. To choose a scheme takes as long as to pack it, and the choice seldom changes: it is made
+ * when bodies are ordered. */
+static cs_status make_solver(cs_world *world, const cs_control *control, cs_error *error)
+{
+    cs_step_problem *step = &world->step;
+    cs_options options = world->options.solver;
+    int chooses = strcmp(options.scheme, "auto") == 0;
+    if (chooses && step->scheme) options.scheme = step->scheme;
+    cs_status status =
+        cs_solver_create(&step->solver, step->problem, &options, control, error);
+    if (!status && chooses && step->solver->scheme) step->scheme = step->solver->scheme->name;
+    return status;
 }
 
 /* The problem of the closed contacts, and a solver for it. */
@@ -243,9 +264,7 @@ static cs_status prepare(cs_world *world, double feedback, const cs_control *con
     /* The problem and its solver: new values, or new ones. */
     if (unchanged) return update(world, error);
     status = build(world, error);
-    if (!status)
-        status = cs_solver_create(&world->step.solver, world->step.problem, &world->options.solver,
-                                  control, error);
+    if (!status) status = make_solver(world, control, error);
     if (status) cs_step_problem_release(&world->step);
     else world->report.new_solver = 1;
     return status;

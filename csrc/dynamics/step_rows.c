@@ -3,12 +3,14 @@
  *     b = (1 + epsilon) (J u^S) + J M^-1 h dt [+ gap / dt]      S2 eq. 4.31
  *
  * Bodies that cannot move are the fixed world to the solver; their velocities are part of J u^S (S2: chi). */
-#include "core/loop.h"
 #include "dynamics/frame.h"
 #include "dynamics/world.h"
 #include "problem/frames.h"
 
 #include <string.h>
+
+/* How many contacts or bodies ahead memory is prefetched. */
+enum { AHEAD = 16 };
 
 /* What the rows of a contact need of a body. */
 typedef struct mover {
@@ -40,8 +42,16 @@ void cs_gather_bodies(void *context, int64_t piece, int64_t begin, int64_t end)
     int dimension = world->space.dimension, dof = world->space.dof;
     int each = rigid->isotropic ? dof : dof * dof;
     size_t size = sizeof(double);
+    const int64_t *body_of = step->body.data;
     for (int64_t i = begin; i < end; i++) {
-        int64_t body = ((const int64_t *)step->body.data)[i];
+        int64_t body = body_of[i];
+        if (i + AHEAD < end) {
+            int64_t next = body_of[i + AHEAD];
+            cs_prefetch(rigid->next.position + next * dimension, dimension);
+            cs_prefetch(rigid->next.velocity + next * dof, dof);
+            cs_prefetch(rigid->change + next * dof, dof);
+            cs_prefetch(rigid->inverse + next * each, each);
+        }
         double *own = (double *)step->motion.data + i * (dimension + 2 * dof);
         memcpy(own, rigid->next.position + body * dimension, size * (size_t)dimension);
         memcpy(own + dimension, rigid->next.velocity + body * dof, size * (size_t)dof);
@@ -53,22 +63,46 @@ void cs_gather_bodies(void *context, int64_t piece, int64_t begin, int64_t end)
 
 /* ---- in space -------------------------------------------------------------------------------- */
 
-/* frame (12), and velocity (m) and change (m) += those of the rows of both bodies. */
+/* linear (3) += sign times the velocity at the end of an arm of a body; angular (3) += sign times its rotation. */
+CS_INLINE void add_velocity_at(const double *arm, const double *velocity, double sign,
+                               double *linear, double *angular)
+{
+    const double *w = velocity + 3;
+    linear[0] += sign * (velocity[0] + (w[1] * arm[2] - w[2] * arm[1]));
+    linear[1] += sign * (velocity[1] + (w[2] * arm[0] - w[0] * arm[2]));
+    linear[2] += sign * (velocity[2] + (w[0] * arm[1] - w[1] * arm[0]));
+    for (int k = 0; k < 3; k++) angular[k] += sign * w[k];
+}
+
+/* frame (12), velocity (m) and change (m) <- those of the rows of both bodies. */
 static void rows_in_space(const double *point, const double *normal, const mover *body, int m,
                           double *frame, double *velocity, double *change)
 {
+    /* n, t and the lever arms; the second body's velocity at the contact, less the first one's. */
+    double linear[2][3] = {{0}}, angular[2][3] = {{0}}, third[3];
     cs_frame axes;
     cs_frame_of(normal, &axes);
     memcpy(frame, axes.normal, sizeof axes.normal);
     memcpy(frame + 3, axes.tangent[0], sizeof axes.tangent[0]);
-    memset(frame + CS_FRAME_ARM, 0, 6 * sizeof *frame);
     for (int side = 0; side < 2; side++) {
-        if (!body[side].position) continue;
-        double *arm = frame + CS_FRAME_ARM + 3 * side;
-        for (int k = 0; k < 3; k++) arm[k] = point[k] - body[side].position[k];
-        cs_frame_add_velocity(frame, m, side, body[side].velocity, velocity);
-        if (body[side].change)
-            cs_frame_add_velocity(frame, m, side, body[side].change, change);
+        const mover *own = &body[side];
+        double *arm = frame + CS_FRAME_ARM + 3 * side, sign = side ? 1 : -1;
+        for (int k = 0; k < 3; k++) arm[k] = own->position ? point[k] - own->position[k] : 0;
+        if (own->position) add_velocity_at(arm, own->velocity, sign, linear[0], angular[0]);
+        if (own->change) add_velocity_at(arm, own->change, sign, linear[1], angular[1]);
+    }
+
+    /* Along the rows. */
+    const double *axis[3];
+    cs_frame_axes(frame, third, axis);
+    for (int i = 0; i < m && i < 3; i++) {
+        velocity[i] = cs_dot(axis[i], linear[0]);
+        change[i] = cs_dot(axis[i], linear[1]);
+    }
+    for (int i = 3; i < m; i++) {
+        const double *about = axis[cs_frame_turning_axis(m, i)];
+        velocity[i] = cs_dot(about, angular[0]);
+        change[i] = cs_dot(about, angular[1]);
     }
 }
 
@@ -86,7 +120,7 @@ static void side_in_plane(const double *normal, int m, const double *arm, double
     }
 }
 
-/* jacobian (2, m, 3), and velocity and change as in space. */
+/* jacobian (2, m, 3), velocity (m) and change (m): zero before. */
 static void rows_in_plane(const double *point, const double *normal, const mover *body, int m,
                           double *jacobian, double *velocity, double *change)
 {
@@ -107,16 +141,14 @@ static void rows_in_plane(const double *point, const double *normal, const mover
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Rows, bodies and parameters of contact c. */
-static void fill(const cs_row_work *work, int64_t c)
+/* Rows, bodies and parameters of contact c, which is number `at` of its group. */
+static void fill(const cs_row_work *work, int64_t c, const cs_law *law, cs_step_group *group,
+                 int64_t at)
 {
     cs_world *world = work->world;
     const cs_contacts *found = &world->found;
-    const cs_place *place = (const cs_place *)world->step.place.data + c;
-    cs_step_group *group = &world->step.group[place->group];
-    const cs_law *law = ((const cs_law *const *)world->closed.law.data)[c];
     int m = group->rows, dimension = world->space.dimension;
-    int64_t at = place->index, *bodies = (int64_t *)group->bodies.data + 2 * at;
+    int64_t *bodies = (int64_t *)group->bodies.data + 2 * at;
 
     /* The bodies. */
     mover body[2];
@@ -146,10 +178,33 @@ static void fill(const cs_row_work *work, int64_t c)
                sizeof(double) * (size_t)group->parameters);
 }
 
+/* Begins to load what is known of contact c: the order of the problem jumps about in the order of identifiers. */
+CS_INLINE void prefetch_contact(const cs_world *world, int64_t c)
+{
+    const cs_contacts *found = &world->found;
+    int dimension = world->space.dimension;
+    __builtin_prefetch(found->body + 2 * c);
+    __builtin_prefetch(found->point + dimension * c);
+    __builtin_prefetch(found->normal + dimension * c);
+    __builtin_prefetch(found->gap + c);
+    if (world->step.law) return;
+    __builtin_prefetch((const cs_law *const *)world->closed.law.data + c);
+    __builtin_prefetch((const cs_place *)world->step.place.data + c);
+}
+
 void cs_fill_rows(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
     const cs_row_work *work = context;
-    const int64_t *sequence = work->world->step.sequence.data;
-    for (int64_t i = begin; i < end; i++) fill(work, sequence[i]);
+    cs_world *world = work->world;
+    cs_step_problem *step = &world->step;
+    const int64_t *sequence = step->sequence.data;
+    const cs_place *place = step->place.data;
+    const cs_law *const *law = world->closed.law.data;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t c = sequence[i];
+        if (i + AHEAD < end) prefetch_contact(world, sequence[i + AHEAD]);
+        if (step->law) fill(work, c, step->law, &step->group[0], i);
+        else fill(work, c, law[c], &step->group[place[c].group], place[c].index);
+    }
 }
