@@ -6,6 +6,7 @@
 523.599
 """
 
+from contactsolve.dynamics import scenes
 from contactsolve.dynamics.material import Material
 from contactsolve.dynamics.record import Record
 from contactsolve.dynamics.shapes import (
@@ -39,4 +40,5 @@ __all__ = [
     "Shape",
     "Sphere",
     "World",
+    "scenes",
 ]

@@ -152,8 +152,7 @@ def ball_grid_arrays(
 
     # Place the balls, and find those that touch.
     lattice = _Lattice.of(shape)
-    pitch = _pitch(layout, spacing, radius)
-    centres = lattice.centres(layout, pitch, radius)
+    centres = ball_centres(shape, layout=layout, spacing=spacing, radius=radius)
     slots = _forward(lattice) if contact_order == "forward" else _backward(lattice)
     if layout == "cannonball":
         slots = _staggered(slots, lattice)
@@ -176,6 +175,17 @@ def ball_grid_arrays(
     if velocity > 0.0:
         b += relative_velocity(J, pairs, velocities)
     return SceneArrays(J, Minv, b, pairs)
+
+
+def ball_centres(
+    shape: tuple[int, int, int],
+    *,
+    layout: str,
+    spacing: float | Sequence[float],
+    radius: float,
+) -> NDArray[np.float64]:
+    """Return the centres of the balls of `ball_grid`, for its parameters."""
+    return _Lattice.of(shape).centres(layout, _pitch(layout, spacing, radius), radius)
 
 
 class _Lattice(NamedTuple):

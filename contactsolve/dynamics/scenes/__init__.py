@@ -1,0 +1,65 @@
+"""Worlds for tests, benchmarks and examples, each built from a few parameters and ready to run.
+
+A scene is one file with a function marked ``@scene``, and one import line below. Each can be called
+without arguments; heights are along the last axis, and the ground is at height 0. Options that a
+scene does not name are those of `contactsolve.dynamics.World`.
+
+>>> import contactsolve as cs
+>>> world = cs.dynamics.scenes.disc_pyramid(4, time_step=1e-3)
+>>> record = world.run(10)
+>>> int(record["contacts"][-1])
+22
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from contactsolve._suggestions import hint as _hint
+from contactsolve._suggestions import missing as _missing
+from contactsolve.dynamics.scenes._scene import REGISTRY as _REGISTRY
+from contactsolve.dynamics.scenes.ball_grid import ball_grid as ball_grid
+from contactsolve.dynamics.scenes.cannonballs import cannonballs as cannonballs
+from contactsolve.dynamics.scenes.disc_pyramid import disc_pyramid as disc_pyramid
+from contactsolve.dynamics.scenes.domino_row import domino_row as domino_row
+from contactsolve.dynamics.scenes.pile import pile as pile
+from contactsolve.dynamics.scenes.spheres_in_a_box import spheres_in_a_box as spheres_in_a_box
+from contactsolve.dynamics.world import World
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all scenes, sorted.
+
+    Examples
+    --------
+    >>> "pile" in names()
+    True
+    """
+    return tuple(sorted(_REGISTRY))
+
+
+def get(name: str) -> Callable[..., World]:
+    """Return the scene of that name, a function.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Raises
+    ------
+    ValueError
+        An unknown name; the message lists the known ones and suggests the most similar.
+    """
+    try:
+        return _REGISTRY[name]
+    except KeyError:
+        known = ", ".join(names())
+        text = f"unknown scene {name!r}: expected one of {known}"
+        raise ValueError(f"{text}{_hint(str(name), names())}") from None
+
+
+def __getattr__(name: str) -> Any:
+    """Raise AttributeError, with a suggestion."""
+    raise _missing(__name__, name, (*names(), "get", "names"))
