@@ -19,10 +19,16 @@ from typing import Any
 from contactsolve._suggestions import hint as _hint
 from contactsolve._suggestions import missing as _missing
 from contactsolve.dynamics.scenes._scene import REGISTRY as _REGISTRY
+from contactsolve.dynamics.scenes.arch import arch as arch
 from contactsolve.dynamics.scenes.ball_grid import ball_grid as ball_grid
 from contactsolve.dynamics.scenes.cannonballs import cannonballs as cannonballs
+from contactsolve.dynamics.scenes.card_house import card_house as card_house
+from contactsolve.dynamics.scenes.column_collapse import column_collapse as column_collapse
 from contactsolve.dynamics.scenes.disc_pyramid import disc_pyramid as disc_pyramid
 from contactsolve.dynamics.scenes.domino_row import domino_row as domino_row
+from contactsolve.dynamics.scenes.hopper import discharged as discharged
+from contactsolve.dynamics.scenes.hopper import hopper as hopper
+from contactsolve.dynamics.scenes.overhanging_tower import overhanging_tower as overhanging_tower
 from contactsolve.dynamics.scenes.pile import pile as pile
 from contactsolve.dynamics.scenes.spheres_in_a_box import spheres_in_a_box as spheres_in_a_box
 from contactsolve.dynamics.world import World
@@ -62,4 +68,4 @@ def get(name: str) -> Callable[..., World]:
 
 def __getattr__(name: str) -> Any:
     """Raise AttributeError, with a suggestion."""
-    raise _missing(__name__, name, (*names(), "get", "names"))
+    raise _missing(__name__, name, (*names(), "discharged", "get", "names"))

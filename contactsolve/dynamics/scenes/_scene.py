@@ -44,6 +44,16 @@ def space_world(options: dict[str, Any], **defaults: Any) -> World:
     return world_of(3, {k: v for k, v in options.items() if k != "dimension"}, **defaults)
 
 
+def with_sweeps(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a world of grains: a fixed number of sweeps, unless a method is given.
+
+    The motion of many grains is chaotic, and its means do not depend on how exactly a step is
+    solved, as long as impulses reach across the contacts.
+    """
+    sweeps = {"method": "gauss_seidel", "max_iterations": 50, "rtol": None, "atol": None}
+    return options if "method" in options else {**sweeps, **options}
+
+
 def up(dimension: int) -> NDArray[np.float64]:
     """Return the unit vector of the last axis."""
     return np.eye(dimension)[-1]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from contactsolve.dynamics.material import Material
-from contactsolve.dynamics.scenes._scene import add_ground, scene, space_world
+from contactsolve.dynamics.scenes._scene import add_ground, scene, space_world, with_sweeps
 from contactsolve.dynamics.shapes import Sphere
 from contactsolve.dynamics.world import World
 from contactsolve.scenarios._scene import (
@@ -52,7 +52,8 @@ def ball_grid(
     rng : int, numpy.random.Generator or None, default 0
         Seed or generator of the velocities.
     **options
-        Of `contactsolve.dynamics.World`; default ``time_step=0.01``, as in S1.
+        Of `contactsolve.dynamics.World`; default ``time_step=0.01``, as in S1, and 50
+        sweeps of Gauss-Seidel in each step unless a method is given.
 
     Returns
     -------
@@ -77,7 +78,7 @@ def lattice(
     """Return a world of spheres in a layout of `contactsolve.scenarios.ball_grid`."""
     require_positive(mass=mass, radius=radius)
     require_not_negative(velocity=velocity)
-    world = space_world(options, time_step=0.01)
+    world = space_world(with_sweeps(options), time_step=0.01)
     add_ground(world, material)
     places = ball_centres(grid_shape(shape), layout=layout, spacing=spacing, radius=radius)
     velocities = random_velocities(len(places), velocity, rng)

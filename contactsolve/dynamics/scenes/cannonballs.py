@@ -44,7 +44,8 @@ def cannonballs(
     rng : int, numpy.random.Generator or None, default 0
         Seed or generator of the velocities.
     **options
-        Of `contactsolve.dynamics.World`; default ``time_step=0.01``, as in S1.
+        Of `contactsolve.dynamics.World`; default ``time_step=0.01``, as in S1, and 50
+        sweeps of Gauss-Seidel in each step unless a method is given.
 
     Returns
     -------

@@ -14,6 +14,7 @@ from contactsolve.dynamics.scenes._scene import (
     random_radii,
     scattered,
     scene,
+    with_sweeps,
     world_of,
 )
 from contactsolve.dynamics.shapes import Disc, Sphere
@@ -70,7 +71,8 @@ def spheres_in_a_box(
     rng : int, numpy.random.Generator or None, default 0
         Seed or generator of places, radii and velocities.
     **options
-        Of `contactsolve.dynamics.World`.
+        Of `contactsolve.dynamics.World`; default 50 sweeps of Gauss-Seidel in each step unless a
+        method is given.
 
     Returns
     -------
@@ -82,7 +84,7 @@ def spheres_in_a_box(
     """
     require_count(count=count)
     require_not_negative(spacing=spacing, velocity=velocity)
-    world = world_of(dimension, options)
+    world = world_of(dimension, with_sweeps(options))
     generator = np.random.default_rng(rng)
     radii = random_radii(integer("count", count), radius, spread, generator)
     if width is None:

@@ -12,12 +12,14 @@ from contactsolve.dynamics import scenes
 SMALL = {
     "ball_grid": {"shape": 3},
     "cannonballs": {"shape": 3},
+    "column_collapse": {"count": 30},
+    "hopper": {"count": 60},
     "pile": {"count": 30},
     "spheres_in_a_box": {"count": 60},
 }
-OF_BOTH_DIMENSIONS = ("domino_row", "pile", "spheres_in_a_box")
+OF_BOTH_DIMENSIONS = ("column_collapse", "domino_row", "hopper", "pile", "spheres_in_a_box")
 VARIANTS = [(name, {}) for name in scenes.names()]
-VARIANTS += [(name, {"dimension": 2}) for name in OF_BOTH_DIMENSIONS]
+VARIANTS += [(name, {"dimension": d}) for name in OF_BOTH_DIMENSIONS for d in (2, 3)]
 
 
 def small(name, **options):
@@ -84,6 +86,16 @@ def test_unknown_names_are_told():
         ("disc_pyramid", {"disc": 55}, "disc is 55"),
         ("disc_pyramid", {"impulse": 1.0}, "impulse is 1.0"),
         ("domino_row", {"spacing": 0.0}, "spacing is 0.0"),
+        ("hopper", {"width": 0.9}, "width is 0.9: expected more than the orifice, 1"),
+        ("hopper", {"clearance": 0.0}, "clearance is 0.0"),
+        ("column_collapse", {"aspect": -1.0}, "aspect is -1.0"),
+        ("card_house", {"levels": 0}, "levels is 0"),
+        ("card_house", {"angle": 61.0}, "angle is 61.0"),
+        ("card_house", {"thickness": 0.03}, "thickness is 0.03"),
+        ("arch", {"thickness": 2.0}, "thickness is 2.0"),
+        ("arch", {"dimension": 3}, "dimension is 3: this scene is one of the plane"),
+        ("ball_grid", {"dimension": 2}, "dimension is 2: this scene is one of space"),
+        ("overhanging_tower", {"factor": 2.0}, "factor is 2.0"),
     ],
 )
 def test_wrong_arguments_are_named(name, options, text):
