@@ -82,6 +82,18 @@ _OPTIONS = (
 _UNLIMITED_ITERATIONS, _SECONDS_OF_AUTO = 2 * 10**9, 10.0
 
 
+def limits(
+    method: str, has_tolerance: bool, max_iterations: int | None, max_seconds: float | str | None
+) -> tuple[int, float | str | None]:
+    """Return the limits of a solve with their defaults filled in."""
+    endless = max_iterations is None and method == "auto" and has_tolerance
+    if max_iterations is None:
+        max_iterations = _UNLIMITED_ITERATIONS if endless else 1000
+    if isinstance(max_seconds, str) and max_seconds == "auto":
+        max_seconds = _SECONDS_OF_AUTO if endless else None
+    return max_iterations, max_seconds
+
+
 class Method:
     """A method with its options, as `contactsolve.compare` takes it.
 
@@ -394,11 +406,8 @@ class Solver:
 
         # Defaults that depend on the method and the precision.
         precision, recorded = dtype_name(dtype), names_of("record", record)
-        endless = max_iterations is None and method == "auto" and (rtol, atol) != (None, None)
-        if max_iterations is None:
-            max_iterations = _UNLIMITED_ITERATIONS if endless else 1000
-        if isinstance(max_seconds, str) and max_seconds == "auto":
-            max_seconds = _SECONDS_OF_AUTO if endless else None
+        has_tolerance = (rtol, atol) != (None, None)
+        max_iterations, max_seconds = limits(method, has_tolerance, max_iterations, max_seconds)
         rtol = relative_tolerance(rtol, precision)
         seed = visits.seed(rng)
 

@@ -17,7 +17,7 @@ from .._options import (
 )
 from .._suggestions import refuse_unknown, with_suggestion
 from ..orders import chosen
-from ..solver import Solver
+from ..solver import Solver, limits
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -75,8 +75,12 @@ def arguments(options: dict[str, Any], own: tuple[str, ...]) -> tuple[Any, ...]:
     for name in _NOT_FOR_STEPS:
         given.pop(name)
     precision = dtype_name(given["dtype"])
+    has_tolerance = (given["rtol"], given["atol"]) != (None, None)
+    most = limits(method.name, has_tolerance, given["max_iterations"], given["max_seconds"])
     values = {
         **given,
+        "max_iterations": most[0],
+        "max_seconds": most[1],
         "method": method.name,
         "scheme": way.name,
         "order": visits.name,

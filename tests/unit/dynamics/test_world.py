@@ -37,7 +37,7 @@ def test_a_body_falls(stepper):
     assert scene.positions[body] == pytest.approx([2, 2, 3 + 2 - G / 2 - late], abs=1e-12)
 
 
-@pytest.mark.parametrize("dt", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("dt", [1e-2, 1e-3, 1e-4, 1e-5])
 def test_a_ball_bounces_until_it_rests(dt):
     radius, epsilon, height = 0.1, 0.5, 0.5
     scene, ball = on_ground(
@@ -45,7 +45,9 @@ def test_a_ball_bounces_until_it_rests(dt):
     )
     first = np.sqrt(2 * height / G)  # the first impact, and Zeno's point, where it comes to rest
     speed, rest = G * first, first * (1 + epsilon) / (1 - epsilon)
-    record = scene.run(int(1.2 * rest / dt), record=("time", "positions"))
+    record = scene.run(
+        int(1.2 * rest / dt), record=("time", "positions"), every=max(1, round(1e-4 / dt))
+    )
 
     def exact(time):
         if time < first:
@@ -81,8 +83,8 @@ def test_a_block_below_the_cone_rests():
     scene, block = on_ground(
         dynamics.Box([0.5, 0.5, 0.1]), height=0.1, mu=0.5, gravity=pull, time_step=1e-3
     )
-    scene.run(300)
-    assert np.abs(scene.positions[block] - [0, 0, 0.1]).max() <= 1e-10
+    record = scene.run(10_000, record=("positions",), every=100)
+    assert np.abs(record["positions"][:, block] - [0, 0, 0.1]).max() <= 1e-10
 
 
 def test_a_sliding_sphere_ends_rolling():
@@ -101,9 +103,9 @@ def test_a_sliding_sphere_ends_rolling():
     assert scene.velocities[ball] == pytest.approx(np.zeros(6), abs=1e-11)
 
 
-@pytest.mark.parametrize(("mu", "rolls"), [(0.2, True), (0.1, False)])
+@pytest.mark.parametrize(("mu", "rolls"), [(0.2, True), (0.143, True), (0.142, False)])
 def test_a_sphere_rolls_on_a_slope(mu, rolls):
-    angle, dt, steps = np.arctan(0.5), 1e-3, 100  # it rolls if tan(angle) <= 3.5 mu
+    angle, dt, steps = np.arctan(0.5), 1e-3, 100  # it rolls if tan(angle) <= 3.5 mu: from 1/7 on
     pull = (G * np.sin(angle), 0.0, -G * np.cos(angle))
     scene, ball = on_ground(dynamics.Sphere(0.1), height=0.1, mu=mu, gravity=pull, time_step=dt)
     scene.run(steps)
@@ -115,8 +117,9 @@ def test_a_sphere_rolls_on_a_slope(mu, rolls):
     assert (abs(slip) < 1e-10) == rolls
 
 
-def test_a_cradle_of_touching_balls_shares_the_impact():
-    count, speed, radius, epsilon = 5, 1.0, 0.5, 1.0
+@pytest.mark.parametrize("epsilon", [0.0, 0.6, 1.0])
+def test_a_cradle_of_touching_balls_shares_the_impact(epsilon):
+    count, speed, radius = 5, 1.0, 0.5
     scene = world(gravity=(0, 0, 0), time_step=1e-3)
     steel = dynamics.Material(0.0, epsilon)
     places = np.zeros((count, 3))
@@ -203,7 +206,7 @@ def test_momentum_is_kept():
 
 
 def scaled_pile(length, time, mass):
-    """Return the state of a pile after 200 steps, in its own units."""
+    """Return the state of a pile after 500 steps, in its own units."""
     scene = dynamics.World(
         time_step=1e-3 * time,
         activation=1e-6 * length,
@@ -218,7 +221,7 @@ def scaled_pile(length, time, mass):
     scene.add_bodies(
         dynamics.Sphere(0.1 * length), places * length, mass=np.full(27, 2.0 * mass), material=stone
     )
-    scene.run(200)
+    scene.run(500)
     speeds = scene.velocities.copy()
     speeds[:, :3] *= time / length
     speeds[:, 3:] *= time

@@ -40,6 +40,15 @@ def test_wrong_options_are_refused(options, message):
         dynamics.World(**options)
 
 
+def test_limits_may_be_left_to_the_solver():
+    options = {"max_iterations": None, "max_seconds": "auto", "method": "gauss_seidel"}
+    scene = dynamics.World(**options, rtol=None, atol=None)
+    scene.add_fixed(GROUND)
+    scene.add_body(BALL, [0, 0, 0.1], density=1.0)
+    scene.step()
+    assert scene.info["iterations"] == 1000
+
+
 def test_unknown_options_are_told():
     with pytest.raises(TypeError, match="time_step"):
         dynamics.World(timestep=0.1)
