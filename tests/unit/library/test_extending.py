@@ -12,12 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from repository import ROOT
 
 COPIED = ["setup.py", "pyproject.toml", "README.md", "LICENSE", "csrc", "contactsolve"]
-KINDS = {"scenario", "order", "set", "method", "measure", "scheme"}
+KINDS = {"scenario", "order", "set", "method", "measure", "scheme", "pair", "stepper"}
 
 FENCED = r"\n\n```\w+\n(.*?)```"
 RECIPE = re.compile(r"^### Add an? (\w+)\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
@@ -122,8 +123,39 @@ for _ in range(3):
     swept = cs.solve(stack, method="jacobi", initial=by_hand.reshape(12, 3), **one).impulses
     by_hand += weight * (swept.ravel() - by_hand)
     weight = min(1, 2 * weight)
+
+
+def world(**options):
+    return cs.dynamics.World(**{"gravity": (0, 0, 0), "allow_overlap": True, **options})
+
+
+# A sphere before a face, an edge and a corner of a turned box, and twice within it.
+places = [[1.3, 0.1, -0.2], [1.2, -2.3, 0.1], [1.1, 2.2, -3.3], [-0.8, 0.3, 0.4], [0.2, 0.1, 2.9]]
+at, half, turn = np.array([5, 6, 7]), np.sqrt(0.5), np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+box, ball = cs.dynamics.Box([1.0, 2, 3]), cs.dynamics.Sphere(0.25)
+touching = []
+for place in places:
+    for box_first in (True, False):
+        pair = world(activation=10.0)
+        parts = [(box, at, [half, 0, 0, half]), (ball, at + turn @ place, None)]
+        for shape, position, turned in parts if box_first else reversed(parts):
+            pair.add_body(shape, position, orientation=turned, mass=1.0)
+        pair.step()
+        found = pair.contacts
+        normal = turn.T @ found.normals[0] * (-1 if box_first else 1)
+        middle = turn.T @ (found.points[0] - at)
+        feature = int(found.ids[0, 2])
+        touching.append([float(found.gaps[0]), normal.tolist(), middle.tolist(), feature])
+falling = world(gravity=(0, 0, -10), time_step=0.01, stepper="explicit_euler")
+falling.add_fixed(cs.dynamics.HalfSpace([0.0, 0, 1]))
+for height in (0.1, 50.0):
+    falling.add_body(cs.dynamics.Sphere(0.1), [0, 0, height], density=1.0)
+falling.run(100)
 print(json.dumps({
     "file": cs.__file__,
+    "pair": touching,
+    "stepper": [falling.positions[:, 2].tolist(), falling.velocities[:, 2].tolist()],
+    "stepper misused": misused(lambda: world(stepper="explicit_oiler")),
     "scenario": "falling_ball" in cs.scenarios.names(),
     "order": "strided" in cs.orders.names() and "strided" in cs.orders.__all__,
     "set": "cable" in cs.sets.names(),
@@ -282,8 +314,13 @@ def copy_sources(folder):
 
 
 def add_line(path, line):
-    """Below the last line that begins as the new one does: in the list, among its likes."""
+    """Below the last line that begins as the new one does: in the list, among its likes.
+
+    A pair that is listed already gives way to the new one.
+    """
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    pair = re.match(r"CS_PAIR\(\w+, \w+,", line)
+    lines = [old for old in lines if not (pair and old.startswith(pair[0]))]
     start = re.match(r"#?\w+( \W?\w+)?", line)[0]
     last = max(i for i, old in enumerate(lines) if old.startswith(start))
     path.write_text("".join([*lines[: last + 1], line, *lines[last + 1 :]]), encoding="utf-8")
@@ -467,6 +504,38 @@ def test_the_measure_works(extended):
 @pytest.mark.slow
 def test_the_set_is_known_to_be_convex(extended):
     assert extended["convex"] == [[0.0, pytest.approx(-2.0)]]
+
+
+@pytest.mark.slow
+def test_the_pair_works(extended):
+    """In the frame of the box: gap, normal towards the box, point midway; one feature for all."""
+    wanted = [
+        (0.3, [-1, 0, 0], [1, 0.1, -0.2]),
+        (np.hypot(0.2, 0.3), np.array([-0.2, 0.3, 0]) / np.hypot(0.2, 0.3), [1, -2, 0.1]),
+        (np.sqrt(0.14), np.array([-0.1, -0.2, 0.3]) / np.sqrt(0.14), [1, 2, -3]),
+        (-0.2, [1, 0, 0], [-1, 0.3, 0.4]),
+        (-0.1, [0, 0, -1], [0.2, 0.1, 3]),
+    ]
+    assert len(extended["pair"]) == 2 * len(wanted)
+    for i, (gap, normal, point, feature) in enumerate(extended["pair"]):
+        distance, towards, surface = wanted[i // 2]
+        towards = np.array(towards)
+        middle = np.array(surface) - 0.5 * (distance - 0.25) * towards
+        assert gap == pytest.approx(distance - 0.25, abs=1e-14)
+        assert normal == pytest.approx(towards.tolist(), abs=1e-14)
+        assert point == pytest.approx(middle.tolist(), abs=1e-14)
+        assert feature == 0
+
+
+@pytest.mark.slow
+def test_the_stepper_works(extended):
+    """A ball at rest stays, and one that falls is late by half a step of its velocity."""
+    (resting, falling), speeds = extended["stepper"]
+    assert resting == pytest.approx(0.1, abs=1e-12)
+    assert falling == pytest.approx(50 - 5 * 1.0**2 + 0.5 * 10 * 0.01, abs=1e-12)
+    assert speeds == pytest.approx([0, -10], abs=1e-12)
+    assert "explicit_oiler" in extended["stepper misused"]
+    assert "explicit_euler" in extended["stepper misused"]
 
 
 @pytest.mark.slow
