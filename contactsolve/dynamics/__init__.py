@@ -7,6 +7,7 @@
 """
 
 from contactsolve.dynamics import scenes
+from contactsolve.dynamics._placed import PlacedShape
 from contactsolve.dynamics.material import Material
 from contactsolve.dynamics.record import Record
 from contactsolve.dynamics.shapes import (
@@ -34,6 +35,7 @@ __all__ = [
     "Hull",
     "MassProperties",
     "Material",
+    "PlacedShape",
     "Polygon",
     "Record",
     "Segment",

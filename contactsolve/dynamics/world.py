@@ -15,6 +15,7 @@ from ..groups import Bodies, Group
 from ..problem import Problem
 from ..sets import _of_numbers as set_of_numbers
 from ._mass import Part, Solid, factor, shift, solid_of, turned
+from ._placed import PlacedShape
 from ._solver_options import arguments
 from .material import Material
 from .record import Record
@@ -149,7 +150,7 @@ class World:
         self._allow_overlap = allow_overlap
         self._materials: dict[int, int] = {}
         self._kept: list[Material] = []
-        self._shapes: list[tuple[Shape, int]] = []
+        self._shapes: list[PlacedShape] = []
         self._unchecked: int | None = None  # the first shape whose overlaps were not tested
         self._missed = 0
         self._seconds = dict.fromkeys(("collide", "setup", "solve", "step"), 0.0)
@@ -394,7 +395,8 @@ class World:
             np.full(len(shapes), material, dtype=np.intc),
         )
         owners = np.asarray(bodies).tolist()
-        self._shapes += zip(shapes, owners, strict=True)
+        made_of = [self._kept[material]] * len(shapes)
+        self._shapes += map(PlacedShape, shapes, owners, where, turns, made_of)
         self._unchecked = first if self._unchecked is None else min(first, self._unchecked)
         return first
 
@@ -444,6 +446,14 @@ class World:
     def removed(self) -> np.ndarray:
         """Whether each body was removed, ``(n,)``."""
         return self._state["removed"]
+
+    @property
+    def shapes(self) -> tuple[PlacedShape, ...]:
+        """All shapes with their places; `Contacts.ids` has their indices.
+
+        Those of bodies that were removed stay.
+        """
+        return tuple(self._shapes)
 
     @property
     def time(self) -> float:
@@ -568,7 +578,7 @@ class World:
             found = self._core.overlaps()
             radius = [
                 np.inf if body < 0 or shape.kind == "half_space" else shape.bounding_radius
-                for shape, body in self._shapes
+                for shape, body, *_ in self._shapes
             ]
             smaller = np.array(radius)[found["shape"]].min(axis=1)
             new = found["shape"].max(axis=1) >= first

@@ -1,9 +1,11 @@
-"""Pictures of problems and results, drawn with matplotlib (the extra ``plot``)."""
+"""Pictures of problems, results and worlds, drawn with matplotlib (the extra ``plot``)."""
 
 from contactsolve.plots.compare import compare
 from contactsolve.plots.convergence import convergence
 from contactsolve.plots.impulses import impulses
+from contactsolve.plots.motion import motion, snapshots
 from contactsolve.plots.order import order
 from contactsolve.plots.problem import problem
+from contactsolve.plots.scene import scene
 
-__all__ = ["compare", "convergence", "impulses", "order", "problem"]
+__all__ = ["compare", "convergence", "impulses", "motion", "order", "problem", "scene", "snapshots"]

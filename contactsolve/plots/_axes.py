@@ -30,6 +30,21 @@ def new_row(count: int, size: tuple[float, float] | None = None) -> list[Axes]:
     return axes[0].tolist()
 
 
+def fit_figure(axes: list[Axes], width: float, beside: float = 0.0, above: float = 0.0) -> None:
+    """Give a figure of pictures with equal scales side by side the height that they take.
+
+    Parameters
+    ----------
+    width, beside, above
+        Of a picture, of what is beside them all, and above each of them [inches].
+    """
+    figure = axes[0].get_figure(root=True)
+    assert figure is not None
+    shapes = [np.diff(ax.get_ylim())[0] / np.diff(ax.get_xlim())[0] for ax in axes]
+    height = min(max(width * max(shapes), 0.25 * width), 1.25 * width)
+    figure.set_size_inches(len(axes) * width + beside, height + above)
+
+
 def time_unit(longest: float) -> tuple[str, float]:
     """Return the name and the length of a suitable unit for a duration [s]."""
     return next((unit for unit in _TIME_UNITS if longest >= unit[1]), _TIME_UNITS[-1])
