@@ -5,7 +5,7 @@
  *
  * A problem is built once (bodies, then constraint blocks; or a given matrix A), a solver is made
  * for it (method, scheme, order, precision; this packs all data), and the solver is run any number
- * of times. tests/c/example.c is a complete program.
+ * of times. tests/c/example.c and pile.c are complete programs.
  *
  * Notation: K blocks of m rows, bodies of d degrees of freedom. Impulses lambda [N s], velocities
  * xi and b [m/s]. Blocks, rows and bodies are numbered in the order in which they were added. A

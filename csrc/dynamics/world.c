@@ -342,6 +342,7 @@ void cs_world_look(const cs_world *world, cs_world_view *view)
         .inertia = rigid->inertia,
         .driven = rigid->driven,
         .removed = rigid->removed,
+        .contacts = closed->count,
         .contact =
             {
                 .count = closed->count,

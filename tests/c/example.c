@@ -1,8 +1,8 @@
 /* A block of 1 kg on a slope, mu = 0.5, pulled by gravity for 10 ms: it sticks on the gentle slope
  * and slides on the steep one. The normal and the friction impulse come out, and the velocity left.
  *
- *     cc -std=c17 -D_POSIX_C_SOURCE=200809L -Icsrc tests/c/example.c \
- *         $(find csrc -name '*.c' ! -path '*python*') -lm
+ *     python3 setup.py build_ext --build-temp=build --build-lib=build
+ *     cc -std=c17 -Icsrc tests/c/example.c $(find build -name '*.o' ! -path '*python*') -fopenmp -lm
  *
  * Output:
  *     slope 20 degrees: normal 0.0922 N s, friction -0.0336 N s, slides at 0.0000 m/s

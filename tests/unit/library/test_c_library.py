@@ -151,14 +151,19 @@ def documented_output(source):
     return [line for line in lines[lines.index("Output:") + 1 :] if line]
 
 
-def test_example_prints_what_it_documents(build, tmp_path):
-    source = PROGRAMS / "example.c"
+EXAMPLES = pytest.mark.parametrize("name", ["example.c", "pile.c"])
+
+
+@EXAMPLES
+def test_example_prints_what_it_documents(build, tmp_path, name):
+    source = PROGRAMS / name
     output = run([build(source)], cwd=tmp_path)
     assert [line.strip() for line in output.splitlines()] == documented_output(source)
 
 
-def test_example_needs_the_public_header_only():
-    text = (PROGRAMS / "example.c").read_text(encoding="utf-8")
+@EXAMPLES
+def test_example_needs_the_public_header_only(name):
+    text = (PROGRAMS / name).read_text(encoding="utf-8")
     assert re.findall(r'#include "(.*)"', text) == ["contactsolve.h"]
     assert "Python.h" not in text
 
