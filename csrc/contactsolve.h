@@ -879,6 +879,12 @@ CS_PUBLIC cs_status cs_world_add_shapes(cs_world *world, const cs_shape *shapes,
 /* Removes a body with its shapes. Other bodies keep their numbers. */
 CS_PUBLIC cs_status cs_world_remove(cs_world *world, int64_t body, cs_error *error);
 
+/* Moves `count` bodies of these numbers, or gives them other velocities. Arrays are as in cs_world_bodies; what is NULL
+ * stays as it is. A failure changes nothing. */
+CS_PUBLIC cs_status cs_world_place(cs_world *world, const int64_t *body, int64_t count,
+                                   const double *position, const double *orientation,
+                                   const double *velocity, cs_error *error);
+
 /* What a step did. */
 typedef struct cs_step_report {
     int64_t contacts, iterations;
@@ -916,6 +922,35 @@ CS_PUBLIC void cs_world_look(const cs_world *world, cs_world_view *view);
 /* The contacts at which bodies penetrate each other at present. The arrays are valid until the next call that changes
  * the world. */
 CS_PUBLIC cs_status cs_world_overlaps(cs_world *world, cs_contacts *contacts, cs_error *error);
+
+/* The state of a world: what a step takes from those before it, as arrays with names. A world of the same options, to
+ * which the same materials, bodies and shapes were added in the same order, goes on from it with the same bits. */
+typedef enum cs_number_kind { CS_FLOAT64, CS_INT64, CS_INT32, CS_UINT8 } cs_number_kind;
+
+typedef struct cs_state_array {
+    const char *name;
+    cs_number_kind kind;
+    int64_t rows;
+    int columns;
+    void *data; /* (rows, columns) */
+} cs_state_array;
+
+enum { CS_MOST_STATE_ARRAYS = 24 };
+
+typedef struct cs_world_state {
+    int count;
+    cs_state_array array[CS_MOST_STATE_ARRAYS];
+} cs_world_state;
+
+/* The arrays are the world's own: they are to be read before the next call that changes the world. */
+CS_PUBLIC cs_status cs_world_save(cs_world *world, cs_world_state *state, cs_error *error);
+
+/* Takes the state of another world. Arrays are found by their names; without "force" there are no forces. A failure
+ * changes nothing. Shapes of bodies that the state has as removed must not have been added: see cs_world_skip_shapes. */
+CS_PUBLIC cs_status cs_world_restore(cs_world *world, const cs_world_state *state, cs_error *error);
+
+/* Gives the next `count` numbers of shapes to none: those of shapes that were removed. */
+CS_PUBLIC cs_status cs_world_skip_shapes(cs_world *world, int64_t count, cs_error *error);
 
 /* Energies of all bodies that are not driven [J]: kinetic, and of gravity, which is zero at the origin. */
 CS_PUBLIC void cs_world_energy(const cs_world *world, double *kinetic, double *potential);

@@ -8,8 +8,10 @@
 
 from contactsolve.dynamics import scenes
 from contactsolve.dynamics._placed import PlacedShape
+from contactsolve.dynamics.contacts import Contacts
 from contactsolve.dynamics.material import Material
 from contactsolve.dynamics.record import Record
+from contactsolve.dynamics.recording import Frame, Recording
 from contactsolve.dynamics.shapes import (
     Box,
     Capsule,
@@ -23,7 +25,7 @@ from contactsolve.dynamics.shapes import (
     Shape,
     Sphere,
 )
-from contactsolve.dynamics.world import Contacts, World
+from contactsolve.dynamics.world import World
 
 __all__ = [
     "Box",
@@ -31,6 +33,7 @@ __all__ = [
     "Contacts",
     "Cylinder",
     "Disc",
+    "Frame",
     "HalfSpace",
     "Hull",
     "MassProperties",
@@ -38,6 +41,7 @@ __all__ = [
     "PlacedShape",
     "Polygon",
     "Record",
+    "Recording",
     "Segment",
     "Shape",
     "Sphere",

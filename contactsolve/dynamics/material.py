@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from .. import _core
 from .. import sets as feasible_sets
-from .._arrays import real_array
+from .._arrays import read_only, real_array
 from ..sets import Set
 
 __all__ = ["Material"]
 
 
 class Material:
-    """What holds where two shapes of this material touch.
+    """What holds where two shapes of this material touch. It cannot be changed.
 
     Parameters
     ----------
@@ -42,7 +42,11 @@ class Material:
     restitution is the larger one; `World.set_pair` gives a pair a material of its own.
     """
 
-    __slots__ = ("_parameters", "restitution", "rows", "sets")
+    __slots__ = ("restitution", "rows", "sets")
+
+    sets: Set
+    rows: int | None
+    restitution: tuple[float, float]
 
     def __init__(
         self,
@@ -61,7 +65,6 @@ class Material:
         frictionless = sets is None and not mu
         if sets is None:
             sets = feasible_sets.half_line() if frictionless else feasible_sets.disc(mu)
-        self.sets, self.rows = sets, 1 if frictionless and rows is None else rows
         epsilon = real_array("restitution", restitution).ravel()
         if len(epsilon) not in (1, 2):
             raise ValueError(
@@ -69,7 +72,21 @@ class Material:
                 "tangents"
             )
         normal, tangential = (*epsilon.tolist(), 0.0)[:2]
-        self.restitution = normal, tangential
+
+        # The set is a copy, whose values cannot be changed either.
+        sets = sets.copied()
+        for one in sets.values:
+            read_only(one.value)
+        rows = 1 if frictionless and rows is None else rows
+        values = {"sets": sets, "rows": rows, "restitution": (normal, tangential)}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a Material cannot be changed: make a new one")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (self.sets, self.rows, self.restitution)
 
     def law(self, dimension: int) -> tuple[str, int, np.ndarray, float, float]:
         """Return set, rows, parameters and restitution as the C library takes them."""
@@ -83,3 +100,8 @@ class Material:
         normal, tangential = self.restitution
         epsilon = f"({normal:g}, {tangential:g})" if tangential else f"{normal:g}"
         return f"Material(sets={self.sets!r}, restitution={epsilon})"
+
+
+def _made(sets: Set, rows: int | None, restitution: tuple[float, float]) -> Material:
+    """Return a material from its attributes."""
+    return Material(restitution=restitution, sets=sets, rows=rows)

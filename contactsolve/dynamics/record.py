@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-
-from .._report import step_bar
 
 if TYPE_CHECKING:
     from ..problem import Problem
     from .world import World
 
-__all__ = ["Record"]
+__all__ = ["Record", "padded"]
 
 
 class Record(Mapping[str, np.ndarray]):
@@ -25,8 +23,8 @@ class Record(Mapping[str, np.ndarray]):
         What can be recorded: ``"time"`` [s], ``"contacts"`` (their number), ``"iterations"``,
         ``"converged"``, ``"natural_map"`` [N s], ``"seconds"`` (of the step), ``"kinetic"`` and
         ``"potential"`` energy [J], ``"momentum"``, ``"penetration"`` (the deepest) [m],
-        ``"positions"``, ``"orientations"`` and ``"velocities"`` of all bodies, which must not be
-        added meanwhile.
+        ``"positions"``, ``"orientations"`` and ``"velocities"`` of all bodies: NaN in rows from
+        before a body was added.
     problems : list of Problem
         The contact problems that were kept.
     """
@@ -42,69 +40,59 @@ class Record(Mapping[str, np.ndarray]):
         "velocities": lambda world: world.velocities.copy(),
     }
     names = (*_TOLD, *_READ)
+    # Those with a row for each body.
+    of_bodies = ("positions", "orientations", "velocities")
 
-    def __init__(self, columns: dict[str, np.ndarray], problems: list[Problem]) -> None:
-        self._columns, self.problems = columns, problems
-
-    @classmethod
-    def of_run(
-        cls,
-        world: World,
-        steps: int,
-        record: Iterable[str] | None,
-        every: int,
-        problems: int | None,
-        progress: bool,
-        callback: Callable[[World], object] | None,
-    ) -> Record:
-        """Run a world, and record it."""
-        chosen = ("time", "contacts", "iterations") if record is None else tuple(record)
+    def __init__(self, chosen: tuple[str, ...]) -> None:
         for name in chosen:
-            if name not in cls.names:
-                raise ValueError(f"record: {name!r} is unknown: {', '.join(cls.names)}")
-        for name, value in (("steps", steps), ("every", every), ("problems", problems)):
-            least = 0 if name == "steps" else 1
-            if value is not None and (int(value) != value or value < least):
-                raise ValueError(f"{name} is {value!r}: an integer of at least {least} is needed")
-        rows: dict[str, list[Any]] = {name: [] for name in chosen}
-        kept: list[Problem] = []
+            if name not in self.names:
+                raise ValueError(f"record: {name!r} is unknown: {', '.join(self.names)}")
+        self._chosen = tuple(dict.fromkeys(chosen))
+        self._rows: list[dict[str, Any]] = []
+        self._columns: dict[str, np.ndarray] = {}
+        self.problems: list[Problem] = []
 
-        def note() -> None:
-            told = world.info
-            told["converged"] = told["status"] == "converged"
-            for name in chosen:
-                rows[name].append(told[name] if name in cls._TOLD else cls._READ[name](world))
+    def note(self, world: World) -> dict[str, Any]:
+        """Add a row of the world as it is, and return it."""
+        told = world.info
+        told["converged"] = told["status"] == "converged"
+        row = {
+            name: told[name] if name in self._TOLD else self._READ[name](world)
+            for name in self._chosen
+        }
+        self._columns = {}
+        self._rows.append(row)
+        return row
 
-        note()
-        with step_bar(int(steps), progress) as advance:
-            for number in range(1, int(steps) + 1):
-                world.step()
-                if number % every == 0:
-                    note()
-                if problems is not None and number % problems == 0:
-                    problem = world.problem()
-                    if problem is not None:
-                        kept.append(problem)
-                advance()
-                if callback is not None:
-                    try:
-                        callback(world)
-                    except StopIteration:
-                        break
-        return cls({name: np.array(values) for name, values in rows.items()}, kept)
+    @property
+    def last(self) -> dict[str, Any]:
+        """The last row."""
+        return self._rows[-1]
 
     def __getitem__(self, name: str) -> np.ndarray:
-        try:
-            return self._columns[name]
-        except KeyError:
-            raise KeyError(f"no column {name!r}; recorded: {', '.join(self)}") from None
+        if name not in self._chosen:
+            raise KeyError(f"no column {name!r}; recorded: {', '.join(self)}")
+        if name not in self._columns:
+            values = [row[name] for row in self._rows]
+            self._columns[name] = padded(values) if name in self.of_bodies else np.array(values)
+        return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
+        return iter(self._chosen)
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self._chosen)
 
     def __repr__(self) -> str:
-        rows = len(next(iter(self._columns.values()))) if self._columns else 0
-        return f"Record({rows} rows: {', '.join(self)})"
+        return f"Record({len(self._rows)} rows: {', '.join(self)})"
+
+
+def padded(rows: list[np.ndarray]) -> np.ndarray:
+    """Return arrays of bodies as one; NaN for bodies that an array does not have yet."""
+    bodies = max((len(one) for one in rows), default=0)
+    if all(len(one) == bodies for one in rows):
+        return np.array(rows)
+    joined = np.full((len(rows), bodies, *rows[0].shape[1:]), np.nan)
+    for place, one in zip(joined, rows, strict=True):
+        place[: len(one)] = one
+    return joined

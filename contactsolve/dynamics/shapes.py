@@ -353,3 +353,21 @@ def _points(name: str, value: Any, columns: int) -> np.ndarray:
     if array.ndim != 2 or array.shape[1] != columns:
         raise ValueError(f"{name} has shape {array.shape}: (n, {columns}) is needed")
     return np.ascontiguousarray(array)
+
+
+def shape_of(
+    kind: str, dimension: int, numbers: tuple[float, ...], vertices: np.ndarray | None
+) -> Shape:
+    """Return a shape from what describes it in the C library."""
+    makers = {one.kind: one for one in _KINDS}
+    if kind not in makers:
+        raise ValueError(f"the kind of shape {kind!r} is unknown: {', '.join(makers)}")
+    shape = makers[kind].__new__(makers[kind])
+    shape._describe(dimension, numbers, vertices)
+    return shape
+
+
+_KINDS: tuple[type[Shape], ...] = (
+    *(Sphere, Capsule, Cylinder, Box, Hull, HalfSpace),
+    *(Disc, Segment, Polygon),
+)

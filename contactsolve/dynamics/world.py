@@ -5,23 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import _core
-from .._arrays import real_array
+from .._arrays import index_array, real_array
 from ..groups import Bodies, Group
 from ..problem import Problem
 from ..sets import _of_numbers as set_of_numbers
 from ._mass import Part, Solid, factor, shift, solid_of, turned
 from ._placed import PlacedShape
+from ._recorder import PathLike
+from ._restoring import restore
+from ._running import Run
 from ._solver_options import arguments
+from .contacts import Contacts
 from .material import Material
 from .record import Record
 from .shapes import Shape
 
-__all__ = ["Contacts", "World"]
+__all__ = ["World"]
 
 _OWN = (
     *("dimension", "gravity", "time_step", "stepper", "activation", "gyroscopic", "forces"),
@@ -29,32 +33,6 @@ _OWN = (
 )
 # A body may begin this much deeper than its contacts are closed, in its bounding radius.
 _OVERLAP = 1e-3
-
-
-class Contacts(NamedTuple):
-    """The closed contacts of the last step, K of them, sorted by `ids`.
-
-    Attributes
-    ----------
-    ids
-        Shape, shape and feature, ``(K, 3)``: the same as long as the same parts touch.
-    bodies
-        ``(K, 2)``; −1 is the fixed world. The normal points from the first to the second.
-    points, normals
-        ``(K, D)``, at the configuration of the step where contacts are found [m].
-    gaps
-        ``(K,)`` [m]; below 0 the shapes penetrate.
-    impulses
-        ``(K, m)`` [N s]: normal, tangents, then spin or rolling [N m s]; zero beyond the rows of a
-        material.
-    """
-
-    ids: np.ndarray
-    bodies: np.ndarray
-    points: np.ndarray
-    normals: np.ndarray
-    gaps: np.ndarray
-    impulses: np.ndarray
 
 
 class World:
@@ -141,16 +119,32 @@ class World:
             "stepper": stepper,
             "gyroscopic": gyroscopic,
         }
-        self._core: _core.World = _core.World(
-            own, real_array("gravity", gravity), *arguments(solver, _OWN)
-        )
-        self._options = {**own, "gravity": gravity, **solver}
-        self.dimension, self.forces = int(dimension), forces
-        self.time_step = float(time_step)
+        pull = real_array("gravity", gravity)
+        self._begin(own, pull, arguments(solver, _OWN), forces, allow_overlap)
+
+    def _begin(
+        self,
+        own: dict[str, Any],
+        gravity: np.ndarray,
+        solver: tuple[Any, ...],
+        forces: Callable[[World], Any] | None,
+        allow_overlap: bool,
+    ) -> None:
+        """Make a world without bodies, from its options as the C library takes them."""
+        self._core: _core.World = _core.World(own, gravity, *solver)
+        self._given: dict[str, Any] = {
+            "own": own,
+            "gravity": gravity.ravel().tolist(),
+            "solver": solver,
+        }
+        self.dimension, self.forces = own["dimension"], forces
+        self.time_step = own["time_step"]
         self._allow_overlap = allow_overlap
         self._materials: dict[int, int] = {}
         self._kept: list[Material] = []
         self._shapes: list[PlacedShape] = []
+        self._laws: list[tuple[tuple[int, int], tuple[Any, ...]]] = []  # pair (-1, -1): a material
+        self._record: Record | None = None
         self._unchecked: int | None = None  # the first shape whose overlaps were not tested
         self._missed = 0
         self._seconds = dict.fromkeys(("collide", "setup", "solve", "step"), 0.0)
@@ -290,10 +284,75 @@ class World:
         self._core.remove(body)
         self._look()
 
+    def place(
+        self,
+        bodies: int | Sequence[int] | np.ndarray,
+        position: Any = None,
+        *,
+        orientation: Any = None,
+        velocity: Any = None,
+    ) -> None:
+        """Move bodies, or give them other velocities, between two steps.
+
+        Parameters
+        ----------
+        bodies
+            The number of one, or ``(n,)``: all of them are moved before overlaps are tested.
+        position
+            ``(D,)`` or ``(n, D)``, of centres of mass [m].
+        orientation
+            ``(4,)`` or ``(n, 4)``; in the plane a number or ``(n,)``.
+        velocity
+            ``(d,)`` or ``(n, d)``, linear before angular.
+
+        Raises
+        ------
+        ValueError
+            A body is not in the world or would overlap another, unless `allow_overlap`; a value
+            that is not finite. Nothing is moved.
+
+        Notes
+        -----
+        What is None stays as it is. Contacts that are closed before and after keep their impulses
+        as the start of the next solve.
+        """
+        chosen = np.atleast_1d(index_array("bodies", bodies))
+        if chosen.ndim != 1 or len(np.unique(chosen)) != len(chosen):
+            raise ValueError(f"bodies is {chosen.tolist()}: each body can be named once")
+        full = [
+            self._of_each(name, value, len(chosen), state)
+            for name, value, state in (
+                ("position", position, self.positions),
+                ("orientation", orientation, self.orientations),
+                ("velocity", velocity, self.velocities),
+            )
+        ]
+        is_moved = position is not None or orientation is not None
+        before = self._core.save() if is_moved and not self._allow_overlap else None
+        self._core.place(chosen, *full)
+        if before is None:
+            return
+        try:
+            self._refuse_overlap(np.isin([one.body for one in self._shapes], chosen))
+        except ValueError:
+            self._core.restore(before)
+            raise
+
+    def _of_each(self, name: str, value: Any, count: int, state: np.ndarray) -> np.ndarray | None:
+        """Return a value for each of `count` bodies, in the form of the state of all."""
+        if value is None:
+            return None
+        given, shape = real_array(name, value), (count, *state.shape[1:])
+        if given.shape not in (shape, shape[1:]):
+            raise ValueError(f"{name} has shape {given.shape}: {shape} is needed")
+        return np.broadcast_to(given, shape)
+
     def set_pair(self, first: Material, second: Material, material: Material) -> None:
         """Say what holds where two different materials touch."""
         law = material.law(self.dimension)
-        self._core.set_pair(self._number(first), self._number(second), *law)
+        one, other = self._number(first), self._number(second)
+        self._core.set_pair(one, other, *law)
+        self._laws.append(((one, other), law))
 
     # ---- what bodies are made of -----------------------------------------------------------------
 
@@ -407,7 +466,9 @@ class World:
             raise TypeError(f"material is {material!r}: a Material is needed")
         number = self._materials.get(id(material))
         if number is None:
-            number = self._core.add_material(*material.law(self.dimension))
+            law = material.law(self.dimension)
+            number = self._core.add_material(*law)
+            self._laws.append(((-1, -1), law))
             self._materials[id(material)] = number
             self._kept.append(material)
         return number
@@ -436,6 +497,11 @@ class World:
     def velocities(self) -> np.ndarray:
         """Linear before angular velocities, ``(n, d)``."""
         return self._state["velocity"]
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The materials in use, in the order of their first use."""
+        return tuple(self._kept)
 
     @property
     def masses(self) -> np.ndarray:
@@ -493,7 +559,9 @@ class World:
         return self._core.momentum()
 
     def problem(self) -> Problem | None:
-        """Return the contact problem that the last step solved; None without contacts.
+        """Return the contact problem that the last step solved.
+
+        None without contacts, before the first step, and after `load` until the next one.
 
         Contacts are sorted by their ids; those with different sets or rows are groups of it.
         """
@@ -552,9 +620,9 @@ class World:
 
     def _is_as_asked(self, status: str) -> bool:
         """Whether the solver has no tolerance, and made all of its iterations."""
-        options = self._options
-        return status == "max_iterations" and (
-            options.get("rtol", "auto") is None and options.get("atol", 0.0) is None
+        options = self._given["solver"][0]
+        return status == "max_iterations" and bool(
+            np.isnan(options["rtol"]) and np.isnan(options["atol"])
         )
 
     def _apply(self, forces: Any) -> None:
@@ -575,25 +643,29 @@ class World:
     def _check_overlap(self, first: int) -> None:
         """Refuse shapes from number `first` on that begin within others."""
         if not self._allow_overlap:
-            found = self._core.overlaps()
-            radius = [
-                np.inf if body < 0 or shape.kind == "half_space" else shape.bounding_radius
-                for shape, body, *_ in self._shapes
-            ]
-            smaller = np.array(radius)[found["shape"]].min(axis=1)
-            new = found["shape"].max(axis=1) >= first
-            depth = np.where(new & (found["gap"] < -_OVERLAP * smaller), -found["gap"], 0.0)
-            if depth.any():
-                worst = int(np.argmax(depth))
-                names = [
-                    f"body {body}" if body >= 0 else "the fixed world"
-                    for body in found["body"][worst].tolist()
-                ]
-                raise ValueError(
-                    f"{names[0]} and {names[1]} overlap by {depth[worst]:.3g} m: remove one of "
-                    "them, or allow_overlap=True"
-                )
+            self._refuse_overlap(np.arange(len(self._shapes)) >= first)
         self._unchecked = None
+
+    def _refuse_overlap(self, chosen: np.ndarray) -> None:
+        """Raise if one of the chosen shapes, ``(shapes,)`` of truth values, is within another."""
+        found = self._core.overlaps()
+        radius = [
+            np.inf if body < 0 or shape.kind == "half_space" else shape.bounding_radius
+            for shape, body, *_ in self._shapes
+        ]
+        smaller = np.array(radius)[found["shape"]].min(axis=1)
+        new = chosen[found["shape"]].any(axis=1)
+        depth = np.where(new & (found["gap"] < -_OVERLAP * smaller), -found["gap"], 0.0)
+        if depth.any():
+            worst = int(np.argmax(depth))
+            names = [
+                f"body {body}" if body >= 0 else "the fixed world"
+                for body in found["body"][worst].tolist()
+            ]
+            raise ValueError(
+                f"{names[0]} and {names[1]} overlap by {depth[worst]:.3g} m: remove one of "
+                "them, or allow_overlap=True"
+            )
 
     def run(
         self,
@@ -604,6 +676,8 @@ class World:
         problems: int | None = None,
         progress: bool = False,
         callback: Callable[[World], object] | None = None,
+        file: PathLike | None = None,
+        overwrite: bool = False,
     ) -> Record:
         """Make many steps, and return what was recorded.
 
@@ -614,24 +688,84 @@ class World:
         record
             Names out of `Record.names`; default: ``("time", "contacts", "iterations")``.
         every
-            Steps between two rows of the record; the state before the first step is a row, too.
+            Steps between two rows of the record; the states before the first step and after the
+            last one are rows, too.
         problems
             Steps between two contact problems that are kept in ``record.problems``; None: none.
         progress
             Show a progress bar (needs tqdm).
         callback
-            Called with the world after each step. Raising `StopIteration` ends the run.
+            Called with the world after each step, before its row. Raising `StopIteration` ends the
+            run.
+        file
+            A new HDF5 file (needs h5py), to which a frame is written for each row: `World.load`
+            goes on from any of them, and `Recording` reads them.
+        overwrite
+            Whether `file` may replace a file.
 
         Raises
         ------
         KeyboardInterrupt
-            After Ctrl-C, with the world at the end of a whole step.
+            After Ctrl-C, with the world at the end of a whole step, which is the last row and
+            frame. `World.record` has the rows up to it, as after any other error.
+        OSError
+            The disk is full, say. The file has the frames before, and the world has gone on.
+
+        Notes
+        -----
+        A process that is killed leaves a readable file. Frames are in it at once, or if they come
+        quickly, several at a time: at most ten times what it takes to write them later.
         """
-        return Record.of_run(self, steps, record, every, problems, progress, callback)
+        run = Run(self, record, every, problems)
+        self._record = run.record
+        run.make(steps, progress, callback, file, overwrite)
+        return run.record
+
+    @property
+    def record(self) -> Record | None:
+        """The record of the last run, also if it did not come to its end; None before."""
+        return self._record
+
+    @classmethod
+    def load(
+        cls,
+        file: PathLike,
+        frame: int = -1,
+        *,
+        forces: Callable[[World], Any] | None = None,
+        threads: int | None = None,
+    ) -> World:
+        """Return the world of a frame of a recording, which goes on with the same bits.
+
+        Parameters
+        ----------
+        file
+            A file that `run` has written, or is writing.
+        frame
+            Its number; from the end if it is negative.
+        forces
+            As for `World`: a file cannot hold a function.
+        threads
+            Of the solver; by default as recorded. It changes no bit.
+
+        Returns
+        -------
+        World
+            Its bodies, shapes and materials have the same numbers; `materials` has the latter.
+            It has made the steps of the frame. What the last of them solved, `problem`, is lost.
+
+        Raises
+        ------
+        ValueError
+            The file, or this frame of it, is damaged.
+        IndexError
+            There is no such frame.
+        """
+        return restore(cls, file, frame, forces, threads)
 
     def __repr__(self) -> str:
         present = self.bodies - int(np.count_nonzero(self.removed))
         return (
-            f"World({present} bodies in {self.dimension}-D, {self._options['stepper']}, "
+            f"World({present} bodies in {self.dimension}-D, {self._given['own']['stepper']}, "
             f"t = {self.time:g} s)"
         )

@@ -7,6 +7,7 @@ go through `Hdf5Reader.reading`, and sizes are first compared with that of the f
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import secrets
@@ -71,11 +72,28 @@ class Hdf5Reader:
         The file.
     what
         Subject and verb of the error message if h5py is missing, as in "FCLIB files need".
+    image, part
+        The bytes of a file that is a part of this one, and the name of the part.
+    grows
+        Whether a writer may be adding to the file, or was killed while it did.
     """
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        what: str,
+        *,
+        image: bytes | None = None,
+        part: str = "",
+        grows: bool = False,
+    ) -> None:
         self.h5py = optional("h5py", what)
-        self.path = path
+        self.path, self.part = path, part
+        if image is not None:
+            self.size = len(image)
+            with self.reading("this HDF5 file"):
+                self.file: Any = self.h5py.File(io.BytesIO(image), "r")
+            return
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist")
         if not path.is_file():
@@ -84,7 +102,7 @@ class Hdf5Reader:
             self.size = path.stat().st_size
         with self.reading("this HDF5 file"):
             known = self.h5py.is_hdf5(path)
-            self.file: Any = self.h5py.File(path, "r") if known else None
+            self.file = self.h5py.File(path, "r", swmr=grows) if known else None
         if not known:
             raise self.error("this is not an HDF5 file")
 
@@ -97,7 +115,8 @@ class Hdf5Reader:
 
     def error(self, message: str) -> ValueError:
         """Return an error that names the file, in one line."""
-        return ValueError(f"{self.path}: {' '.join(message.split())}")
+        part = f"{self.part}: " if self.part else ""
+        return ValueError(f"{self.path}: {part}{' '.join(message.split())}")
 
     @contextmanager
     def reading(self, what: str) -> Iterator[None]:
@@ -177,6 +196,25 @@ class Hdf5Reader:
         with self.reading(f"/{dataset.name}"):
             node = dataset.node
             return np.atleast_1d(node[()] if count is None or not node.shape else node[:count])
+
+    def length(self, name: str) -> int:
+        """Return the rows of a dataset that can be read by parts; 0 if there is none."""
+        if not self.has(name):
+            return 0
+        shape, dtype, _ = self._looked_at(name)
+        self._refuse_impossible(f"/{name}", shape, dtype)
+        return shape[0] if shape else 0
+
+    def part_of(self, name: str, kinds: str, begin: int, end: int) -> NDArray[Any]:
+        """Return the rows from `begin` to before `end` of a dataset."""
+        shape, dtype, node = self._looked_at(name)
+        if dtype.kind not in kinds or not shape or not 0 <= begin <= end <= shape[0]:
+            raise self.error(
+                f"/{name} has dtype {dtype} and shape {shape}: no rows {begin} to {end}"
+            )
+        self._refuse_impossible(f"/{name}", shape, dtype)
+        with self.reading(f"/{name}"):
+            return np.array(node[begin:end], dtype=dtype.newbyteorder("="), order="C")
 
     def integer(self, name: str) -> int:
         """Return one integer."""

@@ -6,12 +6,14 @@ texts; `docs/files.md` documents them.
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from contactsolve._optional import optional
 from contactsolve._version import __version__
 from contactsolve.io._hdf5 import FORMAT, Hdf5Reader, new_file
 from contactsolve.io._problems import NEED, read_problem, write_problem
@@ -19,7 +21,17 @@ from contactsolve.io._results import read_result, write_result
 from contactsolve.problem import Problem
 from contactsolve.result import Result
 
-__all__ = ["is_saved", "load_problem", "load_result", "save_problem", "save_result"]
+__all__ = [
+    "check_header",
+    "is_saved",
+    "load_problem",
+    "load_result",
+    "problem_image",
+    "problem_of_image",
+    "save_problem",
+    "save_result",
+    "write_header",
+]
 
 PathLike = str | os.PathLike[str]
 
@@ -29,14 +41,14 @@ VERSION = 1  # of the schema
 def save_problem(path: PathLike, problem: Problem, *, overwrite: bool) -> None:
     """Write a problem; see `Problem.save`."""
     with new_file(Path(path), NEED, overwrite=overwrite) as file:
-        _write_header(file, "problem")
+        write_header(file, "problem")
         write_problem(file.create_group("problem"), problem)
 
 
 def save_result(path: PathLike, result: Result, *, overwrite: bool) -> None:
     """Write a result with its problem; see `Result.save`."""
     with new_file(Path(path), NEED, overwrite=overwrite) as file:
-        _write_header(file, "result")
+        write_header(file, "result")
         write_problem(file.create_group("problem"), result.problem)
         write_result(file.create_group("result"), result)
 
@@ -128,7 +140,25 @@ def is_saved(path: PathLike) -> bool:
         return reader.mark("format") == FORMAT
 
 
-def _write_header(file: Any, kind: str) -> None:
+def problem_image(problem: Problem) -> bytes:
+    """Return the bytes of a file that `save_problem` would write."""
+    h5py = optional("h5py", NEED)
+    image = io.BytesIO()
+    with h5py.File(image, "w") as file:
+        write_header(file, "problem")
+        write_problem(file.create_group("problem"), problem)
+    return image.getvalue()
+
+
+def problem_of_image(path: Path, what: str, image: bytes) -> Problem:
+    """Return the problem of such bytes, which are a part of the file `path`."""
+    with Hdf5Reader(path, NEED, image=image, part=what) as reader:
+        _kind(reader)
+        return read_problem(reader, "problem")
+
+
+def write_header(file: Any, kind: str) -> None:
+    """Write what every file of this format begins with."""
     file.attrs["version"] = VERSION
     for name, text in {"format": FORMAT, "kind": kind, "library": __version__}.items():
         file.attrs[name] = np.bytes_(text)
@@ -136,6 +166,16 @@ def _write_header(file: Any, kind: str) -> None:
 
 def _kind(reader: Hdf5Reader) -> str:
     """Return the content of a file, ``"problem"`` or ``"result"``; refuse other formats."""
+    kind = check_header(reader)
+    if kind == "recording":
+        raise reader.error(
+            "this file holds a recording: contactsolve.dynamics.Recording and World.load read it"
+        )
+    return kind
+
+
+def check_header(reader: Hdf5Reader) -> str:
+    """Return the content of a file of this format; refuse others."""
     if reader.mark("format") != FORMAT:
         fclib = any(name.startswith("fclib_") for name in reader.names())
         raise reader.error(
@@ -152,6 +192,8 @@ def _kind(reader: Hdf5Reader) -> str:
             f"the file has version {version} of the format, and this contactsolve ({__version__}) "
             f"reads versions up to {VERSION}: a newer release reads it"
         )
-    if kind not in ("problem", "result"):
-        raise reader.error(f"the attribute 'kind' of / is {kind!r}: expected 'problem' or 'result'")
+    if kind not in ("problem", "result", "recording"):
+        raise reader.error(
+            f"the attribute 'kind' of / is {kind!r}: expected 'problem', 'result' or 'recording'"
+        )
     return kind

@@ -28,6 +28,9 @@ cs_status cs_collider_add(cs_collider *collider, const cs_shape *shapes, int64_t
 /* Removes a shape. Other shapes keep their ids; its own is not used again. */
 cs_status cs_collider_remove(cs_collider *collider, int64_t shape, cs_error *error);
 
+/* Gives the next `count` ids to no shape. */
+void cs_collider_skip(cs_collider *collider, int64_t count);
+
 int64_t cs_collider_shapes(const cs_collider *collider);
 
 /* Poses of all bodies at one time. */

@@ -129,6 +129,8 @@ cs_status cs_collider_remove(cs_collider *collider, int64_t shape, cs_error *err
     return CS_OK;
 }
 
+void cs_collider_skip(cs_collider *collider, int64_t count) { collider->next_id += count; }
+
 /* ---- steps --------------------------------------------------------------------------------------- */
 
 static cs_status check_call(const cs_poses *poses, double margin, cs_error *error)

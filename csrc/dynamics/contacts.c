@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Room for what `count` contacts leave to the next step. */
-static cs_status make_room(cs_memory *memory, int64_t count, int dimension, cs_error *error)
+cs_status cs_memory_reserve(cs_memory *memory, int64_t count, int dimension, cs_error *error)
 {
     size_t size = sizeof(double);
     memory->count = 0;
@@ -143,7 +142,8 @@ cs_status cs_world_find_contacts(cs_world *world, cs_error *error)
 
     /* What is known of them. */
     if (!status)
-        status = make_room(&world->closed, world->found.count, world->space.dimension, error);
+        status =
+            cs_memory_reserve(&world->closed, world->found.count, world->space.dimension, error);
     if (!status) status = find_laws(world, error);
     if (status) return status;
     copy_contacts(world);

@@ -118,6 +118,8 @@ void cs_world_destroy(cs_world *world)
     cs_buffer_clear(&world->materials.pairs);
     cs_buffer_clear(&world->material);
     cs_buffer_clear(&world->owner);
+    cs_buffer_clear(&world->saved.lawful);
+    cs_buffer_clear(&world->saved.number);
     cs_collider_destroy(world->collider);
     cs_arena_clear(&world->arena);
     cs_release(world);
@@ -193,42 +195,69 @@ static cs_status check_numbers(const char *name, const double *values, int64_t b
     return CS_OK;
 }
 
+/* The length of a quaternion; in the plane 1. */
+static double length_of(const cs_space *space, const double *orientation)
+{
+    if (space->dimension == 2) return 1;
+    double length = 0;
+    for (int k = 0; k < 4; k++) length = hypot(length, orientation[k]);
+    return length;
+}
+
+/* Checks motion i of those given. What is NULL is not checked. */
+static cs_status check_motion(const cs_space *space, const cs_world_bodies *given, int64_t i,
+                              cs_error *error)
+{
+    cs_status status = CS_OK;
+    if (given->position)
+        status = check_numbers("position", given->position + i * space->dimension, i,
+                               space->dimension, error);
+    if (given->velocity && !status)
+        status = check_numbers("velocity", given->velocity + i * space->dof, i, space->dof, error);
+    if (!given->orientation || status) return status;
+
+    /* A quaternion has any length but zero. */
+    const double *orientation = given->orientation + i * space->orientation;
+    status = check_numbers("orientation", orientation, i, space->orientation, error);
+    double length = length_of(space, orientation);
+    if (!status && !(length > 0 && isfinite(length)))
+        return cs_fail(error, CS_INVALID,
+                       "orientation[%lld] is %s: a quaternion, of length 1 or near it, is needed",
+                       (long long)i, length > 0 ? "too long" : "zero");
+    return status;
+}
+
+/* Copies motion i of those given to place `at`, with quaternions normalised. What is NULL stays. */
+static void take_motion(cs_world *world, const cs_world_bodies *given, int64_t i, int64_t at)
+{
+    const cs_space *space = &world->space;
+    cs_motion *now = &world->rigid.now;
+    for (int k = 0; given->position && k < space->dimension; k++)
+        now->position[at * space->dimension + k] = given->position[i * space->dimension + k];
+    for (int k = 0; given->velocity && k < space->dof; k++)
+        now->velocity[at * space->dof + k] = given->velocity[i * space->dof + k];
+    if (!given->orientation) return;
+    const double *orientation = given->orientation + i * space->orientation;
+    double length = length_of(space, orientation);
+    for (int k = 0; k < space->orientation; k++)
+        now->orientation[at * space->orientation + k] = orientation[k] / length;
+}
+
 /* Checks body i of those given, and copies it to place `at`. */
 static cs_status take_body(cs_world *world, const cs_world_bodies *given, int64_t i, int64_t at,
                            cs_error *error)
 {
-    /* Position, orientation, velocity. */
+    /* Position, orientation, velocity: by default not turned, at rest. */
     cs_rigid *rigid = &world->rigid;
     const cs_space *space = &world->space;
-    double *position = rigid->now.position + at * space->dimension;
-    double *orientation = rigid->now.orientation + at * space->orientation;
-    double *velocity = rigid->now.velocity + at * space->dof;
     size_t size = sizeof(double);
-    memcpy(position, given->position + i * space->dimension, size * (size_t)space->dimension);
-    memset(orientation, 0, size * (size_t)space->orientation);
-    if (given->orientation)
-        memcpy(orientation, given->orientation + i * space->orientation,
-               size * (size_t)space->orientation);
-    else orientation[0] = space->dimension == 3;
-    memset(velocity, 0, size * (size_t)space->dof);
-    if (given->velocity)
-        memcpy(velocity, given->velocity + i * space->dof, size * (size_t)space->dof);
-    cs_status status = check_numbers("position", position, i, space->dimension, error);
-    if (!status) status = check_numbers("orientation", orientation, i, space->orientation, error);
-    if (!status) status = check_numbers("velocity", velocity, i, space->dof, error);
+    double *orientation = rigid->now.orientation + at * space->orientation;
+    cs_status status = check_motion(space, given, i, error);
     if (status) return status;
-
-    /* A quaternion of any length but zero is normalised. */
-    if (space->dimension == 3) {
-        double length = 0;
-        for (int k = 0; k < 4; k++) length = hypot(length, orientation[k]);
-        if (!(length > 0 && isfinite(length)))
-            return cs_fail(
-                error, CS_INVALID,
-                "orientation[%lld] is %s: a quaternion, of length 1 or near it, is needed",
-                (long long)i, length > 0 ? "too long" : "zero");
-        for (int k = 0; k < 4; k++) orientation[k] /= length;
-    }
+    memset(orientation, 0, size * (size_t)space->orientation);
+    orientation[0] = space->dimension == 3;
+    memset(rigid->now.velocity + at * space->dof, 0, size * (size_t)space->dof);
+    take_motion(world, given, i, at);
 
     /* Mass and inertia. */
     double mass = given->mass[i];
@@ -311,11 +340,13 @@ cs_status cs_world_remove(cs_world *world, int64_t body, cs_error *error)
     if (body < 0 || body >= world->rigid.count || world->rigid.removed[body])
         return cs_fail(error, CS_INVALID, "body %lld is not in the world", (long long)body);
     int64_t *owner = world->owner.data;
+    int *material = world->material.data;
     for (int64_t i = 0; i < world->shapes; i++) {
         if (owner[i] != body) continue;
         cs_status status = cs_collider_remove(world->collider, i, error);
         if (status) return status;
         owner[i] = -1;
+        material[i] = -1;
     }
     world->rigid.removed[body] = 1;
     world->rigid.movable[body] = 0;
@@ -323,6 +354,22 @@ cs_status cs_world_remove(cs_world *world, int64_t body, cs_error *error)
            sizeof(double) * (size_t)world->space.dof);
     world->step.ordered = -1;
     world->changed = 1;
+    return CS_OK;
+}
+
+cs_status cs_world_place(cs_world *world, const int64_t *body, int64_t count,
+                         const double *position, const double *orientation, const double *velocity,
+                         cs_error *error)
+{
+    cs_world_bodies given = {
+        .position = position, .orientation = orientation, .velocity = velocity};
+    for (int64_t i = 0; i < count; i++) {
+        if (body[i] < 0 || body[i] >= world->rigid.count || world->rigid.removed[body[i]])
+            return cs_fail(error, CS_INVALID, "body %lld is not in the world", (long long)body[i]);
+        cs_status status = check_motion(&world->space, &given, i, error);
+        if (status) return status;
+    }
+    for (int64_t i = 0; i < count; i++) take_motion(world, &given, i, body[i]);
     return CS_OK;
 }
 

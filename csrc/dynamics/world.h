@@ -122,6 +122,16 @@ typedef enum cs_gyroscopic {
     CS_GYROSCOPIC_IMPLICIT, /* at its end */
 } cs_gyroscopic;
 
+/* What a saved state has that the world keeps in other forms. */
+typedef struct cs_saved_numbers {
+    int64_t counter[6]; /* steps; iterations, outcome of the last; changed; the step in which bodies were
+                           ordered; index of the scheme */
+    double natural_map[2];
+    cs_buffer
+        lawful; /* (contacts) unsigned char: the contact's law still is that of its materials */
+    cs_buffer number; /* (bodies) int64_t: of each body in the problem, as cs_step_problem has them */
+} cs_saved_numbers;
+
 struct cs_world {
     cs_arena arena;
     cs_world_options options;
@@ -132,7 +142,7 @@ struct cs_world {
     cs_collider *collider;
     cs_materials materials;
     int64_t shapes;         /* whose numbers were given out; a number is not used again */
-    cs_buffer material;     /* (shapes) int: of each shape, */
+    cs_buffer material;     /* (shapes) int: of each shape, -1 if it was removed, */
     cs_buffer owner;        /* (shapes) int64_t: and its body; -1: the fixed world, or removed */
     int changed;            /* bodies, shapes or materials have changed since the last step */
     cs_contacts found;      /* the closed contacts of a step, in the collider's memory, */
@@ -140,6 +150,7 @@ struct cs_world {
     cs_step_problem step;
     cs_step_report report; /* of the last step */
     int64_t steps;
+    cs_saved_numbers saved;
 };
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
@@ -161,6 +172,9 @@ void cs_world_apply_forces(cs_world *world);
 
 /* The law between two materials; NULL with an error if they differ and cannot be combined. */
 const cs_law *cs_law_between(cs_world *world, int first, int second, cs_error *error);
+
+/* Room for what `count` contacts leave to the next step, of which there are none yet. */
+cs_status cs_memory_reserve(cs_memory *memory, int64_t count, int dimension, cs_error *error);
 
 /* Finds the contacts at next whose gap is at most the activation distance, and gives them the impulses that they had
  * in the step before. */

@@ -1,22 +1,12 @@
 /* _core.World: a cs_world that steps with the GIL released. */
-#include "dynamics/world.h"
+#include "python/world_object.h"
+
 #include "python/fields.h"
 #include "python/shape_arguments.h"
-#include "python/solver_arguments.h"
 
 #include <string.h>
 
-typedef struct world_object {
-    PyObject_HEAD
-    cs_world *world;
-    solver_arguments arguments; /* to which the world's options point, */
-    PyObject *given;            /* and the objects that hold their words */
-    cs_space space;
-    atomic_flag busy; /* set during a call */
-} world_object;
-
-/* Takes the world for one call. Returns -1 with an error set if another call has it. */
-static int begin(world_object *self)
+int world_begin(world_object *self)
 {
     if (!atomic_flag_test_and_set(&self->busy)) return 0;
     PyErr_SetString(
@@ -25,7 +15,7 @@ static int begin(world_object *self)
     return -1;
 }
 
-static void end(world_object *self) { atomic_flag_clear(&self->busy); }
+void world_end(world_object *self) { atomic_flag_clear(&self->busy); }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -123,9 +113,9 @@ static PyObject *world_add_material(world_object *self, PyObject *args)
     cs_error error = {0};
     int number = -1;
     if (read_material(args, "siOdd:add_material", &d, NULL, NULL) < 0) return NULL;
-    if (begin(self) == 0) {
+    if (world_begin(self) == 0) {
         if (cs_world_add_material(self->world, &d.material, &number, &error)) raise_error(&error);
-        end(self);
+        world_end(self);
     }
     Py_DECREF(d.parameter);
     return PyErr_Occurred() ? NULL : PyLong_FromLong(number);
@@ -138,9 +128,9 @@ static PyObject *world_set_pair(world_object *self, PyObject *args)
     cs_error error = {0};
     int first, second;
     if (read_material(args, "iisiOdd:set_pair", &d, &first, &second) < 0) return NULL;
-    if (begin(self) == 0) {
+    if (world_begin(self) == 0) {
         if (cs_world_set_pair(self->world, first, second, &d.material, &error)) raise_error(&error);
-        end(self);
+        world_end(self);
     }
     Py_DECREF(d.parameter);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
@@ -148,9 +138,8 @@ static PyObject *world_set_pair(world_object *self, PyObject *args)
 
 /* ---- bodies and shapes ----------------------------------------------------------------------- */
 
-/* Reads None, or an array of `count` times `each` doubles. Returns -1 with an error set. */
-static int read_doubles(PyObject *value, const char *name, int64_t count, int each,
-                        PyArrayObject **array, const double **data)
+int read_body_doubles(PyObject *value, const char *name, int64_t count, int each,
+                      PyArrayObject **array, const double **data)
 {
     if (value == Py_None) return 0;
     *array = double_array(value, name);
@@ -184,14 +173,14 @@ static PyObject *world_add_bodies(world_object *self, PyObject *args)
     if (!(array[MASS] = double_array(value[MASS], "mass"))) goto out;
     int64_t count = bodies.count = (int64_t)PyArray_SIZE(array[MASS]);
     bodies.mass = PyArray_DATA(array[MASS]);
-    if (read_doubles(value[INERTIA], "inertia", count, space->inertia, &array[INERTIA],
-                     &bodies.inertia) < 0 ||
-        read_doubles(value[POSITION], "position", count, space->dimension, &array[POSITION],
-                     &bodies.position) < 0 ||
-        read_doubles(value[ORIENTATION], "orientation", count, space->orientation,
-                     &array[ORIENTATION], &bodies.orientation) < 0 ||
-        read_doubles(value[VELOCITY], "velocity", count, space->dof, &array[VELOCITY],
-                     &bodies.velocity) < 0)
+    if (read_body_doubles(value[INERTIA], "inertia", count, space->inertia, &array[INERTIA],
+                          &bodies.inertia) < 0 ||
+        read_body_doubles(value[POSITION], "position", count, space->dimension, &array[POSITION],
+                          &bodies.position) < 0 ||
+        read_body_doubles(value[ORIENTATION], "orientation", count, space->orientation,
+                          &array[ORIENTATION], &bodies.orientation) < 0 ||
+        read_body_doubles(value[VELOCITY], "velocity", count, space->dof, &array[VELOCITY],
+                          &bodies.velocity) < 0)
         goto out;
     if (value[DRIVEN] != Py_None) {
         array[DRIVEN] =
@@ -205,9 +194,9 @@ static PyObject *world_add_bodies(world_object *self, PyObject *args)
     }
 
     /* Add them. */
-    if (begin(self) < 0) goto out;
+    if (world_begin(self) < 0) goto out;
     cs_status status = cs_world_add_bodies(self->world, &bodies, &first, &error);
-    end(self);
+    world_end(self);
     if (status) raise_error(&error);
     else answer = PyLong_FromLongLong(first);
 out:
@@ -237,10 +226,10 @@ static PyObject *world_add_shapes(world_object *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "material: one entry for each shape is needed");
         goto out;
     }
-    if (begin(self) < 0) goto out;
+    if (world_begin(self) < 0) goto out;
     cs_status status = cs_world_add_shapes(self->world, shapes.shape, PyArray_DATA(material),
                                            shapes.count, &first, &error);
-    end(self);
+    world_end(self);
     if (status) raise_error(&error);
     else answer = PyLong_FromLongLong(first);
 out:
@@ -255,9 +244,9 @@ static PyObject *world_remove(world_object *self, PyObject *value)
 {
     cs_error error = {0};
     long long body = PyLong_AsLongLong(value);
-    if ((body == -1 && PyErr_Occurred()) || begin(self) < 0) return NULL;
+    if ((body == -1 && PyErr_Occurred()) || world_begin(self) < 0) return NULL;
     if (cs_world_remove(self->world, body, &error)) raise_error(&error);
-    end(self);
+    world_end(self);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
@@ -278,13 +267,13 @@ static int poll(void *context, const cs_progress *progress)
 static PyObject *world_step(world_object *self, PyObject *unused)
 {
     (void)unused;
-    if (begin(self) < 0) return NULL;
+    if (world_begin(self) < 0) return NULL;
     cs_error error = {0};
     PyThreadState *thread = PyEval_SaveThread();
     cs_control control = {poll, &thread, 0};
     cs_status status = cs_world_step(self->world, &control, &error);
     PyEval_RestoreThread(thread);
-    end(self);
+    world_end(self);
     if (status) raise_error(&error);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
@@ -303,9 +292,9 @@ static PyObject *world_report(world_object *self, PyObject *unused)
 {
     (void)unused;
     cs_world_view view;
-    if (begin(self) < 0) return NULL;
+    if (world_begin(self) < 0) return NULL;
     cs_world_look(self->world, &view);
-    end(self);
+    world_end(self);
     PyObject *report = dictionary_of(report_fields, REPORT_FIELDS, &view.report);
     PyObject *status = report ? PyUnicode_FromString(cs_outcome_name(view.report.outcome)) : NULL;
     if (report && (add_item(report, "status", status) < 0 ||
@@ -338,17 +327,18 @@ static PyObject *world_state(world_object *self, PyObject *unused)
     (void)unused;
     cs_world_view v;
     const cs_space *s = &self->space;
-    if (begin(self) < 0) return NULL;
+    if (world_begin(self) < 0) return NULL;
     cs_world_look(self->world, &v);
-    end(self);
+    world_end(self);
     int turns = s->orientation == 1 ? 0 : 4;
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "position",
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "position",
                          view_of(self, v.position, NPY_DOUBLE, v.bodies, s->dimension, 0),
                          "orientation",
                          view_of(self, v.orientation, NPY_DOUBLE, v.bodies, turns, 0), "velocity",
                          view_of(self, v.velocity, NPY_DOUBLE, v.bodies, s->dof, 0), "force",
                          view_of(self, v.force, NPY_DOUBLE, v.bodies, s->dof, 1), "mass",
-                         view_of(self, v.mass, NPY_DOUBLE, v.bodies, 0, 0), "driven",
+                         view_of(self, v.mass, NPY_DOUBLE, v.bodies, 0, 0), "inertia",
+                         view_of(self, v.inertia, NPY_DOUBLE, v.bodies, s->inertia, 0), "driven",
                          view_of(self, v.driven, NPY_BOOL, v.bodies, 0, 0), "removed",
                          view_of(self, v.removed, NPY_BOOL, v.bodies, 0, 0));
 }
@@ -358,7 +348,7 @@ static PyObject *world_contacts(world_object *self, PyObject *unused)
 {
     (void)unused;
     cs_world_view v;
-    if (begin(self) < 0) return NULL;
+    if (world_begin(self) < 0) return NULL;
     cs_world_look(self->world, &v);
     const cs_contacts *c = &v.contact;
     int dimension = self->space.dimension;
@@ -372,7 +362,7 @@ static PyObject *world_contacts(world_object *self, PyObject *unused)
                       copied_array(c->normal, NPY_DOUBLE, c->count, dimension, real), "gap",
                       copied_array(c->gap, NPY_DOUBLE, c->count, 0, real), "impulse",
                       copied_array(v.impulse, NPY_DOUBLE, c->count, CS_WORLD_ROWS, real));
-    end(self);
+    world_end(self);
     return contacts;
 }
 
@@ -383,7 +373,7 @@ static PyObject *world_overlaps(world_object *self, PyObject *unused)
     cs_contacts found;
     cs_error error = {0};
     PyObject *overlaps = NULL;
-    if (begin(self) < 0) return NULL;
+    if (world_begin(self) < 0) return NULL;
     if (cs_world_overlaps(self->world, &found, &error)) raise_error(&error);
     else
         overlaps = Py_BuildValue(
@@ -391,7 +381,7 @@ static PyObject *world_overlaps(world_object *self, PyObject *unused)
             copied_array(found.shape, NPY_INT64, found.count, 2, sizeof(int64_t)), "body",
             copied_array(found.body, NPY_INT64, found.count, 2, sizeof(int64_t)), "gap",
             copied_array(found.gap, NPY_DOUBLE, found.count, 0, sizeof(double)));
-    end(self);
+    world_end(self);
     return overlaps;
 }
 
@@ -400,9 +390,9 @@ static PyObject *world_energy(world_object *self, PyObject *unused)
 {
     (void)unused;
     double kinetic, potential;
-    if (begin(self) < 0) return NULL;
+    if (world_begin(self) < 0) return NULL;
     cs_world_energy(self->world, &kinetic, &potential);
-    end(self);
+    world_end(self);
     return Py_BuildValue("(dd)", kinetic, potential);
 }
 
@@ -411,9 +401,9 @@ static PyObject *world_momentum(world_object *self, PyObject *unused)
 {
     (void)unused;
     double linear[3], angular[3];
-    if (begin(self) < 0) return NULL;
+    if (world_begin(self) < 0) return NULL;
     cs_world_momentum(self->world, linear, angular);
-    end(self);
+    world_end(self);
     return Py_BuildValue("(NN)", new_doubles(linear, self->space.dimension),
                          new_doubles(angular, self->space.dof - self->space.dimension));
 }
@@ -450,7 +440,7 @@ static PyObject *describe_group(const world_object *self, int g)
 static PyObject *world_problem(world_object *self, PyObject *unused)
 {
     (void)unused;
-    if (begin(self) < 0) return NULL;
+    if (world_begin(self) < 0) return NULL;
     const cs_step_problem *step = &self->world->step;
     int dof = self->space.dof, groups = step->problem ? step->groups : 0;
     PyObject *list = PyTuple_New(groups);
@@ -465,7 +455,7 @@ static PyObject *world_problem(world_object *self, PyObject *unused)
                              : NULL;
     if (inverse && groups)
         cs_step_read_inverse(self->world, PyArray_DATA((PyArrayObject *)inverse));
-    end(self);
+    world_end(self);
     if (!inverse) {
         Py_XDECREF(list);
         return NULL;
@@ -486,6 +476,14 @@ static PyMethodDef world_methods[] = {
      "add_shapes(kind, numbers, vertices, body, position, orientation, material)\n--\n\nReturns "
      "the number of the first."},
     {"remove", (PyCFunction)world_remove, METH_O, "remove(body)\n--\n\nRemoves a body."},
+    {"skip_shapes", (PyCFunction)world_skip_shapes, METH_O,
+     "skip_shapes(count)\n--\n\nGives the next numbers of shapes to none."},
+    {"place", (PyCFunction)world_place, METH_VARARGS,
+     "place(body, position, orientation, velocity)\n--\n\nMoves bodies."},
+    {"save", (PyCFunction)(void (*)(void))world_save, METH_NOARGS,
+     "save()\n--\n\nCopies of the arrays of the state."},
+    {"restore", (PyCFunction)world_restore, METH_O,
+     "restore(arrays)\n--\n\nTakes the state of another world."},
     {"step", (PyCFunction)(void (*)(void))world_step, METH_NOARGS, "step()\n--\n\nMakes a step."},
     {"report", (PyCFunction)(void (*)(void))world_report, METH_NOARGS,
      "report()\n--\n\nWhat the last step did."},

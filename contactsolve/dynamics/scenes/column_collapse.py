@@ -137,7 +137,7 @@ def _add_bottom(
 
 def _settle(world: World, radius: float) -> None:
     """Run a world until its bodies are at rest."""
-    fall = float(world.masses.sum()) * float(np.linalg.norm(world._options["gravity"])) * radius
+    fall = float(world.masses.sum()) * float(np.linalg.norm(world._given["gravity"])) * radius
     for _ in range(200):
         world.run(100)
         if world.energy()[0] < _REST * fall:

@@ -166,7 +166,7 @@ def test_three_discs_stand_from_the_friction_of_tan_15_degrees_on(mu, stands):
 @pytest.mark.filterwarnings("ignore:step .* the solve ended")
 def test_spheres_stay_in_their_box(dimension):
     world = scenes.spheres_in_a_box(60, dimension=dimension, spread=0.5, velocity=2.0)
-    spheres = [shape for shape, body in world._shapes if body >= 0]
+    spheres = [shape for shape, body, *_ in world.shapes if body >= 0]
     radii = np.array([one.radius for one in spheres])
     assert 0.5 * 0.05 <= radii.min() < 0.03 < 0.07 < radii.max() <= 1.5 * 0.05
     start = sum(world.energy())
@@ -211,7 +211,7 @@ def test_the_first_domino_needs_its_energy(factor, falls):
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_a_pile_holds_each_shape_of_its_dimension(dimension):
     world = scenes.pile(10, dimension=dimension)
-    kinds = {shape.kind for shape, body in world._shapes if body >= 0}
+    kinds = {shape.kind for shape, body, *_ in world.shapes if body >= 0}
     assert len(kinds) == (3 if dimension == 2 else 5)
 
 
