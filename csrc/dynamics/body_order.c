@@ -27,8 +27,8 @@ static int compare(const void *first, const void *second)
 /* What sorting needs to know. */
 typedef struct sorting {
     const double *position;
-    int axes, axis[3];  /* the longest axis first */
-    double layers[3];   /* along each of these */
+    int axes, axis[3]; /* the longest axis first */
+    double layers[3];  /* along each of these */
     placed *bodies;
 } sorting;
 
@@ -106,7 +106,8 @@ cs_status cs_order_bodies(cs_world *world, cs_error *error)
     }
 
     /* Sort them. */
-    sorting s = {.position = rigid->next.position, .axes = world->space.dimension, .bodies = bodies};
+    sorting s = {
+        .position = rigid->next.position, .axes = world->space.dimension, .bodies = bodies};
     if (count) choose_axes(&s, count);
     if (count) sort_level(&s, 0, 0, count);
     for (int64_t i = 0; i < count; i++) {

@@ -338,8 +338,9 @@ cs_status cs_world_restore(cs_world *world, const cs_world_state *state, cs_erro
     if (!status) status = check_order(world, state, error);
     if (!status) status = find_laws(world, memory, state, error);
     int64_t bodies = world->rigid.count;
-    if (!status && (cs_buffer_reserve(&world->step.number, bodies, world->step.of, sizeof(int64_t)) ||
-                    cs_buffer_reserve(&world->step.body, bodies, world->step.of, sizeof(int64_t))))
+    if (!status &&
+        (cs_buffer_reserve(&world->step.number, bodies, world->step.of, sizeof(int64_t)) ||
+         cs_buffer_reserve(&world->step.body, bodies, world->step.of, sizeof(int64_t))))
         status = cs_no_memory(error, "%lld bodies", (long long)bodies);
     if (status) {
         memory->count = 0;

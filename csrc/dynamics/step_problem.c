@@ -242,8 +242,7 @@ static cs_status make_solver(cs_world *world, const cs_control *control, cs_erro
     cs_options options = world->options.solver;
     int chooses = strcmp(options.scheme, "auto") == 0;
     if (chooses && step->scheme) options.scheme = step->scheme;
-    cs_status status =
-        cs_solver_create(&step->solver, step->problem, &options, control, error);
+    cs_status status = cs_solver_create(&step->solver, step->problem, &options, control, error);
     if (!status && chooses && step->solver->scheme) step->scheme = step->solver->scheme->name;
     return status;
 }
@@ -318,7 +317,8 @@ static void accelerate(cs_world *world, const double *change)
     for (int64_t i = 0; i < rigid->count; i++) {
         double *velocity = rigid->next.velocity + i * dof;
         const double *own = change && number[i] >= 0 ? change + number[i] * dof : NULL;
-        for (int k = 0; k < dof; k++) velocity[k] += rigid->change[i * dof + k] + (own ? own[k] : 0);
+        for (int k = 0; k < dof; k++)
+            velocity[k] += rigid->change[i * dof + k] + (own ? own[k] : 0);
     }
 }
 

@@ -14,7 +14,8 @@ enum { AHEAD = 16 };
 
 /* What the rows of a contact need of a body. */
 typedef struct mover {
-    const double *position, *velocity, *change; /* change: M^-1 h dt, NULL if the body cannot move */
+    const double *position, *velocity,
+        *change; /* change: M^-1 h dt, NULL if the body cannot move */
 } mover;
 
 static mover find_mover(const cs_world *world, int64_t body)

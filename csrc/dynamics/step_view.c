@@ -25,8 +25,7 @@ static void read_side(const cs_world *world, const cs_step_group *group, int64_t
         memset(jacobian, 0, sizeof(double) * (size_t)(m * dof));
     else if (world->space.dimension == 3)
         cs_frame_expand(rows + CS_FRAME_NUMBERS * index, m, side, jacobian);
-    else
-        memcpy(jacobian, rows + (2 * index + side) * m * dof, sizeof(double) * (size_t)(m * dof));
+    else memcpy(jacobian, rows + (2 * index + side) * m * dof, sizeof(double) * (size_t)(m * dof));
 }
 
 void cs_step_read_group(const cs_world *world, int g, const cs_step_arrays *to)

@@ -87,7 +87,7 @@ typedef struct cs_step_group {
     const char *set;
     int rows, parameters;
     int64_t count;
-    int64_t begin; /* its first row in lambda */
+    int64_t begin;      /* its first row in lambda */
     cs_buffer jacobian; /* (count, CS_FRAME_NUMBERS): frames; in the plane (count, 2, rows, 3): J */
     cs_buffer bodies, b, parameter;
 } cs_step_group;
@@ -100,11 +100,11 @@ typedef struct cs_step_problem {
     int groups;
     cs_problem *problem;
     cs_solver *solver;
-    cs_buffer number; /* (of) int64_t: of each body in the problem; -1: it cannot move */
-    cs_buffer body;   /* (bodies) int64_t: the body of each number */
-    int64_t bodies;   /* that can move, */
-    int64_t of;       /* of so many in the world */
-    int64_t ordered;  /* the step in which they were ordered; -1: never */
+    cs_buffer number;   /* (of) int64_t: of each body in the problem; -1: it cannot move */
+    cs_buffer body;     /* (bodies) int64_t: the body of each number */
+    int64_t bodies;     /* that can move, */
+    int64_t of;         /* of so many in the world */
+    int64_t ordered;    /* the step in which they were ordered; -1: never */
     cs_buffer sequence; /* (contacts) int64_t: contacts in the order of the problem, */
     cs_buffer place;    /* (contacts) cs_place: and where each one is */
     const cs_law *law;  /* of all contacts; NULL if they have several */
@@ -124,12 +124,14 @@ typedef enum cs_gyroscopic {
 
 /* What a saved state has that the world keeps in other forms. */
 typedef struct cs_saved_numbers {
-    int64_t counter[6]; /* steps; iterations, outcome of the last; changed; the step in which bodies were
+    int64_t counter
+        [6]; /* steps; iterations, outcome of the last; changed; the step in which bodies were
                            ordered; index of the scheme */
     double natural_map[2];
     cs_buffer
         lawful; /* (contacts) unsigned char: the contact's law still is that of its materials */
-    cs_buffer number; /* (bodies) int64_t: of each body in the problem, as cs_step_problem has them */
+    cs_buffer
+        number; /* (bodies) int64_t: of each body in the problem, as cs_step_problem has them */
 } cs_saved_numbers;
 
 struct cs_world {
@@ -192,9 +194,9 @@ void cs_step_read_inverse(const cs_world *world, double *inverse);
 
 /* The arrays of a group of the last step's problem, with contacts sorted by identifier. */
 typedef struct cs_step_arrays {
-    double *jacobian; /* (count, 2, rows, dof) */
-    int64_t *bodies;  /* (count, 2) */
-    double *b;        /* (count, rows) */
+    double *jacobian;  /* (count, 2, rows, dof) */
+    int64_t *bodies;   /* (count, 2) */
+    double *b;         /* (count, rows) */
     double *parameter; /* (count, parameters) */
 } cs_step_arrays;
 void cs_step_read_group(const cs_world *world, int g, const cs_step_arrays *to);

@@ -37,18 +37,17 @@ CS_INLINE void expand_frames(const cs_block_lanes *e, int side, int first, int r
     }
 
     /* The rows. */
-    CS_UNROLL for (int i = 0; i < rows; i++)
-        CS_UNROLL for (int k = 0; k < 3; k++)
-        {
-            const vec_f64 *d = axis[i < 3 ? i : cs_frame_turning_axis(rows, i)];
-            vec_f64 linear = sign * d[k];
-            vec_f64 angular = r[(k + 1) % 3] * d[(k + 2) % 3] - r[(k + 2) % 3] * d[(k + 1) % 3];
-            angular = sign * angular;
-            if (i < 3) jacobian[6 * i + k] = linear;
-            else jacobian[6 * i + k] = zero;
-            if (i < 3) jacobian[6 * i + 3 + k] = angular;
-            else jacobian[6 * i + 3 + k] = linear;
-        }
+    CS_UNROLL for (int i = 0; i < rows; i++) CS_UNROLL for (int k = 0; k < 3; k++)
+    {
+        const vec_f64 *d = axis[i < 3 ? i : cs_frame_turning_axis(rows, i)];
+        vec_f64 linear = sign * d[k];
+        vec_f64 angular = r[(k + 1) % 3] * d[(k + 2) % 3] - r[(k + 2) % 3] * d[(k + 1) % 3];
+        angular = sign * angular;
+        if (i < 3) jacobian[6 * i + k] = linear;
+        else jacobian[6 * i + k] = zero;
+        if (i < 3) jacobian[6 * i + 3 + k] = angular;
+        else jacobian[6 * i + 3 + k] = linear;
+    }
 }
 
 /* scaled (rows, dof) <- J L of one partner, for the lanes from `first` on; zero for an immovable partner. */

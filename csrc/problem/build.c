@@ -133,8 +133,7 @@ static cs_status take_blocks(cs_problem *problem, cs_block_group *group, const c
     group->parameter = take(problem, group->count * group->parameters);
     if (blocks->compliance) group->compliance = take(problem, rows);
     if (blocks->included) group->included = take(problem, rows);
-    if (blocks->jacobian)
-        group->jacobian = take(problem, group->count * cs_jacobian_size(group));
+    if (blocks->jacobian) group->jacobian = take(problem, group->count * cs_jacobian_size(group));
     if (blocks->frame) group->frame = take(problem, group->count * CS_FRAME_NUMBERS);
     if (acts(blocks)) {
         group->bodies = cs_arena_take_unset(&problem->arena, sides, sizeof(int64_t));

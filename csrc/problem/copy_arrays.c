@@ -199,7 +199,8 @@ static int64_t numbers_of(const cs_block_group *group, const cs_blocks *given)
 {
     int64_t of_rows = (given->b ? 1 : 0) + (given->compliance ? 1 : 0) + (given->included ? 1 : 0);
     return of_rows * group->rows + (given->jacobian ? cs_jacobian_size(group) : 0) +
-           (given->frame ? CS_FRAME_NUMBERS : 0) + (given->bodies ? CS_PARTNERS : 0) + (given->parameters ? group->parameters : 0);
+           (given->frame ? CS_FRAME_NUMBERS : 0) + (given->bodies ? CS_PARTNERS : 0) +
+           (given->parameters ? group->parameters : 0);
 }
 
 /* `given`, with the copies in place of the arrays. */

@@ -89,8 +89,7 @@ static inline int cs_has_jacobians(const cs_block_group *group)
 /* Whether the problem has blocks without Jacobians and A has not been given yet. */
 static inline int cs_problem_is_open(const cs_problem *problem)
 {
-    return problem->block_groups && !cs_has_jacobians(&problem->block_group[0]) &&
-           !problem->matrix;
+    return problem->block_groups && !cs_has_jacobians(&problem->block_group[0]) && !problem->matrix;
 }
 
 /* Whether the prox of some set calls the caller's code. */

@@ -450,9 +450,9 @@ static PyObject *world_problem(world_object *self, PyObject *unused)
         else PyTuple_SET_ITEM(list, g, described);
     }
     int64_t bodies = groups ? step->of : 0;
-    PyObject *inverse = list ? copied_array(NULL, NPY_DOUBLE, bodies,
-                                            step->full ? dof * dof : dof, sizeof(double))
-                             : NULL;
+    PyObject *inverse =
+        list ? copied_array(NULL, NPY_DOUBLE, bodies, step->full ? dof * dof : dof, sizeof(double))
+             : NULL;
     if (inverse && groups)
         cs_step_read_inverse(self->world, PyArray_DATA((PyArrayObject *)inverse));
     world_end(self);

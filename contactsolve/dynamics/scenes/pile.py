@@ -38,7 +38,7 @@ from contactsolve.scenarios._scene import (
 )
 
 # A shape of about a given bounding radius, by a generator of random numbers.
-_Maker = Callable[[float, np.random.Generator], Shape]
+_Maker = Callable[[float, "np.random.Generator"], Shape]
 
 
 def _round(kind: Callable[[float], Shape]) -> _Maker:
