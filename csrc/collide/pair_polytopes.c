@@ -3,12 +3,14 @@
  *
  *     axis over a face    the facing part of the other shape, clipped to the face
  *     axis of two edges   where they cross
- *     otherwise           the nearest points
+ *     otherwise           the nearest points; of edges that are parallel, the ends of what they share
  *
  * The axis of the largest separation is that of the distance if what is nearest along it lies over the face, or if the
  * edges cross. It always is if the cores overlap. */
 #include "collide/posed.h"
 #include "collide/vector.h"
+
+#include <float.h>
 
 /* Parts of the size of a pair: differences of separation that rounding may cause; and how far beyond the side of a face
  * a contact may lie. */
@@ -22,7 +24,8 @@ enum {
     EDGES = 1 << 22,
     EDGE_SHIFT = 8,
     POINTS = 1 << 23,
-    POINT_SHIFT = 7
+    POINT_SHIFT = 7,
+    SECOND_END = 1 << 14
 };
 
 typedef struct pair {
@@ -154,6 +157,63 @@ static int name_of(const cs_closest *closest, int of_b)
     return least;
 }
 
+/* end <- the two vertices of an edge that is farthest along a direction. Returns 0 if other than two vertices are. */
+static int farthest_edge(const cs_posed *posed, const double *direction, double tolerance,
+                         int end[2])
+{
+    double most = -INFINITY;
+    int count = 0;
+    for (int i = 0; i < posed->vertices; i++)
+        most = fmax(most, cs_dot(direction, posed->vertex[i]));
+    for (int i = 0; i < posed->vertices; i++) {
+        if (cs_dot(direction, posed->vertex[i]) < most - tolerance) continue;
+        if (count == 2) return 0;
+        end[count++] = i;
+    }
+    return count == 2;
+}
+
+/* Two contacts where parallel edges are nearest to each other along `normal`: at the ends of the part that they share.
+ * Returns 0, with none, if the nearest parts are not such edges. */
+static int touch_parallel_edges(const pair *p, const double *normal, double distance,
+                                cs_manifold *manifold)
+{
+    /* The edges, and their directions. */
+    int a[2], b[2];
+    double back[3] = {-normal[0], -normal[1], -normal[2]};
+    double tolerance =
+        p->size * (BESIDE + 8 * DBL_EPSILON * p->size / distance); /* of the normal */
+    double u[3], v[3], across[3];
+    if (p->dimension == 2 || !farthest_edge(&p->a, normal, tolerance, a) ||
+        !farthest_edge(&p->b, back, tolerance, b))
+        return 0;
+    const double *from = p->a.vertex[a[0]];
+    cs_subtract(p->a.vertex[a[1]], from, u);
+    cs_subtract(p->b.vertex[b[1]], p->b.vertex[b[0]], v);
+    cs_cross(u, v, across);
+    double uu = cs_dot(u, u), vv = cs_dot(v, v);
+    if (cs_dot(across, across) > BESIDE * BESIDE * uu * vv) return 0;
+
+    /* The part of the first edge that is beside the second one. */
+    double at[2], w[3];
+    for (int k = 0; k < 2; k++) {
+        cs_subtract(p->b.vertex[b[k]], from, w);
+        at[k] = cs_dot(u, w) / uu;
+    }
+    double low = fmax(fmin(at[0], at[1]), 0), high = fmin(fmax(at[0], at[1]), 1);
+    if (high - low <= BESIDE) return 0;
+    cs_add_scaled(normal, -cs_dot(normal, u) / uu, u, manifold->normal);
+    cs_normalize(manifold->normal);
+    for (int k = 0; k < 2; k++) {
+        double point[3];
+        int32_t feature = POINTS | (k ? SECOND_END : 0) | a[0] << POINT_SHIFT | b[0];
+        cs_add_scaled(from, k ? high : low, u, point);
+        cs_add_scaled(point, p->a.radius, manifold->normal, point);
+        cs_manifold_add(manifold, point, distance - p->around, feature, p->margin);
+    }
+    return 1;
+}
+
 static void touch_points(const pair *p, cs_manifold *manifold)
 {
     double radius[2] = {p->a.radius, p->b.radius};
@@ -161,6 +221,12 @@ static void touch_points(const pair *p, cs_manifold *manifold)
     cs_convex a = cs_convex_of(&p->a), b = cs_convex_of(&p->b);
     cs_convex_distance(&a, &b, p->axis.normal, &closest);
     if (closest.overlap) cs_assign(closest.b, closest.a);
+    else {
+        double normal[3];
+        cs_subtract(closest.b, closest.a, normal);
+        double distance = cs_normalize(normal);
+        if (distance > TIE * p->size && touch_parallel_edges(p, normal, distance, manifold)) return;
+    }
     cs_manifold_of_cores(manifold, closest.a, closest.b, radius, p->axis.normal, p->margin);
     manifold->at[0].feature = POINTS | name_of(&closest, 0) << POINT_SHIFT | name_of(&closest, 1);
 }

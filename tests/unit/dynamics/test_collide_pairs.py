@@ -376,6 +376,39 @@ def test_crossed_edges_touch_at_one_point():
     assert_points(found, [(0.1, 0, np.sqrt(0.5) - 0.005)], -0.01, (0, 0, 1))
 
 
+@pytest.mark.parametrize("gap", [1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("seed", range(5))
+def test_parallel_edges_touch_at_both_ends_of_what_they_share(gap, seed):
+    # Two boxes, each on an edge, one ridge above the other, in any pose.
+    rng = np.random.default_rng(seed)
+    whole, place = rng.normal(size=4), rng.normal(size=3)
+    whole /= np.linalg.norm(whole)
+    along = np.array([np.cos(np.pi / 8), np.sin(np.pi / 8), 0, 0])
+    offset = np.array([0.3, 0, np.sqrt(2) * 0.5 + gap])
+    position = np.array([place, place + rotated(whole, offset)])
+    turn = np.array([product(whole, along)] * 2)
+    boxes = [Box((0.5, 0.25, 0.25)), Box((0.6, 0.25, 0.25))]
+    found = found_contacts(boxes, position, turn, 0.01)
+    points = [(x, 0, np.sqrt(2) * 0.25 + gap / 2) for x in (-0.3, 0.5)]
+    wanted = place + [rotated(whole, one) for one in points]
+    order = np.argsort(found["point"] @ rotated(whole, (1, 0, 0)))
+    assert np.abs(found["point"][order] - wanted).max() <= 1e-9
+    assert np.abs(found["gap"] - gap).max() <= 1e-12
+    assert np.abs(found["normal"] - rotated(whole, (0, 0, 1))).max() <= 1e-6
+    assert len(set(found["feature"].tolist())) == 2
+
+
+def product(p, q):
+    """The product of two quaternions."""
+    scalar = p[0] * q[0] - p[1:] @ q[1:]
+    return np.r_[scalar, p[0] * q[1:] + q[0] * p[1:] + np.cross(p[1:], q[1:])]
+
+
+def rotated(q, vector):
+    vector = np.asarray(vector, dtype=float)
+    return vector + 2 * np.cross(q[1:], np.cross(q[1:], vector) + q[0] * vector)
+
+
 def test_a_cylinder_stands_on_four_points_and_lies_on_two():
     cylinder, lying = Cylinder(0.5, 1.0), (QUARTER, 0, QUARTER, 0)
     rim = [(0.5, 0, 0), (-0.5, 0, 0), (0, 0.5, 0), (0, -0.5, 0)]
