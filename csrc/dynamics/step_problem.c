@@ -14,10 +14,17 @@
 
 #include <string.h>
 
-static int threads_of(const cs_world *world, int64_t count)
+/* The threads that share loops over the contacts of this step: one if the processors are busy. */
+static void choose_threads(cs_world *world)
 {
-    return cs_threads_for(world->options.solver.threads, count, CS_WORTH_THREADS_COPY,
-                          CS_LOOP_PIECES);
+    const cs_options *options = &world->options.solver;
+    cs_step_problem *step = &world->step;
+    int64_t count = world->closed.count, before = -1;
+    step->threads = options->exact_threads
+                        ? cs_threads_exactly(options->threads, CS_LOOP_PIECES)
+                        : cs_threads_for_now(cs_threads_for(options->threads, count,
+                                                            CS_WORTH_THREADS_SETUP, CS_LOOP_PIECES),
+                                             &before);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -81,7 +88,7 @@ static cs_status sort_contacts(cs_world *world, cs_error *error)
     cs_arena scratch = {0};
     keys k = {world, cs_arena_take_unset(&scratch, count, sizeof(int64_t))};
     cs_counting_sort sort = {
-        .threads = threads_of(world, count),
+        .threads = world->step.threads,
         .count = count,
         .key = k.key,
         .keys = world->step.bodies + 1,
@@ -184,7 +191,7 @@ static cs_status gather_bodies(cs_world *world, cs_error *error)
     if (!cs_buffer_room(&step->motion, motion, sizeof(double)) ||
         !cs_buffer_room(&step->inverse, step->bodies * each, sizeof(double)))
         return cs_no_memory(error, "%lld bodies", (long long)step->bodies);
-    cs_loop(threads_of(world, step->bodies), step->bodies, cs_gather_bodies, world);
+    cs_loop(step->threads, step->bodies, cs_gather_bodies, world);
     return CS_OK;
 }
 
@@ -254,11 +261,12 @@ static cs_status prepare(cs_world *world, double feedback, const cs_control *con
     /* The rows of all contacts. */
     int unchanged = is_unchanged(world);
     int64_t count = world->closed.count;
+    choose_threads(world);
     cs_status status = unchanged ? CS_OK : order(world, error);
     if (!status) status = gather_bodies(world, error);
     if (status) return status;
     cs_row_work work = {world, feedback};
-    cs_loop(threads_of(world, count), count, cs_fill_rows, &work);
+    cs_loop(world->step.threads, count, cs_fill_rows, &work);
 
     /* The problem and its solver: new values, or new ones. */
     if (unchanged) return update(world, error);
@@ -305,7 +313,7 @@ static void move_impulses(void *context, int64_t piece, int64_t begin, int64_t e
 static void exchange(cs_world *world, double *values, int out)
 {
     transfer t = {world, values, out};
-    cs_loop(threads_of(world, world->closed.count), world->closed.count, move_impulses, &t);
+    cs_loop(world->step.threads, world->closed.count, move_impulses, &t);
 }
 
 /* next.u += M^-1 h dt + the velocity change by the contacts (NULL: none). */
