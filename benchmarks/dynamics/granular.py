@@ -28,8 +28,8 @@ RADIUS = 0.05
 DIAMETER = 2 * RADIUS
 # Of hoppers, by dimension: widths of orifices and of the container in diameters, heights of the
 # filling in widths, the number of grains after which the flow is steady, and that of the last one.
-ORIFICES = {2: (5, 6, 7.5, 9, 10.5, 12), 3: (4, 4.8, 5.6, 6.4)}
-WIDTH = {2: 30, 3: 16}
+ORIFICES = {2: (7, 8, 9, 10.5, 12, 13.5), 3: (4, 4.8, 5.6, 6.4)}
+WIDTH = {2: 33, 3: 16}
 HEIGHTS = {2: (1.2, 2.0), 3: (1.2,)}
 STEADY, LAST = 150, 500
 ASPECTS = (0.3, 0.5, 0.8, 1.3, 2.0, 3.2, 5.0, 8.0, 12.0, 18.0)
@@ -62,7 +62,9 @@ def flow(dimension, orifice, height, seed):
         if left[-1] >= LAST:
             raise StopIteration
 
-    world.run(100_000, callback=watch)
+    world.run(30_000, callback=watch)
+    if left[-1] < LAST:
+        raise RuntimeError(f"the orifice of {orifice} diameters is blocked: {left[-1]} left")
     steady = np.array(left) >= STEADY
     rate = np.polyfit(np.array(times)[steady], np.array(left)[steady], 1)[0]
     return {"grains": count, "seconds": times[-1], "rate": rate}

@@ -128,10 +128,12 @@ static int choose(const candidates *c, int most, int *chosen)
 
 void cs_manifold_land(cs_manifold *manifold, const cs_outline *outline, const cs_landing *landing)
 {
-    candidates c = {.normal = landing->normal, .corner = outline->corner};
+    const double *normal = landing->normal, *along = landing->along ? landing->along : normal;
+    candidates c = {.normal = along, .corner = outline->corner};
     double around = landing->radius[0] + landing->radius[1];
+    double slope = normal == along ? 1 : cs_dot(normal, along);
     for (int i = 0; i < outline->count; i++) {
-        double gap = cs_dot(landing->normal, outline->corner[i]) - landing->offset - around;
+        double gap = (cs_dot(normal, outline->corner[i]) - landing->offset) / slope - around;
         if (!(gap <= landing->margin)) continue;
         c.gap[c.count] = gap;
         c.which[c.count++] = i;
@@ -142,13 +144,13 @@ void cs_manifold_land(cs_manifold *manifold, const cs_outline *outline, const cs
     else
         for (int i = 0; i < count; i++) chosen[i] = i;
     double sign = landing->reversed ? -1 : 1;
-    for (int i = 0; i < 3; i++) manifold->normal[i] = sign * landing->normal[i];
+    for (int i = 0; i < 3; i++) manifold->normal[i] = sign * along[i];
     for (int k = 0; k < count; k++) {
         /* The surface of the first shape is that of the reference face, or that of the other. */
         int at = c.which[chosen[k]];
         double gap = c.gap[chosen[k]], surface[3];
         double back = landing->radius[1] + (landing->reversed ? 0 : gap);
-        cs_add_scaled(outline->corner[at], -back, landing->normal, surface);
+        cs_add_scaled(outline->corner[at], -back, along, surface);
         int32_t label = outline->in[at] << 7 | outline->out[at];
         cs_manifold_add(manifold, surface, gap, landing->base | label, landing->margin);
     }

@@ -27,6 +27,7 @@ void cs_outline_clip(cs_outline *outline, const cs_outline *face, const double *
 /* What becomes of an outline that lies over the plane normal . x = offset of a reference face. */
 typedef struct cs_landing {
     const double *normal; /* outward from the reference face */
+    const double *along;  /* the direction of gaps, a unit vector; NULL: the normal */
     double offset;
     int reversed;     /* the reference face belongs to the second shape */
     double radius[2]; /* around the cores: of the reference shape and the other */

@@ -2,7 +2,7 @@
  * which is a polytope, and a radius around it.
  *
  *     axis over a face    the facing part of the other shape, clipped to the face
- *     axis of two edges   where they cross
+ *     axis of two edges   where they cross, and what the faces beside them share
  *     otherwise           the nearest points; of edges that are parallel, the ends of what they share
  *
  * The axis of the largest separation is that of the distance if what is nearest along it lies over the face, or if the
@@ -108,7 +108,7 @@ static int land_on_face(const pair *p, int overlap, cs_manifold *manifold)
     return 1;
 }
 
-/* ---- single contacts ----------------------------------------------------------------------------- */
+/* ---- contacts of edges and points ---------------------------------------------------------------- */
 
 static void ends_of(const cs_posed *posed, int edge, const double **from, double *along)
 {
@@ -134,11 +134,54 @@ static int cross_edges(const pair *p, double *a)
     return on_a >= -BESIDE && on_a <= 1 + BESIDE && on_b >= -BESIDE && on_b <= 1 + BESIDE;
 }
 
-/* One contact where two edges cross. Returns 0 if they do not, unless the cores overlap. */
+/* Of both faces beside an edge, the one that faces most along a direction; of a rod its only side. */
+static int face_beside(const cs_posed *posed, int edge, const double *direction)
+{
+    if (!posed->topology) return 0;
+    const uint8_t *beside = posed->topology->beside[edge];
+    double first = cs_dot(posed->plane[beside[0]], direction);
+    return beside[cs_dot(posed->plane[beside[1]], direction) > first];
+}
+
+/* Contacts along the axis of two edges, at the corners of what A has over the face of B: faces that are nearly parallel,
+ * and deep in each other, would rock on the one point where edges cross. Returns 0 if only that point touches. */
+static int land_beside_edges(const pair *p, cs_manifold *manifold)
+{
+    double along[3];
+    for (int i = 0; i < 3; i++) along[i] = -p->axis.normal[i];
+    int of_a = face_beside(&p->a, p->axis.feature[0], p->axis.normal);
+    int of_b = face_beside(&p->b, p->axis.feature[1], along);
+    cs_landing landing = {
+        .normal = p->b.plane[of_b],
+        .along = along,
+        .offset = p->b.plane[of_b][3],
+        .reversed = 1,
+        .radius = {p->b.radius, p->a.radius},
+        .base = FACE_OF_SECOND | of_b << FACE_SHIFT,
+        .most = CS_MOST_POINTS,
+        .margin = p->margin,
+    };
+    cs_outline outline, face;
+    cs_posed_face(&p->a, of_a, &outline);
+    cs_posed_face(&p->b, of_b, &face);
+    cs_outline_clip(&outline, &face, along, BESIDE * p->size);
+    cs_manifold several = {0};
+    cs_manifold_land(&several, &outline, &landing);
+
+    /* One of the corners is where the edges cross. */
+    double wanted = p->axis.separation - p->around;
+    if (several.count < 2 || smallest_gap(&several) > wanted + 2 * BESIDE * p->size) return 0;
+    *manifold = several;
+    return 1;
+}
+
+/* Contacts where two edges cross. Returns 0 if they do not, unless the cores overlap. */
 static int touch_edges(const pair *p, int overlap, cs_manifold *manifold)
 {
     double a[3];
-    if (!cross_edges(p, a) && !overlap) return 0;
+    int cross = cross_edges(p, a);
+    if (!cross && !overlap) return 0;
+    if (cross && land_beside_edges(p, manifold)) return 1;
     cs_assign(manifold->normal, p->axis.normal);
     cs_add_scaled(a, p->a.radius, manifold->normal, a);
     int32_t feature = EDGES | p->axis.feature[0] << EDGE_SHIFT | p->axis.feature[1];

@@ -398,15 +398,39 @@ def test_parallel_edges_touch_at_both_ends_of_what_they_share(gap, seed):
     assert len(set(found["feature"].tolist())) == 2
 
 
-def product(p, q):
-    """The product of two quaternions."""
-    scalar = p[0] * q[0] - p[1:] @ q[1:]
-    return np.r_[scalar, p[0] * q[1:] + q[0] * p[1:] + np.cross(p[1:], q[1:])]
-
-
 def rotated(q, vector):
     vector = np.asarray(vector, dtype=float)
     return vector + 2 * np.cross(q[1:], np.cross(q[1:], vector) + q[0] * vector)
+
+
+@pytest.mark.parametrize("upper", [Box((0.5, 0.5, 0.5)), Capsule(0.2, 0.8)], ids=["box", "capsule"])
+def test_nearly_parallel_parts_that_overlap_touch_at_several_points(upper):
+    """Edges cross along the axis of least penetration, but one point alone would let them rock."""
+    tilt, depth = 0.02, 0.05
+    if isinstance(upper, Box):
+        # Turned by an eighth, its lower corners lie beside the face below.
+        turn, height = (np.cos(np.pi / 8), 0, 0, np.sin(np.pi / 8)), 1.0
+    else:
+        turn, height = (QUARTER, 0, QUARTER, 0), 0.7  # along x, beyond both sides of the box
+    about = (np.cos(tilt / 2), -np.sin(tilt / 2) * 0.3, np.sin(tilt / 2), 0)
+    turn = product(about, turn)
+    shapes = [Box((0.5, 0.5, 0.5)), upper]
+    position = np.array([[0, 0, 0], [0, 0, height - depth]])
+    orientation = np.array([(1, 0, 0, 0), turn])
+    found = found_contacts(shapes, position, orientation, 0.0)
+    normal = found["normal"][0]
+    assert normal[2] > 0.99
+    assert np.abs(normal[:2]).max() > 1e-3  # no face has it: it is the product of two edges
+    assert len(found["gap"]) == (4 if isinstance(upper, Box) else 2)
+    assert np.ptp(found["point"][:, 0]) > 0.8
+    check_pair(shapes, position, orientation, np.random.default_rng(0))
+
+
+def product(p, q):
+    """Return the product of two quaternions."""
+    (a, *u), (b, *v) = p, q
+    u, v = np.array(u), np.array(v)
+    return np.array([a * b - u @ v, *(a * v + b * u + np.cross(u, v))])
 
 
 def test_a_cylinder_stands_on_four_points_and_lies_on_two():
