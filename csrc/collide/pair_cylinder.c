@@ -3,7 +3,7 @@
  *     direction   of the nearest points; of sets that overlap, the one of least penetration
  *     flat parts  a face or an end that is orthogonal to it: the facing part of the other is clipped to it
  *     lines       two sides that run side by side: the ends of their common part
- *     otherwise   one contact */
+ *     otherwise   one contact, and what the facing parts share where they overlap */
 #include "collide/penetration.h"
 #include "collide/posed.h"
 #include "collide/vector.h"
@@ -455,6 +455,79 @@ static void touch_point(const pair *p, const cs_closest *closest, cs_manifold *m
     cs_manifold_add(manifold, x, gap, POINT, p->margin);
 }
 
+/* ---- flat parts that are inclined ---------------------------------------------------------------- */
+
+/* A flat part of shape k that faces the other. Returns 0 if there is none, or if it is inclined by more than 60 degrees
+ * to the normal of the contact. */
+static int inclined_part(const pair *p, int k, cs_outline *face, cs_landing *landing, double *plane)
+{
+    double n[3];
+    for (int i = 0; i < 3; i++) n[i] = (k ? 1 : -1) * p->normal[i];
+    facing_part(p, k, n, face);
+    if (face->count < 3) return 0;
+    if (k == 0 && !p->is_cylinder) {
+        double most = -1;
+        int f = 0;
+        for (int i = 0; i < p->first.faces; i++) {
+            double facing = cs_dot(p->first.plane[i], p->normal);
+            if (facing > most) most = facing, f = i;
+        }
+        cs_posed_face(&p->first, f, face);
+        cs_assign(plane, p->first.plane[f]);
+        landing->offset = p->first.plane[f][3];
+        landing->base = f << FACE_SHIFT;
+    } else {
+        const cs_convex *c = &p->cylinder[k].set;
+        double sign = cs_dot(n, c->axis) > 0 ? -1 : 1;
+        for (int i = 0; i < 3; i++) plane[i] = sign * c->axis[i];
+        landing->offset = cs_dot(plane, c->center) + c->half;
+        landing->base = (k ? FACE_OF_SECOND : 0) | (sign > 0) << FACE_SHIFT;
+    }
+    return -cs_dot(plane, n) > 0.5;
+}
+
+static int nearest_to(const double *x, const cs_manifold *manifold)
+{
+    int nearest = 0;
+    double least = INFINITY;
+    for (int i = 0; i < manifold->count; i++) {
+        double apart[3];
+        cs_subtract(manifold->at[i].point, x, apart);
+        if (cs_dot(apart, apart) < least) least = cs_dot(apart, apart), nearest = i;
+    }
+    return nearest;
+}
+
+/* Of shapes that overlap by nearly parallel flat parts, replaces the one contact by the corners of what these parts
+ * share, on which they do not rock. */
+static void land_inclined(const pair *p, cs_manifold *manifold)
+{
+    cs_landing landing = {.most = CS_MOST_POINTS, .margin = fmin(p->margin, 0)};
+    cs_outline face, outline;
+    double plane[3], along[3];
+
+    /* Clip the part of one shape to that of the other, seen along the normal of the contact. */
+    int k = inclined_part(p, 0, &face, &landing, plane) ? 0 : 1;
+    if (k && !inclined_part(p, 1, &face, &landing, plane)) return;
+    for (int i = 0; i < 3; i++) along[i] = (k ? -1 : 1) * p->normal[i];
+    facing_part(p, 1 - k, along, &outline);
+    cs_outline_clip(&outline, &face, along, BESIDE * p->size);
+
+    landing.normal = plane;
+    landing.along = along;
+    landing.reversed = k;
+    landing.radius[k] = p->radius;
+    cs_manifold several = {0};
+    cs_manifold_land(&several, &outline, &landing);
+    if (several.count < 2) return;
+
+    /* Rims are not corners of an end's polygon: the nearest of these gives way to the one contact. */
+    cs_manifold_point *nearest = &several.at[nearest_to(manifold->at[0].point, &several)];
+    cs_assign(nearest->point, manifold->at[0].point);
+    nearest->gap = manifold->at[0].gap;
+    *manifold = several;
+}
+
 /* ---- the pair ------------------------------------------------------------------------------------ */
 
 void cs_pair_cylinder(const cs_placed *a, const cs_placed *b, double margin, cs_manifold *manifold)
@@ -478,5 +551,7 @@ void cs_pair_cylinder(const cs_placed *a, const cs_placed *b, double margin, cs_
     if (!find_direction(&p, &closest)) return;
     if (touch_flat(&p, manifold)) return;
     manifold->count = 0;
-    if (!touch_lines(&p, manifold)) touch_point(&p, &closest, manifold);
+    if (touch_lines(&p, manifold)) return;
+    touch_point(&p, &closest, manifold);
+    if (manifold->count && manifold->at[0].gap < 0) land_inclined(&p, manifold);
 }

@@ -426,6 +426,24 @@ def test_nearly_parallel_parts_that_overlap_touch_at_several_points(upper):
     check_pair(shapes, position, orientation, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize(
+    "other", [Box((0.5, 0.5, 0.5)), Cylinder(0.7, 0.5)], ids=["box", "cylinder"]
+)
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_an_end_that_overlaps_a_nearly_parallel_face_touches_at_several_points(other, exchanged):
+    tilt, depth = 0.02, 0.05
+    shapes = [Cylinder(0.5, 0.4), other]
+    position = np.array([[0.3, 0.1, 0.9 - depth], [0, 0, 0]])
+    orientation = np.array([(np.cos(tilt / 2), 0, np.sin(tilt / 2), 0), (1, 0, 0, 0)])
+    if exchanged:
+        shapes, position, orientation = shapes[::-1], position[::-1], orientation[::-1]
+    found = found_contacts(shapes, position.copy(), orientation.copy(), 0.0)
+    assert len(found["gap"]) == 4
+    assert (np.ptp(found["point"][:, :2], axis=0) > 0.4).all()
+    assert (found["gap"] < -0.02).all()
+    check_pair(shapes, position.copy(), orientation.copy(), np.random.default_rng(0))
+
+
 def product(p, q):
     """Return the product of two quaternions."""
     (a, *u), (b, *v) = p, q
