@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contactsolve.dynamics.material import Material
-from contactsolve.dynamics.shapes import HalfSpace
+from contactsolve.dynamics.shapes import HalfSpace, Shape
 from contactsolve.dynamics.world import World
 from contactsolve.scenarios._scene import require_choice, require_not_negative, require_positive
 
@@ -123,3 +123,35 @@ def scattered(
     corner = index * cell
     corner[:, :-1] -= width / 2
     return corner + radius + slack
+
+
+# ---- grains that are poured ----------------------------------------------------------------------
+
+# Grains are at rest if they have less kinetic energy than after a fall by this many radii.
+_REST = 1e-3
+
+
+def settle(world: World, radius: float) -> None:
+    """Run a world until its grains are at rest, for at most 20,000 steps."""
+    pull = float(np.linalg.norm(world._given["gravity"]))
+    rest = _REST * radius * pull * float(world.masses.sum())
+    for _ in range(200):
+        world.run(100)
+        if world.energy()[0] <= rest:
+            return
+
+
+def add_settled(
+    world: World, deposit: World, shapes: list[Shape], density: float, material: Material
+) -> None:
+    """Add the grains of another world, where they are, at rest.
+
+    They may be in each other by what a step moved them: the world has to allow overlap.
+    """
+    world.add_bodies(
+        shapes,
+        deposit.positions,
+        orientations=deposit.orientations,
+        density=density,
+        material=material,
+    )

@@ -10,20 +10,26 @@ import numpy as np
 from contactsolve.dynamics.material import Material
 from contactsolve.dynamics.scenes._scene import (
     add_ground,
+    add_settled,
     add_walls,
     random_radii,
     scattered,
     scene,
+    settle,
     with_sweeps,
     world_of,
 )
 from contactsolve.dynamics.shapes import Disc, Shape, Sphere
 from contactsolve.dynamics.world import World
-from contactsolve.scenarios._scene import Seed, integer, require_count, require_positive
+from contactsolve.scenarios._scene import (
+    Seed,
+    integer,
+    require_choice,
+    require_count,
+    require_positive,
+)
 
 _PACKED = {2: 0.8, 3: 0.6}  # share of space that grains fill
-# A deposit is at rest if its grains have less kinetic energy than a fall by this many radii.
-_REST = 1e-3
 
 
 @scene
@@ -78,11 +84,10 @@ def column_collapse(
     The runout, in half widths, grows as a in low columns, and as a^(2/3) or so in high ones
     (Staron & Hinch 2005).
     """
+    require_choice("dimension", dimension, (2, 3))
     require_count(count=count)
     require_positive(aspect=aspect)
     options = {"time_step": 5e-4, **with_sweeps(options)}
-    # Grains of the deposit may be in each other by what a step moves them.
-    world = world_of(dimension, options, allow_overlap=True)
     generator = np.random.default_rng(rng)
     radii = random_radii(integer("count", count), radius, spread, generator)
     grain = Disc if dimension == 2 else Sphere
@@ -91,26 +96,20 @@ def column_collapse(
 
     # Pour the grains between walls without friction.
     half = _half_width(shapes, aspect, dimension)
-    deposit = world_of(dimension, options)
+    deposit, smooth = world_of(dimension, options), Material(0.0)
     _add_bottom(deposit, radius, half, material, rough=rough)
-    smooth = Material(0.0)
     add_walls(deposit, 2 * half, smooth)
     deposit.set_pair(material, smooth, smooth)
     places = scattered(count, float(radii.max()), 2 * half, dimension, generator, spacing=0.05)
     places[:, -1] += radius * rough
     deposit.add_bodies(shapes, places, density=density, material=material)
-    _settle(deposit, radius)
+    settle(deposit, radius)
 
     # The column is the deposit without the walls.
+    world = world_of(dimension, options, allow_overlap=True)
     reach = half * (1 + 6 * max(aspect, 1.0) ** 0.8)
     _add_bottom(world, radius, reach, material, rough=rough)
-    world.add_bodies(
-        shapes,
-        deposit.positions,
-        orientations=deposit.orientations,
-        density=density,
-        material=material,
-    )
+    add_settled(world, deposit, shapes, density, material)
     return world
 
 
@@ -133,12 +132,3 @@ def _add_bottom(
     axes = np.meshgrid(*[side] * (world.dimension - 1), indexing="ij")
     for place in np.stack([*axes, np.zeros_like(axes[0])], -1).reshape(-1, world.dimension):
         world.add_fixed(grain, place, material=material)
-
-
-def _settle(world: World, radius: float) -> None:
-    """Run a world until its bodies are at rest."""
-    fall = float(world.masses.sum()) * float(np.linalg.norm(world._given["gravity"])) * radius
-    for _ in range(200):
-        world.run(100)
-        if world.energy()[0] < _REST * fall:
-            return

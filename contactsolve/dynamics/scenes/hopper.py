@@ -8,17 +8,26 @@ import numpy as np
 
 from contactsolve.dynamics.material import Material
 from contactsolve.dynamics.scenes._scene import (
+    add_ground,
+    add_settled,
     add_walls,
     random_radii,
     scattered,
     scene,
+    settle,
     up,
     with_sweeps,
     world_of,
 )
-from contactsolve.dynamics.shapes import Disc, HalfSpace, Hull, Polygon, Sphere
+from contactsolve.dynamics.shapes import Disc, HalfSpace, Hull, Polygon, Shape, Sphere
 from contactsolve.dynamics.world import World
-from contactsolve.scenarios._scene import Seed, integer, require_count, require_positive
+from contactsolve.scenarios._scene import (
+    Seed,
+    integer,
+    require_choice,
+    require_count,
+    require_positive,
+)
 
 _SIDES = 24  # of the polygon that is the hole in space
 
@@ -41,7 +50,8 @@ def hopper(
 ) -> World:
     """Grains that flow out of a container with a flat floor, through a hole in its middle.
 
-    The floor's upper side is at height 0. `discharged` counts the grains that have left.
+    Grains are poured, and come to rest, before the orifice is open and the world is returned. The
+    floor's upper side is at height 0. `discharged` counts the grains that have left.
 
     Parameters
     ----------
@@ -79,9 +89,12 @@ def hopper(
     The flow does not depend on the height of the filling. It grows as (D - k d)^(5/2), in the plane
     as (D - k d)^(3/2), with the diameter d of the grains and k about 1.4 (Beverloo et al. 1961).
     """
+    require_choice("dimension", dimension, (2, 3))
     require_count(count=count)
     require_positive(orifice=orifice)
-    world = world_of(dimension, with_sweeps(options), time_step=5e-4)
+    if clearance is not None:
+        require_positive(clearance=clearance)
+    options = {"time_step": 5e-4, **with_sweeps(options)}
     generator = np.random.default_rng(rng)
     radii = random_radii(integer("count", count), radius, spread, generator)
     if width is None:
@@ -90,17 +103,26 @@ def hopper(
     if width <= orifice:
         raise ValueError(f"width is {width}: expected more than the orifice, {orifice:g}")
 
+    # Pour the grains into the closed container.
     material = Material(mu, restitution)
+    grain = Disc if dimension == 2 else Sphere
+    shapes: list[Shape] = [grain(size) for size in radii]
+    deposit = world_of(dimension, options)
+    add_ground(deposit, material)
+    add_walls(deposit, width, material)
+    places = scattered(count, float(radii.max()), width, dimension, generator, spacing=0.05)
+    deposit.add_bodies(shapes, places, density=density, material=material)
+    settle(deposit, radius)
+
+    # Open it.
+    world = world_of(dimension, options, allow_overlap=True)
     if clearance is not None:
-        require_positive(clearance=clearance)
         world.add_fixed(HalfSpace(up(dimension), -clearance), material=material)
     add_walls(world, width, material)
     floor = _plane_floor if dimension == 2 else _pierced_floor
     for corners in floor(orifice, width, 2 * radius):
         world.add_fixed((Polygon if dimension == 2 else Hull)(corners), material=material)
-    places = scattered(count, float(radii.max()), width, dimension, generator, spacing=0.05)
-    grain = Disc if dimension == 2 else Sphere
-    world.add_bodies([grain(size) for size in radii], places, density=density, material=material)
+    add_settled(world, deposit, shapes, density, material)
     return world
 
 
