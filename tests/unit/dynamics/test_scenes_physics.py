@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from contactsolve.dynamics import scenes
 
@@ -119,3 +121,34 @@ def test_without_friction_as_many_contacts_carry_as_balls_have_directions(dimens
     assert world.energy()[0] < 1e-4 * count * weight * radius
     carrying = world.contacts.impulses[:, 0] > 1e-4 * weight * world.time_step
     assert carrying.sum() == pytest.approx(dimension * count, rel=0.03)
+
+
+# ---- grains that flow ----------------------------------------------------------------------------
+
+
+def runout(aspect, count=400):
+    """Return aspect ratio and runout of a column of discs, in half widths."""
+    world = scenes.column_collapse(count, aspect=aspect, threads=1)
+    radius = 0.05
+    half = np.ptp(world.positions[:, 0]) / 2 + radius
+    height = 2 * (np.average(world.positions[:, 1], weights=world.masses) - radius)
+    rest = 1e-3 * world.masses.sum() * 9.81 * radius
+    while world.energy()[0] > rest or world.steps == 0:
+        world.run(200)
+
+    # The deposit: the grains that are connected by contacts.
+    pairs = world.contacts.bodies
+    pairs = pairs[(pairs >= 0).all(axis=1)]
+    graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(count, count))
+    label = connected_components(graph, directed=False)[1]
+    reached = world.positions[label == np.argmax(np.bincount(label)), 0]
+    return height / half, (np.ptp(reached) / 2 + radius) / half - 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("aspects", "least", "most"), [((0.5, 1.3), 0.8, 1.3), ((3.0, 12.0), 0.6, 0.8)]
+)
+def test_columns_run_out_by_powers_of_their_aspect_ratio(aspects, least, most):
+    (one, near), (other, far) = (runout(aspect) for aspect in aspects)
+    assert least <= np.log(far / near) / np.log(other / one) <= most
