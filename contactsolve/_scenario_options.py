@@ -1,6 +1,6 @@
-"""The parameters of scenarios as options of the command line, read from their signatures.
+"""The parameters of scenarios and scenes as options of the command line, from their signatures.
 
-Nothing here is specific to a scenario: its options, its help and its line in the list follow from
+Nothing here is specific to one of them: its options, its help and its line in the list follow from
 its signature and its docstring.
 """
 
@@ -21,17 +21,25 @@ _FRACTIONAL = {"float", "ArrayLike"}
 _SEQUENCES = {"Sequence", "ArrayLike", "tuple", "list"}
 
 
-def add_scenarios(parser: argparse.ArgumentParser, common: argparse.ArgumentParser) -> None:
-    """Give `parser` one command for each scenario, with the options of `common` as well."""
-    commands = parser.add_subparsers(title="scenarios", metavar="NAME", dest="scenario")
-    for name in scenarios.names():
-        function = scenarios.get(name)
+def add_scenarios(
+    parser: argparse.ArgumentParser,
+    common: argparse.ArgumentParser,
+    of: Any = scenarios,
+    kind: str = "scenario",
+) -> None:
+    """Give `parser` one command for each scenario, with the options of `common` as well.
+
+    `of` is a module with `names` and `get`, and `kind` what it makes.
+    """
+    commands = parser.add_subparsers(title=f"{kind}s", metavar="NAME", dest=kind)
+    for name in of.names():
+        function = of.get(name)
         command = commands.add_parser(
             name, help=_summary(function), description=_summary(function), parents=[common]
         )
         texts = _texts(function)
-        group = command.add_argument_group("parameters of the scenario")
-        parameters = list(inspect.signature(function).parameters.values())
+        group = command.add_argument_group(f"parameters of the {kind}")
+        parameters = _parameters(function)
         taken = {parameter.name for parameter in parameters}
         for i, parameter in enumerate(parameters):
             also = ["--size"] if i == 0 and "size" not in taken else []
@@ -47,18 +55,24 @@ def chosen_parameters(chosen: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def listing() -> str:
+def listing(of: Any = scenarios) -> str:
     """Return every scenario with its summary, and its parameters with their defaults."""
     blocks = []
-    for name in scenarios.names():
-        function = scenarios.get(name)
-        parameters = inspect.signature(function).parameters.values()
+    for name in of.names():
+        function = of.get(name)
+        parameters = _parameters(function)
         words = [
             _flag(p.name) if p.default is p.empty else f"{_flag(p.name)} {_shown(p.default)}"
             for p in parameters
         ]
         blocks.append(f"{name}: {_summary(function)}\n{_wrapped(words)}")
     return "\n\n".join(blocks)
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters with names of their own."""
+    parameters = inspect.signature(function).parameters.values()
+    return [one for one in parameters if one.kind is not one.VAR_KEYWORD]
 
 
 # ---- one parameter ------------------------------------------------------------------------------
@@ -148,9 +162,15 @@ def _texts(function: Callable[..., Any]) -> dict[str, str]:
     if section is None:
         return {}
 
-    # Each entry is a line "name : type" with indented text below.
-    entries = re.findall(r"^(\w+) *:[^\n]*\n((?:[ ]+[^\n]*\n?|\n)*)", section[1], re.MULTILINE)
-    return {name: " ".join(body.replace("`", "").split()) for name, body in entries}
+    # Each entry is a line "name : type", or "name, name : type", with indented text below.
+    entries = re.findall(
+        r"^(\w+(?:, \w+)*) *:[^\n]*\n((?:[ ]+[^\n]*\n?|\n)*)", section[1], re.MULTILINE
+    )
+    return {
+        name: " ".join(body.replace("`", "").split())
+        for names, body in entries
+        for name in names.split(", ")
+    }
 
 
 def _wrapped(words: list[str], width: int = 96) -> str:

@@ -1,4 +1,4 @@
-"""The command ``contactsolve``: solve files, compare methods, make scenarios, list the choices.
+"""The command ``contactsolve``: solve, compare, make scenarios, run scenes, list the choices.
 
 Exit codes: 0 done, 1 the solve did not converge, 2 wrong input, 130 interrupted, 141 standard
 output was closed.
@@ -38,6 +38,7 @@ from contactsolve._cli_output import (
     written_files,
 )
 from contactsolve._cli_parser import Parser
+from contactsolve._cli_run import add_run_options, add_scenes, run_scene
 from contactsolve._scenario_options import add_scenarios, chosen_parameters, listing
 from contactsolve.compare import QualityOf
 from contactsolve.io.fclib import kind_to_write
@@ -228,6 +229,25 @@ def _list_scenarios(_: argparse.Namespace) -> int:
     return 0
 
 
+# ---- run ----------------------------------------------------------------------------------------
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    """Run a scene; print what happened, write the files asked for."""
+    text, interrupted = run_scene(chosen)
+    print(text)
+    if not interrupted:
+        return 0
+    print("contactsolve: interrupted; what was asked for is written", file=sys.stderr)
+    return _INTERRUPTED
+
+
+def _list_scenes(_: argparse.Namespace) -> int:
+    """List the scenes with their parameters."""
+    print(listing(cs.dynamics.scenes))
+    return 0
+
+
 # ---- methods, info ------------------------------------------------------------------------------
 
 
@@ -307,6 +327,8 @@ def _parser() -> Parser:
     _add_solve(commands.add_parser("solve", help="solve the problem of a file"))
     _add_compare(commands.add_parser("compare", help="run several methods on a file"))
     _add_scenario(commands.add_parser("scenario", help="make a problem from a few numbers"))
+
+    _add_run(commands.add_parser("run", help="step a scene in motion, record it and draw it"))
 
     text = "list methods, schemes, orders, measures and sets, or describe one method"
     methods = commands.add_parser("methods", help=text, description=_sentence(text))
@@ -433,17 +455,37 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
     add_scenarios(parser, common)
 
 
-def _add_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=lambda _: parser.error("a NAME or --list is required"))
+    parser.add_argument(
+        "--list",
+        dest="run",
+        action="store_const",
+        const=_list_scenes,
+        default=argparse.SUPPRESS,
+        help="list the scenes and their parameters",
+    )
+    common = argparse.ArgumentParser(add_help=False)
+    common.set_defaults(run=_run)
+    add_run_options(common)
+    # A scene's own seed has this name; that of --order random keeps its default.
+    _add_options(common, without=("rng",), default="that of the scene or of a World")
+    add_scenes(parser, common)
+
+
+def _add_options(
+    parser: argparse.ArgumentParser, without: Sequence[str] = (), default: str | None = None
+) -> None:
     options = parser.add_argument_group("options of the solver")
     for name, (convert, text) in SOLVER_OPTIONS.items():
         if name in without:
             continue
-        default = DEFAULTS[name].default
+        own = DEFAULTS[name].default
         options.add_argument(
             f"--{name.replace('_', '-')}",
             dest=name,
             type=convert,
             default=argparse.SUPPRESS,
             metavar={str: "NAME", method: "METHOD"}.get(convert, "VALUE"),
-            help=f"{text} (default: {'none' if default is None else default})",
+            help=f"{text} (default: {default or ('none' if own is None else own)})",
         )

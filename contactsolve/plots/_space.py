@@ -51,7 +51,7 @@ def draw_in_space(
 
     planes = _planes(stage, low, high)
     corners = [_draw_plane(ax, camera, plane, bodies, high - low) for plane in planes]
-    drawn = bodies.polygons(colors)
+    drawn, owners = bodies.polygons(colors)
     ax.add_collection(
         collections.PolyCollection(
             drawn.corners,
@@ -62,8 +62,14 @@ def draw_in_space(
         ),
         autolim=False,
     )
-    shown = [camera.project(corners_of(low, high))] if fixed else drawn.corners
-    _set_limits(ax, [*(one for one in corners if one is not None), *shown])
+    shown = [one for one in corners if one is not None]
+    if fixed:
+        _set_limits(ax, [*shown, camera.project(corners_of(low, high))], [])
+    else:
+        free = stage.bodies[owners] >= 0
+        free = free if free.any() else ~free
+        sides = [[drawn.corners[k] for k in np.flatnonzero(some)] for some in (free, ~free)]
+        _set_limits(ax, [*shown, *sides[0]], sides[1])
     return camera.project
 
 
@@ -72,9 +78,15 @@ def corners_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8).T
 
 
-def _set_limits(ax: Axes, corners: list[np.ndarray]) -> None:
+def _set_limits(ax: Axes, corners: list[np.ndarray], others: list[np.ndarray]) -> None:
+    """Show all corners, and others as far as they are near."""
     points = np.concatenate(corners)
     low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.2 * (high - low).max()
+    if others:
+        points = np.concatenate(others)
+        low = np.minimum(low, np.maximum(points.min(axis=0), low - margin))
+        high = np.maximum(high, np.minimum(points.max(axis=0), high + margin))
     margin = 0.02 * (high - low).max()
     ax.set_xlim(low[0] - margin, high[0] + margin)
     ax.set_ylim(low[1] - margin, high[1] + margin)
@@ -98,11 +110,13 @@ class Bodies:
             for k in others
         }
 
-    def polygons(self, colors: np.ndarray) -> Polygons:
-        """Return all polygons in the order in which they are drawn."""
-        solids, parts, _ = self.parts(colors)
-        ordered = [parts[i] for i in back_to_front(self.camera, solids)]
-        return Polygons(*([item for part in ordered for item in part[i]] for i in range(4)))
+    def polygons(self, colors: np.ndarray) -> tuple[Polygons, np.ndarray]:
+        """Return all polygons in the order in which they are drawn, and the shape of each."""
+        solids, parts, shapes = self.parts(colors)
+        order = back_to_front(self.camera, solids).tolist()
+        fields = ([item for i in order for item in parts[i][field]] for field in range(4))
+        counts = [len(parts[i].corners) for i in order]
+        return Polygons(*fields), np.repeat(np.array(shapes, dtype=int)[order], counts)
 
     def parts(self, colors: np.ndarray) -> tuple[list[Solid], list[Polygons], list[int]]:
         """Return solids, their polygons, and the indices of their shapes."""

@@ -13,7 +13,7 @@ from contactsolve.dynamics import PlacedShape, Shape, World
 if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
 
-__all__ = ["Stage", "shape_colors", "stage_of", "window_of"]
+__all__ = ["Scale", "Stage", "require_color", "shape_colors", "stage_of", "window_of"]
 
 # Colours of bodies take turns; those of materials, too.
 _PALETTE = (
@@ -146,6 +146,12 @@ def shape_colors(
     scale = _scale(values[stage.bodies[free]], limits)
     colors[free] = scale.to_rgba(values[stage.bodies[free]])[:, :3]
     return colors, Scale(scale, name)
+
+
+def require_color(world: World, color: Any) -> None:
+    """Refuse what is no colour, before any work is done."""
+    if not (isinstance(color, str) and color in _COLORS):
+        _values(world, color)
 
 
 def _values(world: World, color: Any) -> tuple[str, np.ndarray | None]:

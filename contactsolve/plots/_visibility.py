@@ -19,6 +19,8 @@ from contactsolve.plots._camera import Camera
 __all__ = ["Solid", "back_to_front"]
 
 _PAIRS_AT_ONCE = 2_000_000
+_PENETRATION = 0.02  # in radii of the smaller solid
+_DIRECTIONS = 8  # along which pictures are tested for overlap
 
 
 class Solid(NamedTuple):
@@ -55,20 +57,16 @@ def back_to_front(camera: Camera, solids: list[Solid]) -> np.ndarray:
 
     # Conditions: the first of a pair is behind the second.
     behind: list[np.ndarray] = []
-    for pairs in _overlapping(camera, centers, reaches):
+    for pairs in _overlapping(camera, solids):
         behind.append(_conditions(camera, solids, pairs, remote))
     return _sorted(order, np.concatenate(behind) if behind else np.zeros((0, 2), dtype=int))
 
 
-def _overlapping(camera: Camera, centers: np.ndarray, reaches: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield pairs of solids whose bounding spheres may overlap in the picture, ``(n, 2)``."""
-    places = camera.project(centers)
-    # A sphere's picture is a little larger than its section through the centre.
-    nearer = camera.scale(centers + reaches[:, None] * camera.axes[2])
-    sizes = reaches * nearer
-    left = places[:, 0] - sizes
-    order = np.argsort(left)
-    end = np.searchsorted(left[order], (places[:, 0] + sizes)[order], side="right")
+def _overlapping(camera: Camera, solids: list[Solid]) -> Iterator[np.ndarray]:
+    """Yield pairs of solids that overlap in the picture, ``(n, 2)``, or all but overlap."""
+    low, high = _extents(camera, solids)
+    order = np.argsort(low[:, 0])
+    end = np.searchsorted(low[order, 0], high[order, 0], side="left")
     counts = end - np.arange(len(order)) - 1
     begin = 0
     while begin < len(order):
@@ -76,10 +74,24 @@ def _overlapping(camera: Camera, centers: np.ndarray, reaches: np.ndarray) -> It
         some = counts[begin:stop]
         first = np.repeat(np.arange(begin, begin + len(some)), some)
         offset = np.arange(len(first)) - np.repeat(np.cumsum(some) - some, some)
-        pairs = np.column_stack([order[first], order[first + 1 + offset]])
-        apart = abs(places[pairs[:, 0], 1] - places[pairs[:, 1], 1])
-        yield pairs[apart < sizes[pairs].sum(axis=1)]
+        one, other = order[first], order[first + 1 + offset]
+        for k in range(1, _DIRECTIONS):
+            kept = (low[one, k] < high[other, k]) & (low[other, k] < high[one, k])
+            one, other = one[kept], other[kept]
+        yield np.column_stack([one, other])
         begin = stop
+
+
+def _extents(camera: Camera, solids: list[Solid]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the range of each solid's picture along directions of the picture, ``(n, k)`` each."""
+    angle = np.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
+    directions = np.array([np.cos(angle), np.sin(angle)])
+    counts = np.array([len(solid.core) for solid in solids])
+    points = np.concatenate([solid.core for solid in solids])
+    radii = np.repeat([solid.radius for solid in solids], counts) * camera.scale(points)
+    along, starts = camera.project(points) @ directions, np.cumsum(counts) - counts
+    low = np.minimum.reduceat(along - radii[:, None], starts)
+    return low, np.maximum.reduceat(along + radii[:, None], starts)
 
 
 def _conditions(
@@ -105,10 +117,9 @@ def _conditions(
 
 
 def _in_front(camera: Camera, a: Solid, b: Solid) -> int:
-    """Return 1 if solid a may hide b, −1 if b may hide a, 0 if neither is known to."""
+    """Return 1 if solid a may hide b, −1 if b may hide a, 0 if neither can."""
     between = a.center - b.center
-    middle = (a.center + b.center) / 2
-    toward = camera.towards(middle)
+    toward = camera.towards((a.center + b.center) / 2)
     axes = np.concatenate([a.normals, b.normals, [between, toward]])
     gap, side = _separation(camera, a, b, axes)
     if gap < 0 and len(a.normals) and len(b.normals):
@@ -120,28 +131,36 @@ def _in_front(camera: Camera, a: Solid, b: Solid) -> int:
 
 
 def _separation(camera: Camera, a: Solid, b: Solid, axes: np.ndarray) -> tuple[float, int]:
-    """Return the largest gap between two solids along axes, and on which side the camera is."""
+    """Return the largest gap between two solids along axes, and which of them may hide the other.
+
+    The solid on the camera's side of a plane between them is not hidden. With planes for both of
+    them, neither is.
+    """
     lengths = np.linalg.norm(axes, axis=1)
-    axes = axes[lengths > 1e-9 * lengths.max(initial=1e-300)]
-    axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
-    of_a, of_b = a.core @ axes.T, b.core @ axes.T
-    radii = a.radius + b.radius
-    above = of_a.min(axis=0) - of_b.max(axis=0) - radii  # a is above b along the axis
-    below = of_b.min(axis=0) - of_a.max(axis=0) - radii
-    gaps = np.maximum(above, below)
-    if not len(gaps):
+    kept = lengths > 1e-9 * lengths.max(initial=1e-300)
+    if not kept.any():
         return -np.inf, 0
-    k = int(np.argmax(gaps))
-    if above[k] >= below[k]:
-        height = (of_a[:, k].min() - a.radius + of_b[:, k].max() + b.radius) / 2
-        sign = 1
-    else:
-        height = (of_b[:, k].min() - b.radius + of_a[:, k].max() + a.radius) / 2
-        sign = -1
-    # The camera is above the plane if a vector from it towards the camera is.
-    point = axes[k] * height
-    seen = float(camera.towards(point) @ axes[k])
-    return float(gaps[k]), sign * (1 if seen > 0 else -1) if abs(seen) > 1e-9 else 0
+    axes = axes[kept] / lengths[kept, None]
+
+    # The gap along each axis, turned so that a is above b.
+    of_a, of_b = a.core @ axes.T, b.core @ axes.T
+    a_above = of_a.min(axis=0) - of_b.max(axis=0)
+    b_above = of_b.min(axis=0) - of_a.max(axis=0)
+    sign = np.where(a_above >= b_above, 1.0, -1.0)
+    lowest_of_a = np.where(sign > 0, of_a.min(axis=0), -of_a.max(axis=0)) - a.radius
+    highest_of_b = np.where(sign > 0, of_b.max(axis=0), -of_b.min(axis=0)) + b.radius
+    gaps = lowest_of_a - highest_of_b
+    best = float(gaps.max())
+
+    # Whether the camera is above the planes in the middle of the gaps. Bodies that rest on each
+    # other penetrate a little, and what is so little is not seen.
+    valid = gaps >= min(best, -_PENETRATION * min(a.reach, b.reach))
+    up = (sign[:, None] * axes)[valid]
+    points = up * ((lowest_of_a + highest_of_b)[valid, None] / 2)
+    seen = np.einsum("ij,ij->i", camera.towards(points), up)
+    over, under = bool((seen > 1e-9).any()), bool((seen < -1e-9).any())
+    level = bool((abs(seen) <= 1e-9).any())
+    return best, 0 if level else int(over) - int(under)
 
 
 def _sorted(order: np.ndarray, behind: np.ndarray) -> np.ndarray:

@@ -73,14 +73,22 @@ def snapshots(
 
 
 def motion(
-    world: World, record: Record, *, speed: float = 1.0, ax: Axes | None = None, **options: Any
+    world: World,
+    record: Record,
+    rows: int | Any | None = None,
+    *,
+    speed: float = 1.0,
+    ax: Axes | None = None,
+    **options: Any,
 ) -> FuncAnimation:
     """Return an animation of a recorded run; its ``save`` writes a file.
 
     Parameters
     ----------
     world, record
-        As for `snapshots`; each row of the record is a frame.
+        As for `snapshots`.
+    rows : int or list of int, optional
+        The rows that are frames, as for `snapshots`. Default: all.
     speed : float, default 1.0
         Seconds of the world in a second of the animation.
     ax : matplotlib.axes.Axes, optional
@@ -108,7 +116,8 @@ def motion(
         raise ValueError(f"speed is {speed}: a positive number is needed")
     drawn = _Frames(world, record, options)
     target = new_axes() if ax is None else ax
-    times = record["time"]
+    chosen = _rows(drawn.count if rows is None else rows, drawn.count)
+    times = record["time"][chosen]
     step = (times[-1] - times[0]) / max(1, len(times) - 1)
 
     def draw(row: int) -> list[Any]:
@@ -120,7 +129,7 @@ def motion(
     return animation.FuncAnimation(
         target.figure,
         draw,
-        frames=drawn.count,
+        frames=chosen,
         interval=max(1.0, 1e3 * float(step) / speed),
         init_func=list,
         blit=False,

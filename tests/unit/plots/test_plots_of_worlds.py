@@ -77,6 +77,21 @@ def stacked():
     return world
 
 
+def holed():
+    """Balls above and below a wide plate with a hole, of wedges."""
+    world = World(gravity=[0, 0, 0])
+    for k in range(8):
+        angle = np.pi * np.array([k, k + 1]) / 4
+        rim = np.column_stack([np.cos(angle), np.sin(angle)])
+        flat = np.concatenate([0.5 * rim, 3 * rim])
+        world.add_fixed(Hull([[x, y, z] for x, y in flat for z in (-0.1, 0.0)]))
+    for z in (-1.0, -0.4, 0.4, 1.0):
+        for x in (-1.5, 0.0, 1.5):
+            for y in (-1.5, 0.0, 1.5):
+                world.add_body(Sphere(0.25), [x, y, z], density=1.0)
+    return world
+
+
 def pile_2d():
     world = World(2)
     world.add_fixed(HalfSpace([0, 1]))
@@ -169,7 +184,7 @@ def painted(bodies, camera, stage, flat):
 @pytest.mark.parametrize(
     ("view", "perspective"), [("corner", True), ("corner", False), ("top", False), ((5, 40), True)]
 )
-@pytest.mark.parametrize("make", [crowd, stacked])
+@pytest.mark.parametrize("make", [crowd, stacked, holed])
 def test_what_is_nearest_is_seen(make, view, perspective):
     stage = stage_of(make())
     camera = camera_of(view, perspective, *window_of(stage))
@@ -229,6 +244,14 @@ def test_everything_is_within_the_axes(view, ax):
     assert ((corners > low) & (corners < high)).all()
     assert ax.get_aspect() == 1
     assert not ax.axison
+
+
+def test_wide_fixed_shapes_do_not_make_bodies_small(ax):
+    world = World()
+    world.add_fixed(Box([100, 100, 1]), [0, 0, -1])
+    world.add_body(Sphere(0.5), [0, 0, 0.5], density=1.0)
+    cs.plots.scene(world, ax=ax)
+    assert np.ptp(ax.get_xlim()) < 2
 
 
 def test_a_disc_has_its_place_and_size(ax):
