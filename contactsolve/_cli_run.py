@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,8 +26,8 @@ _STEPS = 1000
 _ROWS = 200  # of a record, unless --every tells otherwise
 _FRAMES = 25  # of an animation in a second
 _COLUMNS = (
-    *("time", "contacts", "iterations", "converged", "natural_map", "kinetic", "potential"),
-    *("penetration", "positions", "orientations", "velocities"),
+    *("time", "contacts", "iterations", "converged", "natural_map"),
+    *("kinetic", "potential", "penetration"),
 )
 # The options of a world that a word or a number can express, besides those of its solver.
 WORLD_OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
@@ -57,10 +54,8 @@ def run_scene(chosen: argparse.Namespace) -> tuple[str, bool]:
     # Refuse wrong input before the run, which may take long.
     require_writable(chosen.overwrite, chosen.record, chosen.animate)
     picture = None if chosen.plot is None else Picture(chosen.plot)
-    for option, path in (("--record", chosen.record), ("--animate", chosen.animate)):
-        known = {"--record": (".npz",), "--animate": (".gif",)}[option]
-        if path is not None and path.suffix.lower() not in known:
-            raise ValueError(f"{option} {path}: a name that ends in {known[0]} is needed")
+    if chosen.animate is not None and chosen.animate.suffix.lower() != ".gif":
+        raise ValueError(f"--animate {chosen.animate}: a name that ends in .gif is needed")
     world = cs.dynamics.scenes.get(chosen.scene)(**chosen_parameters(chosen), **_options(chosen))
     steps = _steps(chosen, world)
     if picture is not None or chosen.animate is not None:
@@ -69,8 +64,6 @@ def run_scene(chosen: argparse.Namespace) -> tuple[str, bool]:
     outcome = _run(chosen, world, steps)
     lines = _summary(chosen.scene, world, outcome)
     if chosen.record is not None:
-        columns: dict[str, Any] = dict(outcome.record)
-        np.savez_compressed(chosen.record, **columns)
         lines.append(("record", f"{chosen.record.resolve()}"))
     if picture is not None:
         lines.append(("picture", f"{_draw(chosen, world, picture)}"))
@@ -99,36 +92,19 @@ def _steps(chosen: argparse.Namespace, world: cs.dynamics.World) -> int:
 def _run(chosen: argparse.Namespace, world: cs.dynamics.World, steps: int) -> _Outcome:
     """Make the steps; Ctrl-C ends them after a whole one."""
     every = chosen.every or max(1, steps // _ROWS)
-    start = time.perf_counter()
-    with _stop_at_interrupt() as stopped, warnings.catch_warnings():
+    columns = _COLUMNS if chosen.animate is None else (*_COLUMNS, *cs.dynamics.Record.of_bodies)
+    files = {"file": chosen.record, "overwrite": chosen.overwrite}
+    start, interrupted = time.perf_counter(), False
+    with warnings.catch_warnings():
         # Of solves that miss their tolerance the summary tells.
         warnings.filterwarnings("ignore", category=RuntimeWarning, message="step .* solve ended as")
-
-        def stop(_: cs.dynamics.World) -> None:
-            if stopped():
-                raise StopIteration
-
-        record = world.run(steps, _COLUMNS, every=every, callback=stop, **progress_options(chosen))
-    return _Outcome(record, time.perf_counter() - start, stopped() and world.steps < steps)
-
-
-@contextmanager
-def _stop_at_interrupt() -> Iterator[Callable[[], bool]]:
-    """Return a function that tells whether Ctrl-C was pressed; pressed again, it interrupts."""
-    pressed = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield pressed.is_set
-        return
-
-    def note(number: int, _: Any) -> None:
-        pressed.set()
-        signal.signal(number, before)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield pressed.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)
+        try:
+            world.run(steps, columns, every=every, **files, **progress_options(chosen))
+        except KeyboardInterrupt:
+            interrupted = True
+    if world.record is None:
+        raise KeyboardInterrupt
+    return _Outcome(world.record, time.perf_counter() - start, interrupted)
 
 
 # ---- what comes out -----------------------------------------------------------------------------
@@ -238,7 +214,7 @@ def _add_outputs(common: argparse.ArgumentParser) -> None:
         "--record",
         type=Path,
         metavar="PATH",
-        help="write what was recorded, with the poses of all bodies, to an .npz file",
+        help="write a frame for each row to an HDF5 file, for contactsolve.dynamics.World.load",
     )
     common.add_argument("--plot", type=Path, metavar="PATH", help="draw the bodies at the end")
     common.add_argument(
