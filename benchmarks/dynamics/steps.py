@@ -34,7 +34,7 @@ from common import ROOT, interleaved, quartiles, teams, write_csv
 CACHE = ROOT / "build" / "benchmarks"
 SWEEPS = {"method": "gauss_seidel", "rtol": None, "atol": None, "max_iterations": 50}
 PHASES = ("collide", "setup", "solve", "rest")
-G, RADIUS, DENSITY, MU, STEP = 9.81, 0.05, 1000.0, 0.3, 1e-3
+G, RADIUS, DENSITY, MU, STEP = 9.81, 0.05, 1000.0, 0.1, 1e-3
 # They begin on a cubic grid, so many diameters apart, with velocities of this deviation [m/s].
 DISTANCE, SPEED, SEED = 1.05, 0.3, 2
 # They have settled when their kinetic energy is this share of m g r each.
