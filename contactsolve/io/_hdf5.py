@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contactsolve._optional import optional
+from contactsolve.io._unclosed import Unclosed, is_unclosed
 
 FORMAT = "contactsolve"  # the root attribute `format` of the files of `io.saved`
 
@@ -102,7 +103,8 @@ class Hdf5Reader:
             self.size = path.stat().st_size
         with self.reading("this HDF5 file"):
             known = self.h5py.is_hdf5(path)
-            self.file = self.h5py.File(path, "r", swmr=grows) if known else None
+            source = Unclosed(path) if grows and is_unclosed(path) else path
+            self.file = self.h5py.File(source, "r") if known else None
         if not known:
             raise self.error("this is not an HDF5 file")
 
