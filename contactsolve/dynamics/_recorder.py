@@ -22,6 +22,7 @@ from .._optional import optional
 from ..io._hdf5 import FORMAT, refuse_existing
 from ..io._json import to_json
 from ..io._problems import write_text, write_texts
+from ..io._unclosed import HEAD, length_of
 from ..io.saved import problem_image, write_header
 from ._layout import (
     ARRAYS,
@@ -263,8 +264,18 @@ class Recorder:
             if self._kept.waiting and not self._broken:
                 self._write()
         finally:
-            os.close(self._descriptor)
-            self._file.close()
+            try:
+                self._file.close()
+                self._give_back()
+            finally:
+                os.close(self._descriptor)
+
+    def _give_back(self) -> None:
+        """Cut off the room that was reserved and not needed."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        length = length_of(os.read(self._descriptor, HEAD))
+        if length is not None and length < os.fstat(self._descriptor).st_size:
+            os.ftruncate(self._descriptor, length)
 
     # ---- frames ----------------------------------------------------------------------------------
 

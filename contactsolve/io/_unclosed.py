@@ -13,7 +13,9 @@ import struct
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Unclosed", "is_unclosed"]
+__all__ = ["HEAD", "Unclosed", "is_unclosed", "length_of"]
+
+HEAD = 44  # bytes of the superblock before its checksum
 
 # The superblock: signature, version, sizes of offsets and lengths, flags, addresses of the base, of
 # an extension, of the end of the file and of the root, and a checksum of what is before it.
@@ -27,6 +29,12 @@ def _fields(head: bytes) -> list[Any] | None:
         return None
     fields = list(_SUPERBLOCK.unpack(head[: _SUPERBLOCK.size]))
     return fields if fields[:4] == [_SIGNATURE, _VERSION, 8, 8] else None
+
+
+def length_of(head: bytes) -> int | None:
+    """Return the length of a file that was closed, from its first bytes; None for others."""
+    fields = _fields(head)
+    return None if fields is None or fields[4] != 0 else int(fields[7])
 
 
 def is_unclosed(path: Path) -> bool:
