@@ -439,7 +439,7 @@ def check_killed(path):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9")
 def test_a_killed_run_leaves_a_readable_file(path):
-    killed(path, 0.2)
+    killed(path, 1.0)
     assert check_killed(path) > 1
 
 
