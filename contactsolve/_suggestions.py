@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _core
 
-__all__ = ["hint", "missing", "nearest", "refuse_unknown", "with_suggestion"]
+__all__ = ["hint", "listed", "missing", "nearest", "refuse_unknown", "with_suggestion"]
+
+Item = TypeVar("Item")
 
 # Names by which other libraries and textbooks know methods and options; what is known is meant.
 _ELSEWHERE = {
@@ -49,6 +51,16 @@ _ELSEWHERE = {
     "ipm": "interior_point",
 }
 _UNKNOWN = re.compile(r"^\w+: '(?P<word>[^']*)' is unknown; known: (?P<known>.*)$", re.DOTALL)
+
+
+def listed(kind: str, items: Mapping[str, Item], name: str) -> Item:
+    """Return the item of a list by its name; an unknown one raises an error with a suggestion."""
+    try:
+        return items[name]
+    except KeyError:
+        known = sorted(items)
+        text = f"unknown {kind} {name!r}: expected one of {', '.join(known)}"
+        raise ValueError(f"{text}{hint(str(name), known)}") from None
 
 
 def with_suggestion(error: Exception) -> Exception:

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from contactsolve._suggestions import hint as _hint
+from contactsolve._suggestions import listed as _listed
 from contactsolve._suggestions import missing as _missing
 from contactsolve.problem import Problem
 from contactsolve.scenarios._mechanism import STEPS as _STEPS
@@ -58,12 +58,7 @@ def get(name: str) -> Callable[..., Problem]:
     ValueError
         An unknown name; the message lists the known ones and suggests the most similar.
     """
-    try:
-        return _REGISTRY[name]
-    except KeyError:
-        known = ", ".join(names())
-        text = f"unknown scenario {name!r}: expected one of {known}"
-        raise ValueError(f"{text}{_hint(str(name), names())}") from None
+    return _listed("scenario", _REGISTRY, name)
 
 
 def steps(name: str, which: Iterable[int] = range(_STEPS), **parameters: Any) -> Iterator[Problem]:

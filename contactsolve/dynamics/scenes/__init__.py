@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from contactsolve._suggestions import hint as _hint
+from contactsolve._suggestions import listed as _listed
 from contactsolve._suggestions import missing as _missing
 from contactsolve.dynamics.scenes._scene import REGISTRY as _REGISTRY
 from contactsolve.dynamics.scenes.arch import arch as arch
@@ -58,12 +58,7 @@ def get(name: str) -> Callable[..., World]:
     ValueError
         An unknown name; the message lists the known ones and suggests the most similar.
     """
-    try:
-        return _REGISTRY[name]
-    except KeyError:
-        known = ", ".join(names())
-        text = f"unknown scene {name!r}: expected one of {known}"
-        raise ValueError(f"{text}{_hint(str(name), names())}") from None
+    return _listed("scene", _REGISTRY, name)
 
 
 def __getattr__(name: str) -> Any:
