@@ -14,17 +14,27 @@
 
 #include <string.h>
 
+/* Steps that one thread makes alone after one in which another thread came late: to ask costs as much again. */
+enum { STEPS_ALONE = 16 };
+
 /* The threads that share loops over the contacts of this step: one if the processors are busy. */
 static void choose_threads(cs_world *world)
 {
     const cs_options *options = &world->options.solver;
     cs_step_problem *step = &world->step;
-    int64_t count = world->closed.count, before = -1;
-    step->threads = options->exact_threads
-                        ? cs_threads_exactly(options->threads, CS_LOOP_PIECES)
-                        : cs_threads_for_now(cs_threads_for(options->threads, count,
-                                                            CS_WORTH_THREADS_SETUP, CS_LOOP_PIECES),
-                                             &before);
+    int64_t count = world->closed.count, preemptions = -1;
+    if (options->exact_threads) {
+        step->threads = cs_threads_exactly(options->threads, CS_LOOP_PIECES);
+        return;
+    }
+    int most = cs_threads_for(options->threads, count, CS_WORTH_THREADS_SETUP, CS_LOOP_PIECES);
+    if (step->alone > 0) {
+        step->alone--;
+        step->threads = 1;
+        return;
+    }
+    step->threads = cs_threads_for_now(most, &preemptions);
+    if (step->threads < most) step->alone = STEPS_ALONE;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */

@@ -107,7 +107,8 @@ typedef struct cs_step_problem {
     int64_t ordered;    /* the step in which they were ordered; -1: never */
     cs_buffer sequence; /* (contacts) int64_t: contacts in the order of the problem, */
     cs_buffer place;    /* (contacts) cs_place: and where each one is */
-    int threads;        /* of this step's loops */
+    int threads;        /* of this step's loops, */
+    int alone;          /* and the steps from now on that have one */
     const cs_law *law;  /* of all contacts; NULL if they have several */
     const char *scheme; /* that the solver chose when bodies were ordered; NULL: it chooses */
     cs_buffer motion;   /* (bodies, dimension + 2 dof): position, velocity, and change of it */
