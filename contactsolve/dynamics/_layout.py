@@ -27,6 +27,7 @@ __all__ = [
     "Numbers",
     "digest_of",
     "state_digest",
+    "world_digest",
 ]
 
 NEED = "recordings need"
@@ -71,6 +72,11 @@ NUMBERS = len(Numbers._fields)
 def digest_of(parts: list[bytes]) -> bytes:
     """Return a digest of several ones."""
     return hashlib.blake2b(b"".join(parts), digest_size=DIGEST).digest()
+
+
+def world_digest(options: str, arrays: list[str], columns: list[str]) -> bytes:
+    """Return the digest of what does not change in a recording."""
+    return digest_of([text.encode() for text in (options, *arrays, "", *columns)])
 
 
 def state_digest(numbers: Numbers, arrays: Mapping[str, np.ndarray]) -> bytes:

@@ -39,6 +39,7 @@ from ._layout import (
     Numbers,
     digest_of,
     state_digest,
+    world_digest,
 )
 from .record import Record
 
@@ -226,6 +227,7 @@ class Recorder:
         write_text(group, "options", text)
         write_texts(group, "arrays", self._arrays)
         write_texts(group, "record", self._columns or [""])
+        group["hash"] = np.frombuffer(world_digest(text, self._arrays, self._columns), np.uint8)
         for table in self._tables.values():
             table.make(self._file)
         self._file.swmr_mode = True

@@ -35,7 +35,7 @@ def restore(
         number = recording._number(frame)
         numbers, state = recording._state(number)
         tables = recording._tables(number, numbers)
-        options = recording._options()
+        options = recording._options
         with recording._reader.making(f"frame {number}"):
             world = _without_bodies(kind, options, forces, threads)
             _add_laws(world, tables, numbers)

@@ -30,6 +30,7 @@ from ._layout import (
     Numbers,
     digest_of,
     state_digest,
+    world_digest,
 )
 from .contacts import Contacts
 from .record import Record, padded
@@ -149,10 +150,14 @@ class Recording:
         reader = self._reader
         if check_header(reader) != "recording":
             raise reader.error("this file holds no recording: contactsolve.load_problem reads it")
-        options = self._options()
-        self._time_step = options["own"]["time_step"]
         self._arrays = reader.fixed_texts(f"{WORLD}/arrays")
         self._recorded = [name for name in reader.fixed_texts(f"{WORLD}/record") if name]
+        text = reader.fixed_text(f"{WORLD}/options")
+        digest = reader.array(f"{WORLD}/hash", "u", "unsigned integers", (1,)).tobytes()
+        if world_digest(text, self._arrays, self._recorded) != digest:
+            raise reader.error(f"/{WORLD} is damaged: its hash is another one")
+        self._options: dict[str, Any] = from_json(text, [])
+        self._time_step = self._options["own"]["time_step"]
 
         # A frame counts once its hash is in the file.
         count = reader.length(f"{FRAMES}/hash")
@@ -285,12 +290,6 @@ class Recording:
         return problem_of_image(self._reader.path, f"problem {number}", image)
 
     # ---- what worlds are made of -----------------------------------------------------------------
-
-    def _options(self) -> dict[str, Any]:
-        """Return the options of the world, as the C library takes them."""
-        name = f"{WORLD}/options"
-        with self._reader.making(f"/{name}"):
-            return dict(from_json(self._reader.fixed_text(name), []))
 
     def _state(self, number: int) -> tuple[Numbers, Tables]:
         """Return the numbers of a frame and the arrays of its state, of which the hash is right."""

@@ -1,5 +1,6 @@
 """Worlds: what is refused, what is told, what stays as it is."""
 
+import pickle
 import signal
 
 import numpy as np
@@ -304,6 +305,120 @@ def test_records_are_columns(scene):
 
     scene.run(100, callback=stop)
     assert scene.steps == 12
+
+
+def test_the_last_state_of_a_run_is_a_row(scene):
+    scene.add_body(BALL, [0, 0, 0.1], mass=1.0)
+    assert scene.record is None
+    record = scene.run(7, every=3)
+    assert np.rint(record["time"] / scene.time_step).tolist() == [0, 3, 6, 7]
+    assert scene.record is record
+    assert len(scene.run(0)["time"]) == 1
+
+
+def test_rows_before_a_body_was_added_are_nan(scene):
+    scene.add_body(BALL, [0, 0, 0.1], mass=1.0)
+
+    def add(world):
+        if world.steps == 2:
+            world.add_body(BALL, [0, 0, 1.1], mass=1.0)
+
+    record = scene.run(3, record=("positions", "velocities"), callback=add)
+    assert record["positions"].shape == (4, 2, 3)
+    assert np.isnan(record["positions"][:2, 1]).all()
+    assert np.isfinite(record["positions"][2:]).all()
+    assert record["positions"][2, 1].tolist() == [0, 0, 1.1]
+    plane = dynamics.World(2)
+    plane.add_body(dynamics.Disc(0.1), mass=1.0)
+
+    def join(world):
+        world.add_body(dynamics.Disc(0.1), [1.0, 0.0], mass=1.0)
+        raise StopIteration
+
+    assert plane.run(5, record=("orientations",), callback=join)["orientations"].shape == (2, 2)
+
+
+def test_materials_cannot_be_changed():
+    mu = np.array(0.3)
+    made = dynamics.Material(sets=cs.sets.disc(mu), restitution=0.2)
+    mu[...] = 0.9
+    assert made.law(3)[2].tolist() == [0.3]
+    for name in ("sets", "rows", "restitution"):
+        with pytest.raises(AttributeError, match="a Material cannot be changed"):
+            setattr(made, name, None)
+    with pytest.raises(ValueError, match="read-only"):
+        made.sets.values[0].value[...] = 0.5
+    for one in (made, dynamics.Material(), dynamics.Material(0.4, (0.1, 0.2))):
+        again = pickle.loads(pickle.dumps(one))
+        assert repr(again) == repr(one)
+        assert again.rows == one.rows
+
+
+def test_bodies_are_placed(scene):
+    first = scene.add_body(BALL, [0, 0, 1.0], mass=1.0)
+    second = scene.add_body(dynamics.Box([0.1] * 3), [0, 0, 2.0], mass=1.0)
+    scene.run(3)
+    scene.place(first, [1, 0, 0.5], velocity=[1, 2, 3, 4, 5, 6])
+    scene.place(second, orientation=[0, 2, 0, 0])
+    assert scene.positions[first].tolist() == [1, 0, 0.5]
+    assert scene.velocities[first].tolist() == [1, 2, 3, 4, 5, 6]
+    assert scene.orientations[second].tolist() == [0, 1, 0, 0]
+
+    # Bodies that change places are moved at once; one value may hold for all.
+    scene.place([first, second], [[0, 0, 2.0], [0, 0, 1.0]], velocity=np.zeros(6))
+    assert scene.positions[:, 2].tolist() == [2.0, 1.0]
+    assert not scene.velocities.any()
+    driven = scene.add_body(BALL, [5, 5, 5], driven=True)
+    scene.place(driven, velocity=[1, 0, 0, 0, 0, 0])
+    scene.step()
+    assert scene.positions[driven, 0] == pytest.approx(5.001)
+
+
+def test_a_body_that_was_moved_meets_what_is_there_now(scene):
+    ball = scene.add_body(BALL, [0, 0, 0.1], mass=1.0)
+    scene.run(5)
+    assert len(scene.contacts.ids) == 1
+    scene.place(ball, [0, 0, 1.0])
+    scene.step()
+    assert len(scene.contacts.ids) == 0
+    scene.place(ball, [3, 0, 0.1], velocity=np.zeros(6))
+    scene.step()
+    assert scene.contacts.points[0] == pytest.approx([3, 0, 0], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((9, [0, 0, 1]), ValueError, "body 9 is not in the world"),
+        ((-1, [0, 0, 1]), ValueError, "body -1 is not in the world"),
+        ((2, [0, 0, 1]), ValueError, "body 2 is not in the world"),
+        (([0, 0], [0, 0, 1]), ValueError, "each body can be named once"),
+        ((0, [0, 0]), ValueError, r"position has shape \(2,\): \(1, 3\) is needed"),
+        ((0, [0, np.nan, 1]), ValueError, r"position\[0, 1\] is nan"),
+        ((0.5, [0, 0, 1]), TypeError, "bodies has dtype float64"),
+        ((0, [0, 0, 1.45]), ValueError, "body 0 and body 1 overlap by 0.15 m"),
+        ((0, [0, 0, 0.05]), ValueError, "the fixed world and body 0 overlap by 0.05 m"),
+    ],
+)
+def test_places_that_are_wrong_change_nothing(arguments, error, message, scene):
+    scene.add_bodies(BALL, [[0, 0, 1.0], [0, 0, 1.5], [0, 0, 2.5]], mass=1.0)
+    scene.place(0, orientation=[0.3, 0.5, 0.7, 0.1])
+    scene.remove(2)
+    scene.run(2)
+    before = scene.positions.tobytes(), scene.orientations.tobytes(), scene.velocities.tobytes()
+    with pytest.raises(error, match=message):
+        scene.place(*arguments, orientation=[1, 2, 3, 4])
+    after = scene.positions.tobytes(), scene.orientations.tobytes(), scene.velocities.tobytes()
+    assert after == before
+    with pytest.raises(ValueError, match=r"orientation\[0\] is zero"):
+        scene.place(0, orientation=np.zeros(4))
+
+
+def test_bodies_may_be_placed_within_others_if_that_is_allowed():
+    scene = dynamics.World(allow_overlap=True)
+    scene.add_bodies(BALL, [[0, 0, 1.0], [0, 0, 2.0]], mass=1.0)
+    scene.place(0, [0, 0, 1.9])
+    assert scene.positions[0, 2] == 1.9
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals")
