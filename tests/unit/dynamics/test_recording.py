@@ -16,6 +16,7 @@ import pytest
 import contactsolve as cs
 from contactsolve import dynamics
 from interruption import alarm
+from repository import ROOT
 
 GROUND = dynamics.HalfSpace([0.0, 0.0, 1.0])
 STEPS = 120
@@ -290,6 +291,17 @@ def test_other_files_are_refused(path, tmp_path):
     cs.scenarios.box_stack(2).save(tmp_path / "problem.h5")
     with pytest.raises(ValueError, match="holds no recording"):
         dynamics.World.load(tmp_path / "problem.h5")
+
+
+def test_the_documented_datasets_are_those_of_a_recording(path):
+    text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    text = text[text.index("## A recording") : text.index("## Groups within")]
+    pile().run(20, file=path, problems=10)
+    found = set()
+    with h5py.File(path) as file:
+        file.visititems(lambda name, node: found.add(name) if hasattr(node, "dtype") else None)
+    found = {re.sub(r"^(state|record)/.*", r"\1/NAME", name) for name in found}
+    assert found == set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
 
 
 # ---- damage --------------------------------------------------------------------------------------
