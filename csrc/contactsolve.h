@@ -64,8 +64,8 @@ typedef struct cs_blocks {
     int64_t count;
     int rows;   /* m, 1 to 6 */
     int dof[2]; /* degrees of freedom of the first and the second body */
-    const double
-        *jacobian; /* (count, m*d_0 + m*d_1): both blocks row by row; NULL with frames or a given A */
+    const double *
+        jacobian; /* (count, m*d_0 + m*d_1): both blocks row by row; NULL with frames or a given A */
     const double *
         frame; /* (count, 12): contacts between bodies in space in place of J; or NULL. Normal n from the first
                   body to the second, tangent t, lever arms r from both centres of mass to the contact; the
