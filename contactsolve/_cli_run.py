@@ -16,6 +16,7 @@ from contactsolve._cli_options import SOLVER_OPTIONS, integer, number
 from contactsolve._cli_output import Picture, progress_options, require_writable
 from contactsolve._optional import optional
 from contactsolve._scenario_options import add_scenarios, chosen_parameters
+from contactsolve.plots._axes import fit_figure
 from contactsolve.plots._camera import VIEWS
 from contactsolve.plots._stage import require_color
 from contactsolve.result import format_seconds
@@ -141,7 +142,8 @@ def _draw(chosen: argparse.Namespace, world: cs.dynamics.World, picture: Picture
     cs.plots.scene(
         world, color=chosen.color, contacts=chosen.contacts, view=chosen.view, ax=picture.axes[0]
     )
-    picture.axes[0].set_title(f"{chosen.scene}, t = {world.time:.3g} s")
+    picture.axes[0].set_title(f"{chosen.scene.replace('_', ' ')}, t = {world.time:.3g} s")
+    fit_figure(picture.axes[:1], 6.0, above=0.7 if chosen.contacts == "forces" else 0.35)
     return picture.save()
 
 
