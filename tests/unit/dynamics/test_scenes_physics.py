@@ -152,3 +152,26 @@ def runout(aspect, count=400):
 def test_columns_run_out_by_powers_of_their_aspect_ratio(aspects, least, most):
     (one, near), (other, far) = (runout(aspect) for aspect in aspects)
     assert least <= np.log(far / near) / np.log(other / one) <= most
+
+
+def flow(height, orifice=0.8, width=2.0, radius=0.05):
+    """Return the discs that leave a hopper in a second, once the flow is steady."""
+    count = round(0.95 * height * width / (2 * radius) ** 2)
+    world = scenes.hopper(count, orifice=orifice, width=width, clearance=None, threads=1)
+    times, left = [], []
+
+    def watch(world):
+        times.append(world.time)
+        left.append(scenes.discharged(world))
+        if left[-1] >= 250:
+            raise StopIteration
+
+    world.run(20_000, callback=watch)
+    steady = np.array(left) >= 60
+    return np.polyfit(np.array(times)[steady], np.array(left)[steady], 1)[0]
+
+
+@pytest.mark.slow
+def test_the_flow_of_a_hopper_hardly_depends_on_the_height_of_its_filling():
+    # That of a liquid grows as the height to the power 1/2; of twice the height it is 1.41 times.
+    assert 0.9 < flow(4.8) / flow(2.4) < 1.2
