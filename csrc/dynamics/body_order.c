@@ -84,7 +84,7 @@ static void choose_axes(sorting *s, int64_t count)
 int cs_bodies_are_due(const cs_world *world)
 {
     const cs_step_problem *step = &world->step;
-    return step->ordered < 0 || world->steps - step->ordered >= STEPS_OF_AN_ORDER;
+    return world->steps - step->ordered >= STEPS_OF_AN_ORDER;
 }
 
 cs_status cs_order_bodies(cs_world *world, cs_error *error)

@@ -158,14 +158,11 @@ void cs_step_problem_release(cs_step_problem *step)
 }
 
 /* Whether the contacts are those of the step before, between the same bodies that move. */
-static int is_unchanged(const cs_world *world)
+static int are_same_contacts(const cs_world *world)
 {
     const cs_memory *closed = &world->closed, *last = &world->last;
-    const cs_step_problem *step = &world->step;
     size_t count = (size_t)closed->count;
-    if (!step->solver || closed->count != last->count) return 0;
-    if (step->full == world->rigid.isotropic) return 0;
-    return !world->changed &&
+    return !world->changed && closed->count == last->count &&
            memcmp(closed->shape.data, last->shape.data, 2 * count * sizeof(int64_t)) == 0 &&
            memcmp(closed->feature.data, last->feature.data, count * sizeof(int32_t)) == 0 &&
            memcmp(closed->law.data, last->law.data, count * sizeof(cs_law *)) == 0;
@@ -238,12 +235,13 @@ static cs_status build(cs_world *world, cs_error *error)
     return status;
 }
 
-/* The order of bodies and contacts in the problem. */
-static cs_status order(cs_world *world, cs_error *error)
+/* The order of bodies and contacts in the problem. A world that was restored has no problem to keep: it has to keep the
+ * order where the world that was saved kept its problem. */
+static cs_status order(cs_world *world, int same_contacts, cs_error *error)
 {
     cs_step_problem_release(&world->step);
     cs_status status = CS_OK;
-    if (cs_bodies_are_due(world)) {
+    if (world->step.ordered < 0 || (!same_contacts && cs_bodies_are_due(world))) {
         status = cs_order_bodies(world, error);
         world->step.scheme = NULL;
     }
@@ -269,10 +267,12 @@ static cs_status prepare(cs_world *world, double feedback, const cs_control *con
                          cs_error *error)
 {
     /* The rows of all contacts. */
-    int unchanged = is_unchanged(world);
+    int same_contacts = are_same_contacts(world);
+    int unchanged =
+        same_contacts && world->step.solver && world->step.full == !world->rigid.isotropic;
     int64_t count = world->closed.count;
     choose_threads(world);
-    cs_status status = unchanged ? CS_OK : order(world, error);
+    cs_status status = unchanged ? CS_OK : order(world, same_contacts, error);
     if (!status) status = gather_bodies(world, error);
     if (status) return status;
     cs_row_work work = {world, feedback};

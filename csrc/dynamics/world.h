@@ -205,8 +205,8 @@ void cs_step_read_group(const cs_world *world, int g, const cs_step_arrays *to);
 
 /* ---- parts of cs_world_solve ------------------------------------------------------------------ */
 
-/* Whether the bodies of the problem are to be ordered anew; and numbers them. Which steps do it depends on the bodies
- * and on the number of steps alone. */
+/* Whether so many steps have passed that the bodies of the problem are to be ordered anew where contacts change; and
+ * numbers them. */
 int cs_bodies_are_due(const cs_world *world);
 cs_status cs_order_bodies(cs_world *world, cs_error *error);
 

@@ -83,8 +83,7 @@ static void prefetch(const fill_task *task, int64_t first, int64_t end)
     const int64_t *index = task->packed->schedule->visit[task->g];
     int64_t size = cs_jacobian_numbers(blocks);
     if (end > blocks->count) end = blocks->count;
-    for (int64_t v = first; v < end; v++)
-        cs_prefetch(cs_stored_jacobian(blocks, index[v]), size);
+    for (int64_t v = first; v < end; v++) cs_prefetch(cs_stored_jacobian(blocks, index[v]), size);
 }
 
 /* Fills one visit. Returns 0 if the contact does not fit the form. */
