@@ -8,11 +8,10 @@
 #include "core/error.h"
 #include "dynamics/world.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-enum { STEPS, ITERATIONS, OUTCOME, CHANGED, ORDERED, SCHEME, COUNTERS };
+enum { STEPS, ITERATIONS, OUTCOME, CHANGED, ORDERED, FACTORIZED, COUNTERS };
 
 /* ---- the arrays ------------------------------------------------------------------------------ */
 
@@ -52,20 +51,6 @@ static void describe(cs_world *world, cs_memory *memory, cs_world_state *state)
     /* Numbers of the last step. */
     list(state, "counter", CS_INT64, 1, COUNTERS, world->saved.counter);
     list(state, "natural_map", CS_FLOAT64, 1, 2, world->saved.natural_map);
-}
-
-/* The index of a scheme, -1 without one; and the name of an index. */
-static int64_t scheme_index(const char *name)
-{
-    const char *other;
-    for (int i = 0; name && (other = cs_scheme_name(i, NULL)); i++)
-        if (strcmp(name, other) == 0) return i;
-    return -1;
-}
-
-static const char *scheme_name(int64_t index)
-{
-    return index < 0 || index > INT_MAX ? NULL : cs_scheme_name((int)index, NULL);
 }
 
 /* Room for what a saved state has in other forms. */
@@ -111,7 +96,7 @@ cs_status cs_world_save(cs_world *world, cs_world_state *state, cs_error *error)
     for (int64_t i = 0; i < world->rigid.count; i++)
         number[i] = step->ordered < 0 ? -1 : ((const int64_t *)step->number.data)[i];
     world->saved.counter[ORDERED] = step->ordered;
-    world->saved.counter[SCHEME] = scheme_index(step->scheme);
+    world->saved.counter[FACTORIZED] = step->scheme != NULL;
     world->saved.natural_map[0] = report->natural_map;
     world->saved.natural_map[1] = report->natural_map_scaled;
     describe(world, &world->closed, state);
@@ -204,6 +189,28 @@ static cs_status check_contacts(const cs_world *world, const cs_world_state *giv
     return CS_OK;
 }
 
+/* Counters must be possible. */
+static cs_status check_counters(const int64_t *counter, cs_error *error)
+{
+    static const struct {
+        int64_t least, most;
+    } range[COUNTERS] = {
+        [STEPS] = {0, INT64_MAX / 2},
+        [ITERATIONS] = {0, INT64_MAX / 2},
+        [OUTCOME] = {CS_CONVERGED, CS_UNBOUNDED},
+        [CHANGED] = {0, 1},
+        [ORDERED] = {-1, INT64_MAX / 2},
+        [FACTORIZED] = {0, 1},
+    };
+    for (int i = 0; i < COUNTERS; i++) {
+        int64_t most = i == ORDERED ? counter[STEPS] : range[i].most;
+        if (counter[i] < range[i].least || counter[i] > most)
+            return cs_fail(error, CS_INVALID, "counter[%d] is %lld: %lld to %lld is needed", i,
+                           (long long)counter[i], (long long)range[i].least, (long long)most);
+    }
+    return CS_OK;
+}
+
 /* Bodies that were removed must have no shapes, and counters must be possible. */
 static cs_status check_numbers(const cs_world *world, const cs_world_state *given, cs_error *error)
 {
@@ -212,20 +219,14 @@ static cs_status check_numbers(const cs_world *world, const cs_world_state *give
     const int64_t *counter = find_array(given, "counter")->data;
     for (int64_t i = 0; i < world->rigid.count; i++)
         if (removed[i] > 1 || removed[i] < world->rigid.removed[i])
-            return cs_fail(error, CS_INVALID, "removed[%lld] is %d", (long long)i, removed[i]);
+            return cs_fail(error, CS_INVALID, "removed[%lld] is %d: %d%s is needed", (long long)i,
+                           removed[i], world->rigid.removed[i],
+                           world->rigid.removed[i] ? "" : " or 1");
     for (int64_t i = 0; i < world->shapes; i++)
         if (owner[i] >= 0 && removed[owner[i]])
             return cs_fail(error, CS_INVALID, "removed[%lld] is 1, but the body has shape %lld",
                            (long long)owner[i], (long long)i);
-    if (counter[STEPS] < 0 || counter[OUTCOME] < CS_CONVERGED || counter[OUTCOME] > CS_UNBOUNDED)
-        return cs_fail(error, CS_INVALID, "counter is %lld, %lld, %lld, %lld",
-                       (long long)counter[0], (long long)counter[1], (long long)counter[2],
-                       (long long)counter[3]);
-    if (counter[ORDERED] > counter[STEPS] ||
-        (counter[SCHEME] >= 0 && !scheme_name(counter[SCHEME])))
-        return cs_fail(error, CS_INVALID, "counter[4] and [5] are %lld and %lld",
-                       (long long)counter[ORDERED], (long long)counter[SCHEME]);
-    return CS_OK;
+    return check_counters(counter, error);
 }
 
 /* The bodies that move must have the numbers from 0 on, each once, if they have been ordered. */
@@ -233,13 +234,13 @@ static cs_status check_order(const cs_world *world, const cs_world_state *given,
 {
     const int64_t *number = find_array(given, "body_number")->data;
     const unsigned char *removed = find_array(given, "removed")->data;
-    if (((const int64_t *)find_array(given, "counter")->data)[ORDERED] < 0) return CS_OK;
+    int ordered = ((const int64_t *)find_array(given, "counter")->data)[ORDERED] >= 0;
     int64_t count = world->rigid.count, moving = 0, bad = -1;
     for (int64_t i = 0; i < count; i++) moving += !world->rigid.driven[i] && !removed[i];
     unsigned char *seen = cs_allocate(moving, 1);
     if (!seen) return cs_no_memory(error, "%lld bodies", (long long)count);
     for (int64_t i = 0; i < count && bad < 0; i++) {
-        int moves = !world->rigid.driven[i] && !removed[i];
+        int moves = ordered && !world->rigid.driven[i] && !removed[i];
         int fits = moves ? number[i] >= 0 && number[i] < moving : number[i] == -1;
         if (!fits || (moves && seen[number[i]]++)) bad = i;
     }
@@ -275,7 +276,7 @@ static void copy_arrays(const cs_world_state *own, const cs_world_state *given)
         const cs_state_array *to = &own->array[i], *from = find_array(given, to->name);
         size_t size = (size_t)(to->rows * to->columns) * kind_size[to->kind];
         if (!size) continue;
-        if (from) memcpy(to->data, from->data, size);
+        if (from) memmove(to->data, from->data, size); /* a world may take its own state */
         else memset(to->data, 0, size);
     }
 }
@@ -287,7 +288,7 @@ static void take_order(cs_world *world)
     const int64_t *saved = world->saved.number.data;
     int64_t *number = step->number.data, *body = step->body.data;
     step->ordered = world->saved.counter[ORDERED];
-    step->scheme = scheme_name(world->saved.counter[SCHEME]);
+    step->scheme = world->saved.counter[FACTORIZED] ? CS_STEP_SCHEME : NULL;
     step->bodies = 0;
     step->of = world->rigid.count;
     for (int64_t i = 0; i < step->of; i++) {
@@ -360,10 +361,11 @@ cs_status cs_world_restore(cs_world *world, const cs_world_state *state, cs_erro
 
 cs_status cs_world_skip_shapes(cs_world *world, int64_t count, cs_error *error)
 {
-    int64_t given = world->shapes, total = given + count;
-    if (count < 0 || total > INT32_MAX)
+    int64_t given = world->shapes, total;
+    if (count < 0 || count > INT32_MAX - given)
         return cs_fail(error, CS_INVALID, "count is %lld: a world has at most %d shapes",
                        (long long)count, INT32_MAX);
+    total = given + count;
     int *material = cs_buffer_grown(&world->material, total, given, sizeof *material);
     int64_t *owner = cs_buffer_grown(&world->owner, total, given, sizeof *owner);
     if (!material || !owner) return cs_no_memory(error, "%lld shapes", (long long)total);

@@ -249,8 +249,8 @@ static cs_status order(cs_world *world, int same_contacts, cs_error *error)
     return status ? status : divide(world, error);
 }
 
-/* A solver for the problem. To choose a scheme takes as long as to pack it, and the choice seldom changes: it is made
- * when bodies are ordered. */
+/* A solver for the problem. To choose a scheme takes as long as to pack it, and the choice seldom changes: until bodies
+ * are ordered anew, the one is kept whose work is proportional to the contacts. */
 static cs_status make_solver(cs_world *world, const cs_control *control, cs_error *error)
 {
     cs_step_problem *step = &world->step;
@@ -258,7 +258,9 @@ static cs_status make_solver(cs_world *world, const cs_control *control, cs_erro
     int chooses = strcmp(options.scheme, "auto") == 0;
     if (chooses && step->scheme) options.scheme = step->scheme;
     cs_status status = cs_solver_create(&step->solver, step->problem, &options, control, error);
-    if (!status && chooses && step->solver->scheme) step->scheme = step->solver->scheme->name;
+    const cs_scheme *chosen = status ? NULL : step->solver->scheme;
+    if (chooses && chosen && strcmp(chosen->name, CS_STEP_SCHEME) == 0)
+        step->scheme = CS_STEP_SCHEME;
     return status;
 }
 

@@ -94,6 +94,9 @@ typedef struct cs_step_group {
 
 enum { CS_STEP_GROUPS = 64 };
 
+/* The scheme that a world keeps: its work is proportional to the contacts, whatever contacts there are. */
+#define CS_STEP_SCHEME "factorized"
+
 /* The problem of a step, which is kept for the next one if the same contacts are closed then. */
 typedef struct cs_step_problem {
     cs_step_group group[CS_STEP_GROUPS];
@@ -110,9 +113,10 @@ typedef struct cs_step_problem {
     int threads;        /* of this step's loops, */
     int alone;          /* and the steps from now on that have one */
     const cs_law *law;  /* of all contacts; NULL if they have several */
-    const char *scheme; /* that the solver chose when bodies were ordered; NULL: it chooses */
-    cs_buffer motion;   /* (bodies, dimension + 2 dof): position, velocity, and change of it */
-    cs_buffer inverse;  /* M^-1 of the step, as in cs_rigid, by number */
+    const char *
+        scheme; /* CS_STEP_SCHEME if a solver chose it since bodies were ordered; NULL: it chooses */
+    cs_buffer motion;  /* (bodies, dimension + 2 dof): position, velocity, and change of it */
+    cs_buffer inverse; /* M^-1 of the step, as in cs_rigid, by number */
     cs_buffer initial, impulse, velocity; /* (rows), (rows), (bodies, dof) */
     int full;                             /* M^-1 has full blocks */
 } cs_step_problem;
@@ -126,9 +130,9 @@ typedef enum cs_gyroscopic {
 
 /* What a saved state has that the world keeps in other forms. */
 typedef struct cs_saved_numbers {
-    int64_t counter
-        [6]; /* steps; iterations, outcome of the last; changed; the step in which bodies were
-                           ordered; index of the scheme */
+    /* Steps; iterations, outcome of the last; changed; the step in which bodies were ordered; whether the scheme
+     * is kept. */
+    int64_t counter[6];
     double natural_map[2];
     cs_buffer
         lawful; /* (contacts) unsigned char: the contact's law still is that of its materials */

@@ -94,7 +94,7 @@ static int read_array(PyObject *name, PyObject *value, cs_state_array *array, Py
         PyErr_Format(PyExc_ValueError, "%s: float64, int64, int32 or uint8 is needed", array->name);
         return -1;
     }
-    *held = PyArray_FROM_OF(value, NPY_ARRAY_IN_ARRAY);
+    *held = PyArray_FROM_OF(value, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_NOTSWAPPED);
     if (!*held) return -1;
     array->kind = (cs_number_kind)kind;
     array->rows = (int64_t)PyArray_DIM(given, 0);
