@@ -222,7 +222,7 @@ class Population:
             return
         try:
             self._refuse_overlap(np.isin([one.body for one in self._shapes], chosen))
-        except ValueError:
+        except BaseException:
             self._core.restore(before)
             raise
 
@@ -332,18 +332,19 @@ class Population:
             [np.zeros(self.dimension) if one is None else one for one in positions], dtype=float
         )
         turns = np.array([turned(one, self.dimension) for one in orientations])
+        owners = np.asarray(bodies, dtype=np.int64)
+        made_of = [self._kept[material]] * len(shapes)
+        new = list(map(PlacedShape, shapes, owners.tolist(), where, turns, made_of))
         first = self._core.add_shapes(
             shapes[0].kind,
             np.array([one.numbers for one in shapes], dtype=float).reshape(len(shapes), -1),
             shapes[0]._vertices,
-            np.asarray(bodies, dtype=np.int64),
+            owners,
             where,
             turns,
             np.full(len(shapes), material, dtype=np.intc),
         )
-        owners = np.asarray(bodies).tolist()
-        made_of = [self._kept[material]] * len(shapes)
-        self._shapes += map(PlacedShape, shapes, owners, where, turns, made_of)
+        self._shapes += new
         self._unchecked = first if self._unchecked is None else min(first, self._unchecked)
         return first
 

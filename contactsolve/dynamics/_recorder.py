@@ -7,6 +7,7 @@ written last, is in the file.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import math
 import os
@@ -59,6 +60,8 @@ _CHUNK = (2**13, 2**20)
 
 # Room on the disk for HDF5's own structures, beyond that of a write.
 _MARGIN = 2**20
+# File systems that cannot reserve room say so.
+_CANNOT_RESERVE = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
 # Frames are written at once, unless writing would take more than a tenth of the time.
 _SHARE = 0.1
@@ -140,9 +143,11 @@ class Recorder:
         self._written, self._cost = -np.inf, 0.0
         self._broken = False
         self._tables = self._all_tables(world, row)
-        self._file: Any = h5py.File(temporary, "x", libver="latest")
-        self._descriptor = os.open(temporary, os.O_RDWR)
+        self._file: Any = None
+        self._descriptor = -1
         try:
+            self._file = h5py.File(temporary, "x", libver="latest")
+            self._descriptor = os.open(temporary, os.O_RDWR)
             self._begin(world)
             self.frame(world, row)
             refuse_existing(self._path, overwrite)
@@ -257,22 +262,38 @@ class Recorder:
 
     def _reserve(self, size: int) -> None:
         """Reserve room on the disk: HDF5 cannot go on after a write for which there is none."""
-        if hasattr(os, "posix_fallocate"):
+        if not hasattr(os, "posix_fallocate"):
+            return
+        try:
             os.posix_fallocate(self._descriptor, self._file.id.get_filesize(), size + _MARGIN)
+        except OSError as error:
+            if error.errno not in _CANNOT_RESERVE:
+                raise
 
     def close(self) -> None:
         """Write what waits, and close the file."""
         try:
-            if self._kept.waiting and not self._broken:
-                self._write()
+            if self._descriptor >= 0 and self._kept.waiting and not self._broken:
+                self._write_all()
         finally:
             try:
-                self._file.close()
-                self._give_back()
+                if self._file is not None:
+                    self._file.close()
+                if self._descriptor >= 0:
+                    self._cut_off()
             finally:
-                os.close(self._descriptor)
+                if self._descriptor >= 0:
+                    os.close(self._descriptor)
 
-    def _give_back(self) -> None:
+    def _write_all(self) -> None:
+        """Write what waits, also where Ctrl-C interrupts it."""
+        try:
+            self._write()
+        except KeyboardInterrupt:
+            self._write()
+            raise
+
+    def _cut_off(self) -> None:
         """Cut off the room that was reserved and not needed."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         length = length_of(os.read(self._descriptor, HEAD))

@@ -29,7 +29,6 @@ class Run:
         self.world, self.record = world, Record(chosen)
         self._every, self._problems = every, problems
         self._recorder: Recorder | None = None
-        self._noted = -1  # the step of the last row
 
     def make(
         self,
@@ -43,7 +42,6 @@ class Run:
         if int(steps) != steps or steps < 0:
             raise ValueError(f"steps is {steps!r}: an integer of at least 0 is needed")
         with ExitStack() as stack:
-            self._noted = self.world.steps
             first = self.record.note(self.world)
             if file is not None:
                 recorder = Recorder(file, self.world, first, overwrite=overwrite)
@@ -70,8 +68,7 @@ class Run:
 
     def _note(self) -> None:
         """Add a row and a frame of the world as it is, unless they are there."""
-        if self._noted != self.world.steps:
-            self._noted = self.world.steps
+        if not self.record.has(self.world.steps):
             self.record.note(self.world)
         if self._recorder is not None and self._recorder.waits_for(self.world.steps):
             self._recorder.frame(self.world, self.record.last)

@@ -29,7 +29,7 @@ class Record(Mapping[str, np.ndarray]):
         The contact problems that were kept.
     """
 
-    _TOLD = ("time", "contacts", "iterations", "converged", "natural_map", "seconds")
+    _REPORTED = ("time", "contacts", "iterations", "converged", "natural_map", "seconds")
     _READ: ClassVar[dict[str, Callable[[World], Any]]] = {
         "kinetic": lambda world: world.energy()[0],
         "potential": lambda world: world.energy()[1],
@@ -39,7 +39,7 @@ class Record(Mapping[str, np.ndarray]):
         "orientations": lambda world: world.orientations.copy(),
         "velocities": lambda world: world.velocities.copy(),
     }
-    names = (*_TOLD, *_READ)
+    names = (*_REPORTED, *_READ)
     # Those with a row for each body.
     of_bodies = ("positions", "orientations", "velocities")
 
@@ -48,32 +48,36 @@ class Record(Mapping[str, np.ndarray]):
             if name not in self.names:
                 raise ValueError(f"record: {name!r} is unknown: {', '.join(self.names)}")
         self._chosen = tuple(dict.fromkeys(chosen))
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[tuple[int, dict[str, Any]]] = []  # with the steps of the world
         self._columns: dict[str, np.ndarray] = {}
         self.problems: list[Problem] = []
 
     def note(self, world: World) -> dict[str, Any]:
         """Add a row of the world as it is, and return it."""
-        told = world.info
-        told["converged"] = told["status"] == "converged"
+        report = world.info
+        report["converged"] = report["status"] == "converged"
         row = {
-            name: told[name] if name in self._TOLD else self._READ[name](world)
+            name: report[name] if name in self._REPORTED else self._READ[name](world)
             for name in self._chosen
         }
         self._columns = {}
-        self._rows.append(row)
+        self._rows.append((world.steps, row))  # Ctrl-C comes before or after
         return row
+
+    def has(self, step: int) -> bool:
+        """Whether the last row is that of a step."""
+        return bool(self._rows) and self._rows[-1][0] == step
 
     @property
     def last(self) -> dict[str, Any]:
         """The last row."""
-        return self._rows[-1]
+        return self._rows[-1][1]
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._chosen:
             raise KeyError(f"no column {name!r}; recorded: {', '.join(self)}")
         if name not in self._columns:
-            values = [row[name] for row in self._rows]
+            values = [row[name] for _, row in self._rows]
             self._columns[name] = padded(values) if name in self.of_bodies else np.array(values)
         return self._columns[name]
 

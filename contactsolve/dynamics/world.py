@@ -202,10 +202,10 @@ class World(Population):
     @property
     def contacts(self) -> Contacts:
         """The closed contacts of the last step, as copies."""
-        told = self._core.contacts()
-        ids = np.column_stack([told["shape"], told["feature"]])
+        found = self._core.contacts()
+        ids = np.column_stack([found["shape"], found["feature"]])
         return Contacts(
-            ids, told["body"], told["point"], told["normal"], told["gap"], told["impulse"]
+            ids, found["body"], found["point"], found["normal"], found["gap"], found["impulse"]
         )
 
     @property

@@ -1,5 +1,6 @@
 """Recordings of runs, and worlds that go on from their frames."""
 
+import errno
 import os
 import re
 import signal
@@ -15,6 +16,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import dynamics
+from contactsolve.dynamics import _recorder
 from interruption import alarm
 from repository import ROOT
 
@@ -426,6 +428,64 @@ def test_ctrl_c_ends_a_run_after_a_whole_step(path):
         world.run(20)
         other.run(20)
     assert state(other) == state(world)
+
+
+def test_an_interruption_within_a_row_keeps_rows_and_frames_together(path, monkeypatch):
+    world, read = pile(), dynamics.Record._READ["kinetic"]
+
+    def interrupted(one):
+        if one.steps == 3 and not once:
+            once.append(1)
+            raise KeyboardInterrupt
+        return read(one)
+
+    once = []
+    monkeypatch.setitem(dynamics.Record._READ, "kinetic", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        world.run(10, record=("time", "kinetic"), file=path)
+    assert np.rint(world.record["time"] / world.time_step).tolist() == [0, 1, 2, 3]
+    with dynamics.Recording(path) as recording:
+        assert recording["time"].tolist() == recording.times.tolist()
+        assert recording.steps.tolist() == [0, 1, 2, 3]
+
+
+def test_an_interruption_of_the_last_write_loses_no_frame(path, monkeypatch):
+    monkeypatch.setattr(_recorder, "_SHARE", 0)  # frames wait until the end
+    write, calls = _recorder.Recorder._write, []
+
+    def interrupted(self):
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        write(self)
+
+    monkeypatch.setattr(_recorder.Recorder, "_write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pile().run(5, file=path)
+    with dynamics.Recording(path) as recording:
+        assert recording.steps.tolist() == list(range(6))
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="no reservation of room on disks")
+def test_a_file_system_that_cannot_reserve_room_is_written_to(path, monkeypatch):
+    def refuse(descriptor, offset, length):
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    pile().run(5, file=path)
+    with dynamics.Recording(path) as recording:
+        assert recording.steps.tolist() == list(range(6))
+
+
+def test_a_file_that_cannot_be_opened_again_leaves_nothing(path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", refuse)
+        with pytest.raises(OSError, match=os.strerror(errno.EMFILE)):
+            pile().run(5, file=path)
+    assert os.listdir(path.parent) == []
 
 
 def test_an_error_in_the_callback_loses_nothing(path):

@@ -462,3 +462,18 @@ def test_the_number_of_threads_changes_no_bit():
     for threads in (2, 3):
         for one, other in zip(alone, state(threads), strict=True):
             assert np.array_equal(one, other)
+
+
+def test_an_interrupted_test_of_overlaps_moves_nothing(monkeypatch):
+    world = dynamics.World()
+    world.add_bodies(dynamics.Sphere(0.1), [[0, 0, 0], [1, 0, 0]], density=900.0)
+    world.step()
+    before = world.positions.copy()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dynamics.World, "_refuse_overlap", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        world.place(1, [0.5, 0, 0])
+    assert np.array_equal(world.positions, before)
