@@ -79,16 +79,20 @@ def measure_hopper(dimension, seeds):
 
 
 def beverloo(rows):
-    """Return n and k of Q = C (D - k d)^n, D in diameters."""
+    """Return n and k of Q = C (D - k d)^n, D in diameters, and C of each height over the first."""
     orifice = np.array([row["orifice"] for row in rows], dtype=float)
     rate = np.log([row["rate"] for row in rows])
+    heights = sorted({row["height"] for row in rows})
+    of_height = np.array([heights.index(row["height"]) for row in rows])
 
     def misfit(unknown):
-        n, k, c = unknown
-        return c + n * np.log(orifice - k) - rate
+        n, k, *c = unknown
+        return np.array(c)[of_height] + n * np.log(orifice - k) - rate
 
-    found = least_squares(misfit, [2.0, 1.4, 0.0], bounds=([0, 0, -np.inf], [5, 3.5, np.inf]))
-    return found.x[:2]
+    free = [np.inf] * len(heights)
+    bounds = ([0, 0, *(-one for one in free)], [5, 3.5, *free])
+    n, k, *c = least_squares(misfit, [2.0, 1.4, *np.zeros(len(heights))], bounds=bounds).x
+    return n, k, np.exp(np.array(c) - c[0])
 
 
 # ---- columns -------------------------------------------------------------------------------------
@@ -151,10 +155,13 @@ def shown(rows):
 
 
 def tell_hopper(rows):
-    for dimension, height in sorted({(row["dimension"], row["height"]) for row in rows}):
-        own = [r for r in rows if (r["dimension"], r["height"]) == (dimension, height)]
-        n, k = beverloo(own)
-        print(f"dimension {dimension}, height {height}: exponent {n:.3f}, k {k:.3f}")
+    for dimension in sorted({row["dimension"] for row in rows}):
+        own = [row for row in rows if row["dimension"] == dimension]
+        for height in sorted({row["height"] for row in own}):
+            n, k, _ = beverloo([row for row in own if row["height"] == height])
+            print(f"dimension {dimension}, height {height}: exponent {n:.3f}, k {k:.3f}")
+        n, k, c = beverloo(own)
+        print(f"dimension {dimension}, all: exponent {n:.3f}, k {k:.3f}, C by height {c.round(3)}")
 
 
 def main():
