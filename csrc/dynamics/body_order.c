@@ -81,7 +81,7 @@ static void choose_axes(sorting *s, int64_t count)
     for (int k = 0; k < s->axes; k++) s->layers[k] = distance > 0 ? length[k] / distance : 1;
 }
 
-int cs_bodies_are_due(const cs_world *world)
+int cs_order_is_due(const cs_world *world)
 {
     const cs_step_problem *step = &world->step;
     return world->steps - step->ordered >= STEPS_OF_AN_ORDER;

@@ -1,7 +1,7 @@
 /* The closed contacts of a step, their laws, and the impulses that they had in the step before. */
 #include "core/clock.h"
 #include "core/error.h"
-#include "dynamics/frame.h"
+#include "dynamics/tangents.h"
 #include "dynamics/world.h"
 
 #include <math.h>
@@ -87,9 +87,9 @@ static void carry_over(cs_world *world, int64_t i, int64_t j)
     if (world->space.dimension == 2 || law->rows < 3) return;
 
     /* Both frames. */
-    cs_frame here, there;
-    cs_frame_of((const double *)closed->normal.data + 3 * i, &here);
-    cs_frame_of((const double *)last->normal.data + 3 * j, &there);
+    cs_tangents here, there;
+    cs_tangents_of((const double *)closed->normal.data + 3 * i, &here);
+    cs_tangents_of((const double *)last->normal.data + 3 * j, &there);
 
     /* Rows 1 and 2 are along the tangents; with rolling, so are rows 3 and 4. */
     for (int row = 1; row < law->rows; row += 2) {

@@ -43,7 +43,7 @@ static void describe(cs_world *world, cs_memory *memory, cs_world_state *state)
     list(state, "contact_normal", CS_FLOAT64, contacts, space->dimension, memory->normal.data);
     list(state, "contact_gap", CS_FLOAT64, contacts, 1, memory->gap.data);
     list(state, "contact_impulse", CS_FLOAT64, contacts, CS_WORLD_ROWS, memory->impulse.data);
-    list(state, "contact_lawful", CS_UINT8, contacts, 1, world->saved.lawful.data);
+    list(state, "contact_law_holds", CS_UINT8, contacts, 1, world->saved.law_holds.data);
 
     /* The order of bodies in the problem. */
     list(state, "body_number", CS_INT64, bodies, 1, world->saved.number.data);
@@ -56,7 +56,7 @@ static void describe(cs_world *world, cs_memory *memory, cs_world_state *state)
 /* Room for what a saved state has in other forms. */
 static cs_status make_room(cs_world *world, int64_t contacts, cs_error *error)
 {
-    if (cs_buffer_room(&world->saved.lawful, contacts, 1) &&
+    if (cs_buffer_room(&world->saved.law_holds, contacts, 1) &&
         cs_buffer_room(&world->saved.number, world->rigid.count, sizeof(int64_t)))
         return CS_OK;
     return cs_no_memory(error, "%lld contacts", (long long)contacts);
@@ -77,10 +77,10 @@ cs_status cs_world_save(cs_world *world, cs_world_state *state, cs_error *error)
     const cs_law *const *law = closed->law.data;
     cs_status status = make_room(world, closed->count, error);
     if (status) return status;
-    unsigned char *lawful = world->saved.lawful.data;
+    unsigned char *law_holds = world->saved.law_holds.data;
     for (int64_t c = 0; c < closed->count; c++) {
         const int64_t *shape = (const int64_t *)closed->shape.data + 2 * c;
-        lawful[c] = law_of_shapes(world, shape, NULL) == law[c];
+        law_holds[c] = law_of_shapes(world, shape, NULL) == law[c];
     }
 
     /* Numbers of the last step. */
@@ -258,13 +258,13 @@ static cs_status find_laws(cs_world *world, cs_memory *memory, const cs_world_st
 {
     static const cs_law replaced = {0};
     const int64_t *shape = find_array(given, "contact_shape")->data;
-    const unsigned char *lawful = find_array(given, "contact_lawful")->data;
+    const unsigned char *law_holds = find_array(given, "contact_law_holds")->data;
     const cs_law **law = memory->law.data;
     for (int64_t c = 0; c < memory->count; c++) {
-        law[c] = lawful[c] ? law_of_shapes(world, shape + 2 * c, error) : &replaced;
+        law[c] = law_holds[c] ? law_of_shapes(world, shape + 2 * c, error) : &replaced;
         if (!law[c])
-            return cs_fail(error, CS_INVALID, "contact_lawful[%lld] is 1, but its law is unknown",
-                           (long long)c);
+            return cs_fail(error, CS_INVALID,
+                           "contact_law_holds[%lld] is 1, but its law is unknown", (long long)c);
     }
     return CS_OK;
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Steps that one thread makes alone after one in which another thread came late: to ask costs as much again. */
-enum { STEPS_ALONE = 16 };
+enum { STEPS_ON_ONE_THREAD = 16 };
 
 /* The threads that share loops over the contacts of this step: one if the processors are busy. */
 static void choose_threads(cs_world *world)
@@ -28,13 +28,13 @@ static void choose_threads(cs_world *world)
         return;
     }
     int most = cs_threads_for(options->threads, count, CS_WORTH_THREADS_SETUP, CS_LOOP_PIECES);
-    if (step->alone > 0) {
-        step->alone--;
+    if (step->on_one_thread > 0) {
+        step->on_one_thread--;
         step->threads = 1;
         return;
     }
     step->threads = cs_threads_for_now(most, &preemptions);
-    if (step->threads < most) step->alone = STEPS_ALONE;
+    if (step->threads < most) step->on_one_thread = STEPS_ON_ONE_THREAD;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -241,7 +241,7 @@ static cs_status order(cs_world *world, int same_contacts, cs_error *error)
 {
     cs_step_problem_release(&world->step);
     cs_status status = CS_OK;
-    if (world->step.ordered < 0 || (!same_contacts && cs_bodies_are_due(world))) {
+    if (world->step.ordered < 0 || (!same_contacts && cs_order_is_due(world))) {
         status = cs_order_bodies(world, error);
         world->step.scheme = NULL;
     }

@@ -3,7 +3,7 @@
  *     b = (1 + epsilon) (J u^S) + J M^-1 h dt [+ gap / dt]      S2 eq. 4.31
  *
  * Bodies that cannot move are the fixed world to the solver; their velocities are part of J u^S (S2: chi). */
-#include "dynamics/frame.h"
+#include "dynamics/tangents.h"
 #include "dynamics/world.h"
 #include "problem/frames.h"
 
@@ -81,8 +81,8 @@ static void rows_in_space(const double *point, const double *normal, const mover
 {
     /* n, t and the lever arms; the second body's velocity at the contact, less the first one's. */
     double linear[2][3] = {{0}}, angular[2][3] = {{0}}, third[3];
-    cs_frame axes;
-    cs_frame_of(normal, &axes);
+    cs_tangents axes;
+    cs_tangents_of(normal, &axes);
     memcpy(frame, axes.normal, sizeof axes.normal);
     memcpy(frame + 3, axes.tangent[0], sizeof axes.tangent[0]);
     for (int side = 0; side < 2; side++) {

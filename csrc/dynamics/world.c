@@ -118,7 +118,7 @@ void cs_world_destroy(cs_world *world)
     cs_buffer_clear(&world->materials.pairs);
     cs_buffer_clear(&world->material);
     cs_buffer_clear(&world->owner);
-    cs_buffer_clear(&world->saved.lawful);
+    cs_buffer_clear(&world->saved.law_holds);
     cs_buffer_clear(&world->saved.number);
     cs_collider_destroy(world->collider);
     cs_arena_clear(&world->arena);

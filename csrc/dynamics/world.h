@@ -111,7 +111,7 @@ typedef struct cs_step_problem {
     cs_buffer sequence; /* (contacts) int64_t: contacts in the order of the problem, */
     cs_buffer place;    /* (contacts) cs_place: and where each one is */
     int threads;        /* of this step's loops, */
-    int alone;          /* and the steps from now on that have one */
+    int on_one_thread;  /* and the steps from now on that have one */
     const cs_law *law;  /* of all contacts; NULL if they have several */
     const char *
         scheme; /* CS_STEP_SCHEME if a solver chose it since bodies were ordered; NULL: it chooses */
@@ -135,7 +135,7 @@ typedef struct cs_saved_numbers {
     int64_t counter[6];
     double natural_map[2];
     cs_buffer
-        lawful; /* (contacts) unsigned char: the contact's law still is that of its materials */
+        law_holds; /* (contacts) unsigned char: the contact's law still is that of its materials */
     cs_buffer
         number; /* (bodies) int64_t: of each body in the problem, as cs_step_problem has them */
 } cs_saved_numbers;
@@ -211,7 +211,7 @@ void cs_step_read_group(const cs_world *world, int g, const cs_step_arrays *to);
 
 /* Whether so many steps have passed that the bodies of the problem are to be ordered anew where contacts change; and
  * numbers them. */
-int cs_bodies_are_due(const cs_world *world);
+int cs_order_is_due(const cs_world *world);
 cs_status cs_order_bodies(cs_world *world, cs_error *error);
 
 /* Work of cs_loop. Puts the bodies begin .. end - 1 of the problem side by side (context: cs_world). */

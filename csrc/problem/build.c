@@ -81,7 +81,7 @@ static cs_text rows_of_set(const cs_set *set)
 }
 
 /* Whether blocks act on bodies. */
-static int acts(const cs_blocks *blocks) { return blocks->jacobian || blocks->frame; }
+static int have_jacobians(const cs_blocks *blocks) { return blocks->jacobian || blocks->frame; }
 
 /* Checks the shape of blocks that have frames. */
 static cs_status check_frames(const cs_blocks *blocks, cs_error *error)
@@ -119,7 +119,8 @@ static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, 
                        set->name, set->parameters(blocks->rows), blocks->parameters_each);
     if (problem->matrix)
         return cs_fail(error, CS_INVALID, "A is given already: add all blocks before it");
-    if (problem->block_groups && cs_has_jacobians(&problem->block_group[0]) != acts(blocks))
+    if (problem->block_groups &&
+        cs_has_jacobians(&problem->block_group[0]) != have_jacobians(blocks))
         return cs_fail(error, CS_INVALID, "either every block has a Jacobian, or A is given");
     return blocks->frame ? check_frames(blocks, error) : CS_OK;
 }
@@ -135,7 +136,7 @@ static cs_status take_blocks(cs_problem *problem, cs_block_group *group, const c
     if (blocks->included) group->included = take(problem, rows);
     if (blocks->jacobian) group->jacobian = take(problem, group->count * cs_jacobian_size(group));
     if (blocks->frame) group->frame = take(problem, group->count * CS_FRAME_NUMBERS);
-    if (acts(blocks)) {
+    if (have_jacobians(blocks)) {
         group->bodies = cs_arena_take_unset(&problem->arena, sides, sizeof(int64_t));
         group->velocity = cs_arena_take_unset(&problem->arena, sides, sizeof(int64_t));
     }
@@ -154,7 +155,8 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
     *group = (cs_block_group){
         .count = blocks->count,
         .rows = blocks->rows,
-        .dof = {acts(blocks) ? blocks->dof[0] : 0, acts(blocks) ? blocks->dof[1] : 0},
+        .dof = {have_jacobians(blocks) ? blocks->dof[0] : 0,
+                have_jacobians(blocks) ? blocks->dof[1] : 0},
         .first_block = problem->blocks,
         .first_row = problem->rows,
         .set = set,
@@ -168,7 +170,7 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
     cs_arena_mark before = cs_arena_position(&problem->arena);
     status = take_blocks(problem, group, blocks, error);
     cs_blocks given = *blocks;
-    if (!acts(blocks)) given.bodies = NULL; /* a given A has no bodies */
+    if (!have_jacobians(blocks)) given.bodies = NULL; /* a given A has no bodies */
     if (!status) status = cs_copy_blocks(problem, group, &given, NULL, error);
     if (status) {
         cs_arena_rewind(&problem->arena, before);

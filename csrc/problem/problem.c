@@ -116,11 +116,13 @@ void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, 
     int twofold = bodies[0] == bodies[1] && velocity[0] >= 0, rows = group->rows;
     memset(scaled, 0, sizeof(double) * (size_t)cs_jacobian_size(group));
 
+    /* J of both partners. */
+    for (int side = 0; side < 2; side++)
+        part[side] = cs_partner_jacobian(group, index, side, room[side]);
+
     /* If both partners are the same body, add J_0 and J_1 before multiplying. Where they cancel, adding
      * the products instead would leave a rounding error on the diagonal, and a row that no body can
      * move would look like a row that one can. */
-    for (int side = 0; side < 2; side++)
-        part[side] = cs_partner_jacobian(group, index, side, room[side]);
     for (int i = 0; i < rows * group->dof[0] && twofold; i++) sum[i] = part[0][i] + part[1][i];
 
     /* Multiply the part of each movable partner by L. */

@@ -59,7 +59,7 @@ static cs_status draft_blocks(cs_problem *problem, cs_block_group *group, const 
 }
 
 /* What describes the coupling of a group, in messages. */
-static const char *made_from(const cs_block_group *group)
+static const char *source_of(const cs_block_group *group)
 {
     return group->jacobian ? "J" : group->frame ? "frames" : "A";
 }
@@ -92,7 +92,7 @@ static cs_status fill_draft(cs_problem *problem, draft *d, const cs_values *valu
         };
         if ((blocks.jacobian && !group->jacobian) || (blocks.frame && !group->frame))
             return cs_fail(error, CS_INVALID, "%s is given, but the problem was made from %s",
-                           blocks.frame ? "frame" : "J", made_from(group));
+                           blocks.frame ? "frame" : "J", source_of(group));
         if (blocks.jacobian || blocks.frame || blocks.b || blocks.parameters)
             status = draft_blocks(problem, group, &blocks, error);
     }
