@@ -216,15 +216,31 @@ class Population:
             )
         ]
         is_moved = position is not None or orientation is not None
-        before = self._core.save() if is_moved and not self._allow_overlap else None
-        self._core.place(chosen, *full)
-        if before is None:
+        if not is_moved or self._allow_overlap:
+            self._core.place(chosen, *full)
             return
+        before = self._core.save()
+        self._core.place(chosen, *full)
         try:
             self._refuse_overlap(np.isin([one.body for one in self._shapes], chosen))
         except BaseException:
-            self._core.restore(before)
+            self._place_back(chosen, full, before)
             raise
+
+    def _place_back(
+        self, chosen: np.ndarray, given: list[np.ndarray | None], before: dict[str, np.ndarray]
+    ) -> None:
+        """Undo what was given to bodies, as a saved state has it."""
+        names = ("position", "orientation", "velocity")
+        motion = [
+            None if value is None else before[name][chosen]
+            for name, value in zip(names, given, strict=True)
+        ]
+        self._core.place(chosen, *motion)
+        # Quaternions are normalised when they are placed, which may change their last bits. To
+        # restore the whole state gives them back, but forgets the problem of the last step.
+        if not np.array_equal(self._state["orientation"][chosen], before["orientation"][chosen]):
+            self._core.restore(before)
 
     def _of_each(self, name: str, value: Any, count: int, state: np.ndarray) -> np.ndarray | None:
         """Return a value for each of `count` bodies, in the form of the state of all."""

@@ -477,3 +477,24 @@ def test_an_interrupted_test_of_overlaps_moves_nothing(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         world.place(1, [0.5, 0, 0])
     assert np.array_equal(world.positions, before)
+
+
+def test_a_place_that_is_refused_forgets_nothing_of_the_last_step(scene):
+    turns = np.random.default_rng(2).normal(size=(20, 4))
+    scene.add_bodies(BALL, [[i, 0, 0.1] for i in range(20)], orientations=turns, mass=1.0)
+    scene.run(3)
+    problem, info = scene.problem(), scene.info
+    with pytest.raises(ValueError, match="overlap"):
+        scene.place(np.arange(20), [0, 0, 0.1], velocity=np.zeros(6))
+    assert scene.info == info
+    assert np.array_equal(scene.problem().b, problem.b)
+
+
+def test_places_that_are_refused_change_no_bit_of_an_orientation(scene):
+    turns = np.random.default_rng(2).normal(size=(200, 4))
+    scene.add_bodies(BALL, [[0, 0, 0.5 + i] for i in range(200)], orientations=turns, mass=1.0)
+    before = scene.orientations.copy()
+    for body in range(1, 200):
+        with pytest.raises(ValueError, match="overlap"):
+            scene.place(body, scene.positions[body - 1], orientation=[1, 0, 0, 0])
+    assert np.array_equal(scene.orientations, before)
