@@ -433,4 +433,4 @@ def _numbers(world: World, counts: dict[str, int]) -> Numbers:
     default = world._materials.get(id(world._default), -1)
     unchecked = -1 if world._unchecked is None else world._unchecked
     ends = [counts[name] for name in tables]
-    return Numbers._make([world.steps, *ends, default, unchecked, world._missed])
+    return Numbers._make([world.steps, *ends, default, unchecked, world._summed().missed])

@@ -43,7 +43,7 @@ def restore(
             _add_shapes(world, tables, state["removed"][:, 0] != 0)
             world._core.restore(state)
     world._look()
-    world._missed = numbers.missed
+    world._sums = world._sums._replace(steps=world.steps, missed=numbers.missed)
     world._unchecked = None if numbers.unchecked < 0 else numbers.unchecked
     if options["forces"] and forces is None:
         warnings.warn(

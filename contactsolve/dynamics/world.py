@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,14 @@ _OWN = (
     *("dimension", "gravity", "time_step", "stepper", "activation", "gyroscopic", "forces"),
     *("allow_overlap",),
 )
+
+
+class Sums(NamedTuple):
+    """Sums over the steps of a world. They are replaced as a whole."""
+
+    steps: int  # made
+    missed: int  # those whose solve missed its tolerance
+    seconds: dict[str, float]
 
 
 class World(Population):
@@ -139,8 +147,7 @@ class World(Population):
         self._materials, self._kept, self._shapes, self._laws = {}, [], [], []
         self._record: Record | None = None
         self._unchecked = None
-        self._missed = 0
-        self._seconds = dict.fromkeys(("collide", "setup", "solve", "step"), 0.0)
+        self._sums = Sums(0, 0, dict.fromkeys(("collide", "setup", "solve", "step"), 0.0))
         self._default = Material(0.5)
         self._look()
 
@@ -211,12 +218,12 @@ class World(Population):
     @property
     def timings(self) -> dict[str, float]:
         """Seconds in all steps: finding contacts, set-up, solves, and whole steps."""
-        return dict(self._seconds)
+        return dict(self._summed().seconds)
 
     @property
     def info(self) -> dict[str, Any]:
         """The last step's report, and the number of steps whose solve missed its tolerance."""
-        return {**self._core.report(), "steps_not_converged": self._missed}
+        return {**self._core.report(), "steps_not_converged": self._summed().missed}
 
     def energy(self) -> tuple[float, float]:
         """Kinetic energy, and that of gravity with its zero at the origin, of free bodies [J]."""
@@ -270,21 +277,33 @@ class World(Population):
         if self._unchecked is not None:
             self._check_overlap(self._unchecked)
         self._apply(forces)
+        self._summed()
         self._core.step()
-        report = self._core.report()
-        for name in self._seconds:
-            key = "seconds" if name == "step" else f"{name}_seconds"
-            self._seconds[name] += report[key]
-        if report["status"] != "converged" and not self._is_as_asked(report["status"]):
-            self._missed += 1
-            if self._missed == 1:
-                warnings.warn(
-                    f"step {self.steps}: the solve ended as {report['status']!r} after "
-                    f"{report['iterations']} iterations; its best impulses are used, here and in "
-                    f"later steps (World.info counts them)",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
+        self._summed(warn=True)
+
+    def _summed(self, *, warn: bool = False) -> Sums:
+        """Return the sums over all steps.
+
+        Whoever asks adds the last step, unless it is in them: Ctrl-C may come right after a step.
+        """
+        sums, report = self._sums, self._core.report()
+        if report["steps"] == sums.steps:
+            return sums
+        missed = report["status"] != "converged" and not self._is_as_asked(report["status"])
+        seconds = {
+            name: before + report["seconds" if name == "step" else f"{name}_seconds"]
+            for name, before in sums.seconds.items()
+        }
+        self._sums = Sums(report["steps"], sums.missed + missed, seconds)
+        if warn and missed and self._sums.missed == 1:
+            warnings.warn(
+                f"step {self.steps}: the solve ended as {report['status']!r} after "
+                f"{report['iterations']} iterations; its best impulses are used, here and in "
+                f"later steps (World.info counts them)",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return self._sums
 
     def _is_as_asked(self, status: str) -> bool:
         """Whether the solver has no tolerance, and made all of its iterations."""

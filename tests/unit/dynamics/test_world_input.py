@@ -2,6 +2,7 @@
 
 import pickle
 import signal
+import warnings
 
 import numpy as np
 import pytest
@@ -498,3 +499,30 @@ def test_places_that_are_refused_change_no_bit_of_an_orientation(scene):
         with pytest.raises(ValueError, match="overlap"):
             scene.place(body, scene.positions[body - 1], orientation=[1, 0, 0, 0])
     assert np.array_equal(scene.orientations, before)
+
+
+def test_an_interruption_right_after_a_step_loses_no_count():
+    scene = dynamics.World(max_iterations=1, method="jacobi")
+    scene.add_fixed(GROUND)
+    scene.add_bodies(BALL, [[0, 0, 0.1 + 0.2 * i] for i in range(4)], mass=1.0)
+    core = scene._core
+
+    class Interrupted:
+        def __getattr__(self, name):
+            return getattr(core, name)
+
+        def step(self):
+            core.step()
+            raise KeyboardInterrupt
+
+    for whole in (1, 3):
+        scene._core = Interrupted()
+        with pytest.raises(KeyboardInterrupt):
+            scene.step()
+        scene._core = core
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scene.step()
+        before = scene.timings["step"]
+        assert scene.info["steps_not_converged"] == scene.steps == whole + 1
+        assert scene.timings["step"] == before > scene.info["seconds"]
