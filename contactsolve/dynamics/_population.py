@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from .._arrays import index_array, real_array
 from ._mass import Part, Solid, factor, shift, solid_of, turned
-from ._placed import PlacedShape
+from ._placed import PlacedShape, add_to, alike
 from .material import Material
 from .shapes import Shape
 
@@ -324,16 +324,10 @@ class Population:
         self, shapes: list[Shape], centers: list[np.ndarray], first: int, material: int
     ) -> None:
         """Give bodies first, first + 1, ... one shape each."""
-        start = 0
-        for end in range(1, len(shapes) + 1):
-            # Shapes of one kind without vertices are added at once.
-            alike = end < len(shapes) and shapes[end].kind == shapes[start].kind
-            if alike and (shapes[end]._vertices is None or shapes[end] is shapes[start]):
-                continue
-            bodies = np.arange(first + start, first + end)
-            places = [-center for center in centers[start:end]]
-            self._attach(shapes[start:end], bodies, places, [None] * (end - start), material)
-            start = end
+        bodies = np.arange(first, first + len(shapes))
+        for part in alike(shapes):
+            places = [-center for center in centers[part]]
+            self._attach(shapes[part], bodies[part], places, [None] * len(places), material)
 
     def _attach(
         self,
@@ -351,15 +345,8 @@ class Population:
         owners = np.asarray(bodies, dtype=np.int64)
         made_of = [self._kept[material]] * len(shapes)
         new = list(map(PlacedShape, shapes, owners.tolist(), where, turns, made_of))
-        first = self._core.add_shapes(
-            shapes[0].kind,
-            np.array([one.numbers for one in shapes], dtype=float).reshape(len(shapes), -1),
-            shapes[0]._vertices,
-            owners,
-            where,
-            turns,
-            np.full(len(shapes), material, dtype=np.intc),
-        )
+        materials = np.full(len(shapes), material)
+        first = add_to(self._core, shapes, owners, where, turns, materials)
         self._shapes += new
         self._unchecked = first if self._unchecked is None else min(first, self._unchecked)
         return first

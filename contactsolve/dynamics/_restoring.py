@@ -10,7 +10,7 @@ import numpy as np
 
 from ..sets import _of_numbers as set_of_numbers
 from ._layout import Numbers
-from ._placed import PlacedShape
+from ._placed import PlacedShape, add_to, alike
 from .material import Material
 from .recording import PathLike, Recording, Tables
 from .shapes import Shape, shape_of
@@ -115,33 +115,14 @@ def _add_shapes(world: World, tables: Tables, removed: np.ndarray) -> None:
     bodies, material = tables["shapes/body"], tables["shapes/material"]
     position, orientation = tables["shapes/position"], tables["shapes/orientation"]
     gone = (bodies >= 0) & removed[bodies] if len(removed) else np.zeros(len(bodies), bool)
-    start = 0
-    for end in range(1, len(shapes) + 1):
-        if end < len(shapes) and gone[end] == gone[start] and _alike(shapes[start], shapes[end]):
+    for part in alike(shapes, gone):
+        if gone[part.start]:
+            world._core.skip_shapes(part.stop - part.start)
             continue
-        part = slice(start, end)
-        if gone[start]:
-            world._core.skip_shapes(end - start)
-        else:
-            world._core.add_shapes(
-                shapes[start].kind,
-                np.array([one.numbers for one in shapes[part]], dtype=float).reshape(
-                    end - start, -1
-                ),
-                shapes[start]._vertices,
-                bodies[part],
-                position[part],
-                orientation[part],
-                material[part].astype(np.intc),
-            )
-        start = end
+        places = position[part], orientation[part]
+        add_to(world._core, shapes[part], bodies[part], *places, material[part])
     made_of = [world._kept[number] for number in material.tolist()]
     world._shapes = list(map(PlacedShape, shapes, bodies.tolist(), position, orientation, made_of))
-
-
-def _alike(first: Shape, second: Shape) -> bool:
-    """Whether two shapes can be added by one call."""
-    return second.kind == first.kind and (second._vertices is None or second is first)
 
 
 def _shapes(world: World, tables: Tables) -> list[Shape]:
