@@ -346,9 +346,18 @@ class Population:
         made_of = [self._kept[material]] * len(shapes)
         new = list(map(PlacedShape, shapes, owners.tolist(), where, turns, made_of))
         materials = np.full(len(shapes), material)
-        first = add_to(self._core, shapes, owners, where, turns, materials)
+
+        # The list comes first: Ctrl-C during the call is raised once the C library has the shapes.
+        known, unchecked = len(self._shapes), self._unchecked
         self._shapes += new
-        self._unchecked = first if self._unchecked is None else min(first, self._unchecked)
+        self._unchecked = known if unchecked is None else min(known, unchecked)
+        try:
+            first = add_to(self._core, shapes, owners, where, turns, materials)
+        except Exception:
+            del self._shapes[known:]
+            self._unchecked = unchecked
+            raise
+        self._shapes[first:] = new
         return first
 
     def _number(self, material: Material | None) -> int:

@@ -526,3 +526,24 @@ def test_an_interruption_right_after_a_step_loses_no_count():
         before = scene.timings["step"]
         assert scene.info["steps_not_converged"] == scene.steps == whole + 1
         assert scene.timings["step"] == before > scene.info["seconds"]
+
+
+def test_an_interruption_while_shapes_are_added_shifts_no_number(scene):
+    core, known = scene._core, len(scene.shapes)
+
+    class Interrupted:
+        def __getattr__(self, name):
+            return getattr(core, name)
+
+        def add_shapes(self, *arguments):
+            core.add_shapes(*arguments)
+            raise KeyboardInterrupt
+
+    scene._core = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        scene.add_body(BALL, [5, 0, 1.0], mass=1.0)
+    scene._core = core
+    body = scene.add_body(BALL, [0, 0, 0.1], mass=1.0)
+    scene.run(3)
+    assert len(scene.shapes) == known + 2
+    assert body in [scene.shapes[number].body for number in scene.contacts.ids[0, :2].tolist()]
