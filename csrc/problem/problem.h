@@ -194,7 +194,7 @@ static inline const double *cs_partner_jacobian(const cs_block_group *group, int
 /* What is stored of J_k, and how many doubles that is. */
 static inline int64_t cs_jacobian_numbers(const cs_block_group *group)
 {
-    return group->frame ? CS_FRAME_NUMBERS : cs_jacobian_size(group);
+    return group->frame ? (int64_t)CS_FRAME_NUMBERS : cs_jacobian_size(group);
 }
 
 static inline const double *cs_stored_jacobian(const cs_block_group *group, int64_t index)
