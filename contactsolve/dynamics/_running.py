@@ -25,7 +25,10 @@ class Run:
         for name, value in (("every", every), ("problems", problems)):
             if value is not None and (int(value) != value or value < 1):
                 raise ValueError(f"{name} is {value!r}: an integer of at least 1 is needed")
-        chosen = ("time", "contacts", "iterations") if record is None else tuple(record)
+        usual = ("time", "contacts", "iterations")
+        chosen = (
+            usual if record is None else (record,) if isinstance(record, str) else tuple(record)
+        )
         self.world, self.record = world, Record(chosen)
         self._every, self._problems = every, problems
         self._recorder: Recorder | None = None

@@ -23,7 +23,8 @@ class Material:
         Friction coefficient of Coulomb's disc, in the plane of an interval; 0: no friction.
     restitution
         ε of Newton's impact law, v⁺ = −ε v⁻: one number for the normal, or one for the normal and
-        one for the tangents.
+        one for the tangents. Impacts of a step are simultaneous: of balls that touch in a row, all
+        move away; with gaps that a step cannot cross, the last one alone.
     sets
         Any contact set of `contactsolve.sets` in place of the disc, with one value of each
         parameter.
@@ -34,7 +35,8 @@ class Material:
     Raises
     ------
     TypeError, ValueError
-        Where both `mu` and `sets` are given, and for restitution below 0 or above 1.
+        Where both `mu` and `sets` are given, for restitution below 0 or above 1, and for `mu` below
+        0 or not finite.
 
     Notes
     -----
@@ -62,6 +64,8 @@ class Material:
             raise TypeError(f"sets is {sets!r}: a set of contactsolve.sets is needed")
         if mu is not None and not np.ndim(mu) == 0:
             raise ValueError(f"mu has shape {np.shape(mu)}: a material has one number")
+        if mu is not None and not (np.isfinite(mu) and mu >= 0):
+            raise ValueError(f"mu is {mu!r}: a finite number of at least 0 is needed")
         frictionless = sets is None and not mu
         if sets is None:
             sets = feasible_sets.half_line() if frictionless else feasible_sets.disc(mu)
@@ -71,6 +75,9 @@ class Material:
                 f"restitution has {len(epsilon)} numbers: one for the normal, or also one for the "
                 "tangents"
             )
+        for i, one in enumerate(epsilon.tolist()):
+            if not 0 <= one <= 1:
+                raise ValueError(f"restitution[{i}] is {one:g}: 0 to 1 is needed")
         normal, tangential = (*epsilon.tolist(), 0.0)[:2]
 
         # The set is a copy, whose values cannot be changed either.

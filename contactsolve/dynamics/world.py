@@ -55,7 +55,9 @@ class World(Population):
     activation
         Contacts with at most this gap are closed [m].
     gyroscopic
-        The term ω × Iω: ``"explicit"``, ``"implicit"`` or ``"none"``.
+        The term ω × Iω: ``"explicit"``, ``"implicit"`` or ``"none"``. Both are of first order: a
+        body that tumbles gains energy by the first, loses it by the second, and keeps it, but not
+        its angular momentum, without the term.
     forces
         A function of the world, called before each step: forces and moments ``(n, d)`` in the world
         frame [N, N m], or None for none.
@@ -76,9 +78,14 @@ class World(Population):
         ``(n, 6)``: linear before angular, in the world frame [m/s, rad/s]; ``(n, 3)`` in the plane.
     time, steps
         The time [s], and the steps made.
+    time_step, gravity
+        As given; they cannot be changed.
 
     Notes
     -----
+    Impacts come at the end of a step: bodies may penetrate by their approach in one step, which is
+    not corrected (``"semi_implicit_euler"`` closes gaps, but also pushes bodies apart).
+
     A solve that misses its tolerance does not end the motion: its best impulses are used. `info`
     counts such steps, and the first one warns.
 
@@ -142,7 +149,6 @@ class World(Population):
             "solver": solver,
         }
         self.dimension, self.forces = own["dimension"], forces
-        self.time_step = own["time_step"]
         self._allow_overlap = allow_overlap
         self._materials, self._kept, self._shapes, self._laws = {}, [], [], []
         self._record: Record | None = None
@@ -195,6 +201,16 @@ class World(Population):
         Those of bodies that were removed stay.
         """
         return tuple(self._shapes)
+
+    @property
+    def time_step(self) -> float:
+        """The length of a step [s]."""
+        return self._given["own"]["time_step"]
+
+    @property
+    def gravity(self) -> tuple[float, ...]:
+        """Gravity, ``(D,)`` [m/s²]."""
+        return tuple(self._given["gravity"])
 
     @property
     def time(self) -> float:

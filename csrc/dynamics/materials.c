@@ -146,7 +146,7 @@ static cs_status combine(cs_world *world, int first, int second, cs_law *law, cs
     if (!equal && !(alike && has_means(a->set)))
         return cs_fail(error, CS_INVALID,
                        "materials %d (%s, %d rows) and %d (%s, %d rows) touch: give the material "
-                       "of this pair",
+                       "of this pair by set_pair",
                        first, a->set, a->rows, second, b->set, b->rows);
     *law = *a;
     law->parameter = cs_arena_take(&world->arena, a->parameters, sizeof(double));

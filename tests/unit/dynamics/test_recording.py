@@ -516,7 +516,10 @@ def start(path, *, before="", steps=10**6, options=""):
     code = textwrap.dedent(before) + textwrap.dedent(RUN.format(steps=steps, options=options))
     tests = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return subprocess.Popen(
-        [sys.executable, "-c", code, str(path), tests], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(path), tests],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=path.parent,  # where no sources hide the installed package
     )
 
 

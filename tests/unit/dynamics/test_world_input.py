@@ -95,7 +95,7 @@ def test_shapes_fit_the_dimension(scene):
     [
         ({"restitution": 1.5}, r"restitution\[0\] is 1.5: 0 to 1 is needed"),
         ({"restitution": [0, -1]}, r"restitution\[1\] is -1"),
-        ({"mu": -0.1}, r"mu\[0\] is -0.1"),
+        ({"mu": -0.1}, r"mu is -0.1"),
         ({"sets": cs.sets.disc(0.5), "rows": 2}, "2 rows"),
     ],
 )
@@ -547,3 +547,28 @@ def test_an_interruption_while_shapes_are_added_shifts_no_number(scene):
     scene.run(3)
     assert len(scene.shapes) == known + 2
     assert body in [scene.shapes[number].body for number in scene.contacts.ids[0, :2].tolist()]
+
+
+def test_options_of_a_world_cannot_be_changed():
+    world = dynamics.World(time_step=2e-3, gravity=[0, 0, -1])
+    assert world.time_step == 2e-3
+    assert world.gravity == (0, 0, -1)
+    for name in ("time_step", "gravity"):
+        with pytest.raises(AttributeError):
+            setattr(world, name, 1.0)
+
+
+def test_one_name_is_a_record():
+    assert list(dynamics.World().run(2, record="time")) == ["time"]
+
+
+@pytest.mark.parametrize("restitution", [2.0, -1.0, np.nan, (0.5, 1.5)])
+def test_materials_refuse_restitution_at_once(restitution):
+    with pytest.raises(ValueError, match=r"restitution\[\d\] is .*: 0 to 1 is needed"):
+        dynamics.Material(0.5, restitution)
+
+
+def test_materials_refuse_friction_that_is_no_number():
+    for mu in (np.nan, np.inf, -1):
+        with pytest.raises(ValueError, match="mu is"):
+            dynamics.Material(mu)
