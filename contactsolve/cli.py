@@ -427,20 +427,27 @@ def _add_documents(parser: argparse.ArgumentParser, document: str, table: str) -
     )
 
 
-def _add_scenario(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Make a scenario and write it to a file. Parameters are those of the function in "
-        "contactsolve.scenarios; several numbers are joined by commas: --shape 4,4,2."
-    )
+def _add_list(
+    parser: argparse.ArgumentParser, listing: Callable[[argparse.Namespace], int], what: str
+) -> None:
+    """Add the option --list. Without it, the command needs the name of one of what it lists."""
     parser.set_defaults(run=lambda _: parser.error("a NAME or --list is required"))
     parser.add_argument(
         "--list",
         dest="run",
         action="store_const",
-        const=_list_scenarios,
+        const=listing,
         default=argparse.SUPPRESS,
-        help="list the scenarios and their parameters",
+        help=f"list the {what} and their parameters",
     )
+
+
+def _add_scenario(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Make a scenario and write it to a file. Parameters are those of the function in "
+        "contactsolve.scenarios; several numbers are joined by commas: --shape 4,4,2."
+    )
+    _add_list(parser, _list_scenarios, "scenarios")
     common = argparse.ArgumentParser(add_help=False)
     common.set_defaults(run=_scenario)
     common.add_argument("-o", "--output", type=Path, metavar="PATH", help="write an FCLIB file")
@@ -456,15 +463,7 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=lambda _: parser.error("a NAME or --list is required"))
-    parser.add_argument(
-        "--list",
-        dest="run",
-        action="store_const",
-        const=_list_scenes,
-        default=argparse.SUPPRESS,
-        help="list the scenes and their parameters",
-    )
+    _add_list(parser, _list_scenes, "scenes")
     common = argparse.ArgumentParser(add_help=False)
     common.set_defaults(run=_run)
     add_run_options(common)

@@ -7,6 +7,7 @@ tables, which grow by rows; ``frames/rows`` has where each frame ends in each of
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -23,8 +24,10 @@ __all__ = [
     "PROBLEMS",
     "RECORD",
     "SHAPES",
+    "TABLES",
     "WORLD",
     "Numbers",
+    "PathLike",
     "digest_of",
     "state_digest",
     "world_digest",
@@ -38,6 +41,49 @@ WORLD, FRAMES, RECORD, PROBLEMS = "world", "frames", "record", "problems"
 
 # Groups with the arrays of a state, and with the tables of what is added to a world.
 ARRAYS, LAWS, BODIES, SHAPES = "state", "laws", "bodies", "shapes"
+
+
+PathLike = str | os.PathLike[str]
+
+
+class Table(NamedTuple):
+    """A table of what is added to a world.
+
+    Attributes
+    ----------
+    dtype
+        Of its numbers.
+    columns
+        In the plane and in space; None: a row is one number.
+    counted
+        The number of a frame that counts its rows, a name of `Numbers`.
+    """
+
+    dtype: str
+    columns: tuple[int, int] | None
+    counted: str
+
+
+# In the order in which they are written, and in which digests of them are joined.
+TABLES = {
+    f"{LAWS}/pair": Table("i8", (2, 2), "laws"),
+    f"{LAWS}/set": Table("S32", None, "laws"),
+    f"{LAWS}/rows": Table("i8", None, "laws"),
+    f"{LAWS}/restitution": Table("f8", (2, 2), "laws"),
+    f"{LAWS}/parameters": Table("i8", None, "laws"),
+    f"{LAWS}/values": Table("f8", None, "values"),
+    f"{BODIES}/mass": Table("f8", None, "bodies"),
+    f"{BODIES}/inertia": Table("f8", (1, 9), "bodies"),
+    f"{BODIES}/driven": Table("u1", None, "bodies"),
+    f"{SHAPES}/kind": Table("S16", None, "shapes"),
+    f"{SHAPES}/numbers": Table("f8", (4, 4), "shapes"),
+    f"{SHAPES}/size": Table("i8", (2, 2), "shapes"),
+    f"{SHAPES}/points": Table("f8", (2, 3), "points"),
+    f"{SHAPES}/body": Table("i8", None, "shapes"),
+    f"{SHAPES}/position": Table("f8", (2, 3), "shapes"),
+    f"{SHAPES}/orientation": Table("f8", (1, 4), "shapes"),
+    f"{SHAPES}/material": Table("i8", None, "shapes"),
+}
 
 
 class Numbers(NamedTuple):

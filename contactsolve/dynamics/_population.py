@@ -207,40 +207,21 @@ class Population:
         chosen = np.atleast_1d(index_array("bodies", bodies))
         if chosen.ndim != 1 or len(np.unique(chosen)) != len(chosen):
             raise ValueError(f"bodies is {chosen.tolist()}: each body can be named once")
+        given = {"position": position, "orientation": orientation, "velocity": velocity}
         full = [
-            self._of_each(name, value, len(chosen), state)
-            for name, value, state in (
-                ("position", position, self._state["position"]),
-                ("orientation", orientation, self._state["orientation"]),
-                ("velocity", velocity, self._state["velocity"]),
-            )
+            self._of_each(name, value, len(chosen), self._state[name])
+            for name, value in given.items()
         ]
-        is_moved = position is not None or orientation is not None
-        if not is_moved or self._allow_overlap:
-            self._core.place(chosen, *full)
-            return
-        before = self._core.save()
+        before = {name: self._state[name].copy() for name in given if given[name] is not None}
         self._core.place(chosen, *full)
+        if self._allow_overlap or (position is None and orientation is None):
+            return
         try:
             self._refuse_overlap(np.isin([one.body for one in self._shapes], chosen))
         except BaseException:
-            self._place_back(chosen, full, before)
+            back = (before[name][chosen] if name in before else None for name in given)
+            self._core.place(chosen, *back)
             raise
-
-    def _place_back(
-        self, chosen: np.ndarray, given: list[np.ndarray | None], before: dict[str, np.ndarray]
-    ) -> None:
-        """Undo what was given to bodies, as a saved state has it."""
-        names = ("position", "orientation", "velocity")
-        motion = [
-            None if value is None else before[name][chosen]
-            for name, value in zip(names, given, strict=True)
-        ]
-        self._core.place(chosen, *motion)
-        # Quaternions are normalised when they are placed, which may change their last bits. To
-        # restore the whole state gives them back, but forgets the problem of the last step.
-        if not np.array_equal(self._state["orientation"][chosen], before["orientation"][chosen]):
-            self._core.restore(before)
 
     def _of_each(self, name: str, value: Any, count: int, state: np.ndarray) -> np.ndarray | None:
         """Return a value for each of `count` bodies, in the form of the state of all."""

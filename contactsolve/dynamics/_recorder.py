@@ -36,8 +36,10 @@ from ._layout import (
     PROBLEMS,
     RECORD,
     SHAPES,
+    TABLES,
     WORLD,
     Numbers,
+    PathLike,
     digest_of,
     state_digest,
     world_digest,
@@ -48,9 +50,7 @@ if TYPE_CHECKING:
     from ..problem import Problem
     from .world import World
 
-__all__ = ["PathLike", "Recorder"]
-
-PathLike = str | os.PathLike[str]
+__all__ = ["Recorder"]
 
 _HASH = f"{FRAMES}/hash"
 
@@ -173,40 +173,20 @@ class Recorder:
 
     def _all_tables(self, world: World, row: dict[str, Any]) -> dict[str, _Table]:
         """Return the tables by name, in the order in which they are written."""
-        state, dimension = world._core.save(), world.dimension
+        state = world._core.save()
         bodies = max(world.bodies, 1)
-        turns = 4 if dimension == 3 else 1
-        real, whole, byte = (np.empty((0, 1), kind)[:, 0] for kind in ("f8", "i8", "u1"))
-
-        def columns(like: np.ndarray, count: int) -> np.ndarray:
-            return np.empty((0, count), like.dtype)
 
         # What is added to a world.
-        tables = [
-            _Table(f"{LAWS}/pair", columns(whole, 2)),
-            _Table(f"{LAWS}/set", np.empty(0, "S32")),
-            _Table(f"{LAWS}/rows", whole),
-            _Table(f"{LAWS}/restitution", columns(real, 2)),
-            _Table(f"{LAWS}/parameters", whole),
-            _Table(f"{LAWS}/values", real),
-            _Table(f"{BODIES}/mass", real),
-            _Table(f"{BODIES}/inertia", columns(real, 9 if dimension == 3 else 1)),
-            _Table(f"{BODIES}/driven", byte),
-            _Table(f"{SHAPES}/kind", np.empty(0, "S16")),
-            _Table(f"{SHAPES}/numbers", columns(real, 4)),
-            _Table(f"{SHAPES}/size", columns(whole, 2)),
-            _Table(f"{SHAPES}/points", columns(real, dimension)),
-            _Table(f"{SHAPES}/body", whole),
-            _Table(f"{SHAPES}/position", columns(real, dimension)),
-            _Table(f"{SHAPES}/orientation", columns(real, turns)),
-            _Table(f"{SHAPES}/material", whole),
-        ]
+        tables = []
+        for name, table in TABLES.items():
+            columns = () if table.columns is None else (table.columns[world.dimension - 2],)
+            tables.append(_Table(name, np.empty((0, *columns), table.dtype)))
         digests = {one.name: hashlib.blake2b(digest_size=DIGEST) for one in tables}
 
         # Problems, states, the rows of the record; at last what makes a frame whole.
-        tables += [_Table(f"{PROBLEMS}/bytes", byte, 2**13)]
-        tables += [_Table(f"{PROBLEMS}/end", columns(whole, 2))]
-        tables += [_Table(f"{PROBLEMS}/hash", columns(byte, DIGEST))]
+        tables += [_Table(f"{PROBLEMS}/bytes", np.empty(0, "u1"), 2**13)]
+        tables += [_Table(f"{PROBLEMS}/end", np.empty((0, 2), "i8"))]
+        tables += [_Table(f"{PROBLEMS}/hash", np.empty((0, DIGEST), "u1"))]
         state.pop("force")
         self._arrays = list(state)
         for name, array in state.items():
@@ -214,9 +194,9 @@ class Recorder:
         self._columns = [name for name in row if name not in Record.of_bodies]
         tables += [_Table(f"{RECORD}/{name}", np.array([row[name]])) for name in self._columns]
         tables += [
-            _Table(f"{FRAMES}/numbers", columns(whole, NUMBERS)),
-            _Table(f"{FRAMES}/rows", columns(whole, len(self._arrays))),
-            _Table(_HASH, columns(byte, 2 * DIGEST)),
+            _Table(f"{FRAMES}/numbers", np.empty((0, NUMBERS), "i8")),
+            _Table(f"{FRAMES}/rows", np.empty((0, len(self._arrays)), "i8")),
+            _Table(_HASH, np.empty((0, 2 * DIGEST), "u1")),
         ]
         self._kept = _Kept((), dict.fromkeys((one.name for one in tables), 0), digests, 0, 0, -1)
         return {one.name: one for one in tables}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..sets import _of_numbers as set_of_numbers
-from ._layout import Numbers
+from ._layout import Numbers, PathLike
 from ._placed import PlacedShape, add_to, alike
 from .material import Material
-from .recording import PathLike, Recording, Tables
+from .recording import Recording, Tables
 from .shapes import Shape, shape_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from .._report import step_bar
-from ._recorder import PathLike, Recorder
+from ._layout import PathLike
+from ._recorder import Recorder
 from .record import Record
 
 if TYPE_CHECKING:

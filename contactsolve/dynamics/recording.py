@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -17,17 +16,16 @@ from ..io.saved import check_header, problem_of_image
 from ..problem import Problem
 from ._layout import (
     ARRAYS,
-    BODIES,
     DIGEST,
     FRAMES,
-    LAWS,
     NEED,
     NUMBERS,
     PROBLEMS,
     RECORD,
-    SHAPES,
+    TABLES,
     WORLD,
     Numbers,
+    PathLike,
     digest_of,
     state_digest,
     world_digest,
@@ -35,31 +33,9 @@ from ._layout import (
 from .contacts import Contacts
 from .record import Record, padded
 
-__all__ = ["Frame", "PathLike", "Recording", "Tables"]
+__all__ = ["Frame", "Recording", "Tables"]
 
-PathLike = str | os.PathLike[str]
 Tables = dict[str, np.ndarray]
-
-# The tables of what is added to a world: their kinds, and the number of a frame that counts rows.
-_TABLES = {
-    f"{LAWS}/pair": ("i", "laws"),
-    f"{LAWS}/set": ("S", "laws"),
-    f"{LAWS}/rows": ("i", "laws"),
-    f"{LAWS}/restitution": ("f", "laws"),
-    f"{LAWS}/parameters": ("i", "laws"),
-    f"{LAWS}/values": ("f", "values"),
-    f"{BODIES}/mass": ("f", "bodies"),
-    f"{BODIES}/inertia": ("f", "bodies"),
-    f"{BODIES}/driven": ("u", "bodies"),
-    f"{SHAPES}/kind": ("S", "shapes"),
-    f"{SHAPES}/numbers": ("f", "shapes"),
-    f"{SHAPES}/size": ("i", "shapes"),
-    f"{SHAPES}/points": ("f", "points"),
-    f"{SHAPES}/body": ("i", "shapes"),
-    f"{SHAPES}/position": ("f", "shapes"),
-    f"{SHAPES}/orientation": ("f", "shapes"),
-    f"{SHAPES}/material": ("i", "shapes"),
-}
 
 # Which array of a state a column of a record is.
 _COLUMNS = {"positions": "position", "orientations": "orientation", "velocities": "velocity"}
@@ -305,8 +281,10 @@ class Recording:
     def _tables(self, number: int, numbers: Numbers) -> Tables:
         """Return what had been added to the world at a frame."""
         tables = {
-            name: self._rows(number, name, kinds, 0, getattr(numbers, counted))
-            for name, (kinds, counted) in _TABLES.items()
+            name: self._rows(
+                number, name, np.dtype(table.dtype).kind, 0, getattr(numbers, table.counted)
+            )
+            for name, table in TABLES.items()
         }
         digests = [
             hashlib.blake2b(_little(rows).tobytes(), digest_size=DIGEST).digest()

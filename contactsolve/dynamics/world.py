@@ -13,9 +13,9 @@ from .._arrays import real_array
 from ..groups import Bodies, Group
 from ..problem import Problem
 from ..sets import _of_numbers as set_of_numbers
+from ._layout import PathLike
 from ._placed import PlacedShape
 from ._population import Population
-from ._recorder import PathLike
 from ._restoring import restore
 from ._running import Run
 from ._solver_options import arguments

@@ -62,18 +62,6 @@ static cs_status find_laws(cs_world *world, cs_error *error)
 
 /* ---- impulses of the step before -------------------------------------------------------------- */
 
-/* Below 0, 0 or above 0: how contact i of one step compares with contact j of another. */
-static int compare(const cs_memory *a, int64_t i, const cs_memory *b, int64_t j)
-{
-    const int64_t *first = (const int64_t *)a->shape.data + 2 * i;
-    const int64_t *second = (const int64_t *)b->shape.data + 2 * j;
-    for (int k = 0; k < 2; k++)
-        if (first[k] != second[k]) return first[k] < second[k] ? -1 : 1;
-    int32_t one = ((const int32_t *)a->feature.data)[i];
-    int32_t other = ((const int32_t *)b->feature.data)[j];
-    return one < other ? -1 : one > other;
-}
-
 /* The impulses of contact j of the last step, for contact i of this one. Tangential ones keep their direction in
  * space, as far as the tangents allow. */
 static void carry_over(cs_world *world, int64_t i, int64_t j)
@@ -102,12 +90,23 @@ static void carry_over(cs_world *world, int64_t i, int64_t j)
     }
 }
 
+static const int64_t *shape_of(const cs_memory *memory, int64_t c)
+{
+    return (const int64_t *)memory->shape.data + 2 * c;
+}
+
+static int32_t feature_of(const cs_memory *memory, int64_t c)
+{
+    return ((const int32_t *)memory->feature.data)[c];
+}
+
 /* Impulses of contacts that were closed in the last step, too. */
 static void warm_start(cs_world *world)
 {
     const cs_memory *closed = &world->closed, *last = &world->last;
     for (int64_t i = 0, j = 0; i < closed->count && j < last->count;) {
-        int order = compare(closed, i, last, j);
+        int order = cs_compare_ids(shape_of(closed, i), feature_of(closed, i), shape_of(last, j),
+                                   feature_of(last, j));
         if (order == 0) carry_over(world, i, j);
         i += order <= 0;
         j += order >= 0;

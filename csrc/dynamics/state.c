@@ -156,15 +156,6 @@ static cs_status check_orientations(const cs_world *world, const cs_world_state 
     return CS_OK;
 }
 
-/* Whether contact c of (shape, feature) comes before the next one. */
-static int is_before_next(const int64_t *shape, const int32_t *feature, int64_t c)
-{
-    const int64_t *a = shape + 2 * c, *b = a + 2;
-    if (a[0] != b[0]) return a[0] < b[0];
-    if (a[1] != b[1]) return a[1] < b[1];
-    return feature[c] < feature[c + 1];
-}
-
 /* Contacts must be between shapes and bodies that there are, and sorted. */
 static cs_status check_contacts(const cs_world *world, const cs_world_state *given, cs_error *error)
 {
@@ -182,7 +173,8 @@ static cs_status check_contacts(const cs_world *world, const cs_world_state *giv
                                (long long)c, k, (long long)body[2 * c + k],
                                (long long)world->rigid.count);
         }
-        if (c + 1 < shapes->rows && !is_before_next(shape, feature, c))
+        const int64_t *own = shape + 2 * c;
+        if (c + 1 < shapes->rows && cs_compare_ids(own, feature[c], own + 2, feature[c + 1]) >= 0)
             return cs_fail(error, CS_INVALID, "contact_shape[%lld] is not after the one before it",
                            (long long)(c + 1));
     }
@@ -199,7 +191,7 @@ static cs_status check_counters(const int64_t *counter, cs_error *error)
         [ITERATIONS] = {0, INT64_MAX / 2},
         [OUTCOME] = {CS_CONVERGED, CS_UNBOUNDED},
         [CHANGED] = {0, 1},
-        [ORDERED] = {-1, INT64_MAX / 2},
+        [ORDERED] = {.least = -1}, /* at most the steps */
         [FACTORIZED] = {0, 1},
     };
     for (int i = 0; i < COUNTERS; i++) {
@@ -211,7 +203,7 @@ static cs_status check_counters(const int64_t *counter, cs_error *error)
     return CS_OK;
 }
 
-/* Bodies that were removed must have no shapes, and counters must be possible. */
+/* Bodies that were removed must have no shapes, and counters have to be possible. */
 static cs_status check_numbers(const cs_world *world, const cs_world_state *given, cs_error *error)
 {
     const unsigned char *removed = find_array(given, "removed")->data;

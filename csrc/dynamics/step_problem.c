@@ -83,10 +83,10 @@ static void find_keys(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
     const keys *k = context;
-    const int64_t *number = k->world->step.number.data, *body = k->world->found.body;
+    const int64_t *body = k->world->found.body;
     for (int64_t c = begin; c < end; c++) {
-        int64_t first = body[2 * c] < 0 ? -1 : number[body[2 * c]];
-        int64_t second = body[2 * c + 1] < 0 ? -1 : number[body[2 * c + 1]];
+        int64_t first = cs_body_number(&k->world->step, body[2 * c]);
+        int64_t second = cs_body_number(&k->world->step, body[2 * c + 1]);
         k->key[c] = 1 + (first > second ? first : second);
     }
 }

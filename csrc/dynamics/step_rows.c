@@ -24,7 +24,7 @@ static mover find_mover(const cs_world *world, int64_t body)
     const cs_rigid *rigid = &world->rigid;
     int dimension = world->space.dimension, dof = world->space.dof;
     if (body < 0) return (mover){0};
-    int64_t number = ((const int64_t *)world->step.number.data)[body];
+    int64_t number = cs_body_number(&world->step, body);
     if (number >= 0) {
         const double *own =
             (const double *)world->step.motion.data + number * (dimension + 2 * dof);
@@ -68,11 +68,12 @@ void cs_gather_bodies(void *context, int64_t piece, int64_t begin, int64_t end)
 CS_INLINE void add_velocity_at(const double *arm, const double *velocity, double sign,
                                double *linear, double *angular)
 {
-    const double *w = velocity + 3;
-    linear[0] += sign * (velocity[0] + (w[1] * arm[2] - w[2] * arm[1]));
-    linear[1] += sign * (velocity[1] + (w[2] * arm[0] - w[0] * arm[2]));
-    linear[2] += sign * (velocity[2] + (w[0] * arm[1] - w[1] * arm[0]));
-    for (int k = 0; k < 3; k++) angular[k] += sign * w[k];
+    double at[3];
+    cs_velocity_at(arm, velocity, at);
+    for (int k = 0; k < 3; k++) {
+        linear[k] += sign * at[k];
+        angular[k] += sign * velocity[3 + k];
+    }
 }
 
 /* frame (12), velocity (m) and change (m) <- those of the rows of both bodies. */
@@ -156,7 +157,7 @@ static void fill(const cs_row_work *work, int64_t c, const cs_law *law, cs_step_
     for (int side = 0; side < 2; side++) {
         int64_t own = found->body[2 * c + side];
         body[side] = find_mover(world, own);
-        bodies[side] = own < 0 ? -1 : ((const int64_t *)world->step.number.data)[own];
+        bodies[side] = cs_body_number(&world->step, own);
     }
 
     /* Their rows. */

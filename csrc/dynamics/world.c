@@ -6,6 +6,7 @@
 #include "linalg/small.h"
 #include "solver/method.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -195,6 +196,9 @@ static cs_status check_numbers(const char *name, const double *values, int64_t b
     return CS_OK;
 }
 
+/* By how much the length of a normalised quaternion may differ from 1. */
+#define UNIT (8 * DBL_EPSILON)
+
 /* The length of a quaternion; in the plane 1. */
 static double length_of(const cs_space *space, const double *orientation)
 {
@@ -227,7 +231,8 @@ static cs_status check_motion(const cs_space *space, const cs_world_bodies *give
     return status;
 }
 
-/* Copies motion i of those given to place `at`, with quaternions normalised. What is NULL stays. */
+/* Copies motion i of those given to place `at`, with quaternions normalised but for those that are to rounding. What is
+ * NULL stays. */
 static void take_motion(cs_world *world, const cs_world_bodies *given, int64_t i, int64_t at)
 {
     const cs_space *space = &world->space;
@@ -239,6 +244,7 @@ static void take_motion(cs_world *world, const cs_world_bodies *given, int64_t i
     if (!given->orientation) return;
     const double *orientation = given->orientation + i * space->orientation;
     double length = length_of(space, orientation);
+    if (fabs(length - 1) <= UNIT) length = 1;
     for (int k = 0; k < space->orientation; k++)
         now->orientation[at * space->orientation + k] = orientation[k] / length;
 }

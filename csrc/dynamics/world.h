@@ -121,6 +121,12 @@ typedef struct cs_step_problem {
     int full;                             /* M^-1 has full blocks */
 } cs_step_problem;
 
+/* The number of a body in the problem; -1 of the fixed world, and of bodies that cannot move. */
+static inline int64_t cs_body_number(const cs_step_problem *step, int64_t body)
+{
+    return body < 0 ? -1 : ((const int64_t *)step->number.data)[body];
+}
+
 /* How the moment of inertia of a turning body enters a step: I w' = moment - w x I w. */
 typedef enum cs_gyroscopic {
     CS_GYROSCOPIC_NONE,     /* without the last term */
@@ -183,6 +189,15 @@ const cs_law *cs_law_between(cs_world *world, int first, int second, cs_error *e
 
 /* Room for what `count` contacts leave to the next step, of which there are none yet. */
 cs_status cs_memory_reserve(cs_memory *memory, int64_t count, int dimension, cs_error *error);
+
+/* Below 0, 0 or above 0: how the identifiers of two contacts, (shape, shape, feature), compare. */
+static inline int cs_compare_ids(const int64_t *shape, int32_t feature, const int64_t *other_shape,
+                                 int32_t other_feature)
+{
+    for (int k = 0; k < 2; k++)
+        if (shape[k] != other_shape[k]) return shape[k] < other_shape[k] ? -1 : 1;
+    return feature < other_feature ? -1 : feature > other_feature;
+}
 
 /* Finds the contacts at next whose gap is at most the activation distance, and gives them the impulses that they had
  * in the step before. */

@@ -73,16 +73,23 @@ CS_INLINE void cs_frame_add_impulse(const double *frame, int rows, int side, con
     }
 }
 
+/* at (3) <- the velocity of a body at the end of an arm from its centre of mass. */
+CS_INLINE void cs_velocity_at(const double *arm, const double *velocity, double *at)
+{
+    const double *w = velocity + 3;
+    at[0] = velocity[0] + (w[1] * arm[2] - w[2] * arm[1]);
+    at[1] = velocity[1] + (w[2] * arm[0] - w[0] * arm[2]);
+    at[2] = velocity[2] + (w[0] * arm[1] - w[1] * arm[0]);
+}
+
 /* xi (rows) += J velocity of one side: the velocity of the body at the contact, along each row. */
 CS_INLINE void cs_frame_add_velocity(const double *frame, int rows, int side,
                                      const double *velocity, double *xi)
 {
     double third[3], at[3], sign = side ? 1 : -1;
-    const double *axis[3], *r = frame + CS_FRAME_ARM + 3 * side, *w = velocity + 3;
+    const double *axis[3], *w = velocity + 3;
     cs_frame_axes(frame, third, axis);
-    at[0] = velocity[0] + (w[1] * r[2] - w[2] * r[1]);
-    at[1] = velocity[1] + (w[2] * r[0] - w[0] * r[2]);
-    at[2] = velocity[2] + (w[0] * r[1] - w[1] * r[0]);
+    cs_velocity_at(frame + CS_FRAME_ARM + 3 * side, velocity, at);
     for (int i = 0; i < rows; i++) {
         const double *d = axis[i < 3 ? i : cs_frame_turning_axis(rows, i)], *v = i < 3 ? at : w;
         xi[i] += sign * (d[0] * v[0] + d[1] * v[1] + d[2] * v[2]);

@@ -156,9 +156,11 @@ static int CS_BUILD(compress_lanes)(const cs_block_lanes *lanes, double toleranc
                                     double *numbers)
 {
     int fits = 1;
-    for (int first = 0; first < CS_BLOCK_LANES && lanes->frames; first += CS_LANES)
-        copy_frames(lanes, first, numbers);
-    if (lanes->frames) return 1;
+    if (lanes->frames) {
+        for (int first = 0; first < CS_BLOCK_LANES; first += CS_LANES)
+            copy_frames(lanes, first, numbers);
+        return 1;
+    }
     for (int first = 0; first < CS_BLOCK_LANES && fits; first += CS_LANES)
         fits = lanes->rows == 3 ? compress(lanes, first, 3, tolerance, handedness, numbers)
                                 : compress(lanes, first, 4, tolerance, handedness, numbers);

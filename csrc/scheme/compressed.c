@@ -128,25 +128,21 @@ static double dot(int count, const double *a, const double *b)
     return sum;
 }
 
-/* One block of a group: J of each side, NULL if the body is immovable, and the sign of the side in the contact
+/* One block of a group without frames: J of each side, NULL if the body is immovable, and the sign of the side in the contact
  * velocity. */
 typedef struct contact {
     int rows, dof;
-    double room[2][CS_FRAME_ENTRIES];
     const double *side[2];
     double sign[2];
 } contact;
 
-static void find_contact(const cs_block_group *blocks, int64_t index, contact *c)
+static contact contact_of(const cs_block_group *blocks, int64_t index)
 {
-    c->rows = blocks->rows;
-    c->dof = blocks->dof[0];
-    for (int side = 0; side < cs_block_partners(blocks); side++) {
-        c->sign[side] = side ? 1 : -1;
-        c->side[side] = NULL;
+    contact c = {.rows = blocks->rows, .dof = blocks->dof[0], .sign = {-1, 1}};
+    for (int side = 0; side < cs_block_partners(blocks); side++)
         if (cs_partner_moves(blocks, index, side))
-            c->side[side] = cs_partner_jacobian(blocks, index, side, c->room[side]);
-    }
+            c.side[side] = cs_partner_jacobian(blocks, index, side, NULL);
+    return c;
 }
 
 /* numbers (12) <- n, t and both arms of a block that has a frame: those of immovable bodies are zero. */
@@ -281,8 +277,7 @@ void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *handedne
     /* The first contacts have to fit it, with one handedness. */
     for (int64_t k = 0; k < blocks->count && *form != CS_GENERAL && !blocks->frame; k++) {
         if (k >= FIRST_CONTACTS && *handedness) break;
-        contact c;
-        find_contact(blocks, k, &c);
+        contact c = contact_of(blocks, k);
         int own, fits = contact_fits(&c, tolerance, &own);
         if (!fits || (own && *handedness && own != *handedness)) *form = CS_GENERAL;
         if (own) *handedness = own;
@@ -304,14 +299,15 @@ static void compress_planar(const cs_packed *packed, const cs_block_group *block
 
 int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
 {
-    /* Test the contact. */
+    /* A frame always fits. */
     const cs_block_group *blocks = &packed->problem->block_group[g];
     if (blocks->frame) {
         copy_frame(blocks, index, numbers);
         return 1;
     }
-    contact c;
-    find_contact(blocks, index, &c);
+
+    /* Test the contact. */
+    contact c = contact_of(blocks, index);
     int side = c.side[1] ? 1 : 0, handedness;
     if (!contact_fits(&c, tolerance_of(packed), &handedness)) return 0;
     if (handedness && handedness != packed->group[g].factors.handedness) return 0;

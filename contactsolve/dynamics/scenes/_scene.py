@@ -133,7 +133,7 @@ _REST = 1e-3
 
 def settle(world: World, radius: float) -> None:
     """Run a world until its grains are at rest, for at most 20,000 steps."""
-    pull = float(np.linalg.norm(world._given["gravity"]))
+    pull = float(np.linalg.norm(world.gravity))
     rest = _REST * radius * pull * float(world.masses.sum())
     for _ in range(200):
         world.run(100)

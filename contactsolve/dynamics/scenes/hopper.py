@@ -86,8 +86,9 @@ def hopper(
 
     Notes
     -----
-    The flow does not depend on the height of the filling. It grows as (D - k d)^(5/2), in the plane
-    as (D - k d)^(3/2), with the diameter d of the grains and k about 1.4 (Beverloo et al. 1961).
+    By Beverloo et al. (1961) the flow does not depend on the height of the filling, and grows as
+    (D - k d)^(5/2), in the plane as (D - k d)^(3/2), with the diameter d of the grains and k about
+    1.4; ``benchmarks/dynamics/granular.py`` shows how near these grains come to that.
     """
     require_choice("dimension", dimension, (2, 3))
     require_count(count=count)

@@ -487,6 +487,8 @@ def test_a_place_that_is_refused_forgets_nothing_of_the_last_step(scene):
     problem, info = scene.problem(), scene.info
     with pytest.raises(ValueError, match="overlap"):
         scene.place(np.arange(20), [0, 0, 0.1], velocity=np.zeros(6))
+    with pytest.raises(ValueError, match="overlap"):
+        scene.place(np.arange(20), [0, 0, 0.1], orientation=[0, 1, 0, 0])
     assert scene.info == info
     assert np.array_equal(scene.problem().b, problem.b)
 
