@@ -322,3 +322,80 @@ def test_spheres_of_the_ball_grid_make_its_problem(size):
     assert problem.contacts == grid.contacts == size**2 * (3 * size - 2)
     for found, wanted in zip(by_pairs(problem), by_pairs(grid), strict=True):
         assert np.abs(found - wanted).max() <= 1e-14
+
+
+def crowd(dimension, law):
+    """Return shuffled bodies that collapse; one is driven, and a step makes four sweeps."""
+    rng = np.random.default_rng(4)
+    sweeps = {"method": "gauss_seidel", "max_iterations": 4, "rtol": 1e-14, "atol": 0.0}
+    scene = dynamics.World(dimension, time_step=5e-3, **sweeps)
+    stone = dynamics.Material(**law)
+    scene.add_fixed(dynamics.HalfSpace(np.eye(dimension)[-1]), material=stone)
+    side = np.arange(4 if dimension == 3 else 8)
+    places = np.stack(np.meshgrid(*[side] * dimension, indexing="ij"), -1).reshape(-1, dimension)
+    places = rng.permutation(0.21 * places + 0.12 * np.eye(dimension)[-1])
+    if dimension == 3:
+        shapes = [dynamics.Sphere(0.1), dynamics.Box([0.1, 0.09, 0.08])]
+    else:
+        corners = [[-0.1, -0.09], [0.1, -0.09], [0.1, 0.09], [-0.1, 0.09]]
+        shapes = [dynamics.Disc(0.1), dynamics.Polygon(corners)]
+    scene.add_bodies(shapes * (len(places) // 2), places, density=800.0, material=stone)
+    belt = [0.4, -0.3, -0.5][-dimension:]
+    velocity = [1.0, 0, 0, 0, 0, 0.5] if dimension == 3 else [1.0, 0, 0.5]
+    scene.add_body(shapes[0], belt, velocity=velocity, driven=True, material=stone)
+    return scene
+
+
+@pytest.mark.filterwarnings("ignore:.*the solve ended:RuntimeWarning")
+@pytest.mark.parametrize(
+    ("dimension", "law"),
+    [
+        (3, {"mu": 0.5, "restitution": (0.3, 0.1)}),
+        (3, {"mu": 0.0}),
+        (3, {"sets": cs.sets.contensou(0.5, 0.02)}),
+        (3, {"sets": cs.sets.rolling(0.5, 0.01)}),
+        (2, {"mu": 0.5}),
+    ],
+    ids=["friction", "frictionless", "spin", "rolling", "plane"],
+)
+def test_the_problem_of_a_step_is_what_the_step_solved(dimension, law):
+    """A new problem has the natural map that the step found, and moves bodies as it did."""
+    scene, closed = crowd(dimension, law), 0
+    dof = 6 if dimension == 3 else 3
+    free = np.arange(scene.bodies) < scene.bodies - 1
+    gravity = np.zeros(dof)
+    gravity[dimension - 1] = -G * 5e-3
+    for _ in range(50):  # bodies are ordered anew after 32
+        start = scene.velocities.copy()
+        scene.step()
+        problem = scene.problem()
+        if problem is None:
+            continue
+        rows, closed = problem.J.shape[2], max(closed, problem.contacts)
+        impulses = scene.contacts.impulses[:, :rows]
+        largest = 1 + np.abs(impulses).max()
+
+        # Zero steps from the impulses: row 0 of the history is that of the start.
+        result = cs.solve(
+            problem, method="jacobi", initial=impulses, max_iterations=1, rtol=None, atol=None,
+            record=("natural_map",),
+        )  # fmt: skip
+        assert abs(result.history["natural_map"][0] - scene.info["natural_map"]) <= 1e-13 * largest
+
+        # u^E = u^S + g dt + M^-1 J^T lambda, without gyroscopic moments: of spheres, and linear.
+        force = np.zeros((scene.bodies + 1, dof))
+        for side in range(2):
+            np.add.at(
+                force,
+                problem.bodies[:, side],
+                np.einsum("ki,kij->kj", impulses, problem.J[:, side]),
+            )
+        inverse = problem.Minv
+        if inverse.ndim == 2:
+            change = inverse * force[:-1]
+        else:
+            change = np.einsum("nij,nj->ni", inverse, force[:-1])
+        wanted = start + gravity + change
+        difference = (scene.velocities - wanted)[free, :dimension]
+        assert np.abs(difference).max() <= 1e-12 * (1 + np.abs(scene.velocities).max())
+    assert closed > 60
