@@ -1,4 +1,4 @@
-"""Builds the extension module ``contactsolve._core`` from ``csrc/``.
+"""Builds the extension module ``contactsolve._core`` from ``csrc/``, and from ``cuda/`` those of devices.
 
 All metadata stands in ``pyproject.toml``; here is only what needs a program.  Environment
 variables that change the build:
@@ -7,6 +7,11 @@ variables that change the build:
 ``CONTACTSOLVE_OPENMP``     unset: OpenMP if a test program builds with it, else serial;
                             ``0``: serial; ``1``: OpenMP, and an error without it
 ``CONTACTSOLVE_THREADS``    ``pthread``: POSIX threads in place of OpenMP
+``CONTACTSOLVE_CUDA``       ``auto``, or unset: ``contactsolve._cuda`` too where nvcc is found;
+                            ``1``: and an error where it is not; ``0``: never; ``emu``: in its place
+                            ``contactsolve._cuda_emulated``, which runs the kernels on the processor
+``CONTACTSOLVE_CUDA_ARCHS`` the compute capabilities to build for, ``80,90``; unset: those of the
+                            GPUs present, or 90
 ``CONTACTSOLVE_STRICT=1``   more warnings, each of them an error
 ``CONTACTSOLVE_SANITIZE=1`` AddressSanitizer and UndefinedBehaviorSanitizer, assertions on
 ``CONTACTSOLVE_COVERAGE=1`` counts executed lines, for gcov
@@ -19,6 +24,8 @@ variables that change the build:
 
 import os
 import platform
+import shutil
+import subprocess
 import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +36,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError, PlatformError
 
-CSRC = Path("csrc")
+CSRC, CUDA = Path("csrc"), Path("cuda")
 
 # A file named *.kernel.c is compiled once per entry, with these flags added and with
 # CS_KERNEL_BUILD defined as the entry's name, so that it can name its functions by it.  What is
@@ -75,6 +82,13 @@ COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
 COVERAGE_COMPILE = ["-Og", "-g"]
 # The functions by which .ci/choose_tests.py counts the lines of one test after another.
 COVERAGE_LINK = ["-Wl,-u,__gcov_dump,-u,__gcov_reset"]
+# Kernels, by nvcc or for their emulation. Contraction is off here as well; kernels ask for it where it
+# is wanted (fma).
+NVCC = ["-std=c++17", "-O3", "--fmad=false", "-Xcompiler=-fPIC,-fvisibility=hidden"]
+EMULATION = ["-std=c++17", "-O2", "-g0", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden"]
+EMULATION_STRICT = ["-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized"]
+# What is neither: compiled by other means.
+NOT_MODULE = {CUDA / "check_bodies.cu"}
 # Per level of CONTACTSOLVE_OPTIMIZE; unset keeps COMPILE as it is.
 OPTIMIZE_COMPILE = {"": [], "0": ["-O0", "-g3", "-UNDEBUG"], "1": ["-O1"]}
 # Python's own flags ask for information for debuggers: as much work for the compiler as the code.
@@ -169,6 +183,60 @@ def flags(compiler) -> tuple[list[str], list[str]]:
     return compile_flags, link_flags
 
 
+class DeviceExtension(Extension):
+    """A module with kernels: by nvcc, or emulated on the processor."""
+
+    def __init__(self, name: str, linker: list[str], options: list[str], sources: list[Path]):
+        super().__init__(name, sources=sorted(map(str, sources)))
+        self.linker, self.options = linker, options
+
+
+def find_nvcc() -> str | None:
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
+    places = [Path(home, "bin", "nvcc")] if home else []
+    known = shutil.which("nvcc")
+    places += [Path(known)] if known else []
+    places.append(Path("/usr/local/cuda/bin/nvcc"))
+    return next((str(place) for place in places if place.exists()), None)
+
+
+def gpu_architectures() -> list[str]:
+    """Compute capabilities to build for: those asked for, those of the GPUs here, or one."""
+    asked = os.environ.get("CONTACTSOLVE_CUDA_ARCHS", "")
+    if asked:
+        return asked.replace(".", "").split(",")
+    try:
+        command = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
+        found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        found = []
+    return sorted({each.replace(".", "") for each in found}) or ["90"]
+
+
+def device_extensions() -> list[Extension]:
+    """The module with kernels that CONTACTSOLVE_CUDA asks for, if any."""
+    choice = os.environ.get("CONTACTSOLVE_CUDA", "") or "auto"
+    sources = [path for path in CUDA.glob("*.cu") if path not in NOT_MODULE]
+    if choice == "emu":
+        options = ["-x", "c++", *EMULATION]
+        options += EMULATION_STRICT if is_on("CONTACTSOLVE_STRICT") else []
+        sources += CUDA.glob("emulation/*.cc")
+        compiler = os.environ.get("CXX", "c++").split()
+        return [DeviceExtension("contactsolve._cuda_emulated", compiler, options, sources)]
+    if choice not in ("auto", "0", "1"):
+        raise PlatformError(f"CONTACTSOLVE_CUDA={choice}: auto, 0, 1 and emu are known")
+    nvcc = find_nvcc() if choice != "0" else None
+    if choice == "1" and not nvcc:
+        raise PlatformError("CONTACTSOLVE_CUDA=1, but no nvcc was found: set CUDA_HOME")
+    if not nvcc:
+        return []
+    architectures = gpu_architectures()
+    newest = architectures[-1]
+    code = [f"-gencode=arch=compute_{each},code=sm_{each}" for each in architectures]
+    code.append(f"-gencode=arch=compute_{newest},code=compute_{newest}")
+    return [DeviceExtension("contactsolve._cuda", [nvcc], [*NVCC, *code], sources)]
+
+
 def is_kernel(source: str) -> bool:
     return source.endswith(".kernel.c")
 
@@ -192,6 +260,9 @@ class BuildCore(build_ext):
     """
 
     def build_extension(self, ext):
+        if isinstance(ext, DeviceExtension):
+            self.build_device(ext)
+            return
         if self.compiler.compiler_type != "unix":
             raise PlatformError("contactsolve builds with GCC or Clang only")
         compile_flags, link_flags = flags(self.compiler)
@@ -211,6 +282,23 @@ class BuildCore(build_ext):
             build_temp=self.build_temp,
         )
 
+    def build_device(self, ext):
+        """Compile all files with kernels in parallel, and link them by the same compiler."""
+        folder = Path(self.build_temp, ext.name)
+        include = [f"-I{place}" for place in (CSRC, ".", sysconfig.get_path("include"))]
+
+        def compile_source(source):
+            target = folder / f"{Path(source).name}.o"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self.spawn([*ext.linker, *ext.options, *include, "-c", source, "-o", str(target)])
+            return str(target)
+
+        with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
+            objects = list(pool.map(compile_source, ext.sources))
+        target = self.get_ext_fullpath(ext.name)
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        self.spawn([*ext.linker, "-shared", *objects, "-o", target])
+
     def compile_unit(self, ext, source, build, compile_flags):
         (result,) = self.compiler.compile(
             [source],
@@ -229,4 +317,4 @@ if __name__ == "__main__":
         include_dirs=[str(CSRC)],
         define_macros=MACROS,
     )
-    setup(ext_modules=[core], cmdclass={"build_ext": BuildCore})
+    setup(ext_modules=[core, *device_extensions()], cmdclass={"build_ext": BuildCore})

@@ -26,6 +26,7 @@ except ImportError as _error:
     ) from _error
 
 from . import (
+    cuda,
     data,
     dynamics,
     fixed_points,
@@ -71,6 +72,7 @@ __all__ = [
     "choose_friction",
     "compare",
     "contact_jacobian",
+    "cuda",
     "data",
     "dynamics",
     "fixed_points",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _devices
 from ._arrays import index_array
 from ._suggestions import with_suggestion
 
@@ -94,6 +94,7 @@ def for_library(given: dict[str, Any]) -> dict[str, Any]:
     TypeError, ValueError
         For values of a wrong type, and for those that the library would read as unset.
     """
+    _devices.load(given["device"])
     taken = {
         **given,
         "rtol": tolerance("rtol", given["rtol"]),

@@ -68,6 +68,7 @@ class Options(TypedDict, total=False):
     quality_r: float
     rng: Any
     instructions: str
+    device: str
     compressed: bool
     islands: str | bool
 
@@ -308,6 +309,11 @@ class Solver:
         environment variable ``CONTACTSOLVE_INSTRUCTIONS`` names; ``"avx512"``, ``"avx2"``,
         ``"baseline"`` (16 bytes): this one, however well its lanes are filled; ``"scalar"``: one
         contact after another, the reference. Results differ by rounding.
+    device
+        What runs the sweeps: ``"cpu"``; ``"cuda"``, a GPU (`contactsolve.cuda`);
+        ``"cuda-emulated"``, the same kernels on the processor, slowly, for tests. Methods that
+        sweep use it with the schemes ``"factorized"``, ``"matrix"`` and ``"iteration_matrix"``;
+        what is computed between sweeps, and other methods, stay with the processor.
     compressed
         Where J is, to rounding, that of contact frames and lever arms between rigid bodies (and
         M⁻¹ a multiple of the identity for the linear velocities), store these in place of
@@ -378,6 +384,7 @@ class Solver:
         quality_r: float = 100.0,
         rng: Any = None,
         instructions: str = "auto",
+        device: str = "cpu",
         compressed: bool = True,
         islands: str | bool = "auto",
         **unknown: Never,
@@ -439,6 +446,7 @@ class Solver:
             "measure_every": measure_every,
             "quality_r": quality_r,
             "instructions": instructions,
+            "device": device,
             "compressed": flag("compressed", compressed),
             "islands": apart(islands),
         }

@@ -429,6 +429,8 @@ typedef struct cs_options {
      * "scalar": one after another; "auto": the fastest on this machine, unless the environment
      * variable CONTACTSOLVE_INSTRUCTIONS names one. */
     const char *instructions;
+    /* What runs the sweeps: "cpu", or the name of a device whose module is loaded. */
+    const char *device;
     int general; /* do not compress contacts of rigid bodies to frames and lever arms */
     cs_mlcp_options pivoting;   /* set from the own options of methods that pivot; their matrix is
                                * the symmetric part of A */

@@ -171,14 +171,14 @@ struct cs_backend {
 /* ---- functions that all backends share ----------------------------------------------------------------- */
 
 /* Whether a sweep may have diverged. The backend does not consider rounding errors; its caller does. */
-static inline int cs_best_is_exceeded(const cs_best_sweep *best, const cs_sweep_stats *stats)
+CS_INLINE int cs_best_is_exceeded(const cs_best_sweep *best, const cs_sweep_stats *stats)
 {
     if (!isfinite(stats->merit)) return 1;
     return stats->residual / best->scale > best->least * best->growth * best->margin;
 }
 
 /* Updates `best` after a sweep that did not diverge. */
-static inline void cs_best_update(cs_best_sweep *best, const cs_sweep_stats *stats)
+CS_INLINE void cs_best_update(cs_best_sweep *best, const cs_sweep_stats *stats)
 {
     double scaled = stats->residual / best->scale;
     best->best_is_current = scaled <= best->least * best->margin;

@@ -3,6 +3,7 @@
 #include "backend/cpu.h"
 
 #include "backend/cpu_internal.h"
+#include "backend/scales.h"
 #include "core/error.h"
 #include "core/loop.h"
 #include "sweep/sweep.h"
@@ -70,7 +71,7 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     /* The scheme's own data, and the phases of its sweeps. */
     status = scheme->pack(packed, arena, control, error);
     if (!status) status = cs_pack_phases(packed, arena, error);
-    if (!status) status = cs_cpu_pack_scales(cpu, request, arena, error);
+    if (!status) status = cs_pack_scales(packed, request, &cpu->measures, arena, error);
     packing->keeps_velocities = packed->velocity != NULL;
     packing->matrix_blocks = packed->matrix_blocks;
     return status;
@@ -82,7 +83,7 @@ static int refill(void *state, const cs_pack_request *request, int roots)
     cs_packed *packed = &cpu->packed;
     packed->setup_threads = request->setup_threads;
     return packed->scheme->refill && packed->scheme->refill(packed, roots) &&
-           cs_cpu_refill_scales(cpu, request);
+           cs_refill_scales(packed, request, cpu->measures);
 }
 
 cs_packed *cs_cpu_packed(const cs_packing *packing) { return &((cs_cpu *)packing->state)->packed; }
@@ -129,13 +130,7 @@ static void scale_steps(void *state, double factor)
 
 static void replace_steps(void *state, const double *r, const unsigned char *changed)
 {
-    cs_packed *packed = &((cs_cpu *)state)->packed;
-    for (int g = 0; g < packed->problem->block_groups; g++) {
-        const unsigned char *own = changed + packed->problem->block_group[g].first_block;
-        for (int64_t v = 0; v < packed->group[g].count; v++)
-            if (own[packed->schedule->visit[g][v]])
-                cs_set_steps(packed, g, v, r + cs_visited_row(packed, g, v));
-    }
+    cs_replace_steps(&((cs_cpu *)state)->packed, r, changed);
 }
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */

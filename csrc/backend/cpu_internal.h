@@ -12,10 +12,7 @@ typedef struct cs_cpu {
     int measures;      /* whether cs_cpu_measure has a kernel for every group */
 } cs_cpu;
 
-/* The natural map over the packed factors (cpu_natural_map.c): packs rho where `request` has it; cs_backend.measure. */
-cs_status cs_cpu_pack_scales(cs_cpu *cpu, const cs_pack_request *request, cs_arena *arena,
-                             cs_error *error);
-int cs_cpu_refill_scales(cs_cpu *cpu, const cs_pack_request *request); /* as cs_backend.refill */
+/* The natural map over the packed factors (cpu_natural_map.c). */
 int cs_cpu_measure(void *state, const cs_measure_call *call, cs_natural_map *map);
 
 /* The functions of points in cs_backend_cpu (cpu_points.c); before them, the memory that they share. */

@@ -35,10 +35,19 @@
 /* A body that the compiler must inline: loops over sizes that are constants in the caller unroll. */
 #define CS_INLINE CS_DEVICE static inline __attribute__((always_inline))
 /* Before a short loop whose bounds are known once it is inlined: its arrays become registers. */
-#if defined(__clang__)
+#if defined(__CUDACC__)
+#define CS_UNROLL _Pragma("unroll")
+#elif defined(__clang__)
 #define CS_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define CS_UNROLL _Pragma("GCC unroll 32")
+#endif
+/* A choice between many bodies: inlined on a processor, whose callers know most of the choice; one function of a kernel on
+ * a GPU, for whose compiler the bodies would be too many. */
+#if defined(CS_SIMT)
+#define CS_DISPATCH CS_DEVICE static __attribute__((noinline, unused))
+#else
+#define CS_DISPATCH CS_INLINE
 #endif
 /* A rare path that must stay out of its caller's loop. */
 #define CS_RARE CS_DEVICE static __attribute__((noinline, cold, unused))

@@ -13,10 +13,20 @@
  *     N(name)    name_f32   name_f64   name_f64    functions over `real` alone, which other files compile
  *     CS_DTYPE   CS_F32     CS_F64     CS_MIXED
  *
+ * To compile one precision only, define CS_ONLY_F32, CS_ONLY_F64 or CS_ONLY_MIXED before.
+ *
  * This header has no include guard, because a file may include it several times. */
 #include "core/compiler.h"
 
+#if !defined(CS_ONLY_F32) && !defined(CS_ONLY_F64) && !defined(CS_ONLY_MIXED)
+#define CS_EVERY_PRECISION
+#endif
+#if defined(CS_ONLY_MIXED)
+#define CS_MIXED_TOO
+#endif
+
 /* float */
+#if defined(CS_EVERY_PRECISION) || defined(CS_ONLY_F32)
 #define real float
 #define stored float
 #define CS_REAL_IS_DOUBLE 0
@@ -32,20 +42,23 @@
 #undef CS_DTYPE
 #undef T
 #undef N
+#endif
 
 /* double */
 #define real double
-#define stored double
 #define CS_REAL_IS_DOUBLE 1
+#define N(name) CS_CAT(name, _f64)
+#if defined(CS_EVERY_PRECISION) || defined(CS_ONLY_F64)
+#define stored double
 #define CS_STORED_IS_DOUBLE 1
 #define CS_DTYPE CS_F64
 #define T(name) CS_CAT(name, _f64)
-#define N(name) CS_CAT(name, _f64)
 #include CS_TEMPLATE
 #undef stored
 #undef CS_STORED_IS_DOUBLE
 #undef CS_DTYPE
 #undef T
+#endif
 
 /* Mixed precision: `real`, CS_REAL_IS_DOUBLE and N are still those of double. */
 #if defined(CS_MIXED_TOO)
@@ -65,3 +78,7 @@
 #undef CS_REAL_IS_DOUBLE
 #undef N
 #undef CS_TEMPLATE
+#undef CS_EVERY_PRECISION
+#undef CS_ONLY_F32
+#undef CS_ONLY_F64
+#undef CS_ONLY_MIXED

@@ -9,6 +9,7 @@ void raise_error(const cs_error *error)
     case CS_OK:
     case CS_INTERRUPTED: return;
     case CS_NO_MEMORY: PyErr_SetString(PyExc_MemoryError, error->message); return;
+    case CS_DEVICE_FAILED: PyErr_SetString(PyExc_RuntimeError, error->message); return;
     case CS_INVALID:
     case CS_UNKNOWN_NAME:
     case CS_UNSUPPORTED: break;

@@ -1,6 +1,7 @@
 /* contactsolve._core: the C library for Python. The module uses multi-phase initialisation and heap types.
  * It is safe without a GIL: objects are independent, and a solver has a busy flag. */
 #define CS_PYTHON_MODULE
+#include "backend/device.h"
 #include "core/parallel.h"
 #include "core/stream.h"
 #include "python/core.h"
@@ -147,11 +148,27 @@ static PyObject *core_multiply(PyObject *m, PyObject *Py_UNUSED(none))
     return PyFloat_FromDouble(rate);
 }
 
+/* register_device(capsule): makes the device of a module known. */
+static PyObject *core_register_device(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    cs_error error = {0};
+    const cs_device *device = PyCapsule_GetPointer(capsule, "contactsolve.device");
+    if (!device) return NULL;
+    if (cs_device_register(device, &error)) {
+        raise_error(&error);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef core_functions[] = {
     {"methods", core_methods, METH_NOARGS,
      "methods()\n--\n\nA list of the descriptions of the methods."},
     {"check_method", core_check_method, METH_VARARGS,
      "check_method(name, settings)\n--\n\nWhether a method takes these options of its own."},
+    {"register_device", core_register_device, METH_O,
+     "register_device(capsule)\n--\n\nMakes the device of a module known."},
     {"needs", core_needs_list, METH_NOARGS, "needs()\n--\n\n[(name, summary), ...]"},
     {"classes", core_classes_list, METH_NOARGS, "classes()\n--\n\n[(name, summary), ...]"},
     {"schemes", core_schemes, METH_NOARGS,

@@ -13,12 +13,6 @@
 #include "problem/block_lanes.h"
 #include "scheme/scheme.h"
 
-/* The number of entries per visit in cs_packed_factors.scaled. */
-static inline int cs_form_width(cs_form form, int rows, int dof_sum)
-{
-    return form == CS_GENERAL ? rows * dof_sum : form == CS_PLANAR ? 6 : 12;
-}
-
 /* form <- the form that the bodies and the first contacts of a group allow; handedness <- 1 if s = n x t, -1 if
  * s = -n x t. Later contacts may not fit, which cs_compress finds. */
 void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *handedness);

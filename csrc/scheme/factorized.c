@@ -53,6 +53,7 @@ static cs_velocities velocity_update_of(const cs_packed *packed, const cs_stage 
 {
     cs_velocities given = cs_velocities_of(packed);
     if (given != CS_AS_FITS) return given;
+    if (packed->device_kernels) return CS_RECOMPUTE; /* threads share it body by body */
     return 4 * stage->blocks > packed->problem->blocks ? CS_RECOMPUTE : CS_ADD;
 }
 

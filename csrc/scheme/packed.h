@@ -40,6 +40,12 @@ typedef enum cs_form {
     CS_PLANAR,  /* contacts in the plane: frame and the angular entries of G */
 } cs_form;
 
+/* The number of entries per visit in cs_packed_factors.scaled. */
+CS_DEVICE static inline int cs_form_width(cs_form form, int rows, int dof_sum)
+{
+    return form == CS_GENERAL ? rows * dof_sum : form == CS_PLANAR ? 6 : 12;
+}
+
 /* Arrays of numbers are void * here: float or double, depending on cs_packed.dtype. Those marked (stored)
  * are float if it is CS_MIXED. For groups in batches, read `slots` for `count` in their lengths. */
 
@@ -145,6 +151,8 @@ typedef struct cs_packed {
     int backwards;             /* this sweep goes through stages, ranges and visits from the end */
     int general;               /* store all factors as CS_GENERAL */
     int instructions;          /* the option: a cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
+    const struct cs_wide_kernels *
+        device_kernels; /* the batches of a device, whose `visit` the host does not call; or NULL */
     const struct cs_wide_kernels *wide;       /* visit groups in batches; NULL if there are none */
     const struct cs_row_kernels *row_kernels; /* visit rows in vectors; NULL if there are none */
     cs_packed_group *group;                   /* (block_groups of the problem) */
@@ -185,6 +193,12 @@ typedef struct cs_packed {
     int64_t *backward;             /* (phases): the order of the phases in a backward sweep */
     int64_t phases;
 } cs_packed;
+
+/* What a natural map over the packed factors is compared with: tau_s = atol + rtol rho_s V. V is that of each lane
+ * (cs_packed_group.speed), or the same for all contacts. */
+typedef struct cs_map_bounds {
+    double rtol, atol, speed;
+} cs_map_bounds;
 
 /* The rows that a visit multiplies, and the schemes that use them. */
 typedef enum cs_row_products {

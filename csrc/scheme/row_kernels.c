@@ -26,7 +26,8 @@ cs_status cs_rows_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
 {
     (void)arena, (void)error;
     int asked = packed->instructions;
-    if (asked == CS_INSTRUCTIONS_SCALAR || !problem_fits(packed->problem)) return CS_OK;
+    if (asked == CS_INSTRUCTIONS_SCALAR || packed->device_kernels) return CS_OK;
+    if (!problem_fits(packed->problem)) return CS_OK;
     const cs_row_kernels *kernels = builds[asked >= 0 ? asked : (int)cs_instructions_widest()];
     for (int g = 0; g < packed->problem->block_groups; g++) {
         if (cs_solves_block(local[g])) continue;

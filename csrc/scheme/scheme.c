@@ -320,6 +320,16 @@ void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r)
     cs_step_changed(packed, group, visit, NULL);
 }
 
+void cs_replace_steps(cs_packed *packed, const double *r, const unsigned char *changed)
+{
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        const unsigned char *own = changed + packed->problem->block_group[g].first_block;
+        for (int64_t v = 0; v < packed->group[g].count; v++)
+            if (own[packed->schedule->visit[g][v]])
+                cs_set_steps(packed, g, v, r + cs_visited_row(packed, g, v));
+    }
+}
+
 void cs_each_visit(const cs_schedule *schedule, const cs_stage *stage,
                    void (*work)(void *context, int group, int64_t visit, int64_t part),
                    void *context)

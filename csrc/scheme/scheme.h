@@ -179,6 +179,9 @@ void cs_scale_step(cs_packed *packed, int group, int64_t visit, double factor);
 /* Writes the diagonal of R_k (m) of one visited block, whose R_k is diagonal; cs_pack_steps undoes it. */
 void cs_set_steps(cs_packed *packed, int group, int64_t visit, const double *r);
 
+/* The same for all blocks k with changed[k] != 0 (blocks), from the diagonals `r` (rows) in the user's order. */
+void cs_replace_steps(cs_packed *packed, const double *r, const unsigned char *changed);
+
 /* Calls the scheme's `step_changed`, if it has one. */
 void cs_step_changed(cs_packed *packed, int group, int64_t visit, const double *factor);
 

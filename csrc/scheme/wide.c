@@ -31,11 +31,15 @@ static int has_kernel(const cs_packed *packed, int g, cs_local local)
 }
 
 /* Whether the stages can be visited in batches. A simultaneous stage can if it is the only one. */
-static int stages_fit(const cs_schedule *schedule)
+static int stages_fit(const cs_packed *packed)
 {
-    if (schedule->stages == 1) return 1;
-    for (int64_t s = 0; s < schedule->stages; s++)
-        if (schedule->stage[s].kind == CS_SIMULTANEOUS) return 0;
+    const cs_schedule *schedule = packed->schedule;
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        cs_stage_kind kind = schedule->stage[s].kind;
+        if (kind == CS_SIMULTANEOUS && schedule->stages > 1) return 0;
+        /* The warps of a device visit the batches of a stage in any order. */
+        if (packed->device_kernels && kind != CS_SIMULTANEOUS && kind != CS_INDEPENDENT) return 0;
+    }
     return 1;
 }
 
@@ -226,8 +230,9 @@ static double lay_groups(const cs_packed *packed, const cs_local *local, int lan
 static const cs_wide_kernels *choose_kernels(const cs_packed *packed, const cs_local *local,
                                              int pieces, int32_t *touched, batches *to)
 {
-    if (packed->instructions >= 0) {
-        const cs_wide_kernels *given = builds[packed->instructions];
+    if (packed->device_kernels || packed->instructions >= 0) {
+        const cs_wide_kernels *given =
+            packed->device_kernels ? packed->device_kernels : builds[packed->instructions];
         lay_groups(packed, local, given->lanes[packed->dtype], pieces, touched, to);
         return given;
     }
@@ -264,7 +269,7 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
     for (int g = 0; g < packed->problem->block_groups; g++)
         fitting += has_kernel(packed, g, local[g]);
     if (!fitting || packed->instructions == CS_INSTRUCTIONS_SCALAR) return CS_OK;
-    if (!stages_fit(packed->schedule) || !velocities_fit(packed)) return CS_OK;
+    if (!stages_fit(packed) || !velocities_fit(packed)) return CS_OK;
 
     /* Batches can update u after each visit or recompute it, but not add or accumulate changes. */
     cs_velocities velocities = cs_velocities_of(packed);

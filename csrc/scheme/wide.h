@@ -14,12 +14,6 @@
 
 #include "scheme/scheme.h"
 
-/* What a natural map over the packed factors is compared with: tau_s = atol + rtol rho_s V. V is that of each lane
- * (cs_packed_group.speed), or the same for all contacts. */
-typedef struct cs_map_bounds {
-    double rtol, atol, speed;
-} cs_map_bounds;
-
 /* The natural map of some batches (measure/measure.h): maxima over their coupled sets. `excess` is that of
  * Delta_s - tau_s where V is not zero; `finite`: no impulse or velocity is infinite or NaN. */
 typedef struct cs_batch_map {

@@ -3,6 +3,7 @@
 #include "solver/option_table.h"
 
 #include "core/error.h"
+#include "backend/device.h"
 #include "core/instructions.h"
 #include "core/member.h"
 #include "solver/effects.h"
@@ -266,6 +267,14 @@ static const cs_member table[] = {
      .at = AT(instructions),
      .list = instructions_name,
      .word = "auto"},
+    {.option = {.name = "device",
+                .kind = CS_WORD,
+                .summary = "what runs the sweeps: the processor, a GPU, or a GPU that the "
+                           "processor emulates for tests"},
+     .place = CS_PLACE_TEXT,
+     .at = AT(device),
+     .list = cs_device_name,
+     .word = "cpu"},
     {.option = CS_FLAG_OPTION("compressed", 1, "store contact frames and lever arms in place of J"),
      .place = CS_PLACE_NOT,
      .at = AT(general)},

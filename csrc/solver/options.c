@@ -1,6 +1,7 @@
 /* The options of a solver: their defaults, the check of their values, and the look-up of the names in them. */
 #include "solver/options.h"
 
+#include "backend/device.h"
 #include "core/error.h"
 #include "solver/option_table.h"
 
@@ -31,6 +32,7 @@ cs_options cs_options_default(void)
         .rollback = 5,
         .dtype = "float64",
         .instructions = "auto",
+        .device = "cpu",
         .stop = "natural_map",
         .rtol = 1e-6,
         .check_every = 10,
@@ -312,6 +314,7 @@ static void drop_caller_pointers(cs_options *options)
     options->stop = own_string(options->stop, "natural_map", cs_measure_name);
     if (strcmp(options->instructions, "scalar") == 0) options->instructions = "scalar";
     options->instructions = own_string(options->instructions, "auto", cs_instructions_name);
+    options->device = own_string(options->device, "cpu", cs_device_name);
     options->record = NULL;
     options->records = 0;
 }

@@ -1,5 +1,6 @@
 /* Creating a solver from options, running it, and describing it. */
 #include "backend/cpu.h"
+#include "backend/device.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/instructions.h"
@@ -67,9 +68,14 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     options.threads = solver->setup_threads > 1 ? solver->options.threads : 1;
     options.exact_threads = solver->options.exact_threads;
     cs_plan *plan;
-    cs_status status =
-        cs_plan_make(problem, solver->order, cs_is_flat(solver->method, solver->setting), &options,
-                     &scratch, &plan, error);
+
+    /* "auto" looks for what is fast on a processor; a device has many threads for the contacts of a colour. */
+    const cs_order *order = solver->order;
+    int flat = cs_is_flat(solver->method, solver->setting);
+    int many = order == &cs_order_auto && solver->backend != &cs_backend_cpu && !flat;
+    if (many) order = cs_order_find("colored");
+    cs_status status = cs_plan_make(problem, order, flat, &options, &scratch, &plan, error);
+    if (!status && many) plan->why = "the contacts of a colour are visited at once";
     if (!status) status = cs_schedule_lay(problem, plan, &solver->kept, &solver->schedule, error);
     cs_arena_clear(&scratch);
     return status;
@@ -419,9 +425,10 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
     solver->version = -1;
     solver->options = *options;
     solver->composition = composition;
-    solver->backend = backend ? backend : &cs_backend_cpu;
+    solver->backend = backend;
     cs_status status = CS_OK;
-    if (cs_problem_is_open(problem))
+    if (!backend) status = cs_device_backend(options->device, &solver->backend, error);
+    if (!status && cs_problem_is_open(problem))
         status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
     if (!status) status = cs_options_check(solver, error);
     if (!status)

@@ -1,0 +1,134 @@
+/* A device that sweeps in place of the processor. A module of its own (cuda/) holds its kernels, in C++ or CUDA; the
+ * library holds all that needs none, and finds the module's functions in a cs_device.
+ *
+ *     methods --cs_backend--> device.c: packs on the host, lists steps --cs_device--> module: memory, kernels
+ *
+ * The packed problem (scheme/packed.h) lies on the device as it does on the host: the module receives a cs_packed whose
+ * arrays are the device's. Groups in batches have 32 lanes, one for each thread of a warp. Both sides are compiled with
+ * the same headers, which cs_device.layout confirms. */
+#ifndef CS_DEVICE_H
+#define CS_DEVICE_H
+
+#include "backend/backend.h"
+
+/* Work that is done in its order, and the device's memory that belongs to it. Owned by the module. */
+typedef struct cs_queue cs_queue;
+
+/* A block of threads of visits, and how many batches its warps visit. Each block writes statistics of its own. */
+enum { CS_DEVICE_THREADS = 128, CS_DEVICE_BATCHES = CS_DEVICE_THREADS / 32 };
+
+/* What sweeps write and read on the device, between two reports to the host. */
+typedef struct cs_device_state {
+    cs_best_sweep best;
+    int keeps_best; /* whether `best` holds; otherwise nothing is kept and no sweep diverges */
+    int alternates, backwards;
+    int alarm; /* the last sweep may have diverged: the rest of the call does nothing */
+    int64_t made;
+    cs_sweep_stats stats; /* of the last sweep */
+} cs_device_state;
+
+/* The steps of a sweep or of a refresh. `first` and `count` refer to what is named here. */
+typedef enum cs_device_task {
+    CS_STEP_BATCHES, /* batches of a group: visits that do not see each other */
+    CS_STEP_VISITS,  /* visits of a group without batches, which do not see each other */
+    CS_STEP_PARTS,   /* parts of a stage without batches: the visits of a part one after another */
+    CS_STEP_KEEP,    /* copies lambda, for visits that must not see the updates of their stage */
+    CS_STEP_GATHER,  /* u = G^T lambda anew: moved bodies */
+    CS_STEP_ADD,     /* batches of a group: u += G^T lambda, or their contributions */
+    CS_STEP_SUBTRACT_BATCHES, /* b -= G u of batches of a group, in mixed precision */
+    CS_STEP_SUBTRACT_VISITS,  /* b -= A lambda of visits of a group, in mixed precision */
+} cs_device_task;
+
+typedef struct cs_device_step {
+    cs_device_task task;
+    int group;
+    int writes; /* visits update u */
+    int64_t first, count;
+    int64_t stats; /* where the statistics of the step's blocks begin in cs_packed.part */
+} cs_device_step;
+
+/* A packed problem on the device, and what its steps need besides. */
+typedef struct cs_device_program {
+    cs_packed packed;           /* with addresses of the device */
+    const cs_packed_group *group; /* (groups): the same groups on the host */
+    cs_row_products products;   /* what the rows of a scheme over rows hold */
+    int rows_scheme;            /* whether it is one */
+    const int32_t *moved_dof;   /* (moved_bodies) */
+    const cs_range *range;      /* of the schedule */
+    const int64_t *part;        /* of the schedule */
+    void *best;                 /* (impulses): the best iterate */
+    cs_device_state *state;
+    int64_t blocks;             /* blocks of threads with statistics in one sweep */
+} cs_device_program;
+
+/* An operation of cs_backend on two or three arrays. `sums`: (chunks) of CS_DEVICE_CHUNK numbers. */
+typedef enum cs_device_operation {
+    CS_POINT_COMBINE,
+    CS_POINT_EXTRAPOLATE,
+    CS_POINT_CONJUGATE,
+    CS_POINT_DOT,
+    CS_POINT_DISTANCE,
+} cs_device_operation;
+
+enum { CS_DEVICE_CHUNK = 4096 };
+
+typedef struct cs_device_pass {
+    cs_device_operation what;
+    int single; /* whether the numbers are float */
+    int64_t count;
+    double a, b;
+    void *to, *p, *q;
+    double *sums;
+} cs_device_pass;
+
+/* The natural map of a block of threads, as cs_batch_map. */
+typedef struct cs_device_map {
+    double impulse, velocity, scaled, excess, infinite;
+} cs_device_map;
+
+typedef struct cs_device {
+    const char *name;
+    int64_t layout; /* cs_device_layout of the module */
+
+    /* NULL if there is a device, or a sentence that says why there is none. */
+    const char *(*missing)(void);
+
+    /* Memory of a queue, zeroed; it is freed with the queue. */
+    cs_status (*open)(cs_queue **queue, cs_error *error);
+    void (*close)(cs_queue *queue);
+    cs_status (*take)(cs_queue *queue, void **memory, size_t bytes, cs_error *error);
+    void (*upload)(cs_queue *queue, void *to, const void *from, size_t bytes);
+    void (*download)(cs_queue *queue, void *to, const void *from, size_t bytes); /* waits */
+    void (*copy)(cs_queue *queue, void *to, const void *from, size_t bytes);
+
+    /* Run steps; end a sweep: statistics and cs_device_state from those of its blocks. */
+    void (*run)(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
+                int64_t steps);
+    void (*end_sweep)(cs_queue *queue, const cs_device_program *program);
+
+    void (*pass)(cs_queue *queue, const cs_device_pass *pass);
+    /* map (blocks of the group's batches) <- their natural maps, in double precision. */
+    void (*measure)(cs_queue *queue, const cs_device_program *program, int group,
+                    const cs_device_map *bounds, cs_device_map *map);
+
+    /* Waits for all work, and reports what has failed since the last call. */
+    cs_status (*wait)(cs_queue *queue, cs_error *error);
+} cs_device;
+
+/* A number that differs where the two sides were compiled with other headers. */
+static inline int64_t cs_device_layout(void)
+{
+    return (int64_t)(sizeof(cs_packed) + 1000 * sizeof(cs_packed_group) +
+                     1000000 * sizeof(cs_device_program) + 1000000000 * sizeof(cs_device));
+}
+
+/* The i-th name of what can run sweeps: "cpu", then devices, loaded or not; NULL past the end. */
+const char *cs_device_name(int i, const char **summary);
+
+/* Makes a device known, whose table exists as long as the process. */
+cs_status cs_device_register(const cs_device *device, cs_error *error);
+
+/* backend <- that of the processor ("cpu") or of a device, or an error if it cannot be used. */
+cs_status cs_device_backend(const char *name, const cs_backend **backend, cs_error *error);
+
+#endif

@@ -1,0 +1,22 @@
+/* The functions of cs_device (backend/device.h) that launch kernels. */
+#ifndef CS_CUDA_DEVICE_H
+#define CS_CUDA_DEVICE_H
+
+#include "cuda/kernels.h"
+
+/* The name of the device in Python. */
+#if defined(__CUDACC__)
+#define CS_DEVICE_NAME "cuda"
+#define CS_MODULE_TEXT "_cuda"
+#define CS_MODULE_INIT PyInit__cuda
+#else
+#define CS_DEVICE_NAME "cuda-emulated"
+#define CS_MODULE_TEXT "_cuda_emulated"
+#define CS_MODULE_INIT PyInit__cuda_emulated
+#endif
+
+const cs_device *cs_device_table(void);
+void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass);
+void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program);
+
+#endif

@@ -1,0 +1,293 @@
+#include "cuda/emulation/emulation.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace emulation
+{
+thread_local indices now;
+
+namespace
+{
+constexpr size_t STACK = 256 << 10; /* bytes; pages that no fiber touches are never there */
+constexpr unsigned LANES = 32;
+constexpr int PATIENCE = 1 << 20; /* rounds in which fibers pause and none goes on */
+
+struct fiber;
+
+/* 32 lanes that exchange values. Two rounds are stored: a slow lane reads one while fast lanes fill the next. */
+struct warp {
+    unsigned arrived = 0, round = 0;
+    int line = 0;
+    uint64_t value[2][LANES] = {};
+};
+
+/* A block's barrier and shared memory. */
+struct block {
+    uint3 index = {};
+    unsigned threads = 0, left = 0, arrived = 0, round = 0;
+    int line = 0;
+    std::vector<warp> warps;
+    std::vector<std::pair<const void *, std::unique_ptr<char[]>>> arrays;
+};
+
+struct fiber {
+    block *of = nullptr;
+    unsigned thread = 0;
+    bool done = false;
+    const unsigned *round = nullptr; /* waits while *round is `until` */
+    unsigned until = 0;
+    ucontext_t context = {};
+};
+
+/* A launch, or as much of it as runs at once. */
+struct run {
+    machine *on;
+    const std::function<void()> *kernel;
+    std::vector<fiber> fibers;
+    fiber *present = nullptr;
+    ucontext_t scheduler = {};
+    bool moved = false; /* whether a fiber did more than pause in this round */
+};
+
+thread_local run *running;
+
+/* Memory for the stacks of fibers, kept from launch to launch. */
+struct stacks {
+    char *memory = nullptr;
+    size_t bytes = 0;
+    ~stacks()
+    {
+        if (memory) munmap(memory, bytes);
+    }
+    char *take(size_t count)
+    {
+        if (count * STACK <= bytes) return memory;
+        if (memory) munmap(memory, bytes);
+        bytes = count * STACK;
+        void *taken = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        memory = taken == MAP_FAILED ? nullptr : static_cast<char *>(taken);
+        if (!memory) bytes = 0;
+        return memory;
+    }
+};
+thread_local stacks memory;
+
+std::string where(const fiber &f)
+{
+    return "block " + std::to_string(f.of->index.x) + ", thread " + std::to_string(f.thread);
+}
+
+/* Back to the scheduler, until it resumes this fiber. */
+void yield()
+{
+    fiber *own = running->present;
+    swapcontext(&own->context, &running->scheduler);
+}
+
+void wait(const unsigned *round)
+{
+    fiber *own = running->present;
+    own->round = round;
+    own->until = *round;
+    yield();
+    own->round = nullptr;
+}
+
+/* What a fiber runs. */
+void begin()
+{
+    run *all = running;
+    fiber *own = all->present;
+    (*all->kernel)();
+    own->done = true;
+    own->of->left++;
+    if (own->of->arrived && all->on->failure.empty())
+        all->on->failure = where(*own) + " ended while others wait at the barrier in line " +
+                           std::to_string(own->of->line);
+    swapcontext(&own->context, &all->scheduler);
+}
+
+/* Gives a fiber its stack. Not inlined: getcontext may return twice, for all that the compiler knows. */
+__attribute__((noinline)) void prepare(fiber &f, char *stack)
+{
+    getcontext(&f.context);
+    f.context.uc_stack.ss_sp = stack;
+    f.context.uc_stack.ss_size = STACK;
+    f.context.uc_link = nullptr;
+    makecontext(&f.context, begin, 0);
+}
+
+/* Lets a fiber run until it yields. */
+void resume(run &all, fiber &f)
+{
+    all.present = &f;
+    now.thread = {f.thread, 0, 0};
+    now.block = f.of->index;
+    swapcontext(&all.scheduler, &f.context);
+}
+
+/* A round over all fibers that can run. Returns how many did. */
+size_t give_turns(run &all, const std::vector<size_t> &turns)
+{
+    size_t ran = 0;
+    for (size_t i : turns) {
+        fiber &f = all.fibers[i];
+        if (f.done || (f.round && *f.round == f.until)) continue;
+        ran++;
+        resume(all, f);
+        if (!all.on->failure.empty()) return ran;
+    }
+    return ran;
+}
+
+void shuffle_turns(std::vector<size_t> &turns, uint64_t &seed)
+{
+    for (size_t i = turns.size(); i > 1; i--) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        std::swap(turns[i - 1], turns[(seed >> 33) % i]);
+    }
+}
+
+/* Runs all fibers to their ends, or to a failure. */
+void schedule(run &all)
+{
+    std::vector<size_t> turns(all.fibers.size());
+    std::iota(turns.begin(), turns.end(), size_t{0});
+    if (all.on->turn == order::reverse) std::reverse(turns.begin(), turns.end());
+    auto is_done = [](const fiber &f) { return f.done; };
+    for (int idle = 0; !std::all_of(all.fibers.begin(), all.fibers.end(), is_done);) {
+        if (all.on->turn == order::random) shuffle_turns(turns, all.on->seed);
+        all.moved = false;
+        size_t ran = give_turns(all, turns);
+        if (!all.on->failure.empty()) return;
+        idle = all.moved ? 0 : idle + 1;
+        if (ran && idle < PATIENCE) continue;
+        auto left = std::find_if_not(all.fibers.begin(), all.fibers.end(), is_done);
+        all.on->failure = where(*left) + " waits without end, in or after line " +
+                          std::to_string(left->of->line);
+        return;
+    }
+}
+
+/* Runs `count` blocks from `first` on, at the same time. */
+void run_blocks(machine &on, unsigned first, unsigned count, unsigned threads,
+                const std::function<void()> &kernel)
+{
+    char *stack = memory.take(static_cast<size_t>(count) * threads);
+    if (!stack) {
+        on.failure = "out of memory for the stacks of emulated threads";
+        return;
+    }
+    std::vector<block> blocks(count);
+    run all;
+    all.on = &on;
+    all.kernel = &kernel;
+    all.fibers.resize(static_cast<size_t>(count) * threads);
+    for (unsigned b = 0; b < count; b++) {
+        blocks[b].index = {first + b, 0, 0};
+        blocks[b].threads = threads;
+        blocks[b].warps.resize(threads / LANES);
+        for (unsigned t = 0; t < threads; t++) {
+            size_t i = static_cast<size_t>(b) * threads + t;
+            fiber &f = all.fibers[i];
+            f.of = &blocks[b];
+            f.thread = t;
+            prepare(f, stack + i * STACK);
+        }
+    }
+    run *outer = running;
+    running = &all;
+    schedule(all);
+    running = outer;
+}
+} // namespace
+
+machine &settings()
+{
+    static machine given;
+    return given;
+}
+
+void fail(const std::string &why)
+{
+    fiber *own = running->present;
+    if (running->on->failure.empty()) running->on->failure = why + " (" + where(*own) + ")";
+    for (;;) yield();
+}
+
+void launch(machine &on, unsigned blocks, unsigned threads, bool together,
+            const std::function<void()> &kernel)
+{
+    if (!on.failure.empty() || !blocks) return;
+    if (threads % LANES || threads > 1024) {
+        on.failure = "a launch of " + std::to_string(threads) + " threads a block";
+        return;
+    }
+    now.block_size = {threads, 1, 1};
+    now.grid_size = {blocks, 1, 1};
+    if (together) run_blocks(on, 0, blocks, threads, kernel);
+    for (unsigned i = 0; i < blocks && !together && on.failure.empty(); i++)
+        run_blocks(on, on.turn == order::reverse ? blocks - 1 - i : i, 1, threads, kernel);
+}
+
+void barrier(int line)
+{
+    fiber *own = running->present;
+    block *of = own->of;
+    running->moved = true;
+    if (of->left) fail("a barrier in line " + std::to_string(line) + " that other threads left");
+    if (!of->arrived) of->line = line;
+    else if (of->line != line)
+        fail("threads of a block wait at barriers in lines " + std::to_string(of->line) + " and " +
+             std::to_string(line));
+    if (++of->arrived < of->threads) {
+        wait(&of->round);
+        return;
+    }
+    of->arrived = 0;
+    of->round++;
+}
+
+const uint64_t *exchange(uint64_t value, int line)
+{
+    fiber *own = running->present;
+    warp &w = own->of->warps[own->thread / LANES];
+    unsigned round = w.round;
+    running->moved = true;
+    if (!w.arrived) w.line = line;
+    else if (w.line != line)
+        fail("lanes of a warp meet in lines " + std::to_string(w.line) + " and " +
+             std::to_string(line));
+    w.value[round % 2][own->thread % LANES] = value;
+    if (++w.arrived < LANES) wait(&w.round);
+    else {
+        w.arrived = 0;
+        w.round++;
+    }
+    return w.value[round % 2];
+}
+
+void *shared(const void *key, size_t bytes)
+{
+    block *of = running->present->of;
+    for (auto &array : of->arrays)
+        if (array.first == key) return array.second.get();
+    of->arrays.emplace_back(key, std::unique_ptr<char[]>(new char[bytes]));
+    char *array = of->arrays.back().second.get();
+    std::memset(array, 0xff, bytes);
+    return array;
+}
+
+void pause() { yield(); }
+} // namespace emulation

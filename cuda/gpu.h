@@ -1,0 +1,84 @@
+/* What kernels are written in: CUDA, or its emulation on the processor (cuda/emulation/emulation.h), which runs the same
+ * files without a GPU. Include this header before any other. */
+#ifndef CS_GPU_H
+#define CS_GPU_H
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+
+#define CS_KERNEL static __global__
+#define CS_GPU static __device__ __forceinline__
+#define CS_BOTH static __host__ __device__ __forceinline__
+/* kernel<<<blocks, threads>>> in the stream of a queue; the arguments follow. Threads are whole warps. */
+#define CS_LAUNCH(queue, blocks, threads, kernel, ...) \
+    kernel<<<(unsigned)(blocks), (unsigned)(threads), 0, (queue)->stream>>>(__VA_ARGS__)
+/* The same with all blocks resident at once, so that they may wait for each other. `blocks` <= cs_resident_blocks. */
+#define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...) \
+    cs_launch_together(queue, blocks, threads, kernel, ##__VA_ARGS__)
+#define CS_SHARED(type, name, count) __shared__ type name[count]
+/* Between two looks at what another thread will write. */
+#define CS_SPIN() ((void)0)
+
+#else
+#include "cuda/emulation/emulation.h"
+
+#define CS_KERNEL static
+#define CS_GPU static inline
+#define CS_BOTH static inline
+#define CS_LAUNCH(queue, blocks, threads, kernel, ...)                                     \
+    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
+                      [=] { kernel(__VA_ARGS__); })
+#define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...)                           \
+    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), true, \
+                      [=] { kernel(__VA_ARGS__); })
+#define CS_SHARED(type, name, count)            \
+    static const char name##_key = 0;           \
+    type *name = static_cast<type *>(           \
+        emulation::shared(&name##_key, sizeof(type) * static_cast<size_t>(count)))
+#define CS_SPIN() emulation::pause()
+#endif
+
+#include <math.h>
+#include <stdint.h>
+
+/* Bodies of csrc/ that work on vectors: a thread is one lane (core/simd.h). */
+#define CS_SIMT
+#define CS_KERNEL_BUILD simt
+
+enum { CS_WARP = 32 };
+#define CS_ALL_LANES 0xffffffffu
+
+/* nvcc compiles bodies of csrc/ for the host as well, which never runs them. */
+#if defined(__CUDACC__) && !defined(__CUDA_ARCH__)
+CS_BOTH int cs_lane() { return 0; }
+#else
+CS_BOTH int cs_lane() { return (int)(threadIdx.x % CS_WARP); }
+#endif
+
+CS_GPU int64_t cs_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
+CS_GPU int64_t cs_warp() { return cs_thread() / CS_WARP; }
+
+/* 16 bytes at once; addresses are multiples of 16 bytes. */
+CS_BOTH void cs_load_piece(const float *from, float *to)
+{
+    const float4 piece = *reinterpret_cast<const float4 *>(from);
+    to[0] = piece.x, to[1] = piece.y, to[2] = piece.z, to[3] = piece.w;
+}
+
+CS_BOTH void cs_load_piece(const double *from, double *to)
+{
+    const double2 piece = *reinterpret_cast<const double2 *>(from);
+    to[0] = piece.x, to[1] = piece.y;
+}
+
+CS_BOTH void cs_store_piece(float *to, const float *from)
+{
+    *reinterpret_cast<float4 *>(to) = make_float4(from[0], from[1], from[2], from[3]);
+}
+
+CS_BOTH void cs_store_piece(double *to, const double *from)
+{
+    *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
+}
+
+#endif

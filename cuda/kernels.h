@@ -1,0 +1,83 @@
+/* The kernels of one precision, and what all of them share. A launch gets the packed problem and one of its groups by
+ * value: threads then read their members as constants. */
+#ifndef CS_CUDA_KERNELS_H
+#define CS_CUDA_KERNELS_H
+
+#include "cuda/queue.h"
+
+extern "C" {
+#include "backend/device.h"
+}
+
+/* A kernel's argument whose address it takes without a copy of its own. */
+#if defined(__CUDACC__)
+#define CS_PARAMETER const __grid_constant__
+#else
+#define CS_PARAMETER const
+#endif
+
+/* Each runs the step of a program; `measure` is NULL but in double precision. */
+typedef void cs_step_launch(cs_queue *queue, const cs_device_program *program,
+                            const cs_device_step *step);
+
+typedef struct cs_batch_kernels {
+    cs_step_launch *visit, *add, *subtract;
+    void (*measure)(cs_queue *queue, const cs_device_program *program, int group,
+                    const cs_device_map *bounds, cs_device_map *map);
+} cs_batch_kernels;
+
+typedef struct cs_visit_kernels {
+    cs_step_launch *visit, *parts, *gather, *keep, *subtract;
+} cs_visit_kernels;
+
+extern const cs_batch_kernels cs_batch_kernels_f32, cs_batch_kernels_f64, cs_batch_kernels_mixed;
+extern const cs_visit_kernels cs_visit_kernels_f32, cs_visit_kernels_f64, cs_visit_kernels_mixed;
+
+static inline int64_t cs_blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+
+/* The maximum over the lanes of a warp; NaN does not count. */
+CS_GPU double cs_warp_maximum(double value)
+{
+    for (int l = CS_WARP / 2; l; l /= 2) {
+        double other = __shfl_xor_sync(CS_ALL_LANES, value, l);
+        if (other > value) value = other;
+    }
+    return value;
+}
+
+/* The sum over the lanes of a warp, in an order that does not change. */
+CS_GPU double cs_warp_sum(double value)
+{
+    for (int l = CS_WARP / 2; l; l /= 2) value += __shfl_xor_sync(CS_ALL_LANES, value, l);
+    return value;
+}
+
+/* stats <- the statistics of all threads of a block. Every thread calls it. */
+CS_GPU void cs_put_block_stats(double residual, double merit, double unfinished,
+                               cs_sweep_stats *stats)
+{
+    CS_SHARED(double, own, 3 * CS_DEVICE_BATCHES);
+    residual = cs_warp_maximum(residual);
+    merit = cs_warp_sum(merit);
+    unfinished = cs_warp_sum(unfinished);
+    int warp = (int)threadIdx.x / CS_WARP;
+    if (cs_lane() == 0) own[3 * warp] = residual, own[3 * warp + 1] = merit, own[3 * warp + 2] = unfinished;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    for (int w = 1; w < CS_DEVICE_BATCHES; w++) {
+        if (own[3 * w] > own[0]) own[0] = own[3 * w];
+        own[1] += own[3 * w + 1];
+        own[2] += own[3 * w + 2];
+    }
+    stats->residual = own[0];
+    stats->merit = own[1];
+    stats->unfinished = (int64_t)own[2];
+}
+
+/* Whether this sweep copies the impulses from before it: they are the best iterate. */
+CS_GPU int cs_keeps(const cs_device_state *state)
+{
+    return state->keeps_best && state->best.best_is_current;
+}
+
+#endif

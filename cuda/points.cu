@@ -1,0 +1,117 @@
+/* Operations on points (backend/backend.h), and the end of a sweep. Sums have the bits of the processor's: chunks of
+ * CS_DEVICE_CHUNK numbers, each in eight partial sums. */
+#include "cuda/device.h"
+
+enum { SUM_LANES = 8 };
+
+/* to <- a p + b q */
+template <class number>
+CS_KERNEL void combine(int64_t count, number *to, number a, const number *p, number b, const number *q)
+{
+    int64_t i = cs_thread();
+    if (i < count) to[i] = a * p[i] + b * q[i];
+}
+
+/* x <- x + beta (x - before),  before <- the old x */
+template <class number>
+CS_KERNEL void extrapolate(int64_t count, number *x, number beta, number *before)
+{
+    int64_t i = cs_thread();
+    if (i >= count) return;
+    number here = x[i];
+    x[i] = here + beta * (here - before[i]);
+    before[i] = here;
+}
+
+/* p <- beta p + (x - start),  x <- x + beta (the old p),  start <- the new x */
+template <class number>
+CS_KERNEL void conjugate(int64_t count, number *x, number beta, number *p, number *start)
+{
+    int64_t i = cs_thread();
+    if (i >= count) return;
+    number step = x[i] - start[i], direction = beta * p[i];
+    start[i] = x[i] += direction;
+    p[i] = direction + step;
+}
+
+/* sums[chunk] <- p.q of a chunk, or |p - q|^2. A warp sums a chunk: its first lanes have the partial sums. */
+template <class number>
+CS_KERNEL void sum_products(int64_t count, const number *p, const number *q, int distance, double *sums)
+{
+    int64_t first = cs_warp() * CS_DEVICE_CHUNK, end = first + CS_DEVICE_CHUNK;
+    if (end > count) end = count;
+    double sum = 0;
+    if (cs_lane() < SUM_LANES)
+        for (int64_t i = first + cs_lane(); i < end; i += SUM_LANES) {
+            double a = (double)p[i], b = (double)q[i];
+            sum += distance ? (a - b) * (a - b) : a * b;
+        }
+    double total = 0;
+    for (int l = 0; l < SUM_LANES; l++) total += __shfl_sync(CS_ALL_LANES, sum, l);
+    if (cs_lane() == 0 && first < count) sums[cs_warp()] = total;
+}
+
+template <class number> static void run_pass(cs_queue *queue, const cs_device_pass *pass)
+{
+    enum { THREADS = 256 };
+    int64_t blocks = cs_blocks_of(pass->count, THREADS), count = pass->count;
+    number *to = (number *)pass->to, *p = (number *)pass->p, *q = (number *)pass->q;
+    number a = (number)pass->a, b = (number)pass->b;
+    double *sums = pass->sums;
+    int distance = pass->what == CS_POINT_DISTANCE;
+    int64_t chunks = cs_blocks_of(count, CS_DEVICE_CHUNK);
+    switch (pass->what) {
+    case CS_POINT_COMBINE:
+        CS_LAUNCH(queue, blocks, THREADS, combine<number>, count, to, a, p, b, q);
+        break;
+    case CS_POINT_EXTRAPOLATE:
+        CS_LAUNCH(queue, blocks, THREADS, extrapolate<number>, count, to, a, p);
+        break;
+    case CS_POINT_CONJUGATE:
+        CS_LAUNCH(queue, blocks, THREADS, conjugate<number>, count, to, a, p, q);
+        break;
+    case CS_POINT_DOT:
+    case CS_POINT_DISTANCE:
+        CS_LAUNCH(queue, chunks, CS_WARP, sum_products<number>, count, p, q, distance, sums);
+    }
+}
+
+void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass)
+{
+    if (pass->single) run_pass<float>(queue, pass);
+    else run_pass<double>(queue, pass);
+}
+
+/* ---- the end of a sweep -------------------------------------------------------------------------- */
+
+/* The statistics of all blocks become those of the sweep, and decide whether the next one runs: what the processor does
+ * after each of its sweeps (backend/cpu.c). One block of threads. */
+CS_KERNEL void end_sweep(int64_t blocks, const cs_sweep_stats *part, cs_device_state *state)
+{
+    if (state->alarm) return;
+    double residual = 0, merit = 0, unfinished = 0;
+    for (int64_t b = threadIdx.x; b < blocks; b += CS_DEVICE_THREADS) {
+        if (part[b].residual > residual) residual = part[b].residual;
+        merit += part[b].merit;
+        unfinished += (double)part[b].unfinished;
+    }
+    cs_sweep_stats stats;
+    cs_put_block_stats(residual, merit, unfinished, &stats);
+    if (threadIdx.x != 0) return;
+    if (isnan(stats.merit)) stats.residual = stats.merit; /* the maximum above ignores NaN */
+
+    state->stats = stats;
+    state->made++;
+    if (state->keeps_best) {
+        if (state->best.best_is_current) state->best.best_backwards = state->backwards;
+        state->best.number++;
+        state->alarm = cs_best_is_exceeded(&state->best, &stats);
+        if (!state->alarm) cs_best_update(&state->best, &stats);
+    }
+    state->backwards = state->alternates && !state->backwards;
+}
+
+void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program)
+{
+    CS_LAUNCH(queue, 1, CS_DEVICE_THREADS, end_sweep, program->blocks, program->packed.part, program->state);
+}

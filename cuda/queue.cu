@@ -1,0 +1,212 @@
+/* Memory and order of work, and the table of functions that the library is given. */
+#include "cuda/device.h"
+
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+static cs_status report(cs_error *error, cs_status status, const char *what, const char *why)
+{
+    if (error) {
+        error->status = status;
+        std::snprintf(error->message, sizeof error->message, "%s: %s", what, why);
+    }
+    return status;
+}
+
+#if defined(__CUDACC__)
+
+/* Keeps the first failure. */
+static void check(cs_queue *queue, cudaError_t result)
+{
+    if (queue->failure == cudaSuccess) queue->failure = result;
+}
+
+static const char *missing(void)
+{
+    int devices = 0;
+    cudaError_t result = cudaGetDeviceCount(&devices);
+    if (result != cudaSuccess) return cudaGetErrorString(result);
+    return devices ? NULL : "there is no GPU";
+}
+
+static cs_status open_queue(cs_queue *queue, cs_error *error)
+{
+    cudaError_t result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
+    return result == cudaSuccess ? CS_OK
+                                 : report(error, CS_NO_MEMORY, "a stream", cudaGetErrorString(result));
+}
+
+static void close_queue(cs_queue *queue)
+{
+    cudaStreamSynchronize(queue->stream);
+    for (void *memory : queue->memory) cudaFreeAsync(memory, queue->stream);
+    cudaStreamSynchronize(queue->stream);
+    cudaStreamDestroy(queue->stream);
+}
+
+/* Says how much there is before it asks for more. */
+static cs_status take_bytes(cs_queue *queue, void **memory, size_t bytes, cs_error *error)
+{
+    size_t left = 0, all = 0;
+    cudaError_t result = cudaMemGetInfo(&left, &all);
+    if (result == cudaSuccess && bytes > left) {
+        char text[96];
+        std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes, left);
+        return report(error, CS_NO_MEMORY, "out of memory on the device", text);
+    }
+    if (result == cudaSuccess) result = cudaMallocAsync(memory, bytes, queue->stream);
+    if (result == cudaSuccess) result = cudaMemsetAsync(*memory, 0, bytes, queue->stream);
+    return result == cudaSuccess ? CS_OK
+                                 : report(error, CS_NO_MEMORY, "memory on the device",
+                                          cudaGetErrorString(result));
+}
+
+static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, queue->stream));
+}
+
+static void download(cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, queue->stream));
+    check(queue, cudaStreamSynchronize(queue->stream));
+}
+
+static void copy(cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue->stream));
+}
+
+static cs_status wait(cs_queue *queue, cs_error *error)
+{
+    check(queue, cudaGetLastError());
+    check(queue, cudaStreamSynchronize(queue->stream));
+    if (queue->failure == cudaSuccess) return CS_OK;
+    return report(error, CS_DEVICE_FAILED, "the device has failed", cudaGetErrorString(queue->failure));
+}
+
+#else
+
+static const char *missing(void) { return NULL; }
+
+static cs_status open_queue(cs_queue *queue, cs_error *error)
+{
+    (void)error;
+    queue->machine = emulation::settings();
+    return CS_OK;
+}
+
+static void close_queue(cs_queue *queue)
+{
+    for (void *memory : queue->memory) std::free(memory);
+}
+
+static cs_status take_bytes(cs_queue *queue, void **memory, size_t bytes, cs_error *error)
+{
+    (void)queue;
+    size_t whole = (bytes + 63) / 64 * 64;
+    *memory = std::aligned_alloc(64, whole);
+    if (!*memory) return report(error, CS_NO_MEMORY, "out of memory on the device", "emulated");
+    std::memset(*memory, 0, whole);
+    return CS_OK;
+}
+
+static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    (void)queue;
+    std::memcpy(to, from, bytes);
+}
+
+static void download(cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    upload(queue, to, from, bytes);
+}
+
+static void copy(cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    upload(queue, to, from, bytes);
+}
+
+static cs_status wait(cs_queue *queue, cs_error *error)
+{
+    if (queue->machine.failure.empty()) return CS_OK;
+    return report(error, CS_DEVICE_FAILED, "the device has failed", queue->machine.failure.c_str());
+}
+
+#endif
+
+static cs_status open(cs_queue **queue, cs_error *error)
+{
+    *queue = new (std::nothrow) cs_queue;
+    if (!*queue) return report(error, CS_NO_MEMORY, "out of memory", "a queue of the device");
+    cs_status status = open_queue(*queue, error);
+    if (!status) return CS_OK;
+    delete *queue;
+    *queue = NULL;
+    return status;
+}
+
+static void close(cs_queue *queue)
+{
+    close_queue(queue);
+    delete queue;
+}
+
+static cs_status take(cs_queue *queue, void **memory, size_t bytes, cs_error *error)
+{
+    *memory = NULL;
+    cs_status status = take_bytes(queue, memory, bytes, error);
+    if (!status) queue->memory.push_back(*memory);
+    return status;
+}
+
+static void run(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
+                int64_t steps)
+{
+    static const cs_batch_kernels *const batches[CS_DTYPES] = {
+        &cs_batch_kernels_f32, &cs_batch_kernels_f64, &cs_batch_kernels_mixed};
+    static const cs_visit_kernels *const visits[CS_DTYPES] = {
+        &cs_visit_kernels_f32, &cs_visit_kernels_f64, &cs_visit_kernels_mixed};
+    const cs_batch_kernels *b = batches[program->packed.dtype];
+    const cs_visit_kernels *v = visits[program->packed.dtype];
+    for (int64_t i = 0; i < steps; i++) {
+        if (step[i].count <= 0) continue;
+        switch (step[i].task) {
+        case CS_STEP_BATCHES: b->visit(queue, program, &step[i]); break;
+        case CS_STEP_VISITS: v->visit(queue, program, &step[i]); break;
+        case CS_STEP_PARTS: v->parts(queue, program, &step[i]); break;
+        case CS_STEP_KEEP: v->keep(queue, program, &step[i]); break;
+        case CS_STEP_GATHER: v->gather(queue, program, &step[i]); break;
+        case CS_STEP_ADD: b->add(queue, program, &step[i]); break;
+        case CS_STEP_SUBTRACT_BATCHES: b->subtract(queue, program, &step[i]); break;
+        case CS_STEP_SUBTRACT_VISITS: v->subtract(queue, program, &step[i]); break;
+        }
+    }
+}
+
+static void measure(cs_queue *queue, const cs_device_program *program, int group,
+                    const cs_device_map *bounds, cs_device_map *map)
+{
+    cs_batch_kernels_f64.measure(queue, program, group, bounds, map);
+}
+
+const cs_device *cs_device_table(void)
+{
+    static cs_device table;
+    table.name = CS_DEVICE_NAME;
+    table.layout = cs_device_layout();
+    table.missing = missing;
+    table.open = open;
+    table.close = close;
+    table.take = take;
+    table.upload = upload;
+    table.download = download;
+    table.copy = copy;
+    table.run = run;
+    table.end_sweep = cs_device_end_sweep;
+    table.pass = cs_device_run_pass;
+    table.measure = measure;
+    table.wait = wait;
+    return &table;
+}
