@@ -1,4 +1,4 @@
-"""Builds the extension module ``contactsolve._core`` from ``csrc/``, and from ``cuda/`` those of devices.
+"""Builds ``contactsolve._core`` from ``csrc/``, and the modules of devices from ``cuda/``.
 
 All metadata stands in ``pyproject.toml``; here is only what needs a program.  Environment
 variables that change the build:
@@ -82,8 +82,8 @@ COVERAGE = ["--coverage", "-fprofile-update=prefer-atomic"]
 COVERAGE_COMPILE = ["-Og", "-g"]
 # The functions by which .ci/choose_tests.py counts the lines of one test after another.
 COVERAGE_LINK = ["-Wl,-u,__gcov_dump,-u,__gcov_reset"]
-# Kernels, by nvcc or for their emulation. Contraction is off here as well; kernels ask for it where it
-# is wanted (fma).
+# Kernels, by nvcc or for their emulation. Contraction is off here as well; kernels ask for it where
+# it is wanted (fma).
 NVCC = ["-std=c++17", "-O3", "--fmad=false", "-Xcompiler=-fPIC,-fvisibility=hidden"]
 EMULATION = ["-std=c++17", "-O2", "-g0", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden"]
 EMULATION_STRICT = ["-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized"]

@@ -25,15 +25,15 @@
 #define CS_KERNEL static
 #define CS_GPU static inline
 #define CS_BOTH static inline
-#define CS_LAUNCH(queue, blocks, threads, kernel, ...)                                     \
+#define CS_LAUNCH(queue, blocks, threads, kernel, ...)                                  \
     emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
                       [=] { kernel(__VA_ARGS__); })
-#define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...)                           \
+#define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...)                        \
     emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), true, \
                       [=] { kernel(__VA_ARGS__); })
-#define CS_SHARED(type, name, count)            \
-    static const char name##_key = 0;           \
-    type *name = static_cast<type *>(           \
+#define CS_SHARED(type, name, count)  \
+    static const char name##_key = 0; \
+    type *name = static_cast<type *>( \
         emulation::shared(&name##_key, sizeof(type) * static_cast<size_t>(count)))
 #define CS_SPIN() emulation::pause()
 #endif

@@ -33,7 +33,10 @@ typedef struct cs_visit_kernels {
 extern const cs_batch_kernels cs_batch_kernels_f32, cs_batch_kernels_f64, cs_batch_kernels_mixed;
 extern const cs_visit_kernels cs_visit_kernels_f32, cs_visit_kernels_f64, cs_visit_kernels_mixed;
 
-static inline int64_t cs_blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+static inline int64_t cs_blocks_of(int64_t count, int64_t size)
+{
+    return (count + size - 1) / size;
+}
 
 /* The maximum over the lanes of a warp; NaN does not count. */
 CS_GPU double cs_warp_maximum(double value)
@@ -61,7 +64,8 @@ CS_GPU void cs_put_block_stats(double residual, double merit, double unfinished,
     merit = cs_warp_sum(merit);
     unfinished = cs_warp_sum(unfinished);
     int warp = (int)threadIdx.x / CS_WARP;
-    if (cs_lane() == 0) own[3 * warp] = residual, own[3 * warp + 1] = merit, own[3 * warp + 2] = unfinished;
+    if (cs_lane() == 0)
+        own[3 * warp] = residual, own[3 * warp + 1] = merit, own[3 * warp + 2] = unfinished;
     __syncthreads();
     if (threadIdx.x != 0) return;
     for (int w = 1; w < CS_DEVICE_BATCHES; w++) {

@@ -27,7 +27,8 @@ static PyObject *module_set_order(PyObject *, PyObject *args)
         emulation::settings().seed = seed;
         Py_RETURN_NONE;
     }
-    return PyErr_Format(PyExc_ValueError, "order='%s'; forward, reverse and random are known", name);
+    return PyErr_Format(PyExc_ValueError, "order='%s'; forward, reverse and random are known",
+                        name);
 }
 #else
 /* devices() -> a list of (name, bytes of memory, major, minor) of each GPU. */
@@ -39,8 +40,8 @@ static PyObject *module_devices(PyObject *, PyObject *)
     for (int i = 0; list && i < count; i++) {
         cudaDeviceProp about;
         if (cudaGetDeviceProperties(&about, i) != cudaSuccess) continue;
-        PyObject *entry = Py_BuildValue("sKii", about.name, (unsigned long long)about.totalGlobalMem,
-                                        about.major, about.minor);
+        PyObject *entry = Py_BuildValue(
+            "sKii", about.name, (unsigned long long)about.totalGlobalMem, about.major, about.minor);
         if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
         Py_XDECREF(entry);
     }
@@ -60,7 +61,8 @@ static PyMethodDef methods[] = {
 
 static int fill(PyObject *module)
 {
-    PyObject *table = PyCapsule_New(const_cast<cs_device *>(cs_device_table()), "contactsolve.device", NULL);
+    PyObject *table =
+        PyCapsule_New(const_cast<cs_device *>(cs_device_table()), "contactsolve.device", NULL);
     if (!table) return -1;
     int failed = PyModule_AddObjectRef(module, "device", table);
     Py_DECREF(table);
@@ -73,8 +75,15 @@ static PyModuleDef_Slot slots[] = {
 };
 
 static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, CS_MODULE_TEXT, "Kernels of contactsolve on a device.", 0, methods, slots,
-    NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT,
+    CS_MODULE_TEXT,
+    "Kernels of contactsolve on a device.",
+    0,
+    methods,
+    slots,
+    NULL,
+    NULL,
+    NULL,
 };
 
 PyMODINIT_FUNC CS_MODULE_INIT(void) { return PyModuleDef_Init(&definition); }

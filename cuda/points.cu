@@ -6,7 +6,8 @@ enum { SUM_LANES = 8 };
 
 /* to <- a p + b q */
 template <class number>
-CS_KERNEL void combine(int64_t count, number *to, number a, const number *p, number b, const number *q)
+CS_KERNEL void combine(int64_t count, number *to, number a, const number *p, number b,
+                       const number *q)
 {
     int64_t i = cs_thread();
     if (i < count) to[i] = a * p[i] + b * q[i];
@@ -36,7 +37,8 @@ CS_KERNEL void conjugate(int64_t count, number *x, number beta, number *p, numbe
 
 /* sums[chunk] <- p.q of a chunk, or |p - q|^2. A warp sums a chunk: its first lanes have the partial sums. */
 template <class number>
-CS_KERNEL void sum_products(int64_t count, const number *p, const number *q, int distance, double *sums)
+CS_KERNEL void sum_products(int64_t count, const number *p, const number *q, int distance,
+                            double *sums)
 {
     int64_t first = cs_warp() * CS_DEVICE_CHUNK, end = first + CS_DEVICE_CHUNK;
     if (end > count) end = count;
@@ -113,5 +115,6 @@ CS_KERNEL void end_sweep(int64_t blocks, const cs_sweep_stats *part, cs_device_s
 
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program)
 {
-    CS_LAUNCH(queue, 1, CS_DEVICE_THREADS, end_sweep, program->blocks, program->packed.part, program->state);
+    CS_LAUNCH(queue, 1, CS_DEVICE_THREADS, end_sweep, program->blocks, program->packed.part,
+              program->state);
 }

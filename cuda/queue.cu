@@ -33,8 +33,9 @@ static const char *missing(void)
 static cs_status open_queue(cs_queue *queue, cs_error *error)
 {
     cudaError_t result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
-    return result == cudaSuccess ? CS_OK
-                                 : report(error, CS_NO_MEMORY, "a stream", cudaGetErrorString(result));
+    return result == cudaSuccess
+               ? CS_OK
+               : report(error, CS_NO_MEMORY, "a stream", cudaGetErrorString(result));
 }
 
 static void close_queue(cs_queue *queue)
@@ -57,9 +58,9 @@ static cs_status take_bytes(cs_queue *queue, void **memory, size_t bytes, cs_err
     }
     if (result == cudaSuccess) result = cudaMallocAsync(memory, bytes, queue->stream);
     if (result == cudaSuccess) result = cudaMemsetAsync(*memory, 0, bytes, queue->stream);
-    return result == cudaSuccess ? CS_OK
-                                 : report(error, CS_NO_MEMORY, "memory on the device",
-                                          cudaGetErrorString(result));
+    return result == cudaSuccess
+               ? CS_OK
+               : report(error, CS_NO_MEMORY, "memory on the device", cudaGetErrorString(result));
 }
 
 static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
@@ -83,7 +84,8 @@ static cs_status wait(cs_queue *queue, cs_error *error)
     check(queue, cudaGetLastError());
     check(queue, cudaStreamSynchronize(queue->stream));
     if (queue->failure == cudaSuccess) return CS_OK;
-    return report(error, CS_DEVICE_FAILED, "the device has failed", cudaGetErrorString(queue->failure));
+    return report(error, CS_DEVICE_FAILED, "the device has failed",
+                  cudaGetErrorString(queue->failure));
 }
 
 #else

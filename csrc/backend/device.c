@@ -34,6 +34,7 @@ typedef struct on_device {
     double *sums, *sums_there; /* (chunks) */
     cs_error failure;          /* the first one outside `sweep`, which reports it */
     cs_status failed;
+    int64_t bytes; /* taken on the device */
 } on_device;
 
 /* 32 lanes in every precision. The host calls no kernel. */
@@ -47,8 +48,7 @@ static cs_status no_memory(cs_error *error) { return cs_no_memory(error, "the wo
 static void *take(on_device *d, size_t bytes)
 {
     void *memory = NULL;
-    if (!d->failed)
-        d->failed = d->device->take(d->queue, &memory, bytes ? bytes : 16, &d->failure);
+    if (!d->failed) d->failed = d->device->take(d->queue, &memory, bytes ? bytes : 16, &d->failure);
     return memory;
 }
 
@@ -85,12 +85,14 @@ static void upload_data(on_device *d, int g)
     size_t real = cs_real_size(d->packed.dtype);
     size_t rows = (size_t)(from->slots * from->rows);
     upload(d, to->b, from->b, rows * real);
-    upload(d, to->parameter, from->parameter,
-           (size_t)(from->slots * from->parameters) * real);
+    upload(d, to->parameter, from->parameter, (size_t)(from->slots * from->parameters) * real);
     upload(d, to->matrix.c, from->matrix.c, rows * real);
 }
 
-static size_t values_of(const cs_packed_group *group) { return (size_t)group->matrix.first[group->count]; }
+static size_t values_of(const cs_packed_group *group)
+{
+    return (size_t)group->matrix.first[group->count];
+}
 
 static void upload_steps(on_device *d, int g)
 {
@@ -133,8 +135,8 @@ static void copy_rows(on_device *d, int g)
     to->first = copy_of(d, from->matrix.first, from->count + 1, sizeof(int64_t));
     to->column = copy_of(d, from->matrix.column, columns, sizeof(int64_t));
     to->width = copy_of(d, from->matrix.width, columns, 1);
-    to->value = copy_of(d, from->matrix.value, (int64_t)values_of(from),
-                        cs_stored_size(d->packed.dtype));
+    to->value =
+        copy_of(d, from->matrix.value, (int64_t)values_of(from), cs_stored_size(d->packed.dtype));
     to->c = copy_of(d, from->matrix.c, from->count * from->rows, cs_real_size(d->packed.dtype));
 }
 
@@ -201,8 +203,7 @@ static cs_status copy_all(on_device *d, cs_error *error)
     program->moved_dof = moved_dof_of(d, &scratch);
     if (from->gather) {
         to->gather_start = copy_of(d, from->gather_start, bodies + 1, sizeof *from->gather_start);
-        to->gather =
-            copy_of(d, from->gather, from->gather_start[bodies], sizeof *from->gather);
+        to->gather = copy_of(d, from->gather, from->gather_start[bodies], sizeof *from->gather);
     }
     program->range = copy_of(d, from->schedule->range, from->schedule->ranges, sizeof(cs_range));
     program->part = copy_of(d, from->schedule->part, from->schedule->parts + 1, sizeof(int64_t));
@@ -245,7 +246,8 @@ static void append_group(step_list *list, const cs_packed *packed, const cs_stag
         end = range->first + range->count;
     }
     if (first < 0) return;
-    cs_device_step step = {CS_STEP_VISITS, g, stage->kind != CS_SIMULTANEOUS, first, end - first, 0};
+    cs_device_step step = {CS_STEP_VISITS, g,           stage->kind != CS_SIMULTANEOUS,
+                           first,          end - first, 0};
     if (group->lanes > 1) {
         step.task = batches;
         step.first = group->slot[first] / group->lanes;
@@ -353,10 +355,10 @@ static cs_status check(const cs_pack_request *request, const char *name, cs_erro
     const cs_schedule *schedule = request->schedule;
     if (cs_problem_calls_back(request->problem))
         return cs_fail(error, CS_INVALID,
-                       "a set calls a function of the caller, which device=\"%s\" cannot", name);
+                       "a set calls a function of the caller, which device='%s' cannot", name);
     if (request->scheme->begin)
         return cs_fail(error, CS_INVALID,
-                       "scheme=\"%s\" has no kernels for device=\"%s\"; factorized, matrix and "
+                       "scheme='%s' has no kernels for device='%s'; factorized, matrix and "
                        "iteration_matrix do",
                        request->scheme->name, name);
     if (strcmp(request->scheme->name, "factorized") == 0) {
@@ -364,15 +366,15 @@ static cs_status check(const cs_pack_request *request, const char *name, cs_erro
         cs_velocities velocities = cs_velocities_of(&packed);
         if (velocities == CS_ADD || velocities == CS_ACCUMULATE)
             return cs_fail(error, CS_INVALID,
-                           "velocities=\"%s\" has no kernels for device=\"%s\", which recomputes "
+                           "velocities='%s' has no kernels for device='%s', which recomputes "
                            "velocities",
                            velocities == CS_ADD ? "add" : "accumulate", name);
     }
     for (int64_t s = 0; s < schedule->stages; s++)
         if (schedule->stage[s].kind == CS_CONCURRENT)
             return cs_fail(error, CS_INVALID,
-                           "order=\"%s\" makes parts that see each other's updates only after a "
-                           "stage, for which device=\"%s\" has no kernels",
+                           "order='%s' makes parts that see each other's updates only after a "
+                           "stage, for which device='%s' has no kernels",
                            schedule->order, name);
     return CS_OK;
 }
@@ -458,8 +460,8 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
 
     status = pack_here(d, request, arena, control, error);
     d->program.rows_scheme = strcmp(request->scheme->name, "factorized") != 0;
-    d->program.products = strcmp(request->scheme->name, "iteration_matrix") == 0 ? CS_ROWS_OF_T
-                                                                                   : CS_ROWS_OF_A;
+    d->program.products =
+        strcmp(request->scheme->name, "iteration_matrix") == 0 ? CS_ROWS_OF_T : CS_ROWS_OF_A;
     if (!status) status = take_results(d, arena, error);
     if (!status) status = copy_all(d, error);
     packing->keeps_velocities = d->packed.velocity != NULL;
@@ -653,7 +655,8 @@ static cs_status take_point(void *state, cs_arena *arena, cs_point *point, cs_er
     cs_status status =
         d->device->take(d->queue, &point->impulses, (size_t)d->packed.impulses * real, error);
     if (status) return status;
-    return d->device->take(d->queue, &point->velocities, (size_t)velocities_of(d) * real + 16, error);
+    return d->device->take(d->queue, &point->velocities, (size_t)velocities_of(d) * real + 16,
+                           error);
 }
 
 static cs_point here(const void *state)
@@ -671,8 +674,8 @@ static void copy(void *state, cs_point to, cs_point from)
 }
 
 /* Applies an operation to the impulses of the points, and to their velocities unless it sums. */
-static void pass(on_device *d, cs_device_operation what, cs_point to, double a, cs_point p, double b,
-                 cs_point q)
+static void pass(on_device *d, cs_device_operation what, cs_point to, double a, cs_point p,
+                 double b, cs_point q)
 {
     int sums = what == CS_POINT_DOT || what == CS_POINT_DISTANCE;
     cs_device_pass own = {.what = what,
@@ -801,11 +804,13 @@ cs_status cs_device_backend(const char *name, const cs_backend **backend, cs_err
     int i = find(name);
     *backend = &cs_backend_cpu;
     if (strcmp(name, "cpu") == 0) return CS_OK;
-    if (i < 0) return cs_fail(error, CS_UNKNOWN_NAME, "device '%s' is unknown", name);
+    if (i < 0)
+        return cs_fail(error, CS_UNKNOWN_NAME, "device='%s' is unknown; cpu, %s and %s are known",
+                       name, names[0], names[1]);
     if (!known[i].device)
-        return cs_fail(error, CS_UNSUPPORTED, "the module of device '%s' is not loaded", name);
+        return cs_fail(error, CS_UNSUPPORTED, "device='%s': its module is not loaded", name);
     const char *missing = known[i].device->missing();
-    if (missing) return cs_fail(error, CS_UNSUPPORTED, "device '%s': %s", name, missing);
+    if (missing) return cs_fail(error, CS_UNSUPPORTED, "device='%s': %s", name, missing);
     *backend = &known[i].table;
     return CS_OK;
 }

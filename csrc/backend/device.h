@@ -49,16 +49,16 @@ typedef struct cs_device_step {
 
 /* A packed problem on the device, and what its steps need besides. */
 typedef struct cs_device_program {
-    cs_packed packed;           /* with addresses of the device */
+    cs_packed packed;             /* with addresses of the device */
     const cs_packed_group *group; /* (groups): the same groups on the host */
-    cs_row_products products;   /* what the rows of a scheme over rows hold */
-    int rows_scheme;            /* whether it is one */
-    const int32_t *moved_dof;   /* (moved_bodies) */
-    const cs_range *range;      /* of the schedule */
-    const int64_t *part;        /* of the schedule */
-    void *best;                 /* (impulses): the best iterate */
+    cs_row_products products;     /* what the rows of a scheme over rows hold */
+    int rows_scheme;              /* whether it is one */
+    const int32_t *moved_dof;     /* (moved_bodies) */
+    const cs_range *range;        /* of the schedule */
+    const int64_t *part;          /* of the schedule */
+    void *best;                   /* (impulses): the best iterate */
     cs_device_state *state;
-    int64_t blocks;             /* blocks of threads with statistics in one sweep */
+    int64_t blocks; /* blocks of threads with statistics in one sweep */
 } cs_device_program;
 
 /* An operation of cs_backend on two or three arrays. `sums`: (chunks) of CS_DEVICE_CHUNK numbers. */

@@ -1,0 +1,42 @@
+"""The emulated device, for tests: they are left out where it is not built."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+
+kernels = pytest.importorskip(
+    "contactsolve._cuda_emulated",
+    reason="built with CONTACTSOLVE_CUDA=emu only",
+    exc_type=ImportError,
+)
+EMULATED = {"device": "cuda-emulated"}
+TURNS = ("forward", "reverse", "random")
+
+
+@contextmanager
+def turns(name, seed=1):
+    """Emulated threads of solvers made inside run in this order."""
+    kernels.set_order(name, seed)
+    try:
+        yield
+    finally:
+        kernels.set_order("forward", 1)
+
+
+def same_bits(one, two):
+    """Two results have the same impulses, iterations and residuals of each iteration."""
+    np.testing.assert_array_equal(one.impulses, two.impulses)
+    assert one.iterations == two.iterations
+    np.testing.assert_array_equal(one.history["residual"], two.history["residual"])
+
+
+def on_both(problem, sweeps=30, here=None, **options):
+    """Results of so many sweeps on the processor, with `here`, and on the emulated device."""
+    options = {"rtol": None, "max_iterations": sweeps, "record": ("residual",), **options}
+    return (
+        cs.Solver(problem, **options, **(here or {})).solve(),
+        cs.Solver(problem, **options, **EMULATED).solve(),
+    )
