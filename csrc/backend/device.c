@@ -48,6 +48,7 @@ static cs_status no_memory(cs_error *error) { return cs_no_memory(error, "the wo
 static void *take(on_device *d, size_t bytes)
 {
     void *memory = NULL;
+    d->bytes += (int64_t)bytes;
     if (!d->failed) d->failed = d->device->take(d->queue, &memory, bytes ? bytes : 16, &d->failure);
     return memory;
 }
@@ -482,7 +483,7 @@ static int64_t describe(const void *state, char *kernel, size_t size)
     char own[96];
     cs_packed_kernel(&d->packed, own, sizeof own);
     snprintf(kernel, size, "%s, %s", d->device->name, own);
-    return 0;
+    return d->bytes;
 }
 
 /* ---- in and out ---------------------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ namespace
 {
 constexpr size_t STACK = 256 << 10; /* bytes; pages that no fiber touches are never there */
 constexpr unsigned LANES = 32;
-constexpr int PATIENCE = 1 << 20; /* rounds in which fibers pause and none goes on */
+constexpr int PATIENCE = 1 << 16; /* rounds in which fibers pause and none goes on */
 
 /* Where a stack was left. */
 struct place {
@@ -83,6 +83,7 @@ struct fiber {
     block *of = nullptr;
     unsigned thread = 0;
     bool done = false;
+    int line = 0;                    /* where it met others last */
     const unsigned *round = nullptr; /* waits while *round is `until` */
     unsigned until = 0;
     place left;
@@ -193,6 +194,7 @@ size_t give_turns(run &all, const std::vector<size_t> &turns)
         if (f.done || (f.round && *f.round == f.until)) continue;
         ran++;
         resume(all, f);
+        if (f.done) all.moved = true;
         if (!all.on->failure.empty()) return ran;
     }
     return ran;
@@ -293,6 +295,7 @@ void barrier(int line)
     fiber *own = running->present;
     block *of = own->of;
     running->moved = true;
+    own->line = line;
     if (of->left) fail("a barrier in line " + std::to_string(line) + " that other threads left");
     if (!of->arrived) of->line = line;
     else if (of->line != line)
@@ -312,6 +315,7 @@ const uint64_t *exchange(uint64_t value, int line)
     warp &w = own->of->warps[own->thread / LANES];
     unsigned round = w.round;
     running->moved = true;
+    own->line = line;
     if (!w.arrived) w.line = line;
     else if (w.line != line)
         fail("lanes of a warp meet in lines " + std::to_string(w.line) + " and " +

@@ -148,9 +148,8 @@ def test_a_divergent_sweep_is_rolled_back():
     options = {
         "method": "jacobi",
         "scheme": "factorized",
-        "r_factor": 5.0,
-        "rollback": 5,
-        "rollback_growth": 1.5,
+        "relaxation": 5.0,
+        "rollback_growth": 1.0,
         "check_every": 7,
     }
     problem = SCENARIOS["spheres"]

@@ -1,0 +1,126 @@
+/* Kernels with one mistake each, for the emulation to find: planted NAME ORDER. */
+#include "cuda/queue.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+enum { THREADS = 64 };
+
+/* total <- the sum over a block, by halving. */
+CS_KERNEL void sum_block(const double *from, double *total)
+{
+    CS_SHARED(double, part, THREADS);
+    int t = (int)threadIdx.x;
+    part[t] = from[t];
+    for (int half = THREADS / 2; half; half /= 2) {
+        __syncthreads();
+        if (t < half) part[t] += part[t + half];
+    }
+    if (t == 0) *total = part[0];
+}
+
+CS_KERNEL void missing_barrier(const double *from, double *total)
+{
+    CS_SHARED(double, part, THREADS);
+    int t = (int)threadIdx.x;
+    part[t] = from[t];
+    if (t == 0) {
+        *total = 0;
+        for (int i = 0; i < THREADS; i++) *total += part[i];
+    }
+}
+
+CS_KERNEL void divergent_barrier(const double *from, double *total)
+{
+    if (threadIdx.x < THREADS / 2) __syncthreads();
+    else __syncthreads();
+    *total = from[0];
+}
+
+CS_KERNEL void left_barrier(const double *from, double *total)
+{
+    if (threadIdx.x == 3) return;
+    __syncthreads();
+    *total = from[0];
+}
+
+CS_KERNEL void overrun(const double *from, double *total)
+{
+    CS_SHARED(double, part, THREADS);
+    part[threadIdx.x + 1] = from[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) *total = part[1];
+}
+
+CS_KERNEL void unwritten(const double *from, double *total)
+{
+    CS_SHARED(double, part, THREADS);
+    if (threadIdx.x != 5) part[threadIdx.x] = from[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    *total = 0;
+    for (int i = 0; i < THREADS; i++) *total += part[i];
+}
+
+/* One lane takes no part in an exchange of its warp. */
+CS_KERNEL void missing_lane(const double *from, double *total)
+{
+    double sum = from[threadIdx.x];
+    if (threadIdx.x != 7) sum += __shfl_xor_sync(CS_ALL_LANES, sum, 1);
+    if (threadIdx.x == 0) *total = sum;
+}
+
+/* Waits for a number that nobody writes. */
+CS_KERNEL void endless_wait(const double *from, double *total)
+{
+    while (from[0] < 0) CS_SPIN();
+    *total = from[0];
+}
+
+CS_KERNEL void trap(const double *from, double *total)
+{
+    *total = from[0];
+    if (threadIdx.x == 9) __trap();
+}
+
+int main(int count, char **argument)
+{
+    const struct {
+        const char *name;
+        void (*kernel)(const double *, double *);
+    } known[] = {
+        {"sum_block", sum_block},
+        {"missing_barrier", missing_barrier},
+        {"divergent_barrier", divergent_barrier},
+        {"left_barrier", left_barrier},
+        {"overrun", overrun},
+        {"unwritten", unwritten},
+        {"missing_lane", missing_lane},
+        {"endless_wait", endless_wait},
+        {"trap", trap},
+    };
+    if (count != 3) return 2;
+    cs_queue queue;
+    for (auto turn :
+         {emulation::order::forward, emulation::order::reverse, emulation::order::random})
+        if (std::strcmp(argument[2], turn == emulation::order::forward   ? "forward"
+                                     : turn == emulation::order::reverse ? "reverse"
+                                                                         : "random") == 0)
+            queue.machine.turn = turn;
+
+    double from[THREADS], total = -1;
+    for (int i = 0; i < THREADS; i++) from[i] = 1;
+    if (std::strcmp(argument[1], "endless_wait") == 0) from[0] = -1;
+    const double *values = from;
+    double *result = &total;
+    cs_queue *here = &queue;
+    for (const auto &each : known) {
+        auto kernel = each.kernel;
+        if (std::strcmp(argument[1], each.name) == 0)
+            CS_LAUNCH(here, 1, THREADS, kernel, values, result);
+    }
+    if (!queue.machine.failure.empty()) std::printf("failed: %s\n", queue.machine.failure.c_str());
+    else std::printf("total %g\n", total);
+    return 0;
+}
