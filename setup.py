@@ -87,8 +87,6 @@ COVERAGE_LINK = ["-Wl,-u,__gcov_dump,-u,__gcov_reset"]
 NVCC = ["-std=c++17", "-O3", "--fmad=false", "-Xcompiler=-fPIC,-fvisibility=hidden"]
 EMULATION = ["-std=c++17", "-O2", "-g0", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden"]
 EMULATION_STRICT = ["-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized"]
-# What is neither: compiled by other means.
-NOT_MODULE = {CUDA / "check_bodies.cu"}
 # Per level of CONTACTSOLVE_OPTIMIZE; unset keeps COMPILE as it is.
 OPTIMIZE_COMPILE = {"": [], "0": ["-O0", "-g3", "-UNDEBUG"], "1": ["-O1"]}
 # Python's own flags ask for information for debuggers: as much work for the compiler as the code.
@@ -186,8 +184,8 @@ def flags(compiler) -> tuple[list[str], list[str]]:
 class DeviceExtension(Extension):
     """A module with kernels: by nvcc, or emulated on the processor."""
 
-    def __init__(self, name: str, linker: list[str], options: list[str], sources: list[Path]):
-        super().__init__(name, sources=sorted(map(str, sources)))
+    def __init__(self, name, linker, options, sources, optional=False):
+        super().__init__(name, sources=sorted(map(str, sources)), optional=optional)
         self.linker, self.options = linker, options
 
 
@@ -216,7 +214,7 @@ def gpu_architectures() -> list[str]:
 def device_extensions() -> list[Extension]:
     """The module with kernels that CONTACTSOLVE_CUDA asks for, if any."""
     choice = os.environ.get("CONTACTSOLVE_CUDA", "") or "auto"
-    sources = [path for path in CUDA.glob("*.cu") if path not in NOT_MODULE]
+    sources = list(CUDA.glob("*.cu"))
     if choice == "emu":
         options = ["-x", "c++", *EMULATION]
         options += EMULATION_STRICT if is_on("CONTACTSOLVE_STRICT") else []
@@ -234,7 +232,9 @@ def device_extensions() -> list[Extension]:
     newest = architectures[-1]
     code = [f"-gencode=arch=compute_{each},code=sm_{each}" for each in architectures]
     code.append(f"-gencode=arch=compute_{newest},code=compute_{newest}")
-    return [DeviceExtension("contactsolve._cuda", [nvcc], [*NVCC, *code], sources)]
+    # A toolkit that does not fit must not keep anyone from the rest.
+    optional = choice == "auto"
+    return [DeviceExtension("contactsolve._cuda", [nvcc], [*NVCC, *code], sources, optional)]
 
 
 def is_kernel(source: str) -> bool:

@@ -24,7 +24,9 @@ static void check(cs_queue *queue, cudaError_t result)
 
 static const char *missing(void)
 {
-    int devices = 0;
+    int devices = 0, driver = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && !driver)
+        return "no driver for GPUs by NVIDIA is installed";
     cudaError_t result = cudaGetDeviceCount(&devices);
     if (result != cudaSuccess) return cudaGetErrorString(result);
     return devices ? NULL : "there is no GPU";

@@ -805,9 +805,7 @@ cs_status cs_device_backend(const char *name, const cs_backend **backend, cs_err
     int i = find(name);
     *backend = &cs_backend_cpu;
     if (strcmp(name, "cpu") == 0) return CS_OK;
-    if (i < 0)
-        return cs_fail(error, CS_UNKNOWN_NAME, "device='%s' is unknown; cpu, %s and %s are known",
-                       name, names[0], names[1]);
+    if (i < 0) return cs_fail(error, CS_UNKNOWN_NAME, "device: '%s' is unknown", name);
     if (!known[i].device)
         return cs_fail(error, CS_UNSUPPORTED, "device='%s': its module is not loaded", name);
     const char *missing = known[i].device->missing();

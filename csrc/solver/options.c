@@ -252,6 +252,15 @@ static cs_status find_scheme(cs_solver *solver, cs_error *error)
     return cs_options_check_scheme(solver, error);
 }
 
+/* Whether a device has this name. */
+static cs_status check_device(const char *name, cs_error *error)
+{
+    const char *known;
+    for (int i = 0; (known = cs_device_name(i, NULL)); i++)
+        if (strcmp(known, name) == 0) return CS_OK;
+    return cs_unknown_name("device", name, 0, cs_device_name, error);
+}
+
 /* Looks up all names in the options, and checks what they name against the problem. */
 static cs_status find_names(cs_solver *solver, cs_error *error)
 {
@@ -273,8 +282,9 @@ static cs_status find_names(cs_solver *solver, cs_error *error)
         status = solver->method->check(options, solver->method->name, problem, error);
     if (status) return status;
 
-    /* The scheme and the order. */
-    status = find_scheme(solver, error);
+    /* The device, the scheme and the order. */
+    status = check_device(options->device, error);
+    if (!status) status = find_scheme(solver, error);
     if (!status)
         status = cs_choose_order(options->order, &options->order_options, &solver->order, error);
     if (status) return status;

@@ -427,10 +427,10 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
     solver->composition = composition;
     solver->backend = backend;
     cs_status status = CS_OK;
-    if (!backend) status = cs_device_backend(options->device, &solver->backend, error);
-    if (!status && cs_problem_is_open(problem))
+    if (cs_problem_is_open(problem))
         status = cs_fail(error, CS_INVALID, "the problem has neither Jacobians nor a matrix");
     if (!status) status = cs_options_check(solver, error);
+    if (!status && !backend) status = cs_device_backend(options->device, &solver->backend, error);
     if (!status)
         status = cs_instructions_find(solver->options.instructions, &solver->instructions, error);
 

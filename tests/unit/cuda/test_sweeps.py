@@ -218,7 +218,7 @@ def test_a_world_steps_on_the_device():
     [
         ({"scheme": "half_sweep"}, "scheme='half_sweep' has no kernels for device='cuda-emulated'"),
         ({"order": "ranges"}, "order='ranges'.*device='cuda-emulated'"),
-        ({"device": "gpu"}, "device"),
+        ({"device": "gpu"}, "device: 'gpu' is unknown; known: cpu, cuda, cuda-emulated"),
         (
             {"scheme": cs.schemes.factorized(velocities="add"), "method": "jacobi"},
             "velocities='add'",

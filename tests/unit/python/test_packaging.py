@@ -57,7 +57,7 @@ def test_source_distribution_holds_all_sources(tmp_path):
     (archive,) = tmp_path.glob("dist/*.tar")
     with tarfile.open(archive) as contents:
         packed = {name.partition("/")[2] for name in contents.getnames()}
-    assert "cuda/check_bodies.cu" in expected
+    assert "cuda/module.cu" in expected
     assert expected - packed == set()
 
 
