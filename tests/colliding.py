@@ -96,7 +96,7 @@ def support(shape, directions):
             return shape.half_length * np.abs(d[:, 2]) + shape.radius * across
         case "box":
             return np.abs(d) @ np.array(shape.half_extents)
-        case "hull" | "polygon":
+        case "hull" | "polygon" | "triangle":
             return (d @ shape.vertices.T).max(axis=1)
     raise ValueError(shape.kind)
 

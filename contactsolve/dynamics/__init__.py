@@ -10,6 +10,7 @@ from contactsolve.dynamics import scenes
 from contactsolve.dynamics._placed import PlacedShape
 from contactsolve.dynamics.contacts import Contacts
 from contactsolve.dynamics.material import Material
+from contactsolve.dynamics.mesh import Mesh
 from contactsolve.dynamics.record import Record
 from contactsolve.dynamics.recording import Frame, Recording
 from contactsolve.dynamics.shapes import (
@@ -24,6 +25,7 @@ from contactsolve.dynamics.shapes import (
     Segment,
     Shape,
     Sphere,
+    Triangle,
 )
 from contactsolve.dynamics.world import World
 
@@ -38,6 +40,7 @@ __all__ = [
     "Hull",
     "MassProperties",
     "Material",
+    "Mesh",
     "PlacedShape",
     "Polygon",
     "Record",
@@ -45,6 +48,7 @@ __all__ = [
     "Segment",
     "Shape",
     "Sphere",
+    "Triangle",
     "World",
     "scenes",
 ]

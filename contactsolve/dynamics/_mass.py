@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays import real_array
+from .mesh import Mesh
 from .shapes import Shape
 
 __all__ = ["Part", "Solid", "factor", "rotation", "shift", "solid_of", "turned"]
@@ -15,7 +16,7 @@ __all__ = ["Part", "Solid", "factor", "rotation", "shift", "solid_of", "turned"]
 class Part(NamedTuple):
     """A shape in the frame of a body; None: not moved, not turned."""
 
-    shape: Shape
+    shape: Shape | Mesh
     position: Any = None
     orientation: Any = None
 

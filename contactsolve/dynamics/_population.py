@@ -13,6 +13,7 @@ from .._arrays import index_array, real_array
 from ._mass import Part, Solid, factor, shift, solid_of, turned
 from ._placed import PlacedShape, add_to, alike
 from .material import Material
+from .mesh import Mesh
 from .shapes import Shape
 
 __all__ = ["Population"]
@@ -43,7 +44,7 @@ class Population:
 
     def add_body(
         self,
-        shape: Shape | Sequence[tuple[Shape, Any, Any]] | None = None,
+        shape: Shape | Mesh | Sequence[tuple[Shape | Mesh, Any, Any]] | None = None,
         position: Any = None,
         *,
         orientation: Any = None,
@@ -94,7 +95,7 @@ class Population:
         )
         with self._all_or_none(first, 1):
             for part, place in zip(parts, places, strict=True):
-                self._attach([part.shape], [first], [place], [part.orientation], number)
+                self._attach_part(part.shape, first, place, part.orientation, number)
         return first
 
     def add_bodies(
@@ -156,16 +157,16 @@ class Population:
 
     def add_fixed(
         self,
-        shape: Shape,
+        shape: Shape | Mesh,
         position: Any = None,
         *,
         orientation: Any = None,
         material: Material | None = None,
     ) -> int:
-        """Add a shape to the fixed world, and return the shape's number."""
+        """Add a shape to the fixed world; return its number, or that of a mesh's first triangle."""
         self._fits(shape)
-        places = [shift(position, self.dimension)]
-        return self._attach([shape], [-1], places, [orientation], self._number(material))
+        place = shift(position, self.dimension)
+        return self._attach_part(shape, -1, place, orientation, self._number(material))
 
     def remove(self, body: int) -> None:
         """Remove a body with its shapes. Others keep their numbers."""
@@ -264,7 +265,7 @@ class Population:
         return given
 
     def _fits(self, shape: Any) -> None:
-        if not isinstance(shape, Shape):
+        if not isinstance(shape, (Shape, Mesh)):
             raise TypeError(f"shape is {shape!r}: a shape of contactsolve.dynamics is needed")
         if shape.dimension != self.dimension:
             raise ValueError(f"{shape!r} is for dimension {shape.dimension}, not {self.dimension}")
@@ -273,7 +274,8 @@ class Population:
         """Return the shapes of one body."""
         if shape is None:
             return []
-        parts = [Part(shape)] if isinstance(shape, Shape) else [Part(*one) for one in shape]
+        single = isinstance(shape, (Shape, Mesh))
+        parts = [Part(shape)] if single else [Part(*one) for one in shape]
         for one in parts:
             self._fits(one.shape)
         return parts
@@ -300,6 +302,14 @@ class Population:
             return solid
         given = real_array("inertia", inertia)
         return solid._replace(inertia=np.diag(given) if given.shape == (3,) else given)
+
+    def _attach_part(
+        self, shape: Shape | Mesh, body: int, place: np.ndarray, orientation: Any, material: int
+    ) -> int:
+        """Give a body one shape, or all triangles of a mesh; returns the number of the first."""
+        shapes = shape.parts if isinstance(shape, Mesh) else [shape]
+        numbers = [self._attach([one], [body], [place], [orientation], material) for one in shapes]
+        return numbers[0]
 
     def _attach_each(
         self, shapes: list[Shape], centers: list[np.ndarray], first: int, material: int

@@ -1,12 +1,14 @@
 """Convex shapes of bodies.
 
-In space: `Sphere`, `Capsule`, `Box`, `Hull`, `Cylinder`; in the plane: `Disc`, `Segment`,
-`Polygon`; in both: `HalfSpace`. A shape has a frame of its own, with the origin at the centre of
-the shape (of a `Hull` or `Polygon`: where the vertices put it). Shapes cannot be changed.
+In space: `Sphere`, `Capsule`, `Box`, `Hull`, `Cylinder`, `Triangle`; in the plane: `Disc`,
+`Segment`, `Polygon`; in both: `HalfSpace`. A shape has a frame of its own, with the origin at the
+centre of the shape (of a `Hull`, `Triangle` or `Polygon`: where the vertices put it). Shapes cannot
+be changed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,6 +27,7 @@ __all__ = [
     "Segment",
     "Shape",
     "Sphere",
+    "Triangle",
 ]
 
 
@@ -243,6 +246,39 @@ class Hull(_Polytope):
         self._describe(3, (), _points("vertices", vertices, 3))
 
 
+class Triangle(_Polytope):
+    """A triangle without thickness, with three corners ``(3, 3)``: a part of a `Mesh`.
+
+    It has no volume: a body of triangles alone needs mass and inertia.
+
+    Parameters
+    ----------
+    vertices
+        The corners; from where they are counterclockwise, the side of the normal is seen.
+    inner
+        Numbers of edges, edge k from corner k to the next one, that are inner ones of a mesh: where
+        they are flat or hollow, nothing touches the edge and neither face beside it.
+    """
+
+    __slots__ = ()
+    kind = "triangle"
+
+    def __init__(self, vertices: Any, inner: Iterable[int] = ()) -> None:
+        edges = set(inner)
+        if not edges <= {0, 1, 2}:
+            raise ValueError(f"inner is {sorted(edges)}: a triangle has edges 0, 1 and 2")
+        mask = float(sum(1 << k for k in edges))
+        self._describe(3, (mask,), _points("vertices", vertices, 3))
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The edges that are inner ones of a mesh."""
+        return tuple(k for k in range(3) if int(self._numbers[0]) >> k & 1)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.vertices.tolist(), self.inner
+
+
 class HalfSpace(Shape):
     """All points with ``normal · x <= offset``; the normal has 3 numbers, or 2 in the plane."""
 
@@ -368,6 +404,6 @@ def shape_of(
 
 
 _KINDS: tuple[type[Shape], ...] = (
-    *(Sphere, Capsule, Cylinder, Box, Hull, HalfSpace),
+    *(Sphere, Capsule, Cylinder, Box, Hull, Triangle, HalfSpace),
     *(Disc, Segment, Polygon),
 )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from contactsolve.dynamics.shapes import Hull, Polygon, Shape
+from contactsolve.dynamics.shapes import Hull, Polygon, Shape, Triangle
 
 __all__ = ["Mesh", "around", "mesh", "outline"]
 
@@ -63,7 +63,7 @@ def outline(shape: Shape, sides: int) -> np.ndarray:
 
 
 def _vertices(shape: Shape) -> np.ndarray:
-    assert isinstance(shape, (Hull, Polygon))
+    assert isinstance(shape, (Hull, Polygon, Triangle))
     return shape.vertices
 
 
@@ -138,7 +138,18 @@ def _hull(shape: Shape, _: int) -> Mesh:
     return _of_faces(points, _hull_faces(points), False)
 
 
-_MAKERS = {"box": _box, "cylinder": _cylinder, "capsule": _capsule, "hull": _hull}
+def _triangle(shape: Shape, _: int) -> Mesh:
+    """Return both sides of a triangle."""
+    return _of_faces(_vertices(shape), [np.array([0, 1, 2]), np.array([2, 1, 0])], False)
+
+
+_MAKERS = {
+    "box": _box,
+    "cylinder": _cylinder,
+    "capsule": _capsule,
+    "hull": _hull,
+    "triangle": _triangle,
+}
 
 
 # ---- convex hulls -------------------------------------------------------------------------------

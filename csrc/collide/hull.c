@@ -305,8 +305,13 @@ static cs_status copy(const building *h, cs_arena *arena, cs_polytope **hull)
             beside[edges][0] = (uint8_t)f, beside[edges][1] = (uint8_t)face_left(h, b, a);
             edges++;
         }
-    *topology = (cs_topology){
-        h->faces, edges, first, corner, (const uint8_t(*)[2])edge, (const uint8_t(*)[2])beside};
+    *topology = (cs_topology){h->faces,
+                              edges,
+                              h->faces,
+                              first,
+                              corner,
+                              (const uint8_t(*)[2])edge,
+                              (const uint8_t(*)[2])beside};
     *polytope = (cs_polytope){h->count, vertex, plane, topology};
     *hull = polytope;
     return CS_OK;

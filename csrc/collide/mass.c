@@ -121,6 +121,7 @@ static void measure(const cs_solid *solid, cs_shape_mass *mass)
     case CS_SHAPE_BOX:
     case CS_SHAPE_HULL:
     case CS_SHAPE_POLYGON: measure_polytope(mass, solid->polytope); break;
+    case CS_SHAPE_TRIANGLE: mass->bounding_radius = solid->bound; break; /* no volume */
     default: break;
     }
 }

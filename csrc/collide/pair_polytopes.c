@@ -17,6 +17,9 @@
 #define TIE 1e-11
 #define BESIDE 1e-10
 
+/* The least cosine between a direction and the normal of a face over which corners lie along it. */
+#define STEEP 0.1
+
 /* Features: 14 bits of labels below the face, the side of the reference face, and what kind it is. */
 enum {
     FACE_SHIFT = 14,
@@ -134,11 +137,13 @@ static int cross_edges(const pair *p, double *a)
     return on_a >= -BESIDE && on_a <= 1 + BESIDE && on_b >= -BESIDE && on_b <= 1 + BESIDE;
 }
 
-/* Of both faces beside an edge, the one that faces most along a direction; of a rod its only side. */
+/* Of both faces beside an edge, the one that faces most along a direction; of a rod its only side, of a triangle the
+ * one that is a face. */
 static int face_beside(const cs_posed *posed, int edge, const double *direction)
 {
     if (!posed->topology) return 0;
     const uint8_t *beside = posed->topology->beside[edge];
+    if (beside[1] >= posed->topology->faces) return beside[0];
     double first = cs_dot(posed->plane[beside[0]], direction);
     return beside[cs_dot(posed->plane[beside[1]], direction) > first];
 }
@@ -151,6 +156,7 @@ static int land_beside_edges(const pair *p, cs_manifold *manifold)
     for (int i = 0; i < 3; i++) along[i] = -p->axis.normal[i];
     int of_a = face_beside(&p->a, p->axis.feature[0], p->axis.normal);
     int of_b = face_beside(&p->b, p->axis.feature[1], along);
+    if (cs_dot(p->b.plane[of_b], along) < STEEP) return 0;
     cs_landing landing = {
         .normal = p->b.plane[of_b],
         .along = along,
@@ -257,12 +263,29 @@ static int touch_parallel_edges(const pair *p, const double *normal, double dist
     return 1;
 }
 
+/* Whether the nearest point of a triangle is on inner edges of its mesh: there, the neighbour has a contact over its
+ * face. (A contact of its own, with a normal between both, would make a sphere jump that rolls over the edge.) */
+static int is_on_inner_edge(const cs_posed *posed, const cs_closest *closest, int of_b)
+{
+    if (!posed->inner) return 0;
+    int corners = 0;
+    for (int i = 0; i < closest->corners; i++)
+        corners |= 1 << (of_b ? closest->corner[i].of_b : closest->corner[i].of_a);
+    for (int k = 0; k < 3; k++) {
+        int next = (k + 1) % 3, last = (k + 2) % 3;
+        if (corners == (1 << k | 1 << next)) return posed->inner >> k & 1;
+        if (corners == 1 << k) return posed->inner >> k & posed->inner >> last & 1;
+    }
+    return 0;
+}
+
 static void touch_points(const pair *p, cs_manifold *manifold)
 {
     double radius[2] = {p->a.radius, p->b.radius};
     cs_closest closest;
     cs_convex a = cs_convex_of(&p->a), b = cs_convex_of(&p->b);
     cs_convex_distance(&a, &b, p->axis.normal, &closest);
+    if (is_on_inner_edge(&p->a, &closest, 0) || is_on_inner_edge(&p->b, &closest, 1)) return;
     if (closest.overlap) cs_assign(closest.b, closest.a);
     else {
         double normal[3];

@@ -18,7 +18,7 @@ static const uint8_t box_edge[][2] = {
 static const uint8_t box_beside[][2] = {
     {0, 2}, {0, 5}, {0, 3}, {0, 4}, {1, 4}, {1, 3}, {1, 5}, {1, 2}, {2, 4}, {2, 5}, {3, 5}, {3, 4},
 };
-static const cs_topology box_topology = {6, 12, box_first, box_corner, box_edge, box_beside};
+static const cs_topology box_topology = {6, 12, 6, box_first, box_corner, box_edge, box_beside};
 
 cs_polytope *cs_polytope_box(const double *half, cs_arena *arena)
 {
@@ -34,6 +34,52 @@ cs_polytope *cs_polytope_box(const double *half, cs_arena *arena)
         plane[f][3] = half[f / 2];
     }
     return box;
+}
+
+/* Faces 0 and 1 of a triangle are its sides, from which its corners are seen counterclockwise and clockwise. Plane 2 + k is
+ * beside edge k, from corner k to the next one. Every edge is there twice, between face 0 and that plane and between that
+ * plane and face 1, as in a prism whose height goes to zero: so the normals around an edge are those of a prism. */
+static const int16_t triangle_first[] = {0, 3, 6};
+static const uint8_t triangle_corner[] = {0, 1, 2, 2, 1, 0};
+static const uint8_t triangle_edge[][2] = {{0, 1}, {1, 2}, {2, 0}, {1, 0}, {2, 1}, {0, 2}};
+static const uint8_t triangle_beside[][2] = {{0, 2}, {0, 3}, {0, 4}, {1, 2}, {1, 3}, {1, 4}};
+static const cs_topology triangle_topology = {
+    2, 6, 5, triangle_first, triangle_corner, triangle_edge, triangle_beside,
+};
+
+cs_status cs_polytope_triangle(const double (*corner)[3], cs_arena *arena, cs_polytope **triangle,
+                               const char **why)
+{
+    /* The normal. */
+    double side[3], other[3], normal[3];
+    double size = cs_points_size(corner, 3);
+    cs_subtract(corner[1], corner[0], side);
+    cs_subtract(corner[2], corner[0], other);
+    cs_cross(side, other, normal);
+    if (!(cs_normalize(normal) > CS_HULL_COPLANAR * size * size)) {
+        *why = "the corners are on a line";
+        return CS_INVALID;
+    }
+
+    /* Corners and planes. */
+    cs_polytope *made = *triangle = cs_arena_take(arena, 1, sizeof *made);
+    double(*vertex)[3] = cs_arena_take(arena, 3, sizeof *vertex);
+    double(*plane)[4] = cs_arena_take(arena, 5, sizeof *plane);
+    if (cs_arena_failed(arena)) return CS_NO_MEMORY;
+    *made = (cs_polytope){3, vertex, plane, &triangle_topology};
+    for (int k = 0; k < 3; k++) {
+        cs_assign(vertex[k], corner[k]);
+        plane[0][k] = normal[k];
+        plane[1][k] = -normal[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        cs_subtract(corner[(k + 1) % 3], corner[k], side);
+        cs_cross(side, normal, plane[2 + k]);
+        cs_normalize(plane[2 + k]);
+        plane[2 + k][3] = cs_dot(plane[2 + k], corner[k]);
+    }
+    for (int f = 0; f < 2; f++) plane[f][3] = cs_dot(plane[f], corner[0]);
+    return CS_OK;
 }
 
 double cs_points_size(const double (*point)[3], int count)

@@ -13,8 +13,9 @@ enum { CS_MOST_FACES = 2 * CS_MOST_VERTICES, CS_MOST_EDGES = 3 * CS_MOST_VERTICE
  * the left of it. */
 typedef struct cs_topology {
     int faces, edges;
-    const int16_t *first;       /* (faces + 1) */
-    const uint8_t *corner;      /* (first[faces]) */
+    int planes;            /* at least as many as faces: those behind them are beside edges only */
+    const int16_t *first;  /* (faces + 1) */
+    const uint8_t *corner; /* (first[faces]) */
     const uint8_t (*edge)[2];   /* (edges): vertices */
     const uint8_t (*beside)[2]; /* (edges): faces */
 } cs_topology;
@@ -28,6 +29,11 @@ typedef struct cs_polytope {
 
 /* The box with these half extents. NULL if memory is too small. */
 cs_polytope *cs_polytope_box(const double *half, cs_arena *arena);
+
+/* The triangle with these corners, as a polytope without thickness: two faces, and one beside each edge. CS_INVALID, and
+ * `why`, if they are on a line. */
+cs_status cs_polytope_triangle(const double (*corner)[3], cs_arena *arena, cs_polytope **triangle,
+                               const char **why);
 
 /* The convex hull of points in space, or in the plane, where z is zero. Points that are no vertices of it are left out,
  * coplanar triangles are merged into faces. CS_INVALID, and `why`, if it is degenerate. */

@@ -35,7 +35,8 @@ static void pose_polytope(const cs_placed *placed, const double *center, cs_pose
         cs_rotate(placed->rotation, polytope->vertex[v], posed->vertex[v]);
         cs_add_scaled(posed->vertex[v], 1, center, posed->vertex[v]);
     }
-    for (int f = 0; f < posed->faces; f++) {
+    int planes = polytope->topology ? polytope->topology->planes : posed->faces;
+    for (int f = 0; f < planes; f++) {
         cs_rotate(placed->rotation, polytope->plane[f], posed->plane[f]);
         posed->plane[f][3] = polytope->plane[f][3] + cs_dot(posed->plane[f], center);
     }
@@ -47,12 +48,14 @@ void cs_pose(const cs_placed *placed, const double *origin, cs_posed *posed)
     cs_subtract(placed->center, origin, center);
     posed->topology = NULL;
     posed->faces = posed->edges = 0;
+    posed->inner = placed->solid->inner;
     posed->radius = placed->solid->radius;
     switch (placed->solid->kind) {
     case CS_SHAPE_CAPSULE: pose_rod(placed, 2, center, posed); break;
     case CS_SHAPE_SEGMENT: pose_rod(placed, 0, center, posed); break;
     case CS_SHAPE_BOX:
     case CS_SHAPE_HULL:
+    case CS_SHAPE_TRIANGLE:
     case CS_SHAPE_POLYGON: pose_polytope(placed, center, posed); break;
     default:
         posed->vertices = 1;
@@ -116,15 +119,26 @@ static int faces_beside(const cs_posed *posed, int e, const double **left, const
     return 1;
 }
 
+/* Around an edge of a triangle, the arc of normals is half a circle. Its second half begins at `right`, in the plane of
+ * the triangle, which is the end of either half: what is on neither side of it counts to the half from `left` on. */
+static double beyond_middle(const cs_posed *posed, const double *along, double left, double right)
+{
+    if (!posed->topology || posed->topology->planes == posed->topology->faces) return right;
+    return right * right <= 1e-24 * cs_dot(along, along) ? -left : right;
+}
+
 /* Whether the product of two edges is the normal of a face of A - B: whether the arcs between the normals beside them
  * cross on the sphere of directions. [Gregorius, GDC 2013] The arc of a rod's edge is a whole circle. */
-static int arcs_cross(const double *along_a, const double *left_a, const double *right_a,
-                      const double *along_b, const double *left_b, const double *right_b)
+static int arcs_cross(const cs_posed *a, const double *along_a, const double *left_a,
+                      const double *right_a, const cs_posed *b, const double *along_b,
+                      const double *left_b, const double *right_b)
 {
-    double lb = cs_dot(left_b, along_a), rb = cs_dot(right_b, along_a);
+    double lb = cs_dot(left_b, along_a);
+    double rb = beyond_middle(b, along_a, lb, cs_dot(right_b, along_a));
     if (!(lb * rb < 0)) return 0;
     if (!left_a) return 1;
-    double la = cs_dot(left_a, along_b), ra = cs_dot(right_a, along_b);
+    double la = cs_dot(left_a, along_b);
+    double ra = beyond_middle(a, along_b, la, cs_dot(right_a, along_b));
     return la * ra < 0 && lb * ra < 0;
 }
 
@@ -162,7 +176,7 @@ static int try_edges(const cs_posed *a, const cs_posed *b, double most, double t
             double along_b[3], normal[3];
             if (!faces_beside(b, j, &left_b, &right_b)) continue;
             edge_of(b, j, &from_b, along_b);
-            if (!arcs_cross(along_a, left_a, right_a, along_b, left_b, right_b)) continue;
+            if (!arcs_cross(a, along_a, left_a, right_a, b, along_b, left_b, right_b)) continue;
             double separation = separation_of_edges(from_a, along_a, left_a, right_a, from_b,
                                                     along_b, left_b, right_b, normal);
             if (separation > most) return 0;

@@ -9,6 +9,7 @@
  * pair. A core of two points has no faces in space, and two sides in the plane. */
 typedef struct cs_posed {
     int vertices, faces, edges;
+    int inner;                   /* of a triangle: as in cs_solid */
     double radius;               /* of the shape around its core */
     double size;                 /* of the core: its bounding radius */
     const cs_topology *topology; /* NULL: sides of a polygon, or no faces */

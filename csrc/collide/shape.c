@@ -70,6 +70,10 @@ static cs_status check_numbers(const subject *s)
         double value = shape->number[i];
         if (!(fabs(value) <= CS_LARGEST_LENGTH))
             return wrong(s, kind->number[i], value, "at most 1e100");
+        if (shape->kind == CS_SHAPE_TRIANGLE) {
+            if (value == floor(value) && value >= 0 && value <= 7) continue;
+            return wrong(s, kind->number[i], value, "a whole number from 0 to 7");
+        }
         /* A segment may be thin; half-spaces have any numbers. */
         int may_be_zero = shape->kind == CS_SHAPE_SEGMENT && i == 0;
         if (shape->kind != CS_SHAPE_HALF_SPACE && !(value > 0 || (may_be_zero && value == 0)))
@@ -170,20 +174,26 @@ static void bound_polytope(cs_solid *solid)
         cs_subtract(polytope->vertex[v], middle, polytope->vertex[v]);
         square = fmax(square, cs_dot(polytope->vertex[v], polytope->vertex[v]));
     }
-    int faces = polytope->topology ? polytope->topology->faces : polytope->vertices;
-    for (int f = 0; f < faces; f++) polytope->plane[f][3] -= cs_dot(polytope->plane[f], middle);
+    int planes = polytope->topology ? polytope->topology->planes : polytope->vertices;
+    for (int f = 0; f < planes; f++) polytope->plane[f][3] -= cs_dot(polytope->plane[f], middle);
     solid->bound = sqrt(square) * (1 + 4 * DBL_EPSILON);
     cs_rotate(solid->rotation, middle, moved);
     cs_add_scaled(solid->position, 1, moved, solid->position);
 }
 
-/* The polytope of a hull or polygon, checked. */
+/* The polytope of a hull, triangle or polygon, checked. */
 static cs_status make_hull(cs_solid *solid, const subject *s)
 {
     const cs_shape *shape = s->shape;
     double point[CS_MOST_VERTICES][3] = {{0}};
     const char *why = "";
-    if (shape->vertex_count < s->dimension + 1 || shape->vertex_count > CS_MOST_VERTICES)
+    int is_triangle = shape->kind == CS_SHAPE_TRIANGLE;
+    if (is_triangle) solid->inner = (int)shape->number[0];
+    if (is_triangle && shape->vertex_count != 3)
+        return cs_fail(s->error, CS_INVALID, "%s: vertices has %lld points, but 3 are needed",
+                       name_of(s).text, (long long)shape->vertex_count);
+    if (!is_triangle &&
+        (shape->vertex_count < s->dimension + 1 || shape->vertex_count > CS_MOST_VERTICES))
         return cs_fail(s->error, CS_INVALID,
                        "%s: vertices has %lld points, but %d to %d are needed", name_of(s).text,
                        (long long)shape->vertex_count, s->dimension + 1, CS_MOST_VERTICES);
@@ -195,8 +205,11 @@ static cs_status make_hull(cs_solid *solid, const subject *s)
                            "%s: vertices[%d, %d] is %s, but it has to be at most 1e100",
                            name_of(s).text, v, i, cs_number(point[v][i]).text);
         }
-    cs_status status = cs_polytope_hull(s->dimension, point, (int)shape->vertex_count,
-                                        &solid->memory, &solid->polytope, &why);
+    cs_status status = is_triangle ? cs_polytope_triangle((const double(*)[3])point, &solid->memory,
+                                                          &solid->polytope, &why)
+                                   : cs_polytope_hull(s->dimension, (const double(*)[3])point,
+                                                      (int)shape->vertex_count, &solid->memory,
+                                                      &solid->polytope, &why);
     if (status == CS_NO_MEMORY) return cs_no_memory(s->error, "a hull");
     if (!status) bound_polytope(solid);
     return status ? cs_fail(s->error, status, "%s: vertices: %s", name_of(s).text, why) : CS_OK;
@@ -255,6 +268,7 @@ cs_status cs_solid_make(cs_solid *solid, const cs_shape *shape, int dimension, i
     case CS_SHAPE_BOX: return make_box(solid, &s);
     case CS_SHAPE_HALF_SPACE: return make_half_space(solid, &s);
     case CS_SHAPE_HULL:
+    case CS_SHAPE_TRIANGLE:
     case CS_SHAPE_POLYGON: return make_hull(solid, &s);
     case CS_SHAPE_KINDS: break;
     }
@@ -276,6 +290,7 @@ static void reach_of(const cs_solid *solid, const double *R, double *reach)
             break;
         case CS_SHAPE_BOX:
         case CS_SHAPE_HULL:
+        case CS_SHAPE_TRIANGLE:
         case CS_SHAPE_POLYGON:
             reach[i] = fabs(row[0]) * solid->extent[0] + fabs(row[1]) * solid->extent[1] +
                        fabs(row[2]) * solid->extent[2];

@@ -15,8 +15,9 @@ typedef struct cs_solid {
     double extent[3]; /* a box about the origin that holds the shape; half extents of a box */
     double bound;     /* radius of the bounding sphere; of a half-space infinite */
     double normal[3], offset; /* of a half-space */
-    cs_polytope *polytope;    /* of a box, hull or polygon */
-    double position[3];       /* of this frame in the frame of the body */
+    int inner; /* bit k: edge k of a triangle is an inner one of a mesh, which nothing touches alone */
+    cs_polytope *polytope; /* of a box, hull or polygon */
+    double position[3];    /* of this frame in the frame of the body */
     double rotation[9];
     cs_arena memory; /* of the polytope */
 } cs_solid;

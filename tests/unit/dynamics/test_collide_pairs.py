@@ -30,6 +30,7 @@ from contactsolve.dynamics import (
     Polygon,
     Segment,
     Sphere,
+    Triangle,
 )
 
 
@@ -46,6 +47,8 @@ def random_shape(kind, rng):
             return Hull(rng.normal(size=(rng.integers(5, 25), 3)) * u(0.2, 0.8, 3))
         case "cylinder":
             return Cylinder(u(0.2, 0.8), u(0.2, 1))
+        case "triangle":
+            return Triangle(rng.normal(size=(3, 3)) * u(0.2, 0.8, 3))
         case "half_space":
             return HalfSpace(rng.normal(size=3), u(-0.3, 0.3))
         case "half_plane":
@@ -59,7 +62,7 @@ def random_shape(kind, rng):
     raise ValueError(kind)
 
 
-SPACE = ("sphere", "capsule", "box", "hull", "cylinder", "half_space")
+SPACE = ("sphere", "capsule", "box", "hull", "triangle", "cylinder", "half_space")
 PLANE = ("disc", "segment", "polygon", "half_plane")
 PAIRS = [
     pair
@@ -74,7 +77,8 @@ def random_pair(kinds, rng):
     """Two shapes, whose poses make about a third of all pairs overlap."""
     shapes = [random_shape(kind, rng) for kind in kinds]
     dimension = shapes[0].dimension
-    position = rng.normal(size=(2, dimension)) * (0.9 if dimension == 3 else 0.7)
+    near = 0.7 if dimension == 2 else 0.3 if "triangle" in kinds else 0.9
+    position = rng.normal(size=(2, dimension)) * near
     return shapes, position, random_orientation(rng, 2, dimension)
 
 
@@ -150,6 +154,8 @@ def aligned_shape(kind, rng):
             return Box(size)
         case "hull":
             return Hull([CUBE, OCTAHEDRON, PRISM][rng.integers(3)])
+        case "triangle":
+            return Triangle([(0, 0, 0), (1, 0, 0), [(0, 1, 0), (0, 1, 1)][rng.integers(2)]])
         case "half_space":
             return HalfSpace([(0, 0, 1), (1, 0, 0), (1, 1, 0), (1, 1, 1)][rng.integers(4)], size[0])
         case "half_plane":
@@ -247,6 +253,8 @@ def coal_shape(coal, shape):
         case "half_space":
             length = np.linalg.norm(shape.normal)
             return coal.Halfspace(np.array(shape.normal) / length, shape.offset / length)
+        case "triangle":
+            return coal.TriangleP(*shape.vertices)
         case "hull":
             points = coal.StdVec_Vec3s()
             points.extend(shape.vertices)
