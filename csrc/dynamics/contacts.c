@@ -100,16 +100,79 @@ static int32_t feature_of(const cs_memory *memory, int64_t c)
     return ((const int32_t *)memory->feature.data)[c];
 }
 
+static double distance_squared(const cs_world *world, int64_t i, int64_t j)
+{
+    int axes = world->space.dimension;
+    const double *here = (const double *)world->closed.point.data + axes * i;
+    const double *there = (const double *)world->last.point.data + axes * j;
+    double square = 0;
+    for (int k = 0; k < axes; k++) square += (here[k] - there[k]) * (here[k] - there[k]);
+    return square;
+}
+
+/* The contacts of one pair of shapes, i ... i_end - 1 of this step and j ... j_end - 1 of the last one. */
+typedef struct same_pair {
+    int64_t i, i_end, j, j_end;
+} same_pair;
+
+/* The contact of the pair with this feature, among those of a step; -1 if there is none. */
+static int64_t with_feature(const cs_memory *memory, int32_t feature, int64_t begin, int64_t end)
+{
+    for (int64_t c = begin; c < end; c++)
+        if (feature_of(memory, c) == feature) return c;
+    return -1;
+}
+
+/* The contact of the last step that contact i goes on from: the one with its feature; or the nearest one, if that has
+ * no namesake in this step. -1: none. */
+static int64_t predecessor(const cs_world *world, int64_t i, const same_pair *pair)
+{
+    const cs_memory *closed = &world->closed, *last = &world->last;
+    int64_t nearest = with_feature(last, feature_of(closed, i), pair->j, pair->j_end);
+    if (nearest >= 0) return nearest;
+    double least = INFINITY;
+    for (int64_t j = pair->j; j < pair->j_end; j++) {
+        double square = distance_squared(world, i, j);
+        if (square < least) least = square, nearest = j;
+    }
+    int is_taken = nearest >= 0 && with_feature(closed, feature_of(last, nearest), pair->i,
+                                                pair->i_end) >= 0;
+    return is_taken ? -1 : nearest;
+}
+
+/* The contacts of one pair of shapes. Where several are nearest to one of the last step, the first goes on from it. */
+static void warm_start_pair(cs_world *world, const same_pair *pair)
+{
+    unsigned taken = 0;
+    for (int64_t i = pair->i; i < pair->i_end; i++) {
+        int64_t j = predecessor(world, i, pair);
+        unsigned bit = j < 0 ? 0 : 1u << (j - pair->j);
+        if (bit & ~taken) carry_over(world, i, j);
+        taken |= bit;
+    }
+}
+
+/* The end of the contacts of the same shapes that begin with contact c. */
+static int64_t end_of_pair(const cs_memory *memory, int64_t c)
+{
+    const int64_t *shape = shape_of(memory, c);
+    int64_t end = c + 1;
+    while (end < memory->count && memcmp(shape_of(memory, end), shape, 2 * sizeof *shape) == 0)
+        end++;
+    return end;
+}
+
 /* Impulses of contacts that were closed in the last step, too. */
 static void warm_start(cs_world *world)
 {
     const cs_memory *closed = &world->closed, *last = &world->last;
     for (int64_t i = 0, j = 0; i < closed->count && j < last->count;) {
-        int order = cs_compare_ids(shape_of(closed, i), feature_of(closed, i), shape_of(last, j),
-                                   feature_of(last, j));
-        if (order == 0) carry_over(world, i, j);
-        i += order <= 0;
-        j += order >= 0;
+        int order = cs_compare_ids(shape_of(closed, i), 0, shape_of(last, j), 0);
+        same_pair pair = {i, order <= 0 ? end_of_pair(closed, i) : i, j,
+                          order >= 0 ? end_of_pair(last, j) : j};
+        if (order == 0) warm_start_pair(world, &pair);
+        i = pair.i_end;
+        j = pair.j_end;
     }
 }
 
