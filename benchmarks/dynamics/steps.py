@@ -282,14 +282,21 @@ def measure_peers(sizes, repeats):
 # ---- a pyramid of squares ------------------------------------------------------------------------
 
 
-def pyramid(base, threads, method, sweeps, substeps):
+def pyramid(base, threads, activation, substeps, sweeps, **options):
     """Box2D's large_pyramid: squares of 1 m with μ = 0.6, each on two of the row below.
 
-    Box2D makes 4 steps for each 1/60 s, which it calls one step.
+    Box2D makes 4 steps for each 1/60 s, which it calls one step; it lets shapes overlap by 5 mm.
     """
-    options = {**SWEEPS, "method": method, "max_iterations": sweeps}
     step = 1 / 60 / substeps
-    world = dynamics.World(2, gravity=(0, -10), time_step=step, threads=threads, **options)
+    world = dynamics.World(
+        2,
+        gravity=(0, -10),
+        time_step=step,
+        activation=activation,
+        threads=threads,
+        max_iterations=sweeps,
+        **options,
+    )
     wood = dynamics.Material(0.6)
     world.add_fixed(dynamics.HalfSpace([0.0, 1.0]), material=wood)
     square = dynamics.Polygon([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
@@ -306,10 +313,16 @@ def measure_pyramid(base, steps, threads, **solver):
     for number in threads:
         world = pyramid(base, number, **solver)
         start = world.positions.copy()
-        begun = time.perf_counter()
-        world.run(steps * solver["substeps"])
-        seconds = (time.perf_counter() - begun) / steps
+        seconds, iterations = [], []
+        for _ in range(steps):
+            begun, made = time.perf_counter(), 0
+            for _ in range(solver["substeps"]):
+                world.step()
+                made += world.info["iterations"]
+            seconds.append(time.perf_counter() - begun)
+            iterations.append(made)
         moved = np.linalg.norm(world.positions - start, axis=1)
+        mean = sum(seconds) / steps
         spent = {name: value / steps for name, value in world.timings.items()}
         known = {name: 1e3 * spent[name] for name in PHASES[:3]}
         yield {
@@ -318,9 +331,14 @@ def measure_pyramid(base, steps, threads, **solver):
             "steps": steps,
             **solver,
             "threads": number,
-            "ms": 1e3 * seconds,
+            "ms": 1e3 * mean,
+            "first_ms": 1e3 * seconds[0],
+            **{f"{name}_ms": 1e3 * value for name, value in quartiles(seconds).items()},
+            "least_ms": 1e3 * min(seconds),
             **{f"{name}_ms": value for name, value in known.items()},
-            "rest_ms": 1e3 * seconds - sum(known.values()),
+            "rest_ms": 1e3 * mean - sum(known.values()),
+            "first_iterations": iterations[0],
+            "mean_iterations": sum(iterations) / steps,
             "tip_moved_mm": 1e3 * float(moved[-1]),
             "most_moved_mm": 1e3 * float(moved.max()),
         }
@@ -338,13 +356,20 @@ def main():
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--base", type=int, default=100, help="squares of the lowest row")
     parser.add_argument("--steps", type=int, default=500, help="of the pyramid")
-    parser.add_argument("--method", default="gauss_seidel", help="for the pyramid")
-    parser.add_argument("--sweeps", type=int, default=50, help="for the pyramid")
+    parser.add_argument("--method", default="nesterov", help="for the pyramid")
+    parser.add_argument("--rtol", type=float, default=1e-5, help="for the pyramid; 0: none")
+    parser.add_argument("--sweeps", type=int, default=5000, help="for the pyramid, at most")
+    parser.add_argument(
+        "--activation", type=float, default=1e-3, help="up to which gaps are closed [m], likewise"
+    )
     parser.add_argument("--substeps", type=int, default=1, help="of a step of the pyramid")
     parser.add_argument("--no-csv", action="store_true", help="print only")
     given = parser.parse_args()
     threads = teams.chosen(parser, given)
-    of_pyramid = {name: getattr(given, name) for name in ("method", "sweeps", "substeps")}
+    names = ("method", "sweeps", "activation", "substeps")
+    of_pyramid = {name: getattr(given, name) for name in names}
+    of_pyramid["rtol"] = given.rtol or None
+    of_pyramid["atol"] = 0.0 if given.rtol else None
     tables = {
         "spheres": lambda: measure_spheres(given.spheres, threads, given.repeats),
         "peers": lambda: measure_peers(PEER_SIZES, given.repeats),

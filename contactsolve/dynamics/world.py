@@ -53,7 +53,8 @@ class World(Population):
     stepper
         ``"moreau"`` (midpoint rule, S2 Table 4.2) or ``"semi_implicit_euler"`` (S3 eq. 1.14).
     activation
-        Contacts with at most this gap are closed [m].
+        Contacts with at most this gap are closed [m]. It has to be larger than what the solver's
+        tolerance lets bodies move apart in a step: a contact that opens leaves them to fall.
     gyroscopic
         The term ω × Iω: ``"explicit"``, ``"implicit"`` or ``"none"``. Both are of first order: a
         body that tumbles gains energy by the first, loses it by the second, and keeps it, but not

@@ -1,5 +1,6 @@
 #include "collide/clip.h"
 
+#include "collide/features.h"
 #include "collide/vector.h"
 
 void cs_outline_label(cs_outline *outline)
@@ -59,7 +60,7 @@ void cs_outline_clip(cs_outline *outline, const cs_outline *face, const double *
         cs_subtract(face->corner[(i + 1) % face->count], face->corner[i], along);
         cs_cross(along, normal, side);
         if (!(cs_normalize(side) > 0)) continue;
-        cut(outline, side, cs_dot(side, face->corner[i]), tolerance, (uint8_t)(64 + i));
+        cut(outline, side, cs_dot(side, face->corner[i]), tolerance, (uint8_t)(CS_CLIPPED + i));
     }
 }
 
@@ -151,7 +152,7 @@ void cs_manifold_land(cs_manifold *manifold, const cs_outline *outline, const cs
         double gap = c.gap[chosen[k]], surface[3];
         double back = landing->radius[1] + (landing->reversed ? 0 : gap);
         cs_add_scaled(outline->corner[at], -back, along, surface);
-        int32_t label = outline->in[at] << 7 | outline->out[at];
+        int32_t label = outline->in[at] << CS_LABEL_SHIFT | outline->out[at];
         cs_manifold_add(manifold, surface, gap, landing->base | label, landing->margin);
     }
 }

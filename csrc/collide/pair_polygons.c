@@ -4,16 +4,13 @@
  *     contacts  the side of the other polygon that faces it, clipped to its ends
  *
  * Where the nearest points are two corners, the general test of polytopes finds them. */
+#include "collide/features.h"
 #include "collide/pair.h"
 
 #include <math.h>
 
-/* Parts of the size of a pair, as in pair_polytopes.c. */
-#define TIE 1e-11
-#define BESIDE 1e-10
-
-/* Features, as in pair_polytopes.c: sides of the clipped line, the reference side, and whose it is. */
-enum { LABEL_SHIFT = 7, FACE_SHIFT = 14, FACE_OF_SECOND = 1 << 21, CUT_AT_END = 65, CUT_AT_START = 67 };
+/* Labels of the ends of the side that clips, as the general test has them for a wall through it. */
+enum { CUT_AT_END = CS_CLIPPED + 1, CUT_AT_START = CS_CLIPPED + 3 };
 
 /* Corners in counterclockwise order; side i, from corner i, has the outward normal (nx, ny) and an offset. */
 typedef struct polygon {
@@ -142,7 +139,7 @@ static void land(const line *l, const axis *best, const polygon *reference, doub
                  cs_manifold *manifold)
 {
     int f = best->side;
-    int32_t base = (best->of_second ? FACE_OF_SECOND : 0) | f << FACE_SHIFT;
+    int32_t base = (best->of_second ? CS_FACE_OF_SECOND : 0) | f << CS_FACE_SHIFT;
     double nx = reference->nx[f], ny = reference->ny[f];
     for (int i = 0; i < l->count; i++) {
         double gap = nx * l->x[i] + ny * l->y[i] - reference->offset[f];
@@ -152,7 +149,7 @@ static void land(const line *l, const axis *best, const polygon *reference, doub
         at->point[1] = l->y[i] - 0.5 * gap * ny;
         at->point[2] = 0;
         at->gap = gap;
-        at->feature = base | l->in[i] << LABEL_SHIFT | l->out[i];
+        at->feature = base | l->in[i] << CS_LABEL_SHIFT | l->out[i];
     }
     double sign = best->of_second ? -1 : 1;
     manifold->normal[0] = sign * nx;
@@ -167,8 +164,9 @@ static int land_on_side(const polygon *a, const polygon *b, const axis *best, do
 {
     const polygon *reference = best->of_second ? b : a, *other = best->of_second ? a : b;
     int f = best->side, end = f + 1 == reference->count ? 0 : f + 1, d = best->deepest;
-    double nx = reference->nx[f], ny = reference->ny[f], beside = BESIDE * size;
-    line l = side_line(other, facing_side(other, nx, ny, nx * other->x[d] + ny * other->y[d] + beside));
+    double nx = reference->nx[f], ny = reference->ny[f], beside = CS_BESIDE * size;
+    line l =
+        side_line(other, facing_side(other, nx, ny, nx * other->x[d] + ny * other->y[d] + beside));
     cut(&l, -ny, nx, nx * reference->y[end] - ny * reference->x[end], beside, CUT_AT_END);
     cut(&l, ny, -nx, ny * reference->x[f] - nx * reference->y[f], beside, CUT_AT_START);
     land(&l, best, reference, margin, manifold);
@@ -176,7 +174,7 @@ static int land_on_side(const polygon *a, const polygon *b, const axis *best, do
         if (manifold->at[i].gap <= best->separation + 2 * beside) return 1;
 
     manifold->count = 0;
-    if (!(best->separation < -TIE * size)) return 0;
+    if (!(best->separation < -CS_TIE * size)) return 0;
     l = (line){1, {other->x[d]}, {other->y[d]}, {d}, {d}};
     land(&l, best, reference, margin, manifold);
     return 1;
@@ -210,7 +208,7 @@ void cs_pair_two_polygons(const cs_placed *a, const cs_placed *b, double margin,
     double size = a->solid->bound + b->solid->bound;
     axis best = {.separation = -INFINITY};
     if (!try_sides(&first, &second, 0, -INFINITY, margin, &best)) return;
-    if (!try_sides(&second, &first, 1, best.separation + TIE * size, margin, &best)) return;
+    if (!try_sides(&second, &first, 1, best.separation + CS_TIE * size, margin, &best)) return;
     if (land_on_side(&first, &second, &best, size, margin, manifold)) turn_back(manifold, ca, sa);
     else cs_pair_polygons(a, b, margin, manifold);
 }

@@ -1,5 +1,5 @@
-/* Spheres, capsules, boxes and hulls with boxes and hulls; and all shapes of the plane but two discs. Each has a core,
- * which is a polytope, and a radius around it.
+/* Spheres, capsules, boxes and hulls with boxes and hulls; and shapes of the plane: all but two discs, and two polygons
+ * where pair_polygons.c finds contacts over a side. Each has a core, which is a polytope, and a radius around it.
  *
  *     axis over a face    the facing part of the other shape, clipped to the face
  *     axis of two edges   where they cross, and what the faces beside them share
@@ -7,29 +7,14 @@
  *
  * The axis of the largest separation is that of the distance if what is nearest along it lies over the face, or if the
  * edges cross. It always is if the cores overlap. */
+#include "collide/features.h"
 #include "collide/posed.h"
 #include "collide/vector.h"
 
 #include <float.h>
 
-/* Parts of the size of a pair: differences of separation that rounding may cause; and how far beyond the side of a face
- * a contact may lie. */
-#define TIE 1e-11
-#define BESIDE 1e-10
-
 /* The least cosine between a direction and the normal of a face over which corners lie along it. */
 #define STEEP 0.1
-
-/* Features: 14 bits of labels below the face, the side of the reference face, and what kind it is. */
-enum {
-    FACE_SHIFT = 14,
-    FACE_OF_SECOND = 1 << 21,
-    EDGES = 1 << 22,
-    EDGE_SHIFT = 8,
-    POINTS = 1 << 23,
-    POINT_SHIFT = 7,
-    SECOND_END = 1 << 14
-};
 
 typedef struct pair {
     cs_posed a, b;
@@ -52,7 +37,7 @@ static void clip_to(const pair *p, cs_outline *outline, const cs_outline *face,
                     const double *normal)
 {
     if (p->dimension == 3) {
-        cs_outline_clip(outline, face, normal, BESIDE * p->size);
+        cs_outline_clip(outline, face, normal, CS_BESIDE * p->size);
         return;
     }
     /* A face through the line, along z. */
@@ -61,7 +46,7 @@ static void clip_to(const pair *p, cs_outline *outline, const cs_outline *face,
         cs_assign(wall.corner[i], face->corner[i == 1 || i == 2]);
         wall.corner[i][2] = i < 2 ? -p->size : p->size;
     }
-    cs_outline_clip(outline, &wall, normal, BESIDE * p->size);
+    cs_outline_clip(outline, &wall, normal, CS_BESIDE * p->size);
 }
 
 /* outline <- what the other shape has over the face of the axis. */
@@ -70,7 +55,7 @@ static void clip_facing(const pair *p, const cs_posed *reference, const cs_posed
 {
     cs_outline face;
     const double *plane = reference->plane[p->axis.feature[0]];
-    int facing = cs_facing(other, plane, p->axis.deepest, BESIDE * p->size);
+    int facing = cs_facing(other, plane, p->axis.deepest, CS_BESIDE * p->size);
     if (facing >= 0) cs_posed_face(other, facing, outline);
     else {
         outline->count = 1;
@@ -93,14 +78,14 @@ static int land_on_face(const pair *p, int overlap, cs_manifold *manifold)
         .offset = reference->plane[f][3],
         .reversed = reversed,
         .radius = {reference->radius, other->radius},
-        .base = (reversed ? FACE_OF_SECOND : 0) | f << FACE_SHIFT,
+        .base = (reversed ? CS_FACE_OF_SECOND : 0) | f << CS_FACE_SHIFT,
         .most = p->dimension == 3 ? CS_MOST_POINTS : 2,
         .margin = p->margin,
     };
     clip_facing(p, reference, other, &outline);
     cs_manifold_land(manifold, &outline, &landing);
     double wanted = p->axis.separation - p->around;
-    if (smallest_gap(manifold) <= wanted + 2 * BESIDE * p->size) return 1;
+    if (smallest_gap(manifold) <= wanted + 2 * CS_BESIDE * p->size) return 1;
 
     manifold->count = 0;
     if (!overlap) return 0;
@@ -134,7 +119,8 @@ static int cross_edges(const pair *p, double *a)
     double uw = cs_dot(u, w), vw = cs_dot(v, w), square = uu * vv - uv * uv;
     double on_a = (uw * vv - vw * uv) / square, on_b = (uw * uv - vw * uu) / square;
     cs_add_scaled(from_a, fmin(fmax(on_a, 0), 1), u, a);
-    return on_a >= -BESIDE && on_a <= 1 + BESIDE && on_b >= -BESIDE && on_b <= 1 + BESIDE;
+    return on_a >= -CS_BESIDE && on_a <= 1 + CS_BESIDE && on_b >= -CS_BESIDE &&
+           on_b <= 1 + CS_BESIDE;
 }
 
 /* Of both faces beside an edge, the one that faces most along a direction; of a rod its only side, of a triangle the
@@ -163,20 +149,20 @@ static int land_beside_edges(const pair *p, cs_manifold *manifold)
         .offset = p->b.plane[of_b][3],
         .reversed = 1,
         .radius = {p->b.radius, p->a.radius},
-        .base = FACE_OF_SECOND | of_b << FACE_SHIFT,
+        .base = CS_FACE_OF_SECOND | of_b << CS_FACE_SHIFT,
         .most = CS_MOST_POINTS,
         .margin = p->margin,
     };
     cs_outline outline, face;
     cs_posed_face(&p->a, of_a, &outline);
     cs_posed_face(&p->b, of_b, &face);
-    cs_outline_clip(&outline, &face, along, BESIDE * p->size);
+    cs_outline_clip(&outline, &face, along, CS_BESIDE * p->size);
     cs_manifold several = {0};
     cs_manifold_land(&several, &outline, &landing);
 
     /* One of the corners is where the edges cross. */
     double wanted = p->axis.separation - p->around;
-    if (several.count < 2 || smallest_gap(&several) > wanted + 2 * BESIDE * p->size) return 0;
+    if (several.count < 2 || smallest_gap(&several) > wanted + 2 * CS_BESIDE * p->size) return 0;
     *manifold = several;
     return 1;
 }
@@ -190,7 +176,7 @@ static int touch_edges(const pair *p, int overlap, cs_manifold *manifold)
     if (cross && land_beside_edges(p, manifold)) return 1;
     cs_assign(manifold->normal, p->axis.normal);
     cs_add_scaled(a, p->a.radius, manifold->normal, a);
-    int32_t feature = EDGES | p->axis.feature[0] << EDGE_SHIFT | p->axis.feature[1];
+    int32_t feature = CS_EDGES | p->axis.feature[0] << CS_EDGE_SHIFT | p->axis.feature[1];
     cs_manifold_add(manifold, a, p->axis.separation - p->around, feature, p->margin);
     return 1;
 }
@@ -231,7 +217,7 @@ static int touch_parallel_edges(const pair *p, const double *normal, double dist
     int a[2], b[2];
     double back[3] = {-normal[0], -normal[1], -normal[2]};
     double tolerance =
-        p->size * (BESIDE + 8 * DBL_EPSILON * p->size / distance); /* of the normal */
+        p->size * (CS_BESIDE + 8 * DBL_EPSILON * p->size / distance); /* of the normal */
     double u[3], v[3], across[3];
     if (p->dimension == 2 || !farthest_edge(&p->a, normal, tolerance, a) ||
         !farthest_edge(&p->b, back, tolerance, b))
@@ -241,7 +227,7 @@ static int touch_parallel_edges(const pair *p, const double *normal, double dist
     cs_subtract(p->b.vertex[b[1]], p->b.vertex[b[0]], v);
     cs_cross(u, v, across);
     double uu = cs_dot(u, u), vv = cs_dot(v, v);
-    if (cs_dot(across, across) > BESIDE * BESIDE * uu * vv) return 0;
+    if (cs_dot(across, across) > CS_BESIDE * CS_BESIDE * uu * vv) return 0;
 
     /* The part of the first edge that is beside the second one. */
     double at[2], w[3];
@@ -250,12 +236,12 @@ static int touch_parallel_edges(const pair *p, const double *normal, double dist
         at[k] = cs_dot(u, w) / uu;
     }
     double low = fmax(fmin(at[0], at[1]), 0), high = fmin(fmax(at[0], at[1]), 1);
-    if (high - low <= BESIDE) return 0;
+    if (high - low <= CS_BESIDE) return 0;
     cs_add_scaled(normal, -cs_dot(normal, u) / uu, u, manifold->normal);
     cs_normalize(manifold->normal);
     for (int k = 0; k < 2; k++) {
         double point[3];
-        int32_t feature = POINTS | (k ? SECOND_END : 0) | a[0] << POINT_SHIFT | b[0];
+        int32_t feature = CS_POINTS | (k ? CS_SECOND_END : 0) | a[0] << CS_POINT_SHIFT | b[0];
         cs_add_scaled(from, k ? high : low, u, point);
         cs_add_scaled(point, p->a.radius, manifold->normal, point);
         cs_manifold_add(manifold, point, distance - p->around, feature, p->margin);
@@ -291,17 +277,19 @@ static void touch_points(const pair *p, cs_manifold *manifold)
         double normal[3];
         cs_subtract(closest.b, closest.a, normal);
         double distance = cs_normalize(normal);
-        if (distance > TIE * p->size && touch_parallel_edges(p, normal, distance, manifold)) return;
+        if (distance > CS_TIE * p->size && touch_parallel_edges(p, normal, distance, manifold))
+            return;
     }
     cs_manifold_of_cores(manifold, closest.a, closest.b, radius, p->axis.normal, p->margin);
-    manifold->at[0].feature = POINTS | name_of(&closest, 0) << POINT_SHIFT | name_of(&closest, 1);
+    manifold->at[0].feature =
+        CS_POINTS | name_of(&closest, 0) << CS_POINT_SHIFT | name_of(&closest, 1);
 }
 
 /* ---- the pair ------------------------------------------------------------------------------------ */
 
 static void find(pair *p, cs_manifold *manifold)
 {
-    double tie = TIE * p->size;
+    double tie = CS_TIE * p->size;
     if (!cs_find_axis(&p->a, &p->b, p->margin + p->around, tie, &p->axis)) return;
     int overlap =
         p->axis.separation < -tie; /* thin cores on one line may be apart at no separation */

@@ -135,8 +135,8 @@ static int64_t predecessor(const cs_world *world, int64_t i, const same_pair *pa
         double square = distance_squared(world, i, j);
         if (square < least) least = square, nearest = j;
     }
-    int is_taken = nearest >= 0 && with_feature(closed, feature_of(last, nearest), pair->i,
-                                                pair->i_end) >= 0;
+    int is_taken =
+        nearest >= 0 && with_feature(closed, feature_of(last, nearest), pair->i, pair->i_end) >= 0;
     return is_taken ? -1 : nearest;
 }
 

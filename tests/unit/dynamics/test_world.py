@@ -399,3 +399,27 @@ def test_the_problem_of_a_step_is_what_the_step_solved(dimension, law):
         difference = (scene.velocities - wanted)[free, :dimension]
         assert np.abs(difference).max() <= 1e-12 * (1 + np.abs(scene.velocities).max())
     assert closed > 60
+
+
+def test_contacts_at_other_corners_go_on_from_their_impulses():
+    """In a pyramid of squares rounding chooses the corners that name a contact."""
+    scene = dynamics.World(
+        2, method="nesterov", max_iterations=2000, rtol=1e-5, activation=1e-3, time_step=1e-2
+    )
+    stone = dynamics.Material(0.6)
+    scene.add_fixed(dynamics.HalfSpace([0.0, 1.0]), material=stone)
+    square = dynamics.Polygon([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    places = np.array([[j - 0.5 * i, 9.5 - i] for i in range(10) for j in range(i + 1)])
+    scene.add_bodies(square, places, density=1.0, material=stone)
+
+    before, iterations, changed = [], [], 0
+    for _ in range(30):
+        scene.step()
+        ids = scene.contacts.ids
+        changed += len(before) and np.count_nonzero((ids != before).any(axis=1))
+        assert scene.info["new_solver"] == (not len(before))
+        before = ids
+        iterations.append(scene.info["iterations"])
+    assert changed > len(before)
+    assert max(iterations[2:]) < iterations[0] / 2
+    assert np.abs(scene.positions - places).max() <= 1e-6
