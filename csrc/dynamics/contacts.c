@@ -186,8 +186,8 @@ static cs_status find(cs_world *world, const cs_motion *motion, double gap, cs_c
         .orientation = motion->orientation,
         .movable = world->rigid.movable,
     };
-    return cs_collider_find(world->collider, &poses, gap, world->options.solver.threads, contacts,
-                            error);
+    int threads = cs_world_threads(world, world->shapes);
+    return cs_collider_find(world->collider, &poses, gap, threads, contacts, error);
 }
 
 cs_status cs_world_overlaps(cs_world *world, cs_contacts *contacts, cs_error *error)

@@ -17,24 +17,25 @@
 /* Steps that one thread makes alone after one in which another thread came late: to ask costs as much again. */
 enum { STEPS_ON_ONE_THREAD = 16 };
 
-/* The threads that share loops over the contacts of this step: one if the processors are busy. */
-static void choose_threads(cs_world *world)
+int cs_world_threads(cs_world *world, int64_t size)
 {
     const cs_options *options = &world->options.solver;
     cs_step_problem *step = &world->step;
-    int64_t count = world->closed.count, preemptions = -1;
-    if (options->exact_threads) {
-        step->threads = cs_threads_exactly(options->threads, CS_LOOP_PIECES);
-        return;
-    }
-    int most = cs_threads_for(options->threads, count, CS_WORTH_THREADS_SETUP, CS_LOOP_PIECES);
-    if (step->on_one_thread > 0) {
-        step->on_one_thread--;
-        step->threads = 1;
-        return;
-    }
-    step->threads = cs_threads_for_now(most, &preemptions);
-    if (step->threads < most) step->on_one_thread = STEPS_ON_ONE_THREAD;
+    int64_t preemptions = -1;
+    if (options->exact_threads) return cs_threads_exactly(options->threads, CS_LOOP_PIECES);
+    if (step->on_one_thread > 0) return 1;
+    int most = cs_threads_for(options->threads, size, CS_WORTH_THREADS_SETUP, CS_LOOP_PIECES);
+    int threads = cs_threads_for_now(most, &preemptions);
+    if (threads < most) step->on_one_thread = STEPS_ON_ONE_THREAD;
+    return threads;
+}
+
+/* The threads that share loops over the contacts of this step. */
+static void choose_threads(cs_world *world)
+{
+    cs_step_problem *step = &world->step;
+    step->threads = cs_world_threads(world, world->closed.count);
+    if (step->on_one_thread > 0) step->on_one_thread--;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */

@@ -203,6 +203,9 @@ static inline int cs_compare_ids(const int64_t *shape, int32_t feature, const in
  * in the step before. */
 cs_status cs_world_find_contacts(cs_world *world, cs_error *error);
 
+/* The threads that share a loop over so many items in this step: one if the processors are busy. */
+int cs_world_threads(cs_world *world, int64_t size);
+
 /* Solves for the impulses of the closed contacts, and sets next.u <- u + M^-1 (h dt + J^T lambda). `feedback`
  * [1/s]: the gap times this is added to b along the normal.  S2 eq. 4.31; S3 eq. 1.14 */
 cs_status cs_world_solve(cs_world *world, double feedback, const cs_control *control,
