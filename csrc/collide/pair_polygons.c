@@ -205,7 +205,7 @@ void cs_pair_two_polygons(const cs_placed *a, const cs_placed *b, double margin,
                   ca * dy - sa * dx, &second);
 
     /* Sides of the second polygon have to be better than rounding can make them. */
-    double size = a->solid->bound + b->solid->bound;
+    double size = a->bound + b->bound;
     axis best = {.separation = -INFINITY};
     if (!try_sides(&first, &second, 0, -INFINITY, margin, &best)) return;
     if (!try_sides(&second, &first, 1, best.separation + CS_TIE * size, margin, &best)) return;
