@@ -313,13 +313,14 @@ def measure_pyramid(base, steps, threads, **solver):
     for number in threads:
         world = pyramid(base, number, **solver)
         start = world.positions.copy()
-        seconds, iterations = [], []
+        seconds, busy, iterations = [], [], []
         for _ in range(steps):
-            begun, made = time.perf_counter(), 0
+            begun, cpu, made = time.perf_counter(), time.process_time(), 0
             for _ in range(solver["substeps"]):
                 world.step()
                 made += world.info["iterations"]
             seconds.append(time.perf_counter() - begun)
+            busy.append(time.process_time() - cpu)
             iterations.append(made)
         moved = np.linalg.norm(world.positions - start, axis=1)
         mean = sum(seconds) / steps
@@ -335,6 +336,9 @@ def measure_pyramid(base, steps, threads, **solver):
             "first_ms": 1e3 * seconds[0],
             **{f"{name}_ms": 1e3 * value for name, value in quartiles(seconds).items()},
             "least_ms": 1e3 * min(seconds),
+            # Of all threads: what the step takes where nothing else runs, on one thread.
+            "cpu_ms": 1e3 * sum(busy) / steps,
+            "cpu_median_ms": 1e3 * float(np.median(busy)),
             **{f"{name}_ms": value for name, value in known.items()},
             "rest_ms": 1e3 * mean - sum(known.values()),
             "first_iterations": iterations[0],
