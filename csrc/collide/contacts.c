@@ -15,9 +15,8 @@ static cs_pair_test *const tests[CS_SHAPE_KINDS][CS_SHAPE_KINDS] = {
 };
 
 enum {
-    AHEAD = 12,            /* pairs whose second shape is fetched in advance */
-    PREFETCHED_CORNERS = 4 /* of a polytope: those of a square */
-};
+    AHEAD = 12
+}; /* pairs whose second shape is fetched in advance: the first ones are in order */
 
 typedef struct table {
     const cs_collider *collider;
@@ -96,27 +95,6 @@ static void write_row(const table *t, int64_t row, const int32_t *slot, const do
     t->feature[row] = point->feature;
 }
 
-/* Begins to load what the tests read of the second shapes of pairs that follow pair p; the first ones are in order. A
- * polytope is found by its solid, and its corners by the polytope: each has to be there for the next one. */
-static inline void prefetch_shapes(const cs_collider *collider, const cs_pair_slots *pair,
-                                   int64_t p, int64_t end)
-{
-    if (p + AHEAD < end) {
-        int64_t slot = pair[p + AHEAD].slot[1];
-        cs_prefetch(cs_instance_at(collider, slot)->center, 1);
-        if (collider->only_round) return;
-        cs_prefetch((const double *)collider->turn.data + 9 * slot, 9);
-        __builtin_prefetch(&cs_solid_at(collider, slot)->polytope);
-    }
-    if (collider->only_round || p + AHEAD * 2 / 3 >= end) return;
-    const cs_polytope *later = cs_solid_at(collider, pair[p + AHEAD * 2 / 3].slot[1])->polytope;
-    if (later) __builtin_prefetch(later);
-    const cs_polytope *soon = cs_solid_at(collider, pair[p + AHEAD / 3].slot[1])->polytope;
-    if (!soon) return;
-    cs_prefetch(soon->vertex[0], PREFETCHED_CORNERS * 3);
-    cs_prefetch(soon->plane[0], PREFETCHED_CORNERS * 4);
-}
-
 static void contacts_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     table *t = context;
@@ -124,7 +102,8 @@ static void contacts_piece(void *context, int64_t piece, int64_t begin, int64_t 
     int64_t row = begin * t->most;
     for (int64_t p = begin; p < end; p++) {
         cs_manifold manifold;
-        prefetch_shapes(t->collider, pair, p, end);
+        if (p + AHEAD < end)
+            cs_prefetch(cs_instance_at(t->collider, pair[p + AHEAD].slot[1])->center, 1);
         const double *center = test_pair(t, pair[p].slot, &manifold);
         for (int i = 0; i < manifold.count; i++)
             write_row(t, row++, pair[p].slot, center, &manifold, i);
