@@ -25,6 +25,7 @@ __all__ = ["WORLD_OPTIONS", "add_run_options", "add_scenes", "run_scene"]
 
 _STEPS = 1000
 _ROWS = 200  # of a record, unless --every tells otherwise
+_RECORDINGS = (".h5", ".hdf5")
 _FRAMES = 25  # of an animation in a second
 _COLUMNS = (
     *("time", "contacts", "iterations", "converged", "natural_map"),
@@ -57,6 +58,10 @@ def run_scene(chosen: argparse.Namespace) -> tuple[str, bool]:
     picture = None if chosen.plot is None else Picture(chosen.plot)
     if chosen.animate is not None and chosen.animate.suffix.lower() != ".gif":
         raise ValueError(f"--animate {chosen.animate}: a name that ends in .gif is needed")
+    if chosen.record is not None and chosen.record.suffix.lower() not in _RECORDINGS:
+        raise ValueError(
+            f"--record {chosen.record}: a name that ends in {' or '.join(_RECORDINGS)} is needed"
+        )
     world = cs.dynamics.scenes.get(chosen.scene)(**chosen_parameters(chosen), **_options(chosen))
     steps = _steps(chosen, world)
     if picture is not None or chosen.animate is not None:

@@ -10,7 +10,14 @@ from .._arrays import real_array
 from .mesh import Mesh
 from .shapes import Shape
 
-__all__ = ["Part", "Solid", "factor", "rotation", "shift", "solid_of", "turned"]
+__all__ = [
+    *("Part", "Solid", "factor", "refuse_impossible", "rotation", "shift", "solid_of"),
+    "turned",
+]
+
+
+# Part of the moments by which rounding may break an inequality; thin plates meet it with equality.
+_ROUNDING = 1e-9
 
 
 class Part(NamedTuple):
@@ -48,7 +55,7 @@ def rotation(orientation: Any, dimension: int) -> np.ndarray:
         return np.array([[c, -s], [s, c]])
     length = float(np.linalg.norm(q))
     if not length > 0:
-        raise ValueError("orientation is zero: a quaternion is needed")
+        raise ValueError("orientation is zero: w, x, y, z that are not all zero are needed")
     w, x, y, z = q / length
     return np.array(
         [
@@ -88,6 +95,24 @@ def solid_of(parts: list[Part], dimension: int) -> Solid:
         about = square * np.eye(3) - np.outer(arm, arm) if dimension == 3 else np.asarray(square)
         inertia = inertia + one.inertia + one.volume * about
     return Solid(volume, center, inertia)
+
+
+def refuse_impossible(inertia: np.ndarray) -> None:
+    """Refuse a tensor whose largest principal moment exceeds the sum of the others.
+
+    Other mistakes are left to the C library, which names the body.
+    """
+    tensor = np.diag(inertia) if inertia.shape == (3,) else inertia
+    if tensor.shape != (3, 3) or not np.isfinite(tensor).all():
+        return
+    if np.abs(tensor - tensor.T).max() > _ROUNDING * np.abs(tensor).max():
+        return
+    moments = np.linalg.eigvalsh(tensor)
+    if moments[0] > 0 and moments[2] > (moments[0] + moments[1]) * (1 + _ROUNDING):
+        shown = ", ".join(f"{one:g}" for one in moments)
+        raise ValueError(
+            f"inertia has the principal moments {shown}: none can exceed the sum of the others"
+        )
 
 
 def factor(volume: np.ndarray, mass: Any, density: float | None, *, driven: bool) -> np.ndarray:

@@ -10,11 +10,11 @@ import numpy as np
 
 from .. import _core
 from .._arrays import index_array, real_array
-from ._mass import Part, Solid, factor, shift, solid_of, turned
+from ._mass import Part, Solid, factor, refuse_impossible, shift, solid_of, turned
 from ._placed import PlacedShape, add_to, alike
 from .material import Material
 from .mesh import Mesh
-from .shapes import Shape
+from .shapes import Shape, kinds_of
 
 __all__ = ["Population"]
 
@@ -75,7 +75,7 @@ class Population:
             About the centre of mass in the body's frame, ``(3, 3)``, or ``(3,)`` for a diagonal, or
             a number in the plane [kg m²]. Default: that of the shapes with an even density.
         material
-            Of its shapes. Default: ``Material(0.5)``.
+            Of its shapes. Default: that of the world.
         driven
             Whatever acts on it, it keeps its velocity.
         """
@@ -131,7 +131,7 @@ class Population:
         count = len(where)
         every = [shapes] * count if isinstance(shapes, Shape) else list(shapes)
         if len(every) != count:
-            raise ValueError(f"shapes has {len(every)} entries: {count} positions are given")
+            raise ValueError(f"shapes has length {len(every)}, but positions has length {count}")
         for one in every:
             self._fits(one)
         number = self._number(material)
@@ -268,7 +268,10 @@ class Population:
         if not isinstance(shape, (Shape, Mesh)):
             raise TypeError(f"shape is {shape!r}: a shape of contactsolve.dynamics is needed")
         if shape.dimension != self.dimension:
-            raise ValueError(f"{shape!r} is for dimension {shape.dimension}, not {self.dimension}")
+            raise ValueError(
+                f"{shape!r} is for dimension {shape.dimension}, not {self.dimension}, which has "
+                f"{', '.join(kinds_of(self.dimension))}"
+            )
 
     def _parts(self, shape: Any) -> list[Part]:
         """Return the shapes of one body."""
@@ -301,6 +304,7 @@ class Population:
         if inertia is None:
             return solid
         given = real_array("inertia", inertia)
+        refuse_impossible(given)
         return solid._replace(inertia=np.diag(given) if given.shape == (3,) else given)
 
     def _attach_part(

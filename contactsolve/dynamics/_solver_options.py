@@ -51,6 +51,9 @@ def arguments(options: dict[str, Any], own: tuple[str, ...]) -> tuple[Any, ...]:
     """
     known = {name for name in _DEFAULTS if name not in _NOT_FOR_STEPS}
     unknown = {name: value for name, value in options.items() if name not in known}
+    for name in ("mu", "restitution"):
+        if name in unknown:
+            raise TypeError(f"World has no option {name!r}: give it by material=Material(...)")
     if unknown:
         refuse_unknown("World", unknown, (*own, *sorted(known)))
     given = {**_DEFAULTS, **_OF_WORLD, **options}

@@ -346,6 +346,14 @@ class Polygon(_Polytope):
     def __init__(self, vertices: Any) -> None:
         self._describe(2, (), _points("vertices", vertices, 2))
 
+    @classmethod
+    def rectangle(cls, half_extents: Any) -> Polygon:
+        """Return a rectangle about the origin with two half extents, along x and y."""
+        x, y = _numbers_of("half_extents", half_extents, (2,))
+        for i, extent in enumerate((x, y)):
+            _positive(f"half_extents[{i}]", extent)
+        return cls([[-x, -y], [x, -y], [x, y], [-x, y]])
+
 
 # ---- arguments -----------------------------------------------------------------------------------
 
@@ -403,6 +411,13 @@ def shape_of(
     return shape
 
 
+def kinds_of(dimension: int) -> tuple[str, ...]:
+    """Return the names of the shapes of a dimension."""
+    return _NAMES_IN_SPACE if dimension == 3 else _NAMES_IN_PLANE
+
+
+_NAMES_IN_SPACE = ("Sphere", "Capsule", "Cylinder", "Box", "Hull", "HalfSpace", "Mesh")
+_NAMES_IN_PLANE = ("Disc", "Segment", "Polygon", "HalfSpace")
 _KINDS: tuple[type[Shape], ...] = (
     *(Sphere, Capsule, Cylinder, Box, Hull, Triangle, HalfSpace),
     *(Disc, Segment, Polygon),

@@ -27,7 +27,7 @@ __all__ = ["World"]
 
 _OWN = (
     *("dimension", "gravity", "time_step", "stepper", "activation", "gyroscopic", "forces"),
-    *("allow_overlap",),
+    *("allow_overlap", "material"),
 )
 
 
@@ -64,6 +64,8 @@ class World(Population):
         frame [N, N m], or None for none.
     allow_overlap
         Whether bodies may be added where they penetrate others.
+    material
+        Of shapes that are added without one. Default: ``Material(0.5)``.
     **solver
         Options of `contactsolve.Solver` for the problem of each step. Defaults that differ:
         ``max_iterations=200``, ``max_seconds=None``, ``islands=False``, ``record=()``.
@@ -115,6 +117,7 @@ class World(Population):
         gyroscopic: str = "explicit",
         forces: Callable[[World], Any] | None = None,
         allow_overlap: bool = False,
+        material: Material | None = None,
         **solver: Any,
     ) -> None:
         if dimension not in (2, 3):
@@ -133,6 +136,10 @@ class World(Population):
         }
         pull = real_array("gravity", gravity)
         self._begin(own, pull, arguments(solver, _OWN), forces, allow_overlap)
+        if material is not None:
+            # It is added at once: a recording names it even before its first use.
+            self._number(material)
+            self._default = material
 
     def _begin(
         self,

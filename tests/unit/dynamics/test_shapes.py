@@ -165,3 +165,11 @@ def test_shapes_are_values(shape):
     assert shape != Sphere(9.0)
     with pytest.raises(AttributeError, match="cannot be changed"):
         shape.dimension = 7
+
+
+def test_a_rectangle_is_a_polygon_about_the_origin():
+    made = Polygon.rectangle([2.0, 0.5])
+    assert made == Polygon([[-2.0, -0.5], [2.0, -0.5], [2.0, 0.5], [-2.0, 0.5]])
+    assert made.volume == pytest.approx(4.0, rel=1e-15)
+    with pytest.raises(ValueError, match=r"half_extents\[1\] is -1"):
+        Polygon.rectangle([1.0, -1.0])

@@ -574,3 +574,43 @@ def test_materials_refuse_friction_that_is_no_number():
     for mu in (np.nan, np.inf, -1):
         with pytest.raises(ValueError, match="mu is"):
             dynamics.Material(mu)
+
+
+def test_a_shape_of_the_wrong_dimension_is_told_those_that_fit():
+    with pytest.raises(ValueError, match=r"not 2, which has Disc, Segment, Polygon, HalfSpace"):
+        dynamics.World(2).add_fixed(dynamics.Box([1.0, 1.0, 1.0]))
+
+
+@pytest.mark.parametrize("option", ["mu", "restitution"])
+def test_options_of_a_material_are_not_those_of_a_world(option):
+    with pytest.raises(TypeError, match=rf"no option '{option}': give it by material=Material"):
+        dynamics.World(**{option: 0.5})
+
+
+def test_moments_that_no_body_can_have_are_refused(scene):
+    message = "inertia has the principal moments 1, 1, 2.1: none can exceed the sum"
+    for inertia in ([1.0, 2.1, 1.0], np.diag([1.0, 1.0, 2.1])):
+        with pytest.raises(ValueError, match=message):
+            scene.add_body(None, mass=1.0, inertia=inertia)
+    plate = scene.add_body(None, mass=1.0, inertia=[0.1, 0.2, 0.1 + 0.2])
+    assert scene.bodies == plate + 1
+
+
+def test_shapes_without_a_material_have_that_of_the_world():
+    rough = dynamics.Material(0.9)
+    made = dynamics.World(material=rough)
+    made.add_fixed(GROUND)
+    assert made.shapes[0].material is rough
+    with pytest.raises(TypeError, match=r"material is 0\.9: a Material is needed"):
+        dynamics.World(material=0.9)
+
+
+def test_the_material_of_a_world_is_recorded_before_its_first_use(tmp_path):
+    pytest.importorskip("h5py")
+    made = dynamics.World(material=dynamics.Material(0.9))
+    made.run(1, file=tmp_path / "empty.h5")
+    loaded = dynamics.World.load(tmp_path / "empty.h5")
+    loaded.add_fixed(GROUND)
+    one, other = loaded.shapes[0].material, made.materials[0]
+    assert one.law(3)[:2] == other.law(3)[:2]
+    assert one.law(3)[2].tolist() == other.law(3)[2].tolist()

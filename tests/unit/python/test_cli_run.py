@@ -155,6 +155,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch, capsys):
     ("words", "text"),
     [
         (["--record", "nowhere/pile.hdf5"], "the folder of nowhere/pile.hdf5 does not exist"),
+        (["--record", "pile.csv"], "--record pile.csv: a name that ends in .h5 or .hdf5 is needed"),
         (["--animate", "pile.mp4"], "--animate pile.mp4: a name that ends in .gif is needed"),
         (["--plot", "nowhere/pile.png"], "the folder of nowhere/pile.png does not exist"),
         (["--plot", "pile.doc"], "pile.doc ends in '.doc'"),
