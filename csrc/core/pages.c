@@ -33,6 +33,7 @@ typedef struct block {
 static block kept[MOST_BLOCKS];
 static int kept_count;
 static size_t kept_bytes;
+static atomic_size_t reserved;
 static atomic_flag in_use = ATOMIC_FLAG_INIT;
 
 /* Nobody waits for the list: who finds it in use does without. In a child process whose parent was at it, it stays in
@@ -104,20 +105,48 @@ void *cs_pages_take(size_t *bytes)
     return found.memory;
 }
 
+/* How many bytes may stay with the process. */
+static size_t limit(void)
+{
+    return CS_PAGES_KEPT + atomic_load_explicit(&reserved, memory_order_relaxed);
+}
+
+/* released (MOST_BLOCKS) <- the blocks that were given back first, taken off the list until it has room for one more
+ * block of so many bytes, or (0) is within its limit. Returns their number. */
+static int make_room(size_t bytes, block *released)
+{
+    int count = 0;
+    size_t most = limit();
+    while ((bytes && kept_count == MOST_BLOCKS) || (kept_count && kept_bytes + bytes > most))
+        released[count++] = take_off(0);
+    return count;
+}
+
 void cs_pages_give(void *memory, size_t bytes)
 {
     block released[MOST_BLOCKS];
-    int count = 0;
-    if (bytes > CS_PAGES_KEPT || !try_begin()) {
+    if (bytes > limit() || !try_begin()) {
         free(memory);
         return;
     }
-    while (kept_count == MOST_BLOCKS || kept_bytes + bytes > CS_PAGES_KEPT)
-        released[count++] = take_off(0);
+    int count = make_room(bytes, released);
     kept[kept_count++] = (block){memory, bytes};
     kept_bytes += bytes;
     end();
 
     /* The system takes its time, in which the list is free. */
+    for (int i = 0; i < count; i++) free(released[i].memory);
+}
+
+void cs_pages_reserve(size_t bytes) { atomic_fetch_add(&reserved, bytes); }
+
+void cs_pages_unreserve(size_t bytes)
+{
+    /* If the list is in use, who gives a block back next keeps the limit. */
+    block released[MOST_BLOCKS];
+    atomic_fetch_sub(&reserved, bytes);
+    if (!try_begin()) return;
+    int count = make_room(0, released);
+    end();
     for (int i = 0; i < count; i++) free(released[i].memory);
 }

@@ -75,6 +75,25 @@ static void no_more_is_kept_than_the_bound(void)
     cs_memory_trim();
 }
 
+static void reserved_bytes_stay_until_they_are_no_longer_reserved(void)
+{
+    /* Three blocks of half the bound each: all of them stay where one more is reserved. */
+    static char *block[3];
+    size_t bytes = CS_PAGES_KEPT / 2;
+    cs_pages_reserve(bytes);
+    for (int i = 0; i < 3; i++) CHECK((block[i] = cs_pages_take(&bytes)) != NULL);
+    for (int i = 0; i < 3; i++) cs_pages_give(block[i], bytes);
+    CHECK(cs_pages_kept() == 3 * bytes);
+
+    /* Without, the one that was given back first goes. */
+    cs_pages_unreserve(bytes);
+    CHECK(cs_pages_kept() == 2 * bytes);
+    for (int i = 2; i > 0; i--) CHECK(cs_pages_take(&bytes) == block[i]);
+    CHECK(cs_pages_kept() == 0);
+    for (int i = 1; i < 3; i++) cs_pages_give(block[i], bytes);
+    cs_memory_trim();
+}
+
 static void a_request_beyond_memory_is_refused(void)
 {
     size_t bytes = SIZE_MAX - 5;
@@ -135,6 +154,7 @@ int main(void)
     blocks_are_whole_pages_and_come_back();
     the_smallest_and_latest_of_several_is_taken();
     no_more_is_kept_than_the_bound();
+    reserved_bytes_stay_until_they_are_no_longer_reserved();
     a_request_beyond_memory_is_refused();
     arenas_share_blocks_and_zero_what_they_hand_out();
     threads_have_different_blocks();
