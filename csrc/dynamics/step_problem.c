@@ -7,6 +7,7 @@
 #include "core/counting_sort.h"
 #include "core/error.h"
 #include "core/loop.h"
+#include "core/pages.h"
 #include "core/parallel.h"
 #include "dynamics/world.h"
 #include "problem/frames.h"
@@ -115,28 +116,60 @@ static cs_status sort_contacts(cs_world *world, cs_error *error)
     return status;
 }
 
+/* Whether all contacts have one law. */
+static int have_one_law(const cs_world *world)
+{
+    const cs_law *const *law = world->closed.law.data;
+    for (int64_t c = 1; c < world->closed.count; c++)
+        if (law[c] != law[0]) return 0;
+    return world->closed.count > 0;
+}
+
+/* Places of contacts that all have one law: those of the sequence. */
+static void place_piece(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    cs_step_problem *step = context;
+    const int64_t *sequence = step->sequence.data;
+    cs_place *place = step->place.data;
+    for (int64_t i = begin; i < end; i++) place[sequence[i]] = (cs_place){0, i};
+}
+
+/* Places of contacts by their laws. Returns whether there are groups enough. */
+static int place_by_laws(cs_world *world)
+{
+    cs_step_problem *step = &world->step;
+    const cs_law *const *law = world->closed.law.data, *last = NULL;
+    const int64_t *sequence = step->sequence.data;
+    cs_place *place = step->place.data;
+    for (int64_t i = 0, g = 0; i < world->closed.count; i++) {
+        int64_t c = sequence[i];
+        if (law[c] != last) g = group_of(step, law[c]);
+        last = law[c];
+        if (g < 0) return 0;
+        place[c] = (cs_place){(int)g, step->group[g].count++};
+    }
+    return 1;
+}
+
 /* The place of every contact in the problem, and room for what the problem takes. */
 static cs_status divide(cs_world *world, cs_error *error)
 {
     cs_step_problem *step = &world->step;
     int64_t count = world->closed.count;
-    const cs_law *const *law = world->closed.law.data, *last = NULL;
-    const int64_t *sequence = step->sequence.data;
-    cs_place *place = cs_buffer_room(&step->place, count, sizeof *place);
-    if (!place) return cs_no_memory(error, "%lld contacts", (long long)count);
+    if (!cs_buffer_room(&step->place, count, sizeof(cs_place)))
+        return cs_no_memory(error, "%lld contacts", (long long)count);
     step->groups = 0;
-    step->law = count ? law[sequence[0]] : NULL;
-    for (int64_t i = 0, g = 0; i < count; i++) {
-        int64_t c = sequence[i];
-        if (law[c] != step->law) step->law = NULL;
-        if (law[c] != last) g = group_of(step, law[c]);
-        last = law[c];
-        if (g < 0)
-            return cs_fail(error, CS_UNSUPPORTED,
-                           "the contacts of a step have more than %d kinds of sets and rows",
-                           CS_STEP_GROUPS);
-        place[c] = (cs_place){(int)g, step->group[g].count++};
-    }
+    step->law = have_one_law(world) ? *(const cs_law *const *)world->closed.law.data : NULL;
+    if (step->law) {
+        step->group[group_of(step, step->law)].count = count;
+        cs_loop(step->threads, count, place_piece, step);
+    } else if (!place_by_laws(world))
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "the contacts of a step have more than %d kinds of sets and rows",
+                       CS_STEP_GROUPS);
+
+    /* Groups one after another. */
     int64_t row = 0;
     for (int g = 0; g < step->groups; g++) {
         cs_step_group *group = &step->group[g];
@@ -209,6 +242,7 @@ static cs_status build(cs_world *world, cs_error *error)
     cs_step_problem *step = &world->step;
     int dof = world->space.dof, frames = world->space.dimension == 3;
     cs_status status = cs_problem_create(&step->problem, error);
+    if (!status) step->problem->threads = step->threads;
     cs_bodies bodies = {
         .count = step->bodies,
         .dof = dof,
@@ -250,6 +284,17 @@ static cs_status order(cs_world *world, int same_contacts, cs_error *error)
     return status ? status : divide(world, error);
 }
 
+/* The next step most likely takes as much memory for its problem and solver as this one. */
+static void reserve_pages(cs_step_problem *step)
+{
+    cs_solver_info info;
+    cs_solver_describe(step->solver, &info);
+    size_t bytes = (size_t)info.bytes + step->problem->arena.bytes;
+    cs_pages_reserve(bytes);
+    cs_pages_unreserve(step->reserved);
+    step->reserved = bytes;
+}
+
 /* A solver for the problem. To choose a scheme takes as long as to pack it, and the choice seldom changes: until bodies
  * are ordered anew, the one is kept whose work is proportional to the contacts. */
 static cs_status make_solver(cs_world *world, const cs_control *control, cs_error *error)
@@ -262,6 +307,7 @@ static cs_status make_solver(cs_world *world, const cs_control *control, cs_erro
     const cs_scheme *chosen = status ? NULL : step->solver->scheme;
     if (chooses && chosen && strcmp(chosen->name, CS_STEP_SCHEME) == 0)
         step->scheme = CS_STEP_SCHEME;
+    if (!status) reserve_pages(step);
     return status;
 }
 
@@ -317,8 +363,11 @@ static void move_impulses(void *context, int64_t piece, int64_t begin, int64_t e
         int64_t c = sequence[i];
         double *rows = t->values + row_of(step, &place[c]);
         double *own = (double *)t->world->closed.impulse.data + CS_WORLD_ROWS * c;
-        size_t size = sizeof(double) * (size_t)step->group[place[c].group].rows;
-        memcpy(t->out ? own : rows, t->out ? rows : own, size);
+        double *to = t->out ? own : rows;
+        const double *from = t->out ? rows : own;
+        int m = step->group[place[c].group].rows;
+        if (m == 3) memcpy(to, from, 3 * sizeof(double)); /* without a call */
+        else memcpy(to, from, sizeof(double) * (size_t)m);
     }
 }
 
@@ -329,18 +378,32 @@ static void exchange(cs_world *world, double *values, int out)
     cs_loop(world->step.threads, world->closed.count, move_impulses, &t);
 }
 
-/* next.u += M^-1 h dt + the velocity change by the contacts (NULL: none). */
-static void accelerate(cs_world *world, const double *change)
+/* What changes the velocities of the bodies. */
+typedef struct acceleration {
+    cs_world *world;
+    const double *change; /* by the contacts, in the order of the problem; or NULL */
+} acceleration;
+
+static void accelerate_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 {
-    cs_rigid *rigid = &world->rigid;
-    const int64_t *number = world->step.number.data;
-    int dof = world->space.dof;
-    for (int64_t i = 0; i < rigid->count; i++) {
+    (void)piece;
+    const acceleration *a = context;
+    cs_rigid *rigid = &a->world->rigid;
+    const int64_t *number = a->world->step.number.data;
+    int dof = a->world->space.dof;
+    for (int64_t i = begin; i < end; i++) {
         double *velocity = rigid->next.velocity + i * dof;
-        const double *own = change && number[i] >= 0 ? change + number[i] * dof : NULL;
+        const double *own = a->change && number[i] >= 0 ? a->change + number[i] * dof : NULL;
         for (int k = 0; k < dof; k++)
             velocity[k] += rigid->change[i * dof + k] + (own ? own[k] : 0);
     }
+}
+
+/* next.u += M^-1 h dt + the velocity change by the contacts (NULL: none). */
+static void accelerate(cs_world *world, int threads, const double *change)
+{
+    acceleration a = {world, change};
+    cs_loop(threads, world->rigid.count, accelerate_piece, &a);
 }
 
 /* Solves the problem, and keeps the impulses and what the solve reports. */
@@ -364,7 +427,7 @@ static cs_status find_impulses(cs_world *world, const cs_control *control, cs_er
     world->report.iterations = result.iterations;
     world->report.natural_map = result.natural_map;
     world->report.natural_map_scaled = result.natural_map_scaled;
-    accelerate(world, velocity);
+    accelerate(world, step->threads, velocity);
     return CS_OK;
 }
 
@@ -374,7 +437,7 @@ cs_status cs_world_solve(cs_world *world, double feedback, const cs_control *con
     world->report.outcome = CS_CONVERGED;
     if (!world->closed.count) {
         cs_step_problem_release(&world->step);
-        accelerate(world, NULL);
+        accelerate(world, 1, NULL);
         return CS_OK;
     }
 

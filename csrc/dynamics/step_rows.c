@@ -1,6 +1,7 @@
 /* The rows of the closed contacts: frames or Jacobians, and b.
  *
  *     b = (1 + epsilon) (J u^S) + J M^-1 h dt [+ gap / dt]      S2 eq. 4.31
+ *       = J (u^S + M^-1 h dt) + epsilon (J u^S) [+ gap / dt]
  *
  * Bodies that cannot move are the fixed world to the solver; their velocities are part of J u^S (S2: chi). */
 #include "dynamics/tangents.h"
@@ -14,8 +15,10 @@ enum { AHEAD = 16 };
 
 /* What the rows of a contact need of a body. */
 typedef struct mover {
-    const double *position, *velocity,
-        *change; /* change: M^-1 h dt, NULL if the body cannot move */
+    const double *position; /* NULL: the fixed world */
+    const double *velocity; /* u^S, */
+    const double *free;     /* and u^S + M^-1 h dt; both are the same if the body cannot move */
+    int64_t number;         /* in the problem; -1 if it cannot move */
 } mover;
 
 static mover find_mover(const cs_world *world, int64_t body)
@@ -23,29 +26,44 @@ static mover find_mover(const cs_world *world, int64_t body)
     /* Bodies of the problem are side by side. */
     const cs_rigid *rigid = &world->rigid;
     int dimension = world->space.dimension, dof = world->space.dof;
-    if (body < 0) return (mover){0};
+    if (body < 0) return (mover){.number = -1};
     int64_t number = cs_body_number(&world->step, body);
     if (number >= 0) {
         const double *own =
             (const double *)world->step.motion.data + number * (dimension + 2 * dof);
-        return (mover){own, own + dimension, own + dimension + dof};
+        return (mover){own, own + dimension, own + dimension + dof, number};
     }
-    return (mover){rigid->next.position + body * dimension, rigid->next.velocity + body * dof,
-                   NULL};
+    const double *velocity = rigid->next.velocity + body * dof;
+    return (mover){rigid->next.position + body * dimension, velocity, velocity, -1};
+}
+
+/* Position, velocity, free velocity and M^-1 of body number i of the problem. Constants make the copies short. */
+CS_INLINE void gather_body(cs_world *world, int64_t i, int dimension, int dof, int each)
+{
+    cs_step_problem *step = &world->step;
+    const cs_rigid *rigid = &world->rigid;
+    int64_t body = ((const int64_t *)step->body.data)[i];
+    const double *velocity = rigid->next.velocity + body * dof,
+                 *change = rigid->change + body * dof;
+    double *own = (double *)step->motion.data + i * (dimension + 2 * dof);
+    double *inverse = (double *)step->inverse.data + i * each;
+    memcpy(own, rigid->next.position + body * dimension, sizeof(double) * (size_t)dimension);
+    for (int k = 0; k < dof; k++) {
+        own[dimension + k] = velocity[k];
+        own[dimension + dof + k] = velocity[k] + change[k];
+    }
+    memcpy(inverse, rigid->inverse + body * each, sizeof(double) * (size_t)each);
 }
 
 void cs_gather_bodies(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
     cs_world *world = context;
-    cs_step_problem *step = &world->step;
     const cs_rigid *rigid = &world->rigid;
     int dimension = world->space.dimension, dof = world->space.dof;
     int each = rigid->isotropic ? dof : dof * dof;
-    size_t size = sizeof(double);
-    const int64_t *body_of = step->body.data;
+    const int64_t *body_of = world->step.body.data;
     for (int64_t i = begin; i < end; i++) {
-        int64_t body = body_of[i];
         if (i + AHEAD < end) {
             int64_t next = body_of[i + AHEAD];
             cs_prefetch(rigid->next.position + next * dimension, dimension);
@@ -53,12 +71,9 @@ void cs_gather_bodies(void *context, int64_t piece, int64_t begin, int64_t end)
             cs_prefetch(rigid->change + next * dof, dof);
             cs_prefetch(rigid->inverse + next * each, each);
         }
-        double *own = (double *)step->motion.data + i * (dimension + 2 * dof);
-        memcpy(own, rigid->next.position + body * dimension, size * (size_t)dimension);
-        memcpy(own + dimension, rigid->next.velocity + body * dof, size * (size_t)dof);
-        memcpy(own + dimension + dof, rigid->change + body * dof, size * (size_t)dof);
-        memcpy((double *)step->inverse.data + i * each, rigid->inverse + body * each,
-               size * (size_t)each);
+        if (dimension == 3 && each == 6) gather_body(world, i, 3, 6, 6);
+        else if (dimension == 3) gather_body(world, i, 3, 6, 36);
+        else gather_body(world, i, 2, 3, each);
     }
 }
 
@@ -76,9 +91,17 @@ CS_INLINE void add_velocity_at(const double *arm, const double *velocity, double
     }
 }
 
-/* frame (12), velocity (m) and change (m) <- those of the rows of both bodies. */
-static void rows_in_space(const double *point, const double *normal, const mover *body, int m,
-                          double *frame, double *velocity, double *change)
+/* values (m) <- a difference of velocities and one of rotations along the rows. */
+CS_INLINE void along_rows(const double *const *axis, int m, const double *linear,
+                          const double *angular, double *values)
+{
+    for (int i = 0; i < m && i < 3; i++) values[i] = cs_dot(axis[i], linear);
+    for (int i = 3; i < m; i++) values[i] = cs_dot(axis[cs_frame_turning_axis(m, i)], angular);
+}
+
+/* frame (12), free (m) and, if the contact bounces, velocity (m) <- those of the rows of both bodies. */
+CS_INLINE void rows_in_space(const double *point, const double *normal, const mover *body, int m,
+                             int bounces, double *frame, double *velocity, double *free)
 {
     /* n, t and the lever arms; the second body's velocity at the contact, less the first one's. */
     double linear[2][3] = {{0}}, angular[2][3] = {{0}}, third[3];
@@ -88,24 +111,20 @@ static void rows_in_space(const double *point, const double *normal, const mover
     memcpy(frame + 3, axes.tangent[0], sizeof axes.tangent[0]);
     for (int side = 0; side < 2; side++) {
         const mover *own = &body[side];
-        double *arm = frame + CS_FRAME_ARM + 3 * side, sign = side ? 1 : -1;
-        for (int k = 0; k < 3; k++) arm[k] = own->position ? point[k] - own->position[k] : 0;
-        if (own->position) add_velocity_at(arm, own->velocity, sign, linear[0], angular[0]);
-        if (own->change) add_velocity_at(arm, own->change, sign, linear[1], angular[1]);
+        double arm[3] = {0}, sign = side ? 1 : -1;
+        if (own->position) {
+            for (int k = 0; k < 3; k++) arm[k] = point[k] - own->position[k];
+            add_velocity_at(arm, own->free, sign, linear[0], angular[0]);
+            if (bounces) add_velocity_at(arm, own->velocity, sign, linear[1], angular[1]);
+        }
+        memcpy(frame + CS_FRAME_ARM + 3 * side, arm, sizeof arm);
     }
 
     /* Along the rows. */
     const double *axis[3];
     cs_frame_axes(frame, third, axis);
-    for (int i = 0; i < m && i < 3; i++) {
-        velocity[i] = cs_dot(axis[i], linear[0]);
-        change[i] = cs_dot(axis[i], linear[1]);
-    }
-    for (int i = 3; i < m; i++) {
-        const double *about = axis[cs_frame_turning_axis(m, i)];
-        velocity[i] = cs_dot(about, angular[0]);
-        change[i] = cs_dot(about, angular[1]);
-    }
+    along_rows(axis, m, linear[0], angular[0], free);
+    if (bounces) along_rows(axis, m, linear[1], angular[1], velocity);
 }
 
 /* ---- in the plane ---------------------------------------------------------------------------- */
@@ -122,9 +141,9 @@ static void side_in_plane(const double *normal, int m, const double *arm, double
     }
 }
 
-/* jacobian (2, m, 3), velocity (m) and change (m): zero before. */
+/* jacobian (2, m, 3), velocity (m) and free (m): the latter two are zero before. */
 static void rows_in_plane(const double *point, const double *normal, const mover *body, int m,
-                          double *jacobian, double *velocity, double *change)
+                          double *jacobian, double *velocity, double *free)
 {
     memset(jacobian, 0, sizeof(double) * 6 * (size_t)m);
     for (int side = 0; side < 2; side++) {
@@ -135,49 +154,47 @@ static void rows_in_plane(const double *point, const double *normal, const mover
         for (int i = 0; i < m; i++)
             for (int k = 0; k < 3; k++) {
                 velocity[i] += rows[3 * i + k] * body[side].velocity[k];
-                if (body[side].change) change[i] += rows[3 * i + k] * body[side].change[k];
+                free[i] += rows[3 * i + k] * body[side].free[k];
             }
-        if (!body[side].change) memset(rows, 0, sizeof(double) * 3 * (size_t)m);
+        if (body[side].number < 0) memset(rows, 0, sizeof(double) * 3 * (size_t)m);
     }
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Rows, bodies and parameters of contact c, which is number `at` of its group. */
-static void fill(const cs_row_work *work, int64_t c, const cs_law *law, cs_step_group *group,
-                 int64_t at)
+/* Rows, bodies and parameters of contact c, which is number `at` of its group: of m rows. */
+CS_INLINE void fill(const cs_row_work *work, int64_t c, const cs_law *law, cs_step_group *group,
+                    int64_t at, int dimension, int m)
 {
+    /* The bodies. */
     cs_world *world = work->world;
     const cs_contacts *found = &world->found;
-    int m = group->rows, dimension = world->space.dimension;
     int64_t *bodies = (int64_t *)group->bodies.data + 2 * at;
-
-    /* The bodies. */
     mover body[2];
     for (int side = 0; side < 2; side++) {
-        int64_t own = found->body[2 * c + side];
-        body[side] = find_mover(world, own);
-        bodies[side] = cs_body_number(&world->step, own);
+        body[side] = find_mover(world, found->body[2 * c + side]);
+        bodies[side] = body[side].number;
     }
 
     /* Their rows. */
-    double velocity[CS_WORLD_ROWS] = {0}, change[CS_WORLD_ROWS] = {0};
+    double velocity[CS_WORLD_ROWS] = {0}, free[CS_WORLD_ROWS] = {0};
     const double *point = found->point + dimension * c, *normal = found->normal + dimension * c;
     double *jacobian = group->jacobian.data;
+    int bounces = law->restitution[0] > 0 || law->restitution[1] > 0;
     if (dimension == 3)
-        rows_in_space(point, normal, body, m, jacobian + CS_FRAME_NUMBERS * at, velocity, change);
-    else rows_in_plane(point, normal, body, m, jacobian + 6 * m * at, velocity, change);
+        rows_in_space(point, normal, body, m, bounces, jacobian + CS_FRAME_NUMBERS * at, velocity,
+                      free);
+    else rows_in_plane(point, normal, body, m, jacobian + 6 * m * at, velocity, free);
 
     /* b: restitution holds for the normal and the tangents. */
     double *b = (double *)group->b.data + at * m;
     for (int i = 0; i < m; i++) {
         double epsilon = i == 0 ? law->restitution[0] : i < dimension ? law->restitution[1] : 0;
-        b[i] = velocity[i] + change[i] + epsilon * velocity[i];
+        b[i] = free[i] + epsilon * velocity[i];
     }
     b[0] += work->feedback * found->gap[c];
-    if (group->parameters)
-        memcpy((double *)group->parameter.data + at * group->parameters, law->parameter,
-               sizeof(double) * (size_t)group->parameters);
+    double *parameter = (double *)group->parameter.data + at * group->parameters;
+    for (int i = 0; i < group->parameters; i++) parameter[i] = law->parameter[i];
 }
 
 /* Begins to load what is known of contact c: the order of the problem jumps about in the order of identifiers. */
@@ -203,10 +220,15 @@ void cs_fill_rows(void *context, int64_t piece, int64_t begin, int64_t end)
     const int64_t *sequence = step->sequence.data;
     const cs_place *place = step->place.data;
     const cs_law *const *law = world->closed.law.data;
+    int dimension = world->space.dimension;
     for (int64_t i = begin; i < end; i++) {
         int64_t c = sequence[i];
         if (i + AHEAD < end) prefetch_contact(world, sequence[i + AHEAD]);
-        if (step->law) fill(work, c, step->law, &step->group[0], i);
-        else fill(work, c, law[c], &step->group[place[c].group], place[c].index);
+        cs_step_group *group = &step->group[step->law ? 0 : place[c].group];
+        const cs_law *own = step->law ? step->law : law[c];
+        int64_t at = step->law ? i : place[c].index;
+        if (dimension == 2) fill(work, c, own, group, at, 2, group->rows);
+        else if (group->rows == 3) fill(work, c, own, group, at, 3, 3);
+        else fill(work, c, own, group, at, 3, group->rows);
     }
 }

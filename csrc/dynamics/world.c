@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/pages.h"
 #include "linalg/small.h"
 #include "solver/method.h"
 
@@ -98,6 +99,7 @@ void cs_world_destroy(cs_world *world)
     if (!world) return;
     cs_step_problem *step = &world->step;
     cs_step_problem_release(step);
+    cs_pages_unreserve(step->reserved);
     for (int g = 0; g < CS_STEP_GROUPS; g++) {
         cs_buffer_clear(&step->group[g].jacobian);
         cs_buffer_clear(&step->group[g].bodies);

@@ -103,6 +103,7 @@ typedef struct cs_step_problem {
     int groups;
     cs_problem *problem;
     cs_solver *solver;
+    size_t reserved;    /* bytes of large pages that stay with the process for the next solver */
     cs_buffer number;   /* (of) int64_t: of each body in the problem; -1: it cannot move */
     cs_buffer body;     /* (bodies) int64_t: the body of each number */
     int64_t bodies;     /* that can move, */
@@ -115,7 +116,7 @@ typedef struct cs_step_problem {
     const cs_law *law;  /* of all contacts; NULL if they have several */
     const char *
         scheme; /* CS_STEP_SCHEME if a solver chose it since bodies were ordered; NULL: it chooses */
-    cs_buffer motion;  /* (bodies, dimension + 2 dof): position, velocity, and change of it */
+    cs_buffer motion;  /* (bodies, dimension + 2 dof): position, velocity, and without contacts */
     cs_buffer inverse; /* M^-1 of the step, as in cs_rigid, by number */
     cs_buffer initial, impulse, velocity; /* (rows), (rows), (bodies, dof) */
     int full;                             /* M^-1 has full blocks */
