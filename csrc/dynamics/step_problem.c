@@ -220,6 +220,7 @@ static cs_status update(cs_world *world, cs_error *error)
         .b = b,
         .parameters = parameter,
     };
+    step->problem->threads = step->threads;
     return cs_problem_update(step->problem, &values, error);
 }
 
