@@ -681,8 +681,7 @@ CS_PUBLIC cs_status cs_problem_inspect(const cs_problem *problem, const double *
 CS_PUBLIC void cs_release_threads(void);
 
 /* Gives to the system what the process keeps of the memory of destroyed problems and solvers, 128 MB at most and as much
- * as the last step of each world took, for those
- * that are made next. */
+ * as the last step of each world took, for those that are made next. */
 CS_PUBLIC void cs_memory_trim(void);
 
 /* ---- mixed linear complementarity problems --------------------------------------------------- */
