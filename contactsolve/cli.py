@@ -291,6 +291,7 @@ def _info(_: argparse.Namespace) -> int:
             name if runs else f"{name} (not on this machine)"
             for name, runs in build["instructions"].items()
         ),
+        "GPU": cs.cuda.why_not() or "; ".join(name for name, *_ in cs.cuda.devices()),
         "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         **{name: _version(name) for name in ("numpy", "matplotlib", "h5py", "scipy", "tqdm")},
     }
