@@ -69,6 +69,7 @@ class Options(TypedDict, total=False):
     rng: Any
     instructions: str
     device: str
+    device_sweeps: str
     compressed: bool
     islands: str | bool
 
@@ -314,6 +315,12 @@ class Solver:
         ``"cuda-emulated"``, the same kernels on the processor, slowly, for tests. Methods that
         sweep use it with the schemes ``"factorized"``, ``"matrix"`` and ``"iteration_matrix"``;
         what is computed between sweeps, and other methods, stay with the processor.
+    device_sweeps
+        How a device makes sweeps. ``"dataflow"``: several in one launch, where a contact waits for
+        the visits before it that change its bodies; possible for coloured Gauss-Seidel sweeps of
+        the scheme ``"factorized"`` over contacts of one shape. ``"graph"``: a launch for each stage
+        of the order, captured once and replayed. ``"launches"``: the same without a graph.
+        ``"auto"``: dataflow where it is possible, else a graph. All have the same results.
     compressed
         Where J is, to rounding, that of contact frames and lever arms between rigid bodies (and
         M⁻¹ a multiple of the identity for the linear velocities), store these in place of
@@ -385,6 +392,7 @@ class Solver:
         rng: Any = None,
         instructions: str = "auto",
         device: str = "cpu",
+        device_sweeps: str = "auto",
         compressed: bool = True,
         islands: str | bool = "auto",
         **unknown: Never,
@@ -447,6 +455,7 @@ class Solver:
             "quality_r": quality_r,
             "instructions": instructions,
             "device": device,
+            "device_sweeps": device_sweeps,
             "compressed": flag("compressed", compressed),
             "islands": apart(islands),
         }

@@ -18,5 +18,7 @@
 const cs_device *cs_device_table(void);
 void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass);
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program);
+void cs_device_end_flow(cs_queue *queue, const cs_device_program *program,
+                        const cs_device_flow *flow);
 
 #endif

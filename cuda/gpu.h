@@ -81,4 +81,39 @@ CS_BOTH void cs_store_piece(double *to, const double *from)
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
 
+/* 16 bytes that threads write and read whole while others do: three words, and the version that they belong to. A reader
+ * that finds the version it waits for has words of this version, without a fence. */
+struct alignas(16) cs_versioned_piece {
+    uint32_t word[3], version;
+};
+
+#if defined(__CUDACC__)
+CS_GPU cs_versioned_piece cs_read_versioned(const cs_versioned_piece *from)
+{
+    unsigned long long low, high;
+    asm volatile("{ .reg .b128 q; ld.relaxed.gpu.global.b128 q, [%2]; mov.b128 {%0, %1}, q; }"
+                 : "=l"(low), "=l"(high)
+                 : "l"(from)
+                 : "memory");
+    return {{(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high}, (uint32_t)(high >> 32)};
+}
+
+CS_GPU void cs_write_versioned(cs_versioned_piece *to, const cs_versioned_piece &piece)
+{
+    unsigned long long low = (unsigned long long)piece.word[1] << 32 | piece.word[0];
+    unsigned long long high = (unsigned long long)piece.version << 32 | piece.word[2];
+    asm volatile(
+        "{ .reg .b128 q; mov.b128 q, {%1, %2}; st.relaxed.gpu.global.b128 [%0], q; }" ::"l"(to),
+        "l"(low), "l"(high)
+        : "memory");
+}
+#else
+CS_GPU cs_versioned_piece cs_read_versioned(const cs_versioned_piece *from) { return *from; }
+
+CS_GPU void cs_write_versioned(cs_versioned_piece *to, const cs_versioned_piece &piece)
+{
+    if (!emulation::loses_write()) *to = piece;
+}
+#endif
+
 #endif

@@ -30,6 +30,25 @@ static PyObject *module_set_order(PyObject *, PyObject *args)
     return PyErr_Format(PyExc_ValueError, "order='%s'; forward, reverse and random are known",
                         name);
 }
+
+/* set_resident(blocks): the most blocks that run together, for queues made from now on. */
+static PyObject *module_set_resident(PyObject *, PyObject *args)
+{
+    unsigned blocks;
+    if (!PyArg_ParseTuple(args, "I:set_resident", &blocks)) return NULL;
+    if (!blocks) return PyErr_Format(PyExc_ValueError, "blocks=0; at least one is needed");
+    emulation::settings().resident = blocks;
+    Py_RETURN_NONE;
+}
+
+/* lose_write(number): which versioned piece written from now on is lost, for queues made from now on; 0: none. */
+static PyObject *module_lose_write(PyObject *, PyObject *args)
+{
+    unsigned long long number;
+    if (!PyArg_ParseTuple(args, "K:lose_write", &number)) return NULL;
+    emulation::settings().lost_write = number;
+    Py_RETURN_NONE;
+}
 #else
 /* devices() -> a list of (name, bytes of memory, major, minor) of each GPU. */
 static PyObject *module_devices(PyObject *, PyObject *)
@@ -53,6 +72,8 @@ static PyMethodDef methods[] = {
     {"missing", module_missing, METH_NOARGS, "None, or why the device cannot be used."},
 #if !defined(__CUDACC__)
     {"set_order", module_set_order, METH_VARARGS, "The order in which emulated threads run."},
+    {"set_resident", module_set_resident, METH_VARARGS, "The most blocks that run together."},
+    {"lose_write", module_lose_write, METH_VARARGS, "Lose one write of a velocity, for tests."},
 #else
     {"devices", module_devices, METH_NOARGS, "Name, memory and compute capability of each GPU."},
 #endif

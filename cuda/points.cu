@@ -86,17 +86,10 @@ void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass)
 
 /* ---- the end of a sweep -------------------------------------------------------------------------- */
 
-/* The statistics of all blocks become those of the sweep, and decide whether the next one runs: what the processor does
- * after each of its sweeps (backend/cpu.c). One block of threads. */
-CS_KERNEL void end_sweep(int64_t blocks, const cs_sweep_stats *part, cs_device_state *state)
+/* The statistics of a sweep's blocks become those of the sweep, and decide whether the next one runs: what the processor
+ * does after each of its sweeps (backend/cpu.c). Every thread of one block calls it, with what it has collected. */
+CS_GPU void finish_sweep(double residual, double merit, double unfinished, cs_device_state *state)
 {
-    if (state->alarm) return;
-    double residual = 0, merit = 0, unfinished = 0;
-    for (int64_t b = threadIdx.x; b < blocks; b += CS_DEVICE_THREADS) {
-        if (part[b].residual > residual) residual = part[b].residual;
-        merit += part[b].merit;
-        unfinished += (double)part[b].unfinished;
-    }
     cs_sweep_stats stats;
     cs_put_block_stats(residual, merit, unfinished, &stats);
     if (threadIdx.x != 0) return;
@@ -113,8 +106,64 @@ CS_KERNEL void end_sweep(int64_t blocks, const cs_sweep_stats *part, cs_device_s
     state->backwards = state->alternates && !state->backwards;
 }
 
+CS_KERNEL void end_sweep(int64_t blocks, const cs_sweep_stats *part, cs_device_state *state)
+{
+    if (state->alarm) return;
+    double residual = 0, merit = 0, unfinished = 0;
+    for (int64_t b = threadIdx.x; b < blocks; b += CS_DEVICE_THREADS) {
+        if (part[b].residual > residual) residual = part[b].residual;
+        merit += part[b].merit;
+        unfinished += (double)part[b].unfinished;
+    }
+    finish_sweep(residual, merit, unfinished, state);
+}
+
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program)
 {
     CS_LAUNCH(queue, 1, CS_DEVICE_THREADS, end_sweep, program->blocks, program->packed.part,
               program->state);
+}
+
+/* A launch by dataflow begins: what its end is reported in. One thread. */
+CS_GPU void begin_flow(const cs_device_flow *flow, cs_device_state *state)
+{
+    int64_t hidden = flow->sweeps - flow->recorded;
+    state->reached = state->alarm ? 0 : hidden;
+    state->kept = -1;
+    if (state->alarm) return;
+    state->began_backwards = state->backwards;
+    state->made += hidden;
+    if (state->alternates && hidden % 2) state->backwards = !state->backwards;
+}
+
+/* The same as end_sweep after each of the sweeps that are recorded, up to the first alarm: sums over the batches of what
+ * would be a block of threads, then over the blocks. One block of threads. */
+CS_KERNEL void end_flow(CS_PARAMETER cs_device_flow flow, cs_device_state *state)
+{
+    if (threadIdx.x == 0) begin_flow(&flow, state);
+    for (int64_t s = 0; s < flow.recorded; s++) {
+        __syncthreads();
+        if (state->alarm) return;
+        const cs_sweep_stats *part = flow.stats + s * flow.places;
+        double residual = 0, merit = 0;
+        for (int64_t b = threadIdx.x; b < flow.places / CS_DEVICE_BATCHES; b += CS_DEVICE_THREADS) {
+            const cs_sweep_stats *batch = part + b * CS_DEVICE_BATCHES;
+            double sum = batch[0].merit;
+            for (int w = 1; w < CS_DEVICE_BATCHES; w++) sum += batch[w].merit;
+            for (int w = 0; w < CS_DEVICE_BATCHES; w++)
+                if (batch[w].residual > residual) residual = batch[w].residual;
+            merit += sum;
+        }
+        if (threadIdx.x == 0) {
+            if (cs_keeps(state)) state->kept = s;
+            state->reached++;
+        }
+        finish_sweep(residual, merit, 0, state);
+    }
+}
+
+void cs_device_end_flow(cs_queue *queue, const cs_device_program *program,
+                        const cs_device_flow *flow)
+{
+    CS_LAUNCH(queue, 1, CS_DEVICE_THREADS, end_flow, *flow, program->state);
 }

@@ -43,6 +43,8 @@ static cs_status open_queue(cs_queue *queue, cs_error *error)
 static void close_queue(cs_queue *queue)
 {
     cudaStreamSynchronize(queue->stream);
+    for (const cs_captured_sweep &each : queue->captured)
+        if (each.graph) cudaGraphExecDestroy(each.graph);
     for (void *memory : queue->memory) cudaFreeAsync(memory, queue->stream);
     cudaStreamSynchronize(queue->stream);
     cudaStreamDestroy(queue->stream);
@@ -88,6 +90,26 @@ static cs_status wait(cs_queue *queue, cs_error *error)
     if (queue->failure == cudaSuccess) return CS_OK;
     return report(error, CS_DEVICE_FAILED, "the device has failed",
                   cudaGetErrorString(queue->failure));
+}
+
+static void begin_capture(cs_queue *queue)
+{
+    check(queue, cudaStreamBeginCapture(queue->stream, cudaStreamCaptureModeThreadLocal));
+}
+
+static cs_graph end_capture(cs_queue *queue)
+{
+    cudaGraph_t graph = NULL;
+    cs_graph ready = NULL;
+    check(queue, cudaStreamEndCapture(queue->stream, &graph));
+    if (graph) check(queue, cudaGraphInstantiate(&ready, graph, 0));
+    if (graph) check(queue, cudaGraphDestroy(graph));
+    return ready;
+}
+
+static void replay(cs_queue *queue, cs_graph graph)
+{
+    if (graph) check(queue, cudaGraphLaunch(graph, queue->stream));
 }
 
 #else
@@ -136,6 +158,20 @@ static cs_status wait(cs_queue *queue, cs_error *error)
 {
     if (queue->machine.failure.empty()) return CS_OK;
     return report(error, CS_DEVICE_FAILED, "the device has failed", queue->machine.failure.c_str());
+}
+
+static void begin_capture(cs_queue *queue) { queue->machine.capture.emplace(); }
+
+static cs_graph end_capture(cs_queue *queue)
+{
+    cs_graph graph = std::move(*queue->machine.capture);
+    queue->machine.capture.reset();
+    return graph;
+}
+
+static void replay(cs_queue *queue, const cs_graph &graph)
+{
+    for (const auto &again : graph) again(queue->machine);
 }
 
 #endif
@@ -189,6 +225,31 @@ static void run(cs_queue *queue, const cs_device_program *program, const cs_devi
     }
 }
 
+static void sweep(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
+                  int64_t steps, int captured)
+{
+    /* A graph of the same steps and the same arguments. Damping is the only one that changes. */
+    for (const cs_captured_sweep &known : queue->captured)
+        if (captured && known.step == step && known.damping == program->packed.damping) {
+            replay(queue, known.graph);
+            return;
+        }
+
+    /* Launch, or capture and replay. */
+    if (captured) begin_capture(queue);
+    run(queue, program, step, steps);
+    cs_device_end_sweep(queue, program);
+    if (!captured) return;
+    queue->captured.push_back({step, program->packed.damping, end_capture(queue)});
+    replay(queue, queue->captured.back().graph);
+}
+
+static void flow(cs_queue *queue, const cs_device_program *program, const cs_device_flow *sweeps)
+{
+    static cs_flow_launch *const launch[CS_DTYPES] = {cs_flow_f32, cs_flow_f64, cs_flow_mixed};
+    launch[program->packed.dtype](queue, program, sweeps);
+}
+
 static void measure(cs_queue *queue, const cs_device_program *program, int group,
                     const cs_device_map *bounds, cs_device_map *map)
 {
@@ -208,7 +269,8 @@ const cs_device *cs_device_table(void)
     table.download = download;
     table.copy = copy;
     table.run = run;
-    table.end_sweep = cs_device_end_sweep;
+    table.sweep = sweep;
+    table.flow = flow;
     table.pass = cs_device_run_pass;
     table.measure = measure;
     table.wait = wait;

@@ -6,6 +6,19 @@
 
 #include <vector>
 
+#if defined(__CUDACC__)
+typedef cudaGraphExec_t cs_graph;
+#else
+typedef emulation::launches cs_graph;
+#endif
+
+/* The launches of a sweep, to be replayed. */
+struct cs_captured_sweep {
+    const void *step;
+    double damping;
+    cs_graph graph;
+};
+
 struct cs_queue {
 #if defined(__CUDACC__)
     cudaStream_t stream = nullptr;
@@ -14,6 +27,44 @@ struct cs_queue {
     emulation::machine machine;
 #endif
     std::vector<void *> memory;
+    std::vector<cs_captured_sweep> captured;
 };
+
+#if defined(__CUDACC__)
+/* How many blocks of a kernel all multiprocessors hold at once. */
+template <class... parameters>
+int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int threads)
+{
+    int each = 0, device = 0, processors = 0;
+    cudaError_t result = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0);
+    if (result == cudaSuccess) result = cudaGetDevice(&device);
+    if (result == cudaSuccess)
+        result = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    if (queue->failure == cudaSuccess) queue->failure = result;
+    return (int64_t)each * processors;
+}
+
+template <class... parameters, class... arguments>
+void cs_launch_together(cs_queue *queue, int64_t blocks, int threads, void (*kernel)(parameters...),
+                        const arguments &...given)
+{
+    cudaLaunchAttribute together = {};
+    together.id = cudaLaunchAttributeCooperative;
+    together.val.cooperative = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.stream = queue->stream;
+    config.attrs = &together;
+    config.numAttrs = 1;
+    cudaError_t result = cudaLaunchKernelEx(&config, kernel, given...);
+    if (queue->failure == cudaSuccess) queue->failure = result;
+}
+#else
+template <class kernel> int64_t cs_resident_blocks(cs_queue *queue, kernel *, int)
+{
+    return queue->machine.resident;
+}
+#endif
 
 #endif

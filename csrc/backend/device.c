@@ -3,6 +3,7 @@
 #include "backend/device.h"
 
 #include "backend/cpu.h"
+#include "backend/device_flow.h"
 #include "backend/scales.h"
 #include "core/error.h"
 #include "core/instructions.h"
@@ -35,7 +36,14 @@ typedef struct on_device {
     cs_error failure;          /* the first one outside `sweep`, which reports it */
     cs_status failed;
     int64_t bytes; /* taken on the device */
+    cs_device_sweeps sweeps;
+    void *iterates;      /* (CS_FLOW_SWEEPS, impulses): of dataflow */
+    cs_flow_lists lists; /* without visits if sweeps are made by launches */
+    cs_device_flow flow;
 } on_device;
+
+/* The most sweeps of a launch by dataflow that keeps an iterate for each of them. */
+enum { CS_FLOW_SWEEPS = 8 };
 
 /* 32 lanes in every precision. The host calls no kernel. */
 static const cs_wide_kernels device_kernels = {.name = "device", .lanes = {32, 32, 32}};
@@ -177,6 +185,26 @@ static int32_t *moved_dof_of(on_device *d, cs_arena *scratch)
     return dof ? copy_of(d, dof, packed->moved_bodies, sizeof *dof) : NULL;
 }
 
+/* Memory of dataflow on the device: a body's record has 16 bytes for three words of its velocity. */
+static void copy_flow(on_device *d)
+{
+    const cs_flow_lists *from = &d->lists;
+    const cs_packed *packed = &d->packed;
+    if (!from->visits) return;
+    int dof = packed->group[from->group].dof[0];
+    size_t real = cs_real_size(packed->dtype), record = (size_t)dof * real / 12 * 16;
+    d->flow = (cs_device_flow){
+        .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
+        .visits = from->visits,
+        .order = copy_of(d, from->order, from->visits * 64, sizeof *from->order),
+        .record = take(d, (size_t)packed->moved_bodies * record),
+        .stats = take(d, (size_t)(CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
+        .places = from->places,
+        .group = from->group,
+    };
+    d->iterates = take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);
+}
+
 /* Copies everything. */
 static cs_status copy_all(on_device *d, cs_error *error)
 {
@@ -208,6 +236,7 @@ static cs_status copy_all(on_device *d, cs_error *error)
     }
     program->range = copy_of(d, from->schedule->range, from->schedule->ranges, sizeof(cs_range));
     program->part = copy_of(d, from->schedule->part, from->schedule->parts + 1, sizeof(int64_t));
+    copy_flow(d);
     program->state = take(d, sizeof *program->state);
     to->part = take(d, (size_t)program->blocks * sizeof *to->part);
     cs_status status = d->failed;
@@ -342,6 +371,24 @@ static cs_status take_steps(on_device *d, cs_arena *arena, cs_error *error)
     return status;
 }
 
+/* Lays out dataflow, if sweeps are to be made so. */
+static cs_status take_flow(on_device *d, cs_arena *arena, cs_error *error)
+{
+    /* Whether it is possible. */
+    cs_status status = CS_OK;
+    if (d->sweeps == CS_SWEEPS_GRAPH || d->sweeps == CS_SWEEPS_LAUNCHES) return CS_OK;
+    const char *why = cs_flow_why_not(&d->packed);
+    if (!why)
+        status = cs_flow_lay(&d->packed, d->sweep[0].step, d->sweep[1].step, d->sweep[0].count,
+                             arena, &d->lists, &why, error);
+    if (status || !why) return status;
+
+    /* Launches in its place. */
+    d->lists = (cs_flow_lists){0};
+    if (d->sweeps == CS_SWEEPS_AUTO) return CS_OK;
+    return cs_fail(error, CS_INVALID, "device_sweeps='dataflow' is not possible here: %s", why);
+}
+
 static void run(on_device *d, const step_list *list)
 {
     d->program.packed.damping = d->packed.damping;
@@ -420,7 +467,8 @@ static cs_status pack_here(on_device *d, const cs_pack_request *request, cs_aren
     if (!status) status = cs_pack_scales(packed, request, &d->measures, arena, error);
     d->group = cs_arena_take(arena, request->problem->block_groups, sizeof *d->group);
     if (!status && !d->group) status = no_memory(error);
-    return status ? status : take_steps(d, arena, error);
+    if (!status) status = take_steps(d, arena, error);
+    return status ? status : take_flow(d, arena, error);
 }
 
 /* Memory for sums and natural maps, on both sides. */
@@ -455,6 +503,7 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     on_device *d = cs_arena_take(arena, 1, sizeof *d);
     if (!d) return no_memory(error);
     d->device = device;
+    d->sweeps = (cs_device_sweeps)request->device_sweeps;
     status = device->open(&d->queue, error);
     if (status) return status;
     packing->state = d; /* `release` closes the queue, also after a failure */
@@ -482,7 +531,10 @@ static int64_t describe(const void *state, char *kernel, size_t size)
     const on_device *d = state;
     char own[96];
     cs_packed_kernel(&d->packed, own, sizeof own);
-    snprintf(kernel, size, "%s, %s", d->device->name, own);
+    const char *how = d->lists.visits                   ? "dataflow"
+                      : d->sweeps == CS_SWEEPS_LAUNCHES ? "launches"
+                                                        : "graph";
+    snprintf(kernel, size, "%s, %s, %s", d->device->name, own, how);
     return d->bytes;
 }
 
@@ -563,6 +615,55 @@ static void subtract_products(void *state)
     run(d, &d->subtract);
 }
 
+/* Sweeps by a launch for each step. Those after a sweep that may have diverged do nothing. */
+static void sweep_by_launches(on_device *d, const cs_device_state *begin, int64_t sweeps)
+{
+    int backwards = begin->backwards;
+    for (int64_t i = 0; i < sweeps; i++) {
+        d->program.packed.backwards = backwards;
+        d->program.packed.damping = d->packed.damping;
+        const step_list *list = &d->sweep[backwards];
+        d->device->sweep(d->queue, &d->program, list->step, list->count,
+                         d->sweeps != CS_SWEEPS_LAUNCHES);
+        backwards = begin->alternates && !backwards;
+    }
+}
+
+/* Sweeps by dataflow. If the best iterate is kept, a launch keeps lambda after each of its sweeps, and decides at its end
+ * which of them is the best, and which sweep is the last one. Otherwise lambda changes in place, and versions of 32 bits
+ * limit the sweeps of a launch. */
+static void sweep_by_dataflow(on_device *d, const cs_device_state *begin, int64_t sweeps)
+{
+    cs_device_flow *flow = &d->flow;
+    flow->iterates = begin->keeps_best ? d->iterates : NULL;
+    flow->alternates = begin->alternates;
+    flow->backwards = begin->backwards;
+    int64_t most = begin->keeps_best ? CS_FLOW_SWEEPS : INT32_MAX / d->lists.most_degree;
+    for (int64_t left = sweeps; left > 0; left -= flow->sweeps) {
+        flow->sweeps = left < most ? left : most;
+        flow->recorded = begin->keeps_best ? flow->sweeps : 1;
+        d->device->flow(d->queue, &d->program, flow);
+        if (flow->alternates && flow->sweeps % 2) flow->backwards = !flow->backwards;
+    }
+}
+
+/* After an alarm before the last sweep of a launch: the launch has left lambda and u as they were before it. Its sweeps
+ * up to the alarm are made again, in place. */
+static void repeat_sweeps(on_device *d, const cs_device_state *end)
+{
+    cs_device_state again = {.alternates = end->alternates, .backwards = end->began_backwards};
+    upload(d, d->program.state, &again, sizeof again);
+    sweep_by_dataflow(d, &again, end->reached);
+}
+
+/* Whether an alarm came before the last sweep of its launch. */
+static int ends_early(const on_device *d, const cs_device_state *end, int64_t sweeps)
+{
+    if (!d->lists.visits || !end->alarm) return 0;
+    int64_t before = end->made - end->reached, left = sweeps - before;
+    return end->reached < (left < CS_FLOW_SWEEPS ? left : CS_FLOW_SWEEPS);
+}
+
 static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
 {
     /* What the sweeps of this call go by. */
@@ -572,18 +673,17 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     if (call->best) here.best = *call->best;
     upload(d, d->program.state, &here, sizeof here);
 
-    /* The sweeps. Those after one that may have diverged do nothing. */
-    int backwards = call->backwards;
-    for (int64_t i = 0; i < call->most; i++) {
-        d->program.packed.backwards = backwards;
-        run(d, &d->sweep[backwards]);
-        d->device->end_sweep(d->queue, &d->program);
-        backwards = call->alternates && !backwards;
-    }
+    /* The sweeps. */
+    if (d->lists.visits) sweep_by_dataflow(d, &here, call->most);
+    else sweep_by_launches(d, &here, call->most);
 
     /* What they have reported. */
     d->device->download(d->queue, &here, d->program.state, sizeof here);
     cs_status status = d->device->wait(d->queue, error);
+    if (!status && ends_early(d, &here, call->most)) {
+        repeat_sweeps(d, &here);
+        status = d->device->wait(d->queue, error);
+    }
     if (status) return status;
     if (call->best) *call->best = here.best;
     call->backwards = here.backwards;

@@ -25,6 +25,10 @@ typedef struct cs_device_state {
     int alarm; /* the last sweep may have diverged: the rest of the call does nothing */
     int64_t made;
     cs_sweep_stats stats; /* of the last sweep */
+    /* Of the last launch by dataflow that ran: its sweeps up to the alarm, those after which lambda was the best iterate
+     * for the last time (-1: never), and its direction at the beginning. */
+    int64_t reached, kept;
+    int began_backwards;
 } cs_device_state;
 
 /* The steps of a sweep or of a refresh. `first` and `count` refer to what is named here. */
@@ -60,6 +64,27 @@ typedef struct cs_device_program {
     cs_device_state *state;
     int64_t blocks; /* blocks of threads with statistics in one sweep */
 } cs_device_program;
+
+/* A batch that a warp visits by dataflow. */
+typedef struct cs_device_visit {
+    int32_t group, batch;
+    int64_t order;    /* where its numbers in cs_device_flow.order begin */
+    int64_t stats[2]; /* the warp that visits it in launches of stages, forwards and backwards */
+} cs_device_visit;
+
+/* Several sweeps in one launch, by dataflow (cuda/dataflow.inc). */
+typedef struct cs_device_flow {
+    const cs_device_visit *visit; /* (visits): in the order of a forward sweep */
+    int64_t visits;
+    const uint32_t *order; /* (visits, 2, 32): of each side, degree << 16 | rank */
+    void *record;          /* velocities with versions */
+    void *
+        iterates; /* (sweeps, impulses): lambda after each sweep; NULL: only the last one is kept */
+    cs_sweep_stats *stats; /* (recorded, places): of the last sweeps */
+    int64_t places, sweeps, recorded;
+    int backwards, alternates;
+    int group; /* one of the groups, all of which have its form and sizes */
+} cs_device_flow;
 
 /* An operation of cs_backend on two or three arrays. `sums`: (chunks) of CS_DEVICE_CHUNK numbers. */
 typedef enum cs_device_operation {
@@ -101,10 +126,15 @@ typedef struct cs_device {
     void (*download)(cs_queue *queue, void *to, const void *from, size_t bytes); /* waits */
     void (*copy)(cs_queue *queue, void *to, const void *from, size_t bytes);
 
-    /* Run steps; end a sweep: statistics and cs_device_state from those of its blocks. */
+    /* Runs steps. */
     void (*run)(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
                 int64_t steps);
-    void (*end_sweep)(cs_queue *queue, const cs_device_program *program);
+    /* Runs the steps of a sweep and ends it: statistics and cs_device_state from those of its blocks. `captured`: in a
+     * graph that is captured at the first call with these steps and replayed by the others. */
+    void (*sweep)(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
+                  int64_t steps, int captured);
+    /* Makes sweeps by dataflow, and ends them, unless there was an alarm. */
+    void (*flow)(cs_queue *queue, const cs_device_program *program, const cs_device_flow *flow);
 
     void (*pass)(cs_queue *queue, const cs_device_pass *pass);
     /* map (blocks of the group's batches) <- their natural maps, in double precision. */
@@ -119,7 +149,8 @@ typedef struct cs_device {
 static inline int64_t cs_device_layout(void)
 {
     return (int64_t)(sizeof(cs_packed) + 1000 * sizeof(cs_packed_group) +
-                     1000000 * sizeof(cs_device_program) + 1000000000 * sizeof(cs_device));
+                     1000000 * (sizeof(cs_device_program) + sizeof(cs_device_flow)) +
+                     1000000000 * sizeof(cs_device));
 }
 
 /* The i-th name of what can run sweeps: "cpu", then devices, loaded or not; NULL past the end. */

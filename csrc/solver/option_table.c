@@ -21,6 +21,7 @@ static const char *const factors[] = {"local", "block", "global", "balanced", NU
 static const char *const adjacent[] = {"adjacent", NULL};
 static const char *const automatic[] = {"auto", NULL};
 static const char *const bounds[] = {"current", "previous", NULL};
+static const char *const device_sweeps[] = {"auto", "dataflow", "graph", "launches", NULL};
 static const char *const dtypes[] = {"float64", "float32", "mixed", NULL};
 
 /* The i-th word of `instructions`: "scalar", then the instruction sets that kernels exist for. */
@@ -275,6 +276,11 @@ static const cs_member table[] = {
      .at = AT(device),
      .list = cs_device_name,
      .word = "cpu"},
+    {.option = CS_WORD_OPTION("device_sweeps", device_sweeps,
+                              "how a device makes sweeps: several in one launch, or a launch for "
+                              "each stage, in a graph or one after another"),
+     .place = CS_PLACE_TEXT,
+     .at = AT(device_sweeps)},
     {.option = CS_FLAG_OPTION("compressed", 1, "store contact frames and lever arms in place of J"),
      .place = CS_PLACE_NOT,
      .at = AT(general)},

@@ -33,6 +33,7 @@ cs_options cs_options_default(void)
         .dtype = "float64",
         .instructions = "auto",
         .device = "cpu",
+        .device_sweeps = "auto",
         .stop = "natural_map",
         .rtol = 1e-6,
         .check_every = 10,

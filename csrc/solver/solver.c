@@ -1,6 +1,6 @@
 /* Creating a solver from options, running it, and describing it. */
 #include "backend/cpu.h"
-#include "backend/device.h"
+#include "backend/device_flow.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/instructions.h"
@@ -222,6 +222,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .setting = solver->scheme_setting,
         .averaging = isnan(options->averaging) ? 1 : options->averaging,
         .instructions = solver->instructions,
+        .device_sweeps = cs_device_sweeps_of(options->device_sweeps),
         .general = options->general,
         .local = local,
     };

@@ -279,6 +279,11 @@ void launch(machine &on, unsigned blocks, unsigned threads, bool together,
             const std::function<void()> &kernel)
 {
     if (!on.failure.empty() || !blocks) return;
+    if (on.capture) {
+        on.capture->push_back(
+            [=](machine &again) { launch(again, blocks, threads, together, kernel); });
+        return;
+    }
     if (threads % LANES || threads > 1024) {
         on.failure = "a launch of " + std::to_string(threads) + " threads a block";
         return;
@@ -341,4 +346,10 @@ void *shared(const void *key, size_t bytes)
 }
 
 void pause() { yield(); }
+
+bool loses_write()
+{
+    machine *on = running->on;
+    return on->lost_write && --on->lost_write == 0;
+}
 } // namespace emulation

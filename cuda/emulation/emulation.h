@@ -17,7 +17,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #define __device__
 #define __host__
@@ -45,11 +47,19 @@ namespace emulation
 /* The order in which the threads that can run do so. */
 enum class order { forward, reverse, random };
 
+/* Captured launches. */
+struct machine;
+typedef std::vector<std::function<void(machine &)>> launches;
+
 /* What launches need, and the first failure: one for each queue. */
 struct machine {
     order turn = order::forward;
     uint64_t seed = 1;
-    std::string failure; /* empty: none */
+    unsigned resident = 3; /* the most blocks of launches of resident blocks */
+    uint64_t lost_write =
+        0; /* which of the versioned pieces written from now on is lost, for tests; 0: none */
+    std::string failure;             /* empty: none */
+    std::optional<launches> capture; /* launches are added to it instead of running */
 };
 
 /* What new queues begin with, for all of the process. */
@@ -70,6 +80,7 @@ void launch(machine &on, unsigned blocks, unsigned threads, bool together,
 void barrier(int line);
 void *shared(const void *key, size_t bytes);
 void pause();
+bool loses_write();
 [[noreturn]] void fail(const std::string &why);
 /* Leaves `value`, waits for all 32 lanes, and returns what they left. */
 const uint64_t *exchange(uint64_t value, int line);

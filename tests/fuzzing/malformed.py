@@ -190,6 +190,7 @@ _BAD_OPTIONS: dict[str, tuple] = {
     "quality_r": (0.0, -1.0, np.nan, "x"),
     "rng": ("x",),
     "instructions": ("none", 3),
+    "device_sweeps": ("none", 3, None),
     "compressed": ("x", 3, None),
     "islands": (True, "none", 3),
     "tune": (1,),

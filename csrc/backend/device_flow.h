@@ -1,0 +1,37 @@
+/* Sweeps of a device by dataflow (cuda/dataflow.inc): which sweeps can be made so, and in which order each body sees its
+ * contacts. */
+#ifndef CS_DEVICE_FLOW_H
+#define CS_DEVICE_FLOW_H
+
+#include "backend/device.h"
+
+/* How a device makes sweeps: the words of the option `device_sweeps`. */
+typedef enum cs_device_sweeps {
+    CS_SWEEPS_AUTO,     /* by dataflow where that is possible, else by a graph */
+    CS_SWEEPS_DATAFLOW, /* several sweeps in one launch; an error where that is not possible */
+    CS_SWEEPS_GRAPH,    /* a launch for each step of a sweep, captured once */
+    CS_SWEEPS_LAUNCHES, /* a launch for each step of a sweep */
+} cs_device_sweeps;
+
+/* The word of the option as one of these. */
+cs_device_sweeps cs_device_sweeps_of(const char *word);
+
+/* What dataflow needs besides the packed problem, on the host. */
+typedef struct cs_flow_lists {
+    cs_device_visit *visit; /* (visits) */
+    uint32_t *order;        /* (visits, 2, 32) */
+    int64_t visits, places;
+    int64_t most_degree; /* contacts of one body */
+    int group;           /* one that has contacts */
+} cs_flow_lists;
+
+/* NULL if the sweeps of a packed problem can be made by dataflow, or why they cannot. */
+const char *cs_flow_why_not(const cs_packed *packed);
+
+/* Fills the lists from the steps of a forward sweep; those of a backward sweep tell the places of statistics. `why` <-
+ * why dataflow is not possible after all, else NULL. */
+cs_status cs_flow_lay(const cs_packed *packed, const cs_device_step *forwards,
+                      const cs_device_step *backwards, int64_t steps, cs_arena *arena,
+                      cs_flow_lists *lists, const char **why, cs_error *error);
+
+#endif

@@ -1,0 +1,172 @@
+"""Sweeps by dataflow and by a graph have the bits of launches one after another, and of the processor."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from emulated import EMULATED, TURNS, kernels, same_bits, turns
+
+needs_avx2 = pytest.mark.skipif(
+    not cs.info()["instructions"].get("avx2"), reason="this processor has no AVX2"
+)
+SCENARIOS = {
+    "spheres": cs.scenarios.ball_grid(4),
+    "boxes": cs.scenarios.box_stack(6),
+    "discs": cs.scenarios.disc_pyramid(8),
+}
+WAYS = ("launches", "graph", "dataflow")
+
+
+@contextmanager
+def resident(blocks):
+    """Launches of solvers made inside have at most so many blocks that run together."""
+    kernels.set_resident(blocks)
+    try:
+        yield
+    finally:
+        kernels.set_resident(3)
+
+
+def sweep(problem, way, sweeps=20, **options):
+    """The result of so many sweeps; `record_every` tells how many of them a call makes."""
+    options = {
+        "method": "gauss_seidel",
+        "order": "colored",
+        "scheme": "factorized",
+        "rtol": None,
+        "max_iterations": sweeps,
+        "record": ("residual", "merit"),
+        "record_every": sweeps,
+        **options,
+    }
+    device = {} if way == "cpu" else {**EMULATED, "device_sweeps": way}
+    solver = cs.Solver(problem, **device, **options)
+    if device:
+        assert solver.info["kernel"].endswith(f", {way}")
+    return solver.solve()
+
+
+def same(one, two):
+    same_bits(one, two)
+    np.testing.assert_array_equal(one.history["merit"], two.history["merit"])
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "mixed"])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_all_ways_have_the_same_bits(name, dtype, compressed):
+    for method in ("gauss_seidel", "symmetric_gauss_seidel"):
+        options = {"method": method, "dtype": dtype, "compressed": compressed}
+        results = [sweep(SCENARIOS[name], way, **options) for way in WAYS]
+        for other in results[1:]:
+            same(results[0], other)
+
+
+@needs_avx2
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_dataflow_has_the_bits_of_the_processor(name):
+    here = sweep(SCENARIOS[name], "cpu", instructions="avx2", record_every=7)
+    there = sweep(SCENARIOS[name], "dataflow", record_every=7)
+    same_bits(here, there)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 7])
+def test_neither_turns_nor_blocks_matter(blocks):
+    wanted = sweep(SCENARIOS["spheres"], "launches", 11)
+    for turn in TURNS:
+        with turns(turn, blocks), resident(blocks):
+            same(wanted, sweep(SCENARIOS["spheres"], "dataflow", 11))
+
+
+@pytest.mark.parametrize("method", ["nesterov", "anderson", "nncg"])
+def test_methods_in_steps(method):
+    options = {"method": method, "record_every": 1, "sweeps": 15}
+    same_bits(*(sweep(SCENARIOS["boxes"], way, **options) for way in ("launches", "dataflow")))
+
+
+@needs_avx2
+@pytest.mark.parametrize("record_every", [1, 5, 40])
+def test_divergent_sweeps_are_rolled_back_alike(record_every):
+    """Over-relaxed sweeps diverge, in the middle of a launch too; best iterates come back."""
+    options = {
+        "sweeps": 40,
+        "relaxation": 2.6,
+        "rollback_growth": 1.0,
+        "record_every": record_every,
+    }
+    here = sweep(SCENARIOS["spheres"], "cpu", instructions="avx2", **options)
+    assert here.info["rollbacks"] > 0
+    for way in WAYS:
+        there = sweep(SCENARIOS["spheres"], way, **options)
+        assert there.info["rollbacks"] == here.info["rollbacks"]
+        same_bits(here, there)
+
+
+def test_the_best_iterate_of_a_launch():
+    """Residuals that rise and fall: every number of sweeps ends at the iterate that launches end at."""
+    for sweeps in range(1, 20):
+        options = {"relaxation": 1.9, "rollback_growth": 1.5, "sweeps": sweeps}
+        same(*(sweep(SCENARIOS["boxes"], way, **options) for way in ("launches", "dataflow")))
+
+
+def test_groups_of_one_shape_and_groups_of_two():
+    spheres = SCENARIOS["spheres"]
+    half = spheres.contacts // 2
+    groups = [
+        cs.BlockGroup(spheres.J[part], spheres.bodies[part], spheres.b[part], sets)
+        for part, sets in (
+            (slice(0, half), cs.sets.disc(0.3)),
+            (slice(half, None), cs.sets.box_friction(0.3)),
+        )
+    ]
+    assert groups
+
+
+def test_automatic_choice():
+    kernel = lambda **options: cs.Solver(  # noqa: E731
+        SCENARIOS["spheres"], **EMULATED, **options
+    ).info["kernel"]
+    assert kernel(method="gauss_seidel").endswith("dataflow")
+    assert kernel(method="jacobi").endswith("graph")
+    assert kernel(method="gauss_seidel", scheme="matrix").endswith("graph")
+    assert kernel(method="gauss_seidel", order="natural").endswith("graph")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"method": "jacobi", "scheme": "factorized"}, "contacts of a stage of the order share"),
+        ({"scheme": "matrix"}, "the scheme is not factorized"),
+        ({"order": "natural", "scheme": "factorized"}, "contacts of a stage of the order share"),
+    ],
+)
+def test_where_dataflow_is_not_possible(options, why):
+    options = {"method": "gauss_seidel", **EMULATED, **options}
+    with pytest.raises(ValueError, match=f"device_sweeps='dataflow' is not possible here: {why}"):
+        cs.Solver(SCENARIOS["spheres"], device_sweeps="dataflow", **options)
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_a_lost_version_is_reported(turn):
+    """A velocity that is never written ends the solve with an error, and nothing else."""
+    problem = cs.scenarios.ball_grid(2)
+    records = 4 * problem.n_bodies if hasattr(problem, "n_bodies") else 40
+    with turns(turn, 3), resident(1):
+        kernels.lose_write(records + 5)
+        try:
+            solver = cs.Solver(
+                problem,
+                method="gauss_seidel",
+                scheme="factorized",
+                rtol=None,
+                max_iterations=4,
+                device_sweeps="dataflow",
+                **EMULATED,
+            )
+        finally:
+            kernels.lose_write(0)
+        with pytest.raises(RuntimeError, match="the device has failed: .*(waits without end|trap)"):
+            solver.solve()
+    same(sweep(problem, "launches", 5), sweep(problem, "dataflow", 5))
