@@ -11,17 +11,14 @@ cs_status cs_greedy_palette_new(const cs_graph *graph, int64_t most, cs_arena *s
 {
     int64_t vertices = graph->vertices, blocks = graph->problem->blocks;
     *palette = (cs_greedy_palette){.graph = graph};
-    palette->round_of = cs_arena_take(scratch, vertices, sizeof(int64_t));
     palette->color = cs_arena_take_unset(scratch, most, sizeof(int64_t));
     palette->end = cs_arena_take_unset(scratch, most + 1, sizeof(int64_t));
     palette->sorted = cs_arena_take_unset(scratch, most, sizeof(int64_t));
     if (graph->column) {
+        palette->round_of = cs_arena_take(scratch, blocks, sizeof(int64_t));
         palette->color_of = cs_arena_take(scratch, blocks, sizeof(int64_t));
         palette->taken_for = cs_arena_take(scratch, most + 1, sizeof(int64_t));
-    } else {
-        palette->taken = cs_arena_take_unset(scratch, vertices, sizeof(uint64_t));
-        palette->next = cs_arena_take_unset(scratch, vertices, sizeof(int64_t));
-    }
+    } else palette->vertex = cs_arena_take(scratch, vertices, sizeof *palette->vertex);
     return cs_arena_status(scratch, error, "colouring %lld contacts", (long long)blocks);
 }
 
@@ -34,13 +31,10 @@ static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
 
     /* Combine the taken colours of both bodies, which begin each colouring with none. */
     for (int i = 0; i < ends; i++) {
-        if (p->round_of[end[i]] != p->round) {
-            p->round_of[end[i]] = p->round;
-            p->taken[end[i]] = 0;
-            p->next[end[i]] = BITS;
-        }
-        taken |= p->taken[end[i]];
-        if (p->next[end[i]] > color) color = p->next[end[i]];
+        cs_vertex_colors *vertex = &p->vertex[end[i]];
+        if (vertex->round != p->round) *vertex = (cs_vertex_colors){p->round, 0, BITS};
+        taken |= vertex->taken;
+        if (vertex->next > color) color = vertex->next;
     }
 
     /* Choose the lowest free bit; without one, the first colour above all taken ones. */
@@ -48,8 +42,8 @@ static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
 
     /* Take the colour at both bodies. */
     for (int i = 0; i < ends; i++) {
-        if (color < BITS) p->taken[end[i]] |= (uint64_t)1 << color;
-        else p->next[end[i]] = color + 1;
+        if (color < BITS) p->vertex[end[i]].taken |= (uint64_t)1 << color;
+        else p->vertex[end[i]].next = color + 1;
     }
     return color;
 }

@@ -9,12 +9,18 @@
 
 #include "order/graph.h"
 
+/* The colours at a vertex, side by side in memory. */
+typedef struct cs_vertex_colors {
+    int64_t round;  /* the colouring that the values below belong to */
+    uint64_t taken; /* bit c is set if colour c < 64 is taken */
+    int64_t next;   /* the lowest colour >= 64 that is still free */
+} cs_vertex_colors;
+
 typedef struct cs_greedy_palette {
     const cs_graph *graph;
-    int64_t round;      /* number of colourings so far */
-    int64_t *round_of;  /* (vertices): the colouring that the vertex's values below belong to */
-    uint64_t *taken;    /* (vertices): bit c is set if colour c < 64 is taken */
-    int64_t *next;      /* (vertices): the lowest colour >= 64 that is still free */
+    int64_t round;            /* number of colourings so far */
+    cs_vertex_colors *vertex; /* (vertices); NULL for a given A */
+    int64_t *round_of;  /* given A, (blocks): the colouring that the colour of a block belongs to */
     int64_t *color_of;  /* given A, (blocks): the colour of a block in this colouring */
     int64_t *taken_for; /* given A, (count + 1): last block (+ 1) for which the colour is taken */
     int64_t *color;  /* (count): the colours of the last colouring, in the sequence of its blocks */
