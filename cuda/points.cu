@@ -144,7 +144,7 @@ CS_KERNEL void end_flow(CS_PARAMETER cs_device_flow flow, cs_device_state *state
     for (int64_t s = 0; s < flow.recorded; s++) {
         __syncthreads();
         if (state->alarm) return;
-        const cs_sweep_stats *part = flow.stats + s * flow.places;
+        const cs_sweep_stats *part = flow.stats + (2 * s + state->backwards) * flow.places;
         double residual = 0, merit = 0;
         for (int64_t b = threadIdx.x; b < flow.places / CS_DEVICE_BATCHES; b += CS_DEVICE_THREADS) {
             const cs_sweep_stats *batch = part + b * CS_DEVICE_BATCHES;

@@ -198,7 +198,7 @@ static void copy_flow(on_device *d)
         .visits = from->visits,
         .order = copy_of(d, from->order, from->visits * 64, sizeof *from->order),
         .record = take(d, (size_t)packed->moved_bodies * record),
-        .stats = take(d, (size_t)(CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
+        .stats = take(d, (size_t)(2 * CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
         .places = from->places,
         .group = from->group,
     };

@@ -80,7 +80,8 @@ typedef struct cs_device_flow {
     void *record;          /* velocities with versions */
     void *
         iterates; /* (sweeps, impulses): lambda after each sweep; NULL: only the last one is kept */
-    cs_sweep_stats *stats; /* (recorded, places): of the last sweeps */
+    cs_sweep_stats *
+        stats; /* (recorded, 2, places): of the last sweeps, forwards and backwards; unused places stay zero */
     int64_t places, sweeps, recorded;
     int backwards, alternates;
     int group; /* one of the groups, all of which have its form and sizes */

@@ -1,4 +1,4 @@
-"""Sweeps by dataflow and by a graph have the bits of launches one after another, and of the processor."""
+"""Sweeps by dataflow and by a graph have the bits of a launch for each stage."""
 
 from contextlib import contextmanager
 
@@ -80,10 +80,11 @@ def test_neither_turns_nor_blocks_matter(blocks):
             same(wanted, sweep(SCENARIOS["spheres"], "dataflow", 11))
 
 
-@pytest.mark.parametrize("method", ["nesterov", "anderson", "nncg"])
+@pytest.mark.parametrize("method", ["nesterov", "anderson", "nncg", "chebyshev"])
 def test_methods_in_steps(method):
+    """Some alternate between forward and backward sweeps, in calls of one sweep."""
     options = {"method": method, "record_every": 1, "sweeps": 15}
-    same_bits(*(sweep(SCENARIOS["boxes"], way, **options) for way in ("launches", "dataflow")))
+    same(*(sweep(SCENARIOS["boxes"], way, **options) for way in ("launches", "dataflow")))
 
 
 @needs_avx2
@@ -105,29 +106,35 @@ def test_divergent_sweeps_are_rolled_back_alike(record_every):
 
 
 def test_the_best_iterate_of_a_launch():
-    """Residuals that rise and fall: every number of sweeps ends at the iterate that launches end at."""
+    """Residuals rise and fall: every number of sweeps ends at the iterate of launches."""
     for sweeps in range(1, 20):
         options = {"relaxation": 1.9, "rollback_growth": 1.5, "sweeps": sweeps}
         same(*(sweep(SCENARIOS["boxes"], way, **options) for way in ("launches", "dataflow")))
 
 
-def test_groups_of_one_shape_and_groups_of_two():
-    spheres = SCENARIOS["spheres"]
-    half = spheres.contacts // 2
+def two_groups(second):
+    """The first half of the spheres' contacts with discs, the others with another set."""
+    problem = SCENARIOS["spheres"]
+    half = problem.contacts // 2
     groups = [
-        cs.BlockGroup(spheres.J[part], spheres.bodies[part], spheres.b[part], sets)
-        for part, sets in (
-            (slice(0, half), cs.sets.disc(0.3)),
-            (slice(half, None), cs.sets.box_friction(0.3)),
-        )
+        cs.Group(problem.J[part], problem.bodies[part], problem.b[part], sets=sets)
+        for part, sets in ((slice(half), cs.sets.disc(0.3)), (slice(half, None), second))
     ]
-    assert groups
+    return cs.Problem(groups=groups, bodies=[cs.Bodies(problem.Minv)])
+
+
+def test_groups_of_one_shape():
+    for second in (cs.sets.box_friction(0.4), cs.sets.second_order_cone(0.5)):
+        problem = two_groups(second)
+        results = [sweep(problem, way, compressed=False) for way in WAYS]
+        for other in results[1:]:
+            same(results[0], other)
 
 
 def test_automatic_choice():
-    kernel = lambda **options: cs.Solver(  # noqa: E731
-        SCENARIOS["spheres"], **EMULATED, **options
-    ).info["kernel"]
+    def kernel(**options):
+        return cs.Solver(SCENARIOS["spheres"], **EMULATED, **options).info["kernel"]
+
     assert kernel(method="gauss_seidel").endswith("dataflow")
     assert kernel(method="jacobi").endswith("graph")
     assert kernel(method="gauss_seidel", scheme="matrix").endswith("graph")
@@ -152,9 +159,9 @@ def test_where_dataflow_is_not_possible(options, why):
 def test_a_lost_version_is_reported(turn):
     """A velocity that is never written ends the solve with an error, and nothing else."""
     problem = cs.scenarios.ball_grid(2)
-    records = 4 * problem.n_bodies if hasattr(problem, "n_bodies") else 40
+    before = 4 * problem.bodies_count  # pieces of the velocities that the sweep begins with
     with turns(turn, 3), resident(1):
-        kernels.lose_write(records + 5)
+        kernels.lose_write(before + 5)
         try:
             solver = cs.Solver(
                 problem,
@@ -167,6 +174,6 @@ def test_a_lost_version_is_reported(turn):
             )
         finally:
             kernels.lose_write(0)
-        with pytest.raises(RuntimeError, match="the device has failed: .*(waits without end|trap)"):
+        with pytest.raises(RuntimeError, match=r"device has failed: .*waits without end"):
             solver.solve()
     same(sweep(problem, "launches", 5), sweep(problem, "dataflow", 5))
