@@ -133,7 +133,7 @@ CS_GPU void begin_flow(const cs_device_flow *flow, cs_device_state *state)
     if (state->alarm) return;
     state->began_backwards = state->backwards;
     state->made += hidden;
-    if (state->alternates && hidden % 2) state->backwards = !state->backwards;
+    state->backwards = cs_flow_goes_backwards(flow, hidden);
 }
 
 /* The same as end_sweep after each of the sweeps that are recorded, up to the first alarm: sums over the batches of what

@@ -643,7 +643,7 @@ static void sweep_by_dataflow(on_device *d, const cs_device_state *begin, int64_
         flow->sweeps = left < most ? left : most;
         flow->recorded = begin->keeps_best ? flow->sweeps : 1;
         d->device->flow(d->queue, &d->program, flow);
-        if (flow->alternates && flow->sweeps % 2) flow->backwards = !flow->backwards;
+        flow->backwards = cs_flow_goes_backwards(flow, flow->sweeps);
     }
 }
 

@@ -87,6 +87,13 @@ typedef struct cs_device_flow {
     int group; /* one of the groups, all of which have its form and sizes */
 } cs_device_flow;
 
+/* Whether the sweep after so many of a launch goes backwards. */
+CS_DEVICE static inline int cs_flow_goes_backwards(const cs_device_flow *flow, int64_t sweeps)
+{
+    if (!sweeps) return flow->backwards;
+    return flow->alternates && (flow->backwards + sweeps) % 2;
+}
+
 /* An operation of cs_backend on two or three arrays. `sums`: (chunks) of CS_DEVICE_CHUNK numbers. */
 typedef enum cs_device_operation {
     CS_POINT_COMBINE,
