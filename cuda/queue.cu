@@ -32,9 +32,23 @@ static const char *missing(void)
     return devices ? NULL : "there is no GPU";
 }
 
+/* The pool keeps what is given back, for the next packing.  S2 section 6.1: a memory pool */
+static cudaError_t keep_memory(void)
+{
+    int device = 0;
+    cudaMemPool_t pool;
+    uint64_t all = UINT64_MAX;
+    cudaError_t result = cudaGetDevice(&device);
+    if (result == cudaSuccess) result = cudaDeviceGetDefaultMemPool(&pool, device);
+    if (result != cudaSuccess) return result;
+    return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+}
+
 static cs_status open_queue(cs_queue *queue, cs_error *error)
 {
-    cudaError_t result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
+    cudaError_t result = keep_memory();
+    if (result == cudaSuccess)
+        result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
     return result == cudaSuccess
                ? CS_OK
                : report(error, CS_NO_MEMORY, "a stream", cudaGetErrorString(result));
@@ -50,21 +64,23 @@ static void close_queue(cs_queue *queue)
     cudaStreamDestroy(queue->stream);
 }
 
-/* Says how much there is before it asks for more. */
-static cs_status take_bytes(cs_queue *queue, void **memory, size_t bytes, cs_error *error)
+/* What a failure to take memory means: how much is needed, and how much is free. */
+static cs_status no_memory(cudaError_t result, size_t bytes, cs_error *error)
 {
     size_t left = 0, all = 0;
-    cudaError_t result = cudaMemGetInfo(&left, &all);
-    if (result == cudaSuccess && bytes > left) {
-        char text[96];
-        std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes, left);
-        return report(error, CS_NO_MEMORY, "out of memory on the device", text);
-    }
-    if (result == cudaSuccess) result = cudaMallocAsync(memory, bytes, queue->stream);
+    char text[96];
+    cudaGetLastError(); /* the next call must not find this failure */
+    if (result != cudaErrorMemoryAllocation || cudaMemGetInfo(&left, &all) != cudaSuccess)
+        return report(error, CS_NO_MEMORY, "memory on the device", cudaGetErrorString(result));
+    std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes, left);
+    return report(error, CS_NO_MEMORY, "out of memory on the device", text);
+}
+
+static cs_status take_bytes(cs_queue *queue, void **memory, size_t bytes, cs_error *error)
+{
+    cudaError_t result = cudaMallocAsync(memory, bytes, queue->stream);
     if (result == cudaSuccess) result = cudaMemsetAsync(*memory, 0, bytes, queue->stream);
-    return result == cudaSuccess
-               ? CS_OK
-               : report(error, CS_NO_MEMORY, "memory on the device", cudaGetErrorString(result));
+    return result == cudaSuccess ? CS_OK : no_memory(result, bytes, error);
 }
 
 static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
