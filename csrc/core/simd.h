@@ -439,9 +439,12 @@ CS_INLINE void T(load_body)(const real *base, const int32_t *place, int count, T
     for (int c = 0; c < count; c += CS_PIECE) T(load_piece)(base + c, place, out + c);
 }
 
+/* The compiler assumes that what is stored may change the places: it keeps a copy of them in registers. */
 CS_INLINE void T(add_body)(real *base, const int32_t *place, int count, T(vec) * in)
 {
-    for (int c = 0; c < count; c += CS_PIECE) T(add_piece)(base + c, place, in + c);
+    int32_t own[CS_LANES];
+    CS_UNROLL for (int l = 0; l < CS_LANES; l++) own[l] = place[l];
+    CS_UNROLL for (int c = 0; c < count; c += CS_PIECE) T(add_piece)(base + c, own, in + c);
 }
 
 /* base[l pitch + i] <- in[i], lane l, for `count` numbers: whole pieces. */
