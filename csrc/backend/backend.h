@@ -171,6 +171,24 @@ struct cs_backend {
 
 /* ---- functions that all backends share ----------------------------------------------------------------- */
 
+/* Copies the request into `packed`, which must be zero. */
+static inline void cs_describe_request(cs_packed *packed, const cs_pack_request *request)
+{
+    packed->problem = request->problem;
+    packed->schedule = request->schedule;
+    packed->scheme = request->scheme;
+    packed->dtype = request->dtype;
+    packed->threads = request->threads;
+    packed->setup_threads = request->setup_threads;
+    packed->preemptions = -1;
+    packed->paced = request->paced;
+    packed->bound_previous = request->bound_previous;
+    packed->setting = request->setting;
+    packed->averaging = request->averaging;
+    packed->instructions = request->instructions;
+    packed->general = request->general;
+}
+
 /* Whether a sweep may have diverged. The backend does not consider rounding errors; its caller does. */
 CS_INLINE int cs_best_is_exceeded(const cs_best_sweep *best, const cs_sweep_stats *stats)
 {

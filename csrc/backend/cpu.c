@@ -22,29 +22,11 @@ static void copy_impulses(const cs_cpu *cpu, void *to, const void *from)
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* Copies the request into `packed`, which must be zero. */
-static void describe_request(cs_packed *packed, const cs_pack_request *request)
-{
-    packed->problem = request->problem;
-    packed->schedule = request->schedule;
-    packed->scheme = request->scheme;
-    packed->dtype = request->dtype;
-    packed->threads = request->threads;
-    packed->setup_threads = request->setup_threads;
-    packed->preemptions = -1;
-    packed->paced = request->paced;
-    packed->bound_previous = request->bound_previous;
-    packed->setting = request->setting;
-    packed->averaging = request->averaging;
-    packed->instructions = request->instructions;
-    packed->general = request->general;
-}
-
 /* The functions from here on are those of the table cs_backend_cpu; backend/backend.h describes them. */
 static cs_status choose(const cs_pack_request *request, const cs_scheme **scheme, cs_error *error)
 {
     cs_packed packed = {0};
-    describe_request(&packed, request);
+    cs_describe_request(&packed, request);
     return cs_scheme_choose(&packed, request->local, scheme, error);
 }
 
@@ -56,7 +38,7 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     cs_cpu *cpu = packing->state = cs_arena_take(arena, 1, sizeof *cpu);
     if (!cpu) return no_memory(error);
     cs_packed *packed = &cpu->packed;
-    describe_request(packed, request);
+    cs_describe_request(packed, request);
     cs_status status =
         cs_pack_common(packed, request->local, request->weight != NULL, arena, error);
     if (status) return status;

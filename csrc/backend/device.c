@@ -428,21 +428,11 @@ static cs_status check(const cs_pack_request *request, const char *name, cs_erro
     return CS_OK;
 }
 
+/* Copies the request into `packed`, which must be zero. */
 static void describe_request(cs_packed *packed, const cs_pack_request *request)
 {
-    packed->problem = request->problem;
-    packed->schedule = request->schedule;
-    packed->scheme = request->scheme;
-    packed->dtype = request->dtype;
-    packed->threads = request->threads;
-    packed->setup_threads = request->setup_threads;
-    packed->preemptions = -1;
-    packed->paced = request->paced;
-    packed->bound_previous = request->bound_previous;
-    packed->setting = request->setting;
-    packed->averaging = request->averaging;
-    packed->instructions = CS_INSTRUCTIONS_AUTO;
-    packed->general = request->general;
+    cs_describe_request(packed, request);
+    packed->instructions = CS_INSTRUCTIONS_AUTO; /* those of the processor do not matter */
     packed->device_kernels = &device_kernels;
 }
 
