@@ -222,7 +222,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .setting = solver->scheme_setting,
         .averaging = isnan(options->averaging) ? 1 : options->averaging,
         .instructions = solver->instructions,
-        .device_sweeps = cs_device_sweeps_of(options->device_sweeps),
+        .device_sweeps = (int)cs_device_sweeps_of(options->device_sweeps),
         .general = options->general,
         .local = local,
     };
