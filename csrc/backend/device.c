@@ -201,7 +201,7 @@ static void copy_flow(on_device *d)
         .stats = take(d, (size_t)(2 * CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
         .places = from->places,
         .group = from->group,
-        .discs = from->discs,
+        .set = from->set,
     };
     d->iterates = take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);
 }

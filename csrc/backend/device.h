@@ -84,7 +84,7 @@ typedef struct cs_device_flow {
         stats; /* (recorded, 2, places): of the last sweeps, forwards and backwards; unused places stay zero */
     int64_t places, sweeps, recorded;
     int backwards, alternates;
-    int discs; /* whether all sets are discs */
+    int set;   /* the kind of all sets; -1: there are several */
     int group; /* one of the groups, all of which have its form and sizes */
 } cs_device_flow;
 

@@ -114,13 +114,14 @@ cs_status cs_flow_lay(const cs_packed *packed, const cs_device_step *forwards,
 {
     /* Allocate. */
     cs_arena scratch = {0};
-    *lists = (cs_flow_lists){.discs = 1};
+    *lists = (cs_flow_lists){.set = -1};
     for (int64_t i = 0; i < steps; i++) {
         int64_t blocks = (forwards[i].count + CS_DEVICE_BATCHES - 1) / CS_DEVICE_BATCHES;
         lists->visits += forwards[i].count;
         lists->places += CS_DEVICE_BATCHES * blocks;
         lists->group = forwards[i].group;
-        lists->discs &= packed->group[lists->group].set == CS_SET_disc;
+        int set = (int)packed->group[lists->group].set;
+        lists->set = i == 0 || lists->set == set ? set : -1;
     }
     lists->visit = cs_arena_take(arena, lists->visits, sizeof *lists->visit);
     lists->order = cs_arena_take(arena, lists->visits * 2 * LANES, sizeof *lists->order);

@@ -23,7 +23,7 @@ typedef struct cs_flow_lists {
     int64_t visits, places;
     int64_t most_degree; /* contacts of one body */
     int group;           /* one that has contacts */
-    int discs;           /* whether all sets are discs */
+    int set;             /* the kind of all sets; -1: there are several */
 } cs_flow_lists;
 
 /* NULL if the sweeps of a packed problem can be made by dataflow, or why they cannot. */
