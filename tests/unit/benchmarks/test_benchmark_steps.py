@@ -56,7 +56,7 @@ def test_engines_that_are_missing_are_left_out(steps, monkeypatch, capsys):
 
 
 def test_the_pyramid_is_box2ds(steps):
-    solver = {"method": "gauss_seidel", "sweeps": 500, "substeps": 1}
+    solver = {"method": "gauss_seidel", "sweeps": 500, "substeps": 1, "activation": 1e-3}
     (row,) = steps.measure_pyramid(4, 2, (1,), **solver)
     assert row["squares"] == 10
     # Two squares below each, with two points each; on the ground two points; and neighbours.
