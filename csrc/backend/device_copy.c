@@ -1,0 +1,201 @@
+/* Copies of a packed problem on a device. */
+#include "backend/device_internal.h"
+
+/* Memory on the device; NULL after a failure. */
+void *cs_device_take(cs_on_device *d, size_t bytes)
+{
+    void *memory = NULL;
+    d->bytes += (int64_t)bytes;
+    if (!d->failed) d->failed = d->device->take(d->queue, &memory, bytes ? bytes : 16, &d->failure);
+    return memory;
+}
+
+void cs_device_upload(const cs_on_device *d, void *to, const void *from, size_t bytes)
+{
+    if (to && from && bytes) d->device->upload(d->queue, to, from, bytes);
+}
+
+/* A copy of an array on the device; NULL for NULL. */
+static void *copy_of(cs_on_device *d, const void *from, int64_t count, size_t size)
+{
+    if (!from) return NULL;
+    void *to = cs_device_take(d, (size_t)count * size);
+    cs_device_upload(d, to, from, (size_t)count * size);
+    return to;
+}
+
+/* The places of partners, with -1 for spare velocities, which threads need not read. */
+static int32_t *places_of(cs_on_device *d, const cs_packed_group *group, cs_arena *scratch)
+{
+    int64_t count = 2 * group->slots;
+    int32_t *place = cs_arena_take_unset(scratch, count, sizeof *place);
+    if (!place) return NULL;
+    for (int64_t i = 0; i < count; i++)
+        place[i] = group->factors.place[i] >= d->packed.first_spare ? -1 : group->factors.place[i];
+    return copy_of(d, place, count, sizeof *place);
+}
+
+/* Writes what depends on b and on the parameters of the sets, and what depends on R. */
+void cs_device_upload_data(cs_on_device *d, int g)
+{
+    const cs_packed_group *from = &d->packed.group[g];
+    const cs_packed_group *to = &d->group[g];
+    size_t real = cs_real_size(d->packed.dtype);
+    size_t rows = (size_t)(from->slots * from->rows);
+    cs_device_upload(d, to->b, from->b, rows * real);
+    cs_device_upload(d, to->parameter, from->parameter,
+                     (size_t)(from->slots * from->parameters) * real);
+    cs_device_upload(d, to->matrix.c, from->matrix.c, rows * real);
+}
+
+static size_t values_of(const cs_packed_group *group)
+{
+    return (size_t)group->matrix.first[group->count];
+}
+
+void cs_device_upload_steps(cs_on_device *d, int g)
+{
+    const cs_packed_group *from = &d->packed.group[g];
+    const cs_packed_group *to = &d->group[g];
+    size_t stored = cs_stored_size(d->packed.dtype);
+    size_t rows = (size_t)(from->slots * from->rows), squares = rows * (size_t)from->rows;
+    cs_device_upload(d, to->r, from->r, rows * stored);
+    cs_device_upload(d, to->step, from->step, squares * stored);
+    cs_device_upload(d, to->diagonal, from->diagonal, squares * stored);
+    if (!from->matrix.c) return;
+    cs_device_upload(d, to->matrix.value, from->matrix.value, values_of(from) * stored);
+    cs_device_upload(d, to->matrix.c, from->matrix.c, rows * cs_real_size(d->packed.dtype));
+}
+
+/* Copies what the scheme `factorized` reads of a group. */
+static void copy_factors(cs_on_device *d, int g, cs_arena *scratch)
+{
+    const cs_packed_group *from = &d->packed.group[g];
+    cs_packed_factors *to = &d->group[g].factors;
+    size_t real = cs_real_size(d->packed.dtype), stored = cs_stored_size(d->packed.dtype);
+    int64_t width = cs_form_width(from->factors.form, from->rows, from->dof[0] + from->dof[1]);
+    to->scaled = copy_of(d, from->factors.scaled, from->slots * width, stored);
+    to->compliance = copy_of(d, from->factors.compliance, from->slots * from->rows, real);
+    to->velocity = copy_of(d, from->factors.velocity, 2 * from->count, sizeof(int64_t));
+    to->place = from->factors.place ? places_of(d, from, scratch) : NULL;
+    int64_t stride = cs_velocity_stride(from->dof[0]);
+    to->contribution = copy_of(d, from->factors.contribution, 2 * from->slots * stride, real);
+    to->sum = NULL;
+}
+
+/* Copies what schemes over rows read of a group. */
+static void copy_rows(cs_on_device *d, int g)
+{
+    const cs_packed_group *from = &d->packed.group[g];
+    cs_packed_rows *to = &d->group[g].matrix;
+    if (!from->matrix.start) return;
+    int64_t columns = from->matrix.start[from->count];
+    to->start = copy_of(d, from->matrix.start, from->count + 1, sizeof(int64_t));
+    to->first = copy_of(d, from->matrix.first, from->count + 1, sizeof(int64_t));
+    to->column = copy_of(d, from->matrix.column, columns, sizeof(int64_t));
+    to->width = copy_of(d, from->matrix.width, columns, 1);
+    to->value =
+        copy_of(d, from->matrix.value, (int64_t)values_of(from), cs_stored_size(d->packed.dtype));
+    to->c = copy_of(d, from->matrix.c, from->count * from->rows, cs_real_size(d->packed.dtype));
+}
+
+/* Copies a group. */
+static void copy_group(cs_on_device *d, int g, cs_arena *scratch)
+{
+    const cs_packed_group *from = &d->packed.group[g];
+    cs_packed_group *to = &d->group[g];
+    size_t real = cs_real_size(d->packed.dtype), stored = cs_stored_size(d->packed.dtype);
+    int64_t slots = from->slots, rows = slots * from->rows;
+    *to = *from;
+    to->slot = copy_of(d, from->slot, from->count, sizeof *from->slot);
+    to->used = copy_of(d, from->used, slots / from->lanes, 1);
+    to->row = copy_of(d, from->row, from->count, sizeof *from->row);
+    to->b = copy_of(d, from->b, rows, real);
+    to->r = copy_of(d, from->r, rows, stored);
+    to->parameter = copy_of(d, from->parameter, slots * from->parameters, real);
+    to->step = copy_of(d, from->step, rows * from->rows, stored);
+    to->diagonal = copy_of(d, from->diagonal, rows * from->rows, stored);
+    to->weight = copy_of(d, from->weight, slots, real);
+    to->rho = copy_of(d, from->rho, rows, sizeof(double));
+    to->inverse = copy_of(d, from->inverse, rows, sizeof(double));
+    to->speed = copy_of(d, from->speed, slots, sizeof(double));
+    to->local_set = NULL;
+    copy_factors(d, g, scratch);
+    copy_rows(d, g);
+}
+
+/* The degrees of freedom of the moved bodies. */
+static int32_t *moved_dof_of(cs_on_device *d, cs_arena *scratch)
+{
+    const cs_packed *packed = &d->packed;
+    if (!packed->moved) return NULL;
+    int32_t *dof = cs_arena_take_unset(scratch, packed->moved_bodies, sizeof *dof);
+    for (int64_t i = 0; dof && i < packed->moved_bodies; i++)
+        dof[i] = cs_body_group_of(packed->problem, packed->moved[i])->dof;
+    return dof ? copy_of(d, dof, packed->moved_bodies, sizeof *dof) : NULL;
+}
+
+/* Memory of dataflow on the device: a body's record has 16 bytes for three words of its velocity. */
+static void copy_flow(cs_on_device *d)
+{
+    const cs_flow_lists *from = &d->lists;
+    const cs_packed *packed = &d->packed;
+    if (!from->visits) return;
+    int dof = packed->group[from->group].dof[0];
+    size_t real = cs_real_size(packed->dtype), record = (size_t)dof * real / 12 * 16;
+    d->flow = (cs_device_flow){
+        .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
+        .visits = from->visits,
+        .order = copy_of(d, from->order, from->visits * 64, sizeof *from->order),
+        .record = cs_device_take(d, (size_t)packed->moved_bodies * record),
+        .stats =
+            cs_device_take(d, (size_t)(2 * CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
+        .places = from->places,
+        .group = from->group,
+        .set = from->set,
+    };
+    d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);
+}
+
+/* Copies everything. */
+cs_status cs_device_copy_all(cs_on_device *d, cs_error *error)
+{
+    cs_arena scratch = {0};
+    const cs_packed *from = &d->packed;
+    cs_device_program *program = &d->program;
+    cs_packed *to = &program->packed;
+    size_t real = cs_real_size(from->dtype);
+    int groups = from->problem->block_groups;
+    *to = *from;
+    to->problem = NULL;
+    to->scheme = NULL;
+    to->schedule = NULL;
+    for (int g = 0; g < groups; g++) copy_group(d, g, &scratch);
+    program->group = d->group;
+    to->group = copy_of(d, d->group, groups, sizeof *d->group);
+    to->lambda = cs_device_take(d, 2 * (size_t)from->impulses * real);
+    program->best = cs_device_take(d, (size_t)from->impulses * real);
+    to->kept = NULL;
+    to->velocity = copy_of(d, from->velocity, from->velocities, real);
+    to->inertia = copy_of(d, from->inertia, from->velocities, real);
+    int64_t bodies = from->problem->bodies;
+    to->body_place = copy_of(d, from->body_place, bodies, sizeof *from->body_place);
+    to->moved = copy_of(d, from->moved, from->moved_bodies, sizeof *from->moved);
+    program->moved_dof = moved_dof_of(d, &scratch);
+    if (from->gather) {
+        to->gather_start = copy_of(d, from->gather_start, bodies + 1, sizeof *from->gather_start);
+        to->gather = copy_of(d, from->gather, from->gather_start[bodies], sizeof *from->gather);
+    }
+    program->range = copy_of(d, from->schedule->range, from->schedule->ranges, sizeof(cs_range));
+    program->part = copy_of(d, from->schedule->part, from->schedule->parts + 1, sizeof(int64_t));
+    copy_flow(d);
+    program->state = cs_device_take(d, sizeof *program->state);
+    to->part = cs_device_take(d, (size_t)program->blocks * sizeof *to->part);
+    cs_status status = d->failed;
+    if (status && error) *error = d->failure;
+    d->failed = CS_OK;
+    if (!status) status = cs_arena_status(&scratch, error, "the workspace");
+    if (!status) status = d->device->wait(d->queue, error); /* before the scratch memory goes */
+    cs_arena_clear(&scratch);
+    return status;
+}
