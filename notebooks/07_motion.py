@@ -34,13 +34,13 @@ plt.rcParams["figure.dpi"] = 150
 #
 # `dynamics.scenes` has worlds that are ready to run. In this one, a hundred boxes and polyhedra
 # drop on the ground. `run` makes steps of 1 ms and returns what was recorded. It also keeps the
-# contact problem of every 200th step, for later.
+# contact problem of every 20th step with contacts, for later.
 
 # %%
 world = cs.dynamics.scenes.pile(100, shapes="box,hull", max_iterations=20000)
 columns = ("time", "contacts", "iterations", "kinetic", "potential")
 poses = ("positions", "orientations", "velocities")
-record = world.run(2000, (*columns, *poses), problems=200)
+record = world.run(2000, (*columns, *poses), problems=20)
 not_converged = world.info["steps_not_converged"]
 print(f"{world.steps} steps, {len(world.contacts.gaps)} contacts in the last one")
 most = record["iterations"].max()
@@ -260,26 +260,33 @@ assert speed[0] < settled.mean() / 2
 #
 # ## Solvers along a motion
 #
-# Back to the pile. The run has kept the problems of ten of its steps. In the run, each solve began
-# with the impulses of the step before, a *warm start*. How much does that save?
+# Back to the pile. The run has kept the problems of nearly a hundred of its steps. In the run, each
+# solve began with the impulses of the step before, a *warm start*. How much does that save?
 
 # %%
-warm = record["iterations"][200::200]
-cold = [
-    cs.solve(problem, rtol=1e-6, max_iterations=5000, islands=False).iterations
-    for problem in record.problems
-]
-for step, one, other in zip(range(200, 2001, 200), warm, cold, strict=True):
-    print(f"step {step:4}: {one:4} iterations in the run, {other:4} from zero")
+cold = np.array(
+    [
+        cs.solve(problem, rtol=1e-6, max_iterations=5000, islands=False).iterations
+        for problem in record.problems
+    ]
+)
+warm = record["iterations"][20::20][-len(cold) :]
+thirds = np.array_split(np.arange(len(cold)), 3)
+medians = [np.median(warm[part] / cold[part]) for part in thirds]
+for part, median in zip(thirds, medians, strict=True):
+    print(
+        f"{warm[part].sum():6.0f} iterations in the run, {cold[part].sum():6} from zero, "
+        f"ratio of the median step {median:.2f}"
+    )
 
-assert len(cold) == len(warm) == 10
-assert sum(warm) < sum(cold)
-assert sum(warm[-3:]) < 0.7 * sum(cold[-3:])
-assert sum(warm[:3]) > 0.7 * sum(cold[:3])
+assert len(cold) > 80
+assert np.median(warm / cold) < 1
+assert medians[-1] < medians[0]
 
 # %% [markdown]
 # While bodies fly and hit each other, the contacts of the step before tell little. The closer the
-# pile is to rest, the more they tell.
+# pile is to rest, the more they tell. Single steps differ by factors either way: where a last body
+# rocks, both may need thousands of iterations.
 #
 # The last one, of a pile at rest, serves to compare methods:
 
