@@ -187,7 +187,8 @@ class Solver:
         ``λ - R (A λ + b)`` (S1 section 3.4.1). ``"half_sweep"`` (same section) saves a
         quarter of the products: every second sweep uses the products with later contacts from the
         previous sweep, which are outdated, so that convergence differs. ``"symmetric_half"`` gives
-        exactly ``"symmetric_gauss_seidel"``, its only method, with half the products.
+        exactly ``"symmetric_gauss_seidel"``, its only method, with half the products. ``"dense"``
+        stores T with its zeros (S2 section 5.2): for few contacts, most of which are coupled.
     order
         The order in which a sweep visits the contacts. ``"auto"`` is ``"cache"``, the order for
         speed, which fills vector lanes and lets threads work independently. It is ``"natural"``
@@ -195,7 +196,7 @@ class Solver:
         where they are too few, or too many share a body, to fill vector lanes. The choice depends
         on the problem alone; ``info["why"]`` gives the reason. By name: ``"natural"``,
         ``"reverse"``, ``"random"`` (see `rng`), ``"colored"``, ``"ranges"``, ``"partition"``,
-        ``"cache"``, ``"contact_sets"``, an object of `contactsolve.orders`, or a permutation
+        ``"cache"``, ``"contact_sets"``, ``"panels"``, an object of `contactsolve.orders`, or a permutation
         ``(K,)``.
         Jacobi's result does not depend on it.
     local

@@ -32,12 +32,17 @@ typedef struct cs_visit_kernels {
     cs_step_launch *visit, *parts, *gather, *keep, *subtract;
 } cs_visit_kernels;
 
+typedef struct cs_dense_launches {
+    cs_step_launch *visit, *part, *take;
+} cs_dense_launches;
+
 /* Makes flow->sweeps sweeps, and ends them. */
 typedef void cs_flow_launch(cs_queue *queue, const cs_device_program *program,
                             const cs_device_flow *flow);
 
 extern const cs_batch_kernels cs_batch_kernels_f32, cs_batch_kernels_f64, cs_batch_kernels_mixed;
 extern cs_flow_launch *const cs_flow_f32, *const cs_flow_f64, *const cs_flow_mixed;
+extern const cs_dense_launches cs_dense_launches_f32, cs_dense_launches_f64;
 extern const cs_visit_kernels cs_visit_kernels_f32, cs_visit_kernels_f64, cs_visit_kernels_mixed;
 
 static inline int64_t cs_blocks_of(int64_t count, int64_t size)

@@ -224,6 +224,9 @@ static void run(cs_queue *queue, const cs_device_program *program, const cs_devi
         &cs_batch_kernels_f32, &cs_batch_kernels_f64, &cs_batch_kernels_mixed};
     static const cs_visit_kernels *const visits[CS_DTYPES] = {
         &cs_visit_kernels_f32, &cs_visit_kernels_f64, &cs_visit_kernels_mixed};
+    static const cs_dense_launches *const dense[CS_DTYPES] = {&cs_dense_launches_f32,
+                                                              &cs_dense_launches_f64, NULL};
+    const cs_dense_launches *d = dense[program->packed.dtype];
     const cs_batch_kernels *b = batches[program->packed.dtype];
     const cs_visit_kernels *v = visits[program->packed.dtype];
     for (int64_t i = 0; i < steps; i++) {
@@ -236,6 +239,9 @@ static void run(cs_queue *queue, const cs_device_program *program, const cs_devi
         case CS_STEP_GATHER: v->gather(queue, program, &step[i]); break;
         case CS_STEP_ADD: b->add(queue, program, &step[i]); break;
         case CS_STEP_SUBTRACT_BATCHES: b->subtract(queue, program, &step[i]); break;
+        case CS_STEP_DENSE: d->visit(queue, program, &step[i]); break;
+        case CS_STEP_DENSE_PARTS: d->part(queue, program, &step[i]); break;
+        case CS_STEP_DENSE_TAKE: d->take(queue, program, &step[i]); break;
         case CS_STEP_SUBTRACT_VISITS: v->subtract(queue, program, &step[i]); break;
         }
     }

@@ -47,8 +47,8 @@ static cs_status check(const cs_pack_request *request, const char *name, cs_erro
                        "a set calls a function of the caller, which device='%s' cannot", name);
     if (request->scheme->begin)
         return cs_fail(error, CS_INVALID,
-                       "scheme='%s' has no kernels for device='%s'; factorized, matrix and "
-                       "iteration_matrix do",
+                       "scheme='%s' has no kernels for device='%s'; factorized, matrix, "
+                       "iteration_matrix and dense do",
                        request->scheme->name, name);
     if (strcmp(request->scheme->name, "factorized") == 0) {
         cs_packed packed = {.setting = request->setting};
@@ -59,8 +59,10 @@ static cs_status check(const cs_pack_request *request, const char *name, cs_erro
                            "velocities",
                            velocities == CS_ADD ? "add" : "accumulate", name);
     }
+    int dense = strcmp(request->scheme->name, "dense") == 0;
     for (int64_t s = 0; s < schedule->stages; s++)
-        if (schedule->stage[s].kind == CS_CONCURRENT)
+        if (schedule->stage[s].kind == CS_CONCURRENT ||
+            (dense && schedule->stage[s].kind == CS_DISJOINT))
             return cs_fail(error, CS_INVALID,
                            "order='%s' makes parts that see each other's updates only after a "
                            "stage, for which device='%s' has no kernels",

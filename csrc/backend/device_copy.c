@@ -48,9 +48,11 @@ void cs_device_upload_data(cs_on_device *d, int g)
     cs_device_upload(d, to->matrix.c, from->matrix.c, rows * real);
 }
 
-static size_t values_of(const cs_packed_group *group)
+/* The entries of all rows of a group. */
+static int64_t values_of(const cs_packed *packed, const cs_packed_group *group)
 {
-    return (size_t)group->matrix.first[group->count];
+    if (packed->dense_stride) return group->count * group->rows * packed->dense_stride;
+    return group->matrix.first[group->count];
 }
 
 void cs_device_upload_steps(cs_on_device *d, int g)
@@ -63,7 +65,8 @@ void cs_device_upload_steps(cs_on_device *d, int g)
     cs_device_upload(d, to->step, from->step, squares * stored);
     cs_device_upload(d, to->diagonal, from->diagonal, squares * stored);
     if (!from->matrix.c) return;
-    cs_device_upload(d, to->matrix.value, from->matrix.value, values_of(from) * stored);
+    cs_device_upload(d, to->matrix.value, from->matrix.value,
+                     (size_t)values_of(&d->packed, from) * stored);
     cs_device_upload(d, to->matrix.c, from->matrix.c, rows * cs_real_size(d->packed.dtype));
 }
 
@@ -88,15 +91,16 @@ static void copy_rows(cs_on_device *d, int g)
 {
     const cs_packed_group *from = &d->packed.group[g];
     cs_packed_rows *to = &d->group[g].matrix;
+    if (!from->matrix.value) return;
+    to->value = copy_of(d, from->matrix.value, values_of(&d->packed, from),
+                        cs_stored_size(d->packed.dtype));
+    to->c = copy_of(d, from->matrix.c, from->count * from->rows, cs_real_size(d->packed.dtype));
     if (!from->matrix.start) return;
     int64_t columns = from->matrix.start[from->count];
     to->start = copy_of(d, from->matrix.start, from->count + 1, sizeof(int64_t));
     to->first = copy_of(d, from->matrix.first, from->count + 1, sizeof(int64_t));
     to->column = copy_of(d, from->matrix.column, columns, sizeof(int64_t));
     to->width = copy_of(d, from->matrix.width, columns, 1);
-    to->value =
-        copy_of(d, from->matrix.value, (int64_t)values_of(from), cs_stored_size(d->packed.dtype));
-    to->c = copy_of(d, from->matrix.c, from->count * from->rows, cs_real_size(d->packed.dtype));
 }
 
 /* Copies a group. */

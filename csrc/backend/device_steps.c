@@ -1,5 +1,6 @@
 /* The steps of sweeps on a device, from the stages of a schedule. */
 #include "backend/device_internal.h"
+#include "scheme/dense.h"
 
 /* Appends a step; with `step` NULL it only counts. */
 static void append(cs_step_list *list, cs_device_step step, int64_t blocks)
@@ -10,37 +11,66 @@ static void append(cs_step_list *list, cs_device_step step, int64_t blocks)
     list->blocks += blocks;
 }
 
-/* Appends the visits of group g in a stage, all at once: they are consecutive. */
-static void append_group(cs_step_list *list, const cs_packed *packed, const cs_stage *stage, int g,
-                         cs_device_task batches)
+/* first, count <- the visits of group g in a stage: they are consecutive. Returns whether there are any. */
+static int find_visits(const cs_packed *packed, const cs_stage *stage, int g, int64_t *first,
+                       int64_t *count)
 {
     const cs_schedule *schedule = packed->schedule;
-    const cs_packed_group *group = &packed->group[g];
-    int64_t first = -1, end = 0;
     int64_t begin = schedule->part[stage->first_part];
+    *count = 0;
     for (int64_t r = begin; r < schedule->part[stage->first_part + stage->parts]; r++) {
         const cs_range *range = &schedule->range[r];
         if (range->group != g || !range->count) continue;
-        if (first < 0) first = range->first;
-        end = range->first + range->count;
+        if (!*count) *first = range->first;
+        *count = range->first + range->count - *first;
     }
-    if (first < 0) return;
-    cs_device_step step = {CS_STEP_VISITS, g,           stage->kind != CS_SIMULTANEOUS,
-                           first,          end - first, 0};
+    return *count > 0;
+}
+
+/* Appends the visits of group g in a stage, all at once. */
+static void append_group(cs_step_list *list, const cs_packed *packed, const cs_stage *stage, int g,
+                         cs_device_task batches)
+{
+    const cs_packed_group *group = &packed->group[g];
+    int64_t first, count;
+    if (!find_visits(packed, stage, g, &first, &count)) return;
+    int writes = stage->kind != CS_SIMULTANEOUS;
+    cs_device_step step = {CS_STEP_VISITS, g, writes, first, count, 0};
     if (group->lanes > 1) {
         step.task = batches;
         step.first = group->slot[first] / group->lanes;
-        step.count = group->slot[end - 1] / group->lanes + 1 - step.first;
+        step.count = group->slot[first + count - 1] / group->lanes + 1 - step.first;
         append(list, step, cs_quotient(step.count, CS_DEVICE_BATCHES));
     } else {
         append(list, step, cs_quotient(step.count, CS_DEVICE_THREADS));
     }
 }
 
+/* Appends the steps of a stage of the scheme `dense`. */
+static void append_dense_stage(cs_step_list *list, const cs_packed *packed, const cs_stage *stage)
+{
+    if (!cs_dense_writes_behind(stage->kind)) {
+        append(list,
+               (cs_device_step){CS_STEP_DENSE_PARTS, 0, 1, stage->first_part, stage->parts, 0},
+               stage->parts);
+        return;
+    }
+    for (int take = 0; take < 2; take++)
+        for (int g = 0; g < packed->problem->block_groups; g++) {
+            cs_device_step step = {take ? CS_STEP_DENSE_TAKE : CS_STEP_DENSE, g, 0, 0, 0, 0};
+            if (find_visits(packed, stage, g, &step.first, &step.count))
+                append(list, step, take ? 0 : step.count);
+        }
+}
+
 /* Appends the steps of a stage. */
 static void append_stage(cs_step_list *list, const cs_packed *packed, const cs_stage *stage)
 {
     int simultaneous = stage->kind == CS_SIMULTANEOUS;
+    if (packed->dense_stride) {
+        append_dense_stage(list, packed, stage);
+        return;
+    }
     if (simultaneous && !packed->velocity)
         append(list, (cs_device_step){CS_STEP_KEEP, 0, 0, 0, packed->impulses, 0}, 0);
     if (simultaneous || stage->kind == CS_INDEPENDENT) {

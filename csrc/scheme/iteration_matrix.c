@@ -4,37 +4,8 @@
  * T contains R. If R changes by a factor, the rows of T are rescaled in place (eq. 3.17). A is stored beside T, but
  * sweeps do not read it: if R is rewritten, and before the next solve after rollbacks, T is computed again from A
  * and has the same bits as in a new solver. */
-#include "core/phases.h"
 #include "scheme/row_kernels.h"
 #include "scheme/rows.h"
-
-enum { PIECE = 256 }; /* rows of one task */
-
-/* What threads do with every row of blocks. */
-typedef struct row_work {
-    cs_packed *packed;
-    void (*make_row)(cs_packed *packed, int group, int64_t visit, const double *factor);
-} row_work;
-
-/* Makes the rows of a piece; the phase is the group. */
-static void make_piece(void *context, int64_t phase, int64_t task)
-{
-    const row_work *work = context;
-    int64_t first = task * PIECE, count = work->packed->group[phase].count;
-    int64_t end = count - first < PIECE ? count : first + PIECE;
-    for (int64_t v = first; v < end; v++) work->make_row(work->packed, (int)phase, v, NULL);
-}
-
-/* Makes all rows of T; each depends on its own row of A and R only. */
-static void make_rows(row_work *work)
-{
-    cs_packed *packed = work->packed;
-    cs_phase pieces[CS_MAX_GROUPS];
-    for (int g = 0; g < packed->problem->block_groups; g++)
-        pieces[g] = (cs_phase){.tasks = (packed->group[g].count + PIECE - 1) / PIECE};
-    cs_phases phases = {packed->problem->block_groups, pieces, make_piece, work};
-    cs_phases_run(&phases, packed->setup_threads);
-}
 
 #define CS_TEMPLATE "scheme/iteration_matrix.inc"
 #include "core/each_precision.h"

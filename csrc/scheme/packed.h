@@ -72,8 +72,8 @@ typedef struct cs_packed_rows {
     int in_vectors;  /* visited by scheme/row_kernels.h, with blocks stored column by column */
     int32_t *short_column; /* `column` in 32 bits, for groups in vectors */
     unsigned char *width;  /* columns of each block; NULL if every block of the problem is m x m */
-    void *value;           /* (stored): entries of all blocks */
-    void *c;               /* iteration_matrix: (count, m): -R_k b_k */
+    void *value;           /* (stored): entries of all blocks; dense: (count, m, dense_stride) */
+    void *c;               /* iteration_matrix, dense: (count, m): -R_k b_k */
     cs_row_pieces *piece;  /* half_sweeps.c: (count); NULL if rows are not split */
     void *kept; /* half_sweeps.c: (count, 2, m): products of the pieces before and after */
 } cs_packed_rows;
@@ -155,10 +155,14 @@ typedef struct cs_packed {
         device_kernels; /* the batches of a device, whose `visit` the host does not call; or NULL */
     const struct cs_wide_kernels *wide;       /* visit groups in batches; NULL if there are none */
     const struct cs_row_kernels *row_kernels; /* visit rows in vectors; NULL if there are none */
-    cs_packed_group *group;                   /* (block_groups of the problem) */
+    const struct cs_dense_kernels *dense_kernels; /* multiply whole rows; NULL if there are none */
+    cs_packed_group *group;                       /* (block_groups of the problem) */
     int64_t matrix_blocks;
-    int64_t products;              /* blocks multiplied by impulses, in the sweeps of this solve */
-    const cs_block_matrix *matrix; /* iteration_matrix: A, from which T is made when R changes */
+    int64_t products; /* blocks multiplied by impulses, in the sweeps of this solve */
+    const cs_block_matrix
+        *matrix;          /* iteration_matrix, dense: A, from which T is made when R changes */
+    int64_t dense_stride; /* dense: numbers from one row of T to the next */
+    void *dense_copy;     /* dense: (parts of a stage, impulses): copies of lambda; or NULL */
 
     /* half_sweeps.c: number of blocks in each piece of the rows; whether this sweep computes the products of the
      * pieces before and after; whether the products of the sweep before are still valid. */

@@ -2,6 +2,7 @@
 #include "scheme/row_kernels.h"
 
 #include "core/error.h"
+#include "core/phases.h"
 
 int64_t cs_rows_tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 {
@@ -11,12 +12,6 @@ int64_t cs_rows_tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 }
 
 /* ---- when blocks are visited ----------------------------------------------------------------- */
-
-/* The number of a visited block. */
-static int64_t block_of(const cs_packed *packed, int group, int64_t visit)
-{
-    return packed->problem->block_group[group].first_block + packed->schedule->visit[group][visit];
-}
 
 /* The state of a walk through all visits. */
 typedef struct place_recorder {
@@ -30,7 +25,7 @@ typedef struct place_recorder {
 static void record_place(void *context, int group, int64_t visit, int64_t part)
 {
     place_recorder *n = context;
-    int64_t block = block_of(n->packed, group, visit);
+    int64_t block = cs_visited_block(n->packed, group, visit);
     n->places->stage[block] = n->stage;
     n->places->part[block] = part;
     n->places->visit[block] = n->visits++;
@@ -129,8 +124,7 @@ static void put_columns(const cs_packed *packed, cs_packed_group *group, int64_t
     cs_convert(cs_stored(packed->dtype), group->matrix.value, to, column, rows * rows);
 }
 
-/* Index of a block's first impulse in lambda as it is packed. */
-static int64_t first_impulse_of(const cs_packed *packed, int64_t block)
+int64_t cs_first_impulse(const cs_packed *packed, int64_t block)
 {
     const cs_block_group *group = cs_block_group_of(packed->problem, block);
     const cs_packed_group *p = &packed->group[group - packed->problem->block_group];
@@ -150,7 +144,7 @@ static void pack_piece(const cs_packed *packed, const cs_layout *layout, int pie
         if (!layout->split || cs_piece_of(layout->places, block, other) == piece) {
             /* The column of a hidden block is in the copy of lambda, behind all impulses. */
             int64_t hidden = is_hidden(layout->places, block, other) ? packed->impulses : 0;
-            int64_t first = first_impulse_of(packed, other) + hidden;
+            int64_t first = cs_first_impulse(packed, other) + hidden;
             if (group->matrix.width) group->matrix.width[*at] = (unsigned char)width;
             if (group->matrix.in_vectors) put_columns(packed, group, *at, *to, first, value);
             else group->matrix.column[*at] = first;
@@ -186,8 +180,37 @@ cs_status cs_pack_rows(cs_packed *packed, const cs_layout *layout, cs_arena *are
         cs_status status = allocate_group(packed, g, layout, arena, error);
         if (status) return status;
         for (int64_t v = 0; v < group->count; v++)
-            pack_row(packed, layout, group, v, block_of(packed, g, v));
+            pack_row(packed, layout, group, v, cs_visited_block(packed, g, v));
     }
     packed->matrix_blocks = layout->matrix->start[layout->matrix->blocks];
     return CS_OK;
+}
+
+/* ---- making rows ------------------------------------------------------------------------------ */
+
+enum { PIECE = 256 }; /* rows of one task */
+
+/* What threads do with every row of blocks. */
+typedef struct row_work {
+    cs_packed *packed;
+    cs_make_row *make;
+} row_work;
+
+/* Makes the rows of a piece; the phase is the group. */
+static void make_piece(void *context, int64_t phase, int64_t task)
+{
+    const row_work *work = context;
+    int64_t first = task * PIECE, count = work->packed->group[phase].count;
+    int64_t end = count - first < PIECE ? count : first + PIECE;
+    for (int64_t v = first; v < end; v++) work->make(work->packed, (int)phase, v, NULL);
+}
+
+void cs_make_rows(cs_packed *packed, cs_make_row *make)
+{
+    row_work work = {packed, make};
+    cs_phase pieces[CS_MAX_GROUPS];
+    for (int g = 0; g < packed->problem->block_groups; g++)
+        pieces[g] = (cs_phase){.tasks = (packed->group[g].count + PIECE - 1) / PIECE};
+    cs_phases phases = {packed->problem->block_groups, pieces, make_piece, &work};
+    cs_phases_run(&phases, packed->setup_threads);
 }

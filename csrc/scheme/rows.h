@@ -2,6 +2,7 @@
  *
  *     matrix                       xi_k = A_row k lambda + b_k
  *     iteration_matrix             z_k  = T_row k lambda + c_k
+ *     dense                        the same, with zeros between the blocks of T
  *     half_sweep, symmetric_half   xi_k from rows in three pieces: before | neither | after
  *
  * If a visit must not see the update of another block, its column points to the copy of lambda from before the
@@ -10,6 +11,15 @@
 #define CS_ROWS_H
 
 #include "scheme/scheme.h"
+
+/* The number of a visited block. */
+static inline int64_t cs_visited_block(const cs_packed *packed, int group, int64_t visit)
+{
+    return packed->problem->block_group[group].first_block + packed->schedule->visit[group][visit];
+}
+
+/* Index of a block's first impulse in lambda as it is packed. */
+int64_t cs_first_impulse(const cs_packed *packed, int64_t block);
 
 /* The phases of a stage: copy lambda if the stage hides updates, then make the visits. */
 enum { ROWS_KEEP, ROWS_VISIT, ROWS_PHASES };
@@ -54,6 +64,12 @@ static inline int64_t cs_first_value(const cs_packed_group *group, int64_t visit
     if (!group->matrix.in_vectors) return group->matrix.first[visit];
     return group->matrix.start[visit] * group->rows * group->rows;
 }
+
+/* Computes a row of blocks from A, or rescales it by *factor. */
+typedef void cs_make_row(cs_packed *packed, int group, int64_t visit, const double *factor);
+
+/* Makes the rows of all visits, on threads; each depends on its own row of A and R only. */
+void cs_make_rows(cs_packed *packed, cs_make_row *make);
 
 /* Lays out the rows of all groups. */
 cs_status cs_pack_rows(cs_packed *packed, const cs_layout *layout, cs_arena *arena,

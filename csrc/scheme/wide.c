@@ -1,4 +1,5 @@
 #include "scheme/compressed.h"
+#include "scheme/dense.h"
 #include "scheme/row_kernels.h"
 #include "scheme/wide.h"
 
@@ -384,8 +385,8 @@ void cs_packed_kernel(const cs_packed *packed, char *text, size_t size)
         wide += packed->group[g].lanes > 1;
         compressed += packed->group[g].factors.form != CS_GENERAL;
     }
-    if (packed->row_kernels) {
-        cs_rows_kernel(packed, text, size);
+    if (packed->row_kernels || packed->dense_kernels) {
+        (packed->row_kernels ? cs_rows_kernel : cs_dense_kernel)(packed, text, size);
         return;
     }
     if (!wide) {

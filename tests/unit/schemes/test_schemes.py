@@ -328,7 +328,9 @@ def test_symmetric_half_needs_symmetric_sweeps(method):
 def test_names():
     assert {*ROW_SCHEMES, "factorized", "symmetric_half"} <= set(cs.schemes.names())
     assert "symmetric_gauss_seidel" in cs.methods.names()
-    with pytest.raises(ValueError, match="known: auto, matrix, factorized, iteration_matrix, half"):
+    with pytest.raises(
+        ValueError, match="known: auto, matrix, factorized, iteration_matrix, dense"
+    ):
         cs.Solver(cs.scenarios.box_stack(1), scheme="half")
 
 
