@@ -116,4 +116,27 @@ CS_GPU void cs_write_versioned(cs_versioned_piece *to, const cs_versioned_piece 
 }
 #endif
 
+/* A number that threads write and read while others do. What they write before cs_write_count, and read after they have
+ * found the number by cs_read_count, is separated from it by __threadfence(). */
+#if defined(__CUDACC__)
+CS_GPU uint32_t cs_read_count(const uint32_t *from)
+{
+    uint32_t count;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(count) : "l"(from) : "memory");
+    return count;
+}
+
+CS_GPU void cs_write_count(uint32_t *to, uint32_t count)
+{
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(count) : "memory");
+}
+#else
+CS_GPU uint32_t cs_read_count(const uint32_t *from) { return *from; }
+
+CS_GPU void cs_write_count(uint32_t *to, uint32_t count)
+{
+    if (!emulation::loses_write()) *to = count;
+}
+#endif
+
 #endif

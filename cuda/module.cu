@@ -41,7 +41,7 @@ static PyObject *module_set_resident(PyObject *, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* lose_write(number): which versioned piece written from now on is lost, for queues made from now on; 0: none. */
+/* lose_write(number): which versioned piece or count written from now on is lost, for queues made from now on; 0: none. */
 static PyObject *module_lose_write(PyObject *, PyObject *args)
 {
     unsigned long long number;
@@ -73,7 +73,8 @@ static PyMethodDef methods[] = {
 #if !defined(__CUDACC__)
     {"set_order", module_set_order, METH_VARARGS, "The order in which emulated threads run."},
     {"set_resident", module_set_resident, METH_VARARGS, "The most blocks that run together."},
-    {"lose_write", module_lose_write, METH_VARARGS, "Lose one write of a velocity, for tests."},
+    {"lose_write", module_lose_write, METH_VARARGS,
+     "Lose one write that others wait for, for tests."},
 #else
     {"devices", module_devices, METH_NOARGS, "Name, memory and compute capability of each GPU."},
 #endif

@@ -124,13 +124,14 @@ void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program)
               program->state);
 }
 
-/* A launch by dataflow begins: what its end is reported in. One thread. */
+/* A launch of several sweeps begins: what its end is reported in. One thread. */
 CS_GPU void begin_flow(const cs_device_flow *flow, cs_device_state *state)
 {
-    int64_t hidden = flow->sweeps - flow->recorded;
-    state->reached = state->alarm ? 0 : hidden;
-    state->kept = -1;
+    state->ran = !state->alarm;
     if (state->alarm) return;
+    int64_t hidden = flow->sweeps - flow->recorded;
+    state->reached = hidden;
+    state->kept = -1;
     state->began_backwards = state->backwards;
     state->made += hidden;
     state->backwards = cs_flow_goes_backwards(flow, hidden);
@@ -144,21 +145,23 @@ CS_KERNEL void end_flow(CS_PARAMETER cs_device_flow flow, cs_device_state *state
     for (int64_t s = 0; s < flow.recorded; s++) {
         __syncthreads();
         if (state->alarm) return;
-        const cs_sweep_stats *part = flow.stats + (2 * s + state->backwards) * flow.places;
-        double residual = 0, merit = 0;
+        const cs_sweep_stats *part = cs_flow_stats(&flow, s, state->backwards);
+        double residual = 0, merit = 0, unfinished = 0;
         for (int64_t b = threadIdx.x; b < flow.places / CS_DEVICE_BATCHES; b += CS_DEVICE_THREADS) {
             const cs_sweep_stats *batch = part + b * CS_DEVICE_BATCHES;
             double sum = batch[0].merit;
             for (int w = 1; w < CS_DEVICE_BATCHES; w++) sum += batch[w].merit;
-            for (int w = 0; w < CS_DEVICE_BATCHES; w++)
+            for (int w = 0; w < CS_DEVICE_BATCHES; w++) {
                 if (batch[w].residual > residual) residual = batch[w].residual;
+                unfinished += (double)batch[w].unfinished;
+            }
             merit += sum;
         }
         if (threadIdx.x == 0) {
             if (cs_keeps(state)) state->kept = s;
             state->reached++;
         }
-        finish_sweep(residual, merit, 0, state);
+        finish_sweep(residual, merit, unfinished, state);
     }
 }
 

@@ -268,8 +268,11 @@ static void sweep(cs_queue *queue, const cs_device_program *program, const cs_de
 
 static void flow(cs_queue *queue, const cs_device_program *program, const cs_device_flow *sweeps)
 {
-    static cs_flow_launch *const launch[CS_DTYPES] = {cs_flow_f32, cs_flow_f64, cs_flow_mixed};
-    launch[program->packed.dtype](queue, program, sweeps);
+    static cs_flow_launch *const launch[2][CS_DTYPES] = {
+        {cs_flow_f32, cs_flow_f64, cs_flow_mixed},
+        {cs_counter_f32, cs_counter_f64, cs_counter_mixed},
+    };
+    launch[sweeps->done != NULL][program->packed.dtype](queue, program, sweeps);
 }
 
 static void measure(cs_queue *queue, const cs_device_program *program, int group,

@@ -12,14 +12,16 @@
 /* 32 lanes in every precision. The host calls no kernel. */
 static const cs_wide_kernels device_kernels = {.name = "device", .lanes = {32, 32, 32}};
 
-/* Lays out dataflow, if sweeps are to be made so. */
+/* Lays out dataflow or counters, if sweeps are to be made so. */
 static cs_status take_flow(cs_on_device *d, cs_arena *arena, cs_error *error)
 {
     /* Whether it is possible. */
     cs_status status = CS_OK;
     if (d->sweeps == CS_SWEEPS_GRAPH || d->sweeps == CS_SWEEPS_LAUNCHES) return CS_OK;
-    const char *why = cs_flow_why_not(&d->packed);
-    if (!why)
+    int counts = d->sweeps == CS_SWEEPS_COUNTER;
+    const char *why = counts ? cs_counter_why_not(&d->packed) : cs_flow_why_not(&d->packed);
+    if (!why && counts) status = cs_counter_lay(&d->packed, arena, &d->lists, &why, error);
+    else if (!why)
         status = cs_flow_lay(&d->packed, d->sweep[0].step, d->sweep[1].step, d->sweep[0].count,
                              arena, &d->lists, &why, error);
     if (status || !why) return status;
@@ -27,7 +29,8 @@ static cs_status take_flow(cs_on_device *d, cs_arena *arena, cs_error *error)
     /* Launches in its place. */
     d->lists = (cs_flow_lists){0};
     if (d->sweeps == CS_SWEEPS_AUTO) return CS_OK;
-    return cs_fail(error, CS_INVALID, "device_sweeps='dataflow' is not possible here: %s", why);
+    return cs_fail(error, CS_INVALID, "device_sweeps='%s' is not possible here: %s",
+                   counts ? "counter" : "dataflow", why);
 }
 
 static void run(cs_on_device *d, const cs_step_list *list)
@@ -158,7 +161,8 @@ static int64_t describe(const void *state, char *kernel, size_t size)
     const cs_on_device *d = state;
     char own[96];
     cs_packed_kernel(&d->packed, own, sizeof own);
-    const char *how = d->lists.visits                   ? "dataflow"
+    const char *how = d->lists.counts                   ? "counter"
+                      : d->lists.visits                 ? "dataflow"
                       : d->sweeps == CS_SWEEPS_LAUNCHES ? "launches"
                                                         : "graph";
     snprintf(kernel, size, "%s, %s, %s", d->device->name, own, how);
@@ -256,10 +260,10 @@ static void sweep_by_launches(cs_on_device *d, const cs_device_state *begin, int
     }
 }
 
-/* Sweeps by dataflow. If the best iterate is kept, a launch keeps lambda after each of its sweeps, and decides at its end
+/* Sweeps by dataflow or by counters. If the best iterate is kept, a launch keeps lambda after each of its sweeps, and decides at its end
  * which of them is the best, and which sweep is the last one. Otherwise lambda changes in place, and versions of 32 bits
  * limit the sweeps of a launch. */
-static void sweep_by_dataflow(cs_on_device *d, const cs_device_state *begin, int64_t sweeps)
+static void sweep_in_turn(cs_on_device *d, const cs_device_state *begin, int64_t sweeps)
 {
     cs_device_flow *flow = &d->flow;
     flow->iterates = begin->keeps_best ? d->iterates : NULL;
@@ -280,7 +284,7 @@ static void repeat_sweeps(cs_on_device *d, const cs_device_state *end)
 {
     cs_device_state again = {.alternates = end->alternates, .backwards = end->began_backwards};
     cs_device_upload(d, d->program.state, &again, sizeof again);
-    sweep_by_dataflow(d, &again, end->reached);
+    sweep_in_turn(d, &again, end->reached);
 }
 
 /* Whether an alarm came before the last sweep of its launch. */
@@ -301,7 +305,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     cs_device_upload(d, d->program.state, &here, sizeof here);
 
     /* The sweeps. */
-    if (d->lists.visits) sweep_by_dataflow(d, &here, call->most);
+    if (d->lists.visits) sweep_in_turn(d, &here, call->most);
     else sweep_by_launches(d, &here, call->most);
 
     /* What they have reported. */

@@ -25,10 +25,11 @@ typedef struct cs_device_state {
     int alarm; /* the last sweep may have diverged: the rest of the call does nothing */
     int64_t made;
     cs_sweep_stats stats; /* of the last sweep */
-    /* Of the last launch by dataflow that ran: its sweeps up to the alarm, those after which lambda was the best iterate
-     * for the last time (-1: never), and its direction at the beginning. */
+    /* Of the last launch of several sweeps that ran: its sweeps up to the alarm, those after which lambda was the best
+     * iterate for the last time (-1: never), and its direction at the beginning. */
     int64_t reached, kept;
     int began_backwards;
+    int ran; /* whether it was the last launch of all: none runs after an alarm */
 } cs_device_state;
 
 /* The steps of a sweep or of a refresh. `first` and `count` refer to what is named here. */
@@ -68,14 +69,15 @@ typedef struct cs_device_program {
     int64_t blocks; /* blocks of threads with statistics in one sweep */
 } cs_device_program;
 
-/* A batch that a warp visits by dataflow. */
+/* A batch that a warp visits by dataflow, or a contact that a thread visits by counters, which needs no more than its
+ * number. */
 typedef struct cs_device_visit {
     int32_t group, batch;
     int64_t order;    /* where its numbers in cs_device_flow.order begin */
     int64_t stats[2]; /* the warp that visits it in launches of stages, forwards and backwards */
 } cs_device_visit;
 
-/* Several sweeps in one launch, by dataflow (cuda/dataflow.inc). */
+/* Several sweeps in one launch, by dataflow (cuda/dataflow.inc) or by counters (cuda/counter.inc). */
 typedef struct cs_device_flow {
     const cs_device_visit *visit; /* (visits): in the order of a forward sweep */
     int64_t visits;
@@ -84,12 +86,26 @@ typedef struct cs_device_flow {
     void *
         iterates; /* (sweeps, impulses): lambda after each sweep; NULL: only the last one is kept */
     cs_sweep_stats *
-        stats; /* (recorded, 2, places): of the last sweeps, forwards and backwards; unused places stay zero */
+        stats; /* (recorded, directions, places): of the last sweeps, forwards and backwards; unused places stay zero */
     int64_t places, sweeps, recorded;
+    int directions; /* 1: statistics have the same places in both directions */
     int backwards, alternates;
     int set;   /* the kind of all sets; -1: there are several */
     int group; /* one of the groups, all of which have its form and sizes */
+    /* By counters. */
+    const int64_t *wait_start; /* (visits + 1) into wait */
+    const int32_t *wait;       /* the visits that a visit waits for */
+    uint32_t *done;            /* (visits): sweeps of this launch; NULL: by dataflow */
+    void *before; /* (impulses + moved velocities): lambda and u from before the launch */
 } cs_device_flow;
+
+/* Where the statistics of a recorded sweep begin. */
+CS_DEVICE static inline cs_sweep_stats *cs_flow_stats(const cs_device_flow *flow, int64_t recorded,
+                                                      int backwards)
+{
+    return flow->stats +
+           (flow->directions * recorded + (flow->directions > 1 && backwards)) * flow->places;
+}
 
 /* Whether the sweep after so many of a launch goes backwards. */
 CS_DEVICE static inline int cs_flow_goes_backwards(const cs_device_flow *flow, int64_t sweeps)
@@ -145,7 +161,7 @@ typedef struct cs_device {
      * graph that is captured at the first call with these steps and replayed by the others. */
     void (*sweep)(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
                   int64_t steps, int captured);
-    /* Makes sweeps by dataflow, and ends them, unless there was an alarm. */
+    /* Makes sweeps by dataflow or by counters, and ends them, unless there was an alarm. */
     void (*flow)(cs_queue *queue, const cs_device_program *program, const cs_device_flow *flow);
 
     void (*pass)(cs_queue *queue, const cs_device_pass *pass);

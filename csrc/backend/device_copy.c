@@ -139,12 +139,33 @@ static int32_t *moved_dof_of(cs_on_device *d, cs_arena *scratch)
     return dof ? copy_of(d, dof, packed->moved_bodies, sizeof *dof) : NULL;
 }
 
+/* Memory of counters on the device. */
+static void copy_counter(cs_on_device *d)
+{
+    const cs_flow_lists *from = &d->lists;
+    const cs_packed *packed = &d->packed;
+    int64_t velocities = packed->velocity ? packed->first_spare : 0;
+    size_t real = cs_real_size(packed->dtype);
+    d->flow = (cs_device_flow){
+        .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
+        .visits = from->visits,
+        .stats =
+            cs_device_take(d, (size_t)(CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
+        .places = from->places,
+        .directions = 1,
+        .wait_start = copy_of(d, from->wait_start, from->visits + 1, sizeof *from->wait_start),
+        .wait = copy_of(d, from->wait, from->wait_start[from->visits], sizeof *from->wait),
+        .done = cs_device_take(d, (size_t)from->visits * sizeof(uint32_t)),
+        .before = cs_device_take(d, (size_t)(packed->impulses + velocities) * real),
+    };
+    d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);
+}
+
 /* Memory of dataflow on the device: a body's record has 16 bytes for three words of its velocity. */
 static void copy_flow(cs_on_device *d)
 {
     const cs_flow_lists *from = &d->lists;
     const cs_packed *packed = &d->packed;
-    if (!from->visits) return;
     int dof = packed->group[from->group].dof[0];
     size_t real = cs_real_size(packed->dtype), record = (size_t)dof * real / 12 * 16;
     d->flow = (cs_device_flow){
@@ -155,6 +176,7 @@ static void copy_flow(cs_on_device *d)
         .stats =
             cs_device_take(d, (size_t)(2 * CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
         .places = from->places,
+        .directions = 2,
         .group = from->group,
         .set = from->set,
     };
@@ -192,7 +214,8 @@ cs_status cs_device_copy_all(cs_on_device *d, cs_error *error)
     }
     program->range = copy_of(d, from->schedule->range, from->schedule->ranges, sizeof(cs_range));
     program->part = copy_of(d, from->schedule->part, from->schedule->parts + 1, sizeof(int64_t));
-    copy_flow(d);
+    if (d->lists.visits && d->lists.counts) copy_counter(d);
+    else if (d->lists.visits) copy_flow(d);
     program->state = cs_device_take(d, sizeof *program->state);
     to->part = cs_device_take(d, (size_t)program->blocks * sizeof *to->part);
     cs_status status = d->failed;

@@ -10,6 +10,7 @@ enum { LANES = 32, MOST_DEGREE = 0xffff };
 cs_device_sweeps cs_device_sweeps_of(const char *word)
 {
     if (strcmp(word, "dataflow") == 0) return CS_SWEEPS_DATAFLOW;
+    if (strcmp(word, "counter") == 0) return CS_SWEEPS_COUNTER;
     if (strcmp(word, "graph") == 0) return CS_SWEEPS_GRAPH;
     return strcmp(word, "launches") == 0 ? CS_SWEEPS_LAUNCHES : CS_SWEEPS_AUTO;
 }

@@ -1,5 +1,5 @@
-/* Sweeps of a device by dataflow (cuda/dataflow.inc): which sweeps can be made so, and in which order each body sees its
- * contacts. */
+/* Several sweeps of a device in one launch: by dataflow (cuda/dataflow.inc) or by counters (cuda/counter.inc). Which sweeps
+ * can be made so, and what a visit waits for. */
 #ifndef CS_DEVICE_FLOW_H
 #define CS_DEVICE_FLOW_H
 
@@ -9,6 +9,7 @@
 typedef enum cs_device_sweeps {
     CS_SWEEPS_AUTO,     /* by dataflow where that is possible, else by a graph */
     CS_SWEEPS_DATAFLOW, /* several sweeps in one launch; an error where that is not possible */
+    CS_SWEEPS_COUNTER,  /* the same by counters, in any order whose updates are seen at once */
     CS_SWEEPS_GRAPH,    /* a launch for each step of a sweep, captured once */
     CS_SWEEPS_LAUNCHES, /* a launch for each step of a sweep */
 } cs_device_sweeps;
@@ -16,14 +17,17 @@ typedef enum cs_device_sweeps {
 /* The word of the option as one of these. */
 cs_device_sweeps cs_device_sweeps_of(const char *word);
 
-/* What dataflow needs besides the packed problem, on the host. */
+/* What dataflow or counters need besides the packed problem, on the host. */
 typedef struct cs_flow_lists {
     cs_device_visit *visit; /* (visits) */
     uint32_t *order;        /* (visits, 2, 32) */
     int64_t visits, places;
-    int64_t most_degree; /* contacts of one body */
+    int64_t most_degree; /* contacts of one body; 1 with counters */
     int group;           /* one that has contacts */
     int set;             /* the kind of all sets; -1: there are several */
+    int counts;          /* counters, which need these: */
+    int64_t *wait_start; /* (visits + 1) into wait */
+    int32_t *wait;       /* the visits that a visit waits for */
 } cs_flow_lists;
 
 /* NULL if the sweeps of a packed problem can be made by dataflow, or why they cannot. */
@@ -34,5 +38,10 @@ const char *cs_flow_why_not(const cs_packed *packed);
 cs_status cs_flow_lay(const cs_packed *packed, const cs_device_step *forwards,
                       const cs_device_step *backwards, int64_t steps, cs_arena *arena,
                       cs_flow_lists *lists, const char **why, cs_error *error);
+
+/* The same two for sweeps by counters. */
+const char *cs_counter_why_not(const cs_packed *packed);
+cs_status cs_counter_lay(const cs_packed *packed, cs_arena *arena, cs_flow_lists *lists,
+                         const char **why, cs_error *error);
 
 #endif

@@ -6,7 +6,7 @@
 #include "backend/device_flow.h"
 #include "core/error.h"
 
-/* The most sweeps of a launch by dataflow that keeps an iterate for each of them. */
+/* The most sweeps of a launch that keeps an iterate for each of them. */
 enum { CS_FLOW_SWEEPS = 8 };
 
 /* The steps of a sweep, in both directions, or of a refresh. */
@@ -32,7 +32,7 @@ typedef struct cs_on_device {
     cs_status failed;
     int64_t bytes; /* taken on the device */
     cs_device_sweeps sweeps;
-    void *iterates;      /* (CS_FLOW_SWEEPS, impulses): of dataflow */
+    void *iterates;      /* (CS_FLOW_SWEEPS, impulses): of launches of several sweeps */
     cs_flow_lists lists; /* without visits if sweeps are made by launches */
     cs_device_flow flow;
 } cs_on_device;

@@ -21,7 +21,8 @@ static const char *const factors[] = {"local", "block", "global", "balanced", NU
 static const char *const adjacent[] = {"adjacent", NULL};
 static const char *const automatic[] = {"auto", NULL};
 static const char *const bounds[] = {"current", "previous", NULL};
-static const char *const device_sweeps[] = {"auto", "dataflow", "graph", "launches", NULL};
+static const char *const device_sweeps[] = {"auto",  "dataflow", "counter",
+                                            "graph", "launches", NULL};
 static const char *const dtypes[] = {"float64", "float32", "mixed", NULL};
 
 /* The i-th word of `instructions`: "scalar", then the instruction sets that kernels exist for. */
