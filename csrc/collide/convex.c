@@ -7,6 +7,9 @@
 
 enum { MOST_STEPS = 256 };
 
+/* Of separations and distances, in parts of the largest |a - b|. */
+#define ROUNDING 1e-15
+
 int cs_convex_support(const cs_convex *set, const double *direction, double *point)
 {
     if (!set->vertices) {
@@ -119,8 +122,9 @@ static int is_beyond(const double *p, const double *q, const double *r, const do
     return fabs(inner) <= rounding || inner * outer < 0;
 }
 
-/* Keeps the part of a tetrahedron that is nearest to the origin; all of it if the origin is inside. */
-static void reduce_tetrahedron(cs_closest *c)
+/* Keeps the part of a tetrahedron that is nearest to the origin; all of it if the origin is inside. `is_outside`: a plane
+ * separates the sets, so the origin cannot be inside, whatever rounding makes of a flat tetrahedron. */
+static void reduce_tetrahedron(cs_closest *c, int is_outside)
 {
     static const int faces[4][4] = {{0, 1, 2, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {1, 2, 3, 0}};
     int best[3] = {0}, count = 0;
@@ -130,7 +134,7 @@ static void reduce_tetrahedron(cs_closest *c)
         int which[3];
         double weight[3];
         for (int i = 0; i < 4; i++) w[i] = c->corner[faces[f][i]].w;
-        if (!is_beyond(w[0], w[1], w[2], w[3])) continue;
+        if (!is_outside && !is_beyond(w[0], w[1], w[2], w[3])) continue;
         int corners = nearest_of_triangle(w, which, weight);
         double square = square_of(w, corners, which, weight);
         for (int i = 0; i < corners; i++) which[i] = faces[f][which[i]];
@@ -143,7 +147,7 @@ static void reduce_tetrahedron(cs_closest *c)
     if (count) keep(c, count, best, share);
 }
 
-static void reduce(cs_closest *c)
+static void reduce(cs_closest *c, int is_outside)
 {
     int which[3], count = 1;
     double weight[3] = {1};
@@ -156,7 +160,7 @@ static void reduce(cs_closest *c)
         for (int i = 0; i < 3; i++) w[i] = c->corner[i].w;
         count = nearest_of_triangle(w, which, weight);
         break;
-    default: reduce_tetrahedron(c); return;
+    default: reduce_tetrahedron(c, is_outside); return;
     }
     keep(c, count, which, weight);
 }
@@ -188,15 +192,21 @@ static void sum_points(cs_closest *c, double *v)
     }
 }
 
-/* direction <- that of v. The normal of a triangle has fewer rounding errors than v, a sum of its corners; but not that of
- * a triangle that is almost a line, which is far from v. */
+/* direction <- that of v, which has the rounding errors of a sum of corners. It is made orthogonal to a line. The normal of
+ * a triangle replaces it; but not that of a triangle that is almost a line, which is far from v. */
 static void direction_of(const cs_closest *c, const double *v, double *direction)
 {
+    double ab[3], ac[3], n[3];
     cs_assign(direction, v);
     cs_normalize(direction);
-    if (c->corners != 3) return;
-    double ab[3], ac[3], n[3];
+    if (c->corners < 2) return;
     cs_subtract(c->corner[1].w, c->corner[0].w, ab);
+    if (c->corners == 2) {
+        cs_normalize(ab);
+        cs_add_scaled(direction, -cs_dot(direction, ab), ab, direction);
+        cs_normalize(direction);
+        return;
+    }
     cs_subtract(c->corner[2].w, c->corner[0].w, ac);
     cs_cross(ab, ac, n);
     double length = cs_normalize(n), cosine = cs_dot(n, direction);
@@ -212,20 +222,39 @@ static int is_corner(const cs_closest *c, const double *w)
     return 0;
 }
 
-void cs_convex_distance(const cs_convex *a, const cs_convex *b, const double *direction,
-                        cs_closest *closest)
+/* Adds a support point to the simplex, and moves v to its nearest point. Returns 0, with the simplex as it was, if v came
+ * no nearer: then rounding has the last word. */
+static int step_to(cs_closest *closest, const cs_simplex_vertex *next, int is_outside, double *v)
+{
+    cs_closest before = *closest;
+    double distance = cs_length(v);
+    closest->corner[closest->corners++] = *next;
+    reduce(closest, is_outside);
+    closest->overlap = closest->corners == 4;
+    if (closest->overlap) return 0;
+    sum_points(closest, v);
+    if (cs_length(v) < distance) return 1;
+    *closest = before;
+    return 0;
+}
+
+/* Moves the simplex towards the origin until the distance of its nearest point is proven, or `overlap` is found. */
+static void approach(const cs_convex *a, const cs_convex *b, const double *direction,
+                     cs_closest *closest)
 {
     double v[3], scale;
-    *closest = (cs_closest){.corners = 1, .separation = -INFINITY};
     support(a, b, direction, &closest->corner[0]);
     closest->corner[0].weight = 1;
     sum_points(closest, v);
     scale = cs_length(v);
     for (int step = 0; step < MOST_STEPS; step++) {
+        /* What a plane separates does not meet, even where the weights of a sliver put v on the origin. */
         double distance = cs_length(v), away[3], opposite[3];
-        closest->distance = distance;
-        closest->overlap = distance <= 1e-15 * scale;
-        if (closest->overlap) return;
+        int is_outside = closest->separation > ROUNDING * scale;
+        if (distance <= ROUNDING * scale) {
+            closest->overlap = !is_outside;
+            return;
+        }
 
         /* The support point towards the origin bounds the distance from below. */
         cs_simplex_vertex next;
@@ -239,20 +268,20 @@ void cs_convex_distance(const cs_convex *a, const cs_convex *b, const double *di
             closest->separation = below;
             cs_assign(closest->normal, opposite);
         }
-        if (distance - below <= 1e-15 * scale || is_corner(closest, next.w)) return;
-
-        /* The nearest point of the simplex with it; without progress, rounding has the last word. */
-        cs_closest before = *closest;
-        closest->corner[closest->corners++] = next;
-        reduce(closest);
-        if (closest->corners == 4) {
-            closest->overlap = 1;
-            return;
-        }
-        sum_points(closest, v);
-        if (cs_length(v) >= distance) {
-            *closest = before;
-            return;
-        }
+        if (distance - below <= ROUNDING * scale || is_corner(closest, next.w)) return;
+        is_outside = closest->separation > ROUNDING * scale;
+        if (!step_to(closest, &next, is_outside, v)) return;
     }
+}
+
+void cs_convex_distance(const cs_convex *a, const cs_convex *b, const double *direction,
+                        cs_closest *closest)
+{
+    double apart[3];
+    *closest = (cs_closest){.corners = 1, .separation = -INFINITY};
+    approach(a, b, direction, closest);
+
+    /* Not |v|, which the weights of a sliver make too small: the points are in the sets. */
+    cs_subtract(closest->b, closest->a, apart);
+    closest->distance = cs_length(apart);
 }

@@ -20,9 +20,9 @@ typedef struct cs_simplex_vertex {
 } cs_simplex_vertex;
 
 typedef struct cs_closest {
-    int overlap; /* the sets meet, to within rounding: nothing else is set but the simplex */
-    double distance;
-    double a[3], b[3]; /* the nearest points */
+    int overlap;       /* the sets meet, to within rounding: nothing else is set but the simplex */
+    double a[3], b[3]; /* the nearest points, of A and of B */
+    double distance;   /* of these points: the sets are at most so far apart */
     double normal
         [3]; /* unit length, from A to B: along it the sets are the farthest apart, and at least this: */
     double separation;

@@ -8,6 +8,7 @@
  * The axis of the largest separation is that of the distance if what is nearest along it lies over the face, or if the
  * edges cross. It always is if the cores overlap. */
 #include "collide/features.h"
+#include "collide/penetration.h"
 #include "collide/posed.h"
 #include "collide/vector.h"
 
@@ -265,24 +266,43 @@ static int is_on_inner_edge(const cs_posed *posed, const cs_closest *closest, in
     return 0;
 }
 
+/* Of the direction of the nearest points, the one that separates the cores in proof of their distance, and the axis, takes
+ * the best: points that almost touch leave few digits of theirs. Returns the separation along it. */
+static double best_normal(const pair *p, const cs_convex *a, const cs_convex *b,
+                          const cs_closest *closest, double *normal)
+{
+    double separation = -INFINITY;
+    cs_assign(normal, p->axis.normal);
+    if (!closest->overlap) {
+        cs_subtract(closest->b, closest->a, normal);
+        if (cs_normalize(normal) > 0) separation = -cs_convex_overlap(a, b, normal);
+        if (closest->distance - separation <= p->size * CS_TIE) return closest->distance;
+    }
+    if (!closest->overlap && closest->separation > separation) {
+        cs_assign(normal, closest->normal);
+        separation = closest->separation;
+    }
+    if (p->axis.separation > separation) {
+        cs_assign(normal, p->axis.normal);
+        separation = p->axis.separation;
+    }
+    return separation;
+}
+
 static void touch_points(const pair *p, cs_manifold *manifold)
 {
-    double radius[2] = {p->a.radius, p->b.radius};
     cs_closest closest;
     cs_convex a = cs_convex_of(&p->a), b = cs_convex_of(&p->b);
     cs_convex_distance(&a, &b, p->axis.normal, &closest);
     if (is_on_inner_edge(&p->a, &closest, 0) || is_on_inner_edge(&p->b, &closest, 1)) return;
-    if (closest.overlap) cs_assign(closest.b, closest.a);
-    else {
-        double normal[3];
-        cs_subtract(closest.b, closest.a, normal);
-        double distance = cs_normalize(normal);
-        if (distance > CS_TIE * p->size && touch_parallel_edges(p, normal, distance, manifold))
-            return;
-    }
-    cs_manifold_of_cores(manifold, closest.a, closest.b, radius, p->axis.normal, p->margin);
-    manifold->at[0].feature =
-        CS_POINTS | name_of(&closest, 0) << CS_POINT_SHIFT | name_of(&closest, 1);
+    double normal[3], surface[3], distance = best_normal(p, &a, &b, &closest, normal);
+    if (!closest.overlap && distance > CS_TIE * p->size &&
+        touch_parallel_edges(p, normal, distance, manifold))
+        return;
+    int32_t feature = CS_POINTS | name_of(&closest, 0) << CS_POINT_SHIFT | name_of(&closest, 1);
+    cs_assign(manifold->normal, normal);
+    cs_add_scaled(closest.a, p->a.radius, normal, surface);
+    cs_manifold_add(manifold, surface, distance - p->around, feature, p->margin);
 }
 
 /* ---- the pair ------------------------------------------------------------------------------------ */
