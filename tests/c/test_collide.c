@@ -1,6 +1,7 @@
 /* The collider from C: contacts of a scene that is known, threads, removal, failed allocations. Compiled with
  * ThreadSanitizer it also shows that no two threads meet in memory. */
 #include "collide/collide.h"
+#include "collide/convex.h"
 #include "core/memory.h"
 #include "testing.h"
 
@@ -202,8 +203,29 @@ static void failed_allocations_are_errors(void)
     CHECK(cs_memory_live() == live);
 }
 
+/* Cylinders that a plane separates by more than a thousandth of their size do not overlap, though rounding puts the origin
+ * into a flat tetrahedron of support points. The distance is that of the points found, and no less than the separation. */
+static void separated_cylinders_do_not_overlap(void)
+{
+    cs_convex a = {.axis = {-0.40822081231854235, -0.80772517475235406, -0.42536550219930691},
+                   .radius = 0.99856482473617103,
+                   .half = 0.60411500039683419};
+    cs_convex b = {.center = {0.049256755195804247, -1.4064098951734976, 0.44014427834854886},
+                   .axis = {0.19360107000784887, 0.27979484029845708, -0.94033689337076254},
+                   .radius = 0.3388609306887983,
+                   .half = 1.100237016990155};
+    const double guess[3] = {-0.11581687021416331, -0.99092053600222429, 0.06828575182906195};
+    cs_closest closest;
+    cs_convex_distance(&a, &b, guess, &closest);
+    CHECK(!closest.overlap);
+    CHECK(closest.separation > 1e-3);
+    CHECK(closest.distance >= closest.separation - 1e-12);
+    CHECK(closest.distance <= closest.separation + 1e-9);
+}
+
 int main(void)
 {
+    separated_cylinders_do_not_overlap();
     threads_find_the_same();
     stacks_of_boxes_touch_at_four_points();
     piles_of_all_shapes(2);
