@@ -44,6 +44,7 @@ from . import (
 )
 from ._info import info
 from ._version import __version__
+from .batch import BatchResult, BatchSolution, solve_batch
 from .compare import Table, compare, quality_of
 from .friction import choose_friction, solve_static_kinetic
 from .geometry import contact_jacobian
@@ -56,6 +57,8 @@ from .result import History, Result
 from .solver import Method, Solver, State, solve
 
 __all__ = [
+    "BatchResult",
+    "BatchSolution",
     "Bodies",
     "Group",
     "History",
@@ -93,6 +96,7 @@ __all__ = [
     "sets",
     "shapes",
     "solve",
+    "solve_batch",
     "solve_mlcp",
     "solve_static_kinetic",
 ]

@@ -255,6 +255,20 @@ def inspect(
     /,
 ) -> dict[str, np.ndarray]: ...
 def islands(problem: Problem, /) -> np.ndarray: ...
+def side_by_side(problems: tuple[Problem, ...], /) -> tuple[Problem, np.ndarray]: ...
+def solve_batch(
+    problem: Problem,
+    options: dict[str, Any],
+    order: dict[str, Any],
+    initial: np.ndarray | None,
+    recorded: np.ndarray,
+    parts: int,
+    histories: int,
+    per: int,
+    progress: Callable[[int], None] | None,
+    /,
+) -> dict[str, Any]: ...
+def outcomes() -> list[str]: ...
 def partition_labels(problem: Problem, strategy: str, parts: int, /) -> np.ndarray: ...
 def ordering(
     problem: Problem,

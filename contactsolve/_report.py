@@ -247,6 +247,19 @@ class ProgressBar:
         self._bar.close()
 
 
+class BatchBar:
+    """A tqdm bar that the C library may call with the number of problems that have ended."""
+
+    def __init__(self, total: int, progress: bool | float) -> None:
+        self._bar = _tqdm(progress, total=total, unit="problem", desc="contactsolve")
+
+    def __call__(self, ended: int) -> None:
+        self._bar.update(ended - self._bar.n)
+
+    def close(self) -> None:
+        self._bar.close()
+
+
 class RunBar:
     """A tqdm bar over runs of methods; none where `progress` is False."""
 

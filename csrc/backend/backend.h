@@ -98,6 +98,8 @@ typedef struct cs_measure_call {
     int new_scale; /* whether V has changed since the last call */
 } cs_measure_call;
 
+struct cs_parts_call; /* backend/parts.h */
+
 struct cs_backend {
     const char *name;
 
@@ -140,6 +142,10 @@ struct cs_backend {
 
     /* Makes up to call->most sweeps. Also reports failures of earlier calls that a device detects late. */
     cs_status (*sweep)(void *state, cs_sweep_call *call, cs_error *error);
+
+    /* Solves the parts of the only stage of the schedule, which is disjoint and visited one contact after another
+     * (backend/parts.h). In float32 or float64. */
+    cs_status (*solve_parts)(void *state, struct cs_parts_call *call, cs_error *error);
 
     /* map <- the natural map of lambda over what is packed, with the velocities that the sweeps keep, without the worst
      * block: correct to rounding, but not the final word on an iterate. Returns 0 if a number is not finite, or if the

@@ -3,6 +3,7 @@
 #include "backend/cpu.h"
 
 #include "backend/cpu_internal.h"
+#include "backend/cpu_parts.h"
 #include "backend/scales.h"
 #include "core/error.h"
 #include "core/loop.h"
@@ -189,6 +190,7 @@ const cs_backend cs_backend_cpu = {
     .refresh = refresh,
     .subtract_products = subtract_products,
     .sweep = sweep,
+    .solve_parts = cs_cpu_solve_parts,
     .measure = cs_cpu_measure,
     .keep = keep,
     .restore = restore,

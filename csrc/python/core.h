@@ -118,6 +118,13 @@ PyObject *core_elimination_tree(PyObject *module, PyObject *args);
 /* shape_mass(kind, numbers, vertices or None, dimension) -> (volume, center, inertia, bounding_radius) of density 1 */
 PyObject *core_shape_mass(PyObject *module, PyObject *args);
 
+/* side_by_side(problems) -> (one Problem of all, (problems, 64) the group in it of each group): cs_concatenate.
+ * solve_batch(problem, options, order, initial or None, recorded, parts, histories, per, progress or None) -> a dict of the
+ * arrays of cs_batch_result. outcomes() -> the names of its outcomes */
+PyObject *core_side_by_side(PyObject *module, PyObject *args);
+PyObject *core_solve_batch(PyObject *module, PyObject *args);
+PyObject *core_outcomes(PyObject *module, PyObject *unused);
+
 /* The UTF-8 text of a name, borrowed from it; NULL with an error set, also if it contains a zero. */
 const char *text_of(PyObject *value);
 

@@ -197,6 +197,13 @@ static PyMethodDef core_functions[] = {
      "block."},
     {"islands", core_islands, METH_VARARGS,
      "islands(problem)\n--\n\nThe island of each block; -1 where impulses move nothing."},
+    {"side_by_side", core_side_by_side, METH_VARARGS,
+     "side_by_side(problems)\n--\n\nOne problem of many, and the group in it of each group."},
+    {"solve_batch", core_solve_batch, METH_VARARGS,
+     "solve_batch(problem, options, order, initial, recorded, parts, histories, per, progress)\n--"
+     "\n\nSolves each part of a disjoint order by itself."},
+    {"outcomes", core_outcomes, METH_NOARGS,
+     "outcomes()\n--\n\nThe names of the outcomes of solve_batch, by number."},
     {"partition_labels", core_partition_labels, METH_VARARGS,
      "partition_labels(problem, strategy, parts)\n--\n\nThe part of each body."},
     {"ordering", core_ordering, METH_VARARGS,
