@@ -16,6 +16,8 @@
 #endif
 
 const cs_device *cs_device_table(void);
+cs_status cs_device_sweep_parts(cs_queue *queue, const cs_device_program *program,
+                                cs_device_parts *parts, cs_error *error);
 void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass);
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program);
 void cs_device_end_flow(cs_queue *queue, const cs_device_program *program,

@@ -16,6 +16,15 @@
 #define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...) \
     cs_launch_together(queue, blocks, threads, kernel, ##__VA_ARGS__)
 #define CS_SHARED(type, name, count) __shared__ type name[count]
+/* Memory of a block whose size the launch says, which is at most cs_most_shared. */
+#define CS_SHARED_BYTES(name, bytes)                         \
+    extern __shared__ __align__(16) unsigned char cs_room[]; \
+    unsigned char *name = cs_room
+#define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...) \
+    cs_launch_shared(queue, blocks, threads, bytes, kernel, ##__VA_ARGS__)
+/* Waits for the other lanes of a warp, or for those of the same half of it (lanes = 16). */
+#define CS_MEET(lanes) \
+    __syncwarp((lanes) == 32 ? 0xffffffffu : 0xffffu << (threadIdx.x % 32 / 16 * 16))
 /* Between two looks at what another thread will write. */
 #define CS_SPIN() ((void)0)
 
@@ -35,6 +44,13 @@
     static const char name##_key = 0; \
     type *name = static_cast<type *>( \
         emulation::shared(&name##_key, sizeof(type) * static_cast<size_t>(count)))
+#define CS_SHARED_BYTES(name, bytes)  \
+    static const char name##_key = 0; \
+    unsigned char *name =             \
+        static_cast<unsigned char *>(emulation::shared(&name##_key, static_cast<size_t>(bytes)))
+#define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...)                    \
+    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
+                      [=] { kernel(__VA_ARGS__); })
 #define CS_SPIN() emulation::pause()
 #endif
 

@@ -40,6 +40,12 @@ typedef struct cs_dense_launches {
 typedef void cs_flow_launch(cs_queue *queue, const cs_device_program *program,
                             const cs_device_flow *flow);
 
+/* Sweeps of parts, by lanes of a warp (parts->per), or by a thread each with `bytes` of shared memory for its block. */
+typedef void cs_parts_launch(cs_queue *queue, const cs_device_program *program,
+                             const cs_device_parts *parts, int64_t bytes);
+
+extern cs_parts_launch *const cs_parts_by_lanes_f32, *const cs_parts_by_lanes_f64;
+extern cs_parts_launch *const cs_parts_by_threads_f32, *const cs_parts_by_threads_f64;
 extern const cs_batch_kernels cs_batch_kernels_f32, cs_batch_kernels_f64, cs_batch_kernels_mixed;
 extern cs_flow_launch *const cs_flow_f32, *const cs_flow_f64, *const cs_flow_mixed;
 extern const cs_dense_launches cs_dense_launches_f32, cs_dense_launches_f64;

@@ -296,6 +296,7 @@ const cs_device *cs_device_table(void)
     table.run = run;
     table.sweep = sweep;
     table.flow = flow;
+    table.solve_parts = cs_device_sweep_parts;
     table.pass = cs_device_run_pass;
     table.measure = measure;
     table.wait = wait;

@@ -44,6 +44,32 @@ int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int t
     return (int64_t)each * processors;
 }
 
+/* The most memory that a block may share, in bytes. */
+inline int64_t cs_most_shared(cs_queue *queue)
+{
+    int device = 0, most = 0;
+    cudaError_t result = cudaGetDevice(&device);
+    if (result == cudaSuccess)
+        result = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (queue->failure == cudaSuccess) queue->failure = result;
+    return most;
+}
+
+template <class... parameters, class... arguments>
+void cs_launch_shared(cs_queue *queue, int64_t blocks, int threads, int64_t bytes,
+                      void (*kernel)(parameters...), const arguments &...given)
+{
+    cudaError_t result =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = (size_t)bytes;
+    config.stream = queue->stream;
+    if (result == cudaSuccess) result = cudaLaunchKernelEx(&config, kernel, given...);
+    if (queue->failure == cudaSuccess) queue->failure = result;
+}
+
 template <class... parameters, class... arguments>
 void cs_launch_together(cs_queue *queue, int64_t blocks, int threads, void (*kernel)(parameters...),
                         const arguments &...given)
@@ -61,6 +87,9 @@ void cs_launch_together(cs_queue *queue, int64_t blocks, int threads, void (*ker
     if (queue->failure == cudaSuccess) queue->failure = result;
 }
 #else
+/* That of an H100. */
+inline int64_t cs_most_shared(cs_queue *) { return 227 * 1024; }
+
 template <class kernel> int64_t cs_resident_blocks(cs_queue *queue, kernel *, int)
 {
     return queue->machine.resident;

@@ -77,7 +77,8 @@ static cs_status check(const cs_pack_request *request, const char *name, cs_erro
 static void describe_request(cs_packed *packed, const cs_pack_request *request)
 {
     cs_describe_request(packed, request);
-    packed->instructions = CS_INSTRUCTIONS_AUTO; /* those of the processor do not matter */
+    /* Those of the processor do not matter, but for visits one after another. */
+    if (packed->instructions != CS_INSTRUCTIONS_SCALAR) packed->instructions = CS_INSTRUCTIONS_AUTO;
     packed->device_kernels = &device_kernels;
 }
 
@@ -480,6 +481,7 @@ const cs_backend cs_device_functions = {
     .refresh = refresh,
     .subtract_products = subtract_products,
     .sweep = sweep,
+    .solve_parts = cs_device_solve_parts,
     .measure = measure,
     .keep = keep,
     .restore = restore,

@@ -10,6 +10,7 @@
 #define CS_DEVICE_H
 
 #include "backend/backend.h"
+#include "backend/parts.h"
 
 /* Work that is done in its order, and the device's memory that belongs to it. Owned by the module. */
 typedef struct cs_queue cs_queue;
@@ -114,6 +115,22 @@ CS_DEVICE static inline int cs_flow_goes_backwards(const cs_device_flow *flow, i
     return flow->alternates && (flow->backwards + sweeps) % 2;
 }
 
+/* Parts that iterate by themselves on the device (backend/parts.h). Arrays are the device's. */
+typedef struct cs_device_parts {
+    cs_part_rule rule;
+    int64_t count;             /* parts */
+    int64_t sweeps;            /* at most, of each part in this call */
+    cs_part_state *state;      /* (count) */
+    const double *rho, *speed; /* (rows) */
+    const int32_t *recorded;   /* (count) */
+    double *history;
+    const int64_t *velocity_first; /* (count): where the velocities of a part's bodies begin, */
+    const int32_t *velocity_count; /* (count): and how many numbers they are */
+    int64_t most_visits, most_velocities; /* of a part */
+    int alike;  /* one group, of contacts with a projected step and nothing else */
+    cs_per per; /* as asked for; result: how it was done */
+} cs_device_parts;
+
 /* An operation of cs_backend on two or three arrays. `sums`: (chunks) of CS_DEVICE_CHUNK numbers. */
 typedef enum cs_device_operation {
     CS_POINT_COMBINE,
@@ -164,6 +181,10 @@ typedef struct cs_device {
     /* Makes sweeps by dataflow or by counters, and ends them, unless there was an alarm. */
     void (*flow)(cs_queue *queue, const cs_device_program *program, const cs_device_flow *flow);
 
+    /* Makes up to parts->sweeps sweeps of each part that is open. Fails if parts->per is not possible. */
+    cs_status (*solve_parts)(cs_queue *queue, const cs_device_program *program,
+                             cs_device_parts *parts, cs_error *error);
+
     void (*pass)(cs_queue *queue, const cs_device_pass *pass);
     /* map (blocks of the group's batches) <- their natural maps, in double precision. */
     void (*measure)(cs_queue *queue, const cs_device_program *program, int group,
@@ -177,7 +198,8 @@ typedef struct cs_device {
 static inline int64_t cs_device_layout(void)
 {
     return (int64_t)(sizeof(cs_packed) + 1000 * sizeof(cs_packed_group) +
-                     1000000 * (sizeof(cs_device_program) + sizeof(cs_device_flow)) +
+                     1000000 * (sizeof(cs_device_program) + sizeof(cs_device_flow) +
+                                sizeof(cs_device_parts)) +
                      1000000000 * sizeof(cs_device));
 }
 

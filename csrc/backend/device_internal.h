@@ -35,6 +35,7 @@ typedef struct cs_on_device {
     void *iterates;      /* (CS_FLOW_SWEEPS, impulses): of launches of several sweeps */
     cs_flow_lists lists; /* without visits if sweeps are made by launches */
     cs_device_flow flow;
+    cs_device_parts parts; /* without count until they are first solved */
 } cs_on_device;
 
 /* The device of a backend made by cs_device_backend. */
@@ -67,6 +68,10 @@ void cs_device_upload_steps(cs_on_device *d, int g);
 
 /* Copies everything that is packed. */
 cs_status cs_device_copy_all(cs_on_device *d, cs_error *error);
+
+/* ---- device_parts.c ------------------------------------------------------------------------------ */
+
+cs_status cs_device_solve_parts(void *state, cs_parts_call *call, cs_error *error);
 
 /* ---- device_steps.c ------------------------------------------------------------------------------ */
 

@@ -49,8 +49,9 @@ static void spread_speeds(const cs_solver *solver, double *speed)
     const cs_problem *problem = solver->problem;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t i = 0; i < group->count * group->rows; i++)
-            speed[group->first_row + i] = solver->judge.scale[group->first_block + i / group->rows];
+        for (int64_t k = 0; k < group->count; k++)
+            for (int i = 0; i < group->rows; i++)
+                speed[cs_group_row(group, k) + i] = solver->judge.scale[group->first_block + k];
     }
 }
 

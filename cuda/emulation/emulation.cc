@@ -63,7 +63,8 @@ void go(place &from, place &to)
 #endif
 }
 
-/* 32 lanes that exchange values. Two rounds are stored: a slow lane reads one while fast lanes fill the next. */
+/* Lanes that exchange values: all 32, or a half of them. Two rounds are stored: a slow lane reads one while fast lanes
+ * fill the next. */
 struct warp {
     unsigned arrived = 0, round = 0;
     int line = 0;
@@ -75,7 +76,7 @@ struct block {
     uint3 index = {};
     unsigned threads = 0, left = 0, arrived = 0, round = 0;
     int line = 0;
-    std::vector<warp> warps;
+    std::vector<warp> warps; /* three for each warp: the whole, its first half, its second half */
     std::vector<std::pair<const void *, std::unique_ptr<char[]>>> arrays;
 };
 
@@ -246,7 +247,7 @@ void run_blocks(machine &on, unsigned first, unsigned count, unsigned threads,
     for (unsigned b = 0; b < count; b++) {
         blocks[b].index = {first + b, 0, 0};
         blocks[b].threads = threads;
-        blocks[b].warps.resize(threads / LANES);
+        blocks[b].warps.resize(3 * (threads / LANES));
         for (unsigned t = 0; t < threads; t++) {
             size_t i = static_cast<size_t>(b) * threads + t;
             fiber &f = all.fibers[i];
@@ -314,10 +315,11 @@ void barrier(int line)
     of->round++;
 }
 
-const uint64_t *exchange(uint64_t value, int line)
+const uint64_t *exchange(uint64_t value, int line, unsigned lanes)
 {
     fiber *own = running->present;
-    warp &w = own->of->warps[own->thread / LANES];
+    unsigned half = lanes == LANES ? 0 : 1 + own->thread % LANES / (LANES / 2);
+    warp &w = own->of->warps[3 * (own->thread / LANES) + half];
     unsigned round = w.round;
     running->moved = true;
     own->line = line;
@@ -326,7 +328,7 @@ const uint64_t *exchange(uint64_t value, int line)
         fail("lanes of a warp meet in lines " + std::to_string(w.line) + " and " +
              std::to_string(line));
     w.value[round % 2][own->thread % LANES] = value;
-    if (++w.arrived < LANES) wait(&w.round);
+    if (++w.arrived < lanes) wait(&w.round);
     else {
         w.arrived = 0;
         w.round++;

@@ -82,8 +82,8 @@ void *shared(const void *key, size_t bytes);
 void pause();
 bool loses_write();
 [[noreturn]] void fail(const std::string &why);
-/* Leaves `value`, waits for all 32 lanes, and returns what they left. */
-const uint64_t *exchange(uint64_t value, int line);
+/* Leaves `value`, waits for all 32 lanes, or for the 16 of its half of the warp, and returns what they left. */
+const uint64_t *exchange(uint64_t value, int line, unsigned lanes = 32);
 
 template <class value> value shuffle(value own, int from, int line)
 {
@@ -119,6 +119,7 @@ template <class value> value add(value *to, value more)
 
 #define __syncthreads() emulation::barrier(__LINE__)
 #define __syncwarp() ((void)emulation::exchange(0, __LINE__))
+#define CS_MEET(lanes) ((void)emulation::exchange(0, __LINE__, lanes))
 #define __shfl_xor_sync(mask, value, lanes) \
     emulation::shuffle(value, static_cast<int>(threadIdx.x % 32) ^ (lanes), __LINE__)
 #define __shfl_sync(mask, value, from) emulation::shuffle(value, from, __LINE__)

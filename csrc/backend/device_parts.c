@@ -1,0 +1,135 @@
+/* Parts that iterate by themselves on a device (backend/parts.h): the host lays out what its kernels need, launches some
+ * sweeps at a time, and looks which parts are still open. */
+#include "backend/device_internal.h"
+
+/* Sweeps of a launch, between which the caller is asked. */
+enum { SWEEPS_AT_ONCE = 512 };
+
+/* The first velocity of the bodies of part p, and how many follow it up to the last one: 0 without movable bodies. */
+static int64_t velocities_of(const cs_packed *packed, int64_t p, int64_t *first)
+{
+    const cs_schedule *schedule = packed->schedule;
+    int64_t least = packed->first_spare, end = 0;
+    for (int64_t r = schedule->part[p]; r < schedule->part[p + 1]; r++) {
+        const cs_range *range = &schedule->range[r];
+        const cs_packed_group *group = &packed->group[range->group];
+        for (int64_t i = 2 * range->first; i < 2 * (range->first + range->count); i++) {
+            int64_t at = group->factors.velocity[i];
+            if (at >= packed->first_spare) continue;
+            if (at < least) least = at;
+            if (at + group->dof[i % 2] > end) end = at + group->dof[i % 2];
+        }
+    }
+    *first = least;
+    return end > least ? end - least : 0;
+}
+
+/* The largest part, and where the velocities of each begin. */
+static void measure_parts(cs_on_device *d, int64_t *first, int32_t *count)
+{
+    const cs_schedule *schedule = d->packed.schedule;
+    for (int64_t p = 0; p < schedule->parts; p++) {
+        int64_t visits = 0, velocities = velocities_of(&d->packed, p, &first[p]);
+        for (int64_t r = schedule->part[p]; r < schedule->part[p + 1]; r++)
+            visits += schedule->range[r].count;
+        count[p] = (int32_t)velocities;
+        if (visits > d->parts.most_visits) d->parts.most_visits = visits;
+        if (velocities > d->parts.most_velocities) d->parts.most_velocities = velocities;
+    }
+}
+
+/* Whether all contacts have one shape, and a projected step with a diagonal R and nothing else. */
+static int are_alike(const cs_packed *packed)
+{
+    const cs_packed_group *group = &packed->group[0];
+    return packed->problem->block_groups == 1 && !group->step && !group->diagonal &&
+           !group->weight && !group->factors.compliance && packed->averaging == 1 &&
+           group->dof[0] == group->dof[1];
+}
+
+/* Memory on the device, and what does not change from call to call. */
+static cs_status lay_parts(cs_on_device *d, const cs_parts_call *call, cs_error *error)
+{
+    int64_t count = d->packed.schedule->parts;
+    size_t rows = (size_t)d->packed.problem->rows * sizeof(double);
+    size_t history = (size_t)(call->histories * (call->rule.most + 1)) * CS_PART_COLUMNS;
+    cs_arena scratch = {0};
+    int64_t *first = cs_arena_take_unset(&scratch, count, sizeof *first);
+    int32_t *velocities = cs_arena_take_unset(&scratch, count, sizeof *velocities);
+    if (cs_arena_failed(&scratch)) {
+        cs_arena_clear(&scratch);
+        return cs_no_workspace(error);
+    }
+    measure_parts(d, first, velocities);
+    cs_device_parts *parts = &d->parts;
+    parts->count = count;
+    parts->alike = are_alike(&d->packed);
+    parts->state = cs_device_take(d, (size_t)count * sizeof *parts->state);
+    double *rho = cs_device_take(d, rows), *speed = cs_device_take(d, rows);
+    int32_t *recorded =
+        call->histories ? cs_device_take(d, (size_t)count * sizeof *recorded) : NULL;
+    int64_t *first_there = cs_device_take(d, (size_t)count * sizeof *first_there);
+    int32_t *count_there = cs_device_take(d, (size_t)count * sizeof *count_there);
+    parts->history = call->histories ? cs_device_take(d, history * sizeof(double)) : NULL;
+    cs_status status = d->failed;
+    if (status && error) *error = d->failure;
+    d->failed = CS_OK;
+    if (!status) {
+        cs_device_upload(d, rho, call->rho, rows);
+        cs_device_upload(d, speed, call->speed, rows);
+        cs_device_upload(d, recorded, call->recorded, (size_t)count * sizeof *recorded);
+        cs_device_upload(d, first_there, first, (size_t)count * sizeof *first);
+        cs_device_upload(d, count_there, velocities, (size_t)count * sizeof *velocities);
+        status = d->device->wait(d->queue, error); /* before the scratch memory goes */
+    }
+    parts->rho = rho;
+    parts->speed = speed;
+    parts->recorded = recorded;
+    parts->velocity_first = first_there;
+    parts->velocity_count = count_there;
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+static int64_t count_open(const cs_parts_call *call, int64_t count)
+{
+    int64_t open = 0;
+    for (int64_t p = 0; p < count; p++) open += call->state[p].end == CS_PART_OPEN;
+    return open;
+}
+
+/* Launches sweeps until no part is open. */
+static cs_status sweep_parts(cs_on_device *d, cs_parts_call *call, cs_error *error)
+{
+    cs_device_parts *parts = &d->parts;
+    size_t bytes = (size_t)parts->count * sizeof *parts->state;
+    cs_device_upload(d, parts->state, call->state, bytes);
+    for (int64_t open = parts->count; open > 0 && !call->halted;) {
+        parts->rule = call->rule;
+        parts->sweeps = SWEEPS_AT_ONCE;
+        parts->per = call->per;
+        cs_status status = d->device->solve_parts(d->queue, &d->program, parts, error);
+        if (!status) d->device->download(d->queue, call->state, parts->state, bytes);
+        if (!status) status = d->device->wait(d->queue, error);
+        if (status) return status;
+        open = count_open(call, parts->count);
+        if (call->poll && call->poll(call->context, parts->count - open)) call->halted = 1;
+    }
+    return CS_OK;
+}
+
+cs_status cs_device_solve_parts(void *state, cs_parts_call *call, cs_error *error)
+{
+    static const char *const names[] = {"auto", "thread", "half_warp", "warp"};
+    cs_on_device *d = state;
+    cs_status status = d->parts.count ? CS_OK : lay_parts(d, call, error);
+    call->halted = 0;
+    if (!status) status = sweep_parts(d, call, error);
+    if (!status && d->parts.history)
+        d->device->download(d->queue, call->history, d->parts.history,
+                            (size_t)(call->histories * (call->rule.most + 1)) * CS_PART_COLUMNS *
+                                sizeof(double));
+    if (!status) status = d->device->wait(d->queue, error);
+    call->used = names[d->parts.per];
+    return status;
+}

@@ -1,0 +1,159 @@
+"""Batches on the emulated device have the bits of the processor's, however many lanes solve one."""
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from agreement import package_set
+from emulated import EMULATED, TURNS, turns
+from reference_numpy import random_problem
+
+FIXED = {"rtol": None, "atol": None}
+PER = ("thread", "half_warp", "warp")
+SETS = (
+    ("free", 4),
+    ("box", 2),
+    ("half_line", 1),
+    ("disc", 2),
+    ("disc", 3),
+    ("box_friction", 3),
+    ("rolling", 5),
+    ("ellipse", 3),
+    ("polygon", 3),
+    ("contensou", 4),
+    ("contensou_coupled", 4),
+    ("second_order_cone", 3),
+    ("tresca", 3),
+)
+
+
+def problems_of(name, rows, dof=6, count=37):
+    """Problems of many sizes with one kind of set; the last bodies are the same on both sides."""
+    made = []
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        arrays = random_problem(rng, 2 + seed % 5, 2 + seed % 3, rows, dof, name)
+        bodies = arrays.bodies.copy()
+        if seed % 4 == 0:
+            bodies[-1] = max(bodies[-1].max(), 0)
+        made.append(
+            cs.Problem(arrays.J, arrays.Minv, arrays.b, bodies=bodies, sets=package_set(arrays))
+        )
+    return made
+
+
+def same(here, there):
+    np.testing.assert_array_equal(here.flat_impulses, there.flat_impulses)
+    np.testing.assert_array_equal(here.iterations, there.iterations)
+    np.testing.assert_array_equal(here.statuses, there.statuses)
+    np.testing.assert_array_equal(here.residuals, there.residuals)
+    np.testing.assert_array_equal(here.rollbacks, there.rollbacks)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("per", PER)
+@pytest.mark.parametrize(("name", "rows", "dof"), [("disc", 3, 6), ("disc", 2, 3), ("box", 1, 6)])
+def test_the_bits_of_the_processor(name, rows, dof, per, dtype):
+    problems = problems_of(name, rows, dof)
+    options = {**FIXED, "max_iterations": 12, "dtype": dtype, "record": [3, 36]}
+    here = cs.solve_batch(problems, **options)
+    there = cs.solve_batch(problems, per=per, **EMULATED, **options)
+    same(here, there)
+    assert there.info["per"] == per
+    for i in (3, 36):
+        for column in ("residual", "merit"):
+            np.testing.assert_array_equal(here.histories[i][column], there.histories[i][column])
+
+
+@pytest.mark.parametrize(("name", "rows"), SETS)
+def test_every_set(name, rows):
+    problems = problems_of(name, rows, count=6)
+    options = {**FIXED, "max_iterations": 8}
+    here = cs.solve_batch(problems, **options)
+    by_thread = rows in (1, 3) and name not in ("free",)
+    for per in PER if by_thread else PER[1:]:
+        same(here, cs.solve_batch(problems, per=per, **EMULATED, **options))
+
+
+@pytest.mark.parametrize("per", PER)
+def test_turns_of_threads_do_not_matter(per):
+    problems = problems_of("disc", 3, count=9)
+    here = cs.solve_batch(problems, rtol=1e-5, max_iterations=100)
+    for turn in TURNS:
+        with turns(turn, 5):
+            same(here, cs.solve_batch(problems, rtol=1e-5, max_iterations=100, per=per, **EMULATED))
+
+
+@pytest.mark.parametrize("per", PER)
+def test_each_problem_stops_and_rolls_back_by_itself(per):
+    problems = problems_of("disc", 3, count=20)
+    for options in (
+        {"rtol": 1e-6, "max_iterations": 600},
+        {"rtol": 1e-6, "relaxation": 3.0, "rollback_growth": 1.0, "max_iterations": 60},
+    ):
+        here = cs.solve_batch(problems, **options)
+        there = cs.solve_batch(problems, per=per, **EMULATED, **options)
+        same(here, there)
+        np.testing.assert_array_equal(here.natural_maps, there.natural_maps)
+    assert here.rollbacks.max() > 0
+
+
+@pytest.mark.parametrize("per", PER)
+def test_more_sweeps_than_a_launch_makes(per):
+    problems = [cs.scenarios.box_stack(1)] * 2
+    options = {**FIXED, "max_iterations": 1030, "relaxation": 0.01}
+    same(
+        cs.solve_batch(problems, **options),
+        cs.solve_batch(problems, per=per, **EMULATED, **options),
+    )
+
+
+@pytest.mark.parametrize("per", PER)
+def test_warm_starts(per):
+    problems = problems_of("disc", 3, count=5)
+    start = cs.solve_batch(problems, **FIXED, max_iterations=3)
+    options = {**FIXED, "max_iterations": 5, "initial": start, "bound": "previous"}
+    same(
+        cs.solve_batch(problems, **options),
+        cs.solve_batch(problems, per=per, **EMULATED, **options),
+    )
+
+
+def test_groups_of_different_kinds_by_lanes():
+    problems = problems_of("disc", 3, count=3) + problems_of("half_line", 1, count=3)
+    options = {**FIXED, "max_iterations": 8}
+    here = cs.solve_batch(problems, **options)
+    there = cs.solve_batch(problems, **EMULATED, **options)
+    same(here, there)
+    assert there.info["per"] == "half_warp"
+
+
+@pytest.mark.parametrize(
+    ("problems", "words"),
+    [
+        (problems_of("rolling", 5, count=2), "per='thread' is for contacts of one shape"),
+        (problems_of("free", 3, count=2), "per='thread' is for contacts of one shape"),
+        (
+            [cs.scenarios.box_stack(3), cs.scenarios.disc_pyramid(3)],
+            "per='thread' is for contacts of one shape",
+        ),
+        (
+            [cs.scenarios.ball_grid(4)],
+            r"per='thread' needs \d+ bytes of shared memory for 32 problems",
+        ),
+    ],
+)
+def test_what_a_thread_cannot_solve(problems, words):
+    with pytest.raises(ValueError, match=words):
+        cs.solve_batch(problems, per="thread", **EMULATED)
+
+
+def test_many_problems_have_a_thread_each():
+    J = np.zeros((4096, 1, 2, 1, 3))
+    J[:, 0, 1, 0, 1] = 1.0
+    Minv, b = np.ones((4096, 1, 3)), -np.linspace(0.1, 0.2, 4096).reshape(-1, 1, 1)
+    bodies = [[-1, 0]]
+    there = cs.solve_batch(J, Minv, b, bodies=bodies, max_iterations=10, **EMULATED)
+    assert there.info["per"] == "thread"
+    np.testing.assert_array_equal(there.impulses, -b)
+    assert there.converged.all()
