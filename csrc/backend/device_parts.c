@@ -38,13 +38,14 @@ static void measure_parts(cs_on_device *d, int64_t *first, int32_t *count)
     }
 }
 
-/* Whether all contacts have one shape, and a projected step with a diagonal R and nothing else. */
+/* Whether all contacts have one shape, and a projected step with a diagonal R and nothing else. Bodies of one group keep
+ * the velocities of a part together. */
 static int are_alike(const cs_packed *packed)
 {
     const cs_packed_group *group = &packed->group[0];
-    return packed->problem->block_groups == 1 && !group->step && !group->diagonal &&
-           !group->weight && !group->factors.compliance && packed->averaging == 1 &&
-           group->dof[0] == group->dof[1];
+    return packed->problem->block_groups == 1 && packed->problem->body_groups == 1 &&
+           !group->step && !group->diagonal && !group->weight && !group->factors.compliance &&
+           packed->averaging == 1 && group->dof[0] == group->dof[1];
 }
 
 /* Memory on the device, and what does not change from call to call. */
