@@ -8,6 +8,8 @@
 
 #define CS_KERNEL static __global__
 #define CS_GPU static __device__ __forceinline__
+/* One that is called: what is seldom done must not take registers of what is done often. */
+#define CS_GPU_CALLED static __device__ __noinline__
 #define CS_BOTH static __host__ __device__ __forceinline__
 /* kernel<<<blocks, threads>>> in the stream of a queue; the arguments follow. Threads are whole warps. */
 #define CS_LAUNCH(queue, blocks, threads, kernel, ...) \
@@ -33,6 +35,7 @@
 
 #define CS_KERNEL static
 #define CS_GPU static inline
+#define CS_GPU_CALLED static inline
 #define CS_BOTH static inline
 #define CS_LAUNCH(queue, blocks, threads, kernel, ...)                                  \
     emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \

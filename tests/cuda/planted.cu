@@ -71,6 +71,27 @@ CS_KERNEL void missing_lane(const double *from, double *total)
     if (threadIdx.x == 0) *total = sum;
 }
 
+/* The halves of a warp meet by themselves, and not equally often. */
+CS_KERNEL void halves(const double *from, double *total)
+{
+    CS_SHARED(double, part, THREADS);
+    int t = (int)threadIdx.x;
+    part[t] = from[t];
+    for (int i = 0; i <= t / 16; i++) CS_MEET(16);
+    double sum = part[t / 16 * 16];
+    for (int l = 1; l < 16; l++) sum += part[t / 16 * 16 + l];
+    CS_MEET(16);
+    part[t] = sum;
+    __syncthreads();
+    if (t == 0) *total = part[0] + part[16] + part[32] + part[48];
+}
+
+CS_KERNEL void missing_in_half(const double *from, double *total)
+{
+    if (threadIdx.x != 7) CS_MEET(16);
+    if (threadIdx.x == 0) *total = from[0];
+}
+
 /* Waits for a number that nobody writes. */
 CS_KERNEL void endless_wait(const double *from, double *total)
 {
@@ -97,6 +118,8 @@ int main(int count, char **argument)
         {"overrun", overrun},
         {"unwritten", unwritten},
         {"missing_lane", missing_lane},
+        {"halves", halves},
+        {"missing_in_half", missing_in_half},
         {"endless_wait", endless_wait},
         {"trap", trap},
     };

@@ -38,6 +38,7 @@ def planted(tmp_path_factory):
 @pytest.mark.parametrize("turn", TURNS)
 def test_a_right_kernel_has_one_result(planted, turn):
     assert planted("sum_block", turn) == "total 64\n"
+    assert planted("halves", turn) == "total 64\n"
 
 
 def test_a_missing_barrier_changes_the_result(planted):
@@ -54,6 +55,7 @@ def test_a_missing_barrier_changes_the_result(planted):
         ("overrun", r"AddressSanitizer: heap-buffer-overflow"),
         ("unwritten", r"total -?nan"),
         ("missing_lane", r"failed: block 0, thread \d+ waits without end"),
+        ("missing_in_half", r"failed: block 0, thread \d+ waits without end"),
         ("endless_wait", r"failed: block 0, thread \d+ waits without end"),
         ("trap", r"failed: the kernel trapped \(block 0, thread 9\)"),
     ],
