@@ -15,6 +15,14 @@
 #define CS_MODULE_INIT PyInit__cuda_emulated
 #endif
 
+/* Seconds for an array of some bytes: taken and zeroed, copied to the device, within it and from it, to memory of the
+ * processor that is not pinned; and for two of them to be given back. */
+typedef struct cs_memory_times {
+    double take, to_device, within, from_device, give_back;
+} cs_memory_times;
+
+cs_status cs_device_memory_times(size_t bytes, cs_memory_times *times, cs_error *error);
+
 const cs_device *cs_device_table(void);
 cs_status cs_device_sweep_parts(cs_queue *queue, const cs_device_program *program,
                                 cs_device_parts *parts, cs_error *error);

@@ -13,6 +13,26 @@ static PyObject *module_missing(PyObject *, PyObject *)
     return PyUnicode_FromString(why);
 }
 
+/* memory_times(bytes) -> seconds of what is done with memory, by name. */
+static PyObject *module_memory_times(PyObject *, PyObject *args)
+{
+    Py_ssize_t bytes;
+    cs_memory_times times;
+    cs_error error = {};
+    if (!PyArg_ParseTuple(args, "n:memory_times", &bytes)) return NULL;
+    if (bytes <= 0)
+        return PyErr_Format(PyExc_ValueError, "bytes=%zd; a positive number is needed", bytes);
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = cs_device_memory_times((size_t)bytes, &times, &error);
+    Py_END_ALLOW_THREADS;
+    if (status == CS_NO_MEMORY) return PyErr_Format(PyExc_MemoryError, "%s", error.message);
+    if (status) return PyErr_Format(PyExc_RuntimeError, "%s", error.message);
+    return Py_BuildValue("{s:d,s:d,s:d,s:d,s:d}", "take", times.take, "to_device", times.to_device,
+                         "within", times.within, "from_device", times.from_device, "give_back",
+                         times.give_back);
+}
+
 #if !defined(__CUDACC__)
 /* set_order(order, seed): the order in which emulated threads run, for queues made from now on. */
 static PyObject *module_set_order(PyObject *, PyObject *args)
@@ -70,6 +90,7 @@ static PyObject *module_devices(PyObject *, PyObject *)
 
 static PyMethodDef methods[] = {
     {"missing", module_missing, METH_NOARGS, "None, or why the device cannot be used."},
+    {"memory_times", module_memory_times, METH_VARARGS, "Seconds of what is done with memory."},
 #if !defined(__CUDACC__)
     {"set_order", module_set_order, METH_VARARGS, "The order in which emulated threads run."},
     {"set_resident", module_set_resident, METH_VARARGS, "The most blocks that run together."},

@@ -1,0 +1,25 @@
+"""Seconds by the clock and by the processor, which other work on the machine does not lengthen."""
+
+import os
+import time
+
+import contactsolve as cs
+
+from . import cores
+
+
+def of_sweep(solver: cs.Solver, sweeps: int) -> tuple[float, float]:
+    """Return seconds of one sweep, by the clock and by all threads' own time, of a solve of many.
+
+    What surrounds the sweeps of the solve is left out of both.
+    """
+    begun = time.process_time()
+    result = solver.solve()
+    own = time.process_time() - begun
+    return result.sweep_time / sweeps, own * result.sweep_time / result.time / sweeps
+
+
+def free_cores() -> int:
+    """Return all cores, or 1 where other work leaves no threads to measure: they wait in turns."""
+    here = cores()
+    return here if os.getloadavg()[0] <= here else 1

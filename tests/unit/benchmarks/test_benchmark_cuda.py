@@ -1,0 +1,82 @@
+"""benchmarks/cuda: scripts run to the end on an emulated device; goals are judged."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from benchmark_scripts import importing_from
+from contactsolve import _devices
+from repository import BENCHMARKS
+
+needs_emulation = pytest.mark.skipif(
+    _devices.why_not("cuda-emulated") is not None, reason="needs the emulated kernels"
+)
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    with importing_from(BENCHMARKS / "cuda"):
+        import sweeps
+
+        yield sweeps
+
+
+def test_the_pile_is_one_of_unit_spheres(sweeps):
+    """Contacts are pairs of near balls, each once; frames are orthonormal; levers are radii."""
+    problem = sweeps.pile(5)
+    pairs = problem.bodies
+    assert len(np.unique(pairs, axis=0)) == len(pairs)
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    assert (pairs[:, 0] == -1).sum() == 25
+    moving = pairs[:, 0] >= 0
+    A = problem.delassus().toarray().reshape(len(pairs), 3, len(pairs), 3)
+    blocks = A[np.arange(len(pairs)), :, np.arange(len(pairs))]
+    # A = n (1/m) n' + t (1/m + r² / I) t' for each ball that moves, with 1/m = 1 and 1/I = 2.5.
+    wanted = np.where(moving[:, None], 2.0, 1.0) * np.array([1.0, 3.5, 3.5])
+    assert np.allclose(blocks, [np.diag(row) for row in wanted], atol=1e-12)
+    assert cs.solve(problem, method="gauss_seidel", compressed=True, rtol=1e-6).converged
+
+
+@needs_emulation
+def test_sweeps_run_to_the_end_on_an_emulated_device(sweeps, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(sweeps, "COPY_BYTES", 1 << 16)
+    arguments = ["--cases", "grid-2,pile-2", "--repeats", "1", "--device", "cuda-emulated"]
+    sweeps.main([*arguments, "--results", str(tmp_path)])
+    assert capsys.readouterr().out.count("not measured") == len(sweeps.GOALS)
+    rows = list(csv.DictReader((tmp_path / "cuda_sweeps.csv").read_text("utf-8").splitlines()))
+    assert len(rows) == 2 * len(sweeps.OWN_BYTES)
+    for row in rows:
+        assert "dataflow" in row["kernel"]
+        share = float(row["own_gbs"]) / float(row["copy_gbs"])
+        assert float(row["share_of_copy"]) == pytest.approx(share, rel=1e-3)
+
+
+def test_goals_are_reached_or_missed(sweeps):
+    goal = next(goal for goal in sweeps.GOALS if goal.at_least)
+    row = {"case": goal.case, "dtype": goal.dtype, "compressed": True}
+    assert goal.told({**row, goal.key: goal.limit + 0.01}).endswith("reached")
+    assert goal.told({**row, goal.key: goal.limit - 0.01}).endswith("MISSED")
+    goal = next(goal for goal in sweeps.GOALS if not goal.at_least)
+    assert goal.told({**row, goal.key: goal.limit + 0.01}).endswith("MISSED")
+
+
+def test_without_a_gpu_nothing_is_written(sweeps, tmp_path, capsys):
+    if cs.cuda.available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(SystemExit) as ended:
+        sweeps.main(["--results", str(tmp_path)])
+    assert not ended.value.code
+    assert "no GPU" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@needs_emulation
+def test_memory_of_a_device_is_timed():
+    module = _devices.module_of("cuda-emulated")
+    times = module.memory_times(100_000)
+    assert set(times) == {"take", "to_device", "within", "from_device", "give_back"}
+    assert all(0 < seconds < 60 for seconds in times.values())
+    with pytest.raises(ValueError, match="bytes=-1; a positive number is needed"):
+        module.memory_times(-1)
