@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include "cuda/device.h"
+#include "cuda/s2_dense.h"
 
 /* missing() -> None, or why the device cannot be used. */
 static PyObject *module_missing(PyObject *, PyObject *)
@@ -88,9 +89,98 @@ static PyObject *module_devices(PyObject *, PyObject *)
 }
 #endif
 
+/* ---- S2's iterations ------------------------------------------------------------------------------ */
+
+/* s2_kernels() -> their names. */
+static PyObject *module_s2_kernels(PyObject *, PyObject *)
+{
+    PyObject *names = PyTuple_New(CS_S2_KERNELS);
+    for (int i = 0; names && i < CS_S2_KERNELS; i++) {
+        PyObject *name = PyUnicode_FromString(cs_s2_kernel_name(i));
+        if (!name) Py_CLEAR(names);
+        else PyTuple_SET_ITEM(names, i, name);
+    }
+    return names;
+}
+
+/* Whether a buffer has so many numbers; else raises. */
+static int has_numbers(const Py_buffer *buffer, const char *name, int64_t count, int64_t size)
+{
+    if (buffer->len == count * size) return 1;
+    PyErr_Format(PyExc_ValueError, "%s has %zd bytes: %lld are needed", name, buffer->len,
+                 (long long)(count * size));
+    return 0;
+}
+
+/* Whether every row of a contact is one of the arrays, and every size is at least the least; else raises. */
+static int has_sizes(const cs_s2_request *request)
+{
+    const cs_s2_problem *p = &request->shape;
+    int known = request->kernel >= 0 && request->kernel < CS_S2_KERNELS;
+    int64_t last = (p->contacts - 1) * p->contact_step + 2 * p->direction_step;
+    if (known && p->contacts > 0 && p->contact_step > 0 && p->direction_step > 0 &&
+        last < p->rows && p->pitch >= p->rows && p->rows < INT32_MAX && request->panel > 0 &&
+        request->panel % 3 == 0 && request->iterations >= 0 && request->check_every > 0)
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "sizes that do not fit each other");
+    return 0;
+}
+
+/* (iterations, converged, seconds of allocation, to the device, of the iterations, from the device, of the release), or
+ * an exception. */
+static PyObject *run_s2(const cs_s2_request *request)
+{
+    cs_s2_outcome outcome;
+    cs_error error = {};
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = cs_s2_run(request, &outcome, &error);
+    Py_END_ALLOW_THREADS;
+    if (!status)
+        return Py_BuildValue("Liddddd", (long long)outcome.iterations, outcome.converged,
+                             outcome.allocation, outcome.to_device, outcome.iteration,
+                             outcome.from_device, outcome.release);
+    PyErr_SetString(status == CS_NO_MEMORY ? PyExc_MemoryError : PyExc_RuntimeError, error.message);
+    return NULL;
+}
+
+/* s2_iterate(sizes, iterations, criterion, T, d, mu, impulses) with sizes = (kernel, single, panel, contacts, rows, pitch,
+ * contact_step, direction_step), iterations = (most, check_every), criterion = (number, rtol, atol); `impulses` is
+ * written. Arrays have the layout of cs_s2_request. -> what run_s2 returns */
+static PyObject *module_s2_iterate(PyObject *, PyObject *args)
+{
+    cs_s2_request request = {};
+    cs_s2_problem *p = &request.shape;
+    long long panel, contacts, rows, pitch, contact_step, direction_step, most, every;
+    int kernel, criterion;
+    Py_buffer matrix, d, mu, impulses;
+    if (!PyArg_ParseTuple(args, "(iiLLLLLL)(LL)(idd)y*y*y*w*:s2_iterate", &kernel, &request.single,
+                          &panel, &contacts, &rows, &pitch, &contact_step, &direction_step, &most,
+                          &every, &criterion, &request.rtol, &request.atol, &matrix, &d, &mu,
+                          &impulses))
+        return NULL;
+    request.kernel = (cs_s2_kernel)kernel, request.criterion = (cs_s2_criterion)criterion;
+    request.panel = panel, request.iterations = most, request.check_every = every;
+    p->contacts = contacts, p->rows = rows, p->pitch = pitch;
+    p->contact_step = contact_step, p->direction_step = direction_step;
+    request.matrix = matrix.buf, request.d = d.buf, request.mu = mu.buf;
+    request.impulses = impulses.buf;
+
+    int64_t size = request.single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    PyObject *result = NULL;
+    if (has_sizes(&request) && has_numbers(&matrix, "T", rows * pitch, size) &&
+        has_numbers(&d, "d", rows, size) && has_numbers(&mu, "mu", contacts, size) &&
+        has_numbers(&impulses, "impulses", rows, size))
+        result = run_s2(&request);
+    for (Py_buffer *each : {&matrix, &d, &mu, &impulses}) PyBuffer_Release(each);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"missing", module_missing, METH_NOARGS, "None, or why the device cannot be used."},
     {"memory_times", module_memory_times, METH_VARARGS, "Seconds of what is done with memory."},
+    {"s2_kernels", module_s2_kernels, METH_NOARGS, "The names of S2's kernels for a dense T."},
+    {"s2_iterate", module_s2_iterate, METH_VARARGS, "Iterate by one of S2's kernels."},
 #if !defined(__CUDACC__)
     {"set_order", module_set_order, METH_VARARGS, "The order in which emulated threads run."},
     {"set_resident", module_set_resident, METH_VARARGS, "The most blocks that run together."},

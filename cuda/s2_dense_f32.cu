@@ -1,0 +1,6 @@
+/* The kernels of cuda/s2_dense.inc in float. */
+#include "cuda/s2_dense.h"
+
+#define CS_ONLY_F32
+#define CS_TEMPLATE "cuda/s2_dense.inc"
+#include "core/each_precision.h"
