@@ -12,7 +12,7 @@ TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 DESIGN = sorted((ROOT / "docs" / "design").glob("*.md"))
 # Here every file name is one of the repository; elsewhere only names with a folder are.
 OF_THE_CODE = [ROOT / "docs" / "architecture.md", ROOT / "docs" / "equations.md", *DESIGN]
-FOLDERS = ("csrc", "contactsolve", "tests", "benchmarks", "notebooks", ".ci")
+FOLDERS = ("csrc", "cuda", "contactsolve", "tests", "benchmarks", "notebooks", ".ci")
 
 SPAN = re.compile(r"`([^`\n]+)`")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
