@@ -46,6 +46,7 @@ class Solves:
 
 
 def spread(ratios):
+    ratios = np.asarray(ratios)
     return f"{np.median(ratios):.2g} times ({ratios.min():.2g} to {ratios.max():.2g})"
 
 
@@ -111,6 +112,135 @@ def claims(rows):
     return pages.sentences(text, {})
 
 
+# ---- full matrices ------------------------------------------------------------------------------
+
+Column = pages.Column
+DENSE = pages.Layout(
+    "Full matrices: the time of an iteration, speed-ups, break-even",
+    "dense.py",
+    (
+        Column("contacts", "contacts", "count"),
+        Column("method", "method", "text"),
+        Column("precision", "dtype", "text"),
+        Column("MB of T", "megabytes", ".3g"),
+        Column("one core", "one_s", "time"),
+        Column("GFLOPS", "gflops", ".3g"),
+        Column("GB/s", "gbs", ".3g"),
+        Column("NumPy", "numpy_s", "time"),
+        Column("all cores", "threads_s", "time"),
+        Column("speed-up", "threads_speedup", ".2f"),
+        Column("device", "device_s", "time"),
+        Column("GB/s", "device_gbs", ".3g"),
+        Column("speed-up", "device_speedup", ".3g"),
+        Column("to the device", "to_device_s", "time"),
+        Column("and back", "from_device_s", "time"),
+        Column("break-even", "break_even", ".3g"),
+        Column("ULP, most", "ulp_max", ".3g"),
+        Column("mean", "ulp_mean", ".2g"),
+        Column("distance", "apart", ".1e"),
+        Column("finite", "finite", "count"),
+    ),
+)
+# The columns of a device and of threads may be missing in rows that were measured without them.
+ABSENT = dict.fromkeys(column.key for column in DENSE.columns)
+LEAST = 300  # contacts from which on T is larger than a core's own caches
+
+
+class Times:
+    """Seconds on one core by contacts, of one method and precision, where T is large."""
+
+    def __init__(self, rows, method, dtype="float64", key="one_s"):
+        own = [row for row in rows if (row["method"], row["dtype"]) == (method, dtype)]
+        large = [row for row in own if int(row["contacts"]) >= LEAST] or own
+        self.by_contacts = {int(r["contacts"]): float(r[key]) for r in large if r.get(key)}
+
+    def over(self, other):
+        """The ratio to another's, "1.9 (1.7 to 2.0)" times."""
+        shared = self.by_contacts.keys() & other.by_contacts.keys()
+        return spread([self.by_contacts[k] / other.by_contacts[k] for k in sorted(shared)])
+
+
+def of_device(rows, key, form=".3g"):
+    """The range of a device's figure for JOR in double precision; without one, that it has none."""
+    known = list(Times(rows, "JOR", key=key).by_contacts.values())
+    if not known:
+        return "not measured on a GPU"
+    return f"{min(known):{form}} to {max(known):{form}}"
+
+
+def dense_claims(rows):
+    """S2's statements on the speed of an iteration, each with ours."""
+    jor, single, full = Times(rows, "JOR"), Times(rows, "JOR", "float32"), Times(rows, "full SOR")
+    numpy = Times(rows, "JOR", key="numpy_s")
+    relaxed = {count: Times(rows, f"relaxed SOR of {count}") for count in (2, 4, 16, 128)}
+    told = ", ".join(f"of {count}: {own.over(jor)}" for count, own in relaxed.items())
+    checked = [row for row in rows if row.get("ulp_max")]
+    most, apart = (
+        {
+            dtype: max((float(r[key]) for r in checked if r["dtype"] == dtype), default=0)
+            for dtype in ("float64", "float32")
+        }
+        for key in ("ulp_max", "apart")
+    )
+    against = sorted({row["cross_check"] for row in checked})
+    finite = all(float(row["finite"]) for row in checked)
+    whole = "All numbers are finite" if finite else "Some numbers are not finite"
+    timed = [Times(rows, method, key="device_s") for method in ("full SOR", "JOR")]
+    on_device = timed[0].over(timed[1]) if timed[1].by_contacts else "not measured on a GPU"
+    threads = of_device(rows, "threads_speedup", ".2f").replace(
+        "not measured on a GPU", "not measured, because the machine had other work to do"
+    )
+    text = f"""
+        *Memory bound: double precision takes 2 times as long as single (S2).* On one core
+        {jor.over(single)}.
+
+        *An iteration of full SOR takes 2 times as long as one of JOR, on the GPU (S2).* On one core
+        it has the same work: {full.over(jor)}. On a device: {on_device}.
+
+        *Relaxed SOR of 128 comes close to JOR, that of 4 takes what full SOR takes, that of 2 more
+        (S2).* On one core, over JOR's iteration: {told}.
+
+        *The best JOR is 10 to 16 times as fast as the sequential one with SSE (S2, GTX 580).* Here:
+        {of_device(rows, "device_speedup")}.
+
+        *6 threads with GotoBLAS: 1.5 times (S2, variant 7).* All cores here: {threads}. NumPy's
+        product by OpenBLAS with the prox takes {numpy.over(jor)} as long as
+        our iteration, on one core.
+
+        *170 of 192 GB/s (S2).* The device's share of its copy bandwidth:
+        {of_device(rows, "device_share", ".0%")}.
+
+        *Above 200 contacts fewer than 50 iterations pay for the GPU (S2, eq. 6.1).*
+        Break-even: {of_device(rows, "break_even")}.
+
+        *Cross-check (S2, section 3.7.1).* Against {" and ".join(against)}, after 10 iterations: at
+        most {most["float64"]:,.0f} ULP in double and {most["float32"]:,.0f} in single precision, of
+        numbers near zero. Over the largest impulse, no two are farther apart than
+        {apart["float64"]:.1g} and {apart["float32"]:.1g}. {whole}.
+    """
+    return pages.sentences(text, {})
+
+
+BOOK = pages.Book("s2", {"dense": DENSE}, lambda _, rows: dense_claims(rows) if rows else [], PAGE)
+
+
+def dense(folder):
+    """The section of full matrices, of this machine or of another one, which it names."""
+    path = pages.csv_of("dense", folder)
+    if path is None:
+        return pages.section(BOOK, "dense", folder)
+    rows = [{**ABSENT, **row} for row in pages.read(path)]
+    link = Path(os.path.relpath(path.with_suffix(".png"), PAGE.parent)).as_posix()
+    return "\n\n".join(
+        [
+            pages.measured_with(path.parent.parent.name, rows),
+            pages.as_markdown(DENSE, rows),
+            f"![{DENSE.title}]({link})",
+            pages.as_list(dense_claims(rows)),
+        ]
+    )
+
+
 def filled(text, folder):
     """The page's text with its blocks renewed."""
     path = folder / "spheres.csv"
@@ -123,6 +253,7 @@ def filled(text, folder):
         {
             "measured": lambda: pages.measured_with(folder.parent.name, rows),
             "spheres": lambda: "\n\n".join([table(rows), image, pages.as_list(claims(rows))]),
+            "dense": lambda: dense(folder),
         },
     )
 

@@ -1,5 +1,6 @@
-"""benchmarks/s2: what is sampled, S2's relaxed SOR, and the page from the stored rows."""
+"""benchmarks/s2: what is sampled, S2's relaxed SOR, full matrices, and the page from the rows."""
 
+import csv
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import contactsolve as cs
 from benchmark_scripts import check_page, importing_from
+from contactsolve import _devices
 from repository import BENCHMARKS
 
 pytest.importorskip("matplotlib")
@@ -87,6 +89,78 @@ def test_every_method_has_a_row(scripts, sampled):
     assert {row["contacts"] for row in rows} == {problems[0][1].contacts}
     full = next(row for row in rows if row["method"].startswith("full"))
     assert full["status"] == "converged"
+
+
+@pytest.fixture(scope="module")
+def dense():
+    with importing_from(BENCHMARKS / "s2"):
+        import dense
+
+        yield dense
+
+
+def test_full_matrices_are_diagonally_dominant_and_the_same_again(dense):
+    G, c = dense.random_problem(6, 1)
+    assert (2 * G.diagonal() > np.abs(G).sum(axis=1)).all()
+    assert np.array_equal(G, G.T)
+    assert np.array_equal(dense.random_problem(6, 1)[1], c)
+    assert not np.array_equal(dense.random_problem(6, 2)[1], c)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_floats_between_two_numbers(dense, dtype):
+    one, tiny = dtype(1.0), np.nextafter(dtype(0), dtype(1))
+    up = np.nextafter(np.nextafter(one, dtype(2)), dtype(2))
+    a, b = np.array([one, one, -tiny, 0.0], dtype), np.array([one, up, tiny, -0.0], dtype)
+    assert dense.ulps(a, b, dtype).tolist() == [0, 2, 2, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_jor_is_the_one_of_numpy(dense, dtype):
+    G, c = dense.random_problem(20, 0)
+    found, _ = dense.jor_by_numpy(G, c, dtype)
+    problem = cs.Problem.from_delassus(G, c, dense.MU)
+    options = {"rtol": None, "atol": None, "max_iterations": dense.ITERATIONS, "threads": 1}
+    ours = cs.solve(problem, **dense.options_of(dense.JOR, 20), **options, dtype=dtype.__name__)
+    checked = dense.cross_check(ours.impulses, found, dtype)
+    assert checked["finite"]
+    assert checked["apart"] < 50 * np.finfo(dtype).eps
+    assert np.abs(found).max() > 1e-3
+    assert not dense.cross_check(np.full(60, np.nan), found, dtype)["finite"]
+
+
+@pytest.mark.skipif(
+    _devices.why_not("cuda-emulated") is not None, reason="needs the emulated kernels"
+)
+def test_full_matrices_are_measured_on_an_emulated_device(dense, tmp_path):
+    dense.measure(dense.Run(tmp_path, (3, 6), "cuda-emulated", threads=2, runs=2))
+    rows = list(csv.DictReader((tmp_path / "dense.csv").read_text("utf-8").splitlines()))
+    assert len(rows) == 2 * (2 + len(dense.RELAXED) + 2)
+    assert (tmp_path / "dense.png").stat().st_size > 10_000
+    for row in rows:
+        assert row["finite"] == "1"
+        assert float(row["apart"]) < (1e-13 if row["dtype"] == "float64" else 1e-5)
+        gain = float(row["one_clock_s"]) - float(row["device_s"])
+        copies = float(row["to_device_s"]) + float(row["from_device_s"])
+        assert (row["break_even"] == "") == (gain <= 0)
+        if row["break_even"]:
+            assert float(row["break_even"]) == pytest.approx(copies / gain, rel=1e-2)
+        megabytes = (4 if row["dtype"] == "float32" else 8) * (3 * int(row["contacts"])) ** 2 / 1e6
+        rate = 1e-3 * megabytes / float(row["device_s"])
+        assert float(row["device_gbs"]) == pytest.approx(rate, rel=1e-2)
+
+
+def test_what_no_device_measured_is_told(scripts, dense, tmp_path):
+    dense.measure(dense.Run(tmp_path, (4,), runs=1))
+    rows = list(csv.DictReader((tmp_path / "dense.csv").read_text("utf-8").splitlines()))
+    told = scripts[1].dense_claims([{**scripts[1].ABSENT, **row} for row in rows])
+    assert sum("not measured on a GPU" in text for text in told) == 4
+    row = next(row for row in rows if row["method"] == "JOR" and row["dtype"] == "float64")
+    told = scripts[1].dense_claims(
+        [{**scripts[1].ABSENT, **each} | ({"device_speedup": "12"} if each is row else {})
+         for each in rows]
+    )  # fmt: skip
+    assert any("12 to 12" in text for text in told)
 
 
 def test_page_is_what_the_results_make_it(scripts):
