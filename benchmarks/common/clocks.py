@@ -9,13 +9,14 @@ from . import cores
 
 
 def of_sweep(solver: cs.Solver, sweeps: int) -> tuple[float, float]:
-    """Return seconds of one sweep, by the clock and by all threads' own time, of a solve of many.
+    """Return seconds of one sweep of a solve of many, by the clock and by the calling thread's own.
 
-    What surrounds the sweeps of the solve is left out of both.
+    What surrounds the sweeps of the solve is left out of both. Threads of an earlier solve may
+    still wait for work, which the time of the whole process would contain.
     """
-    begun = time.process_time()
+    begun = time.thread_time()
     result = solver.solve()
-    own = time.process_time() - begun
+    own = time.thread_time() - begun
     return result.sweep_time / sweeps, own * result.sweep_time / result.time / sweeps
 
 
