@@ -630,7 +630,7 @@ OPTIONS = [
         ValueError,
         known("method", "Newton", cs.methods.names(), auto=False, meant="newton"),
     ),
-    ("scheme", {"scheme": "dense"}, ValueError, known("scheme", "dense", cs.schemes.names())),
+    ("scheme", {"scheme": "whole"}, ValueError, known("scheme", "whole", cs.schemes.names())),
     ("order", {"order": "sorted"}, ValueError, known("order", "sorted", cs.orders.names())),
     (
         "stop",
