@@ -35,7 +35,7 @@ PyObject *core_side_by_side(PyObject *module, PyObject *args)
     Py_ssize_t count = PyTuple_GET_SIZE(tuple), begun = 0;
     PyObject *const *item = ((PyTupleObject *)tuple)->ob_item;
     problem_object *whole = NULL;
-    const cs_problem **parts = PyMem_New(const cs_problem *, count + 1);
+    const cs_problem **parts = PyMem_Malloc((size_t)(count + 1) * sizeof *parts);
     if (!parts) return PyErr_NoMemory();
 
     /* The whole, while no part changes. */
