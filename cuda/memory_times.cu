@@ -2,6 +2,7 @@
 #include "cuda/device.h"
 
 #include <chrono>
+#include <cstdio>
 #include <new>
 #include <vector>
 
@@ -62,5 +63,9 @@ try {
     times->give_back = seconds_since(begun);
     return status;
 } catch (const std::bad_alloc &) {
-    return error ? error->status = CS_NO_MEMORY : CS_NO_MEMORY;
+    if (error) {
+        error->status = CS_NO_MEMORY;
+        std::snprintf(error->message, sizeof error->message, "out of memory: %zu bytes", bytes);
+    }
+    return CS_NO_MEMORY;
 }

@@ -12,7 +12,7 @@ typedef struct cs_parts_on_cpu {
     cs_packed *packed;
     void *best; /* (impulses) */
     cs_parts_call *call;
-    int64_t chunk, chunks; /* parts that a thread takes at a time */
+    int64_t chunks; /* of parts, which a thread takes at a time */
     double last_poll;
     atomic_llong ended;
     atomic_int halt;

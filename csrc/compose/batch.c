@@ -13,9 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Sweeps between two recomputations of u in single precision (methods/sweeps/fixed_point.c). */
-enum { REFRESH_EVERY = 32 };
-
 typedef struct batch {
     cs_method method; /* first, so that the method is the batch */
     const cs_batch_call *call;
@@ -39,7 +36,7 @@ static cs_part_rule rule_of(const cs_solver *solver)
         .growth = options->rollback ? cs_rollback_growth(solver) : INFINITY,
         .noise = cs_rounding_noise(solver->packing.dtype),
         .rollbacks = options->rollback,
-        .refreshes = single ? REFRESH_EVERY : 0,
+        .refreshes = single ? CS_REFRESH_EVERY : 0,
     };
 }
 

@@ -194,6 +194,11 @@ void cs_hand_out_impulses(const cs_solver *solver, cs_result *result);
 /* Fills the figures of the result, and what follows from a state that is known; `state` NULL: none is. */
 void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, cs_result *result);
 
+/* Sweeps between two refreshes (cs_refresh). In single precision the velocities u that sweeps keep beside
+ * lambda drift away from it, by rounding errors of many small updates. In mixed precision u is computed with
+ * factors rounded to single precision, and needs a correction. */
+enum { CS_REFRESH_EVERY = 32 };
+
 /* Changes of impulses of up to CS_ROUNDING_UNITS rounding units count as rounding errors. */
 enum { CS_ROUNDING_UNITS = 256 };
 

@@ -8,10 +8,6 @@
 
 #include <math.h>
 
-/* Sweeps between two refreshes (cs_refresh). In single precision the velocities u that sweeps keep beside
- * lambda drift away from it, by rounding errors of many small updates. In mixed precision u is computed with
- * factors rounded to single precision, and needs a correction. */
-enum { REFRESH_EVERY = 32 };
 /* Mixed precision is also refreshed when the residual has fallen by this factor since the last refresh: the
  * error of the rounded factors would soon dominate. */
 #define REFRESH_BELOW 1e-4
@@ -57,7 +53,7 @@ static void refresh(iteration *it)
 {
     /* Whether it is due. */
     cs_dtype dtype = it->run.solver->packing.dtype;
-    int due = it->run.number % REFRESH_EVERY == 0;
+    int due = it->run.number % CS_REFRESH_EVERY == 0;
     if (it->run.number == 1) it->refreshed = it->run.stats.residual;
     if (dtype == CS_MIXED) due |= it->run.stats.residual < REFRESH_BELOW * it->refreshed;
     if (!due || dtype == CS_F64) return;
@@ -86,7 +82,7 @@ static int64_t sweeps_at_once(const cs_run *run)
         return 1; /* the usual case, answered without the cost of the rest */
     if (solver->packing.dtype == CS_MIXED || solver->factors.balance.factor) return 1;
     int64_t most = cs_run_sweeps_at_once(run);
-    int64_t refreshed = REFRESH_EVERY - (run->number - 1) % REFRESH_EVERY;
+    int64_t refreshed = CS_REFRESH_EVERY - (run->number - 1) % CS_REFRESH_EVERY;
     return solver->packing.dtype == CS_F32 && most > refreshed ? refreshed : most;
 }
 

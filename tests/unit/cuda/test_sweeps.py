@@ -103,8 +103,12 @@ def test_methods(method):
         assert np.abs(here.impulses - there.impulses).max() <= 1e-12 * largest
 
 
-@pytest.mark.parametrize("order", ["natural", "reverse", "colored", "cache", "partition", "random"])
+@pytest.mark.parametrize(
+    "order", ["natural", "reverse", "colored", "cache", "partition", "random", "panels"]
+)
 def test_orders(order):
+    if order == "panels":
+        order = cs.orders.panels(contacts=5)
     options = {"method": "gauss_seidel", "order": order, "scheme": "matrix"}
     if order == "random":
         options["rng"] = 3
