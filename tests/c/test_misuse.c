@@ -97,7 +97,7 @@ static void bad_options_are_refused(const cs_problem *problem)
     repeated[5] = 2;
     outside[7] = SCENE_BLOCKS;
     REFUSE(method, "descent", CS_UNKNOWN_NAME, "method: 'descent' is unknown; known: auto, ");
-    REFUSE(scheme, "dense", CS_UNKNOWN_NAME, "scheme: 'dense' is unknown; known: auto, ");
+    REFUSE(scheme, "whole", CS_UNKNOWN_NAME, "scheme: 'whole' is unknown; known: auto, ");
     REFUSE(order, "sorted", CS_UNKNOWN_NAME, "order: 'sorted' is unknown; known: auto, ");
     REFUSE(stop, "speed", CS_UNKNOWN_NAME, "stop: 'speed' is unknown; known: residual, ");
     REFUSE(record, unknown, CS_UNKNOWN_NAME, "record: 'speed' is unknown; known: residual, ");
