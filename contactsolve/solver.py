@@ -220,13 +220,14 @@ class Solver:
         contacts (S4). If A was given, these are the other blocks in its row.
     r_factor
         R: ``"local"``, 1/max diag(A_ss) on each coupled set s, over max(1, λ_max(R A_kk));
-        ``"block"``, 1/λ_max(A_kk); ``"global"``, 2/(α_min + α_max) with the extreme eigenvalues of
-        A, or 1.9/α_max where A is singular (from (A + Aᵀ)/2 where an unsymmetric A was given;
-        ``info`` reports the values); or one number for every row. ``"balanced"`` starts from the
-        local ones and lets the factor of each coupled set follow its residuals e (S1 eq. 3.29):
-        after each sweep it is multiplied by 1/√(1 − ρ), ρ = e'·e/e·e of the last two, and stays
-        within 1/32 and 1.5 times the local one. Jacobi then needs few halvings of R and no
-        choice of `relaxation`.
+        ``"diagonal"``, without that division (S2 eqs. 4.41 to 4.43), with which a block alone may
+        diverge; ``"block"``, 1/λ_max(A_kk); ``"global"``, 2/(α_min + α_max) with the extreme
+        eigenvalues of A, or 1.9/α_max where A is singular (from (A + Aᵀ)/2 where an unsymmetric A
+        was given; ``info`` reports the values); or one number for every row. ``"balanced"`` starts
+        from the local ones and lets the factor of each coupled set follow its residuals e (S1
+        eq. 3.29): after each sweep it is multiplied by 1/√(1 − ρ), ρ = e'·e/e·e of the last two,
+        and stays within 1/32 and 1.5 times the local one. Jacobi then needs few halvings of R and
+        no choice of `relaxation`.
     rollback
         Maximum number of rollbacks, which halve R and restore the best iterate when the residual
         grows (S1 section 3.5); 0: none.

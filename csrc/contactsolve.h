@@ -396,9 +396,8 @@ typedef struct cs_options {
     cs_order_options order_options;
     const cs_setting *scheme_settings; /* the scheme's own options; others have their defaults */
     int scheme_setting_count;
-    const char *local; /* "auto", "projected", "exact", "block", "newton", "quartic" */
-    const char
-        *r_factor; /* "local", "block", "global", "balanced", or NULL: r_value on every row */
+    const char *local;    /* "auto", "projected", "exact", "block", "newton", "quartic" */
+    const char *r_factor; /* "local", "diagonal", "block", "global", "balanced", or NULL: r_value */
     double r_value;
     const char *bound; /* friction bound from the "current" or the "previous" normal impulse */
     double relaxation; /* alpha, scales R */

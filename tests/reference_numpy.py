@@ -384,11 +384,13 @@ def local_factors(problem: ReferenceProblem, k: int) -> np.ndarray:
 
 
 def row_factors(problem: ReferenceProblem, k: int, r_factor: str | float) -> np.ndarray:
-    """Section 3, r-factors: "local", "block" (1/largest eigenvalue of A_kk), "global", a number."""
+    """Section 3: "local", "diagonal", "block" (1 / largest eigenvalue of A_kk), "global", r."""
     if r_factor == "global":
         return np.full(len(problem.diagonal_block(k)), global_factor(problem))
     if r_factor == "local":
         return local_factors(problem, k)
+    if r_factor == "diagonal":
+        return set_factors(problem, k)
     if r_factor == "block":
         largest = largest_eigenvalue(problem.diagonal_block(k))
         return np.full(len(problem.diagonal_block(k)), 1.0 / largest if largest > 0.0 else 0.0)

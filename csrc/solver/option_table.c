@@ -17,7 +17,7 @@
 
 static const char *const locals[] = {"auto",   "projected", "exact", "block",
                                      "newton", "quartic",   NULL};
-static const char *const factors[] = {"local", "block", "global", "balanced", NULL};
+static const char *const factors[] = {"local", "diagonal", "block", "global", "balanced", NULL};
 static const char *const adjacent[] = {"adjacent", NULL};
 static const char *const automatic[] = {"auto", NULL};
 static const char *const bounds[] = {"current", "previous", NULL};

@@ -655,7 +655,10 @@ OPTIONS = [
         {"r_factor": "best"},
         ValueError,
         known(
-            "r_factor", "best", ["local", "block", "global", "balanced, or a number"], auto=False
+            "r_factor",
+            "best",
+            ["local", "diagonal", "block", "global", "balanced, or a number"],
+            auto=False,
         ),
     ),
     (

@@ -136,7 +136,9 @@ def solver_options(rng: Rng, problem: Problem, method: str) -> dict[str, Any]:
         "order": lambda: order(rng, problem.contacts),
         "local": lambda: pick(rng, ("projected", "exact", "block", "newton", "quartic")),
         "relaxation": lambda: float(rng.uniform(0.2, 1.9)),
-        "r_factor": lambda: pick(rng, ("local", "block", "global", "balanced", power(rng, -3, 2))),
+        "r_factor": lambda: pick(
+            rng, ("local", "diagonal", "block", "global", "balanced", power(rng, -3, 2))
+        ),
         "rollback": lambda: int(rng.integers(0, 6)),
         "rollback_growth": lambda: pick(rng, (None, 1.0, 3.0, 100.0)),
         "parts": lambda: int(rng.integers(1, 12)),

@@ -2,6 +2,7 @@
  *
  *     local     rho_s = 1 / max diag(A_ss) in each coupled set s (S2 eqs. 4.42, 4.43), divided by
  *               max(1, lambda_max(R^1/2 A_kk R^1/2)) so that a single block never overshoots
+ *     diagonal  rho_s itself: S2's R
  *     block     1 / lambda_max(A_kk) in every row of the block
  *     balanced  local, and then adapted to the residuals (solver/steps/balance.c)
  *     global    one number for all rows, from the eigenvalues of A (solver/steps/global_factor.c)
@@ -94,6 +95,7 @@ static void choose_factors(const cs_options *options, const cs_block_group *grou
     if (cs_solves_block(local)) inner_factors(group, diagonal, rho, r);
     else if (!options->r_factor) number_factors(rows, options->r_value, rho, r);
     else if (strcmp(options->r_factor, "block") == 0) block_factors(rows, diagonal, rho, r);
+    else if (strcmp(options->r_factor, "diagonal") == 0) memcpy(r, rho, sizeof *r * (size_t)rows);
     else local_factors(rows, diagonal, rho, r);
     for (int i = 0; i < rows; i++) r[i] *= options->relaxation;
 }
@@ -219,7 +221,7 @@ static int are_local(const choosing *c)
 {
     const char *factor = c->solver->options.r_factor;
     return c->local == CS_PROJECTED && !c->solver->factors.touching && factor &&
-           strcmp(factor, "block") != 0;
+           strcmp(factor, "block") != 0 && strcmp(factor, "diagonal") != 0;
 }
 
 /* Computes rho and R of the blocks k ... k + CS_BLOCK_LANES - 1. */

@@ -409,7 +409,7 @@ def test_whoever_reads_may_leave(tmp_path):
         (["solve", EASY_FILE, "--dtype", "int8"], "dtype: 'int8' is unknown; known: float64"),
         (
             ["solve", EASY_FILE, "--r-factor", "big"],
-            "r_factor: 'big' is unknown; known: local, block",
+            "r_factor: 'big' is unknown; known: local, diagonal",
         ),
         (["solve", EASY_FILE, "--r-factor", "nan"], "r_factor is nan: a finite number above 0"),
         (["solve", EASY_FILE, "--rtol", "-1"], "rtol is -1: it must be at least 0"),

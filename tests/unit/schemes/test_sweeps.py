@@ -202,7 +202,7 @@ OPTION_VALUES = {
     "dtype": DTYPES,
     "relaxation": (1.0, 0.6, 1.3),
     "averaging": (None, 0.5, 1.0, "adjacent"),
-    "r_factor": ("local", "block", "global", 0.05),
+    "r_factor": ("local", "diagonal", "block", "global", 0.05),
     "bound": ("current", "previous"),
     "local": ("auto", "projected"),
     "order": ("natural", "reverse", "permutation"),

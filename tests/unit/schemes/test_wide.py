@@ -144,7 +144,7 @@ OPTION_VALUES = {
     "order": ("natural", "greedy", "ranges"),
     "relaxation": (1.0, 0.6),
     "averaging": (None, 0.5, "adjacent"),
-    "r_factor": ("local", "block", 0.05),
+    "r_factor": ("local", "diagonal", "block", 0.05),
     "bound": ("current", "previous"),
     "local": ("auto", "projected"),
     "compliance": (False, True),
