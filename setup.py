@@ -13,7 +13,8 @@ variables that change the build:
 ``CONTACTSOLVE_CUDA_ARCHS`` the compute capabilities to build for, ``80,90``; unset: those of the
                             GPUs present, or 90
 ``CONTACTSOLVE_STRICT=1``   more warnings, each of them an error
-``CONTACTSOLVE_SANITIZE=1`` AddressSanitizer and UndefinedBehaviorSanitizer, assertions on
+``CONTACTSOLVE_SANITIZE``   ``1``: AddressSanitizer and UndefinedBehaviorSanitizer, assertions on;
+                            ``thread``: ThreadSanitizer, of emulated kernels only
 ``CONTACTSOLVE_COVERAGE=1`` counts executed lines, for gcov
 ``CONTACTSOLVE_OPTIMIZE``   ``0``: no optimisation, with symbols and assertions for a debugger;
                             ``1``: one level in place of three: half the time to build,
@@ -26,6 +27,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -87,6 +89,12 @@ COVERAGE_LINK = ["-Wl,-u,__gcov_dump,-u,__gcov_reset"]
 NVCC = ["-std=c++17", "-O3", "--fmad=false", "-Xcompiler=-fPIC,-fvisibility=hidden"]
 EMULATION = ["-std=c++17", "-O2", "-g0", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden"]
 EMULATION_STRICT = ["-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized"]
+# Sanitized emulation. Its own file, EMULATOR, is no part of what ThreadSanitizer watches.
+EMULATOR = "emulation.cc"
+EMULATION_SANITIZE = {
+    "address": (["-fsanitize=address"], ["-O1", "-g1", "-fno-omit-frame-pointer"]),
+    "thread": (["-fsanitize=thread"], ["-O1", "-g1", "-DCS_THREAD_SANITIZER"]),
+}
 # Per level of CONTACTSOLVE_OPTIMIZE; unset keeps COMPILE as it is.
 OPTIMIZE_COMPILE = {"": [], "0": ["-O0", "-g3", "-UNDEBUG"], "1": ["-O1"]}
 # Python's own flags ask for information for debuggers: as much work for the compiler as the code.
@@ -107,6 +115,14 @@ int contactsolve_probe(void)
 
 def is_on(switch: str) -> bool:
     return os.environ.get(switch, "0") not in ("", "0")
+
+
+def sanitizer() -> str | None:
+    choice = os.environ.get("CONTACTSOLVE_SANITIZE", "")
+    known = {"": None, "0": None, "1": "address", "thread": "thread"}
+    if choice not in known:
+        raise PlatformError(f"CONTACTSOLVE_SANITIZE={choice}: 0, 1 and thread are known")
+    return known[choice]
 
 
 def openmp_builds(compiler) -> bool:
@@ -172,7 +188,7 @@ def flags(compiler) -> tuple[list[str], list[str]]:
     compile_flags += optimize_flags()
     if is_on("CONTACTSOLVE_STRICT"):
         compile_flags += STRICT
-    if is_on("CONTACTSOLVE_SANITIZE"):
+    if sanitizer() == "address":
         compile_flags += SANITIZE + SANITIZE_COMPILE
         link_flags += SANITIZE
     if is_on("CONTACTSOLVE_COVERAGE"):
@@ -184,9 +200,15 @@ def flags(compiler) -> tuple[list[str], list[str]]:
 class DeviceExtension(Extension):
     """A module with kernels: by nvcc, or emulated on the processor."""
 
-    def __init__(self, name, linker, options, sources, optional=False):
+    def __init__(self, name, linker, options, sources, optional=False, watched=()):
         super().__init__(name, sources=sorted(map(str, sources)), optional=optional)
         self.linker, self.options = linker, options
+        self.watched = list(watched)  # flags of a sanitizer, for linking as well
+
+    def options_of(self, source):
+        """Return the flags for compiling one file."""
+        unwatched = "-fsanitize=thread" in self.watched and Path(source).name == EMULATOR
+        return self.options if unwatched else self.options + self.watched
 
 
 def find_nvcc() -> str | None:
@@ -219,8 +241,10 @@ def device_extensions() -> list[Extension]:
         options = ["-x", "c++", *EMULATION]
         options += EMULATION_STRICT if is_on("CONTACTSOLVE_STRICT") else []
         sources += CUDA.glob("emulation/*.cc")
+        watched, more = EMULATION_SANITIZE.get(sanitizer() or "", ([], []))
         compiler = os.environ.get("CXX", "c++").split()
-        return [DeviceExtension("contactsolve._cuda_emulated", compiler, options, sources)]
+        name = "contactsolve._cuda_emulated"
+        return [DeviceExtension(name, compiler, options + more, sources, watched=watched)]
     if choice not in ("auto", "0", "1"):
         raise PlatformError(f"CONTACTSOLVE_CUDA={choice}: auto, 0, 1 and emu are known")
     nvcc = find_nvcc() if choice != "0" else None
@@ -269,7 +293,7 @@ class BuildCore(build_ext):
         units = [
             (source, build, compile_flags + extra)
             for source in ext.sources
-            for build, extra in builds_of(source, is_on("CONTACTSOLVE_SANITIZE")).items()
+            for build, extra in builds_of(source, sanitizer() == "address").items()
         ]
         units.sort(key=lambda unit: not is_kernel(unit[0]))
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
@@ -290,14 +314,27 @@ class BuildCore(build_ext):
         def compile_source(source):
             target = folder / f"{Path(source).name}.o"
             target.parent.mkdir(parents=True, exist_ok=True)
-            self.spawn([*ext.linker, *ext.options, *include, "-c", source, "-o", str(target)])
+            command = [
+                *ext.linker,
+                *ext.options_of(source),
+                *include,
+                "-c",
+                source,
+                "-o",
+                str(target),
+            ]
+            # What compilers say of one file stays together (.ci/registers.py).
+            done = subprocess.run(command, capture_output=True, text=True)
+            sys.stdout.write(" ".join(command) + "\n" + done.stdout + done.stderr)
+            if done.returncode:
+                raise CompileError(f"{source} does not compile")
             return str(target)
 
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
             objects = list(pool.map(compile_source, ext.sources))
         target = self.get_ext_fullpath(ext.name)
         Path(target).parent.mkdir(parents=True, exist_ok=True)
-        self.spawn([*ext.linker, "-shared", *objects, "-o", target])
+        self.spawn([*ext.linker, *ext.watched, "-shared", *objects, "-o", target])
 
     def compile_unit(self, ext, source, build, compile_flags):
         (result,) = self.compiler.compile(

@@ -18,7 +18,7 @@
 /* A body that is too long to be inlined. In C it is one function of the library. A file in C++ does not
  * link with the library: it includes the body and has a function of its own. */
 #if defined(__cplusplus)
-#define CS_CALLED CS_DEVICE static inline
+#define CS_CALLED CS_DEVICE static __attribute__((noinline, unused))
 #define CS_RESTRICT __restrict__
 #else
 #define CS_CALLED

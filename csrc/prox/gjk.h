@@ -15,14 +15,25 @@
 
 #include "core/compiler.h"
 
+/* A part of a body that is too long to be inlined: a function of its own on a GPU, for whose compiler the values of all parts
+ * would be too many for the registers. A processor's compiler inlines it as it likes. */
+#if defined(CS_SIMT)
+#define CS_PART CS_DEVICE static __attribute__((noinline, unused))
+#else
+#define CS_PART CS_DEVICE static
+#endif
+
 /* The support function of S. */
 typedef struct cs_oracle {
+#if !defined(__cplusplus)
     /* point <- the support point of a direction. Returns 0, or any other value if it failed. */
     int (*support)(const void *context, int n, const double *direction, double *point);
-    const void *context;
-    int n; /* 2 or 3 */
+#endif
+    const void *context; /* in C++: a shape (prox/shape.h) */
+    int n;               /* 2 or 3 */
 } cs_oracle;
 
+#if !defined(__cplusplus)
 /* y (n) <- the nearest point of S to y; a point inside is unchanged. `has_origin`: S contains the origin. Returns 0,
  * or, with y zero, the value that a failed support function returned. */
 CS_CALLED int cs_nearest_by_support(const cs_oracle *oracle, int has_origin, double *y);
@@ -40,8 +51,6 @@ CS_CALLED int cs_nearest_in_scaled(const cs_oracle *oracle, double scale, double
 void cs_slope_in_scaled(const cs_oracle *oracle, double scale, const double *z, const double *x,
                         double *G);
 
-#if defined(__cplusplus)
-#include "prox/gjk.inc"
 #endif
 
 #endif

@@ -19,8 +19,6 @@ void cs_slope_in_shape(int n, const double *shape, double scale, const double *z
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-enum { MAX_DEPTH = 16 }; /* of shapes within shapes */
-
 /* The largest dimension, relative to the normal impulse; larger ones are mistakes of the user. */
 #define MAX_SIZE 1e6
 /* The tolerance of cosine^2 + sine^2 = 1 for numbers in single precision. */
@@ -97,7 +95,8 @@ static fault check_node(int n, const double *shape, int length, int depth)
     const double *numbers = shape + 2;
     int rest = length - 2;
     if (length < 2 || shape[1] != length) return (fault){"has a wrong length,", length};
-    if (depth == MAX_DEPTH) return (fault){"has shapes within shapes deeper than", MAX_DEPTH};
+    if (depth == CS_SHAPE_DEPTH)
+        return (fault){"has shapes within shapes deeper than", CS_SHAPE_DEPTH};
     if (!(shape[0] >= CS_FRICTION_ELLIPSOID && shape[0] <= CS_FRICTION_SHIFTED))
         return (fault){"has an unknown code,", shape[0]};
 

@@ -19,7 +19,7 @@
 
 #include "contactsolve.h"
 #include "core/compiler.h"
-
+#define CS_SHAPE_DEPTH 16 /* the most shapes within shapes, the outermost one included */
 enum cs_shape_code {
     CS_FRICTION_ELLIPSOID = 1,
     CS_FRICTION_SUPERELLIPSOID,
@@ -50,7 +50,9 @@ cs_status cs_shape_check(int n, const double *shape, int length, int64_t block, 
 
 #if defined(__cplusplus)
 #include "prox/gjk.h"
+#include <float.h>
 #include <math.h>
+#include <stddef.h>
 #define CS_TEMPLATE "prox/shape.inc"
 #include "core/each_precision.h"
 #endif

@@ -7,6 +7,8 @@
 
 #include <sys/mman.h>
 
+#include "cuda/emulation/sanitizers.h"
+
 /* From one stack to another. x86-64 saves the registers that a function must keep; other machines call the system, which
  * takes ten times as long. */
 #if defined(__x86_64__)
@@ -43,7 +45,8 @@ namespace
 {
 constexpr size_t STACK = 256 << 10; /* bytes; pages that no fiber touches are never there */
 constexpr unsigned LANES = 32;
-constexpr int PATIENCE = 1 << 16; /* rounds in which fibers pause and none goes on */
+constexpr size_t MOST_ENDED = 2048; /* fibers that ThreadSanitizer still knows */
+constexpr int PATIENCE = 1 << 16;   /* rounds in which fibers pause and none goes on */
 
 /* Where a stack was left. */
 struct place {
@@ -52,15 +55,19 @@ struct place {
 #else
     ucontext_t context = {};
 #endif
+    sanitized_stack checks;
 };
 
-void go(place &from, place &to)
+/* `last`: nobody returns to `from`. */
+void go(place &from, place &to, bool last = false)
 {
+    from.checks.leave(to.checks, last);
 #if defined(__x86_64__)
     cs_emulation_switch(&from.top, to.top);
 #else
     swapcontext(&from.context, &to.context);
 #endif
+    from.checks.arrive();
 }
 
 /* Lanes that exchange values: all 32, or a half of them. Two rounds are stored: a slow lane reads one while fast lanes
@@ -68,6 +75,7 @@ void go(place &from, place &to)
 struct warp {
     unsigned arrived = 0, round = 0;
     int line = 0;
+    char order[2] = {}; /* of __syncwarp, for ThreadSanitizer: two rounds */
     uint64_t value[2][LANES] = {};
 };
 
@@ -76,6 +84,7 @@ struct block {
     uint3 index = {};
     unsigned threads = 0, left = 0, arrived = 0, round = 0;
     int line = 0;
+    char order[2] = {};      /* of barriers, for ThreadSanitizer: two rounds */
     std::vector<warp> warps; /* three for each warp: the whole, its first half, its second half */
     std::vector<std::pair<const void *, std::unique_ptr<char[]>>> arrays;
 };
@@ -90,9 +99,21 @@ struct fiber {
     place left;
 };
 
+/* What ThreadSanitizer knows of a launch: all before it happens before its threads, and they before all after it. */
+struct bounds {
+    char start = 0, end = 0;
+    std::vector<sanitized_stack> ended; /* kept, so that other fibers do not get their numbers */
+    void destroy()
+    {
+        for (sanitized_stack &each : ended) each.destroy();
+        ended.clear();
+    }
+};
+
 /* A launch, or as much of it as runs at once. */
 struct run {
     machine *on;
+    bounds *launch;
     const std::function<void()> *kernel;
     std::vector<fiber> fibers;
     fiber *present = nullptr;
@@ -112,7 +133,10 @@ struct stacks {
     }
     char *take(size_t count)
     {
-        if (count * STACK <= bytes) return memory;
+        if (count * STACK <= bytes && !NEW_STACKS) {
+            forget_stacks(memory, bytes);
+            return memory;
+        }
         if (memory) munmap(memory, bytes);
         bytes = count * STACK;
         void *taken = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -129,10 +153,11 @@ std::string where(const fiber &f)
     return "block " + std::to_string(f.of->index.x) + ", thread " + std::to_string(f.thread);
 }
 
-/* Back to the scheduler, until it resumes this fiber. */
+/* Back to the scheduler, until it resumes this fiber, which it does not after a failure. */
 void yield()
 {
     fiber *own = running->present;
+    happens_before(&running->launch->end);
     go(own->left, running->scheduler);
 }
 
@@ -150,18 +175,22 @@ void begin()
 {
     run *all = running;
     fiber *own = all->present;
+    own->left.checks.begin(all->scheduler.checks);
+    happens_after(&all->launch->start);
     (*all->kernel)();
+    happens_before(&all->launch->end);
     own->done = true;
     own->of->left++;
     if (own->of->arrived && all->on->failure.empty())
         all->on->failure = where(*own) + " ended while others wait at the barrier in line " +
                            std::to_string(own->of->line);
-    go(own->left, all->scheduler);
+    go(own->left, all->scheduler, true);
 }
 
 /* Gives a fiber its stack, on which `begin` starts. */
 __attribute__((noinline)) void prepare(fiber &f, char *stack)
 {
+    f.left.checks.make(stack, STACK);
 #if defined(__x86_64__)
     /* Six registers, the address to return to, and one that `begin` never returns to. */
     void **top = reinterpret_cast<void **>(stack + STACK) - 8;
@@ -232,8 +261,10 @@ void schedule(run &all)
 
 /* Runs `count` blocks from `first` on, at the same time. */
 void run_blocks(machine &on, unsigned first, unsigned count, unsigned threads,
-                const std::function<void()> &kernel)
+                const std::function<void()> &kernel, bounds &launch)
 {
+    /* This thread uses no memory of the kernel; it makes and frees shared memory. */
+    unseen guard;
     char *stack = memory.take(static_cast<size_t>(count) * threads);
     if (!stack) {
         on.failure = "out of memory for the stacks of emulated threads";
@@ -242,7 +273,9 @@ void run_blocks(machine &on, unsigned first, unsigned count, unsigned threads,
     std::vector<block> blocks(count);
     run all;
     all.on = &on;
+    all.launch = &launch;
     all.kernel = &kernel;
+    all.scheduler.checks.take();
     all.fibers.resize(static_cast<size_t>(count) * threads);
     for (unsigned b = 0; b < count; b++) {
         blocks[b].index = {first + b, 0, 0};
@@ -258,8 +291,11 @@ void run_blocks(machine &on, unsigned first, unsigned count, unsigned threads,
     }
     run *outer = running;
     running = &all;
+    happens_before(&launch.start);
     schedule(all);
     running = outer;
+    if (launch.ended.size() > MOST_ENDED) launch.destroy();
+    for (fiber &f : all.fibers) launch.ended.push_back(f.left.checks);
 }
 } // namespace
 
@@ -291,9 +327,12 @@ void launch(machine &on, unsigned blocks, unsigned threads, bool together,
     }
     now.block_size = {threads, 1, 1};
     now.grid_size = {blocks, 1, 1};
-    if (together) run_blocks(on, 0, blocks, threads, kernel);
+    bounds own;
+    if (together) run_blocks(on, 0, blocks, threads, kernel, own);
     for (unsigned i = 0; i < blocks && !together && on.failure.empty(); i++)
-        run_blocks(on, on.turn == order::reverse ? blocks - 1 - i : i, 1, threads, kernel);
+        run_blocks(on, on.turn == order::reverse ? blocks - 1 - i : i, 1, threads, kernel, own);
+    happens_after(&own.end);
+    own.destroy();
 }
 
 void barrier(int line)
@@ -307,15 +346,17 @@ void barrier(int line)
     else if (of->line != line)
         fail("threads of a block wait at barriers in lines " + std::to_string(of->line) + " and " +
              std::to_string(line));
-    if (++of->arrived < of->threads) {
-        wait(&of->round);
-        return;
+    char *ordered = &of->order[of->round % 2];
+    happens_before(ordered);
+    if (++of->arrived < of->threads) wait(&of->round);
+    else {
+        of->arrived = 0;
+        of->round++;
     }
-    of->arrived = 0;
-    of->round++;
+    happens_after(ordered);
 }
 
-const uint64_t *exchange(uint64_t value, int line, unsigned lanes)
+const uint64_t *exchange(uint64_t value, int line, unsigned lanes, bool orders)
 {
     fiber *own = running->present;
     unsigned half = lanes == LANES ? 0 : 1 + own->thread % LANES / (LANES / 2);
@@ -328,11 +369,13 @@ const uint64_t *exchange(uint64_t value, int line, unsigned lanes)
         fail("lanes of a warp meet in lines " + std::to_string(w.line) + " and " +
              std::to_string(line));
     w.value[round % 2][own->thread % LANES] = value;
+    if (orders) happens_before(&w.order[round % 2]);
     if (++w.arrived < lanes) wait(&w.round);
     else {
         w.arrived = 0;
         w.round++;
     }
+    if (orders) happens_after(&w.order[round % 2]);
     return w.value[round % 2];
 }
 
@@ -341,6 +384,8 @@ void *shared(const void *key, size_t bytes)
     block *of = running->present->of;
     for (auto &array : of->arrays)
         if (array.first == key) return array.second.get();
+    /* No thread of the kernel has written this. */
+    unseen guard;
     of->arrays.emplace_back(key, std::unique_ptr<char[]>(new char[bytes]));
     char *array = of->arrays.back().second.get();
     std::memset(array, 0xff, bytes);

@@ -9,7 +9,8 @@
  *     waiting without end: no fiber can run, or all pause for too long
  *     __trap()
  * Shared memory is filled with NaN, and is an allocation of its own, so that AddressSanitizer sees overruns.
- * Not seen: a missing __syncwarp, since lanes run one after another. */
+ * Built with ThreadSanitizer, each thread of a kernel is one for it as well (cuda/emulation/sanitizers.h): it reports two
+ * threads of a launch that use the same memory, one of them writing, without a barrier or __syncwarp between. */
 #ifndef CS_EMULATION_H
 #define CS_EMULATION_H
 
@@ -82,8 +83,9 @@ void *shared(const void *key, size_t bytes);
 void pause();
 bool loses_write();
 [[noreturn]] void fail(const std::string &why);
-/* Leaves `value`, waits for all 32 lanes, or for the 16 of its half of the warp, and returns what they left. */
-const uint64_t *exchange(uint64_t value, int line, unsigned lanes = 32);
+/* Leaves `value`, waits for all 32 lanes, or for the 16 of its half of the warp, and returns what they left. `orders`: what
+ * lanes have done to memory before happens before what they do after, which shuffles and votes do not promise. */
+const uint64_t *exchange(uint64_t value, int line, unsigned lanes = 32, bool orders = false);
 
 template <class value> value shuffle(value own, int from, int line)
 {
@@ -103,11 +105,13 @@ inline unsigned vote(int holds, int line)
     return votes;
 }
 
-/* Fibers run one at a time: what they do to memory needs no locks. */
+/* Fibers run one at a time: what they do to memory needs no locks. Atomics order nothing else. */
 template <class value> value add(value *to, value more)
 {
-    value old = *to;
-    *to += more;
+    value old, sum;
+    __atomic_load(to, &old, __ATOMIC_RELAXED);
+    sum = old + more;
+    __atomic_store(to, &sum, __ATOMIC_RELAXED);
     return old;
 }
 } // namespace emulation
@@ -118,8 +122,8 @@ template <class value> value add(value *to, value more)
 #define gridDim (emulation::now.grid_size)
 
 #define __syncthreads() emulation::barrier(__LINE__)
-#define __syncwarp() ((void)emulation::exchange(0, __LINE__))
-#define CS_MEET(lanes) ((void)emulation::exchange(0, __LINE__, lanes))
+#define __syncwarp() ((void)emulation::exchange(0, __LINE__, 32, true))
+#define CS_MEET(lanes) ((void)emulation::exchange(0, __LINE__, lanes, true))
 #define __shfl_xor_sync(mask, value, lanes) \
     emulation::shuffle(value, static_cast<int>(threadIdx.x % 32) ^ (lanes), __LINE__)
 #define __shfl_sync(mask, value, from) emulation::shuffle(value, from, __LINE__)

@@ -31,6 +31,33 @@ CS_KERNEL void missing_barrier(const double *from, double *total)
     }
 }
 
+/* A lane reads what another lane of its warp has written, without __syncwarp. */
+CS_KERNEL void missing_syncwarp(const double *from, double *total)
+{
+    CS_SHARED(double, part, THREADS);
+    int t = (int)threadIdx.x;
+    part[t] = from[t];
+    double other = __shfl_xor_sync(CS_ALL_LANES, part[t], 1) + part[t ^ 1];
+    if (t == 0) *total = other;
+}
+
+/* The same with it. */
+CS_KERNEL void with_syncwarp(const double *from, double *total)
+{
+    CS_SHARED(double, part, THREADS);
+    int t = (int)threadIdx.x;
+    part[t] = from[t];
+    __syncwarp();
+    double other = __shfl_xor_sync(CS_ALL_LANES, part[t], 1) + part[t ^ 1];
+    if (t == 0) *total = other;
+}
+
+/* The first thread of each block writes the same number. */
+CS_KERNEL void racing_blocks(const double *from, double *total)
+{
+    if (threadIdx.x == 0) *total = from[0];
+}
+
 CS_KERNEL void divergent_barrier(const double *from, double *total)
 {
     if (threadIdx.x < THREADS / 2) __syncthreads();
@@ -113,6 +140,9 @@ int main(int count, char **argument)
     } known[] = {
         {"sum_block", sum_block},
         {"missing_barrier", missing_barrier},
+        {"missing_syncwarp", missing_syncwarp},
+        {"with_syncwarp", with_syncwarp},
+        {"racing_blocks", racing_blocks},
         {"divergent_barrier", divergent_barrier},
         {"left_barrier", left_barrier},
         {"overrun", overrun},
@@ -141,7 +171,7 @@ int main(int count, char **argument)
     for (const auto &each : known) {
         auto kernel = each.kernel;
         if (std::strcmp(argument[1], each.name) == 0)
-            CS_LAUNCH(here, 1, THREADS, kernel, values, result);
+            CS_LAUNCH(here, kernel == racing_blocks ? 2 : 1, THREADS, kernel, values, result);
     }
     if (!queue.machine.failure.empty()) std::printf("failed: %s\n", queue.machine.failure.c_str());
     else std::printf("total %g\n", total);
