@@ -86,7 +86,12 @@ COVERAGE_COMPILE = ["-Og", "-g"]
 COVERAGE_LINK = ["-Wl,-u,__gcov_dump,-u,__gcov_reset"]
 # Kernels, by nvcc or for their emulation. Contraction is off here as well; kernels ask for it where
 # it is wanted (fma).
-NVCC = ["-std=c++17", "-O3", "--fmad=false", "-Xcompiler=-fPIC,-fvisibility=hidden"]
+# Kernels call functions of other files (cuda/sets.cu). Without -rdc=true, ptxas would compile what
+# is called once for each kernel: ten minutes in place of one.
+NVCC = ["-std=c++17", "-O3", "-rdc=true", "--fmad=false", "-Xcompiler=-fPIC,-fvisibility=hidden"]
+# A kernel has at least the registers of what it calls: the prox of a set, which is called, must not
+# take more than the visits around it.
+NVCC_OF = {"sets.cu": ["-maxrregcount=64"]}
 EMULATION = ["-std=c++17", "-O2", "-g0", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden"]
 EMULATION_STRICT = ["-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized"]
 # Sanitized emulation. Its own file, EMULATOR, is no part of what ThreadSanitizer watches.
@@ -200,15 +205,18 @@ def flags(compiler) -> tuple[list[str], list[str]]:
 class DeviceExtension(Extension):
     """A module with kernels: by nvcc, or emulated on the processor."""
 
-    def __init__(self, name, linker, options, sources, optional=False, watched=()):
+    def __init__(self, name, linker, options, sources, optional=False, linking=(), watched=()):
         super().__init__(name, sources=sorted(map(str, sources)), optional=optional)
         self.linker, self.options = linker, options
         self.watched = list(watched)  # flags of a sanitizer, for linking as well
+        self.linking = [*linking, *self.watched]
+        self.own = NVCC_OF if linker[0].endswith("nvcc") else {}
 
     def options_of(self, source):
         """Return the flags for compiling one file."""
-        unwatched = "-fsanitize=thread" in self.watched and Path(source).name == EMULATOR
-        return self.options if unwatched else self.options + self.watched
+        name = Path(source).name
+        unwatched = "-fsanitize=thread" in self.watched and name == EMULATOR
+        return self.options + self.own.get(name, []) + ([] if unwatched else self.watched)
 
 
 def find_nvcc() -> str | None:
@@ -258,7 +266,8 @@ def device_extensions() -> list[Extension]:
     code.append(f"-gencode=arch=compute_{newest},code=compute_{newest}")
     # A toolkit that does not fit must not keep anyone from the rest.
     optional = choice == "auto"
-    return [DeviceExtension("contactsolve._cuda", [nvcc], [*NVCC, *code], sources, optional)]
+    name, options = "contactsolve._cuda", [*NVCC, *code]
+    return [DeviceExtension(name, [nvcc], options, sources, optional, linking=options)]
 
 
 def is_kernel(source: str) -> bool:
@@ -323,18 +332,21 @@ class BuildCore(build_ext):
                 "-o",
                 str(target),
             ]
-            # What compilers say of one file stays together (.ci/registers.py).
-            done = subprocess.run(command, capture_output=True, text=True)
-            sys.stdout.write(" ".join(command) + "\n" + done.stdout + done.stderr)
-            if done.returncode:
-                raise CompileError(f"{source} does not compile")
+            self.run_tool(command)
             return str(target)
 
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
             objects = list(pool.map(compile_source, ext.sources))
         target = self.get_ext_fullpath(ext.name)
         Path(target).parent.mkdir(parents=True, exist_ok=True)
-        self.spawn([*ext.linker, *ext.watched, "-shared", *objects, "-o", target])
+        self.run_tool([*ext.linker, *ext.linking, "-shared", *objects, "-o", target])
+
+    def run_tool(self, command):
+        """What compilers say of one file stays together (.ci/registers.py)."""
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        sys.stdout.write(" ".join(map(str, command)) + "\n" + done.stdout + done.stderr)
+        if done.returncode:
+            raise CompileError(f"{command[0]} failed: {' '.join(map(str, command))}")
 
     def compile_unit(self, ext, source, build, compile_flags):
         (result,) = self.compiler.compile(

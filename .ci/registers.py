@@ -1,12 +1,14 @@
 """Registers, spills and shared memory of every kernel, for each architecture.
 
-    python .ci/registers.py --architectures 75,80   # compile, and write rows of the table
-    python .ci/registers.py --take LOG              # write them from what a build has printed
+    python .ci/registers.py --architectures 75,80   # compile, link, and write rows of the table
     python .ci/registers.py --check LOG             # compare a build with the table
 
-The table is ``cuda/registers.csv``; rows of other architectures stay.  A build tells of its kernels
-with ``NVCC_APPEND_FLAGS=-Xptxas=-v``.  The check fails if a kernel of the table spills more than
-there.  Spills are those of the kernel itself and of all functions that it calls.
+The table is ``cuda/registers.csv``; rows of other architectures stay.  Registers and stack of a
+kernel include the functions that it calls, which the linker adds; spills are its own.  Functions
+that spill have rows of their own, without registers.  A build tells all this with
+``NVCC_APPEND_FLAGS="-Xptxas=-v -Xnvlink=-v"``.  The check fails if something spills more than in
+the table, or if a kernel has more registers; where the release of nvcc is another one than the
+table's, it only tells.
 """
 
 import argparse
@@ -15,82 +17,130 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "cuda" / "registers.csv"
-COLUMNS = ["architecture", "kernel", "registers", "stack", "spill_stores", "spill_loads", "shared"]
+COLUMNS = [
+    "nvcc",
+    "architecture",
+    "kind",
+    "name",
+    "registers",
+    "stack",
+    "spill_stores",
+    "spill_loads",
+    "shared",
+]
 ARCHITECTURES = "75,80,86,89,90,100,120"
 
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\w+)'")
+PROPERTIES = re.compile(r"Function properties for '?(\w+)")
 SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-USED = re.compile(r"Used (\d+) registers")
-STACK = re.compile(r"(\d+) bytes cumulative stack size")
-SHARED = re.compile(r"(\d+) bytes smem")
+LINKED = re.compile(r"used (\d+) registers.* (\d+) stack, (\d+) bytes smem")
+# What makes a name of one file different from those of others.
+OF_FILE = re.compile(r"^__nv_static_\d+__\w+?_cu_\w+?_(?=_Z)|_INTERNAL_\w+::")
 
 Row = dict[str, str | int]
+Key = tuple[int, str]
 
 
-def read_report(text: str) -> list[Row]:
-    """Return a row for each kernel that ptxas -v tells of.
+def plain_names(mangled: list[str]) -> list[str]:
+    """Return the names as in the sources, with template arguments, without parameters."""
+    names = "\n".join(OF_FILE.sub("", name) for name in mangled)
+    done = subprocess.run(["c++filt"], input=names, capture_output=True, text=True, check=True)
+    plain = (OF_FILE.sub("", name) for name in done.stdout.splitlines())
+    return [name.split("(")[0].removeprefix("void ") for name in plain]
 
-    It tells an entry, then the properties of it and of the functions that it calls, then what the
-    entry uses; of called functions without an entry of their own it may tell later.
-    """
-    rows: list[Row] = []
+
+def read_report(text: str, release: str = "") -> list[Row]:
+    """Return a row for each kernel and function that ptxas and nvlink tell of, for one target."""
+    rows: dict[str, Row] = {}
+    kernels: set[str] = set()
+    architectures: set[int] = set()
+    name = ""
     for line in text.splitlines():
         if found := ENTRY.search(line):
-            start: Row = dict.fromkeys(COLUMNS, 0)
-            rows.append({**start, "kernel": found[1], "architecture": int(found[2])})
-        elif rows and (found := SPILLS.search(line)):
-            rows[-1]["stack"] = max(int(rows[-1]["stack"]), int(found[1]))
-            rows[-1]["spill_stores"] = int(rows[-1]["spill_stores"]) + int(found[2])
-            rows[-1]["spill_loads"] = int(rows[-1]["spill_loads"]) + int(found[3])
-        elif rows and (found := USED.search(line)):
-            rows[-1]["registers"] = int(found[1])
-            for column, pattern in (("stack", STACK), ("shared", SHARED)):
-                if more := pattern.search(line):
-                    rows[-1][column] = int(more[1])
-    names = "\n".join(str(row["kernel"]) for row in rows)
-    plain = subprocess.run(["c++filt"], input=names, capture_output=True, text=True, check=True)
-    for row, name in zip(rows, plain.stdout.splitlines(), strict=True):
-        row["kernel"] = name.split("(")[0].removeprefix("void ")
-    return rows
+            kernels.add(found[1])
+            architectures.add(int(found[2]))
+        elif found := PROPERTIES.search(line):
+            name = found[1]
+        elif found := SPILLS.search(line):
+            row = rows.setdefault(name, dict.fromkeys(COLUMNS, 0))
+            row["stack"], row["spill_stores"], row["spill_loads"] = map(int, found.groups())
+        elif (found := LINKED.search(line)) and name in rows:
+            row = rows[name]
+            row["registers"], row["stack"], row["shared"] = map(int, found.groups())
+    if len(architectures) > 1:
+        sys.exit(f"the log is of several architectures: {sorted(architectures)}")
+    worst: dict[str, Row] = {}
+    for (mangled, row), plain in zip(rows.items(), plain_names(list(rows)), strict=True):
+        kind = "kernel" if mangled in kernels else "function"
+        row |= {"nvcc": release, "architecture": max(architectures), "kind": kind, "name": plain}
+        if kind == "function":
+            if not row["spill_stores"] and not row["spill_loads"]:
+                continue
+            row["registers"] = ""
+        if plain not in worst or int(worst[plain]["spill_stores"]) < int(row["spill_stores"]):
+            worst[plain] = row
+    return list(worst.values())
 
 
-def read_table() -> dict[tuple[int, str], Row]:
-    """Return the rows of the table by architecture and kernel."""
+def read_table() -> dict[Key, Row]:
+    """Return the rows of the table by architecture and name."""
     if not TABLE.exists():
         return {}
     with TABLE.open(encoding="utf-8", newline="") as file:
-        return {
-            (int(row["architecture"]), row["kernel"]): dict(row) for row in csv.DictReader(file)
-        }
+        return {(int(row["architecture"]), row["name"]): dict(row) for row in csv.DictReader(file)}
 
 
-def compile_file(nvcc: str, source: Path, architecture: str) -> str:
-    """Return what ptxas tells of one file."""
+def release_of(nvcc: str) -> str:
+    """Return the release of nvcc, such as 13.0."""
+    done = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True)
+    found = re.search(r"release ([\d.]+)", done.stdout)
+    return found[1] if found else ""
+
+
+def run(command: list[str]) -> str:
+    """Return what a compiler prints; end if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def compile_kernels(nvcc: str, architecture: str, jobs: int) -> str:
+    """Return what ptxas and nvlink tell of all files."""
     sys.path.insert(0, str(ROOT))
     import setup as build  # its flags
 
     target = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
-    command = [nvcc, *build.NVCC, target, "-Xptxas=-v", "-Icsrc", "-I.", "-cubin", str(source)]
-    done = subprocess.run(
-        [*command, "-o", os.devnull], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    if done.returncode:
-        sys.exit(f"{source}, sm_{architecture}: {done.stderr}")
-    return done.stdout + done.stderr
+    sources = sorted(path for path in (ROOT / "cuda").glob("*.cu") if path.stem != "module")
+    with tempfile.TemporaryDirectory() as folder:
+
+        def compile_file(source: Path) -> str:
+            flags = [*build.NVCC, *build.NVCC_OF.get(source.name, []), target, "-Icsrc", "-I."]
+            made = f"{folder}/{source.stem}.o"
+            return run([nvcc, *flags, "-Xptxas=-v", "-c", str(source), "-o", made])
+
+        with ThreadPoolExecutor(jobs) as pool:
+            texts = list(pool.map(compile_file, sources))
+        objects = sorted(map(str, Path(folder).glob("*.o")))
+        link = [nvcc, *build.NVCC, target, "-Xnvlink=-v", "-dlink", *objects]
+        texts.append(run([*link, "-o", f"{folder}/linked.o"]))
+    return "\n".join(texts)
 
 
 def write_table(architectures: list[str], nvcc: str, jobs: int) -> None:
     """Compile, and replace the rows of these architectures."""
-    sources = sorted(path for path in (ROOT / "cuda").glob("*.cu") if path.stem != "module")
-    work = [(source, each) for each in architectures for source in sources]
-    with ThreadPoolExecutor(jobs) as pool:
-        texts = pool.map(lambda item: compile_file(nvcc, *item), work)
-        rows = [row for text in texts for row in read_report(text)]
+    release = release_of(nvcc)
+    rows = [
+        row
+        for each in architectures
+        for row in read_report(compile_kernels(nvcc, each, jobs), release)
+    ]
     own = {int(each) for each in architectures}
     rows += [row for (architecture, _), row in read_table().items() if architecture not in own]
     save(rows)
@@ -98,7 +148,7 @@ def write_table(architectures: list[str], nvcc: str, jobs: int) -> None:
 
 def save(rows: list[Row]) -> None:
     """Write the table, in a fixed order."""
-    rows.sort(key=lambda row: (int(row["architecture"]), str(row["kernel"])))
+    rows.sort(key=lambda row: (int(row["architecture"]), str(row["kind"]), str(row["name"])))
     with TABLE.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -106,20 +156,23 @@ def save(rows: list[Row]) -> None:
 
 
 def check(log: str) -> list[str]:
-    """Return what is worse in a build than in the table."""
+    """Return what is worse in a build than in the table, or missing there."""
     known, rows = read_table(), read_report(log)
-    if not rows:
-        return ["the log tells of no kernel: build with NVCC_APPEND_FLAGS=-Xptxas=-v"]
+    kernels = [row for row in rows if row["kind"] == "kernel"]
+    if not kernels or not any(int(row["registers"]) for row in kernels):
+        return ['the log tells of no linked kernel: NVCC_APPEND_FLAGS="-Xptxas=-v -Xnvlink=-v"']
     worse = []
     for row in rows:
-        allowed = known.get((int(row["architecture"]), str(row["kernel"])))
+        where = f"{row['name']}, sm_{row['architecture']}"
+        allowed = known.get((int(row["architecture"]), str(row["name"])))
         if not allowed:
+            worse.append(f"{where}: not in the table")
             continue
-        for column in ("spill_stores", "spill_loads"):
+        columns = ["spill_stores", "spill_loads"] + ["registers"] * (row["kind"] == "kernel")
+        for column in columns:
             most = int(allowed[column])
             if int(row[column]) > most:
-                where = f"{row['kernel']}, sm_{row['architecture']}"
-                worse.append(f"{where}: {column} {row[column]} bytes, at most {most} were known")
+                worse.append(f"{where}: {column} {row[column]}, at most {most} were known")
     return worse
 
 
@@ -130,17 +183,19 @@ def main() -> None:
     parser.add_argument("--nvcc", default="/usr/local/cuda/bin/nvcc")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--check", type=Path, metavar="LOG", help="what a build has printed")
-    parser.add_argument("--take", type=Path, metavar="LOG", help="write the table from such a log")
     given = parser.parse_args()
-    if given.check:
-        sys.exit("\n".join(check(given.check.read_text(encoding="utf-8"))) or 0)
-    if given.take:
-        found = read_table()
-        for row in read_report(given.take.read_text(encoding="utf-8")):
-            found[int(row["architecture"]), str(row["kernel"])] = row
-        save(list(found.values()))
+    if not given.check:
+        write_table(given.architectures.split(","), given.nvcc, given.jobs)
         return
-    write_table(given.architectures.split(","), given.nvcc, given.jobs)
+    worse = check(given.check.read_text(encoding="utf-8"))
+    releases = {str(row["nvcc"]) for row in read_table().values()}
+    if worse and release_of(given.nvcc) not in releases:
+        worse.append(
+            f"nvcc {release_of(given.nvcc)} is not that of the table, {releases}: not judged"
+        )
+        print("\n".join(worse))
+        return
+    sys.exit("\n".join(worse) or 0)
 
 
 if __name__ == "__main__":

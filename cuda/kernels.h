@@ -11,6 +11,12 @@ extern "C" {
 #include "backend/device.h"
 }
 
+/* z <- prox_C(z) of the contact in the own lane of a batch, for any set (cuda/sets.inc); cs_prox is that of a block. */
+CS_DISPATCH void cs_prox_of_lane_f32(cs_set_kind set, int rows, int count, int used, float *z,
+                                     const float *parameters, const float *previous);
+CS_DISPATCH void cs_prox_of_lane_f64(cs_set_kind set, int rows, int count, int used, double *z,
+                                     const double *parameters, const double *previous);
+
 /* A kernel's argument whose address it takes without a copy of its own. */
 #if defined(__CUDACC__)
 #define CS_PARAMETER const __grid_constant__

@@ -42,10 +42,10 @@
 #else
 #define CS_UNROLL _Pragma("GCC unroll 32")
 #endif
-/* A choice between many bodies: inlined on a processor, whose callers know most of the choice; one function of a kernel on
- * a GPU, for whose compiler the bodies would be too many. */
+/* A choice between many bodies: inlined on a processor, whose callers know most of the choice. On a GPU it is one function
+ * of all kernels, whose registers would be too few for all bodies: cuda/sets.cu defines it, others declare it. */
 #if defined(CS_SIMT)
-#define CS_DISPATCH CS_DEVICE static __attribute__((noinline, unused))
+#define CS_DISPATCH CS_DEVICE
 #else
 #define CS_DISPATCH CS_INLINE
 #endif
