@@ -322,9 +322,11 @@ class Solver:
         the visits before it that change its bodies; possible for coloured Gauss-Seidel sweeps of
         the scheme ``"factorized"`` over contacts of one shape. ``"counter"``: the same for
         contacts, or rows of A, that are visited one after another (S2 section 5.4.2), as in the
-        orders ``"natural"`` and ``"partition"``. ``"graph"``: a launch for each stage of the order,
-        captured once and replayed. ``"launches"``: the same without a graph. ``"auto"``: dataflow
-        where it is possible, else a graph. All have the same results.
+        orders ``"natural"`` and ``"partition"``. ``"on_chip"``: several in one launch for Jacobi
+        sweeps of the scheme ``"dense"``, whose rows stay in registers and shared memory as far as
+        they fit. ``"graph"``: a launch for each stage of the order, captured once and replayed.
+        ``"launches"``: the same without a graph. ``"auto"``: dataflow where it is possible, on the
+        chip where all of T fits, else a graph. All have the same results.
     compressed
         Where J is, to rounding, that of contact frames and lever arms between rigid bodies (and
         M⁻¹ a multiple of the identity for the linear velocities), store these in place of

@@ -431,8 +431,8 @@ typedef struct cs_options {
     /* What runs the sweeps: "cpu", or the name of a device whose module is loaded. */
     const char *device;
     const char *
-        device_sweeps; /* how a device makes sweeps: "auto", "dataflow", "counter", "graph", "launches" */
-    int general;       /* do not compress contacts of rigid bodies to frames and lever arms */
+        device_sweeps; /* how a device makes sweeps: "auto", "dataflow", "counter", "on_chip", "graph", "launches" */
+    int general; /* do not compress contacts of rigid bodies to frames and lever arms */
     cs_mlcp_options pivoting;   /* set from the own options of methods that pivot; their matrix is
                                * the symmetric part of A */
     const cs_setting *settings; /* the method's own options; others have their defaults */

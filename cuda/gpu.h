@@ -16,7 +16,7 @@
     kernel<<<(unsigned)(blocks), (unsigned)(threads), 0, (queue)->stream>>>(__VA_ARGS__)
 /* The same with all blocks resident at once, so that they may wait for each other. `blocks` <= cs_resident_blocks. */
 #define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...) \
-    cs_launch_together(queue, blocks, threads, kernel, ##__VA_ARGS__)
+    cs_launch_together(queue, blocks, threads, 0, kernel, ##__VA_ARGS__)
 #define CS_SHARED(type, name, count) __shared__ type name[count]
 /* Memory of a block whose size the launch says, which is at most cs_most_shared. */
 #define CS_SHARED_BYTES(name, bytes)                         \
@@ -24,11 +24,15 @@
     unsigned char *name = cs_room
 #define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...) \
     cs_launch_shared(queue, blocks, threads, bytes, kernel, ##__VA_ARGS__)
+#define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...) \
+    cs_launch_together(queue, blocks, threads, bytes, kernel, ##__VA_ARGS__)
 /* Waits for the other lanes of a warp, or for those of the same half of it (lanes = 16). */
 #define CS_MEET(lanes) \
     __syncwarp((lanes) == 32 ? 0xffffffffu : 0xffffu << (threadIdx.x % 32 / 16 * 16))
 /* Between two looks at what another thread will write. */
 #define CS_SPIN() ((void)0)
+/* Before a loop: makes so many of its passes one, whose loads are on the way at the same time. */
+#define CS_UNROLL_BY(passes) _Pragma(CS_TEXT(unroll passes))
 
 #else
 #include "cuda/emulation/emulation.h"
@@ -54,7 +58,11 @@
 #define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...)                    \
     emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
                       [=] { kernel(__VA_ARGS__); })
+#define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...)          \
+    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), true, \
+                      [=] { kernel(__VA_ARGS__); })
 #define CS_SPIN() emulation::pause()
+#define CS_UNROLL_BY(passes)
 #endif
 
 #include <math.h>
@@ -99,6 +107,13 @@ CS_BOTH void cs_store_piece(double *to, const double *from)
 {
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
+
+/* A number that other blocks may have written since the kernel began: not from the cache of the own multiprocessor. */
+#if defined(__CUDACC__)
+template <class number> CS_GPU number cs_read_fresh(const number *from) { return __ldcg(from); }
+#else
+template <class number> CS_GPU number cs_read_fresh(const number *from) { return *from; }
+#endif
 
 /* 16 bytes that threads write and read whole while others do: three words, and the version that they belong to. A reader
  * that finds the version it waits for has words of this version, without a fence. */

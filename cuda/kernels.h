@@ -56,6 +56,7 @@ extern const cs_batch_kernels cs_batch_kernels_f32, cs_batch_kernels_f64, cs_bat
 extern cs_flow_launch *const cs_flow_f32, *const cs_flow_f64, *const cs_flow_mixed;
 extern const cs_dense_launches cs_dense_launches_f32, cs_dense_launches_f64;
 extern cs_flow_launch *const cs_counter_f32, *const cs_counter_f64, *const cs_counter_mixed;
+extern cs_flow_launch *const cs_on_chip_f32, *const cs_on_chip_f64;
 extern const cs_visit_kernels cs_visit_kernels_f32, cs_visit_kernels_f64, cs_visit_kernels_mixed;
 
 static inline int64_t cs_blocks_of(int64_t count, int64_t size)

@@ -62,6 +62,15 @@ static PyObject *module_set_resident(PyObject *, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* set_shared(bytes): what a block may share, for queues made from now on. */
+static PyObject *module_set_shared(PyObject *, PyObject *args)
+{
+    long long bytes;
+    if (!PyArg_ParseTuple(args, "L:set_shared", &bytes)) return NULL;
+    emulation::settings().shared = bytes;
+    Py_RETURN_NONE;
+}
+
 /* lose_write(number): which versioned piece or count written from now on is lost, for queues made from now on; 0: none. */
 static PyObject *module_lose_write(PyObject *, PyObject *args)
 {
@@ -184,6 +193,7 @@ static PyMethodDef methods[] = {
 #if !defined(__CUDACC__)
     {"set_order", module_set_order, METH_VARARGS, "The order in which emulated threads run."},
     {"set_resident", module_set_resident, METH_VARARGS, "The most blocks that run together."},
+    {"set_shared", module_set_shared, METH_VARARGS, "The bytes that a block may share."},
     {"lose_write", module_lose_write, METH_VARARGS,
      "Lose one write that others wait for, for tests."},
 #else

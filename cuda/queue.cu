@@ -266,13 +266,21 @@ static void sweep(cs_queue *queue, const cs_device_program *program, const cs_de
     replay(queue, queue->captured.back().graph);
 }
 
+static void chip(cs_queue *queue, int64_t *processors, int64_t *shared)
+{
+    *processors = cs_processors(queue);
+    *shared = cs_most_shared(queue);
+}
+
 static void flow(cs_queue *queue, const cs_device_program *program, const cs_device_flow *sweeps)
 {
-    static cs_flow_launch *const launch[2][CS_DTYPES] = {
+    static cs_flow_launch *const launch[][CS_DTYPES] = {
+        {NULL, NULL, NULL},
         {cs_flow_f32, cs_flow_f64, cs_flow_mixed},
         {cs_counter_f32, cs_counter_f64, cs_counter_mixed},
+        {cs_on_chip_f32, cs_on_chip_f64, NULL},
     };
-    launch[sweeps->done != NULL][program->packed.dtype](queue, program, sweeps);
+    launch[sweeps->way][program->packed.dtype](queue, program, sweeps);
 }
 
 static void measure(cs_queue *queue, const cs_device_program *program, int group,
@@ -295,6 +303,7 @@ const cs_device *cs_device_table(void)
     table.copy = copy;
     table.run = run;
     table.sweep = sweep;
+    table.chip = chip;
     table.flow = flow;
     table.solve_parts = cs_device_sweep_parts;
     table.pass = cs_device_run_pass;

@@ -31,17 +31,25 @@ struct cs_queue {
 };
 
 #if defined(__CUDACC__)
+/* The multiprocessors of the device. */
+inline int64_t cs_processors(cs_queue *queue)
+{
+    int device = 0, processors = 0;
+    cudaError_t result = cudaGetDevice(&device);
+    if (result == cudaSuccess)
+        result = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    if (queue->failure == cudaSuccess) queue->failure = result;
+    return processors;
+}
+
 /* How many blocks of a kernel all multiprocessors hold at once. */
 template <class... parameters>
 int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int threads)
 {
-    int each = 0, device = 0, processors = 0;
+    int each = 0;
     cudaError_t result = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0);
-    if (result == cudaSuccess) result = cudaGetDevice(&device);
-    if (result == cudaSuccess)
-        result = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (queue->failure == cudaSuccess) queue->failure = result;
-    return (int64_t)each * processors;
+    return each * cs_processors(queue);
 }
 
 /* The most memory that a block may share, in bytes. */
@@ -71,24 +79,30 @@ void cs_launch_shared(cs_queue *queue, int64_t blocks, int threads, int64_t byte
 }
 
 template <class... parameters, class... arguments>
-void cs_launch_together(cs_queue *queue, int64_t blocks, int threads, void (*kernel)(parameters...),
-                        const arguments &...given)
+void cs_launch_together(cs_queue *queue, int64_t blocks, int threads, int64_t bytes,
+                        void (*kernel)(parameters...), const arguments &...given)
 {
+    cudaError_t result = cudaSuccess;
+    if (bytes)
+        result =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     cudaLaunchAttribute together = {};
     together.id = cudaLaunchAttributeCooperative;
     together.val.cooperative = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)blocks);
     config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = (size_t)bytes;
     config.stream = queue->stream;
     config.attrs = &together;
     config.numAttrs = 1;
-    cudaError_t result = cudaLaunchKernelEx(&config, kernel, given...);
+    if (result == cudaSuccess) result = cudaLaunchKernelEx(&config, kernel, given...);
     if (queue->failure == cudaSuccess) queue->failure = result;
 }
 #else
-/* That of an H100. */
-inline int64_t cs_most_shared(cs_queue *) { return 227 * 1024; }
+inline int64_t cs_most_shared(cs_queue *queue) { return queue->machine.shared; }
+
+inline int64_t cs_processors(cs_queue *queue) { return queue->machine.resident; }
 
 template <class kernel> int64_t cs_resident_blocks(cs_queue *queue, kernel *, int)
 {

@@ -26,6 +26,16 @@ def turns(name, seed=1):
         kernels.set_order("forward", 1)
 
 
+@contextmanager
+def resident(blocks):
+    """Launches of solvers made inside have at most so many blocks that run together."""
+    kernels.set_resident(blocks)
+    try:
+        yield
+    finally:
+        kernels.set_resident(3)
+
+
 def same_bits(one, two):
     """Two results have the same impulses, iterations and residuals of each iteration."""
     np.testing.assert_array_equal(one.impulses, two.impulses)

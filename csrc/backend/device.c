@@ -12,25 +12,51 @@
 /* 32 lanes in every precision. The host calls no kernel. */
 static const cs_wide_kernels device_kernels = {.name = "device", .lanes = {32, 32, 32}};
 
-/* Lays out dataflow or counters, if sweeps are to be made so. */
+/* By the way of a flow. */
+static const char *const way_names[] = {"graph", "dataflow", "counter", "on_chip"};
+
+/* Lays out sweeps with T on the chip. `why` <- why not: with "auto", that not all of T fits. */
+static void take_chip(cs_on_device *d, const char **why)
+{
+    int64_t processors = 0, shared = 0;
+    d->device->chip(d->queue, &processors, &shared);
+    *why = cs_on_chip_why_not(&d->packed, shared);
+    if (*why) return;
+    cs_on_chip_lay(&d->packed, processors, shared, &d->lists);
+    if (d->sweeps == CS_SWEEPS_AUTO && !d->lists.chip.fits) *why = "T does not fit the chip";
+}
+
+/* Lays out sweeps of which a launch makes several, if they are to be made so. */
 static cs_status take_flow(cs_on_device *d, cs_arena *arena, cs_error *error)
 {
+    /* The way that is asked for, or one that may be possible. */
+    cs_flow_way way = CS_FLOW_DATAFLOW;
+    if (d->sweeps == CS_SWEEPS_GRAPH || d->sweeps == CS_SWEEPS_LAUNCHES) return CS_OK;
+    if (d->sweeps == CS_SWEEPS_COUNTER) way = CS_FLOW_COUNTER;
+    else if (d->sweeps == CS_SWEEPS_ON_CHIP) way = CS_FLOW_ON_CHIP;
+    else if (d->sweeps == CS_SWEEPS_AUTO && d->packed.dense_stride) way = CS_FLOW_ON_CHIP;
+
     /* Whether it is possible. */
     cs_status status = CS_OK;
-    if (d->sweeps == CS_SWEEPS_GRAPH || d->sweeps == CS_SWEEPS_LAUNCHES) return CS_OK;
-    int counts = d->sweeps == CS_SWEEPS_COUNTER;
-    const char *why = counts ? cs_counter_why_not(&d->packed) : cs_flow_why_not(&d->packed);
-    if (!why && counts) status = cs_counter_lay(&d->packed, arena, &d->lists, &why, error);
-    else if (!why)
-        status = cs_flow_lay(&d->packed, d->sweep[0].step, d->sweep[1].step, d->sweep[0].count,
-                             arena, &d->lists, &why, error);
+    const char *why = NULL;
+    if (way == CS_FLOW_ON_CHIP) {
+        take_chip(d, &why);
+    } else if (way == CS_FLOW_COUNTER) {
+        why = cs_counter_why_not(&d->packed);
+        if (!why) status = cs_counter_lay(&d->packed, arena, &d->lists, &why, error);
+    } else {
+        why = cs_flow_why_not(&d->packed);
+        if (!why)
+            status = cs_flow_lay(&d->packed, d->sweep[0].step, d->sweep[1].step, d->sweep[0].count,
+                                 arena, &d->lists, &why, error);
+    }
     if (status || !why) return status;
 
     /* Launches in its place. */
     d->lists = (cs_flow_lists){0};
     if (d->sweeps == CS_SWEEPS_AUTO) return CS_OK;
-    return cs_fail(error, CS_INVALID, "device_sweeps='%s' is not possible here: %s",
-                   counts ? "counter" : "dataflow", why);
+    return cs_fail(error, CS_INVALID, "device_sweeps='%s' is not possible here: %s", way_names[way],
+                   why);
 }
 
 static void run(cs_on_device *d, const cs_step_list *list)
@@ -162,10 +188,8 @@ static int64_t describe(const void *state, char *kernel, size_t size)
     const cs_on_device *d = state;
     char own[96];
     cs_packed_kernel(&d->packed, own, sizeof own);
-    const char *how = d->lists.counts                   ? "counter"
-                      : d->lists.visits                 ? "dataflow"
-                      : d->sweeps == CS_SWEEPS_LAUNCHES ? "launches"
-                                                        : "graph";
+    const char *how = way_names[d->lists.way];
+    if (d->sweeps == CS_SWEEPS_LAUNCHES) how = "launches";
     snprintf(kernel, size, "%s, %s, %s", d->device->name, own, how);
     return d->bytes;
 }
@@ -261,8 +285,8 @@ static void sweep_by_launches(cs_on_device *d, const cs_device_state *begin, int
     }
 }
 
-/* Sweeps by dataflow or by counters. If the best iterate is kept, a launch keeps lambda after each of its sweeps, and decides at its end
- * which of them is the best, and which sweep is the last one. Otherwise lambda changes in place, and versions of 32 bits
+/* Several sweeps a launch. If the best iterate is kept, a launch keeps lambda after each of its sweeps, and decides at its
+ * end which of them is the best, and which sweep is the last one. Otherwise lambda changes in place, and versions of 32 bits
  * limit the sweeps of a launch. */
 static void sweep_in_turn(cs_on_device *d, const cs_device_state *begin, int64_t sweeps)
 {
@@ -291,7 +315,7 @@ static void repeat_sweeps(cs_on_device *d, const cs_device_state *end)
 /* Whether an alarm came before the last sweep of its launch. */
 static int ends_early(const cs_on_device *d, const cs_device_state *end, int64_t sweeps)
 {
-    if (!d->lists.visits || !end->alarm) return 0;
+    if (!d->lists.way || !end->alarm) return 0;
     int64_t before = end->made - end->reached, left = sweeps - before;
     return end->reached < (left < CS_FLOW_SWEEPS ? left : CS_FLOW_SWEEPS);
 }
@@ -306,7 +330,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     cs_device_upload(d, d->program.state, &here, sizeof here);
 
     /* The sweeps. */
-    if (d->lists.visits) sweep_in_turn(d, &here, call->most);
+    if (d->lists.way) sweep_in_turn(d, &here, call->most);
     else sweep_by_launches(d, &here, call->most);
 
     /* What they have reported. */

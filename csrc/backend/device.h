@@ -78,8 +78,29 @@ typedef struct cs_device_visit {
     int64_t stats[2]; /* the warp that visits it in launches of stages, forwards and backwards */
 } cs_device_visit;
 
-/* Several sweeps in one launch, by dataflow (cuda/dataflow.inc) or by counters (cuda/counter.inc). */
+/* How a launch makes several sweeps. */
+typedef enum cs_flow_way {
+    CS_FLOW_NONE,     /* none does */
+    CS_FLOW_DATAFLOW, /* cuda/dataflow.inc */
+    CS_FLOW_COUNTER,  /* cuda/counter.inc */
+    CS_FLOW_ON_CHIP,  /* cuda/on_chip.inc */
+} cs_flow_way;
+
+/* Whole rows of T on the chip (cuda/on_chip.inc). A block of threads has CS_CHIP_TEAMS teams of CS_DEVICE_THREADS; team t of
+ * block i makes the visits i + blocks (t + CS_CHIP_TEAMS k), k = 0, 1, ... */
+typedef struct cs_chip_plan {
+    int64_t blocks, rounds; /* blocks of threads, all resident; visits of a team */
+    int pieces, held; /* a thread holds so many pieces of 16 bytes of each row, in so many visits */
+    int64_t in_shared; /* visits of a block whose rows lie in its shared memory */
+    int fits;          /* whether no row is read again in each sweep */
+} cs_chip_plan;
+
+enum { CS_CHIP_TEAMS = 4, CS_CHIP_PIECES = 6 };
+
+/* Several sweeps in one launch. */
 typedef struct cs_device_flow {
+    cs_flow_way way;
+    cs_chip_plan chip;
     const cs_device_visit *visit; /* (visits): in the order of a forward sweep */
     int64_t visits;
     const uint32_t *order; /* (visits, 2, 32): of each side, degree << 16 | rank */
@@ -96,7 +117,8 @@ typedef struct cs_device_flow {
     /* By counters. */
     const int64_t *wait_start; /* (visits + 1) into wait */
     const int32_t *wait;       /* the visits that a visit waits for */
-    uint32_t *done;            /* (visits): sweeps of this launch; NULL: by dataflow */
+    uint32_t *
+        done; /* (visits): sweeps of this launch; on the chip (1): blocks that have come to the end of a sweep */
     void *before; /* (impulses + moved velocities): lambda and u from before the launch */
 } cs_device_flow;
 
@@ -178,7 +200,9 @@ typedef struct cs_device {
      * graph that is captured at the first call with these steps and replayed by the others. */
     void (*sweep)(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
                   int64_t steps, int captured);
-    /* Makes sweeps by dataflow or by counters, and ends them, unless there was an alarm. */
+    /* The multiprocessors of the device, and the bytes that a block of threads may share. */
+    void (*chip)(cs_queue *queue, int64_t *processors, int64_t *shared);
+    /* Makes several sweeps, and ends them, unless there was an alarm. */
     void (*flow)(cs_queue *queue, const cs_device_program *program, const cs_device_flow *flow);
 
     /* Makes up to parts->sweeps sweeps of each part that is open. Fails if parts->per is not possible. */

@@ -147,6 +147,7 @@ static void copy_counter(cs_on_device *d)
     int64_t velocities = packed->velocity ? packed->first_spare : 0;
     size_t real = cs_real_size(packed->dtype);
     d->flow = (cs_device_flow){
+        .way = CS_FLOW_COUNTER,
         .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
         .visits = from->visits,
         .stats =
@@ -161,6 +162,26 @@ static void copy_counter(cs_on_device *d)
     d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);
 }
 
+/* Memory of sweeps on the chip. */
+static void copy_chip(cs_on_device *d)
+{
+    const cs_flow_lists *from = &d->lists;
+    size_t lambda = (size_t)d->packed.impulses * cs_real_size(d->packed.dtype);
+    d->flow = (cs_device_flow){
+        .way = CS_FLOW_ON_CHIP,
+        .chip = from->chip,
+        .visits = from->visits,
+        .stats =
+            cs_device_take(d, (size_t)(CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
+        .places = from->places,
+        .directions = 1,
+        .group = from->group,
+        .done = cs_device_take(d, sizeof(uint32_t)),
+        .before = cs_device_take(d, lambda),
+    };
+    d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * lambda);
+}
+
 /* Memory of dataflow on the device: a body's record has 16 bytes for three words of its velocity. */
 static void copy_flow(cs_on_device *d)
 {
@@ -169,6 +190,7 @@ static void copy_flow(cs_on_device *d)
     int dof = packed->group[from->group].dof[0];
     size_t real = cs_real_size(packed->dtype), record = (size_t)dof * real / 12 * 16;
     d->flow = (cs_device_flow){
+        .way = CS_FLOW_DATAFLOW,
         .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
         .visits = from->visits,
         .order = copy_of(d, from->order, from->visits * 64, sizeof *from->order),
@@ -214,8 +236,9 @@ cs_status cs_device_copy_all(cs_on_device *d, cs_error *error)
     }
     program->range = copy_of(d, from->schedule->range, from->schedule->ranges, sizeof(cs_range));
     program->part = copy_of(d, from->schedule->part, from->schedule->parts + 1, sizeof(int64_t));
-    if (d->lists.visits && d->lists.counts) copy_counter(d);
-    else if (d->lists.visits) copy_flow(d);
+    if (d->lists.way == CS_FLOW_COUNTER) copy_counter(d);
+    else if (d->lists.way == CS_FLOW_ON_CHIP) copy_chip(d);
+    else if (d->lists.way == CS_FLOW_DATAFLOW) copy_flow(d);
     program->state = cs_device_take(d, sizeof *program->state);
     to->part = cs_device_take(d, (size_t)program->blocks * sizeof *to->part);
     cs_status status = d->failed;

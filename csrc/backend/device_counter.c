@@ -185,7 +185,7 @@ cs_status cs_counter_lay(const cs_packed *packed, cs_arena *arena, cs_flow_lists
 {
     cs_arena scratch = {0};
     *why = NULL;
-    *lists = (cs_flow_lists){.set = -1, .most_degree = 1, .counts = 1};
+    *lists = (cs_flow_lists){.way = CS_FLOW_COUNTER, .set = -1, .most_degree = 1};
     for (int g = 0; g < packed->problem->block_groups; g++) lists->visits += packed->group[g].count;
     lists->places = (lists->visits + CS_DEVICE_BATCHES - 1) / CS_DEVICE_BATCHES * CS_DEVICE_BATCHES;
     lists->visit = cs_arena_take(arena, lists->visits, sizeof *lists->visit);

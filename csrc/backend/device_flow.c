@@ -11,6 +11,7 @@ cs_device_sweeps cs_device_sweeps_of(const char *word)
 {
     if (strcmp(word, "dataflow") == 0) return CS_SWEEPS_DATAFLOW;
     if (strcmp(word, "counter") == 0) return CS_SWEEPS_COUNTER;
+    if (strcmp(word, "on_chip") == 0) return CS_SWEEPS_ON_CHIP;
     if (strcmp(word, "graph") == 0) return CS_SWEEPS_GRAPH;
     return strcmp(word, "launches") == 0 ? CS_SWEEPS_LAUNCHES : CS_SWEEPS_AUTO;
 }
@@ -115,7 +116,7 @@ cs_status cs_flow_lay(const cs_packed *packed, const cs_device_step *forwards,
 {
     /* Allocate. */
     cs_arena scratch = {0};
-    *lists = (cs_flow_lists){.set = -1};
+    *lists = (cs_flow_lists){.way = CS_FLOW_DATAFLOW, .set = -1};
     for (int64_t i = 0; i < steps; i++) {
         int64_t blocks = (forwards[i].count + CS_DEVICE_BATCHES - 1) / CS_DEVICE_BATCHES;
         lists->visits += forwards[i].count;

@@ -1,5 +1,5 @@
-/* Several sweeps of a device in one launch: by dataflow (cuda/dataflow.inc) or by counters (cuda/counter.inc). Which sweeps
- * can be made so, and what a visit waits for. */
+/* Several sweeps of a device in one launch: by dataflow (cuda/dataflow.inc), by counters (cuda/counter.inc), or with T on the
+ * chip (cuda/on_chip.inc). Which sweeps can be made so, and what a visit waits for. */
 #ifndef CS_DEVICE_FLOW_H
 #define CS_DEVICE_FLOW_H
 
@@ -7,26 +7,29 @@
 
 /* How a device makes sweeps: the words of the option `device_sweeps`. */
 typedef enum cs_device_sweeps {
-    CS_SWEEPS_AUTO,     /* by dataflow where that is possible, else by a graph */
+    CS_SWEEPS_AUTO,     /* by dataflow, or on the chip, where that is possible, else by a graph */
     CS_SWEEPS_DATAFLOW, /* several sweeps in one launch; an error where that is not possible */
     CS_SWEEPS_COUNTER,  /* the same by counters, in any order whose updates are seen at once */
-    CS_SWEEPS_GRAPH,    /* a launch for each step of a sweep, captured once */
+    CS_SWEEPS_ON_CHIP, /* the same over whole rows of T that stay on the chip, as far as they fit */
+    CS_SWEEPS_GRAPH,   /* a launch for each step of a sweep, captured once */
     CS_SWEEPS_LAUNCHES, /* a launch for each step of a sweep */
 } cs_device_sweeps;
 
 /* The word of the option as one of these. */
 cs_device_sweeps cs_device_sweeps_of(const char *word);
 
-/* What dataflow or counters need besides the packed problem, on the host. */
+/* What these need besides the packed problem, on the host. */
 typedef struct cs_flow_lists {
+    cs_flow_way way; /* CS_FLOW_NONE: sweeps are made by launches */
+    cs_chip_plan chip;
     cs_device_visit *visit; /* (visits) */
     uint32_t *order;        /* (visits, 2, 32) */
     int64_t visits, places;
-    int64_t most_degree; /* contacts of one body; 1 with counters */
+    int64_t
+        most_degree; /* what a number of 32 bits counts in a sweep: contacts of one body, blocks of threads */
     int group;           /* one that has contacts */
     int set;             /* the kind of all sets; -1: there are several */
-    int counts;          /* counters, which need these: */
-    int64_t *wait_start; /* (visits + 1) into wait */
+    int64_t *wait_start; /* (visits + 1) into wait: of counters */
     int32_t *wait;       /* the visits that a visit waits for */
 } cs_flow_lists;
 
@@ -43,5 +46,10 @@ cs_status cs_flow_lay(const cs_packed *packed, const cs_device_step *forwards,
 const char *cs_counter_why_not(const cs_packed *packed);
 cs_status cs_counter_lay(const cs_packed *packed, cs_arena *arena, cs_flow_lists *lists,
                          const char **why, cs_error *error);
+
+/* The same two for sweeps on the chip. */
+const char *cs_on_chip_why_not(const cs_packed *packed, int64_t shared);
+void cs_on_chip_lay(const cs_packed *packed, int64_t processors, int64_t shared,
+                    cs_flow_lists *lists);
 
 #endif

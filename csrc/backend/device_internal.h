@@ -32,8 +32,8 @@ typedef struct cs_on_device {
     cs_status failed;
     int64_t bytes; /* taken on the device */
     cs_device_sweeps sweeps;
-    void *iterates;      /* (CS_FLOW_SWEEPS, impulses): of launches of several sweeps */
-    cs_flow_lists lists; /* without visits if sweeps are made by launches */
+    void *iterates; /* (CS_FLOW_SWEEPS, impulses): of launches of several sweeps */
+    cs_flow_lists lists;
     cs_device_flow flow;
     cs_device_parts parts; /* without count until they are first solved */
 } cs_on_device;

@@ -56,7 +56,8 @@ typedef std::vector<std::function<void(machine &)>> launches;
 struct machine {
     order turn = order::forward;
     uint64_t seed = 1;
-    unsigned resident = 3; /* the most blocks of launches of resident blocks */
+    unsigned resident = 3;       /* the most blocks of launches of resident blocks */
+    int64_t shared = 227 * 1024; /* bytes that a block may share: those of an H100 */
     uint64_t lost_write =
         0; /* which of the versioned pieces written from now on is lost, for tests; 0: none */
     std::string failure;             /* empty: none */

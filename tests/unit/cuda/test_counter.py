@@ -1,13 +1,11 @@
 """Sweeps by counters have the bits of the same order on one thread, over contacts and over rows."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 
 import contactsolve as cs
 from agreement import flat, package_set
-from emulated import EMULATED, TURNS, kernels, same_bits, turns
+from emulated import EMULATED, TURNS, kernels, resident, same_bits, turns
 from reference_numpy import random_problem
 
 SCENARIOS = {
@@ -22,16 +20,6 @@ ORDERS = {
     "random": {"rng": 3},
     "partition": {"parts": 3},
 }
-
-
-@contextmanager
-def resident(blocks):
-    """Launches of solvers made inside have at most so many blocks that run together."""
-    kernels.set_resident(blocks)
-    try:
-        yield
-    finally:
-        kernels.set_resident(3)
 
 
 def sweep(problem, way, sweeps=15, **options):
