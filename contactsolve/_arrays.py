@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ._device_arrays import is_on_device, to_host
+
 _REAL_KINDS = "fiub"
 _FLOAT64, _INT64 = np.dtype(np.float64), np.dtype(np.int64)
 _LARGEST = np.iinfo(np.int64).max
@@ -88,6 +90,8 @@ def _as_array(name: str, value: Any) -> np.ndarray:
         raise TypeError(f"{name} is missing")
     if is_sparse(value):
         raise TypeError(f"{name} is a sparse matrix: an array is needed")
+    if is_on_device(value):
+        return to_host(name, value)
     if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)

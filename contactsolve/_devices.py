@@ -29,6 +29,11 @@ def module_of(device: str) -> ModuleType | None:
     return _loaded[device]
 
 
+def loaded(device: str) -> ModuleType | None:
+    """Return the module of a device if something has used it already."""
+    return _loaded.get(device)
+
+
 def why_not(device: str) -> str | None:
     """Return why a device cannot be used; None if it can."""
     module = module_of(device)

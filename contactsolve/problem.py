@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from .groups import (
 )
 from .sets import Set, choose_set
 from .state import b_of_state
+
+if TYPE_CHECKING:
+    from .solver import Solver
 
 __all__ = ["Problem"]
 
@@ -414,6 +417,34 @@ class Problem(ProblemData):
         fresh._from_matrix(csr, b, None, layout.rows, feasible, None, None, self._sigma)
         self._core.replace(fresh._core)
         self._groups, self._matrix, self._operator = fresh._groups, fresh._matrix, operator
+
+    # ---- solvers -------------------------------------------------------------------------------
+
+    def to(self, device: str = "cuda", **options: Any) -> Solver:
+        """Return a solver that keeps this problem on a device.
+
+        Repeated solves upload only what `update` has changed: b and the parameters of the sets, and
+        with a new J or Minv the factors too (``scheme="factorized"``; others are packed anew).
+
+        Parameters
+        ----------
+        device
+            A device, as for `Solver`.
+        **options
+            Method and options of `Solver`.
+
+        Raises
+        ------
+        RuntimeError
+            The device cannot be used here.
+        MemoryError
+            The problem is too large for it; the message names the bytes needed and free.
+        ValueError, TypeError
+            As for `Solver`.
+        """
+        from .solver import Solver
+
+        return Solver(self, device=device, **options)
 
     # ---- files and pickles ----------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import numpy as np
 from . import _core, methods, schemes
 from ._activity import index_set_of, is_activity
 from ._description import Description
+from ._device_arrays import DeviceArray, Target, checked_target
 from ._options import (
     COMMON,
     apart,
@@ -483,6 +484,7 @@ class Solver:
         self._options = given
         self._described = Description(self._core, problem, given)
         self._updates = problem.updates
+        self._answer: _core.Answer | None = None
 
     @property
     def info(self) -> dict[str, Any]:
@@ -554,6 +556,7 @@ class Solver:
         finally:
             if bar is not None:
                 bar.close()
+        self._answer = answer
 
         # The result computes its values when they are read.
         if self._updates != problem.updates:
@@ -563,6 +566,52 @@ class Solver:
         result = Result.of(values, problem, b, parameters)
         result.wall_time = perf_counter() - called
         return result
+
+    def device_impulses(self, out: Any = None) -> Any:
+        """Return the impulses of the last solve in the memory of the solver's device.
+
+        They are copied there within the device, if its sweeps have left them there, as after a
+        solve without a tolerance of a problem in one piece; otherwise from ``result.impulses``.
+
+        Parameters
+        ----------
+        out
+            A contiguous float64 array of this device with ``__cuda_array_interface__``, of K m
+            numbers, to be written to; by default a new array.
+
+        Returns
+        -------
+        DeviceArray
+            λ, ``(K, m)``, or flat for grouped problems [N s]; with ``__dlpack__`` and
+            ``__cuda_array_interface__``. Or `out`.
+
+        Raises
+        ------
+        RuntimeError
+            The solver has no device, or has not solved yet.
+        TypeError, ValueError
+            `out` is of another device, shape or dtype, not contiguous, or read-only.
+
+        Notes
+        -----
+        The copy is complete when the function returns, and waits for the stream of `out`.
+        """
+        device = self._options["device"]
+        if device == "cpu":
+            raise RuntimeError("the solver has no device: make it with device='cuda'")
+        if self._answer is None:
+            raise RuntimeError("the solver has not solved yet")
+        impulses = self._answer.impulses
+        split = self.problem.split(impulses)
+        shape = split.shape if isinstance(split, np.ndarray) else impulses.shape
+        target: DeviceArray | Target
+        if out is None:
+            target = out = DeviceArray(device, shape)
+        else:
+            target = checked_target("out", out, device, shape)
+        if not self._core.impulses_there(impulses, target.pointer):
+            target.write(impulses)
+        return out
 
     def _start_of(self, initial: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Return the impulses, or the index set, that the argument `initial` stands for."""

@@ -16,7 +16,7 @@
 #endif
 
 /* Seconds for an array of some bytes: taken and zeroed, copied to the device, within it and from it, to memory of the
- * processor that is not pinned; and for two of them to be given back. */
+ * caller, which is not pinned (queue.h); and for two of them to be given back. */
 typedef struct cs_memory_times {
     double take, to_device, within, from_device, give_back;
 } cs_memory_times;
@@ -24,9 +24,17 @@ typedef struct cs_memory_times {
 cs_status cs_device_memory_times(size_t bytes, cs_memory_times *times, cs_error *error);
 
 const cs_device *cs_device_table(void);
+/* Bytes moved since the process began: to devices, from devices, and within them. */
+void cs_device_moved(long long moved[3]);
+/* Whether an address is none of the device that queues use; then `what` says what it is. */
+int cs_device_is_foreign(const void *data, char *what, size_t size);
+/* Work of the queue from now on follows what is in a stream so far: 1 is the default stream, 2 that of the thread,
+ * others are handles, as in __cuda_array_interface__; 0: nothing. */
+void cs_device_after(cs_queue *queue, unsigned long long stream);
 cs_status cs_device_sweep_parts(cs_queue *queue, const cs_device_program *program,
                                 cs_device_parts *parts, cs_error *error);
 void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass);
+void cs_device_unpack(cs_queue *queue, const cs_device_rows *rows);
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program);
 void cs_device_end_flow(cs_queue *queue, const cs_device_program *program,
                         const cs_device_flow *flow);

@@ -6,12 +6,22 @@
 #include "cuda/device.h"
 #include "cuda/s2_dense.h"
 
+extern PyMethodDef cs_array_functions[]; /* arrays.cu */
+
 /* missing() -> None, or why the device cannot be used. */
 static PyObject *module_missing(PyObject *, PyObject *)
 {
     const char *why = cs_device_table()->missing();
     if (!why) Py_RETURN_NONE;
     return PyUnicode_FromString(why);
+}
+
+/* moved() -> bytes moved since the process began: to devices, from devices, and within them. */
+static PyObject *module_moved(PyObject *, PyObject *)
+{
+    long long moved[3];
+    cs_device_moved(moved);
+    return Py_BuildValue("LLL", moved[0], moved[1], moved[2]);
 }
 
 /* memory_times(bytes) -> seconds of what is done with memory, by name. */
@@ -77,6 +87,24 @@ static PyObject *module_lose_write(PyObject *, PyObject *args)
     unsigned long long number;
     if (!PyArg_ParseTuple(args, "K:lose_write", &number)) return NULL;
     emulation::settings().lost_write = number;
+    Py_RETURN_NONE;
+}
+
+/* lose_device(launch): with which launch the device is lost, for queues made from now on; 0: never. */
+static PyObject *module_lose_device(PyObject *, PyObject *args)
+{
+    unsigned long long number;
+    if (!PyArg_ParseTuple(args, "K:lose_device", &number)) return NULL;
+    emulation::settings().lost_launch = number;
+    Py_RETURN_NONE;
+}
+
+/* set_memory(bytes): the memory of the device, for queues made from now on. */
+static PyObject *module_set_memory(PyObject *, PyObject *args)
+{
+    unsigned long long bytes;
+    if (!PyArg_ParseTuple(args, "K:set_memory", &bytes)) return NULL;
+    emulation::settings().memory = static_cast<size_t>(bytes);
     Py_RETURN_NONE;
 }
 #else
@@ -187,6 +215,7 @@ static PyObject *module_s2_iterate(PyObject *, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"missing", module_missing, METH_NOARGS, "None, or why the device cannot be used."},
+    {"moved", module_moved, METH_NOARGS, "Bytes moved to devices, from devices, and within."},
     {"memory_times", module_memory_times, METH_VARARGS, "Seconds of what is done with memory."},
     {"s2_kernels", module_s2_kernels, METH_NOARGS, "The names of S2's kernels for a dense T."},
     {"s2_iterate", module_s2_iterate, METH_VARARGS, "Iterate by one of S2's kernels."},
@@ -196,6 +225,8 @@ static PyMethodDef methods[] = {
     {"set_shared", module_set_shared, METH_VARARGS, "The bytes that a block may share."},
     {"lose_write", module_lose_write, METH_VARARGS,
      "Lose one write that others wait for, for tests."},
+    {"lose_device", module_lose_device, METH_VARARGS, "Lose the device, for tests."},
+    {"set_memory", module_set_memory, METH_VARARGS, "The memory of the device in bytes."},
 #else
     {"devices", module_devices, METH_NOARGS, "Name, memory and compute capability of each GPU."},
 #endif
@@ -207,6 +238,10 @@ static int fill(PyObject *module)
     PyObject *table =
         PyCapsule_New(const_cast<cs_device *>(cs_device_table()), "contactsolve.device", NULL);
     if (!table) return -1;
+    if (PyModule_AddFunctions(module, cs_array_functions) < 0) {
+        Py_DECREF(table);
+        return -1;
+    }
     int failed = PyModule_AddObjectRef(module, "device", table);
     Py_DECREF(table);
     return failed;

@@ -1,9 +1,25 @@
 /* Memory and order of work, and the table of functions that the library is given. */
 #include "cuda/device.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
+#include <string>
+
+/* Bytes moved since the process began: to devices, from devices, and within them. */
+static struct {
+    std::atomic<long long> uploaded{0}, downloaded{0}, copied{0};
+} counts;
+
+void cs_device_moved(long long moved[3])
+{
+    moved[0] = counts.uploaded;
+    moved[1] = counts.downloaded;
+    moved[2] = counts.copied;
+}
 
 static cs_status report(cs_error *error, cs_status status, const char *what, const char *why)
 {
@@ -13,6 +29,13 @@ static cs_status report(cs_error *error, cs_status status, const char *what, con
     }
     return status;
 }
+
+/* Bytes of a buffer: the emulation has small ones, so that tests make copies in several pieces. */
+#if defined(__CUDACC__)
+static const size_t PIECE = 1 << 20;
+#else
+static const size_t PIECE = 1 << 12;
+#endif
 
 #if defined(__CUDACC__)
 
@@ -64,15 +87,32 @@ static void close_queue(cs_queue *queue)
     cudaStreamDestroy(queue->stream);
 }
 
-/* What a failure to take memory means: how much is needed, and how much is free. */
-static cs_status no_memory(cudaError_t result, size_t bytes, cs_error *error)
+/* What the device has left, with what the pool keeps and nobody uses. */
+static size_t room(cs_queue *queue)
 {
+    int device = 0;
     size_t left = 0, all = 0;
+    uint64_t kept = 0, used = 0;
+    cudaMemPool_t pool;
+    check(queue, cudaMemGetInfo(&left, &all));
+    cudaError_t result = cudaGetDevice(&device);
+    if (result == cudaSuccess) result = cudaDeviceGetDefaultMemPool(&pool, device);
+    if (result == cudaSuccess)
+        result = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &kept);
+    if (result == cudaSuccess)
+        result = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
+    check(queue, result);
+    return left + (size_t)(kept - used);
+}
+
+/* What a failure to take memory means: how much is needed, and how much is free. */
+static cs_status no_memory(cs_queue *queue, cudaError_t result, size_t bytes, cs_error *error)
+{
     char text[96];
     cudaGetLastError(); /* the next call must not find this failure */
-    if (result != cudaErrorMemoryAllocation || cudaMemGetInfo(&left, &all) != cudaSuccess)
+    if (result != cudaErrorMemoryAllocation)
         return report(error, CS_NO_MEMORY, "memory on the device", cudaGetErrorString(result));
-    std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes, left);
+    std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes, room(queue));
     return report(error, CS_NO_MEMORY, "out of memory on the device", text);
 }
 
@@ -80,22 +120,84 @@ static cs_status take_bytes(cs_queue *queue, void **memory, size_t bytes, cs_err
 {
     cudaError_t result = cudaMallocAsync(memory, bytes, queue->stream);
     if (result == cudaSuccess) result = cudaMemsetAsync(*memory, 0, bytes, queue->stream);
-    return result == cudaSuccess ? CS_OK : no_memory(result, bytes, error);
+    return result == cudaSuccess ? CS_OK : no_memory(queue, result, bytes, error);
 }
 
-static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
+static cudaError_t make_buffer(cs_buffer *buffer)
 {
-    check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, queue->stream));
+    cudaError_t result = cudaMallocHost(reinterpret_cast<void **>(&buffer->memory), PIECE);
+    if (result == cudaSuccess)
+        result = cudaEventCreateWithFlags(&buffer->done, cudaEventDisableTiming);
+    return result;
 }
 
-static void download(cs_queue *queue, void *to, const void *from, size_t bytes)
+static void free_buffer(cs_buffer *buffer)
 {
-    check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, queue->stream));
-    check(queue, cudaStreamSynchronize(queue->stream));
+    if (buffer->done) cudaEventDestroy(buffer->done);
+    if (buffer->memory) cudaFreeHost(buffer->memory);
+}
+
+/* Waits until the last copy from or into a buffer is over. */
+static void wait_for(cs_queue *queue, const cs_buffer &buffer)
+{
+    check(queue, cudaEventSynchronize(buffer.done));
+}
+
+static void write_piece(cs_queue *queue, void *to, const cs_buffer &buffer, size_t bytes)
+{
+    check(queue, cudaMemcpyAsync(to, buffer.memory, bytes, cudaMemcpyHostToDevice, queue->stream));
+    check(queue, cudaEventRecord(buffer.done, queue->stream));
+}
+
+static void read_piece(cs_queue *queue, const cs_buffer &buffer, const void *from, size_t bytes)
+{
+    check(queue,
+          cudaMemcpyAsync(buffer.memory, from, bytes, cudaMemcpyDeviceToHost, queue->stream));
+    check(queue, cudaEventRecord(buffer.done, queue->stream));
+}
+
+int cs_device_is_foreign(const void *data, char *what, size_t size)
+{
+    int device = 0;
+    cudaPointerAttributes about = {};
+    cudaError_t result = cudaPointerGetAttributes(&about, data);
+    if (result == cudaSuccess) result = cudaGetDevice(&device);
+    cudaGetLastError(); /* the next call must not find a failure of this one */
+    if (result != cudaSuccess) std::snprintf(what, size, "%s", cudaGetErrorString(result));
+    else if (about.type != cudaMemoryTypeDevice && about.type != cudaMemoryTypeManaged)
+        std::snprintf(what, size, "memory of the processor");
+    else if (about.device != device && about.type == cudaMemoryTypeDevice)
+        std::snprintf(what, size, "memory of GPU %d, while GPU %d is in use", about.device, device);
+    else return 0;
+    return 1;
+}
+
+void cs_device_after(cs_queue *queue, unsigned long long stream)
+{
+    if (!stream) return;
+    cudaStream_t before = stream == 1   ? cudaStreamLegacy
+                          : stream == 2 ? cudaStreamPerThread
+                                        : reinterpret_cast<cudaStream_t>(stream);
+    cudaEvent_t done = NULL;
+    check(queue, cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+    if (!done) return;
+    check(queue, cudaEventRecord(done, before));
+    check(queue, cudaStreamWaitEvent(queue->stream, done, 0));
+    check(queue, cudaEventDestroy(done));
+}
+
+static bool has_failed(const cs_queue *queue) { return queue->failure != cudaSuccess; }
+
+static void fail(cs_queue *queue, cudaError_t result) { check(queue, result); }
+
+static void zero(cs_queue *queue, void *to, size_t bytes)
+{
+    check(queue, cudaMemsetAsync(to, 0, bytes, queue->stream));
 }
 
 static void copy(cs_queue *queue, void *to, const void *from, size_t bytes)
 {
+    counts.copied += (long long)bytes;
     check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue->stream));
 }
 
@@ -139,35 +241,121 @@ static cs_status open_queue(cs_queue *queue, cs_error *error)
     return CS_OK;
 }
 
+/* Bytes that all queues together have taken. */
+static std::atomic<size_t> used{0};
+
+/* What queues have taken: beginning and end. */
+static std::mutex taken_lock;
+static std::map<const char *, const char *> taken_ranges;
+
+int cs_device_is_foreign(const void *data, char *what, size_t size)
+{
+    std::lock_guard<std::mutex> hold(taken_lock);
+    const char *at = static_cast<const char *>(data);
+    auto next = taken_ranges.upper_bound(at);
+    if (next != taken_ranges.begin() && at < std::prev(next)->second) return 0;
+    std::snprintf(what, size, "memory of another device");
+    return 1;
+}
+
+void cs_device_after(cs_queue *queue, unsigned long long stream)
+{
+    /* Emulated work is over when its call returns. */
+    if (stream > 2)
+        queue->machine.failure = "stream " + std::to_string(stream) + " is none of this device";
+}
+
+/* In front of what is taken: its size. */
+struct alignas(CS_DEVICE_UNIT) taken_bytes {
+    size_t bytes;
+};
+
 static void close_queue(cs_queue *queue)
 {
-    for (void *memory : queue->memory) std::free(memory);
+    for (void *memory : queue->memory) {
+        taken_bytes *taken = static_cast<taken_bytes *>(memory) - 1;
+        used -= taken->bytes;
+        std::lock_guard<std::mutex> hold(taken_lock);
+        taken_ranges.erase(static_cast<char *>(memory));
+        std::free(taken);
+    }
+}
+
+static size_t room(cs_queue *queue)
+{
+    size_t all = queue->machine.memory;
+    return all > used ? all - used : 0;
 }
 
 static cs_status take_bytes(cs_queue *queue, void **memory, size_t bytes, cs_error *error)
 {
-    (void)queue;
-    size_t whole = (bytes + 63) / 64 * 64;
-    *memory = std::aligned_alloc(64, whole);
-    if (!*memory) return report(error, CS_NO_MEMORY, "out of memory on the device", "emulated");
-    std::memset(*memory, 0, whole);
+    bytes = cs_device_units(bytes);
+    void *found = NULL;
+    if (bytes <= room(queue))
+        found = std::aligned_alloc(CS_DEVICE_UNIT, bytes + sizeof(taken_bytes));
+    if (!found) {
+        char text[96];
+        std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes,
+                      room(queue));
+        return report(error, CS_NO_MEMORY, "out of memory on the device", text);
+    }
+    taken_bytes *taken = static_cast<taken_bytes *>(found);
+    taken->bytes = bytes;
+    used += bytes;
+    *memory = taken + 1;
+    std::memset(*memory, 0, bytes);
+    char *first = static_cast<char *>(*memory);
+    std::lock_guard<std::mutex> hold(taken_lock);
+    taken_ranges[first] = first + bytes;
     return CS_OK;
 }
 
-static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
+static bool make_buffer(cs_buffer *buffer)
 {
-    (void)queue;
-    std::memcpy(to, from, bytes);
+    buffer->memory = static_cast<char *>(std::malloc(PIECE));
+    return !buffer->memory;
 }
 
-static void download(cs_queue *queue, void *to, const void *from, size_t bytes)
+static void free_buffer(cs_buffer *buffer) { std::free(buffer->memory); }
+
+static void wait_for(cs_queue *queue, const cs_buffer &buffer)
 {
-    upload(queue, to, from, bytes);
+    (void)queue;
+    (void)buffer;
+}
+
+/* A device that is lost copies nothing. */
+static bool has_failed(const cs_queue *queue) { return !queue->machine.failure.empty(); }
+
+static void copy_bytes(const cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    if (!has_failed(queue) && bytes) std::memcpy(to, from, bytes);
+}
+
+static void write_piece(cs_queue *queue, void *to, const cs_buffer &buffer, size_t bytes)
+{
+    copy_bytes(queue, to, buffer.memory, bytes);
+}
+
+static void read_piece(cs_queue *queue, const cs_buffer &buffer, const void *from, size_t bytes)
+{
+    copy_bytes(queue, buffer.memory, from, bytes);
+}
+
+static void fail(cs_queue *queue, bool failed)
+{
+    if (failed) queue->machine.failure = "no memory for copies";
 }
 
 static void copy(cs_queue *queue, void *to, const void *from, size_t bytes)
 {
-    upload(queue, to, from, bytes);
+    counts.copied += (long long)bytes;
+    copy_bytes(queue, to, from, bytes);
+}
+
+static void zero(cs_queue *queue, void *to, size_t bytes)
+{
+    if (!has_failed(queue)) std::memset(to, 0, bytes);
 }
 
 static cs_status wait(cs_queue *queue, cs_error *error)
@@ -192,6 +380,93 @@ static void replay(cs_queue *queue, const cs_graph &graph)
 
 #endif
 
+/* ---- copies between the host and the device, in pieces ------------------------------------------- */
+
+/* Buffers that no queue has: pinning memory takes longer than most solves. They are never freed, not even when the
+ * process ends, since a queue may be closed after this file's other objects are destroyed. */
+static std::mutex idle_lock;
+static std::vector<cs_buffers *> &idle = *new std::vector<cs_buffers *>;
+
+/* The buffers of a queue. */
+static cs_buffers *buffers_of(cs_queue *queue)
+{
+    if (queue->buffers) return queue->buffers;
+    {
+        std::lock_guard<std::mutex> hold(idle_lock);
+        if (!idle.empty()) {
+            queue->buffers = idle.back();
+            idle.pop_back();
+            return queue->buffers;
+        }
+    }
+    cs_buffers *fresh = new cs_buffers;
+    for (cs_buffer &buffer : fresh->each) fail(queue, make_buffer(&buffer));
+    if (!has_failed(queue)) return queue->buffers = fresh;
+    for (cs_buffer &buffer : fresh->each) free_buffer(&buffer);
+    delete fresh;
+    return NULL;
+}
+
+/* Gives the buffers back. A copy that still uses one of them is waited for by whoever takes them next. */
+static void give_buffers_back(cs_queue *queue)
+{
+    if (!queue->buffers) return;
+    std::lock_guard<std::mutex> hold(idle_lock);
+    idle.push_back(queue->buffers);
+    queue->buffers = NULL;
+}
+
+/* The next buffer, free to be used. */
+static const cs_buffer &next_buffer(cs_queue *queue, cs_buffers *buffers)
+{
+    const cs_buffer &buffer = buffers->each[buffers->next];
+    buffers->next = (buffers->next + 1) % CS_BUFFERS;
+    wait_for(queue, buffer);
+    return buffer;
+}
+
+static size_t piece_of(size_t bytes, size_t begin)
+{
+    return bytes - begin < PIECE ? bytes - begin : PIECE;
+}
+
+/* While one piece is on its way, the next one is copied into the other buffer. */
+static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    cs_buffers *buffers = has_failed(queue) ? NULL : buffers_of(queue);
+    for (size_t begin = 0; buffers && begin < bytes; begin += PIECE) {
+        size_t piece = piece_of(bytes, begin);
+        const cs_buffer &buffer = next_buffer(queue, buffers);
+        std::memcpy(buffer.memory, static_cast<const char *>(from) + begin, piece);
+        write_piece(queue, static_cast<char *>(to) + begin, buffer, piece);
+    }
+    counts.uploaded += (long long)bytes;
+}
+
+static void download(cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    cs_buffers *buffers = has_failed(queue) ? NULL : buffers_of(queue);
+    if (!buffers || !bytes) return;
+    const char *there = static_cast<const char *>(from);
+    const cs_buffer *buffer = &next_buffer(queue, buffers);
+    read_piece(queue, *buffer, there, piece_of(bytes, 0));
+    for (size_t begin = 0; begin < bytes; begin += PIECE) {
+        /* Have the next piece sent, and copy this one when it is here. */
+        const cs_buffer *present = buffer;
+        size_t next = begin + PIECE;
+        if (next < bytes) {
+            buffer = &next_buffer(queue, buffers);
+            read_piece(queue, *buffer, there + next, piece_of(bytes, next));
+        }
+        wait_for(queue, *present);
+        if (has_failed(queue)) return; /* what is here is not what was asked for */
+        std::memcpy(static_cast<char *>(to) + begin, present->memory, piece_of(bytes, begin));
+    }
+    counts.downloaded += (long long)bytes;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------- */
+
 static cs_status open(cs_queue **queue, cs_error *error)
 {
     *queue = new (std::nothrow) cs_queue;
@@ -206,7 +481,16 @@ static cs_status open(cs_queue **queue, cs_error *error)
 static void close(cs_queue *queue)
 {
     close_queue(queue);
+    give_buffers_back(queue);
     delete queue;
+}
+
+/* Waits for all work; between two of these calls a queue keeps its buffers. */
+static cs_status wait_and_report(cs_queue *queue, cs_error *error)
+{
+    cs_status status = wait(queue, error);
+    give_buffers_back(queue);
+    return status;
 }
 
 static cs_status take(cs_queue *queue, void **memory, size_t bytes, cs_error *error)
@@ -297,17 +581,20 @@ const cs_device *cs_device_table(void)
     table.missing = missing;
     table.open = open;
     table.close = close;
+    table.room = room;
     table.take = take;
     table.upload = upload;
     table.download = download;
     table.copy = copy;
+    table.zero = zero;
     table.run = run;
     table.sweep = sweep;
     table.chip = chip;
     table.flow = flow;
     table.solve_parts = cs_device_sweep_parts;
     table.pass = cs_device_run_pass;
+    table.unpack = cs_device_unpack;
     table.measure = measure;
-    table.wait = wait;
+    table.wait = wait_and_report;
     return &table;
 }

@@ -4,6 +4,7 @@
 
 #include "cuda/gpu.h"
 
+#include <cstddef>
 #include <vector>
 
 #if defined(__CUDACC__)
@@ -19,7 +20,25 @@ struct cs_captured_sweep {
     cs_graph graph;
 };
 
+/* Memory of the host that a device reads and writes directly (pinned), through which all copies between the caller's
+ * memory and the device go. The caller's own memory is never pinned. */
+struct cs_buffer {
+    char *memory = nullptr;
+#if defined(__CUDACC__)
+    cudaEvent_t done = nullptr; /* the last copy from or into it */
+#endif
+};
+
+enum { CS_BUFFERS = 2 };
+
+struct cs_buffers {
+    cs_buffer each[CS_BUFFERS];
+    unsigned next = 0;
+};
+
 struct cs_queue {
+    cs_buffers *buffers =
+        nullptr; /* taken at the first copy after a wait, given back by the next wait */
 #if defined(__CUDACC__)
     cudaStream_t stream = nullptr;
     cudaError_t failure = cudaSuccess; /* the first one */

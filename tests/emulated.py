@@ -36,6 +36,29 @@ def resident(blocks):
         kernels.set_resident(3)
 
 
+@contextmanager
+def loss(launch):
+    """Queues made inside lose their device with this launch."""
+    kernels.lose_device(launch)
+    try:
+        yield
+    finally:
+        kernels.lose_device(0)
+
+
+def islands(count):
+    """The same pile of spheres several times."""
+    pile = cs.scenarios.ball_grid(3)
+    bodies = [np.where(pile.bodies >= 0, pile.bodies + i * 27, -1) for i in range(count)]
+    return cs.Problem(
+        np.concatenate([pile.J] * count),
+        np.concatenate([pile.Minv] * count),
+        np.concatenate([pile.b] * count),
+        np.tile(pile.mu, count),
+        bodies=np.concatenate(bodies),
+    )
+
+
 def same_bits(one, two):
     """Two results have the same impulses, iterations and residuals of each iteration."""
     np.testing.assert_array_equal(one.impulses, two.impulses)

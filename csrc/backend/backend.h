@@ -44,6 +44,7 @@ typedef struct cs_pack_request {
     const cs_local *local;     /* (groups): how their blocks are updated; read by `pack` only */
     const double
         *rho; /* (rows): of cs_state, all above 0, for `measure`, read by `pack` only; or NULL */
+    int64_t points;  /* that the method will take */
     int64_t islands; /* with `rho`: how many islands have a speed V of their own */
 } cs_pack_request;
 
@@ -56,6 +57,7 @@ typedef struct cs_packing {
     int keeps_velocities;  /* whether points include u = G^T lambda: their sums need no refresh */
     int64_t matrix_blocks; /* blocks of A that one sweep multiplies; 0 if A is not formed */
     int64_t products;      /* blocks multiplied by impulses in the sweeps of this solve */
+    int64_t points;        /* taken so far */
 } cs_packing;
 
 /* One iterate: the packed impulses and, if the backend keeps them, the velocities u = G^T lambda. Because u is
@@ -122,6 +124,10 @@ struct cs_backend {
     /* Write and read the impulses (rows). `put` of NULL: they become zero. */
     void (*put)(void *state, const double *impulses);
     void (*get)(const void *state, double *impulses);
+    /* to (rows), in the memory of the device, <- impulses, without a copy on the host, if `impulses` (rows) is what
+     * `get` wrote last and nothing has changed since. found <- whether that is so. May be NULL: there is no device. */
+    cs_status (*get_there)(void *state, const double *impulses, double *to, int *found,
+                           cs_error *error);
     /* Writes b (rows) and the sets' parameters (parameters), NULL for those that remain; reads the b that the visits
      * use. */
     void (*put_data)(void *state, const double *b, const double *parameters);
@@ -142,6 +148,8 @@ struct cs_backend {
 
     /* Makes up to call->most sweeps. Also reports failures of earlier calls that a device detects late. */
     cs_status (*sweep)(void *state, cs_sweep_call *call, cs_error *error);
+    /* Waits for all calls so far, and reports failures. May be NULL: then no call is late. */
+    cs_status (*wait)(void *state, cs_error *error);
 
     /* Solves the parts of the only stage of the schedule, which is disjoint and visited one contact after another
      * (backend/parts.h). In float32 or float64. */
@@ -166,6 +174,8 @@ struct cs_backend {
      *     dot           p.q
      *     distance      |p - q|^2 */
     cs_status (*take_point)(void *state, cs_arena *arena, cs_point *point, cs_error *error);
+    /* Keeps the first `taken` points; the others may be handed out again. May be NULL. */
+    void (*give_points_back)(void *state, int64_t taken);
     cs_point (*here)(const void *state);
     void (*copy)(void *state, cs_point to, cs_point from);
     void (*combine)(void *state, cs_point to, double a, cs_point p, double b, cs_point q);
@@ -246,6 +256,19 @@ static inline cs_status cs_packing_sweep(cs_packing *packing, cs_sweep_call *cal
     cs_status status = packing->backend->sweep(packing->state, call, error);
     if (!status) packing->products += call->products;
     return status;
+}
+
+static inline cs_status cs_packing_wait(const cs_packing *packing, cs_error *error)
+{
+    if (!packing->state || !packing->backend->wait) return CS_OK;
+    return packing->backend->wait(packing->state, error);
+}
+
+static inline void cs_packing_give_points_back(cs_packing *packing, int64_t taken)
+{
+    packing->points = taken;
+    if (packing->state && packing->backend->give_points_back)
+        packing->backend->give_points_back(packing->state, taken);
 }
 
 static inline void cs_packing_keep(const cs_packing *packing)

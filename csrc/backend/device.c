@@ -129,12 +129,13 @@ static cs_status pack_here(cs_on_device *d, const cs_pack_request *request, cs_a
     status = request->scheme->pack(packed, arena, control, error);
     if (!status) status = cs_pack_scales(packed, request, &d->measures, arena, error);
     d->group = cs_arena_take(arena, request->problem->block_groups, sizeof *d->group);
-    if (!status && !d->group) status = cs_no_workspace(error);
+    d->block = cs_arena_take(arena, request->problem->block_groups, sizeof *d->block);
+    if (!status && (!d->group || !d->block)) status = cs_no_workspace(error);
     if (!status) status = cs_device_list_steps(d, arena, error);
     return status ? status : take_flow(d, arena, error);
 }
 
-/* Memory for sums and natural maps, on both sides. */
+/* Memory for sums and natural maps. */
 static cs_status take_results(cs_on_device *d, cs_arena *arena, cs_error *error)
 {
     int64_t longest = d->packed.impulses, blocks = 1;
@@ -146,8 +147,8 @@ static cs_status take_results(cs_on_device *d, cs_arena *arena, cs_error *error)
     d->sums = cs_arena_take(arena, chunks, sizeof *d->sums);
     d->map = cs_arena_take(arena, blocks, sizeof *d->map);
     if (!d->sums || !d->map) return cs_no_workspace(error);
-    d->sums_there = cs_device_take(d, (size_t)chunks * sizeof *d->sums);
-    d->map_there = cs_device_take(d, (size_t)blocks * sizeof *d->map);
+    d->chunks = chunks;
+    d->map_blocks = blocks;
     return CS_OK;
 }
 
@@ -170,15 +171,29 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     d->program.products =
         strcmp(request->scheme->name, "iteration_matrix") == 0 ? CS_ROWS_OF_T : CS_ROWS_OF_A;
     if (!status) status = take_results(d, arena, error);
-    if (!status) status = cs_device_copy_all(d, error);
+    if (!status) status = cs_device_copy_all(d, request->points, error);
     packing->keeps_velocities = d->packed.velocity != NULL;
     packing->matrix_blocks = d->packed.matrix_blocks;
     return status;
 }
 
+static int refill(void *state, const cs_pack_request *request, int roots)
+{
+    cs_on_device *d = state;
+    cs_packed *packed = &d->packed;
+    packed->setup_threads = request->setup_threads;
+    if (!packed->scheme->refill || !packed->scheme->refill(packed, roots) ||
+        !cs_refill_scales(packed, request, d->measures))
+        return 0;
+    cs_device_upload_factors(d, roots);
+    return 1;
+}
+
 static void release(void *state)
 {
     cs_on_device *d = state;
+    cs_release(d->point);
+    d->point = NULL;
     if (d->queue) d->device->close(d->queue);
     d->queue = NULL;
 }
@@ -199,17 +214,22 @@ static int64_t describe(const void *state, char *kernel, size_t size)
 static void put(void *state, const double *impulses)
 {
     cs_on_device *d = state;
-    if (impulses) cs_put_impulses(&d->packed, impulses);
-    else cs_zero_impulses(&d->packed);
-    cs_device_upload(d, d->program.packed.lambda, d->packed.lambda,
-                     (size_t)d->packed.impulses * cs_real_size(d->packed.dtype));
+    size_t bytes = (size_t)d->packed.impulses * cs_real_size(d->packed.dtype);
+    d->current = 0;
+    if (!impulses) {
+        d->device->zero(d->queue, d->program.packed.lambda, bytes);
+        return;
+    }
+    cs_put_impulses(&d->packed, impulses);
+    cs_device_upload(d, d->program.packed.lambda, d->packed.lambda, bytes);
 }
 
 static void get(const void *state, double *impulses)
 {
-    const cs_on_device *d = state;
+    cs_on_device *d = (cs_on_device *)(uintptr_t)state; /* it keeps a copy */
     d->device->download(d->queue, d->packed.lambda, d->program.packed.lambda,
                         (size_t)d->packed.impulses * cs_real_size(d->packed.dtype));
+    d->current = 1;
     cs_get_impulses(&d->packed, impulses);
 }
 
@@ -217,7 +237,8 @@ static void put_data(void *state, const double *b, const double *parameters)
 {
     cs_on_device *d = state;
     cs_pack_data(&d->packed, b, parameters);
-    for (int g = 0; g < d->packed.problem->block_groups; g++) cs_device_upload_data(d, g);
+    for (int g = 0; g < d->packed.problem->block_groups; g++)
+        cs_device_upload_data(d, g, b != NULL, parameters != NULL);
 }
 
 static void get_data(const void *state, double *b)
@@ -324,6 +345,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
 {
     /* What the sweeps of this call go by. */
     cs_on_device *d = state;
+    d->current = 0;
     cs_device_state here = {.backwards = call->backwards, .alternates = call->alternates};
     here.keeps_best = call->best != NULL;
     if (call->best) here.best = *call->best;
@@ -360,8 +382,15 @@ static void keep(void *state)
 static void restore(void *state)
 {
     cs_on_device *d = state;
+    d->current = 0;
     d->device->copy(d->queue, d->program.packed.lambda, d->program.best,
                     (size_t)d->packed.impulses * cs_real_size(d->packed.dtype));
+}
+
+static cs_status wait(void *state, cs_error *error)
+{
+    cs_on_device *d = state;
+    return d->device->wait(d->queue, error);
 }
 
 /* ---- the natural map ----------------------------------------------------------------------------- */
@@ -399,22 +428,45 @@ static int measure(void *state, const cs_measure_call *call, cs_natural_map *map
 
 /* ---- points -------------------------------------------------------------------------------------- */
 
-/* The length of u without the spare velocities. */
-static int64_t velocities_of(const cs_on_device *d)
+/* Makes the list of points longer. */
+static cs_status lengthen_points(cs_on_device *d, cs_error *error)
 {
-    return d->packed.velocity ? d->packed.first_spare : 0;
+    int64_t room = 2 * d->room_for_points + 8;
+    cs_point *longer = cs_allocate(room, sizeof *longer);
+    if (!longer) return cs_no_workspace(error);
+    for (int64_t i = 0; i < d->made_points; i++) longer[i] = d->point[i];
+    cs_release(d->point);
+    d->point = longer;
+    d->room_for_points = room;
+    return CS_OK;
 }
 
+/* One that was given back, or a new one. */
 static cs_status take_point(void *state, cs_arena *arena, cs_point *point, cs_error *error)
 {
     cs_on_device *d = state;
     size_t real = cs_real_size(d->packed.dtype);
+    cs_status status = CS_OK;
     (void)arena;
-    cs_status status =
-        d->device->take(d->queue, &point->impulses, (size_t)d->packed.impulses * real, error);
+    if (d->made_points == d->room_for_points) status = lengthen_points(d, error);
     if (status) return status;
-    return d->device->take(d->queue, &point->velocities, (size_t)velocities_of(d) * real + 16,
-                           error);
+    if (d->taken_points == d->made_points) {
+        cs_point *fresh = &d->point[d->made_points];
+        fresh->impulses = cs_device_take(d, (size_t)d->packed.impulses * real);
+        fresh->velocities = cs_device_take(d, (size_t)cs_device_velocities(d) * real);
+        status = d->failed;
+        if (status && error) *error = d->failure;
+        d->failed = CS_OK;
+        if (status) return status;
+        d->made_points++;
+    }
+    *point = d->point[d->taken_points++];
+    return CS_OK;
+}
+
+static void give_points_back(void *state, int64_t taken)
+{
+    ((cs_on_device *)state)->taken_points = taken;
 }
 
 static cs_point here(const void *state)
@@ -427,8 +479,10 @@ static void copy(void *state, cs_point to, cs_point from)
 {
     cs_on_device *d = state;
     size_t real = cs_real_size(d->packed.dtype);
+    d->current = 0;
     d->device->copy(d->queue, to.impulses, from.impulses, (size_t)d->packed.impulses * real);
-    d->device->copy(d->queue, to.velocities, from.velocities, (size_t)velocities_of(d) * real);
+    d->device->copy(d->queue, to.velocities, from.velocities,
+                    (size_t)cs_device_velocities(d) * real);
 }
 
 /* Applies an operation to the impulses of the points, and to their velocities unless it sums. */
@@ -436,6 +490,7 @@ static void pass(cs_on_device *d, cs_device_operation what, cs_point to, double 
                  double b, cs_point q)
 {
     int sums = what == CS_POINT_DOT || what == CS_POINT_DISTANCE;
+    d->current = d->current && sums;
     cs_device_pass own = {.what = what,
                           .single = cs_real(d->packed.dtype) == CS_F32,
                           .count = d->packed.impulses,
@@ -446,7 +501,7 @@ static void pass(cs_on_device *d, cs_device_operation what, cs_point to, double 
                           .q = q.impulses,
                           .sums = d->sums_there};
     if (own.count) d->device->pass(d->queue, &own);
-    own.count = velocities_of(d);
+    own.count = cs_device_velocities(d);
     own.to = to.velocities;
     own.p = p.velocities;
     own.q = q.velocities;
@@ -493,10 +548,12 @@ static double distance(void *state, cs_point p, cs_point q)
 const cs_backend cs_device_functions = {
     .choose = choose,
     .pack = pack,
+    .refill = refill,
     .release = release,
     .describe = describe,
     .put = put,
     .get = get,
+    .get_there = cs_device_get_there,
     .put_data = put_data,
     .get_data = get_data,
     .put_steps = put_steps,
@@ -505,11 +562,13 @@ const cs_backend cs_device_functions = {
     .refresh = refresh,
     .subtract_products = subtract_products,
     .sweep = sweep,
+    .wait = wait,
     .solve_parts = cs_device_solve_parts,
     .measure = measure,
     .keep = keep,
     .restore = restore,
     .take_point = take_point,
+    .give_points_back = give_points_back,
     .here = here,
     .copy = copy,
     .combine = combine,

@@ -173,6 +173,24 @@ typedef struct cs_device_pass {
     double *sums;
 } cs_device_pass;
 
+/* plain <- impulses of a group in the user's order, in double precision. */
+typedef struct cs_device_rows {
+    const int64_t *block; /* (slots): the block of a slot in its group; -1: none; NULL: the same */
+    int64_t slots;
+    int lanes, rows;
+    int single; /* whether packed numbers are float */
+    const void *packed;
+    double *plain;
+} cs_device_rows;
+
+/* Memory is taken in multiples of these bytes. */
+enum { CS_DEVICE_UNIT = 512 };
+
+static inline size_t cs_device_units(size_t bytes)
+{
+    return (bytes + (CS_DEVICE_UNIT - 1)) / CS_DEVICE_UNIT * CS_DEVICE_UNIT;
+}
+
 /* The natural map of a block of threads, as cs_batch_map. */
 typedef struct cs_device_map {
     double impulse, velocity, scaled, excess, infinite;
@@ -185,13 +203,16 @@ typedef struct cs_device {
     /* NULL if there is a device, or a sentence that says why there is none. */
     const char *(*missing)(void);
 
-    /* Memory of a queue, zeroed; it is freed with the queue. */
+    /* Memory of a queue, zeroed; it is freed with the queue. `room`: how many bytes can be taken. */
     cs_status (*open)(cs_queue **queue, cs_error *error);
     void (*close)(cs_queue *queue);
+    size_t (*room)(cs_queue *queue);
     cs_status (*take)(cs_queue *queue, void **memory, size_t bytes, cs_error *error);
+    /* Copies. The caller may change `from` when `upload` returns. */
     void (*upload)(cs_queue *queue, void *to, const void *from, size_t bytes);
     void (*download)(cs_queue *queue, void *to, const void *from, size_t bytes); /* waits */
     void (*copy)(cs_queue *queue, void *to, const void *from, size_t bytes);
+    void (*zero)(cs_queue *queue, void *to, size_t bytes);
 
     /* Runs steps. */
     void (*run)(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
@@ -210,6 +231,7 @@ typedef struct cs_device {
                              cs_device_parts *parts, cs_error *error);
 
     void (*pass)(cs_queue *queue, const cs_device_pass *pass);
+    void (*unpack)(cs_queue *queue, const cs_device_rows *rows);
     /* map (blocks of the group's batches) <- their natural maps, in double precision. */
     void (*measure)(cs_queue *queue, const cs_device_program *program, int group,
                     const cs_device_map *bounds, cs_device_map *map);

@@ -1,12 +1,14 @@
 /* Copies of a packed problem on a device. */
 #include "backend/device_internal.h"
 
-/* Memory on the device; NULL after a failure. */
+/* Memory on the device; NULL after a failure, and where it is counted only. */
 void *cs_device_take(cs_on_device *d, size_t bytes)
 {
     void *memory = NULL;
+    bytes = cs_device_units(bytes ? bytes : 1);
     d->bytes += (int64_t)bytes;
-    if (!d->failed) d->failed = d->device->take(d->queue, &memory, bytes ? bytes : 16, &d->failure);
+    if (!d->failed && !d->counts)
+        d->failed = d->device->take(d->queue, &memory, bytes, &d->failure);
     return memory;
 }
 
@@ -24,10 +26,17 @@ static void *copy_of(cs_on_device *d, const void *from, int64_t count, size_t si
     return to;
 }
 
+/* Memory for numbers that are written later; NULL for NULL. */
+static void *room_for(cs_on_device *d, const void *like, int64_t count, size_t size)
+{
+    return like ? cs_device_take(d, (size_t)count * size) : NULL;
+}
+
 /* The places of partners, with -1 for spare velocities, which threads need not read. */
 static int32_t *places_of(cs_on_device *d, const cs_packed_group *group, cs_arena *scratch)
 {
     int64_t count = 2 * group->slots;
+    if (d->counts) return cs_device_take(d, (size_t)count * sizeof(int32_t));
     int32_t *place = cs_arena_take_unset(scratch, count, sizeof *place);
     if (!place) return NULL;
     for (int64_t i = 0; i < count; i++)
@@ -35,17 +44,16 @@ static int32_t *places_of(cs_on_device *d, const cs_packed_group *group, cs_aren
     return copy_of(d, place, count, sizeof *place);
 }
 
-/* Writes what depends on b and on the parameters of the sets, and what depends on R. */
-void cs_device_upload_data(cs_on_device *d, int g)
+void cs_device_upload_data(cs_on_device *d, int g, int b, int parameters)
 {
     const cs_packed_group *from = &d->packed.group[g];
     const cs_packed_group *to = &d->group[g];
     size_t real = cs_real_size(d->packed.dtype);
     size_t rows = (size_t)(from->slots * from->rows);
-    cs_device_upload(d, to->b, from->b, rows * real);
-    cs_device_upload(d, to->parameter, from->parameter,
-                     (size_t)(from->slots * from->parameters) * real);
-    cs_device_upload(d, to->matrix.c, from->matrix.c, rows * real);
+    size_t parameter = (size_t)(from->slots * from->parameters);
+    if (b) cs_device_upload(d, to->b, from->b, rows * real);
+    if (parameters) cs_device_upload(d, to->parameter, from->parameter, parameter * real);
+    if (b) cs_device_upload(d, to->matrix.c, from->matrix.c, rows * real);
 }
 
 /* The entries of all rows of a group. */
@@ -70,6 +78,25 @@ void cs_device_upload_steps(cs_on_device *d, int g)
     cs_device_upload(d, to->matrix.c, from->matrix.c, rows * cs_real_size(d->packed.dtype));
 }
 
+void cs_device_upload_factors(cs_on_device *d, int roots)
+{
+    size_t real = cs_real_size(d->packed.dtype), stored = cs_stored_size(d->packed.dtype);
+    for (int g = 0; g < d->packed.problem->block_groups; g++) {
+        const cs_packed_group *from = &d->packed.group[g];
+        const cs_packed_group *to = &d->group[g];
+        size_t rows = (size_t)(from->slots * from->rows);
+        int width = cs_form_width(from->factors.form, from->rows, from->dof[0] + from->dof[1]);
+        cs_device_upload(d, to->factors.scaled, from->factors.scaled,
+                         (size_t)(from->slots * width) * stored);
+        cs_device_upload(d, to->rho, from->rho, rows * sizeof(double));
+        cs_device_upload(d, to->inverse, from->inverse, rows * sizeof(double));
+    }
+    if (!roots) return;
+    size_t velocities = (size_t)d->packed.velocities * real;
+    cs_device_upload(d, d->program.packed.velocity, d->packed.velocity, velocities);
+    cs_device_upload(d, d->program.packed.inertia, d->packed.inertia, velocities);
+}
+
 /* Copies what the scheme `factorized` reads of a group. */
 static void copy_factors(cs_on_device *d, int g, cs_arena *scratch)
 {
@@ -82,7 +109,7 @@ static void copy_factors(cs_on_device *d, int g, cs_arena *scratch)
     to->velocity = copy_of(d, from->factors.velocity, 2 * from->count, sizeof(int64_t));
     to->place = from->factors.place ? places_of(d, from, scratch) : NULL;
     int64_t stride = cs_velocity_stride(from->dof[0]);
-    to->contribution = copy_of(d, from->factors.contribution, 2 * from->slots * stride, real);
+    to->contribution = room_for(d, from->factors.contribution, 2 * from->slots * stride, real);
     to->sum = NULL;
 }
 
@@ -94,7 +121,7 @@ static void copy_rows(cs_on_device *d, int g)
     if (!from->matrix.value) return;
     to->value = copy_of(d, from->matrix.value, values_of(&d->packed, from),
                         cs_stored_size(d->packed.dtype));
-    to->c = copy_of(d, from->matrix.c, from->count * from->rows, cs_real_size(d->packed.dtype));
+    to->c = room_for(d, from->matrix.c, from->count * from->rows, cs_real_size(d->packed.dtype));
     if (!from->matrix.start) return;
     int64_t columns = from->matrix.start[from->count];
     to->start = copy_of(d, from->matrix.start, from->count + 1, sizeof(int64_t));
@@ -103,7 +130,7 @@ static void copy_rows(cs_on_device *d, int g)
     to->width = copy_of(d, from->matrix.width, columns, 1);
 }
 
-/* Copies a group. */
+/* Copies a group. Its b, R, parameters and V follow when they are known. */
 static void copy_group(cs_on_device *d, int g, cs_arena *scratch)
 {
     const cs_packed_group *from = &d->packed.group[g];
@@ -114,15 +141,15 @@ static void copy_group(cs_on_device *d, int g, cs_arena *scratch)
     to->slot = copy_of(d, from->slot, from->count, sizeof *from->slot);
     to->used = copy_of(d, from->used, slots / from->lanes, 1);
     to->row = copy_of(d, from->row, from->count, sizeof *from->row);
-    to->b = copy_of(d, from->b, rows, real);
-    to->r = copy_of(d, from->r, rows, stored);
-    to->parameter = copy_of(d, from->parameter, slots * from->parameters, real);
-    to->step = copy_of(d, from->step, rows * from->rows, stored);
-    to->diagonal = copy_of(d, from->diagonal, rows * from->rows, stored);
+    to->b = room_for(d, from->b, rows, real);
+    to->r = room_for(d, from->r, rows, stored);
+    to->parameter = room_for(d, from->parameter, slots * from->parameters, real);
+    to->step = room_for(d, from->step, rows * from->rows, stored);
+    to->diagonal = room_for(d, from->diagonal, rows * from->rows, stored);
     to->weight = copy_of(d, from->weight, slots, real);
     to->rho = copy_of(d, from->rho, rows, sizeof(double));
     to->inverse = copy_of(d, from->inverse, rows, sizeof(double));
-    to->speed = copy_of(d, from->speed, slots, sizeof(double));
+    to->speed = room_for(d, from->speed, slots, sizeof(double));
     to->local_set = NULL;
     copy_factors(d, g, scratch);
     copy_rows(d, g);
@@ -133,6 +160,7 @@ static int32_t *moved_dof_of(cs_on_device *d, cs_arena *scratch)
 {
     const cs_packed *packed = &d->packed;
     if (!packed->moved) return NULL;
+    if (d->counts) return cs_device_take(d, (size_t)packed->moved_bodies * sizeof(int32_t));
     int32_t *dof = cs_arena_take_unset(scratch, packed->moved_bodies, sizeof *dof);
     for (int64_t i = 0; dof && i < packed->moved_bodies; i++)
         dof[i] = cs_body_group_of(packed->problem, packed->moved[i])->dof;
@@ -205,10 +233,9 @@ static void copy_flow(cs_on_device *d)
     d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);
 }
 
-/* Copies everything. */
-cs_status cs_device_copy_all(cs_on_device *d, cs_error *error)
+/* Takes all memory, and copies what is known. */
+static void copy_arrays(cs_on_device *d, cs_arena *scratch)
 {
-    cs_arena scratch = {0};
     const cs_packed *from = &d->packed;
     cs_device_program *program = &d->program;
     cs_packed *to = &program->packed;
@@ -218,18 +245,18 @@ cs_status cs_device_copy_all(cs_on_device *d, cs_error *error)
     to->problem = NULL;
     to->scheme = NULL;
     to->schedule = NULL;
-    for (int g = 0; g < groups; g++) copy_group(d, g, &scratch);
+    for (int g = 0; g < groups; g++) copy_group(d, g, scratch);
     program->group = d->group;
     to->group = copy_of(d, d->group, groups, sizeof *d->group);
     to->lambda = cs_device_take(d, 2 * (size_t)from->impulses * real);
     program->best = cs_device_take(d, (size_t)from->impulses * real);
     to->kept = NULL;
-    to->velocity = copy_of(d, from->velocity, from->velocities, real);
+    to->velocity = copy_of(d, from->velocity, from->velocities, real); /* it has roots of M^-1 */
     to->inertia = copy_of(d, from->inertia, from->velocities, real);
     int64_t bodies = from->problem->bodies;
     to->body_place = copy_of(d, from->body_place, bodies, sizeof *from->body_place);
     to->moved = copy_of(d, from->moved, from->moved_bodies, sizeof *from->moved);
-    program->moved_dof = moved_dof_of(d, &scratch);
+    program->moved_dof = moved_dof_of(d, scratch);
     if (from->gather) {
         to->gather_start = copy_of(d, from->gather_start, bodies + 1, sizeof *from->gather_start);
         to->gather = copy_of(d, from->gather, from->gather_start[bodies], sizeof *from->gather);
@@ -241,7 +268,44 @@ cs_status cs_device_copy_all(cs_on_device *d, cs_error *error)
     else if (d->lists.way == CS_FLOW_DATAFLOW) copy_flow(d);
     program->state = cs_device_take(d, sizeof *program->state);
     to->part = cs_device_take(d, (size_t)program->blocks * sizeof *to->part);
-    cs_status status = d->failed;
+    d->sums_there = cs_device_take(d, (size_t)d->chunks * sizeof *d->sums);
+    d->map_there = cs_device_take(d, (size_t)d->map_blocks * sizeof *d->map);
+}
+
+cs_status cs_device_end_count(cs_on_device *d, int64_t before, const char *what, cs_error *error)
+{
+    size_t needed = (size_t)(d->bytes - before), room = d->device->room(d->queue);
+    d->counts = 0;
+    d->bytes = before;
+    if (needed <= room) return CS_OK;
+    return cs_fail(error, CS_NO_MEMORY,
+                   "out of memory on device='%s': %s needs %zu bytes, and %zu are free",
+                   d->device->name, what, needed, room);
+}
+
+/* Fails if all that is packed and the points of the method need more memory than there is. */
+static cs_status check_room(cs_on_device *d, int64_t points, cs_arena *scratch, cs_error *error)
+{
+    size_t real = cs_real_size(d->packed.dtype);
+    d->counts = 1;
+    copy_arrays(d, scratch);
+    for (int64_t i = 0; i < points; i++) {
+        cs_device_take(d, (size_t)d->packed.impulses * real);
+        cs_device_take(d, (size_t)cs_device_velocities(d) * real);
+    }
+    return cs_device_end_count(d, 0, "the problem", error);
+}
+
+cs_status cs_device_copy_all(cs_on_device *d, int64_t points, cs_error *error)
+{
+    cs_arena scratch = {0};
+    cs_status status = check_room(d, points, &scratch, error);
+    if (status) {
+        cs_arena_clear(&scratch);
+        return status;
+    }
+    copy_arrays(d, &scratch);
+    status = d->failed;
     if (status && error) *error = d->failure;
     d->failed = CS_OK;
     if (!status) status = cs_arena_status(&scratch, error, "the workspace");

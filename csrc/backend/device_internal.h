@@ -28,9 +28,15 @@ typedef struct cs_on_device {
     cs_device_map *map; /* (blocks of the largest group): on the host */
     cs_device_map *map_there;
     double *sums, *sums_there; /* (chunks) */
-    cs_error failure;          /* the first one outside `sweep`, which reports it */
+    int64_t chunks, map_blocks;
+    cs_error failure; /* the first one outside `sweep`, which reports it */
     cs_status failed;
-    int64_t bytes; /* taken on the device */
+    int64_t bytes; /* taken on the device, or counted */
+    int current;   /* packed.lambda on the host is what the device has: 0 once the latter changes */
+    int64_t **block; /* (groups): on the device, of cs_device_rows; NULL until it is needed */
+    int counts;      /* memory is counted, not taken */
+    cs_point *point; /* (room_for_points): on the device; owned */
+    int64_t room_for_points, made_points, taken_points;
     cs_device_sweeps sweeps;
     void *iterates; /* (CS_FLOW_SWEEPS, impulses): of launches of several sweeps */
     cs_flow_lists lists;
@@ -49,6 +55,12 @@ extern const cs_backend cs_device_functions;
 
 static inline int64_t cs_quotient(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
+/* The length of u without the spare velocities. */
+static inline int64_t cs_device_velocities(const cs_on_device *d)
+{
+    return d->packed.velocity ? d->packed.first_spare : 0;
+}
+
 static inline cs_status cs_no_workspace(cs_error *error)
 {
     return cs_no_memory(error, "the workspace");
@@ -56,18 +68,32 @@ static inline cs_status cs_no_workspace(cs_error *error)
 
 /* ---- device_copy.c ------------------------------------------------------------------------------- */
 
-/* Memory on the device; NULL after a failure. */
+/* Memory on the device; NULL after a failure, and where it is counted only. */
 void *cs_device_take(cs_on_device *d, size_t bytes);
+
+/* Ends a count of memory, which began with `before` bytes and d->counts = 1. Fails if what was counted is more than there
+ * is; `what` needs it. */
+cs_status cs_device_end_count(cs_on_device *d, int64_t before, const char *what, cs_error *error);
 
 /* Copies an array to the device; nothing if one of them is NULL. */
 void cs_device_upload(const cs_on_device *d, void *to, const void *from, size_t bytes);
 
-/* Write what depends on b and on the parameters of the sets of group g, and what depends on R. */
-void cs_device_upload_data(cs_on_device *d, int g);
+/* Write what depends on b or on the parameters of the sets of group g, and what depends on R. */
+void cs_device_upload_data(cs_on_device *d, int g, int b, int parameters);
 void cs_device_upload_steps(cs_on_device *d, int g);
 
-/* Copies everything that is packed. */
-cs_status cs_device_copy_all(cs_on_device *d, cs_error *error);
+/* Writes what depends on J and M^-1: factors, what natural maps read, and the roots of M^-1 if they have changed. */
+void cs_device_upload_factors(cs_on_device *d, int roots);
+
+/* Takes the memory of all that is packed and of `points` points, and copies what is known. Fails before it takes any if
+ * there is too little. */
+cs_status cs_device_copy_all(cs_on_device *d, int64_t points, cs_error *error);
+
+/* ---- device_out.c -------------------------------------------------------------------------------- */
+
+/* The get_there of cs_backend. */
+cs_status cs_device_get_there(void *state, const double *impulses, double *to, int *found,
+                              cs_error *error);
 
 /* ---- device_parts.c ------------------------------------------------------------------------------ */
 

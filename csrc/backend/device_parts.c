@@ -48,46 +48,79 @@ static int are_alike(const cs_packed *packed)
            packed->averaging == 1 && group->dof[0] == group->dof[1];
 }
 
+/* What does not change from call to call, on the device. */
+typedef struct fixed_data {
+    double *rho, *speed;
+    int32_t *recorded;
+    int64_t *velocity_first;
+    int32_t *velocity_count;
+} fixed_data;
+
+/* Takes the memory of all parts on the device, or counts it. */
+static fixed_data take_parts(cs_on_device *d, const cs_parts_call *call)
+{
+    size_t count = (size_t)d->packed.schedule->parts;
+    size_t rows = (size_t)d->packed.problem->rows;
+    size_t history = (size_t)(call->histories * (call->rule.most + 1)) * CS_PART_COLUMNS;
+    fixed_data to = {
+        .rho = cs_device_take(d, rows * sizeof(double)),
+        .speed = cs_device_take(d, rows * sizeof(double)),
+        .velocity_first = cs_device_take(d, count * sizeof(int64_t)),
+        .velocity_count = cs_device_take(d, count * sizeof(int32_t)),
+    };
+    d->parts.state = cs_device_take(d, count * sizeof *d->parts.state);
+    if (!call->histories) return to;
+    to.recorded = cs_device_take(d, count * sizeof(int32_t));
+    d->parts.history = cs_device_take(d, history * sizeof(double));
+    return to;
+}
+
+/* The same, after a check that there is so much. */
+static cs_status take_parts_if_they_fit(cs_on_device *d, const cs_parts_call *call, fixed_data *to,
+                                        cs_error *error)
+{
+    int64_t before = d->bytes;
+    d->counts = 1;
+    take_parts(d, call);
+    cs_status status = cs_device_end_count(d, before, "the state of the batch", error);
+    if (status) return status;
+    *to = take_parts(d, call);
+    status = d->failed;
+    if (status && error) *error = d->failure;
+    d->failed = CS_OK;
+    return status;
+}
+
 /* Memory on the device, and what does not change from call to call. */
 static cs_status lay_parts(cs_on_device *d, const cs_parts_call *call, cs_error *error)
 {
+    /* On the host. */
     int64_t count = d->packed.schedule->parts;
-    size_t rows = (size_t)d->packed.problem->rows * sizeof(double);
-    size_t history = (size_t)(call->histories * (call->rule.most + 1)) * CS_PART_COLUMNS;
+    size_t parts = (size_t)count, rows = (size_t)d->packed.problem->rows * sizeof(double);
     cs_arena scratch = {0};
     int64_t *first = cs_arena_take_unset(&scratch, count, sizeof *first);
     int32_t *velocities = cs_arena_take_unset(&scratch, count, sizeof *velocities);
-    if (cs_arena_failed(&scratch)) {
-        cs_arena_clear(&scratch);
-        return cs_no_workspace(error);
-    }
-    measure_parts(d, first, velocities);
-    cs_device_parts *parts = &d->parts;
-    parts->count = count;
-    parts->alike = are_alike(&d->packed);
-    parts->state = cs_device_take(d, (size_t)count * sizeof *parts->state);
-    double *rho = cs_device_take(d, rows), *speed = cs_device_take(d, rows);
-    int32_t *recorded =
-        call->histories ? cs_device_take(d, (size_t)count * sizeof *recorded) : NULL;
-    int64_t *first_there = cs_device_take(d, (size_t)count * sizeof *first_there);
-    int32_t *count_there = cs_device_take(d, (size_t)count * sizeof *count_there);
-    parts->history = call->histories ? cs_device_take(d, history * sizeof(double)) : NULL;
-    cs_status status = d->failed;
-    if (status && error) *error = d->failure;
-    d->failed = CS_OK;
+    fixed_data to = {0};
+    cs_status status = cs_arena_status(&scratch, error, "the workspace");
+    if (!status) status = take_parts_if_they_fit(d, call, &to, error);
+
+    /* To the device. */
     if (!status) {
-        cs_device_upload(d, rho, call->rho, rows);
-        cs_device_upload(d, speed, call->speed, rows);
-        cs_device_upload(d, recorded, call->recorded, (size_t)count * sizeof *recorded);
-        cs_device_upload(d, first_there, first, (size_t)count * sizeof *first);
-        cs_device_upload(d, count_there, velocities, (size_t)count * sizeof *velocities);
-        status = d->device->wait(d->queue, error); /* before the scratch memory goes */
+        measure_parts(d, first, velocities);
+        cs_device_upload(d, to.rho, call->rho, rows);
+        cs_device_upload(d, to.speed, call->speed, rows);
+        cs_device_upload(d, to.recorded, call->recorded, parts * sizeof *to.recorded);
+        cs_device_upload(d, to.velocity_first, first, parts * sizeof *first);
+        cs_device_upload(d, to.velocity_count, velocities, parts * sizeof *velocities);
+        d->parts.alike = are_alike(&d->packed);
+        d->parts.rho = to.rho;
+        d->parts.speed = to.speed;
+        d->parts.recorded = to.recorded;
+        d->parts.velocity_first = to.velocity_first;
+        d->parts.velocity_count = to.velocity_count;
+        status = d->device->wait(d->queue, error);
     }
-    parts->rho = rho;
-    parts->speed = speed;
-    parts->recorded = recorded;
-    parts->velocity_first = first_there;
-    parts->velocity_count = count_there;
+    if (!status) d->parts.count = count;
     cs_arena_clear(&scratch);
     return status;
 }
@@ -125,6 +158,7 @@ cs_status cs_device_solve_parts(void *state, cs_parts_call *call, cs_error *erro
     cs_on_device *d = state;
     cs_status status = d->parts.count ? CS_OK : lay_parts(d, call, error);
     call->halted = 0;
+    d->current = 0;
     if (!status) status = sweep_parts(d, call, error);
     if (!status && d->parts.history)
         d->device->download(d->queue, call->history, d->parts.history,

@@ -4,6 +4,7 @@
 #include "python/answer.h"
 #include "python/description.h"
 #include "python/solver_arguments.h"
+#include "solver/solver.h"
 
 #include <math.h>
 #include <string.h>
@@ -315,7 +316,37 @@ static PyObject *solver_ray(solver_object *self, PyObject *unused)
     return new_doubles(ray, self->shared->problem->problem->rows);
 }
 
+/* impulses_there(impulses, pointer) -> whether the device has these impulses of the last solve and has copied them to
+ * its memory at `pointer` (rows) */
+static PyObject *solver_impulses_there(solver_object *self, PyObject *args)
+{
+    PyObject *given, *number, *answer = NULL;
+    PyArrayObject *impulses = NULL;
+    cs_error error = {0};
+    int found = 0;
+    shared_solver *shared = self->shared;
+    if (!PyArg_ParseTuple(args, "OO:impulses_there", &given, &number)) return NULL;
+    double *to = PyLong_AsVoidPtr(number);
+    if (PyErr_Occurred()) return NULL;
+    if (optional_doubles(given, "impulses", shared->problem->problem->rows, &impulses) < 0 ||
+        shared_solver_begin(shared) < 0) {
+        Py_XDECREF(impulses);
+        return NULL;
+    }
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_solver_impulses_there(shared->solver, PyArray_DATA(impulses), to, &found, &error);
+    Py_END_ALLOW_THREADS
+    shared_solver_end(shared);
+    if (status) raise_error(&error);
+    else answer = PyBool_FromLong(found);
+    Py_DECREF(impulses);
+    return answer;
+}
+
 static PyMethodDef solver_methods[] = {
+    {"impulses_there", (PyCFunction)(void (*)(void))solver_impulses_there, METH_VARARGS,
+     "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
     {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
      "ray()\n--\n\nImpulses that could grow without bound, after a solve that met a ray; or None."},
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,

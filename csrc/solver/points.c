@@ -6,7 +6,7 @@
 cs_status cs_points_take(cs_solver *solver, int count, size_t bytes, cs_error *error)
 {
     cs_arena *arena = &solver->arena;
-    const cs_packing *packing = &solver->packing;
+    cs_packing *packing = &solver->packing;
 
     /* The arrays. */
     cs_points *points = solver->points = cs_arena_take(arena, 1, sizeof *points);
@@ -19,6 +19,7 @@ cs_status cs_points_take(cs_solver *solver, int count, size_t bytes, cs_error *e
     for (int i = 0; i < count; i++) {
         cs_status status =
             packing->backend->take_point(packing->state, arena, &points->point[i], error);
+        packing->points += !status;
         if (status) return status;
     }
     return CS_OK;

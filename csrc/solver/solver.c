@@ -198,6 +198,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
 {
     /* What does not depend on the values of J and M^-1. */
     const cs_options *options = &solver->options;
+    const cs_steps *steps = solver->method->steps;
     cs_status status = CS_OK;
     if (what == EVERYTHING) {
         solver->packing = (cs_packing){
@@ -225,6 +226,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .device_sweeps = (int)cs_device_sweeps_of(options->device_sweeps),
         .general = options->general,
         .local = local,
+        .points = steps ? steps->points(solver) : 0,
     };
 
     /* R and what judges iterates; the scheme, and the packed problem; earlier iterates. */
@@ -238,13 +240,13 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         if (!status && !solver->scheme) status = choose_scheme(solver, &request, error);
         if (!status) status = pack_values(solver, what, &request, budget, error);
 
-        const cs_steps *steps = solver->method->steps;
         if (!status && steps)
             status = cs_points_take(solver, steps->points(solver), steps->scalars, error);
         if (!status)
             cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
         solver->factors.scale = 1;
         solver->before_method = cs_arena_position(&solver->arena);
+        solver->points_before_method = solver->packing.points;
     }
 
     /* What the method needs. */
@@ -342,9 +344,7 @@ static void release_parts(cs_solver *solver)
     solver->parts = NULL;
 }
 
-/* What has to be made anew, by what changed in the problem. The solvers of parts have copies of J and M^-1. Some
- * methods read parameters when they prepare themselves; if they take points then, a device frees these only with its
- * packing. */
+/* What has to be made anew, by what changed in the problem. The solvers of parts have copies of J and M^-1. */
 static extent extent_of(const cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
@@ -352,8 +352,7 @@ static extent extent_of(const cs_solver *solver)
     int of_parts = solver->parts && (of_matrix || solver->method->prepare);
     if (solver->version < 0 || problem->coupling_version > solver->version || of_parts)
         return EVERYTHING;
-    int takes_points = solver->backend->release && solver->method->prepare;
-    return of_matrix || takes_points ? VALUES : METHOD;
+    return of_matrix ? VALUES : METHOD;
 }
 
 /* Clears what is made anew. */
@@ -363,8 +362,10 @@ static void clear(cs_solver *solver, extent what)
     release_own(solver, 1);
     if (what == METHOD) {
         cs_arena_rewind(&solver->arena, solver->before_method);
+        cs_packing_give_points_back(&solver->packing, solver->points_before_method);
         return;
     }
+    cs_packing_give_points_back(&solver->packing, 0);
     solver->judge.immovable_blocks = solver->factors.singular_blocks = 0;
     solver->factors.bound = NAN;
     solver->factors.touching = NULL;
@@ -702,8 +703,10 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     status = cs_history_reserve(&solver->history, 2 + (expected < most ? expected : most), error);
     if (status) return status;
 
-    /* The solve, and what it took. */
+    /* The solve, and what it took. After a failure of the device the next solve packs anew. */
     status = solve(solver, budget, result, error);
+    if (!status) status = cs_packing_wait(&solver->packing, error);
+    if (status == CS_DEVICE_FAILED) solver->version = -1;
     double ended = cs_clock();
     result->seconds = cs_seconds_at(budget, ended);
     result->sweep_seconds = budget->sweeping;
@@ -733,6 +736,14 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
 int cs_solver_evaluates(const cs_solver *solver)
 {
     return !solver->fixed_iterations || cs_history_needs_state(&solver->history);
+}
+
+cs_status cs_solver_impulses_there(cs_solver *solver, const double *impulses, double *to,
+                                   int *found, cs_error *error)
+{
+    *found = 0;
+    if (!solver->packing.state || !solver->packing.backend->get_there) return CS_OK;
+    return solver->packing.backend->get_there(solver->packing.state, impulses, to, found, error);
 }
 
 const double *cs_solver_ray(const cs_solver *solver) { return solver->unbounded; }

@@ -104,6 +104,7 @@ struct cs_solver {
     cs_arena arena; /* everything else that is allocated anew when the problem's values change */
     cs_arena_mark before_packing; /* of `kept` */
     cs_arena_mark before_method;  /* of `arena` */
+    int64_t points_before_method; /* taken */
     int roots_changed;            /* whether M^-1 has changed since the last preparation */
     const cs_problem *problem;
     const cs_method *method;
@@ -147,6 +148,11 @@ struct cs_solver {
     cs_arena given; /* copies of the caller's lists, which are kept if the problem changes */
     double setup_seconds;
 };
+
+/* to (rows), in the memory of the solver's device, <- impulses (rows), if the device has them since the last solve. found
+ * <- whether it has. */
+cs_status cs_solver_impulses_there(cs_solver *solver, const double *impulses, double *to,
+                                   int *found, cs_error *error);
 
 /* The iterations without halving the natural map that end a solve by the current method, 0: never: the method's
  * own option of that name, or else the common one. `test` <- the state of the test; NULL for methods that have

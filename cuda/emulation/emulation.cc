@@ -321,6 +321,10 @@ void launch(machine &on, unsigned blocks, unsigned threads, bool together,
             [=](machine &again) { launch(again, blocks, threads, together, kernel); });
         return;
     }
+    if (on.lost_launch && --on.lost_launch == 0) {
+        on.failure = "the device was lost";
+        return;
+    }
     if (threads % LANES || threads > 1024) {
         on.failure = "a launch of " + std::to_string(threads) + " threads a block";
         return;

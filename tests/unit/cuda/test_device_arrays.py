@@ -1,0 +1,245 @@
+"""Arrays in the memory of a device, by both protocols, in and out."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from contactsolve._device_arrays import DeviceArray, to_host
+from emulated import EMULATED, islands, kernels
+
+FIXED = {"rtol": None, "max_iterations": 20, "record": (), "order": "colored"}
+SWEEPS = {**FIXED, "method": "gauss_seidel", "scheme": "factorized"}
+
+
+def on_device(array):
+    return DeviceArray.of("cuda-emulated", np.asarray(array, dtype=np.float64))
+
+
+class Interface:
+    """An array of the emulated device by __cuda_array_interface__ alone, with other entries."""
+
+    def __init__(self, array, **entries):
+        self._kept = on_device(array)
+        self._entries = entries
+
+    @property
+    def __cuda_array_interface__(self):
+        return {**self._kept.__cuda_array_interface__, **self._entries}
+
+
+class Dlpack:
+    """An array of the emulated device by __dlpack__ alone, of the old or the new version."""
+
+    def __init__(self, array, versioned=True, device=None):
+        self._kept, self._versioned = on_device(array), versioned
+        self._device = device or self._kept.__dlpack_device__()
+
+    def __dlpack_device__(self):
+        return self._device
+
+    def __dlpack__(self, *, stream=None, **later):
+        if later and not self._versioned:
+            raise TypeError("unknown keyword")
+        return self._kept.__dlpack__(stream=stream, **later)
+
+
+KINDS = {
+    "own": on_device,
+    "interface": Interface,
+    "dlpack": Dlpack,
+    "old dlpack": lambda array: Dlpack(array, versioned=False),
+}
+
+
+@pytest.fixture(scope="module")
+def spheres():
+    return cs.scenarios.ball_grid(3)
+
+
+# ---- in ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_problems_and_solvers_take_arrays_of_a_device(spheres, kind):
+    given = KINDS[kind]
+    arrays = (spheres.J, spheres.Minv, spheres.b, spheres.mu)
+    there = cs.Problem(*map(given, arrays), bodies=spheres.bodies)
+    here = cs.Problem(*arrays, bodies=spheres.bodies)
+    expected = cs.Solver(here, **SWEEPS, **EMULATED).solve()
+    solver = cs.Solver(there, **SWEEPS, **EMULATED)
+    np.testing.assert_array_equal(solver.solve().impulses, expected.impulses)
+
+    # Values of one solve, and of an update.
+    b, start = 1.5 * spheres.b, np.ones(spheres.b.shape)
+    mu = np.full(spheres.contacts, 0.1)
+    one = solver.solve(b=given(b), mu=given(mu), initial=given(start))
+    two = solver.solve(b=b, mu=mu, initial=start)
+    np.testing.assert_array_equal(one.impulses, two.impulses)
+    there.update(b=given(b), J=given(1.25 * spheres.J))
+    here.update(b=b, J=1.25 * spheres.J)
+    expected = cs.Solver(here, **SWEEPS, **EMULATED).solve()
+    np.testing.assert_array_equal(solver.solve().impulses, expected.impulses)
+
+
+def test_other_types_of_numbers():
+    kept = on_device(np.zeros(2))
+    kept._module.write(kept.pointer, 0, np.array([3, 4], np.float32).tobytes())
+    single = {"shape": (2,), "typestr": "<f4", "data": (kept.pointer, True)}
+    array = type("Single", (), {"__cuda_array_interface__": single})()
+    np.testing.assert_array_equal(to_host("b", array), np.array([3, 4], np.float32))
+
+
+def test_no_memory_is_kept():
+    pairs = []
+    for kind in ("dlpack", "old dlpack"):
+        array = KINDS[kind](np.arange(3.0))
+        pointer = array._kept.pointer
+        copy = to_host("b", array)
+        del array
+        gc.collect()
+        assert kernels.foreign(pointer) is not None
+        pairs.append(copy)
+    for copy in pairs:
+        np.testing.assert_array_equal(copy, np.arange(3.0))
+
+
+@pytest.mark.parametrize(
+    ("entries", "error", "words"),
+    [
+        ({"typestr": "<c16"}, TypeError, "b has dtype complex128: real numbers are needed"),
+        ({"typestr": ">f8"}, TypeError, "b has dtype >f8, whose bytes are in another order"),
+        ({"strides": (8, 24)}, ValueError, r"b is not contiguous: it has shape \(3, 3\) and"),
+        ({"mask": 1}, TypeError, "b has a mask"),
+        ({"stream": 0}, ValueError, "b: stream is 0: 1, 2 or the handle"),
+        ({"stream": "2"}, TypeError, "b: stream is '2', which is no integer"),
+        ({"shape": (4, 2)}, ValueError, r"b has shape \(4, 2\)"),
+    ],
+)
+def test_what_an_interface_must_not_say(entries, error, words):
+    problem = cs.scenarios.box_stack(1)
+    solver = cs.Solver(problem, **FIXED, **EMULATED)
+    b = Interface(np.ones((3, 3)), **entries)
+    with pytest.raises(error, match=words):
+        solver.solve(b=b)
+
+
+def test_arrays_of_other_devices():
+    problem = cs.scenarios.box_stack(1)
+    here = np.ones(problem.b.shape)
+    pointer = here.ctypes.data
+    with pytest.raises((RuntimeError, ValueError), match=r"^b is in (the memory of a GPU|memory)"):
+        problem.update(b=Interface(here, data=(pointer, False)))
+    with pytest.raises(ValueError, match="b is on a device of type 10 of DLPack, number 1: "):
+        problem.update(b=Dlpack(here, device=(10, 1)))
+    if not cs.cuda.available():
+        with pytest.raises(RuntimeError, match="Minv is in the memory of a GPU that cannot be use"):
+            problem.update(Minv=Dlpack(problem.Minv, device=(2, 0)))
+
+
+# ---- out -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "mixed"])
+@pytest.mark.parametrize("scheme", ["factorized", "matrix"])
+def test_impulses_stay_on_the_device(spheres, scheme, dtype):
+    solver = cs.Solver(spheres, scheme=scheme, dtype=dtype, **FIXED, **EMULATED)
+    result = solver.solve()
+    solver.device_impulses()  # the map of blocks is made once
+    before = kernels.moved()
+    array = solver.device_impulses()
+    assert kernels.moved()[:2] == before[:2]
+    assert array.shape == spheres.b.shape
+    np.testing.assert_array_equal(array.numpy(), result.impulses)
+
+    # The array outlives the solver, and the next solve does not change it.
+    impulses = result.impulses.copy()
+    solver.solve(b=2 * spheres.b)
+    del solver, result
+    gc.collect()
+    np.testing.assert_array_equal(array.numpy(), impulses)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rtol": 1e-9},
+        {"method": "nncg", "rtol": 1e-9},
+        {"method": "nesterov"},
+        {"method": "newton"},
+        {"method": "jacobi", "rollback_growth": 1.0, "relaxation": 1.9},
+    ],
+)
+def test_impulses_of_every_solve(spheres, options):
+    solver = cs.Solver(spheres, **{"max_iterations": 50, "rtol": None, **options}, **EMULATED)
+    result = solver.solve()
+    np.testing.assert_array_equal(solver.device_impulses().numpy(), result.impulses)
+
+
+def test_impulses_of_islands_that_are_solved_apart():
+    """No device has the impulses of the whole: they are uploaded."""
+    solver = cs.Solver(
+        islands(40), method="jacobi", scheme="factorized", rtol=None, max_iterations=5, **EMULATED
+    )
+    result = solver.solve()
+    assert result.info["clusters"] > 1
+    np.testing.assert_array_equal(solver.device_impulses().numpy(), result.impulses)
+
+
+def test_writing_to_an_array_of_the_caller(spheres):
+    solver = cs.Solver(spheres, **FIXED, **EMULATED)
+    with pytest.raises(RuntimeError, match="has not solved yet"):
+        solver.device_impulses()
+    result = solver.solve()
+    shape = spheres.b.shape
+    own = Interface(np.zeros(shape), stream=1)
+    assert solver.device_impulses(out=own) is own
+    np.testing.assert_array_equal(own._kept.numpy(), result.impulses)
+    for out, error, words in (
+        (np.zeros(shape), TypeError, "out is ndarray, without __cuda_array_interface__"),
+        (Interface(np.zeros(5)), ValueError, r"out has shape \(5,\)"),
+        (Interface(np.zeros(shape), typestr="<i8"), TypeError, "out has dtype int64: float64"),
+        (Interface(np.zeros(shape), strides=(8, 800)), ValueError, "out is not contiguous"),
+        (
+            Interface(np.zeros(shape), data=(own._kept.pointer, True)),
+            ValueError,
+            "out is read-only",
+        ),
+    ):
+        with pytest.raises(error, match=words):
+            solver.device_impulses(out=out)
+    with pytest.raises(RuntimeError, match="the solver has no device"):
+        cs.Solver(spheres, **FIXED).device_impulses()
+
+
+def test_capsules_own_what_they_hold():
+    array = on_device(np.arange(4.0))
+    pointer = array.pointer
+    for version in (None, (1, 0)):
+        unused = array.__dlpack__(max_version=version)
+        del unused
+    capsule = array.__dlpack__(stream=2, max_version=(1, 1))
+    owner, address, code, bits, lanes, shape, strides, read_only = kernels.import_tensor(capsule)
+    assert (address, code, bits, lanes, shape, strides) == (pointer, 2, 64, 1, (4,), None)
+    assert not read_only
+    with pytest.raises(TypeError, match="no capsule of DLPack"):
+        kernels.import_tensor(capsule)
+    del array, capsule
+    gc.collect()
+    assert kernels.foreign(pointer) is None
+    del owner
+    gc.collect()
+    assert kernels.foreign(pointer) is not None
+
+
+def test_requests_that_a_capsule_cannot_meet():
+    array = on_device(np.arange(4.0))
+    with pytest.raises(ValueError, match="__dlpack__: stream is 0"):
+        array.__dlpack__(stream=0)
+    with pytest.raises(TypeError, match="stream is 'x', which is no integer"):
+        array.__dlpack__(stream="x")
+    with pytest.raises(BufferError, match=r"dl_device is \(1, 0\)"):
+        array.__dlpack__(dl_device=(1, 0))
+    with pytest.raises(BufferError, match="without a copy"):
+        array.__dlpack__(copy=True)
