@@ -18,7 +18,7 @@ def real_array(name: str, value: Any) -> np.ndarray:
     """Return `value` as a C-contiguous float64 array; it may be the caller's own memory."""
     if _is_ready(value, _FLOAT64):
         return value.view()
-    array = _as_array(name, value)
+    array = as_array(name, value)
     refuse_other_than_real(name, array.dtype)
     return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
 
@@ -43,7 +43,7 @@ def index_array(name: str, value: Any) -> np.ndarray:
     """Return `value` as a C-contiguous int64 array."""
     if _is_ready(value, _INT64):
         return value.view()
-    array = _as_array(name, value)
+    array = as_array(name, value)
     if array.size == 0:
         return np.zeros(array.shape, np.int64)
     if array.dtype.kind not in "iu":
@@ -85,7 +85,8 @@ def first_entry(mask: np.ndarray) -> str:
     return ", ".join(str(i) for i in np.argwhere(mask)[0])
 
 
-def _as_array(name: str, value: Any) -> np.ndarray:
+def as_array(name: str, value: Any) -> np.ndarray:
+    """Return `value` as an array of any type: of another package, and of a device, a copy."""
     if value is None:
         raise TypeError(f"{name} is missing")
     if is_sparse(value):

@@ -252,8 +252,25 @@ def checked_target(name: str, value: Any, device: str, shape: tuple[int, ...]) -
 class DeviceArray:
     """A float64 array in the memory of a device, which CuPy, PyTorch, JAX and Numba read in place.
 
-    Its numbers are complete when it is handed out: consumers need not wait for a stream. The
-    memory lives as long as this object or one that was made from it.
+    It has ``__dlpack__`` and ``__cuda_array_interface__``. Its numbers are complete when it is
+    handed out: consumers need not wait for a stream. The memory lives as long as this object or one
+    that was made from it.
+
+    Parameters
+    ----------
+    device
+        ``"cuda"`` or ``"cuda-emulated"``.
+    shape
+        Lengths of the axes. The numbers are zero.
+
+    Raises
+    ------
+    ValueError
+        For an unknown device or a negative length.
+    RuntimeError
+        The device cannot be used here.
+    MemoryError
+        It has too little memory; the message names the bytes needed and free.
 
     Attributes
     ----------
@@ -261,27 +278,43 @@ class DeviceArray:
         The name of the device, as solvers take it.
     shape
         Lengths of the axes.
+    dtype
+        float64.
     """
 
     dtype = np.dtype(np.float64)
 
     def __init__(self, device: str, shape: tuple[int, ...]) -> None:
+        if device not in _DLPACK:
+            raise ValueError(f"device is {device!r}: {' and '.join(map(repr, _DLPACK))} are known")
+        _devices.load(device)
         module = _devices.module_of(device)
-        if module is None:
-            raise RuntimeError(f"device={device!r}: {_devices.why_not(device)}")
-        self.device, self.shape, self._module = device, tuple(int(n) for n in shape), module
+        assert module is not None
+        self.device, self.shape, self._module = device, tuple(map(int, shape)), module
+        if any(length < 0 for length in self.shape):
+            raise ValueError(f"shape is {self.shape}: a length is negative")
+        self._number = module.number()
         self._memory = module.take(math.prod(self.shape) * self.dtype.itemsize)
 
     @classmethod
     def of(cls, device: str, array: np.ndarray) -> Self:
-        """Return a copy of an array of the processor on a device."""
+        """Return a copy of an array of the processor, which is converted to float64."""
+        array = np.asarray(array)
         own = cls(device, array.shape)
         own.write(array)
         return own
 
     def write(self, array: np.ndarray) -> None:
-        """Write numbers of the processor to it."""
-        numbers = np.ascontiguousarray(array, self.dtype)
+        """Write an array of the processor of the same shape to it.
+
+        Raises
+        ------
+        ValueError
+            For another shape.
+        """
+        numbers = np.asarray(array, self.dtype, order="C")
+        if numbers.shape != self.shape:
+            raise ValueError(f"array has shape {numbers.shape}: {self.shape} is needed")
         if numbers.size:
             self._module.write(self.pointer, 0, numbers.data.cast("B"))
 
@@ -306,7 +339,7 @@ class DeviceArray:
         }
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return _DLPACK[self.device], 0
+        return _DLPACK[self.device], self._number
 
     def __dlpack__(
         self,
@@ -316,7 +349,15 @@ class DeviceArray:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a capsule; see the array API standard."""
+        """Return a capsule; see the array API standard.
+
+        Raises
+        ------
+        BufferError
+            For a copy, or another device than that of the array.
+        TypeError, ValueError
+            `stream` is not -1, 1, 2 or the handle of a stream.
+        """
         # The numbers are complete, so that every stream may read them.
         if stream is not None and stream != -1:
             checked_stream("__dlpack__", stream)

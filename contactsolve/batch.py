@@ -260,6 +260,10 @@ def solve_batch(
     ------
     ValueError, TypeError
         As for `Problem` and `Solver`; the message names the problem.
+    RuntimeError
+        The device cannot be used here, or has failed.
+    MemoryError
+        Memory is missing, on a device with the bytes needed and free, before any is taken.
     KeyboardInterrupt
         After Ctrl-C; on a device after the sweeps that have been launched.
 

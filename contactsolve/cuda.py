@@ -14,9 +14,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from . import _devices
-from ._arrays import first_entry, index, is_sparse, refuse_other_than_real, shortest
+from ._arrays import as_array, first_entry, index, is_sparse, refuse_other_than_real, shortest
+from ._device_arrays import DeviceArray
 
-__all__ = ["DenseIterations", "available", "devices", "iterate_dense", "why_not"]
+__all__ = ["DenseIterations", "DeviceArray", "available", "devices", "iterate_dense", "why_not"]
 
 _ALIGNMENT = 128  # bytes from which a GPU reads at once: what cudaMallocPitch aligns to, at least
 _LAYOUTS = ("contacts", "directions", "padded_directions")
@@ -222,7 +223,7 @@ def _matrix(value: Any) -> np.ndarray:
     """Return T in its precision, checked."""
     if is_sparse(value):
         raise TypeError("T is a sparse matrix: an array is needed")
-    matrix = np.asarray(value)
+    matrix = as_array("T", value)
     refuse_other_than_real("T", matrix.dtype)
     if matrix.dtype != np.float32:
         matrix = np.asarray(matrix, dtype=np.float64)
@@ -244,7 +245,7 @@ def _refuse_infinite(name: str, array: np.ndarray) -> None:
 
 def _vector(name: str, value: Any, matrix: np.ndarray) -> np.ndarray:
     """Return a vector in the precision of T."""
-    vector = np.asarray(value)
+    vector = as_array(name, value)
     refuse_other_than_real(name, vector.dtype)
     if vector.shape != (len(matrix),):
         raise ValueError(f"{name} has shape {vector.shape}: shape {(len(matrix),)} is needed")
@@ -254,7 +255,7 @@ def _vector(name: str, value: Any, matrix: np.ndarray) -> np.ndarray:
 
 
 def _coefficients(value: Any, contacts: int, dtype: np.dtype) -> np.ndarray:
-    mu = np.asarray(value)
+    mu = as_array("mu", value)
     refuse_other_than_real("mu", mu.dtype)
     if mu.shape not in ((), (contacts,)):
         raise ValueError(f"mu has shape {mu.shape}: one number or shape {(contacts,)} is needed")

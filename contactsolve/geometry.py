@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._arrays import as_array
+
 __all__ = ["contact_jacobian", "tangent_basis"]
 
 # Wide enough for directions normalised in single precision, far too narrow for a forgotten
@@ -159,7 +161,7 @@ def _given(
 
 def _real(name: str, value: Any) -> NDArray[np.float64]:
     """Return `value` as a finite float64 array."""
-    array = np.asarray(value)
+    array = as_array(name, value)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} has dtype {array.dtype}: expected real numbers")
     array = array.astype(np.float64, copy=False)
@@ -182,7 +184,7 @@ def _vectors(name: str, value: Any) -> NDArray[np.float64]:
 
 def _body_pairs(value: Any, count: int, body_count: int) -> NDArray[np.int64]:
     """Return `value` as index pairs, checked."""
-    array = np.asarray(value)
+    array = as_array("bodies", value)
     if array.ndim == 1 and array.size == 0:
         array = np.zeros((0, 2), dtype=np.int64)
     if array.dtype.kind not in "iu":

@@ -26,6 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._arrays import as_array
 from .geometry import _body_pairs, _real, _require_shape, _require_unit, _vectors, tangent_basis
 
 __all__ = ["angular", "ball", "distance", "fixed", "gear", "hinge", "linear", "slider"]
@@ -293,7 +294,7 @@ def _across(name: str, axes: ArrayLike) -> NDArray[np.float64]:
 
 def _pairs(bodies: ArrayLike, count: int) -> NDArray[np.int64]:
     """Return body pairs, checked; the number of bodies is not known here."""
-    given = np.asarray(bodies)
+    given = as_array("bodies", bodies)
     return _body_pairs(given, count, int(given.max(initial=-1)) + 1 if given.dtype != object else 0)
 
 

@@ -101,7 +101,9 @@ class Problem(ProblemData):
 
     Notes
     -----
-    The problem keeps copies; inputs are never written to.
+    The problem keeps copies; inputs are never written to. Arrays may be those of other packages, by
+    ``__array__``, DLPack or ``__cuda_array_interface__``, also in the memory of a GPU, from which
+    they are copied to that of the processor.
 
     Examples
     --------
@@ -421,7 +423,7 @@ class Problem(ProblemData):
     # ---- solvers -------------------------------------------------------------------------------
 
     def to(self, device: str = "cuda", **options: Any) -> Solver:
-        """Return a solver that keeps this problem on a device.
+        """Return a solver that keeps this problem on a device across solves and updates.
 
         Repeated solves upload only what `update` has changed: b and the parameters of the sets, and
         with a new J or Minv the factors too (``scheme="factorized"``; others are packed anew).
@@ -429,9 +431,14 @@ class Problem(ProblemData):
         Parameters
         ----------
         device
-            A device, as for `Solver`.
+            ``"cuda"``, ``"cuda-emulated"`` or ``"cpu"``, as for `Solver`.
         **options
             Method and options of `Solver`.
+
+        Returns
+        -------
+        Solver
+            Its `problem` is this one.
 
         Raises
         ------
@@ -441,6 +448,17 @@ class Problem(ProblemData):
             The problem is too large for it; the message names the bytes needed and free.
         ValueError, TypeError
             As for `Solver`.
+
+        Examples
+        --------
+        >>> import contactsolve as cs
+        >>> problem = cs.scenarios.box_stack(3)
+        >>> solver = problem.to("cuda" if cs.cuda.available() else "cpu")
+        >>> solver.solve().converged
+        True
+        >>> problem.update(mu=0.4)
+        >>> solver.solve().converged
+        True
         """
         from .solver import Solver
 

@@ -316,8 +316,9 @@ class Solver:
     device
         What runs the sweeps: ``"cpu"``; ``"cuda"``, a GPU (`contactsolve.cuda`);
         ``"cuda-emulated"``, the same kernels on the processor, slowly, for tests. Methods that
-        sweep use it with the schemes ``"factorized"``, ``"matrix"`` and ``"iteration_matrix"``;
-        what is computed between sweeps, and other methods, stay with the processor.
+        sweep use it with the schemes ``"factorized"``, ``"matrix"``, ``"iteration_matrix"`` and
+        ``"dense"``; what is computed between sweeps, and other methods, stay with the processor.
+        The packed problem stays on the device from solve to solve; see `device_impulses`.
     device_sweeps
         How a device makes sweeps. ``"dataflow"``: several in one launch, where a contact waits for
         the visits before it that change its bodies; possible for coloured Gauss-Seidel sweeps of
@@ -355,6 +356,10 @@ class Solver:
         without effect, and contacts whose A_kk, or its reciprocal, is not finite in `dtype`.
     TimeoutError
         If set-up takes longer than `max_setup_seconds`.
+    RuntimeError
+        The device cannot be used here, with the reason.
+    MemoryError
+        Memory is missing, on a device with the bytes needed and free, before any is taken.
 
     Examples
     --------
@@ -531,7 +536,7 @@ class Solver:
         ValueError, TypeError
             `b`, `mu` or `initial` of a wrong shape or type, or out of range.
         RuntimeError
-            If the solver is already running.
+            If the solver is already running, or the device has failed: the next solve begins anew.
         KeyboardInterrupt
             After Ctrl-C; the solver can be used again.
         """
@@ -570,18 +575,18 @@ class Solver:
     def device_impulses(self, out: Any = None) -> Any:
         """Return the impulses of the last solve in the memory of the solver's device.
 
-        They are copied there within the device, if its sweeps have left them there, as after a
-        solve without a tolerance of a problem in one piece; otherwise from ``result.impulses``.
+        They are copied within the device from where its sweeps have left them. Those of islands
+        that are solved apart, and of methods that do not sweep there, are uploaded.
 
         Parameters
         ----------
         out
-            A contiguous float64 array of this device with ``__cuda_array_interface__``, of K m
-            numbers, to be written to; by default a new array.
+            An array to be written to: contiguous float64 on this device, ``(K, m)`` or ``(K m,)``,
+            with ``__cuda_array_interface__``. By default a new array.
 
         Returns
         -------
-        DeviceArray
+        cs.cuda.DeviceArray
             λ, ``(K, m)``, or flat for grouped problems [N s]; with ``__dlpack__`` and
             ``__cuda_array_interface__``. Or `out`.
 
@@ -589,12 +594,22 @@ class Solver:
         ------
         RuntimeError
             The solver has no device, or has not solved yet.
+        MemoryError
+            The device has too little memory.
         TypeError, ValueError
             `out` is of another device, shape or dtype, not contiguous, or read-only.
 
         Notes
         -----
         The copy is complete when the function returns, and waits for the stream of `out`.
+
+        Examples
+        --------
+        >>> import contactsolve as cs
+        >>> if cs.cuda.available():
+        ...     solver = cs.scenarios.box_stack(3).to("cuda")
+        ...     result = solver.solve()
+        ...     assert solver.device_impulses().shape == result.impulses.shape
         """
         device = self._options["device"]
         if device == "cpu":
@@ -610,7 +625,7 @@ class Solver:
         else:
             target = checked_target("out", out, device, shape)
         if not self._core.impulses_there(impulses, target.pointer):
-            target.write(impulses)
+            target.write(impulses.reshape(shape))
         return out
 
     def _start_of(self, initial: Any) -> tuple[np.ndarray | None, np.ndarray | None]:

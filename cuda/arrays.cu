@@ -133,12 +133,14 @@ static PyObject *take(PyObject *, PyObject *args)
     Py_ssize_t bytes;
     cs_error error = {};
     if (!PyArg_ParseTuple(args, "n:take", &bytes)) return NULL;
+    if (bytes < 0) return PyErr_Format(PyExc_ValueError, "bytes=%zd is negative", bytes);
     const cs_device *device = cs_device_table();
     owned_memory memory = {};
     cs_status status;
     Py_BEGIN_ALLOW_THREADS
     status = device->open(&memory.queue, &error);
-    if (!status) status = device->take(memory.queue, &memory.data, (size_t)bytes, &error);
+    if (!status)
+        status = device->take(memory.queue, &memory.data, (size_t)(bytes ? bytes : 1), &error);
     if (!status) status = device->wait(memory.queue, &error);
     if (status && memory.queue) device->close(memory.queue);
     Py_END_ALLOW_THREADS
@@ -154,6 +156,9 @@ static PyObject *pointer(PyObject *, PyObject *capsule)
     auto *memory = static_cast<owned_memory *>(PyCapsule_GetPointer(capsule, MEMORY));
     return memory ? PyLong_FromVoidPtr(memory->data) : NULL;
 }
+
+/* number() -> the number of the device that `take` uses */
+static PyObject *number(PyObject *, PyObject *) { return PyLong_FromLong(cs_device_number()); }
 
 /* foreign(pointer) -> None if it is memory of the device that solvers use, or what it is */
 static PyObject *foreign(PyObject *, PyObject *number)
@@ -267,8 +272,12 @@ template <class tensor_type>
 static PyObject *import_as(PyObject *capsule, const char *name, const char *used, int read_only)
 {
     auto *tensor = static_cast<tensor_type *>(PyCapsule_GetPointer(capsule, name));
+    if (PyCapsule_SetName(capsule, used) < 0) return NULL;
     PyObject *owner = PyCapsule_New(tensor, "contactsolve.tensor", free_imported<tensor_type>);
-    if (!owner || PyCapsule_SetName(capsule, used) < 0) return NULL;
+    if (!owner) {
+        PyCapsule_SetName(capsule, name);
+        return NULL;
+    }
     const dlpack::tensor *t = &tensor->t;
     void *data = static_cast<char *>(t->data) + t->first_byte;
     PyObject *shape = numbers(t->shape, t->dimensions);
@@ -297,6 +306,7 @@ static PyObject *import_tensor(PyObject *, PyObject *capsule)
 PyMethodDef cs_array_functions[] = {
     {"take", take, METH_VARARGS, "Memory of the device."},
     {"pointer", pointer, METH_O, "The address of memory."},
+    {"number", number, METH_NOARGS, "The number of the device."},
     {"foreign", foreign, METH_O, "None for memory of the device, or what it is."},
     {"read", read, METH_VARARGS, "Fills a buffer from the device."},
     {"write", write, METH_VARARGS, "Writes a buffer to the device."},

@@ -26,6 +26,10 @@ cs_status cs_device_memory_times(size_t bytes, cs_memory_times *times, cs_error 
 const cs_device *cs_device_table(void);
 /* Bytes moved since the process began: to devices, from devices, and within them. */
 void cs_device_moved(long long moved[3]);
+/* How many pairs of buffers for copies have been made since the process began. */
+long long cs_device_buffers(void);
+/* The number of the device that queues made from now on use. */
+int cs_device_number(void);
 /* Whether an address is none of the device that queues use; then `what` says what it is. */
 int cs_device_is_foreign(const void *data, char *what, size_t size);
 /* Work of the queue from now on follows what is in a stream so far: 1 is the default stream, 2 that of the thread,

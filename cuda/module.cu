@@ -44,6 +44,12 @@ static PyObject *module_memory_times(PyObject *, PyObject *args)
                          times.give_back);
 }
 
+/* buffers() -> how many pairs of buffers for copies have been made. */
+static PyObject *module_buffers(PyObject *, PyObject *)
+{
+    return PyLong_FromLongLong(cs_device_buffers());
+}
+
 #if !defined(__CUDACC__)
 /* set_order(order, seed): the order in which emulated threads run, for queues made from now on. */
 static PyObject *module_set_order(PyObject *, PyObject *args)
@@ -216,6 +222,7 @@ static PyObject *module_s2_iterate(PyObject *, PyObject *args)
 static PyMethodDef methods[] = {
     {"missing", module_missing, METH_NOARGS, "None, or why the device cannot be used."},
     {"moved", module_moved, METH_NOARGS, "Bytes moved to devices, from devices, and within."},
+    {"buffers", module_buffers, METH_NOARGS, "Pairs of buffers for copies made so far."},
     {"memory_times", module_memory_times, METH_VARARGS, "Seconds of what is done with memory."},
     {"s2_kernels", module_s2_kernels, METH_NOARGS, "The names of S2's kernels for a dense T."},
     {"s2_iterate", module_s2_iterate, METH_VARARGS, "Iterate by one of S2's kernels."},

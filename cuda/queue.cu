@@ -9,9 +9,9 @@
 #include <new>
 #include <string>
 
-/* Bytes moved since the process began: to devices, from devices, and within them. */
+/* Bytes moved since the process began, to devices, from devices and within them; and pairs of buffers made. */
 static struct {
-    std::atomic<long long> uploaded{0}, downloaded{0}, copied{0};
+    std::atomic<long long> uploaded{0}, downloaded{0}, copied{0}, buffers{0};
 } counts;
 
 void cs_device_moved(long long moved[3])
@@ -20,6 +20,8 @@ void cs_device_moved(long long moved[3])
     moved[1] = counts.downloaded;
     moved[2] = counts.copied;
 }
+
+long long cs_device_buffers(void) { return counts.buffers; }
 
 static cs_status report(cs_error *error, cs_status status, const char *what, const char *why)
 {
@@ -156,6 +158,12 @@ static void read_piece(cs_queue *queue, const cs_buffer &buffer, const void *fro
     check(queue, cudaEventRecord(buffer.done, queue->stream));
 }
 
+int cs_device_number(void)
+{
+    int device = 0;
+    return cudaGetDevice(&device) == cudaSuccess ? device : 0;
+}
+
 int cs_device_is_foreign(const void *data, char *what, size_t size)
 {
     int device = 0;
@@ -247,6 +255,8 @@ static std::atomic<size_t> used{0};
 /* What queues have taken: beginning and end. */
 static std::mutex taken_lock;
 static std::map<const char *, const char *> taken_ranges;
+
+int cs_device_number(void) { return 0; }
 
 int cs_device_is_foreign(const void *data, char *what, size_t size)
 {
@@ -382,38 +392,39 @@ static void replay(cs_queue *queue, const cs_graph &graph)
 
 /* ---- copies between the host and the device, in pieces ------------------------------------------- */
 
-/* Buffers that no queue has: pinning memory takes longer than most solves. They are never freed, not even when the
+/* Buffers that no copy uses: pinning memory takes longer than most solves. They are never freed, not even when the
  * process ends, since a queue may be closed after this file's other objects are destroyed. */
 static std::mutex idle_lock;
 static std::vector<cs_buffers *> &idle = *new std::vector<cs_buffers *>;
 
-/* The buffers of a queue. */
-static cs_buffers *buffers_of(cs_queue *queue)
+/* Buffers for a copy; NULL after a failure. */
+static cs_buffers *take_buffers(cs_queue *queue)
 {
-    if (queue->buffers) return queue->buffers;
+    if (has_failed(queue)) return NULL;
     {
         std::lock_guard<std::mutex> hold(idle_lock);
         if (!idle.empty()) {
-            queue->buffers = idle.back();
+            cs_buffers *last = idle.back();
             idle.pop_back();
-            return queue->buffers;
+            return last;
         }
     }
     cs_buffers *fresh = new cs_buffers;
     for (cs_buffer &buffer : fresh->each) fail(queue, make_buffer(&buffer));
-    if (!has_failed(queue)) return queue->buffers = fresh;
+    if (!has_failed(queue)) {
+        counts.buffers++;
+        return fresh;
+    }
     for (cs_buffer &buffer : fresh->each) free_buffer(&buffer);
     delete fresh;
     return NULL;
 }
 
-/* Gives the buffers back. A copy that still uses one of them is waited for by whoever takes them next. */
-static void give_buffers_back(cs_queue *queue)
+/* Gives buffers back. Whoever takes them next waits for what still uses one of them. */
+static void give_back(cs_buffers *buffers)
 {
-    if (!queue->buffers) return;
     std::lock_guard<std::mutex> hold(idle_lock);
-    idle.push_back(queue->buffers);
-    queue->buffers = NULL;
+    idle.push_back(buffers);
 }
 
 /* The next buffer, free to be used. */
@@ -433,25 +444,26 @@ static size_t piece_of(size_t bytes, size_t begin)
 /* While one piece is on its way, the next one is copied into the other buffer. */
 static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
 {
-    cs_buffers *buffers = has_failed(queue) ? NULL : buffers_of(queue);
-    for (size_t begin = 0; buffers && begin < bytes; begin += PIECE) {
+    cs_buffers *buffers = bytes ? take_buffers(queue) : NULL;
+    if (!buffers) return;
+    for (size_t begin = 0; begin < bytes; begin += PIECE) {
         size_t piece = piece_of(bytes, begin);
         const cs_buffer &buffer = next_buffer(queue, buffers);
         std::memcpy(buffer.memory, static_cast<const char *>(from) + begin, piece);
         write_piece(queue, static_cast<char *>(to) + begin, buffer, piece);
     }
+    give_back(buffers);
     counts.uploaded += (long long)bytes;
 }
 
-static void download(cs_queue *queue, void *to, const void *from, size_t bytes)
+/* The same in the other direction: the next piece is sent while this one is copied to where it belongs. */
+static void download_by(cs_queue *queue, cs_buffers *buffers, void *to, const void *from,
+                        size_t bytes)
 {
-    cs_buffers *buffers = has_failed(queue) ? NULL : buffers_of(queue);
-    if (!buffers || !bytes) return;
     const char *there = static_cast<const char *>(from);
     const cs_buffer *buffer = &next_buffer(queue, buffers);
     read_piece(queue, *buffer, there, piece_of(bytes, 0));
     for (size_t begin = 0; begin < bytes; begin += PIECE) {
-        /* Have the next piece sent, and copy this one when it is here. */
         const cs_buffer *present = buffer;
         size_t next = begin + PIECE;
         if (next < bytes) {
@@ -463,6 +475,14 @@ static void download(cs_queue *queue, void *to, const void *from, size_t bytes)
         std::memcpy(static_cast<char *>(to) + begin, present->memory, piece_of(bytes, begin));
     }
     counts.downloaded += (long long)bytes;
+}
+
+static void download(cs_queue *queue, void *to, const void *from, size_t bytes)
+{
+    cs_buffers *buffers = bytes ? take_buffers(queue) : NULL;
+    if (!buffers) return;
+    download_by(queue, buffers, to, from, bytes);
+    give_back(buffers);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */
@@ -481,16 +501,7 @@ static cs_status open(cs_queue **queue, cs_error *error)
 static void close(cs_queue *queue)
 {
     close_queue(queue);
-    give_buffers_back(queue);
     delete queue;
-}
-
-/* Waits for all work; between two of these calls a queue keeps its buffers. */
-static cs_status wait_and_report(cs_queue *queue, cs_error *error)
-{
-    cs_status status = wait(queue, error);
-    give_buffers_back(queue);
-    return status;
 }
 
 static cs_status take(cs_queue *queue, void **memory, size_t bytes, cs_error *error)
@@ -595,6 +606,6 @@ const cs_device *cs_device_table(void)
     table.pass = cs_device_run_pass;
     table.unpack = cs_device_unpack;
     table.measure = measure;
-    table.wait = wait_and_report;
+    table.wait = wait;
     return &table;
 }

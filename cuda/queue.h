@@ -21,7 +21,8 @@ struct cs_captured_sweep {
 };
 
 /* Memory of the host that a device reads and writes directly (pinned), through which all copies between the caller's
- * memory and the device go. The caller's own memory is never pinned. */
+ * memory and the device go. The caller's own memory is never pinned. A copy takes a pair of buffers and gives it back, so
+ * that there are as many pairs as copies at one time. */
 struct cs_buffer {
     char *memory = nullptr;
 #if defined(__CUDACC__)
@@ -37,8 +38,6 @@ struct cs_buffers {
 };
 
 struct cs_queue {
-    cs_buffers *buffers =
-        nullptr; /* taken at the first copy after a wait, given back by the next wait */
 #if defined(__CUDACC__)
     cudaStream_t stream = nullptr;
     cudaError_t failure = cudaSuccess; /* the first one */

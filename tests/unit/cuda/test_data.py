@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from contactsolve import dynamics
 from emulated import EMULATED, kernels, loss
 
 SWEEPS = {"rtol": None, "max_iterations": 10, "record": ()}
@@ -63,6 +64,33 @@ def test_a_problem_that_is_too_large_names_the_bytes_before_it_takes_any(spheres
         cs.Solver(spheres, method=method, **SWEEPS, **EMULATED).solve()
 
 
+@pytest.fixture(scope="module")
+def batch():
+    return [cs.scenarios.box_stack(n) for n in (1, 2, 3)] * 4
+
+
+def test_a_batch_that_is_too_large_names_the_bytes(batch):
+    options = {"rtol": None, "max_iterations": 20, **EMULATED}
+    with memory(5000), pytest.raises(MemoryError, match="the problem needs") as caught:
+        cs.solve_batch(batch, **options)
+    packed = needed_bytes(str(caught.value))
+    words = "the state of the batch needs .* bytes, and 0 are free"
+    with memory(packed), pytest.raises(MemoryError, match=words) as caught:
+        cs.solve_batch(batch, **options)
+    with memory(packed + needed_bytes(str(caught.value))):
+        cs.solve_batch(batch, **options)
+
+
+def test_queues_use_the_same_buffers_one_after_another(spheres):
+    """Not each of them pins memory of its own, although all of them exist."""
+    cs.Solver(spheres, **SWEEPS, **EMULATED).solve()
+    before = kernels.buffers()
+    solvers = [cs.Solver(spheres, **SWEEPS, **EMULATED) for _ in range(5)]
+    for solver in solvers:
+        solver.solve()
+    assert kernels.buffers() == before
+
+
 # ---- what is uploaded ----------------------------------------------------------------------------
 
 
@@ -104,6 +132,16 @@ def test_a_solver_stays_on_the_device_and_uploads_what_has_changed(spheres, meth
     np.testing.assert_array_equal(result.impulses, fresh.impulses)
 
 
+@pytest.mark.parametrize("scheme", ["matrix", "iteration_matrix", "dense"])
+def test_schemes_over_rows_are_packed_anew(scheme):
+    problem = cs.scenarios.box_stack(4)
+    solver = problem.to("cuda-emulated", scheme=scheme, **SWEEPS)
+    solver.solve()
+    problem.update(J=1.25 * problem.J, Minv=0.5 * problem.Minv, mu=0.3)
+    fresh = cs.Solver(problem, scheme=scheme, **SWEEPS, **EMULATED).solve()
+    np.testing.assert_array_equal(solver.solve().impulses, fresh.impulses)
+
+
 def test_copies_in_several_pieces(spheres):
     """The emulated device copies 4096 bytes at a time."""
     start = np.random.default_rng(3).random(spheres.b.shape)
@@ -134,3 +172,33 @@ def test_after_a_lost_device_the_next_solve_begins_on_a_new_queue(spheres, sweep
     again = solver.solve()
     fresh = cs.Solver(spheres, **options, **EMULATED).solve()
     np.testing.assert_array_equal(again.impulses, fresh.impulses)
+
+
+@pytest.mark.parametrize("per", ["thread", "half_warp"])
+def test_a_device_that_is_lost_in_a_batch(per):
+    arrays = cs.scenarios.box_stack(2)
+    given = [np.stack([part] * 5) for part in (arrays.J, arrays.Minv, arrays.b)]
+    copies = [part.copy() for part in given]
+    options = {"mu": 0.5, "bodies": arrays.bodies, "per": per, "max_iterations": 30, **EMULATED}
+    with loss(1), pytest.raises(RuntimeError, match="the device has failed: the device was lost"):
+        cs.solve_batch(*given, **options)
+    for part, copy in zip(given, copies, strict=True):
+        np.testing.assert_array_equal(part, copy)
+    here = cs.solve_batch(*given, **{**options, "device": "cpu"})
+    there = cs.solve_batch(*given, **options)
+    np.testing.assert_array_equal(there.impulses, here.impulses)
+
+
+def test_a_world_is_what_it_was_after_a_lost_device():
+    options = {"method": "gauss_seidel", "order": "colored", "scheme": "factorized", **EMULATED}
+    worlds = [dynamics.scenes.ball_grid(2, **options) for _ in range(2)]
+    for world in worlds:
+        world.run(4)
+    lost, other = worlds
+    before = lost.positions.copy()
+    with loss(2), pytest.raises(RuntimeError, match="the device has failed: the device was lost"):
+        lost.run(4)
+    np.testing.assert_array_equal(lost.positions, before)
+    for world in worlds:
+        world.run(4)
+    np.testing.assert_array_equal(lost.positions, other.positions)

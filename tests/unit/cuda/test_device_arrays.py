@@ -1,5 +1,6 @@
 """Arrays in the memory of a device, by both protocols, in and out."""
 
+import ctypes
 import gc
 
 import numpy as np
@@ -45,6 +46,16 @@ class Dlpack:
         return self._kept.__dlpack__(stream=stream, **later)
 
 
+def of_type(array):
+    """An array of the emulated device with numbers of any type."""
+    array = np.ascontiguousarray(array)
+    room = on_device(np.zeros(array.nbytes // 8 + 1))
+    room._module.write(room.pointer, 0, array.tobytes())
+    entries = {"shape": array.shape, "typestr": array.dtype.str, "data": (room.pointer, True)}
+    own = {"__cuda_array_interface__": {**entries, "version": 3, "stream": None}, "kept": room}
+    return type("OfType", (), own)()
+
+
 KINDS = {
     "own": on_device,
     "interface": Interface,
@@ -83,12 +94,117 @@ def test_problems_and_solvers_take_arrays_of_a_device(spheres, kind):
     np.testing.assert_array_equal(solver.solve().impulses, expected.impulses)
 
 
-def test_other_types_of_numbers():
-    kept = on_device(np.zeros(2))
-    kept._module.write(kept.pointer, 0, np.array([3, 4], np.float32).tobytes())
-    single = {"shape": (2,), "typestr": "<f4", "data": (kept.pointer, True)}
-    array = type("Single", (), {"__cuda_array_interface__": single})()
-    np.testing.assert_array_equal(to_host("b", array), np.array([3, 4], np.float32))
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.int32, np.uint8, bool])
+def test_other_types_of_numbers(dtype):
+    array = np.array([3, 1, 0, 1], dtype)
+    np.testing.assert_array_equal(to_host("b", of_type(array)), array, strict=True)
+
+
+def test_integers(spheres):
+    there = cs.Problem(
+        spheres.J, spheres.Minv, spheres.b, spheres.mu, bodies=of_type(spheres.bodies)
+    )
+    np.testing.assert_array_equal(there.bodies, spheres.bodies)
+
+
+def test_a_batch_takes_arrays_of_a_device():
+    one = cs.scenarios.box_stack(2)
+    arrays = [np.stack([part] * 3) for part in (one.J, one.Minv, one.b)]
+    options = {"mu": 0.5, "bodies": one.bodies, **EMULATED}
+    here, there = (cs.solve_batch(*given, **options) for given in (arrays, map(on_device, arrays)))
+    np.testing.assert_array_equal(there.impulses, here.impulses)
+
+
+def test_what_makes_problems_takes_arrays_of_a_device():
+    bodies = np.array([[-1, 0]])
+    place = [[[0.0, 0.0, 0.5]], [[0.0, 0.0, 1.0]], bodies, [[0.0, 0.0, 1.0]]]
+    there = [*map(on_device, place[:2]), of_type(bodies), on_device(place[3])]
+    for rows in (cs.geometry.contact_jacobian, cs.joints.slider):
+        np.testing.assert_array_equal(rows(*there), rows(*place))
+    mu = on_device([0.25, 0.5])
+    np.testing.assert_array_equal(cs.sets.disc(mu).parameters(2, 3), [[0.25], [0.5]])
+    A = cs.Problem.from_delassus(on_device(np.eye(6)), on_device(-np.ones(6)), mu)
+    np.testing.assert_array_equal(A.b, -np.ones((2, 3)))
+    done = cs.cuda.iterate_dense(on_device(np.zeros((3, 3))), on_device([1, 2, 0]), 0.5, **EMULATED)
+    np.testing.assert_allclose(done.impulses, [1, 0.5, 0])
+
+
+def test_nothing_is_written_to_inputs(spheres):
+    arrays = (spheres.J, spheres.Minv, spheres.b, spheres.mu)
+    given = [on_device(array) for array in arrays]
+    start = np.full(spheres.b.shape, 0.5)
+    start_there = on_device(start)
+    solver = cs.Problem(*given, bodies=spheres.bodies).to("cuda-emulated", **SWEEPS)
+    solver.solve(b=given[2], mu=given[3], initial=start_there)
+    solver.device_impulses()
+    for there, here in zip([*given, start_there], [*arrays, start], strict=True):
+        np.testing.assert_array_equal(there.numpy(), here)
+
+
+class Both(Dlpack):
+    """An array with both protocols, of which the second must not be asked for."""
+
+    @property
+    def __cuda_array_interface__(self):
+        raise AssertionError("DLPack comes first")
+
+
+class NeedsGradients:
+    """What arrays of PyTorch that need gradients do."""
+
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad")
+
+
+class OnMeta:
+    """What arrays of PyTorch without memory do."""
+
+    def __dlpack_device__(self):
+        raise ValueError("Unknown device type meta for Dlpack")
+
+    def __array__(self, *args, **options):
+        raise TypeError("no memory")
+
+
+def test_dlpack_comes_first():
+    np.testing.assert_array_equal(to_host("b", Both(np.arange(3.0))), np.arange(3.0))
+
+
+def test_an_interface_of_version_2_names_no_stream():
+    array = Interface(np.arange(3.0), version=2)
+    entries = array.__cuda_array_interface__
+    del entries["stream"]
+    old = type("Old", (), {"__cuda_array_interface__": entries})()
+    np.testing.assert_array_equal(to_host("b", old), np.arange(3.0))
+
+
+def test_arrays_that_their_owners_do_not_hand_out():
+    with pytest.raises(TypeError, match=r"^b cannot be read from its device: Can't get"):
+        to_host("b", NeedsGradients())
+    with pytest.raises(TypeError, match="no memory"):
+        cs.scenarios.box_stack(1).update(b=OnMeta())
+    empty = type("Empty", (), {"__cuda_array_interface__": {"data": (0, False)}})()
+    with pytest.raises(TypeError, match=r"^b: __cuda_array_interface__ has no entry 'shape'"):
+        to_host("b", empty)
+
+
+class OfNoType(Dlpack):
+    """Numbers of a type that NumPy has not."""
+
+    def __dlpack__(self, **options):
+        capsule = self._kept.__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        # Type, bits and lanes stand behind the address, the device and the number of axes.
+        kind = (ctypes.c_uint8 * 2).from_address(pointer(capsule, b"dltensor") + 20)
+        kind[:] = 4, 16
+        return capsule
+
+
+def test_numbers_of_a_type_that_numpy_has_not():
+    with pytest.raises(TypeError, match=r"^b has a dtype of DLPack \(code 4, 16 bits\) unknown to"):
+        to_host("b", OfNoType(np.ones(3)))
 
 
 def test_no_memory_is_kept():
@@ -114,7 +230,10 @@ def test_no_memory_is_kept():
         ({"mask": 1}, TypeError, "b has a mask"),
         ({"stream": 0}, ValueError, "b: stream is 0: 1, 2 or the handle"),
         ({"stream": "2"}, TypeError, "b: stream is '2', which is no integer"),
+        ({"stream": 77}, RuntimeError, "b cannot be read from its device: .* stream 77 is none of"),
         ({"shape": (4, 2)}, ValueError, r"b has shape \(4, 2\)"),
+        ({"shape": (-3, 3)}, ValueError, r"b has shape \(-3, 3\): a length is negative"),
+        ({"strides": (24,)}, ValueError, r"b has shape \(3, 3\) and strides \(24,\)"),
     ],
 )
 def test_what_an_interface_must_not_say(entries, error, words):
@@ -243,3 +362,49 @@ def test_requests_that_a_capsule_cannot_meet():
         array.__dlpack__(dl_device=(1, 0))
     with pytest.raises(BufferError, match="without a copy"):
         array.__dlpack__(copy=True)
+
+
+def test_what_a_device_array_refuses():
+    with pytest.raises(ValueError, match="device is 'cpu': 'cuda' and 'cuda-emulated' are known"):
+        DeviceArray("cpu", (3,))
+    with pytest.raises(ValueError, match=r"shape is \(3, -1\): a length is negative"):
+        DeviceArray("cuda-emulated", (3, -1))
+    with pytest.raises(ValueError, match=r"array has shape \(4,\): \(3,\) is needed"):
+        DeviceArray("cuda-emulated", (3,)).write(np.zeros(4))
+    if not cs.cuda.available():
+        with pytest.raises(RuntimeError, match=r"^device='cuda': "):
+            DeviceArray("cuda", (3,))
+    kernels.set_memory(1000)
+    try:
+        with pytest.raises(MemoryError, match=r"8192 bytes are needed, and .* are free"):
+            DeviceArray("cuda-emulated", (1000,))
+    finally:
+        kernels.set_memory(2**64 - 1)
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 0), (1,), (2, 3, 4)])
+def test_shapes_of_device_arrays(shape):
+    numbers = np.random.default_rng(1).random(shape)
+    array = on_device(numbers)
+    np.testing.assert_array_equal(array.numpy(), numbers, strict=True)
+    np.testing.assert_array_equal(to_host("b", Dlpack(numbers)), numbers, strict=True)
+    np.testing.assert_array_equal(to_host("b", Interface(numbers)), numbers, strict=True)
+    assert cs.cuda.DeviceArray is DeviceArray
+    assert repr(array) == f"DeviceArray(shape {shape}, float64, device 'cuda-emulated')"
+
+
+def test_impulses_without_contacts():
+    problem = cs.Problem(
+        np.zeros((0, 2, 3, 3)), np.ones((1, 3)), np.zeros((0, 3)), bodies=np.zeros((0, 2), int)
+    )
+    solver = problem.to("cuda-emulated")
+    solver.solve()
+    assert solver.device_impulses().numpy().shape == (0, 3)
+
+
+def test_impulses_of_several_groups_are_flat():
+    problem = cs.scenarios.chain(3)
+    solver = problem.to("cuda-emulated", **FIXED)
+    result = solver.solve()
+    flat = np.concatenate([np.ravel(part) for part in result.impulses])
+    np.testing.assert_array_equal(solver.device_impulses().numpy().ravel(), flat)
