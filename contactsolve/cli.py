@@ -277,6 +277,12 @@ def _methods(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _gpu_line(gpu: tuple[str, int, int, int]) -> str:
+    """Return name, memory and compute capability of a GPU in words."""
+    name, size, major, minor = gpu
+    return f"{name}, {size / 2**30:.0f} GiB, compute capability {major}.{minor}"
+
+
 def _info(_: argparse.Namespace) -> int:
     """Print versions and build information for bug reports."""
     build = cs.info()
@@ -291,7 +297,7 @@ def _info(_: argparse.Namespace) -> int:
             name if runs else f"{name} (not on this machine)"
             for name, runs in build["instructions"].items()
         ),
-        "GPU": cs.cuda.why_not() or "; ".join(name for name, *_ in cs.cuda.devices()),
+        "GPU": cs.cuda.why_not() or "; ".join(map(_gpu_line, cs.cuda.devices())),
         "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         **{name: _version(name) for name in ("numpy", "matplotlib", "h5py", "scipy", "tqdm")},
     }

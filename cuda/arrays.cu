@@ -57,9 +57,10 @@ template <class tensor_type> struct handed_out {
     std::vector<int64_t> shape;
 };
 
-/* The deleter of a tensor, which any thread may call. */
+/* The deleter of a tensor, which any thread may call. Once Python has ended, nobody can give the memory back. */
 template <class tensor_type> static void delete_tensor(tensor_type *tensor)
 {
+    if (!Py_IsInitialized()) return;
     auto *own = static_cast<handed_out<tensor_type> *>(tensor->context);
     PyGILState_STATE state = PyGILState_Ensure();
     Py_DECREF(own->owner);

@@ -43,25 +43,36 @@ def needed_bytes(message):
     return int(words[words.index("needs") + 1])
 
 
-@pytest.mark.parametrize("method", ["gauss_seidel", "nesterov"])
-def test_a_problem_that_is_too_large_names_the_bytes_before_it_takes_any(spheres, method):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "gauss_seidel"},
+        {"method": "gauss_seidel", "order": "natural", "device_sweeps": "counter"},
+        {"method": "gauss_seidel", "scheme": "dense"},
+        {"method": "jacobi", "scheme": "iteration_matrix", "dtype": "float32"},
+        {"method": "nesterov"},
+        {"method": "anderson"},
+    ],
+)
+def test_a_problem_that_is_too_large_names_the_bytes_before_it_takes_any(spheres, options):
+    options = {**options, **SWEEPS, **EMULATED}
     with memory(10_000), pytest.raises(MemoryError, match="and 10000 are free") as caught:
-        cs.Solver(spheres, method=method, **SWEEPS, **EMULATED)
+        cs.Solver(spheres, **options)
     assert "device='cuda-emulated'" in str(caught.value)
 
     # What it says is what is needed, to the byte.
     needed = needed_bytes(str(caught.value))
     with memory(needed - 1), pytest.raises(MemoryError, match=f"needs {needed} bytes"):
-        cs.Solver(spheres, method=method, **SWEEPS, **EMULATED)
+        cs.Solver(spheres, **options)
     with memory(needed):
-        solver = cs.Solver(spheres, method=method, **SWEEPS, **EMULATED)
+        solver = cs.Solver(spheres, **options)
         solver.solve()
 
         # A second one does not fit while the first one exists.
         with pytest.raises(MemoryError, match="and 0 are free"):
-            cs.Solver(spheres, method=method, **SWEEPS, **EMULATED)
+            cs.Solver(spheres, **options)
         del solver
-        cs.Solver(spheres, method=method, **SWEEPS, **EMULATED).solve()
+        cs.Solver(spheres, **options).solve()
 
 
 @pytest.fixture(scope="module")

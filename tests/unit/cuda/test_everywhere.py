@@ -67,6 +67,13 @@ def test_comparisons(spheres):
     assert np.abs(here.impulses - there.impulses).max() <= 1e-5 * largest
 
 
+def test_a_device_of_all_methods_of_a_comparison(spheres):
+    table = cs.compare(spheres, ["gauss_seidel", "jacobi"], order="colored", **EMULATED)
+    assert [result.converged for result in table.results.values()] == [True, True]
+    for result in table.results.values():
+        assert result.info["kernel"].startswith("cuda-emulated, ")
+
+
 @needs_avx2
 def test_islands():
     here, there = on_both(islands(40), 5, here=LIKE_KERNELS, **OF_ISLANDS)
@@ -113,6 +120,13 @@ def test_the_command_line(tmp_path, capsys, spheres):
     told = capsys.readouterr().out
     assert "GPU" in told
     assert (cs.cuda.why_not() or cs.cuda.devices()[0][0]) in told
+
+
+def test_the_command_tells_of_gpus(monkeypatch, capsys):
+    monkeypatch.setattr(cs.cuda, "why_not", lambda: None)
+    monkeypatch.setattr(cs.cuda, "devices", lambda: [("NVIDIA H100", 85 * 10**9, 9, 0)])
+    assert cli.main(["info"]) == 0
+    assert "NVIDIA H100, 79 GiB, compute capability 9.0" in capsys.readouterr().out
 
 
 @needs_avx2
