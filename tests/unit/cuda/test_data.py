@@ -1,12 +1,14 @@
 """What goes to a device and comes from it: memory, what is uploaded, lost devices."""
 
+import gc
 from contextlib import contextmanager
+from itertools import count
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
-from contactsolve import dynamics
+from contactsolve import _core, dynamics
 from emulated import EMULATED, kernels, loss
 
 SWEEPS = {"rtol": None, "max_iterations": 10, "record": ()}
@@ -100,6 +102,51 @@ def test_queues_use_the_same_buffers_one_after_another(spheres):
     for solver in solvers:
         solver.solve()
     assert kernels.buffers() == before
+
+
+def free_bytes():
+    with memory(2**40), pytest.raises(MemoryError) as caught:
+        cs.cuda.DeviceArray("cuda-emulated", (2**40,))
+    words = str(caught.value).split()
+    return int(words[words.index("are", words.index("and")) - 1])
+
+
+def a_problem_that_changes():
+    given = cs.scenarios.ball_grid(2)
+    problem = cs.Problem(given.J, given.Minv, given.b, given.mu, bodies=given.bodies)
+    solver = problem.to("cuda-emulated", method="nesterov", **SWEEPS)
+    solver.solve()
+    problem.update(J=1.25 * given.J)
+    solver.solve()
+    solver.device_impulses()
+
+
+def a_batch():
+    problems = [cs.scenarios.box_stack(n) for n in (1, 2)]
+    cs.solve_batch(problems, rtol=None, max_iterations=3, record=[0], **EMULATED)
+
+
+@pytest.mark.parametrize("work", [a_problem_that_changes, a_batch])
+def test_memory_that_the_processor_has_not_is_an_error_that_leaves_nothing(work):
+    work()
+    gc.collect()
+    live, free = _core.memory_live(), free_bytes()
+    for successes in count():
+        _core.memory_fail_after(successes)
+        try:
+            work()
+        except MemoryError:
+            finished = False
+        else:
+            finished = True
+        finally:
+            _core.memory_fail_after(-1)
+        gc.collect()
+        assert _core.memory_live() == live
+        assert free_bytes() == free
+        if finished:
+            break
+    assert successes > 10
 
 
 # ---- what is uploaded ----------------------------------------------------------------------------
