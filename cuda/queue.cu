@@ -74,9 +74,9 @@ static cs_status open_queue(cs_queue *queue, cs_error *error)
     cudaError_t result = keep_memory();
     if (result == cudaSuccess)
         result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
-    return result == cudaSuccess
-               ? CS_OK
-               : report(error, CS_NO_MEMORY, "a stream", cudaGetErrorString(result));
+    if (result == cudaSuccess) return CS_OK;
+    cs_status status = result == cudaErrorMemoryAllocation ? CS_NO_MEMORY : CS_DEVICE_FAILED;
+    return report(error, status, "the device has no stream", cudaGetErrorString(result));
 }
 
 static void close_queue(cs_queue *queue)
@@ -113,7 +113,7 @@ static cs_status no_memory(cs_queue *queue, cudaError_t result, size_t bytes, cs
     char text[96];
     cudaGetLastError(); /* the next call must not find this failure */
     if (result != cudaErrorMemoryAllocation)
-        return report(error, CS_NO_MEMORY, "memory on the device", cudaGetErrorString(result));
+        return report(error, CS_DEVICE_FAILED, "the device has failed", cudaGetErrorString(result));
     std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes, room(queue));
     return report(error, CS_NO_MEMORY, "out of memory on the device", text);
 }
