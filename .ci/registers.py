@@ -17,6 +17,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -117,11 +118,12 @@ def compile_kernels(nvcc: str, architecture: str, jobs: int) -> str:
     import setup as build  # its flags
 
     target = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
-    sources = sorted(path for path in (ROOT / "cuda").glob("*.cu") if path.stem != "module")
+    sources = sorted((ROOT / "cuda").glob("*.cu"))
+    include = [f"-I{place}" for place in ("csrc", ".", sysconfig.get_path("include"))]
     with tempfile.TemporaryDirectory() as folder:
 
         def compile_file(source: Path) -> str:
-            flags = [*build.NVCC, *build.NVCC_OF.get(source.name, []), target, "-Icsrc", "-I."]
+            flags = [*build.NVCC, *build.NVCC_OF.get(source.name, []), target, *include]
             made = f"{folder}/{source.stem}.o"
             return run([nvcc, *flags, "-Xptxas=-v", "-c", str(source), "-o", made])
 
