@@ -15,15 +15,15 @@ its times say nothing.
 import argparse
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 import contactsolve as cs
-from contactsolve import _devices
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 from common import cores, devices, interleaved, sweeping, write_csv
+from goals import COPY_BYTES, Goal, copy_rate, told
 
 CASES = ("grid-40", "grid-64", "pile-28")
 SWEEPS, CHECK = 50, 10
@@ -33,38 +33,21 @@ OWN_BYTES = {
     ("float32", True): 104, ("float64", True): 200,
     ("float32", False): 200, ("float64", False): 392,
 }  # fmt: skip
-COPY_BYTES = 1 << 28
 
 
-class Goal(NamedTuple):
-    """A limit for one figure of a row."""
-
-    case: str
-    dtype: str
-    compressed: bool
-    key: str
-    limit: float
-    at_least: bool = False
-
-    def reached(self, row):
-        value = row[self.key]
-        return value >= self.limit if self.at_least else value <= self.limit
-
-    def told(self, row):
-        word, form = (">=" if self.at_least else "<="), "compressed" if self.compressed else "any J"
-        verdict = "reached" if self.reached(row) else "MISSED"
-        name = f"{self.case} {self.dtype} {form}: {self.key} = {row[self.key]:.3g}"
-        return f"{name}, goal {word} {self.limit}: {verdict}"
+def goal(case, dtype, key, limit, *, at_least=False):
+    """Return a goal of compressed contacts."""
+    return Goal({"case": case, "dtype": dtype, "compressed": True}, key, limit, at_least)
 
 
 GOALS = (
-    Goal("grid-40", "float32", True, "ms", 0.4),
-    Goal("grid-40", "float64", True, "ms", 1.2),
-    Goal("grid-64", "float32", True, "share_of_copy", 0.55, at_least=True),
-    Goal("grid-64", "float64", True, "share_of_copy", 0.55, at_least=True),
-    Goal("pile-28", "float32", True, "ms", 1.0),
-    Goal("grid-40", "float64", True, "solve_over_sweeps", 1.3),
-    Goal("grid-40", "float32", True, "solve_over_sweeps", 1.5),
+    goal("grid-40", "float32", "ms", 0.4),
+    goal("grid-40", "float64", "ms", 1.2),
+    goal("grid-64", "float32", "share_of_copy", 0.55, at_least=True),
+    goal("grid-64", "float64", "share_of_copy", 0.55, at_least=True),
+    goal("pile-28", "float32", "ms", 1.0),
+    goal("grid-40", "float64", "solve_over_sweeps", 1.3),
+    goal("grid-40", "float32", "solve_over_sweeps", 1.5),
 )
 
 
@@ -134,13 +117,6 @@ def scene(case):
 # ---- measuring -----------------------------------------------------------------------------------
 
 
-def copy_rate(device):
-    """GB/s of copies in the device's memory, read and write: the best of five."""
-    module = _devices.module_of(device)
-    times = [module.memory_times(COPY_BYTES)["within"] for _ in range(5)]
-    return 2 * COPY_BYTES / min(times) / 1e9
-
-
 def tasks_of(problem, device, **form):
     """Solvers in turns: on the device, with checks there, and on the processor."""
     checked = {"rtol": 1e-300, "check_every": CHECK, "max_iterations": SWEEPS, "rollback": 0}
@@ -194,14 +170,6 @@ def rows_of(cases, device, repeats):
             yield row
 
 
-def goals_told(rows):
-    """A sentence for each goal: reached or missed, by how much; or not measured."""
-    for goal in GOALS:
-        wanted = (goal.case, goal.dtype, goal.compressed)
-        own = [row for row in rows if (row["case"], row["dtype"], row["compressed"]) == wanted]
-        yield goal.told(own[0]) if own else f"{goal.case} {goal.dtype} {goal.key}: not measured"
-
-
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=lambda text: text.split(","), default=CASES)
@@ -212,7 +180,7 @@ def main(argv=None):
     if given.device is None:
         parser.exit(message=f"no GPU: {cs.cuda.why_not()}\n")
     rows = list(rows_of(given.cases, given.device, given.repeats))
-    print(*goals_told(rows), sep="\n")
+    print(*told(GOALS, rows), sep="\n")
     print(write_csv("cuda_sweeps", rows, given.results))
 
 

@@ -32,8 +32,7 @@ from common import ROOT, clocks, devices, pages, sweeping
 
 SIZES = (100, 200, 300, 400, 600, 800, 1200, 1600, 2200, 3000, 4400)
 RUNS, ITERATIONS, SEED, MU = 5, 10, 5, 0.5  # S2 says 5, 10 and 5; μ is our choice
-SCHEME = "iteration_matrix"
-ALL = {"scheme": SCHEME, "islands": False, "rollback": 0}
+ALL = {"scheme": "dense", "r_factor": "diagonal", "islands": False, "rollback": 0}
 JOR, FULL = "JOR", "full SOR"
 GATHERED = (2, 4, 16, 128)  # of S2's relaxed variants 1 to 4
 RELAXED = {f"relaxed SOR of {count}": count for count in GATHERED}
@@ -59,28 +58,15 @@ def random_problem(contacts, run):
     return G, rng.uniform(-1, 1, (contacts, 3))
 
 
-def options_of(method, contacts):
+def options_of(method):
     """The options of a method."""
     if method == JOR:
         return {"method": "jacobi", **ALL}
-    order = "natural"
-    if method in RELAXED:
-        ends = range(0, contacts, RELAXED[method])
-        stages = [list(range(i, min(i + RELAXED[method], contacts))) for i in ends]
-        order = cs.orders.given(stages=stages, kind="simultaneous")
+    order = cs.orders.panels(contacts=RELAXED[method]) if method in RELAXED else "natural"
     return {"method": "gauss_seidel", "order": order, **ALL}
 
 
 # ---- the cross-check -----------------------------------------------------------------------------
-
-
-def block_growth(G, diagonal):
-    """max(1, λ_max(R G_kk)) for each row: the house's R is S2's over it (docs/equations.md)."""
-    k = np.arange(len(diagonal))
-    blocks = G.reshape(len(k), 3, len(k), 3)[k, :, k]
-    root = 1 / np.sqrt(diagonal)
-    largest = np.linalg.eigvalsh(root[:, :, None] * blocks * root[:, None, :])[:, -1]
-    return np.repeat(np.maximum(1, largest), 3)[:, None]
 
 
 def jor_by_numpy(G, c, dtype):
@@ -88,7 +74,7 @@ def jor_by_numpy(G, c, dtype):
     rows = len(G)
     diagonal = G.diagonal().reshape(-1, 3).copy()
     diagonal[:, 1:] = diagonal[:, 1:].max(axis=1, keepdims=True)  # eqs. 4.42, 4.43
-    factor = (1 / diagonal).reshape(-1, 1) / block_growth(G, diagonal)
+    factor = (1 / diagonal).reshape(-1, 1)
     T = (np.eye(rows) - factor * G).astype(dtype)
     d = (-factor[:, 0] * c.ravel()).astype(dtype)
     impulses = np.zeros(rows, dtype)
@@ -146,7 +132,7 @@ def one_run(contacts, number, run):
     for dtype in (np.float64, np.float32):
         by_numpy, numpy_s = jor_by_numpy(G, c, dtype)
         for method in (JOR, FULL, *RELAXED) if dtype is np.float64 else (JOR, FULL):
-            options = options_of(method, contacts)
+            options = options_of(method)
             clock, own, impulses = timed(problem, options, dtype)
             row = {"one_clock_s": clock, "one_s": own}
             other = by_numpy if method == JOR else None

@@ -39,9 +39,17 @@ def test_the_pile_is_one_of_unit_spheres(sweeps):
     assert cs.solve(problem, method="gauss_seidel", compressed=True, rtol=1e-6).converged
 
 
+@pytest.fixture
+def dense():
+    with importing_from(BENCHMARKS / "cuda"):
+        import dense
+
+        yield dense
+
+
 @needs_emulation
 def test_sweeps_run_to_the_end_on_an_emulated_device(sweeps, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(sweeps, "COPY_BYTES", 1 << 16)
+    monkeypatch.setattr(sweeps.copy_rate.__module__ + ".COPY_BYTES", 1 << 16)
     arguments = ["--cases", "grid-2,pile-2", "--repeats", "1", "--device", "cuda-emulated"]
     sweeps.main([*arguments, "--results", str(tmp_path)])
     assert capsys.readouterr().out.count("not measured") == len(sweeps.GOALS)
@@ -53,13 +61,30 @@ def test_sweeps_run_to_the_end_on_an_emulated_device(sweeps, monkeypatch, tmp_pa
         assert float(row["share_of_copy"]) == pytest.approx(share, rel=1e-3)
 
 
+@needs_emulation
+def test_full_matrices_run_to_the_end_on_an_emulated_device(dense, tmp_path, capsys):
+    arguments = ["--rows", "15,30", "--repeats", "1", "--device", "cuda-emulated"]
+    dense.main([*arguments, "--results", str(tmp_path)])
+    assert capsys.readouterr().out.count("not measured") == len(dense.GOALS)
+    rows = list(csv.DictReader((tmp_path / "cuda_dense.csv").read_text("utf-8").splitlines()))
+    assert [(row["rows"], row["dtype"]) for row in rows] == [
+        (rows, dtype) for rows in ("15", "30") for dtype in ("float32", "float64")
+    ]
+    for row in rows:
+        share = 1e3 * float(row["megabytes"]) / float(row["graph_us"]) / float(row["copy_gbs"])
+        assert float(row["graph_share"]) == pytest.approx(share, rel=1e-2)
+
+
 def test_goals_are_reached_or_missed(sweeps):
     goal = next(goal for goal in sweeps.GOALS if goal.at_least)
-    row = {"case": goal.case, "dtype": goal.dtype, "compressed": True}
-    assert goal.told({**row, goal.key: goal.limit + 0.01}).endswith("reached")
-    assert goal.told({**row, goal.key: goal.limit - 0.01}).endswith("MISSED")
+    above, below = ({**goal.row, goal.key: goal.limit + more} for more in (0.01, -0.01))
+    assert goal.told(above).endswith("reached")
+    assert goal.told(below).endswith("MISSED")
+    assert [text.endswith("MISSED") for text in sweeps.told([goal], [below])] == [True]
     goal = next(goal for goal in sweeps.GOALS if not goal.at_least)
-    assert goal.told({**row, goal.key: goal.limit + 0.01}).endswith("MISSED")
+    above = {**goal.row, goal.key: goal.limit + 0.01}
+    assert goal.told(above).endswith("MISSED")
+    assert sweeps.told([goal], [{**above, "case": "another"}])[0].endswith("not measured")
 
 
 def test_without_a_gpu_nothing_is_written(sweeps, tmp_path, capsys):

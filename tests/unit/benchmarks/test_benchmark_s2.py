@@ -121,7 +121,7 @@ def test_jor_is_the_one_of_numpy(dense, dtype):
     found, _ = dense.jor_by_numpy(G, c, dtype)
     problem = cs.Problem.from_delassus(G, c, dense.MU)
     options = {"rtol": None, "atol": None, "max_iterations": dense.ITERATIONS, "threads": 1}
-    ours = cs.solve(problem, **dense.options_of(dense.JOR, 20), **options, dtype=dtype.__name__)
+    ours = cs.solve(problem, **dense.options_of(dense.JOR), **options, dtype=dtype.__name__)
     checked = dense.cross_check(ours.impulses, found, dtype)
     assert checked["finite"]
     assert checked["apart"] < 50 * np.finfo(dtype).eps
