@@ -41,9 +41,9 @@ typedef enum cs_device_task {
     CS_STEP_DENSE,   /* visits of a group to whole rows, which write behind lambda */
     CS_STEP_DENSE_PARTS, /* parts of a stage with whole rows: the visits of a part one after another */
     CS_STEP_DENSE_TAKE, /* visits of a group: lambda <- what they wrote behind it */
-    CS_STEP_KEEP,       /* copies lambda, for visits that must not see the updates of their stage */
-    CS_STEP_GATHER,     /* u = G^T lambda anew: moved bodies */
-    CS_STEP_ADD,        /* batches of a group: u += G^T lambda, or their contributions */
+    CS_STEP_KEEP,   /* copies impulses, for visits that must not see the updates of their stage */
+    CS_STEP_GATHER, /* u = G^T lambda anew: moved bodies */
+    CS_STEP_ADD,    /* batches of a group: u += G^T lambda, or their contributions */
     CS_STEP_SUBTRACT_BATCHES, /* b -= G u of batches of a group, in mixed precision */
     CS_STEP_SUBTRACT_VISITS,  /* b -= A lambda of visits of a group, in mixed precision */
 } cs_device_task;

@@ -63,6 +63,23 @@ static void append_dense_stage(cs_step_list *list, const cs_packed *packed, cons
         }
 }
 
+/* Appends a copy of the impulses of a stage: those between the first and the last of them. */
+static void append_keep(cs_step_list *list, const cs_packed *packed, const cs_stage *stage)
+{
+    const cs_schedule *schedule = packed->schedule;
+    int64_t first = packed->impulses, end = 0;
+    for (int64_t r = schedule->part[stage->first_part];
+         r < schedule->part[stage->first_part + stage->parts]; r++) {
+        const cs_range *range = &schedule->range[r];
+        const cs_packed_group *group = &packed->group[range->group];
+        for (int64_t v = range->first; v < range->first + range->count; v++) {
+            if (group->row[v] < first) first = group->row[v];
+            if (group->row[v] + group->rows > end) end = group->row[v] + group->rows;
+        }
+    }
+    if (first < end) append(list, (cs_device_step){CS_STEP_KEEP, 0, 0, first, end - first, 0}, 0);
+}
+
 /* Appends the steps of a stage. */
 static void append_stage(cs_step_list *list, const cs_packed *packed, const cs_stage *stage)
 {
@@ -71,8 +88,7 @@ static void append_stage(cs_step_list *list, const cs_packed *packed, const cs_s
         append_dense_stage(list, packed, stage);
         return;
     }
-    if (simultaneous && !packed->velocity)
-        append(list, (cs_device_step){CS_STEP_KEEP, 0, 0, 0, packed->impulses, 0}, 0);
+    if (simultaneous && !packed->velocity) append_keep(list, packed, stage);
     if (simultaneous || stage->kind == CS_INDEPENDENT) {
         for (int g = 0; g < packed->problem->block_groups; g++)
             append_group(list, packed, stage, g, CS_STEP_BATCHES);
