@@ -75,6 +75,21 @@ def test_full_matrices_run_to_the_end_on_an_emulated_device(dense, tmp_path, cap
         assert float(row["graph_share"]) == pytest.approx(share, rel=1e-2)
 
 
+def test_peers_have_our_impulses(tmp_path):
+    """On the processor; those that are not installed are left out."""
+    with importing_from(BENCHMARKS / "cuda"):
+        import peers
+
+        peers.main(
+            ["--grids", "3", "--repeats", "1", "--device", "cpu", "--results", str(tmp_path)]
+        )
+    rows = list(csv.DictReader((tmp_path / "cuda_peers.csv").read_text("utf-8").splitlines()))
+    assert rows[0]["peer"] == "NumPy"
+    for row in rows:
+        assert float(row["apart"]) < 1e-5
+        assert 0 < float(row["over_jacobi"]) < np.inf
+
+
 def test_goals_are_reached_or_missed(sweeps):
     goal = next(goal for goal in sweeps.GOALS if goal.at_least)
     above, below = ({**goal.row, goal.key: goal.limit + more} for more in (0.01, -0.01))
