@@ -41,6 +41,7 @@ from . import (
     schemes,
     sets,
     shapes,
+    sparse,
 )
 from ._info import info
 from ._version import __version__
@@ -99,6 +100,7 @@ __all__ = [
     "solve_batch",
     "solve_mlcp",
     "solve_static_kinetic",
+    "sparse",
 ]
 
 if hasattr(_os, "register_at_fork"):

@@ -118,6 +118,20 @@ class Mlcp:
     def describe(self) -> dict[str, Any]: ...
 
 @final
+class BlockSystem:
+    def __new__(
+        cls,
+        indices: np.ndarray,
+        indptr: np.ndarray,
+        parts: int,
+        labels: np.ndarray | None,
+        single: bool,
+    ) -> BlockSystem: ...
+    def put(self, values: np.ndarray, /) -> None: ...
+    def multiply(self, x: np.ndarray, threads: int, /) -> np.ndarray: ...
+    def describe(self) -> dict[str, Any]: ...
+
+@final
 class Collider:
     def __new__(cls, dimension: int) -> Collider: ...
     @property

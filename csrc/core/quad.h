@@ -80,3 +80,36 @@ CS_INLINE void T(quad_put)(real *to, const T(quad) * from)
     for (int p = 0; p < CS_QUAD_PIECES; p++)
         *(T(quad_numbers) *)(to + p * CS_QUAD_WIDTH) = from->piece[p];
 }
+
+/* sum[0..2] += the transpose of a 3 x 3 block, column by column, times factor[0..2]. The fourth number of the sum becomes
+ * anything. */
+CS_INLINE void T(quad_add_turned)(real *sum, const stored *block, const real *factor)
+{
+#if defined(__AVX2__) && defined(__FMA__) && CS_REAL_IS_DOUBLE
+    /* Rows (a_i0, a_i1, a_i2, any) of the columns a_0, a_1, a_2. */
+    __m256d first = T(quad_read)(block, 0), second = T(quad_read)(block + 3, 0);
+    __m256d third = T(quad_read)(block + 6, 0);
+    __m256d even = _mm256_unpacklo_pd(first, second), odd = _mm256_unpackhi_pd(first, second);
+    __m256d row = _mm256_permute2f128_pd(even, third, 0x20);
+    __m256d total = _mm256_fmadd_pd(row, _mm256_broadcast_sd(factor), _mm256_loadu_pd(sum));
+    row = _mm256_permute2f128_pd(odd, _mm256_permute_pd(third, 5), 0x20);
+    total = _mm256_fmadd_pd(row, _mm256_broadcast_sd(factor + 1), total);
+    row = _mm256_permute2f128_pd(even, third, 0x31);
+    total = _mm256_fmadd_pd(row, _mm256_broadcast_sd(factor + 2), total);
+    _mm256_storeu_pd(sum, total);
+#elif defined(__AVX2__) && defined(__FMA__)
+    __m128 first = T(quad_read)(block, 0), second = T(quad_read)(block + 3, 0);
+    __m128 third = T(quad_read)(block + 6, 0);
+    __m128 low = _mm_unpacklo_ps(first, second), high = _mm_unpackhi_ps(first, second);
+    __m128 row = _mm_shuffle_ps(low, third, _MM_SHUFFLE(0, 0, 1, 0));
+    __m128 total = _mm_fmadd_ps(row, _mm_broadcast_ss(factor), _mm_loadu_ps(sum));
+    row = _mm_shuffle_ps(low, third, _MM_SHUFFLE(1, 1, 3, 2));
+    total = _mm_fmadd_ps(row, _mm_broadcast_ss(factor + 1), total);
+    row = _mm_shuffle_ps(high, third, _MM_SHUFFLE(2, 2, 1, 0));
+    total = _mm_fmadd_ps(row, _mm_broadcast_ss(factor + 2), total);
+    _mm_storeu_ps(sum, total);
+#else
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) sum[j] += (real)block[3 * j + i] * factor[i];
+#endif
+}

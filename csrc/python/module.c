@@ -251,6 +251,7 @@ static int core_exec(PyObject *module)
     if (add_type(module, &answer_spec, &state->answer_type) < 0) return -1;
     if (add_type(module, &description_spec, &state->description_type) < 0) return -1;
     if (add_type(module, &mlcp_spec, &state->mlcp_type) < 0) return -1;
+    if (add_type(module, &block_system_spec, &state->block_system_type) < 0) return -1;
     if (add_type(module, &collider_spec, &state->collider_type) < 0) return -1;
     if (add_type(module, &world_spec, &state->world_type) < 0) return -1;
     if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
@@ -265,6 +266,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->solver_type);
     Py_VISIT(state->support_type);
     Py_VISIT(state->mlcp_type);
+    Py_VISIT(state->block_system_type);
     Py_VISIT(state->answer_type);
     Py_VISIT(state->description_type);
     Py_VISIT(state->collider_type);
@@ -279,6 +281,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->solver_type);
     Py_CLEAR(state->support_type);
     Py_CLEAR(state->mlcp_type);
+    Py_CLEAR(state->block_system_type);
     Py_CLEAR(state->answer_type);
     Py_CLEAR(state->description_type);
     Py_CLEAR(state->collider_type);

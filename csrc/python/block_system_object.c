@@ -1,0 +1,201 @@
+/* _core.BlockSystem: a cs_block_system whose products run with the GIL released. */
+#include "core/costs.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "python/core.h"
+#include "sparse/block_system.h"
+
+#include <string.h>
+
+typedef struct block_system_object {
+    PyObject_HEAD
+    cs_arena arena;
+    cs_block_system system;
+    int64_t blocks;      /* that are given */
+    int64_t preemptions; /* cs_threads_for_now */
+    atomic_flag busy;    /* set while the vectors of a product are in use */
+} block_system_object;
+
+/* label <- those of the caller, or slices. */
+static cs_status find_labels(const cs_graph *graph, int64_t parts, const int64_t *given,
+                             cs_arena *scratch, const int64_t **label, cs_error *error)
+{
+    *label = given;
+    if (given) return CS_OK;
+    int64_t *slices = cs_arena_take(scratch, graph->count, sizeof *slices);
+    cs_status status = cs_arena_status(scratch, error, "the parts");
+    *label = slices;
+    return status ? status : cs_block_slices(graph, parts, slices, error);
+}
+
+/* Makes the system with the GIL released. Returns -1 with an error set. */
+static int create(block_system_object *self, const cs_graph *graph, int64_t parts,
+                  const int64_t *given, int single)
+{
+    cs_error error = {0};
+    cs_arena scratch = {0};
+    const int64_t *label;
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = find_labels(graph, parts, given, &scratch, &label, &error);
+    if (!status)
+        status =
+            cs_block_system_make(&self->system, graph, parts, label, single, &self->arena, &error);
+    cs_arena_clear(&scratch);
+    Py_END_ALLOW_THREADS
+    if (status) raise_error(&error);
+    return status ? -1 : 0;
+}
+
+/* BlockSystem(indices, indptr, parts, labels, single): labels may be None, for slices. The caller has checked that the
+ * pattern is symmetric, and its indices. */
+static PyObject *block_system_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"indices", "indptr", "parts", "labels", "single", NULL};
+    PyObject *columns, *starts, *labels;
+    long long parts;
+    int single;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOLOp:BlockSystem", names, &columns, &starts,
+                                     &parts, &labels, &single))
+        return NULL;
+    block_system_object *self = NULL;
+    PyArrayObject *label = NULL, *column = int64_array(columns, "indices");
+    PyArrayObject *start = column ? int64_array(starts, "indptr") : NULL;
+    if (!start) goto out;
+    if (labels != Py_None && !(label = int64_array(labels, "partition"))) goto out;
+    self = (block_system_object *)type->tp_alloc(type, 0);
+    if (!self) goto out;
+    atomic_flag_clear(&self->busy);
+    self->preemptions = -1;
+    self->blocks = PyArray_SIZE(column);
+    const cs_graph graph = {PyArray_SIZE(start) - 1, PyArray_DATA(start), PyArray_DATA(column)};
+    if (create(self, &graph, parts, label ? PyArray_DATA(label) : NULL, single) < 0) Py_CLEAR(self);
+out:
+    Py_XDECREF(column);
+    Py_XDECREF(start);
+    Py_XDECREF(label);
+    return (PyObject *)self;
+}
+
+static void block_system_dealloc(block_system_object *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    cs_arena_clear(&self->arena);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Returns -1 with an error set if another thread uses the system. */
+static int begin(block_system_object *self)
+{
+    if (!atomic_flag_test_and_set(&self->busy)) return 0;
+    PyErr_SetString(PyExc_RuntimeError,
+                    "this matrix is in use in another thread: make one for each");
+    return -1;
+}
+
+/* Threads of a product; `most`: 0 for all that are available, as far as other processes leave them. */
+static int threads_for(block_system_object *self, long long most)
+{
+    int threads =
+        cs_threads_for(most, self->system.vertices, CS_WORTH_THREADS_PRODUCT, self->system.parts);
+    return most ? threads : cs_threads_for_now(threads, &self->preemptions);
+}
+
+/* put(values): (blocks, 3, 3), in the order of the indices. */
+static PyObject *block_system_put(block_system_object *self, PyObject *values)
+{
+    PyArrayObject *array = double_array(values, "values");
+    if (!array) return NULL;
+    if (PyArray_SIZE(array) != 9 * self->blocks) {
+        PyErr_Format(PyExc_ValueError, "values has %zd numbers: %lld blocks of 9 are needed",
+                     (Py_ssize_t)PyArray_SIZE(array), (long long)self->blocks);
+        Py_DECREF(array);
+        return NULL;
+    }
+    int status = begin(self);
+    if (status == 0) {
+        Py_BEGIN_ALLOW_THREADS
+        cs_block_system_put(&self->system, PyArray_DATA(array), threads_for(self, 0));
+        Py_END_ALLOW_THREADS
+        atomic_flag_clear(&self->busy);
+    }
+    Py_DECREF(array);
+    if (status < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* multiply(x, threads) -> A x as a new array. The caller has checked the length of x. */
+static PyObject *block_system_multiply(block_system_object *self, PyObject *args)
+{
+    PyObject *given, *result = NULL;
+    long long threads;
+    if (!PyArg_ParseTuple(args, "OL:multiply", &given, &threads)) return NULL;
+    int type = self->system.single ? NPY_FLOAT : NPY_DOUBLE;
+    PyArrayObject *x = (PyArrayObject *)PyArray_FROM_OTF(given, type, NPY_ARRAY_IN_ARRAY);
+    npy_intp rows = (npy_intp)(CS_BLOCK * self->system.vertices);
+    if (!x) return NULL;
+    if (PyArray_SIZE(x) == rows) result = PyArray_SimpleNew(1, &rows, type);
+    else
+        PyErr_Format(PyExc_ValueError, "x has %zd entries: %zd are needed",
+                     (Py_ssize_t)PyArray_SIZE(x), (Py_ssize_t)rows);
+    if (result && begin(self) < 0) Py_CLEAR(result);
+    if (result) {
+        Py_BEGIN_ALLOW_THREADS
+        cs_block_system_multiply(&self->system, PyArray_DATA(x),
+                                 PyArray_DATA((PyArrayObject *)result), threads_for(self, threads));
+        Py_END_ALLOW_THREADS
+        atomic_flag_clear(&self->busy);
+    }
+    Py_DECREF(x);
+    return result;
+}
+
+/* A new array of int64. */
+static PyObject *numbers(const int64_t *from, int64_t count)
+{
+    npy_intp length = (npy_intp)count;
+    PyObject *array = PyArray_SimpleNew(1, &length, NPY_INT64);
+    if (array && count)
+        memcpy(PyArray_DATA((PyArrayObject *)array), from, sizeof *from * (size_t)count);
+    return array;
+}
+
+/* describe() -> a dict */
+static PyObject *block_system_describe(block_system_object *self, PyObject *unused)
+{
+    (void)unused;
+    const cs_block_system *s = &self->system;
+    return Py_BuildValue(
+        "{s:N,s:N,s:N,s:N,s:L,s:L,s:L,s:s}", "first", numbers(s->first, s->parts + 1), "boundary",
+        numbers(s->boundary, s->parts), "order", numbers(s->old, s->vertices), "external_first",
+        numbers(s->outer_first, s->parts + 1), "local_blocks", (long long)s->local.blocks,
+        "external_blocks", (long long)s->outer.blocks, "bytes", (long long)cs_block_system_bytes(s),
+        "kernel", cs_block_system_kernel());
+}
+
+static PyMethodDef block_system_methods[] = {
+    {"put", (PyCFunction)(void (*)(void))block_system_put, METH_O,
+     "put(values)\n--\n\nTakes values of the blocks."},
+    {"multiply", (PyCFunction)(void (*)(void))block_system_multiply, METH_VARARGS,
+     "multiply(x, threads)\n--\n\nA x."},
+    {"describe", (PyCFunction)(void (*)(void))block_system_describe, METH_NOARGS,
+     "describe()\n--\n\nThe parts and the order of the vertices, as a dict."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot block_system_slots[] = {
+    {Py_tp_new, (void *)block_system_new},
+    {Py_tp_dealloc, (void *)block_system_dealloc},
+    {Py_tp_methods, block_system_methods},
+    {Py_tp_doc, "BlockSystem(...)\n--\n\nA symmetric matrix of 3 x 3 blocks. See "
+                "contactsolve.sparse.SymmetricBlocks."},
+    {0, NULL},
+};
+
+PyType_Spec block_system_spec = {
+    .name = "contactsolve._core.BlockSystem",
+    .basicsize = sizeof(block_system_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = block_system_slots,
+};

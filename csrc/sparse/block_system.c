@@ -1,0 +1,379 @@
+#include "sparse/block_system.h"
+
+#include "core/error.h"
+#include "core/instructions.h"
+#include "core/loop.h"
+#include "core/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CS_INSTRUCTIONS(name, summary) extern const cs_block_kernels cs_block_kernels_##name;
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+
+static const cs_block_kernels *const builds[] = {
+#define CS_INSTRUCTIONS(name, summary) &cs_block_kernels_##name,
+#include "core/instructions.def"
+#undef CS_INSTRUCTIONS
+};
+
+static const cs_block_kernels *kernels(void) { return builds[cs_instructions_widest()]; }
+
+const char *cs_block_system_kernel(void) { return kernels()->name; }
+
+cs_status cs_block_slices(const cs_graph *graph, int64_t parts, int64_t *label, cs_error *error)
+{
+    cs_arena scratch = {0};
+    int64_t *order = cs_arena_take_unset(&scratch, graph->count, sizeof *order);
+    int64_t *more = cs_arena_take_unset(&scratch, 3 * graph->count, sizeof *more);
+    cs_status status =
+        cs_arena_status(&scratch, error, "an order of %lld vertices", (long long)graph->count);
+    if (!status) {
+        cs_reverse_cuthill_mckee(graph, order, more);
+        for (int64_t i = 0; i < graph->count; i++) label[order[i]] = i * parts / graph->count;
+    }
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* ---- the layout ---------------------------------------------------------------------------------- */
+
+/* What is known of the vertices while a system is laid out. */
+typedef struct layout {
+    const cs_graph *graph;
+    const int64_t *label;
+    int64_t *place; /* (vertices): old number -> new number */
+    int64_t *order; /* (vertices): Cuthill-McKee of the graph without edges between parts */
+    int64_t *start, *column;    /* that graph */
+    int64_t *scratch;           /* (3 vertices) */
+    unsigned char *is_boundary; /* (vertices) */
+} layout;
+
+static cs_status take_layout(layout *l, cs_arena *scratch, cs_error *error)
+{
+    int64_t count = l->graph->count, edges = l->graph->start[count];
+    l->place = cs_arena_take_unset(scratch, count, sizeof *l->place);
+    l->order = cs_arena_take_unset(scratch, count, sizeof *l->order);
+    l->start = cs_arena_take(scratch, count + 1, sizeof *l->start);
+    l->column = cs_arena_take_unset(scratch, edges, sizeof *l->column);
+    l->scratch = cs_arena_take_unset(scratch, 3 * count, sizeof *l->scratch);
+    l->is_boundary = cs_arena_take(scratch, count, sizeof *l->is_boundary);
+    return cs_arena_status(scratch, error, "the layout of %lld vertices", (long long)count);
+}
+
+/* The graph within the parts, and which vertices have neighbours in others. */
+static void cut_graph(layout *l)
+{
+    const cs_graph *graph = l->graph;
+    int64_t end = 0;
+    for (int64_t i = 0; i < graph->count; i++) {
+        for (int64_t e = graph->start[i]; e < graph->start[i + 1]; e++) {
+            int64_t j = graph->column[e];
+            if (l->label[j] == l->label[i]) l->column[end++] = j;
+            else l->is_boundary[i] = 1;
+        }
+        l->start[i + 1] = end;
+    }
+}
+
+/* Numbers the vertices: part by part, interior ones first, in the order of Cuthill and McKee. */
+static void number_vertices(cs_block_system *s, const layout *l)
+{
+    /* How many there are of each kind. */
+    int64_t count = s->vertices, *kind = s->task; /* interior vertices of each part, for now */
+    memset(kind, 0, sizeof *kind * (size_t)s->parts);
+    for (int64_t i = 0; i < count; i++) {
+        s->first[l->label[i] + 1]++;
+        kind[l->label[i]] += !l->is_boundary[i];
+    }
+    for (int64_t p = 0; p < s->parts; p++) s->first[p + 1] += s->first[p];
+
+    /* The next places of interior vertices and of others. */
+    int64_t *inside = kind, *outside = s->boundary;
+    for (int64_t p = 0; p < s->parts; p++) {
+        outside[p] = s->first[p] + kind[p];
+        inside[p] = s->first[p];
+    }
+    for (int64_t n = 0; n < count; n++) {
+        int64_t i = l->order[n], p = l->label[i];
+        int64_t *next = l->is_boundary[i] ? &outside[p] : &inside[p];
+        l->place[i] = *next;
+        s->old[(*next)++] = i;
+    }
+    memcpy(s->boundary, inside, sizeof *inside * (size_t)s->parts);
+}
+
+/* A block of a row while it is sorted. */
+typedef struct entry {
+    int64_t column, source;
+} entry;
+
+static int compare_entries(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+/* Counts the blocks of both matrices by row, from their starts on. */
+static void count_blocks(cs_block_system *s, const layout *l)
+{
+    for (int64_t i = 0; i < s->vertices; i++) {
+        int64_t old = s->old[i];
+        s->local.start[i + 1] = s->local.start[i] + 1; /* the diagonal, given or not */
+        s->outer.start[i + 1] = s->outer.start[i];
+        for (int64_t e = l->graph->start[old]; e < l->graph->start[old + 1]; e++) {
+            int64_t j = l->graph->column[e];
+            if (l->label[j] != l->label[old]) s->outer.start[i + 1]++;
+            else s->local.start[i + 1] += l->place[j] > i;
+        }
+    }
+    s->local.blocks = s->local.start[s->vertices];
+    s->outer.blocks = s->outer.start[s->vertices];
+}
+
+static cs_status take_rows(cs_block_rows *rows, int single, cs_arena *arena, cs_error *error)
+{
+    size_t number = single ? sizeof(float) : sizeof(double);
+    rows->column = cs_arena_take(arena, rows->blocks, sizeof *rows->column);
+    rows->source = cs_arena_take(arena, rows->blocks, sizeof *rows->source);
+    rows->value = cs_arena_take(arena, CS_BLOCK_SIZE * rows->blocks + CS_BLOCK_STRIDE, number);
+    return cs_arena_status(arena, error, "%lld blocks", (long long)rows->blocks);
+}
+
+/* Fills the columns of row i. `entries`: room for a row. A_ext has new numbers, until they are renumbered. */
+static void fill_row(cs_block_system *s, const layout *l, int64_t i, entry *entries, int64_t *outer)
+{
+    int64_t old = s->old[i], count = 0, out = s->outer.start[i];
+    int64_t end = s->local.start[i];
+    s->local.column[end] = (int32_t)i;
+    s->local.source[end++] = -1;
+    for (int64_t e = l->graph->start[old]; e < l->graph->start[old + 1]; e++) {
+        int64_t j = l->place[l->graph->column[e]];
+        int same = l->label[l->graph->column[e]] == l->label[old];
+        if (j == i) s->local.source[end - 1] = e;
+        else if (!same || j > i) entries[count++] = (entry){same ? j : -1 - j, e};
+    }
+
+    /* Neighbours in other parts have negative columns here. */
+    qsort(entries, (size_t)count, sizeof *entries, compare_entries);
+    for (int64_t n = 0; n < count; n++) {
+        if (entries[n].column >= 0) {
+            s->local.column[end] = (int32_t)entries[n].column;
+            s->local.source[end++] = entries[n].source;
+        } else {
+            outer[out] = -1 - entries[n].column;
+            s->outer.source[out++] = entries[n].source;
+        }
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* outer_vertex <- the neighbours of each part in others, ascending; columns of A_ext <- their numbers there. */
+static void renumber_outer(cs_block_system *s, const int64_t *outer)
+{
+    for (int64_t p = 0; p < s->parts; p++) {
+        /* Each of them once. */
+        int64_t begin = s->outer.start[s->first[p]], end = s->outer.start[s->first[p + 1]];
+        int64_t *own = s->outer_vertex + s->outer_first[p], count = 0;
+        memcpy(own, outer + begin, sizeof *own * (size_t)(end - begin));
+        qsort(own, (size_t)(end - begin), sizeof *own, compare_numbers);
+        for (int64_t n = 0; n < end - begin; n++)
+            if (!count || own[count - 1] != own[n]) own[count++] = own[n];
+        s->outer_first[p + 1] = s->outer_first[p] + count;
+
+        for (int64_t e = begin; e < end; e++) {
+            const int64_t *found =
+                bsearch(&outer[e], own, (size_t)count, sizeof *own, compare_numbers);
+            s->outer.column[e] = (int32_t)(found - own);
+        }
+    }
+}
+
+/* Large parts begin first. */
+static cs_status sort_tasks(cs_block_system *s, cs_arena *scratch, cs_error *error)
+{
+    int64_t most = 0, *size = cs_arena_take(scratch, s->parts, sizeof *size);
+    int64_t *place = NULL;
+    for (int64_t p = 0; size && p < s->parts; p++) {
+        size[p] = s->first[p + 1] - s->first[p];
+        if (size[p] > most) most = size[p];
+    }
+    place = cs_arena_take(scratch, most + 2, sizeof *place);
+    cs_status status = cs_arena_status(scratch, error, "%lld parts", (long long)s->parts);
+    if (!status) cs_sort_largest_first(s->parts, size, most, place, s->task);
+    return status;
+}
+
+/* Takes what depends on the number of vertices and parts. */
+static cs_status take_system(cs_block_system *s, cs_arena *arena, cs_error *error)
+{
+    s->first = cs_arena_take(arena, s->parts + 1, sizeof *s->first);
+    s->boundary = cs_arena_take(arena, s->parts, sizeof *s->boundary);
+    s->outer_first = cs_arena_take(arena, s->parts + 1, sizeof *s->outer_first);
+    s->task = cs_arena_take(arena, s->parts, sizeof *s->task);
+    s->old = cs_arena_take(arena, s->vertices, sizeof *s->old);
+    s->local.start = cs_arena_take(arena, s->vertices + 1, sizeof *s->local.start);
+    s->outer.start = cs_arena_take(arena, s->vertices + 1, sizeof *s->outer.start);
+    return cs_arena_status(arena, error, "a system of %lld vertices", (long long)s->vertices);
+}
+
+/* Takes and fills the rows of both matrices. */
+static cs_status lay_rows(cs_block_system *s, const layout *l, cs_arena *arena, cs_arena *scratch,
+                          cs_error *error)
+{
+    /* Take. */
+    int64_t longest = 0;
+    count_blocks(s, l);
+    for (int64_t i = 0; i < s->vertices; i++) {
+        int64_t length = l->graph->start[i + 1] - l->graph->start[i];
+        if (length > longest) longest = length;
+    }
+    entry *entries = cs_arena_take(scratch, longest, sizeof *entries);
+    int64_t *outer = cs_arena_take_unset(scratch, s->outer.blocks, sizeof *outer);
+    s->outer_vertex = cs_arena_take(arena, s->outer.blocks, sizeof *s->outer_vertex);
+    cs_status status = take_rows(&s->local, s->single, arena, error);
+    if (!status) status = take_rows(&s->outer, s->single, arena, error);
+    if (!status)
+        status = cs_arena_status(scratch, error, "a row of %lld blocks", (long long)longest);
+    if (status) return status;
+
+    /* Fill. */
+    for (int64_t i = 0; i < s->vertices; i++) fill_row(s, l, i, entries, outer);
+    renumber_outer(s, outer);
+    return CS_OK;
+}
+
+/* Vectors of a product. */
+static cs_status take_vectors(cs_block_system *s, cs_arena *arena, cs_error *error)
+{
+    size_t number = s->single ? sizeof(float) : sizeof(double);
+    s->x = cs_arena_take(arena, CS_BLOCK_STRIDE * s->vertices, number);
+    s->y = cs_arena_take(arena, CS_BLOCK_STRIDE * s->vertices, number);
+    s->x_outer = cs_arena_take(arena, CS_BLOCK_STRIDE * s->outer_first[s->parts], number);
+    return cs_arena_status(arena, error, "vectors of %lld vertices", (long long)s->vertices);
+}
+
+cs_status cs_block_system_make(cs_block_system *system, const cs_graph *graph, int64_t parts,
+                               const int64_t *label, int single, cs_arena *arena, cs_error *error)
+{
+    /* Check. */
+    *system = (cs_block_system){.vertices = graph->count, .parts = parts, .single = single};
+    if (graph->count >= INT32_MAX)
+        return cs_fail(error, CS_INVALID, "A has %lld vertices: fewer than %d are possible",
+                       (long long)graph->count, INT32_MAX);
+    for (int64_t i = 0; i < graph->count; i++)
+        if (label[i] < 0 || label[i] >= parts)
+            return cs_fail(error, CS_INVALID, "partition[%lld] is %lld: 0 to %lld is needed",
+                           (long long)i, (long long)label[i], (long long)(parts - 1));
+
+    /* Number the vertices, then lay out the rows. */
+    cs_arena scratch = {0};
+    layout l = {.graph = graph, .label = label};
+    cs_status status = take_system(system, arena, error);
+    if (!status) status = take_layout(&l, &scratch, error);
+    if (!status) {
+        cut_graph(&l);
+        const cs_graph within = {graph->count, l.start, l.column};
+        cs_reverse_cuthill_mckee(&within, l.order, l.scratch);
+        number_vertices(system, &l);
+        status = lay_rows(system, &l, arena, &scratch, error);
+    }
+    if (!status) status = sort_tasks(system, &scratch, error);
+    if (!status) status = take_vectors(system, arena, error);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* ---- values and products ------------------------------------------------------------------------- */
+
+/* What threads share: values that are put, or the vectors of a product. */
+typedef struct sharing {
+    cs_block_system *system;
+    const cs_block_rows *rows;
+    const double *given;
+    const void *x;
+    void *y;
+} sharing;
+
+/* Blocks are given row by row. */
+static void put_blocks(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    const sharing *c = context;
+    for (int64_t e = begin; e < end; e++) {
+        const double *from = c->given + CS_BLOCK_SIZE * c->rows->source[e];
+        for (int i = 0; i < CS_BLOCK; i++)
+            for (int j = 0; j < CS_BLOCK; j++) {
+                double number = c->rows->source[e] < 0 ? 0 : from[CS_BLOCK * i + j];
+                int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK * j + i;
+                if (c->system->single) ((float *)c->rows->value)[at] = (float)number;
+                else ((double *)c->rows->value)[at] = number;
+            }
+    }
+}
+
+void cs_block_system_put(cs_block_system *system, const double *value, int threads)
+{
+    sharing c = {.system = system, .rows = &system->local, .given = value};
+    cs_loop(threads, system->local.blocks, put_blocks, &c);
+    c.rows = &system->outer;
+    cs_loop(threads, system->outer.blocks, put_blocks, &c);
+}
+
+/* x of some vertices, from the old numbers to the new ones. */
+static void take_x(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    const sharing *c = context;
+    cs_block_system *s = c->system;
+    for (int64_t i = begin; i < end; i++)
+        for (int k = 0; k < CS_BLOCK; k++) {
+            int64_t to = CS_BLOCK_STRIDE * i + k, from = CS_BLOCK * s->old[i] + k;
+            if (s->single) ((float *)s->x)[to] = ((const float *)c->x)[from];
+            else ((double *)s->x)[to] = ((const double *)c->x)[from];
+        }
+}
+
+/* x of the neighbours of a part, the product of the part, and its y, to the old numbers. */
+static void multiply_part(void *context, int64_t part, int thread)
+{
+    (void)thread;
+    const sharing *c = context;
+    cs_block_system *s = c->system;
+    size_t vector = CS_BLOCK_STRIDE * (s->single ? sizeof(float) : sizeof(double));
+    for (int64_t e = s->outer_first[part]; e < s->outer_first[part + 1]; e++)
+        memcpy((char *)s->x_outer + vector * (size_t)e,
+               (const char *)s->x + vector * (size_t)s->outer_vertex[e], vector);
+    kernels()->multiply[s->single](s, part);
+    for (int64_t i = s->first[part]; i < s->first[part + 1]; i++)
+        for (int k = 0; k < CS_BLOCK; k++) {
+            int64_t from = CS_BLOCK_STRIDE * i + k, to = CS_BLOCK * s->old[i] + k;
+            if (s->single) ((float *)c->y)[to] = ((const float *)s->y)[from];
+            else ((double *)c->y)[to] = ((const double *)s->y)[from];
+        }
+}
+
+/* Products are too short to ask anything meanwhile. */
+static void wait_for_others(void *context) { (void)context; }
+
+void cs_block_system_multiply(cs_block_system *system, const void *x, void *y, int threads)
+{
+    sharing c = {.system = system, .x = x, .y = y};
+    const cs_tasks tasks = {system->parts, system->task, multiply_part, wait_for_others, &c};
+    cs_loop(threads, system->vertices, take_x, &c);
+    cs_share_out(&tasks, threads);
+}
+
+int64_t cs_block_system_bytes(const cs_block_system *system)
+{
+    size_t number = system->single ? sizeof(float) : sizeof(double);
+    int64_t blocks = system->local.blocks + system->outer.blocks;
+    return blocks * (int64_t)(CS_BLOCK_SIZE * number + sizeof(int32_t)) +
+           2 * (system->vertices + 1) * (int64_t)sizeof(int64_t);
+}

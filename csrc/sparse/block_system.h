@@ -1,0 +1,69 @@
+/* A symmetric matrix of 3 x 3 blocks, one for each pair of coupled vertices, divided into parts.  S5 sections 4.1, 4.2
+ *
+ *     rows of part p     | A_loc  A_ext |     A_loc is symmetric: its upper triangle is stored
+ *
+ *     columns of A_loc   the vertices of the part: first interior ones, then those with neighbours in other parts
+ *     columns of A_ext   these neighbours, numbered within the part
+ *
+ * The vertices of a part are numbered one after another, each kind in the reverse order of Cuthill and McKee. A product
+ * is computed part by part: threads share the parts, and what it computes depends on them alone. */
+#ifndef CS_BLOCK_SYSTEM_H
+#define CS_BLOCK_SYSTEM_H
+
+#include "core/memory.h"
+#include "linalg/ordering.h"
+
+enum { CS_BLOCK = 3, CS_BLOCK_SIZE = 9, CS_BLOCK_STRIDE = 4 }; /* numbers; of a vertex in vectors */
+
+/* The rows of some vertices: blocks start[i] ... start[i + 1] - 1 of row i, column by column. `source`: the block that is
+ * given; -1: zero. */
+typedef struct cs_block_rows {
+    int64_t *start;
+    int32_t *column;
+    int64_t *source;
+    void *value; /* (9 blocks + what a load reads beyond) */
+    int64_t blocks;
+} cs_block_rows;
+
+typedef struct cs_block_system {
+    int64_t vertices, parts;
+    int single;            /* numbers are float */
+    int64_t *first;        /* (parts + 1): vertices of a part, in the new numbers */
+    int64_t *boundary;     /* (parts): the first of them that is no interior vertex */
+    int64_t *old;          /* (vertices): new number -> old number */
+    cs_block_rows local;   /* columns: new numbers, the diagonal first, then ascending */
+    cs_block_rows outer;   /* columns: from outer_first of the part on */
+    int64_t *outer_first;  /* (parts + 1) */
+    int64_t *outer_vertex; /* (outer_first[parts]): new numbers, ascending in each part */
+    void *x, *y, *x_outer; /* (4 numbers a vertex): of a product */
+    int64_t *task;         /* (parts): the order in which parts begin */
+} cs_block_system;
+
+/* A product of one part, for one instruction set: y <- A_loc x + A_ext x_outer. */
+typedef void cs_multiply_part(const cs_block_system *system, int64_t part);
+typedef struct cs_block_kernels {
+    const char *name;
+    cs_multiply_part *multiply[2]; /* double, float */
+} cs_block_kernels;
+
+/* label (vertices) <- `parts` slices of equal size, in the reverse order of Cuthill and McKee. */
+cs_status cs_block_slices(const cs_graph *graph, int64_t parts, int64_t *label, cs_error *error);
+
+/* Lays out a system in `arena`; fails if a label is not from 0 to parts - 1. `graph`: symmetric, blocks in the order of its
+ * columns. Values are zero until cs_block_system_put. */
+cs_status cs_block_system_make(cs_block_system *system, const cs_graph *graph, int64_t parts,
+                               const int64_t *label, int single, cs_arena *arena, cs_error *error);
+
+/* Takes values (blocks, 3, 3), of which it reads those on and above the diagonal of A_loc, and A_ext. */
+void cs_block_system_put(cs_block_system *system, const double *value, int threads);
+
+/* y (3 vertices) <- A x, in the old numbers; float or double as the system. */
+void cs_block_system_multiply(cs_block_system *system, const void *x, void *y, int threads);
+
+/* Bytes of values and indices that a product reads. */
+int64_t cs_block_system_bytes(const cs_block_system *system);
+
+/* The name of the instruction set of the kernels. */
+const char *cs_block_system_kernel(void);
+
+#endif
