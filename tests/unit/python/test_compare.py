@@ -244,14 +244,19 @@ def test_measure_every_is_checked(stack):
 
 
 def test_times_with_a_target_are_of_iterations_alone(ball_grid):
-    """Checks after every sweep would be most of the time."""
-    table = cs.compare(ball_grid, ["gauss_seidel"], until=1e-9, max_iterations=200)
-    checked = cs.compare(ball_grid, ["gauss_seidel"], check_every=1, rtol=1e-12, max_iterations=200)
-    assert table[0].iterations == checked[0].iterations == 200
-    assert table[0].time < 0.7 * checked[0].time
-    history = table.results["gauss_seidel"].history
-    assert np.all(np.diff(history["time"]) >= 0)
-    assert history["time"][-1] < 0.7 * checked.results["gauss_seidel"].time
+    """Checks after every sweep would be most of the time. The least of three, for busy machines."""
+    limits = {"until": 1e-9}, {"check_every": 1, "rtol": 1e-12}
+    tables = [
+        [cs.compare(ball_grid, ["gauss_seidel"], max_iterations=200, **each) for each in limits]
+        for _ in range(3)
+    ]
+    assert all(one[0].iterations == 200 for pair in tables for one in pair)
+    alone, checked = (min(pair[i][0].time for pair in tables) for i in range(2))
+    assert alone < 0.7 * checked
+    histories = [table.results["gauss_seidel"].history for table, _ in tables]
+    assert all(np.all(np.diff(history["time"]) >= 0) for history in histories)
+    solved = min(other.results["gauss_seidel"].time for _, other in tables)
+    assert min(history["time"][-1] for history in histories) < 0.7 * solved
 
 
 def test_the_time_in_a_table_has_its_name(stack):
