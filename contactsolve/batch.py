@@ -314,6 +314,7 @@ def solve_batch(
         "instructions": "scalar",
         "device": device,
         "device_sweeps": "launches",
+        "device_prox": "double",
         "compressed": False,
         "islands": False,
     }

@@ -71,6 +71,7 @@ class Options(TypedDict, total=False):
     instructions: str
     device: str
     device_sweeps: str
+    device_prox: str
     compressed: bool
     islands: str | bool
 
@@ -329,6 +330,13 @@ class Solver:
         they fit. ``"graph"``: a launch for each stage of the order, captured once and replayed.
         ``"launches"``: the same without a graph. ``"auto"``: dataflow where it is possible, on the
         chip where all of T fits, else a graph. All have the same results.
+    device_prox
+        Precision in which a device computes the prox of sets with ``dtype="float32"``.
+        ``"double"``; or ``"single"``, which has a larger rounding error (docs/cuda.md has bounds),
+        and takes less time on a GPU with few units for double precision. With ``"single"``, numbers
+        whose squares float32 cannot hold still go through double precision, and so do the searches
+        for nearest points of the sets `ellipse`, `polygon`, `contensou_coupled` and `support`.
+        ``"single"`` is refused without a device and with another `dtype`.
     compressed
         Where J is, to rounding, that of contact frames and lever arms between rigid bodies (and
         M⁻¹ a multiple of the identity for the linear velocities), store these in place of
@@ -405,6 +413,7 @@ class Solver:
         instructions: str = "auto",
         device: str = "cpu",
         device_sweeps: str = "auto",
+        device_prox: str = "double",
         compressed: bool = True,
         islands: str | bool = "auto",
         **unknown: Never,
@@ -468,6 +477,7 @@ class Solver:
             "instructions": instructions,
             "device": device,
             "device_sweeps": device_sweeps,
+            "device_prox": device_prox,
             "compressed": flag("compressed", compressed),
             "islands": apart(islands),
         }

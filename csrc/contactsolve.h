@@ -432,7 +432,8 @@ typedef struct cs_options {
     const char *device;
     const char *
         device_sweeps; /* how a device makes sweeps: "auto", "dataflow", "counter", "on_chip", "graph", "launches" */
-    int general; /* do not compress contacts of rigid bodies to frames and lever arms */
+    const char *device_prox; /* how a device projects in float32: "double", "single" */
+    int general;             /* do not compress contacts of rigid bodies to frames and lever arms */
     cs_mlcp_options pivoting;   /* set from the own options of methods that pivot; their matrix is
                                * the symmetric part of A */
     const cs_setting *settings; /* the method's own options; others have their defaults */

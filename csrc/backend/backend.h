@@ -40,6 +40,7 @@ typedef struct cs_pack_request {
     const double *weight;      /* (blocks): omega of each block, read by `pack` only; or NULL */
     int instructions;          /* see cs_packed.instructions */
     int device_sweeps;         /* a cs_device_sweeps */
+    int single_prox;           /* a device computes the prox of floats in single precision */
     int general;               /* whether to store the factors of all contacts uncompressed */
     const cs_local *local;     /* (groups): how their blocks are updated; read by `pack` only */
     const double

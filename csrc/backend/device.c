@@ -22,7 +22,7 @@ static void take_chip(cs_on_device *d, const char **why)
     d->device->chip(d->queue, &processors, &shared);
     *why = cs_on_chip_why_not(&d->packed, shared);
     if (*why) return;
-    cs_on_chip_lay(&d->packed, processors, shared, &d->lists);
+    cs_on_chip_lay(&d->packed, d->single_prox, processors, shared, &d->lists);
     if (d->sweeps == CS_SWEEPS_AUTO && !d->lists.chip.fits) *why = "T does not fit the chip";
 }
 
@@ -162,6 +162,7 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     if (!d) return cs_no_workspace(error);
     d->device = device;
     d->sweeps = (cs_device_sweeps)request->device_sweeps;
+    d->single_prox = request->single_prox;
     status = device->open(&d->queue, error);
     if (status) return status;
     packing->state = d; /* `release` closes the queue, also after a failure */

@@ -138,6 +138,7 @@ static void copy_group(cs_on_device *d, int g, cs_arena *scratch)
     size_t real = cs_real_size(d->packed.dtype), stored = cs_stored_size(d->packed.dtype);
     int64_t slots = from->slots, rows = slots * from->rows;
     *to = *from;
+    to->set = d->single_prox ? cs_kind_in_single(from->set) : from->set;
     to->slot = copy_of(d, from->slot, from->count, sizeof *from->slot);
     to->used = copy_of(d, from->used, slots / from->lanes, 1);
     to->row = copy_of(d, from->row, from->count, sizeof *from->row);
@@ -228,7 +229,7 @@ static void copy_flow(cs_on_device *d)
         .places = from->places,
         .directions = 2,
         .group = from->group,
-        .set = from->set,
+        .set = from->set < 0 ? -1 : (int)d->group[from->group].set,
     };
     d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);
 }

@@ -49,7 +49,7 @@ cs_status cs_counter_lay(const cs_packed *packed, cs_arena *arena, cs_flow_lists
 
 /* The same two for sweeps on the chip. */
 const char *cs_on_chip_why_not(const cs_packed *packed, int64_t shared);
-void cs_on_chip_lay(const cs_packed *packed, int64_t processors, int64_t shared,
+void cs_on_chip_lay(const cs_packed *packed, int single_prox, int64_t processors, int64_t shared,
                     cs_flow_lists *lists);
 
 #endif

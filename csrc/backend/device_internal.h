@@ -38,7 +38,8 @@ typedef struct cs_on_device {
     cs_point *point; /* (room_for_points): on the device; owned */
     int64_t room_for_points, made_points, taken_points;
     cs_device_sweeps sweeps;
-    void *iterates; /* (CS_FLOW_SWEEPS, impulses): of launches of several sweeps */
+    int single_prox; /* see cs_pack_request */
+    void *iterates;  /* (CS_FLOW_SWEEPS, impulses): of launches of several sweeps */
     cs_flow_lists lists;
     cs_device_flow flow;
     cs_device_parts parts; /* without count until they are first solved */

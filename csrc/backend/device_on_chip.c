@@ -20,12 +20,12 @@ const char *cs_on_chip_why_not(const cs_packed *packed, int64_t shared)
                                           : NULL;
 }
 
-/* Blocks for all visits, and what each of them keeps. */
-static cs_chip_plan plan(const cs_packed_group *group, int64_t row_bytes, int64_t processors,
-                         int64_t shared)
+/* Blocks for all visits, and what each of them keeps. `calls`: the prox of discs is called, too. */
+static cs_chip_plan plan(const cs_packed_group *group, int calls, int64_t row_bytes,
+                         int64_t processors, int64_t shared)
 {
     int64_t visits = group->count;
-    int rows = group->rows, holds = rows == 3 && group->set == CS_SET_disc;
+    int rows = group->rows, holds = rows == 3 && group->set == CS_SET_disc && !calls;
 
     /* A block on each multiprocessor, whose teams all have a visit. */
     cs_chip_plan p = {.blocks = (visits + CS_CHIP_TEAMS - 1) / CS_CHIP_TEAMS};
@@ -50,7 +50,7 @@ static cs_chip_plan plan(const cs_packed_group *group, int64_t row_bytes, int64_
     return p;
 }
 
-void cs_on_chip_lay(const cs_packed *packed, int64_t processors, int64_t shared,
+void cs_on_chip_lay(const cs_packed *packed, int single_prox, int64_t processors, int64_t shared,
                     cs_flow_lists *lists)
 {
     *lists = (cs_flow_lists){.way = CS_FLOW_ON_CHIP, .set = -1};
@@ -59,7 +59,8 @@ void cs_on_chip_lay(const cs_packed *packed, int64_t processors, int64_t shared,
     lists->visits = group->count;
     lists->places =
         CS_DEVICE_BATCHES * group->count; /* as those of a launch with a block a visit */
-    lists->chip = plan(group, packed->dense_stride * (int64_t)cs_real_size(packed->dtype),
-                       processors, shared);
+    lists->chip =
+        plan(group, single_prox, packed->dense_stride * (int64_t)cs_real_size(packed->dtype),
+             processors, shared);
     lists->most_degree = lists->chip.blocks;
 }

@@ -21,7 +21,11 @@ typedef enum cs_set_kind {
 #define CS_SET(name) CS_SET_##name,
 #include "prox/sets.def"
 #undef CS_SET
+    CS_SINGLE_PROX = 256, /* added to a kind on a device: prox_f32 in single precision throughout */
 } cs_set_kind;
+
+/* The kind with CS_SINGLE_PROX, or as it is if its nearest point is searched, in double precision. */
+cs_set_kind cs_kind_in_single(cs_set_kind kind);
 
 #define CS_TEMPLATE "prox/dispatch.inc"
 #include "core/each_precision.h"

@@ -104,6 +104,19 @@ static const cs_set *const sets[] = {
 };
 enum { SETS = sizeof sets / sizeof *sets };
 
+cs_set_kind cs_kind_in_single(cs_set_kind kind)
+{
+    switch (kind) {
+#define CS_SET(name)
+#define CS_SET_SEARCHED(name) case CS_SET_##name:
+#include "prox/sets.def"
+#undef CS_SET_SEARCHED
+#undef CS_SET
+        return kind;
+    default: return (cs_set_kind)((int)kind | CS_SINGLE_PROX);
+    }
+}
+
 const cs_set *cs_set_find(const char *name)
 {
     for (int i = 0; i < SETS; i++)

@@ -23,6 +23,7 @@ static const char *const automatic[] = {"auto", NULL};
 static const char *const bounds[] = {"current", "previous", NULL};
 static const char *const device_sweeps[] = {"auto",  "dataflow", "counter", "on_chip",
                                             "graph", "launches", NULL};
+static const char *const device_proxes[] = {"double", "single", NULL};
 static const char *const dtypes[] = {"float64", "float32", "mixed", NULL};
 
 /* The i-th word of `instructions`: "scalar", then the instruction sets that kernels exist for. */
@@ -282,6 +283,11 @@ static const cs_member table[] = {
                               "each stage, in a graph or one after another"),
      .place = CS_PLACE_TEXT,
      .at = AT(device_sweeps)},
+    {.option = CS_WORD_OPTION("device_prox", device_proxes,
+                              "precision in which a device computes the prox of sets in float32"),
+     .place = CS_PLACE_TEXT,
+     .at = AT(device_prox),
+     .idle = cs_device_prox_is_idle},
     {.option = CS_FLAG_OPTION("compressed", 1, "store contact frames and lever arms in place of J"),
      .place = CS_PLACE_NOT,
      .at = AT(general)},

@@ -34,6 +34,7 @@ cs_options cs_options_default(void)
         .instructions = "auto",
         .device = "cpu",
         .device_sweeps = "auto",
+        .device_prox = "double",
         .stop = "natural_map",
         .rtol = 1e-6,
         .check_every = 10,

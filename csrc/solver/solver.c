@@ -224,6 +224,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .averaging = isnan(options->averaging) ? 1 : options->averaging,
         .instructions = solver->instructions,
         .device_sweeps = (int)cs_device_sweeps_of(options->device_sweeps),
+        .single_prox = strcmp(options->device_prox, "single") == 0,
         .general = options->general,
         .local = local,
         .points = steps ? steps->points(solver) : 0,

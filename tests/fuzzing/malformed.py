@@ -191,6 +191,7 @@ _BAD_OPTIONS: dict[str, tuple] = {
     "rng": ("x",),
     "instructions": ("none", 3),
     "device_sweeps": ("none", 3, None),
+    "device_prox": ("none", "single", 3, None),
     "compressed": ("x", 3, None),
     "islands": (True, "none", 3),
     "tune": (1,),

@@ -120,3 +120,17 @@ def test_memory_of_a_device_is_timed():
     assert all(0 < seconds < 60 for seconds in times.values())
     with pytest.raises(ValueError, match="bytes=-1; a positive number is needed"):
         module.memory_times(-1)
+
+
+@needs_emulation
+def test_rounding_of_the_prox_is_measured_without_a_gpu(tmp_path):
+    with importing_from(BENCHMARKS / "cuda"):
+        import prox_ulp
+
+        prox_ulp.main(["--points", "200", "--sets", "disc,support", "--results", str(tmp_path)])
+        kernels = [len(prox_ulp.kernels_of(case)) for case in prox_ulp.CASES
+                   if case.name in ("disc", "support")]  # fmt: skip
+    rows = list(csv.DictReader((tmp_path / "prox_ulp.csv").read_text("utf-8").splitlines()))
+    assert len(rows) == sum(kernels)
+    for row in rows:
+        assert 0.0 < float(row["ulp_double"]) <= float(row["ulp_single"]) < 4.0
