@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import finite_array, index_array, is_sparse, shortest
+from ._arrays import (
+    as_array,
+    finite_array,
+    first_entry,
+    index_array,
+    is_sparse,
+    refuse_other_than_real,
+    shortest,
+)
 from ._matrices import csr_of
 from ._optional import optional
 from ._options import count
@@ -16,6 +24,7 @@ __all__ = ["SymmetricBlocks"]
 
 _PARTITIONS = ("slices", "metis")
 _BLOCK = 3
+_PARTS = 1024  # that may be asked for, however few vertices there are
 # Of the largest entry: more is no rounding.
 _ASYMMETRY = 1e-10
 
@@ -42,7 +51,7 @@ class SymmetricBlocks:
         ``(3 n, 3 n)``, symmetric: dense, SciPy sparse, or ``(data, indices, indptr)`` by rows;
         3 × 3 blocks in SciPy's format ``bsr`` are taken as they are.
     parts
-        Number of parts, at least 1; some are empty if there are fewer vertices.
+        Number of parts, from 1 to the larger of 1,024 and 3 n; some may be empty.
     partition
         ``"slices"``: of equal numbers of vertices, in the reverse order of Cuthill and McKee;
         ``"metis"``: by METIS, from the pattern; or the part of each vertex, ``(n,)``, from 0 to
@@ -82,9 +91,10 @@ class SymmetricBlocks:
         self.dtype = _precision(dtype)
         size = _BLOCK * (len(self.indptr) - 1)
         self.shape = (size, size)
-        parts = count("parts", parts, least=1, most=2**31 - 1)
+        parts = count("parts", parts, least=1, most=max(_PARTS, size))
         labels = _labels(partition, parts, self.indices, self.indptr)
         single = self.dtype == np.float32
+        _refuse_overflow(values, self.dtype)
         self._core = _core.BlockSystem(self.indices, self.indptr, parts, labels, single)
         self._core.put(values)
         self._values = values
@@ -111,7 +121,8 @@ class SymmetricBlocks:
         np.ndarray
             The shape of `x`.
         """
-        x = np.asarray(x)
+        x = as_array("x", x)
+        refuse_other_than_real("x", x.dtype)
         if x.shape not in ((self.shape[0],), (self.shape[0], 1), (self.shape[0] // _BLOCK, _BLOCK)):
             raise ValueError(f"x has shape {x.shape}: ({self.shape[0]},) is needed")
         most = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
@@ -121,7 +132,7 @@ class SymmetricBlocks:
 
     def __matmul__(self, other: Any) -> np.ndarray:
         """Return A times a vector, ``(3 n,)`` or ``(n, 3)``, or times the columns of a matrix."""
-        other = np.asarray(other)
+        other = as_array("x", other)
         if other.ndim == 2 and other.shape[0] == self.shape[0]:
             columns = [self.matvec(column) for column in other.T]
             return np.stack(columns, axis=1) if columns else np.zeros(other.shape, self.dtype)
@@ -144,6 +155,7 @@ class SymmetricBlocks:
         else:
             new = self._spread(*_blocks_of(values))
         _refuse_unsymmetric(new, self.indices, self.indptr, self._mirror)
+        _refuse_overflow(new, self.dtype)
         self._core.put(new)
         self._values = np.array(new)
 
@@ -178,6 +190,13 @@ def _precision(dtype: Any) -> np.dtype:
     if found not in (np.float64, np.float32):
         raise ValueError(f"dtype is {dtype!r}: float64 or float32 is needed")
     return found
+
+
+def _refuse_overflow(values: np.ndarray, dtype: np.dtype) -> None:
+    large = np.abs(values) > np.finfo(dtype).max
+    if large.any():
+        where, number = first_entry(large), shortest(values[large][0])
+        raise ValueError(f"block entry [{where}] is {number}: {dtype} cannot hold it")
 
 
 def _keys(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:

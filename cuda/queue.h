@@ -81,12 +81,23 @@ inline int64_t cs_most_shared(cs_queue *queue)
     return most;
 }
 
+/* Lets blocks of a kernel share as much as the device allows, beside what the kernel itself declares. The limit belongs to the
+ * kernel, not to a launch: it is always the same, so that threads of the caller cannot lower it for each other. */
+template <class... parameters>
+cudaError_t cs_allow_shared(cs_queue *queue, void (*kernel)(parameters...))
+{
+    cudaFuncAttributes about = {};
+    cudaError_t result = cudaFuncGetAttributes(&about, kernel);
+    if (result != cudaSuccess) return result;
+    int most = (int)(cs_most_shared(queue) - (int64_t)about.sharedSizeBytes);
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+}
+
 template <class... parameters, class... arguments>
 void cs_launch_shared(cs_queue *queue, int64_t blocks, int threads, int64_t bytes,
                       void (*kernel)(parameters...), const arguments &...given)
 {
-    cudaError_t result =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    cudaError_t result = cs_allow_shared(queue, kernel);
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)blocks);
     config.blockDim = dim3((unsigned)threads);
@@ -100,10 +111,7 @@ template <class... parameters, class... arguments>
 void cs_launch_together(cs_queue *queue, int64_t blocks, int threads, int64_t bytes,
                         void (*kernel)(parameters...), const arguments &...given)
 {
-    cudaError_t result = cudaSuccess;
-    if (bytes)
-        result =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
     cudaLaunchAttribute together = {};
     together.id = cudaLaunchAttributeCooperative;
     together.val.cooperative = 1;

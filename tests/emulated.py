@@ -1,5 +1,9 @@
-"""The emulated device, for tests: they are left out where it is not built."""
+"""The emulated device, for tests: they are left out where it is not built.
 
+With ``CONTACTSOLVE_TEST_DEVICE=cuda`` they run on a GPU, without what only emulation can do.
+"""
+
+import os
 from contextlib import contextmanager
 
 import numpy as np
@@ -7,13 +11,35 @@ import pytest
 
 import contactsolve as cs
 
-kernels = pytest.importorskip(
-    "contactsolve._cuda_emulated",
-    reason="built with CONTACTSOLVE_CUDA=emu only",
-    exc_type=ImportError,
-)
-EMULATED = {"device": "cuda-emulated"}
-TURNS = ("forward", "reverse", "random")
+DEVICE = os.environ.get("CONTACTSOLVE_TEST_DEVICE", "cuda-emulated")
+EMULATED = {"device": DEVICE}
+TURNS = ("forward", "reverse", "random") if DEVICE == "cuda-emulated" else ("forward",)
+HARMLESS = ("set_order", "set_resident")  # what has no effect on a GPU
+
+
+class Hardware:
+    """The module of GPUs; a test that sets what only emulation has is skipped."""
+
+    def __init__(self, module):
+        self.module = module
+
+    def __getattr__(self, name):
+        if name in HARMLESS:
+            return lambda *_: None
+        if not hasattr(self.module, name):
+            pytest.skip(f"{name} is of emulation only")
+        return getattr(self.module, name)
+
+
+if DEVICE == "cuda-emulated":
+    kernels = pytest.importorskip(
+        "contactsolve._cuda_emulated",
+        reason="built with CONTACTSOLVE_CUDA=emu only",
+        exc_type=ImportError,
+    )
+else:
+    cs.cuda.devices()
+    kernels = Hardware(pytest.importorskip("contactsolve._cuda"))
 
 
 @contextmanager

@@ -313,6 +313,7 @@ static void sweep_by_launches(cs_on_device *d, const cs_device_state *begin, int
 static void sweep_in_turn(cs_on_device *d, const cs_device_state *begin, int64_t sweeps)
 {
     cs_device_flow *flow = &d->flow;
+    d->program.packed.damping = d->packed.damping;
     flow->iterates = begin->keeps_best ? d->iterates : NULL;
     flow->alternates = begin->alternates;
     flow->backwards = begin->backwards;

@@ -48,6 +48,12 @@ cs_status cs_device_get_there(void *state, const double *impulses, double *to, i
     cs_status status = compare(d, impulses, found, error);
     if (status || !*found) return status;
     size_t real = cs_real_size(d->packed.dtype);
+
+    /* What may fail comes first: no copy may still go to `to` after an error. */
+    const int64_t *block;
+    for (int g = 0; g < d->packed.problem->block_groups; g++)
+        if ((status = block_of_slots(d, g, &block, error))) return status;
+
     for (int g = 0; g < d->packed.problem->block_groups; g++) {
         const cs_packed_group *group = &d->packed.group[g];
         const char *lambda = d->program.packed.lambda;

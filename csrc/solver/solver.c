@@ -744,7 +744,10 @@ cs_status cs_solver_impulses_there(cs_solver *solver, const double *impulses, do
 {
     *found = 0;
     if (!solver->packing.state || !solver->packing.backend->get_there) return CS_OK;
-    return solver->packing.backend->get_there(solver->packing.state, impulses, to, found, error);
+    cs_status status =
+        solver->packing.backend->get_there(solver->packing.state, impulses, to, found, error);
+    if (status == CS_DEVICE_FAILED) solver->version = -1; /* the next solve packs anew */
+    return status;
 }
 
 const double *cs_solver_ray(const cs_solver *solver) { return solver->unbounded; }

@@ -9,7 +9,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import _core, dynamics
-from emulated import EMULATED, kernels, loss
+from emulated import DEVICE, EMULATED, kernels, loss
 
 SWEEPS = {"rtol": None, "max_iterations": 10, "record": ()}
 NUMBER = 8
@@ -60,7 +60,7 @@ def test_a_problem_that_is_too_large_names_the_bytes_before_it_takes_any(spheres
     options = {**options, **SWEEPS, **EMULATED}
     with memory(10_000), pytest.raises(MemoryError, match="and 10000 are free") as caught:
         cs.Solver(spheres, **options)
-    assert "device='cuda-emulated'" in str(caught.value)
+    assert f"device='{DEVICE}'" in str(caught.value)
 
     # What it says is what is needed, to the byte.
     needed = needed_bytes(str(caught.value))
@@ -106,7 +106,7 @@ def test_queues_use_the_same_buffers_one_after_another(spheres):
 
 def free_bytes():
     with memory(2**40), pytest.raises(MemoryError) as caught:
-        cs.cuda.DeviceArray("cuda-emulated", (2**40,))
+        cs.cuda.DeviceArray(DEVICE, (2**40,))
     words = str(caught.value).split()
     return int(words[words.index("are", words.index("and")) - 1])
 
@@ -114,7 +114,7 @@ def free_bytes():
 def a_problem_that_changes():
     given = cs.scenarios.ball_grid(2)
     problem = cs.Problem(given.J, given.Minv, given.b, given.mu, bodies=given.bodies)
-    solver = problem.to("cuda-emulated", method="nesterov", **SWEEPS)
+    solver = problem.to(DEVICE, method="nesterov", **SWEEPS)
     solver.solve()
     problem.update(J=1.25 * given.J)
     solver.solve()
@@ -193,7 +193,7 @@ def test_a_solver_stays_on_the_device_and_uploads_what_has_changed(spheres, meth
 @pytest.mark.parametrize("scheme", ["matrix", "iteration_matrix", "dense"])
 def test_schemes_over_rows_are_packed_anew(scheme):
     problem = cs.scenarios.box_stack(4)
-    solver = problem.to("cuda-emulated", scheme=scheme, **SWEEPS)
+    solver = problem.to(DEVICE, scheme=scheme, **SWEEPS)
     solver.solve()
     problem.update(J=1.25 * problem.J, Minv=0.5 * problem.Minv, mu=0.3)
     fresh = cs.Solver(problem, scheme=scheme, **SWEEPS, **EMULATED).solve()

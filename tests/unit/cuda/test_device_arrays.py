@@ -8,14 +8,14 @@ import pytest
 
 import contactsolve as cs
 from contactsolve._device_arrays import DeviceArray, to_host
-from emulated import EMULATED, islands, kernels
+from emulated import DEVICE, EMULATED, islands, kernels
 
 FIXED = {"rtol": None, "max_iterations": 20, "record": (), "order": "colored"}
 SWEEPS = {**FIXED, "method": "gauss_seidel", "scheme": "factorized"}
 
 
 def on_device(array):
-    return DeviceArray.of("cuda-emulated", np.asarray(array, dtype=np.float64))
+    return DeviceArray.of(DEVICE, np.asarray(array, dtype=np.float64))
 
 
 class Interface:
@@ -134,7 +134,7 @@ def test_nothing_is_written_to_inputs(spheres):
     given = [on_device(array) for array in arrays]
     start = np.full(spheres.b.shape, 0.5)
     start_there = on_device(start)
-    solver = cs.Problem(*given, bodies=spheres.bodies).to("cuda-emulated", **SWEEPS)
+    solver = cs.Problem(*given, bodies=spheres.bodies).to(DEVICE, **SWEEPS)
     solver.solve(b=given[2], mu=given[3], initial=start_there)
     solver.device_impulses()
     for there, here in zip([*given, start_there], [*arrays, start], strict=True):
@@ -378,16 +378,16 @@ def test_what_a_device_array_refuses():
     with pytest.raises(ValueError, match="device is 'cpu': 'cuda' and 'cuda-emulated' are known"):
         DeviceArray("cpu", (3,))
     with pytest.raises(ValueError, match=r"shape is \(3, -1\): a length is negative"):
-        DeviceArray("cuda-emulated", (3, -1))
+        DeviceArray(DEVICE, (3, -1))
     with pytest.raises(ValueError, match=r"array has shape \(4,\): \(3,\) is needed"):
-        DeviceArray("cuda-emulated", (3,)).write(np.zeros(4))
+        DeviceArray(DEVICE, (3,)).write(np.zeros(4))
     if not cs.cuda.available():
         with pytest.raises(RuntimeError, match=r"^device='cuda': "):
             DeviceArray("cuda", (3,))
     kernels.set_memory(1000)
     try:
         with pytest.raises(MemoryError, match=r"8192 bytes are needed, and .* are free"):
-            DeviceArray("cuda-emulated", (1000,))
+            DeviceArray(DEVICE, (1000,))
     finally:
         kernels.set_memory(2**64 - 1)
 
@@ -400,21 +400,21 @@ def test_shapes_of_device_arrays(shape):
     np.testing.assert_array_equal(to_host("b", Dlpack(numbers)), numbers, strict=True)
     np.testing.assert_array_equal(to_host("b", Interface(numbers)), numbers, strict=True)
     assert cs.cuda.DeviceArray is DeviceArray
-    assert repr(array) == f"DeviceArray(shape {shape}, float64, device 'cuda-emulated')"
+    assert repr(array) == f"DeviceArray(shape {shape}, float64, device {DEVICE!r})"
 
 
 def test_impulses_without_contacts():
     problem = cs.Problem(
         np.zeros((0, 2, 3, 3)), np.ones((1, 3)), np.zeros((0, 3)), bodies=np.zeros((0, 2), int)
     )
-    solver = problem.to("cuda-emulated")
+    solver = problem.to(DEVICE)
     solver.solve()
     assert solver.device_impulses().numpy().shape == (0, 3)
 
 
 def test_impulses_of_several_groups_are_flat():
     problem = cs.scenarios.chain(3)
-    solver = problem.to("cuda-emulated", **FIXED)
+    solver = problem.to(DEVICE, **FIXED)
     result = solver.solve()
     flat = np.concatenate([np.ravel(part) for part in result.impulses])
     np.testing.assert_array_equal(solver.device_impulses().numpy().ravel(), flat)

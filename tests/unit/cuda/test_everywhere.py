@@ -7,7 +7,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import cli, dynamics
-from emulated import EMULATED, islands, loss, on_both, same_bits
+from emulated import DEVICE, EMULATED, islands, loss, on_both, same_bits
 
 OPTIONS = {"method": "gauss_seidel", "order": "colored", "scheme": "factorized"}
 OF_ISLANDS = {"method": "jacobi", "scheme": "factorized"}
@@ -34,7 +34,7 @@ def test_records_of_every_sweep(spheres):
 @needs_avx2
 def test_callbacks_see_the_iterates_of_the_device(spheres):
     seen = {}
-    for device, own in (("cpu", LIKE_KERNELS), ("cuda-emulated", {})):
+    for device, own in (("cpu", LIKE_KERNELS), (DEVICE, {})):
         states = seen[device] = []
         solver = cs.Solver(
             spheres, **OPTIONS, **own, device=device, rtol=None, max_iterations=7, islands=False
@@ -46,7 +46,7 @@ def test_callbacks_see_the_iterates_of_the_device(spheres):
                 raise StopIteration
 
         assert solver.solve(callback=stop_at_five).status == "stopped"
-    assert len(seen["cpu"]) == len(seen["cuda-emulated"]) == 5
+    assert len(seen["cpu"]) == len(seen[DEVICE]) == 5
     for one, two in zip(*seen.values(), strict=True):
         np.testing.assert_array_equal(one, two)
 
@@ -71,7 +71,7 @@ def test_a_device_of_all_methods_of_a_comparison(spheres):
     table = cs.compare(spheres, ["gauss_seidel", "jacobi"], order="colored", **EMULATED)
     assert [result.converged for result in table.results.values()] == [True, True]
     for result in table.results.values():
-        assert result.info["kernel"].startswith("cuda-emulated, ")
+        assert result.info["kernel"].startswith(f"{DEVICE}, ")
 
 
 @needs_avx2
@@ -113,7 +113,7 @@ def test_the_command_line(tmp_path, capsys, spheres):
     path = tmp_path / "spheres.h5"
     pytest.importorskip("h5py")
     spheres.save(path)
-    words = ["--order", "colored", "--device", "cuda-emulated"]
+    words = ["--order", "colored", "--device", DEVICE]
     assert cli.main(["solve", str(path), "--method", "gauss_seidel", *words]) == 0
     assert "converged" in capsys.readouterr().out
     assert cli.main(["info"]) == 0
@@ -133,7 +133,7 @@ def test_the_command_tells_of_gpus(monkeypatch, capsys):
 def test_a_problem_put_on_a_device(spheres):
     problem = cs.Problem(spheres.J, spheres.Minv, spheres.b, spheres.mu, bodies=spheres.bodies)
     options = {**OPTIONS, "rtol": None, "max_iterations": 10, "record": ("residual",)}
-    solver = problem.to("cuda-emulated", **options)
+    solver = problem.to(DEVICE, **options)
     here = problem.to("cpu", **options, **LIKE_KERNELS)
     assert solver.problem is problem
     for factor in (1.0, 1.5):

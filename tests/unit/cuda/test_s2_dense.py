@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
-from emulated import TURNS, kernels, turns
+from emulated import DEVICE, TURNS, kernels, turns
 
 JOR = ("gemv+add+prox", "gemv+prox", "all_in_one_128", "all_in_one_192", "own_gemv+prox")
 SPLIT = ("gemv+add+prox", "gemv+prox", "own_gemv+prox")
@@ -25,7 +25,7 @@ FMA = {
 
 
 def iterate(problem, kernel, **options):
-    return cs.cuda.iterate_dense(*problem, kernel=kernel, device="cuda-emulated", **options)
+    return cs.cuda.iterate_dense(*problem, kernel=kernel, device=DEVICE, **options)
 
 
 def random_problem(contacts, dtype, seed=5):
@@ -280,14 +280,14 @@ def test_no_iteration_returns_the_first_iterate():
     ],
 )
 def test_wrong_arguments_are_named(change, message):
-    given = {"T": np.zeros((6, 6)), "d": np.zeros(6), "mu": 0.5, "device": "cuda-emulated"}
+    given = {"T": np.zeros((6, 6)), "d": np.zeros(6), "mu": 0.5, "device": DEVICE}
     with pytest.raises(ValueError, match=message):
         cs.cuda.iterate_dense(**{**given, **change})
 
 
 @pytest.mark.parametrize("name", ["T", "d", "mu"])
 def test_numbers_that_are_not_real_are_refused(name):
-    given = {"T": np.zeros((6, 6)), "d": np.zeros(6), "mu": 0.5, "device": "cuda-emulated"}
+    given = {"T": np.zeros((6, 6)), "d": np.zeros(6), "mu": 0.5, "device": DEVICE}
     given[name] = np.asarray(given[name], dtype=complex)
     with pytest.raises(TypeError, match=f"{name} has dtype complex128"):
         cs.cuda.iterate_dense(**given)

@@ -6,7 +6,7 @@ import pytest
 import contactsolve as cs
 from agreement import package_set
 from contactsolve import dynamics
-from emulated import EMULATED, TURNS, on_both, same_bits, turns
+from emulated import DEVICE, EMULATED, TURNS, on_both, same_bits, turns
 from reference_numpy import random_problem
 
 # The kernels round as vectors of 32 bytes do: sums by fused multiply-add, exact roots.
@@ -174,7 +174,7 @@ def test_warm_starts_updates_callbacks_and_records():
     assert seen == list(range(1, again.iterations + 1))
     other = solver.solve(b=2 * problem.b)
     np.testing.assert_allclose(other.impulses, 2 * first.impulses, rtol=1e-5, atol=1e-7)
-    assert "cuda-emulated" in solver.info["kernel"]
+    assert DEVICE in solver.info["kernel"]
 
 
 def test_a_problem_whose_values_change():
@@ -220,8 +220,8 @@ def test_a_world_steps_on_the_device():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"scheme": "half_sweep"}, "scheme='half_sweep' has no kernels for device='cuda-emulated'"),
-        ({"order": "ranges"}, "order='ranges'.*device='cuda-emulated'"),
+        ({"scheme": "half_sweep"}, f"scheme='half_sweep' has no kernels for device='{DEVICE}'"),
+        ({"order": "ranges"}, f"order='ranges'.*device='{DEVICE}'"),
         ({"device": "gpu"}, "device: 'gpu' is unknown; known: cpu, cuda, cuda-emulated"),
         (
             {"scheme": cs.schemes.factorized(velocities="add"), "method": "jacobi"},

@@ -219,6 +219,12 @@ def changed(row, column, value):
             ValueError,
             r"partition\[2\] is 2: 0 to 1 is needed",
         ),
+        ({"A": DENSE, "parts": 1025}, ValueError, "parts is 1025: it must be at most 1024"),
+        (
+            {"A": np.diag([1e300] * 3), "dtype": "float32"},
+            ValueError,
+            r"block entry \[0, 0, 0\] is 1e\+300: float32 cannot hold it",
+        ),
         ({"A": DENSE, "dtype": "float16"}, ValueError, "dtype is 'float16': float64 or float32"),
     ],
 )
@@ -242,6 +248,8 @@ def test_wrong_vectors_and_values():
     A = cs.sparse.SymmetricBlocks(MESH)
     with pytest.raises(ValueError, match=r"x has shape \(5,\): \(189,\) is needed"):
         A @ np.ones(5)
+    with pytest.raises(TypeError, match="x has dtype complex128"):
+        A @ (1j * X)
     with pytest.raises(ValueError, match="threads is 0: it must be at least 1"):
         A.matvec(X, threads=0)
     with pytest.raises(ValueError, match=r"values has shape \(2, 3, 3\)"):
