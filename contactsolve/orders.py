@@ -52,6 +52,7 @@ __all__ = [
     "options",
     "partition",
     "partition_quality",
+    "regions",
     "relaxed",
     "subtasks",
 ]
@@ -76,8 +77,8 @@ class Order:
         For ``"given"``: the contacts in the order of their visits, and whether a part or a stage
         starts at each visit.
     labels
-        For ``"partition"``: the labels given by the caller, or the strategy of METIS; otherwise
-        None.
+        For ``"partition"`` and ``"regions"``: the labels given by the caller, or the strategy of
+        METIS; otherwise None.
     subtasks, weighted_subtasks
         Number of tasks into which stages are divided, for each part (0: the default, -1: one task
         for each contact), and whether by blocks of A.
@@ -343,6 +344,33 @@ def partition(strategy: Any = "auto", *, border: str = "colored") -> Order:  # n
     if strategy not in _OPTIONS["partition"]["strategy"].words:
         return _made("partition", given, labels=strategy)
     return _made("partition", given | _besides_defaults("partition", {"strategy": strategy}))
+
+
+_OWN_REGIONS = (
+    "; or your own labels, (bodies,), with regions numbered from 0: those of METIS, "
+    "orders.labels(problem, 'metis', 64), leave fewer contacts between regions. Where A was given, "
+    "contacts are labelled, (K,)"
+)
+
+
+def _documented_regions(make: Callable[P, Order]) -> Callable[P, Order]:
+    """Document the options of the C library, and that labels may take the place of a count."""
+    described, returns = _LISTED["regions"], "Order\n    For a solver's `order`."
+    own = dict(_OPTIONS["regions"])
+    own["count"] = replace(own["count"], summary=own["count"].summary + _OWN_REGIONS)
+    make.__doc__ = document(described["summary"], described["about"], own, returns, {})
+    return make
+
+
+@_with_text
+@_documented_regions
+def regions(count: Any = "auto") -> Order:  # noqa: D103
+    if isinstance(count, str) or np.ndim(count) == 0:
+        return _made("regions", _besides_defaults("regions", {"count": count}))
+    own = index_array("labels", count)
+    if own.ndim != 1:
+        raise ValueError(f"labels has shape {own.shape}: one for each body is needed")
+    return _made("regions", {}, labels=own)
 
 
 def _besides_defaults(order: str, given: dict[str, Any], *kept: str) -> dict[str, Any]:

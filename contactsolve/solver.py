@@ -198,8 +198,8 @@ class Solver:
         where they are too few, or too many share a body, to fill vector lanes. The choice depends
         on the problem alone; ``info["why"]`` gives the reason. By name: ``"natural"``,
         ``"reverse"``, ``"random"`` (see `rng`), ``"colored"``, ``"ranges"``, ``"partition"``,
-        ``"cache"``, ``"contact_sets"``, ``"panels"``, an object of `contactsolve.orders`, or a
-        permutation ``(K,)``.
+        ``"regions"``, ``"cache"``, ``"contact_sets"``, ``"panels"``, an object of
+        `contactsolve.orders`, or a permutation ``(K,)``.
         Jacobi's result does not depend on it.
     local
         ``"auto"`` solves blocks of free rows exactly and projects others, ``"projected"`` projects

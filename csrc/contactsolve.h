@@ -347,7 +347,8 @@ typedef struct cs_order_options {
     uint64_t seed;              /* random */
     const int64_t *permutation; /* given: the blocks (K) in the order of their visits */
     const int64_t *begins; /* given: what starts at each visit (K); NULL: one sequential stage */
-    const int64_t *labels; /* partition: the part of each body, or of each block (K) if A is given;
+    const int64_t
+        *labels; /* partition, regions: the part of each body, or of each block (K) if A is given;
                             * NULL: its option `strategy` makes `parts` parts */
     int parts; /* number of parts of concurrent and disjoint stages; 0: 8, or for the orders `cache` and
                 * `partition` cs_problem_parts */

@@ -99,6 +99,17 @@ def partition(
     return [("sequential", first + rest)]
 
 
+def regions(
+    labels: np.ndarray, conflicts: np.ndarray, touching: Sequence[set[int]] | None = None
+) -> Stages:
+    """Contacts inside regions colour by colour, those of a colour by region; then the others."""
+    part = interiors(labels, conflicts, touching)
+    inside = sorted((k for k in range(len(part)) if part[k] >= 0), key=lambda k: part[k])
+    between = [k for k in range(len(part)) if part[k] < 0]
+    colors = [*greedy(inside, conflicts), *greedy(between, conflicts)]
+    return [("sequential", list(color)) for color in colors]
+
+
 def checkerboard(
     border: list[int],
     labels: np.ndarray,

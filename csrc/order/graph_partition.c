@@ -160,11 +160,8 @@ int64_t cs_parts_border(const cs_graph *graph, const cs_parts *parts)
     return count;
 }
 
-/* visits (blocks) <- `sequence`, sorted stably by interior, with the border last. start (count + 2) <- the
- * first visit of each interior, then that of the border. */
-static cs_status sort_by_interior(const cs_graph *graph, const cs_parts *parts,
-                                  const int64_t *sequence, int64_t *start, int64_t *visits,
-                                  cs_arena *scratch, cs_error *error)
+cs_status cs_sort_by_interior(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
+                              int64_t *start, int64_t *visits, cs_arena *scratch, cs_error *error)
 {
     int64_t blocks = graph->problem->blocks;
     interiors all = {.graph = graph, .parts = parts};
@@ -289,7 +286,8 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     int64_t blocks = graph->problem->blocks;
     int64_t *start = cs_arena_take(scratch, parts->count + 2, sizeof(int64_t));
     if (!start) return cs_no_memory(error, "the parts of a sweep");
-    cs_status status = sort_by_interior(graph, parts, sequence, start, plan->block, scratch, error);
+    cs_status status =
+        cs_sort_by_interior(graph, parts, sequence, start, plan->block, scratch, error);
     if (status) return status;
     int64_t first = start[parts->count]; /* first visit of the border */
 

@@ -45,6 +45,17 @@ cs_status cs_parts_label(const cs_graph *graph, const cs_order_options *options,
                          cs_labelling labelling, cs_arena *scratch, cs_parts *parts,
                          cs_error *error);
 
+/* parts <- at most `count` parts of nearly equal weight, by repeated bisection of the graph: a part is what a
+ * breadth-first search from an outermost vertex finds first, and is connected where the graph is; what is left may
+ * not be. Or the labels that the options give. */
+cs_status cs_parts_bisect(const cs_graph *graph, const cs_order_options *options, int64_t count,
+                          cs_arena *scratch, cs_parts *parts, cs_error *error);
+
+/* visits (blocks) <- `sequence`, sorted stably by interior, with the border last. start (count + 2) <- the
+ * first visit of each interior, then that of the border. */
+cs_status cs_sort_by_interior(const cs_graph *graph, const cs_parts *parts, const int64_t *sequence,
+                              int64_t *start, int64_t *visits, cs_arena *scratch, cs_error *error);
+
 /* The number of blocks on the border. */
 int64_t cs_parts_border(const cs_graph *graph, const cs_parts *parts);
 

@@ -104,6 +104,9 @@ void cs_plan_add_to_color(cs_plan *plan, int64_t color, int64_t blocks)
 void cs_plan_clear(cs_plan *plan, int64_t blocks)
 {
     memset(plan->cut, 0, (size_t)blocks);
+    plan->divided = 0;
+    plan->region = NULL;
+    plan->inner_stages = 0;
     plan->stages = 0;
     plan->colors = 0;
     plan->rounds = 0;
@@ -264,6 +267,9 @@ static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s,
     *stage = (cs_stage){plan->kind[s], schedule->parts, 0, plan->start[s + 1] - plan->start[s]};
     for (int64_t i = plan->start[s]; i < plan->start[s + 1];) {
         int group = cs_group_number(problem, plan->block[i]), cut = what_begins(&c, i, group);
+        if (cut == 2 && schedule->region)
+            schedule->region[schedule->parts] =
+                s < schedule->inner_stages ? plan->region[plan->block[i]] : -1;
         if (cut == 2) schedule->part[schedule->parts++] = schedule->ranges;
         if (cut) schedule->range[schedule->ranges++] = (cs_range){group, visited[group], 0};
 
@@ -289,6 +295,7 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
         .colors = plan->colors,
         .divided_into = plan->divided_into,
         .rounds = plan->rounds,
+        .inner_stages = plan->inner_stages,
         .order = plan->order,
         .why = plan->why,
     };
@@ -299,6 +306,7 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
     schedule->stage = cs_arena_take(arena, plan->stages, sizeof(cs_stage));
     schedule->part = cs_arena_take(arena, parts + 1, sizeof(int64_t));
     schedule->range = cs_arena_take(arena, ranges, sizeof(cs_range));
+    if (plan->region) schedule->region = cs_arena_take(arena, parts, sizeof(int64_t));
     for (int g = 0; g < problem->block_groups; g++)
         schedule->visit[g] =
             cs_arena_take_unset(arena, problem->block_group[g].count, sizeof(int64_t));

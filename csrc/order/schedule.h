@@ -69,7 +69,10 @@ typedef struct cs_schedule {
     int colors;               /* number of colours; 0 if the order does not colour */
     int64_t divided_into;     /* as in cs_plan */
     int64_t rounds;           /* rounds that the colouring took */
-    const char *order, *why;  /* as in cs_plan */
+    int64_t inner_stages;     /* as in cs_plan */
+    int64_t *
+        region; /* (parts): the region of each part of the inner stages, -1 for other parts; NULL: none */
+    const char *order, *why; /* as in cs_plan */
 } cs_schedule;
 
 typedef struct cs_plan {
@@ -83,8 +86,11 @@ typedef struct cs_plan {
     int colors;
     int64_t *color_size; /* (colors): number of blocks of each colour */
     int64_t rounds;      /* rounds that the colouring took */
-    const char *order;   /* name of the order that made the plan */
-    const char *why;     /* why "auto" chose that order; NULL if the user chose it */
+    int64_t
+        inner_stages; /* the first stages, each part of which is the whole share of one region; 0: none */
+    int64_t *region;   /* (blocks): the region of each block of these stages; NULL: none */
+    const char *order; /* name of the order that made the plan */
+    const char *why;   /* why "auto" chose that order; NULL if the user chose it */
 } cs_plan;
 
 typedef struct cs_order {

@@ -77,8 +77,10 @@ cs_status cs_plan_divide(const cs_problem *problem, const cs_order_options *opti
         if (status) return status;
     }
 
-    /* Cut each stage whose contacts need no order. */
+    /* Cut each stage whose contacts need no order. Its parts are no longer those of regions. */
     plan->divided = 1;
+    plan->region = NULL;
+    plan->inner_stages = 0;
     for (int64_t s = 0; s < plan->stages; s++) {
         int64_t first = plan->start[s], end = plan->start[s + 1];
         int64_t tasks = tasks_of(options, end - first);

@@ -365,10 +365,10 @@ static void fail_for_each_order(action act)
 {
     static const int64_t labels[CHAIN] = {0, 1, 1, 0};
     static int64_t visits[CHAIN], begins[CHAIN];
-    static const char *const names[] = {"colored",      "partition", "partition",
-                                        "partition",    "cache",     "contact_sets",
-                                        "contact_sets", "cache",     "given"};
-    static const cs_setting own[9][2] = {
+    static const char *const names[] = {"colored", "partition",    "partition",    "partition",
+                                        "cache",   "contact_sets", "contact_sets", "cache",
+                                        "given",   "regions"};
+    static const cs_setting own[10][2] = {
         {{"unsafe_below", 100000, NULL}, {"unsafe", 0, "groups"}},
         {{"strategy", 0, "slices"}, {"border", 0, "sequential"}},
         {{"border", 0, "checkerboard"}},
@@ -377,12 +377,14 @@ static void fail_for_each_order(action act)
         {{"inside", 0, "simultaneous"}},
         {{"colored", 1, NULL}},
         {{"bodies", 0, "breadth_first"}, {"domains", 0, NULL}},
+        {{NULL, 0, NULL}},
+        {{"count", 3, NULL}},
     };
     for (int64_t k = 0; k < CHAIN; k++) {
         visits[k] = k;
         begins[k] = CS_STAGE_BEGINS + 2; /* independent */
     }
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 10; i++) {
         cs_options options = cs_options_default();
         int divides = strcmp(names[i], "contact_sets") != 0 && strcmp(names[i], "given") != 0;
         options.max_iterations = 2;

@@ -246,6 +246,14 @@ static void check_options(const cs_problem *problem, int parts, const int64_t *l
         options.labels = i / 3 == 2 ? labels : NULL;
         check_order(problem, "partition", options);
     }
+    for (int i = 0; i < 4; i++) {
+        options = plain;
+        cs_setting own = {.name = "count", .number = i < 2 ? 1 + 4 * i : parts};
+        options.settings = &own;
+        options.setting_count = 1;
+        options.labels = i == 3 ? labels : NULL;
+        check_order(problem, "regions", options);
+    }
     for (int i = 0; i < 8; i++) {
         options = plain;
         cs_setting own[] = {{.name = "bodies", .word = bodies[i % 3]},

@@ -143,6 +143,7 @@ static void compare_setups(const cs_problem *problem)
         {"cache", {.parts = 8}, 1, {{"domains", 0, NULL}}},
         {"partition", {.parts = 8}, 1, {{"border", 0, "checkerboard"}}},
         {"colored", {.parts = 8}, 0, {{0}}},
+        {"regions", {.parts = 8}, 1, {{"count", 5, NULL}}},
     };
     static const char *const record[] = {"residual", "merit"};
     cs_options options = cs_options_default();

@@ -32,7 +32,16 @@ def order(rng: Rng, contacts: int) -> Any:
     if kind == 0:
         return rng.permutation(contacts)
     if kind == 1:
-        names = ("natural", "reverse", "random", "colored", "ranges", "partition", "cache")
+        names = (
+            "natural",
+            "reverse",
+            "random",
+            "colored",
+            "ranges",
+            "partition",
+            "regions",
+            "cache",
+        )
         return pick(rng, (*names, "contact_sets", "auto"))
     return Code(
         pick(
@@ -53,6 +62,7 @@ def order(rng: Rng, contacts: int) -> Any:
                 "cs.orders.partition('natural')",
                 "cs.orders.partition('slices')",
                 "cs.orders.partition(border='checkerboard')",
+                "cs.orders.regions(3)",
                 "cs.orders.cache(chunk=4)",
                 "cs.orders.cache(domains=False)",
                 "cs.orders.contact_sets('simultaneous')",

@@ -23,6 +23,7 @@ from reference_orders import (
     moving_bodies,
     pairs_together,
     partition,
+    regions,
     run_stages,
 )
 
@@ -145,6 +146,26 @@ def test_cache(graph, chunk, parts, scheme):
     stages = cache(touching, chunk, parts, degree)
     order = orders.cache(bodies="natural", chunk=chunk, domains=parts is not None)
     check(graph, graph.problem, order, stages, scheme, parts or 8)
+
+
+@ordinary
+@given(graph=graphs(), scheme=schemes)
+def test_regions(graph, scheme):
+    touching = graph.touching
+    stages = regions(graph.labels, conflicts_of(touching), touching)
+    check(graph, graph.problem, orders.regions(graph.labels), stages, scheme)
+
+
+@ordinary
+@given(graph=graphs(), count=part_counts)
+def test_regions_of_the_library_are_independent_colours(graph, count):
+    conflicts = conflicts_of(graph.touching)
+    found = orders.describe(graph.problem, orders.regions(count))
+    assert sorted(found.visits) == list(range(len(graph.pairs)))
+    for stage in range(found.stages):
+        own = np.flatnonzero(found.stage == stage)
+        np.fill_diagonal(among := conflicts[np.ix_(own, own)], False)
+        assert not among.any()
 
 
 @ordinary

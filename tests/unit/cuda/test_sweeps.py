@@ -104,7 +104,7 @@ def test_methods(method):
 
 
 @pytest.mark.parametrize(
-    "order", ["natural", "reverse", "colored", "cache", "partition", "random", "panels"]
+    "order", ["natural", "reverse", "colored", "cache", "partition", "regions", "random", "panels"]
 )
 def test_orders(order):
     if order == "panels":

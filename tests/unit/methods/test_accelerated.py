@@ -192,7 +192,17 @@ def test_every_scheme_and_precision_gets_there(name, over, dtype):
 
 @EVERY
 @pytest.mark.parametrize(
-    "order", ["natural", "reverse", "colored", "ranges", "partition", "cache", "contact_sets"]
+    "order",
+    [
+        "natural",
+        "reverse",
+        "colored",
+        "ranges",
+        "partition",
+        "regions",
+        "cache",
+        "contact_sets",
+    ],
 )
 def test_every_order_gets_there(name, order):
     result = cs.solve(cs.scenarios.ball_grid(3), method=name, order=order, max_iterations=3000)

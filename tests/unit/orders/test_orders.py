@@ -29,6 +29,8 @@ MANY = {
     "slices": orders.partition(),
     "checkerboard": orders.partition("natural", border="checkerboard"),
     "own parts": orders.partition(np.arange(1729) % 5, border="sequential"),
+    "regions": orders.regions(7),
+    "own regions": orders.regions(np.arange(1729) % 5),
     "cache": orders.cache(chunk=200),
     "chunks": orders.cache(chunk=1500, bodies="breadth_first", domains=False),
     "sets": orders.contact_sets("simultaneous"),

@@ -15,6 +15,7 @@ ORDERS = {
     "checkerboard": cs.orders.partition(border="checkerboard"),
     "colored border": cs.orders.partition(border="colored", strategy="slices"),
     "colored": "colored",
+    "regions": cs.orders.regions(6),
 }
 
 
