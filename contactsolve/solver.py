@@ -327,9 +327,11 @@ class Solver:
         contacts, or rows of A, that are visited one after another (S2 section 5.4.2), as in the
         orders ``"natural"`` and ``"partition"``. ``"on_chip"``: several in one launch for Jacobi
         sweeps of the scheme ``"dense"``, whose rows stay in registers and shared memory as far as
-        they fit. ``"graph"``: a launch for each stage of the order, captured once and replayed.
-        ``"launches"``: the same without a graph. ``"auto"``: dataflow where it is possible, on the
-        chip where all of T fits, else a graph. All have the same results.
+        they fit. ``"regions"``: several in one launch for coloured Gauss-Seidel sweeps in the order
+        ``"regions"``, of which a block of threads sweeps each region and keeps the velocities of
+        its bodies in shared memory. ``"graph"``: a launch for each stage of the order, captured
+        once and replayed. ``"launches"``: the same without a graph. ``"auto"``: dataflow where it
+        is possible, on the chip where all of T fits, else a graph. All have the same results.
     device_prox
         Precision in which a device computes the prox of sets with ``dtype="float32"``.
         ``"double"``; or ``"single"``, which has a larger rounding error (docs/cuda.md has bounds),

@@ -432,7 +432,7 @@ typedef struct cs_options {
     /* What runs the sweeps: "cpu", or the name of a device whose module is loaded. */
     const char *device;
     const char *
-        device_sweeps; /* how a device makes sweeps: "auto", "dataflow", "counter", "on_chip", "graph", "launches" */
+        device_sweeps; /* how a device makes sweeps: "auto", "dataflow", "counter", "on_chip", "regions", "graph", "launches" */
     const char *device_prox; /* how a device projects in float32: "double", "single" */
     int general;             /* do not compress contacts of rigid bodies to frames and lever arms */
     cs_mlcp_options pivoting;   /* set from the own options of methods that pivot; their matrix is

@@ -46,6 +46,12 @@ typedef struct cs_dense_launches {
 typedef void cs_flow_launch(cs_queue *queue, const cs_device_program *program,
                             const cs_device_flow *flow);
 
+/* How many blocks of this kernel are resident with so many bytes shared, and the launch. */
+typedef struct cs_region_kernels {
+    int64_t (*resident)(cs_queue *queue, const cs_packed_group *group, int set, int64_t bytes);
+    cs_flow_launch *launch;
+} cs_region_kernels;
+
 /* Sweeps of parts, by lanes of a warp (parts->per), or by a thread each with `bytes` of shared memory for its block. */
 typedef void cs_parts_launch(cs_queue *queue, const cs_device_program *program,
                              const cs_device_parts *parts, int64_t bytes);
@@ -57,6 +63,7 @@ extern cs_flow_launch *const cs_flow_f32, *const cs_flow_f64, *const cs_flow_mix
 extern const cs_dense_launches cs_dense_launches_f32, cs_dense_launches_f64;
 extern cs_flow_launch *const cs_counter_f32, *const cs_counter_f64, *const cs_counter_mixed;
 extern cs_flow_launch *const cs_on_chip_f32, *const cs_on_chip_f64;
+extern const cs_region_kernels cs_regions_f32, cs_regions_f64, cs_regions_mixed;
 extern const cs_visit_kernels cs_visit_kernels_f32, cs_visit_kernels_f64, cs_visit_kernels_mixed;
 
 static inline int64_t cs_blocks_of(int64_t count, int64_t size)

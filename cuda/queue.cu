@@ -567,6 +567,15 @@ static void chip(cs_queue *queue, int64_t *processors, int64_t *shared)
     *shared = cs_most_shared(queue);
 }
 
+static const cs_region_kernels *const region_kernels[CS_DTYPES] = {&cs_regions_f32, &cs_regions_f64,
+                                                                   &cs_regions_mixed};
+
+static int64_t resident(cs_queue *queue, cs_dtype dtype, const cs_packed_group *group, int set,
+                        int64_t shared)
+{
+    return region_kernels[dtype]->resident(queue, group, set, shared);
+}
+
 static void flow(cs_queue *queue, const cs_device_program *program, const cs_device_flow *sweeps)
 {
     static cs_flow_launch *const launch[][CS_DTYPES] = {
@@ -574,6 +583,7 @@ static void flow(cs_queue *queue, const cs_device_program *program, const cs_dev
         {cs_flow_f32, cs_flow_f64, cs_flow_mixed},
         {cs_counter_f32, cs_counter_f64, cs_counter_mixed},
         {cs_on_chip_f32, cs_on_chip_f64, NULL},
+        {cs_regions_f32.launch, cs_regions_f64.launch, cs_regions_mixed.launch},
     };
     launch[sweeps->way][program->packed.dtype](queue, program, sweeps);
 }
@@ -601,6 +611,7 @@ const cs_device *cs_device_table(void)
     table.run = run;
     table.sweep = sweep;
     table.chip = chip;
+    table.resident = resident;
     table.flow = flow;
     table.solve_parts = cs_device_sweep_parts;
     table.pass = cs_device_run_pass;

@@ -60,12 +60,19 @@ inline int64_t cs_processors(cs_queue *queue)
     return processors;
 }
 
-/* How many blocks of a kernel all multiprocessors hold at once. */
+/* How many blocks of a kernel, each with so many bytes of shared memory, all multiprocessors hold at once. */
 template <class... parameters>
-int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int threads)
+int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int threads,
+                           int64_t bytes = 0)
 {
     int each = 0;
-    cudaError_t result = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0);
+    cudaError_t result = cudaSuccess;
+    if (bytes)
+        result =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (result == cudaSuccess)
+        result =
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, (size_t)bytes);
     if (queue->failure == cudaSuccess) queue->failure = result;
     return each * cs_processors(queue);
 }
@@ -130,7 +137,7 @@ inline int64_t cs_most_shared(cs_queue *queue) { return queue->machine.shared; }
 
 inline int64_t cs_processors(cs_queue *queue) { return queue->machine.resident; }
 
-template <class kernel> int64_t cs_resident_blocks(cs_queue *queue, kernel *, int)
+template <class kernel> int64_t cs_resident_blocks(cs_queue *queue, kernel *, int, int64_t = 0)
 {
     return queue->machine.resident;
 }

@@ -1,10 +1,11 @@
 """Sweeps on a device: 50 sweeps of coloured Gauss-Seidel over grids and a pile, against the goals.
 
-For each scene, precision and form of the contacts: milliseconds of 50 sweeps, ns per contact and
-sweep, and which share of the device's copy bandwidth (read and write) the sweeps make in the bytes
-of the contacts' own data, velocities left out. Beside them, of the same run, the time on one thread
-and on all cores of the processor, and what a solve with a check every 10 sweeps takes over its
-sweeps. Each goal is printed, with whether it is reached. Writes cuda_sweeps.csv.
+For each scene, precision and form of the contacts: milliseconds of 50 sweeps, and of as many by
+regions (in another order, `device_sweeps="regions"`; nan where it is not possible), ns per contact
+and sweep, and which share of the device's copy bandwidth (read and write) the sweeps make in the
+bytes of the contacts' own data, velocities left out. Beside them, of the same run, the time on one
+thread and on all cores of the processor, and what a solve with a check every 10 sweeps takes over
+its sweeps. Each goal is printed, with whether it is reached. Writes cuda_sweeps.csv.
 
     python benchmarks/cuda/sweeps.py [--cases grid-40,grid-64,pile-28] [--repeats 20]
 
@@ -117,8 +118,18 @@ def scene(case):
 # ---- measuring -----------------------------------------------------------------------------------
 
 
+def by_regions(problem, device, **form):
+    """A solver that sweeps by regions on the device; None, with a reason, if it cannot."""
+    ways = {"device": device, "order": "regions", "device_sweeps": "regions"}
+    try:
+        return sweeping(problem, SWEEPS, **ways, **form)
+    except ValueError as error:
+        print(error)
+        return None
+
+
 def tasks_of(problem, device, **form):
-    """Solvers in turns: on the device, with checks there, and on the processor."""
+    """Solvers in turns: on the device, there by regions and with checks, and on the processor."""
     checked = {"rtol": 1e-300, "check_every": CHECK, "max_iterations": SWEEPS, "rollback": 0}
     sweeps = {
         "device": sweeping(problem, SWEEPS, device=device, order="colored", **form),
@@ -128,6 +139,8 @@ def tasks_of(problem, device, **form):
     solver = cs.Solver(problem, device=device, scheme="factorized", order="colored", record=(),
                        method="gauss_seidel", islands=False, **checked, **form)  # fmt: skip
     tasks = {name: lambda s=own: s.solve().sweep_time for name, own in sweeps.items()}
+    if (regions := by_regions(problem, device, **form)) is not None:
+        tasks["regions"] = lambda: regions.solve().sweep_time
     return {**tasks, "solve": lambda: solver.solve().time}, sweeps["device"].info
 
 
@@ -145,6 +158,7 @@ def row_of(case, problem, device, copy, repeats, dtype, compressed):
         "device": devices.named(device),
         "kernel": info["kernel"],
         "ms": 1e3 * seconds["device"],
+        "regions_ms": 1e3 * seconds.get("regions", float("nan")),
         "ns_per_contact": 1e9 * sweep / problem.contacts,
         "own_gbs": own,
         "copy_gbs": copy,

@@ -13,7 +13,7 @@
 static const cs_wide_kernels device_kernels = {.name = "device", .lanes = {32, 32, 32}};
 
 /* By the way of a flow. */
-static const char *const way_names[] = {"graph", "dataflow", "counter", "on_chip"};
+static const char *const way_names[] = {"graph", "dataflow", "counter", "on_chip", "regions"};
 
 /* Lays out sweeps with T on the chip. `why` <- why not: with "auto", that not all of T fits. */
 static void take_chip(cs_on_device *d, const char **why)
@@ -26,6 +26,38 @@ static void take_chip(cs_on_device *d, const char **why)
     if (d->sweeps == CS_SWEEPS_AUTO && !d->lists.chip.fits) *why = "T does not fit the chip";
 }
 
+/* Lays out sweeps by regions. `why` <- why not; `text` has room for a sentence. */
+static cs_status take_regions(cs_on_device *d, cs_arena *arena, char *text, size_t size,
+                              const char **why, cs_error *error)
+{
+    *why = cs_regions_why_not(&d->packed);
+    if (*why) return CS_OK;
+    cs_status status = cs_regions_lay(&d->packed, d->sweep[0].step, d->sweep[1].step,
+                                      d->sweep[0].count, arena, &d->lists, why, error);
+    if (status || *why) return status;
+
+    /* The velocities of a region are in the memory of its block. */
+    int64_t processors = 0, most = 0, shared = cs_regions_shared(&d->packed, &d->lists);
+    d->device->chip(d->queue, &processors, &most);
+    if (shared > most) {
+        snprintf(text, size,
+                 "the velocities of a region need %lld bytes of shared memory, and a block has "
+                 "%lld: more regions are needed",
+                 (long long)shared, (long long)most);
+        *why = text;
+        return CS_OK;
+    }
+
+    /* All blocks are resident. */
+    int64_t blocks = d->device->resident(d->queue, d->packed.dtype,
+                                         &d->packed.group[d->lists.group], d->lists.set, shared);
+    if (d->lists.region.count <= blocks) return CS_OK;
+    snprintf(text, size, "the order has %lld regions, and %lld blocks run at the same time",
+             (long long)d->lists.region.count, (long long)blocks);
+    *why = text;
+    return CS_OK;
+}
+
 /* Lays out sweeps of which a launch makes several, if they are to be made so. */
 static cs_status take_flow(cs_on_device *d, cs_arena *arena, cs_error *error)
 {
@@ -34,13 +66,17 @@ static cs_status take_flow(cs_on_device *d, cs_arena *arena, cs_error *error)
     if (d->sweeps == CS_SWEEPS_GRAPH || d->sweeps == CS_SWEEPS_LAUNCHES) return CS_OK;
     if (d->sweeps == CS_SWEEPS_COUNTER) way = CS_FLOW_COUNTER;
     else if (d->sweeps == CS_SWEEPS_ON_CHIP) way = CS_FLOW_ON_CHIP;
+    else if (d->sweeps == CS_SWEEPS_REGIONS) way = CS_FLOW_REGIONS;
     else if (d->sweeps == CS_SWEEPS_AUTO && d->packed.dense_stride) way = CS_FLOW_ON_CHIP;
 
     /* Whether it is possible. */
     cs_status status = CS_OK;
     const char *why = NULL;
+    char text[160];
     if (way == CS_FLOW_ON_CHIP) {
         take_chip(d, &why);
+    } else if (way == CS_FLOW_REGIONS) {
+        status = take_regions(d, arena, text, sizeof text, &why, error);
     } else if (way == CS_FLOW_COUNTER) {
         why = cs_counter_why_not(&d->packed);
         if (!why) status = cs_counter_lay(&d->packed, arena, &d->lists, &why, error);

@@ -84,6 +84,7 @@ typedef enum cs_flow_way {
     CS_FLOW_DATAFLOW, /* cuda/dataflow.inc */
     CS_FLOW_COUNTER,  /* cuda/counter.inc */
     CS_FLOW_ON_CHIP,  /* cuda/on_chip.inc */
+    CS_FLOW_REGIONS,  /* cuda/regions.inc */
 } cs_flow_way;
 
 /* Whole rows of T on the chip (cuda/on_chip.inc). A block of threads has CS_CHIP_TEAMS teams of CS_DEVICE_THREADS; team t of
@@ -97,14 +98,31 @@ typedef struct cs_chip_plan {
 
 enum { CS_CHIP_TEAMS = 4, CS_CHIP_PIECES = 6 };
 
+/* Regions of bodies, each of which is swept by a block of CS_REGION_THREADS threads (cuda/regions.inc). The visits of a
+ * region are consecutive: those of its inner stages, then its share of the outer ones. */
+typedef struct cs_region_plan {
+    int64_t count, inner; /* regions; stages of their inner contacts */
+    int64_t most_bodies;  /* of a region */
+    const int64_t *begin; /* (count (inner + 1) + 1): where the visits of a region's stages begin */
+    const int32_t *body_start; /* (count + 1) into body and degree */
+    const int32_t *body;       /* (moved_bodies): of each region, those with outer contacts first */
+    const int32_t *degree;     /* (moved_bodies): outer contacts of each */
+    const int32_t *edge;       /* (count): bodies of a region with outer contacts */
+} cs_region_plan;
+
+enum { CS_REGION_THREADS = 256 };
+
 /* Several sweeps in one launch. */
 typedef struct cs_device_flow {
     cs_flow_way way;
     cs_chip_plan chip;
+    cs_region_plan region;
     const cs_device_visit *visit; /* (visits): in the order of a forward sweep */
     int64_t visits;
-    const uint32_t *order; /* (visits, 2, 32): of each side, degree << 16 | rank */
-    void *record;          /* velocities with versions */
+    /* (visits, 2, 32): of each side, degree << 16 | rank; of inner contacts of regions, the place of its body in the
+     * region, or UINT32_MAX if it does not move. */
+    const uint32_t *order;
+    void *record; /* velocities with versions */
     void *
         iterates; /* (sweeps, impulses): lambda after each sweep; NULL: only the last one is kept */
     cs_sweep_stats *
@@ -223,6 +241,10 @@ typedef struct cs_device {
                   int64_t steps, int captured);
     /* The multiprocessors of the device, and the bytes that a block of threads may share. */
     void (*chip)(cs_queue *queue, int64_t *processors, int64_t *shared);
+    /* How many blocks that sweep regions, with so many bytes shared, are resident at once: for the kernel of a group and
+     * the kind of all sets (-1: several). */
+    int64_t (*resident)(cs_queue *queue, cs_dtype dtype, const cs_packed_group *group, int set,
+                        int64_t shared);
     /* Makes several sweeps, and ends them, unless there was an alarm. */
     void (*flow)(cs_queue *queue, const cs_device_program *program, const cs_device_flow *flow);
 

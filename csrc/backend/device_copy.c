@@ -211,7 +211,21 @@ static void copy_chip(cs_on_device *d)
     d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * lambda);
 }
 
-/* Memory of dataflow on the device: a body's record has 16 bytes for three words of its velocity. */
+/* The lists of regions on the device. */
+static cs_region_plan copy_regions(cs_on_device *d)
+{
+    const cs_region_plan *from = &d->lists.region;
+    cs_region_plan plan = *from;
+    int64_t bodies = d->packed.moved_bodies;
+    plan.begin = copy_of(d, from->begin, from->count * (from->inner + 1) + 1, sizeof *from->begin);
+    plan.body_start = copy_of(d, from->body_start, from->count + 1, sizeof *from->body_start);
+    plan.body = copy_of(d, from->body, bodies, sizeof *from->body);
+    plan.degree = copy_of(d, from->degree, bodies, sizeof *from->degree);
+    plan.edge = copy_of(d, from->edge, from->count, sizeof *from->edge);
+    return plan;
+}
+
+/* Memory of dataflow on the device, also between regions: a body's record has 16 bytes for three words of its velocity. */
 static void copy_flow(cs_on_device *d)
 {
     const cs_flow_lists *from = &d->lists;
@@ -219,7 +233,8 @@ static void copy_flow(cs_on_device *d)
     int dof = packed->group[from->group].dof[0];
     size_t real = cs_real_size(packed->dtype), record = (size_t)dof * real / 12 * 16;
     d->flow = (cs_device_flow){
-        .way = CS_FLOW_DATAFLOW,
+        .way = from->way,
+        .region = copy_regions(d),
         .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
         .visits = from->visits,
         .order = copy_of(d, from->order, from->visits * 64, sizeof *from->order),
@@ -266,7 +281,7 @@ static void copy_arrays(cs_on_device *d, cs_arena *scratch)
     program->part = copy_of(d, from->schedule->part, from->schedule->parts + 1, sizeof(int64_t));
     if (d->lists.way == CS_FLOW_COUNTER) copy_counter(d);
     else if (d->lists.way == CS_FLOW_ON_CHIP) copy_chip(d);
-    else if (d->lists.way == CS_FLOW_DATAFLOW) copy_flow(d);
+    else if (d->lists.way != CS_FLOW_NONE) copy_flow(d);
     program->state = cs_device_take(d, sizeof *program->state);
     to->part = cs_device_take(d, (size_t)program->blocks * sizeof *to->part);
     d->sums_there = cs_device_take(d, (size_t)d->chunks * sizeof *d->sums);

@@ -12,6 +12,7 @@ cs_device_sweeps cs_device_sweeps_of(const char *word)
     if (strcmp(word, "dataflow") == 0) return CS_SWEEPS_DATAFLOW;
     if (strcmp(word, "counter") == 0) return CS_SWEEPS_COUNTER;
     if (strcmp(word, "on_chip") == 0) return CS_SWEEPS_ON_CHIP;
+    if (strcmp(word, "regions") == 0) return CS_SWEEPS_REGIONS;
     if (strcmp(word, "graph") == 0) return CS_SWEEPS_GRAPH;
     return strcmp(word, "launches") == 0 ? CS_SWEEPS_LAUNCHES : CS_SWEEPS_AUTO;
 }
@@ -48,8 +49,7 @@ const char *cs_flow_why_not(const cs_packed *packed)
     return NULL;
 }
 
-/* The record of a side's body in a lane of a batch; -1 if it does not move. */
-static int64_t record_of(const cs_packed *packed, const cs_device_visit *visit, int side, int lane)
+int64_t cs_flow_record_of(const cs_packed *packed, const cs_device_visit *visit, int side, int lane)
 {
     const cs_packed_group *group = &packed->group[visit->group];
     int32_t place = group->factors.place[((int64_t)visit->batch * 2 + side) * LANES + lane];
@@ -58,8 +58,8 @@ static int64_t record_of(const cs_packed *packed, const cs_device_visit *visit, 
 
 /* visit <- the batches of the steps. Batches of a step are consecutive; a backward sweep has the steps in the reverse
  * order, and in each of them its first warp visits the last batch. */
-static void list_visits(const cs_device_step *forwards, const cs_device_step *backwards,
-                        int64_t steps, cs_device_visit *visit)
+void cs_flow_list_visits(const cs_device_step *forwards, const cs_device_step *backwards,
+                         int64_t steps, cs_device_visit *visit)
 {
     int64_t end = 0;
     for (int64_t i = 0; i < steps; i++) {
@@ -79,15 +79,16 @@ static void list_visits(const cs_device_step *forwards, const cs_device_step *ba
 
 /* order <- the rank of each side among the visits of its body. Returns the largest degree; 0 if both sides of a contact
  * are one body. */
-static int64_t rank_visits(const cs_packed *packed, const cs_flow_lists *lists, int32_t *degree)
+static int64_t rank_visits(const cs_packed *packed, const cs_flow_lists *lists, int64_t begin,
+                           int32_t *degree)
 {
     int64_t most = 1;
-    for (int64_t v = 0; v < lists->visits; v++)
+    for (int64_t v = begin; v < lists->visits; v++)
         for (int lane = 0; lane < LANES; lane++) {
             const cs_device_visit *visit = &lists->visit[v];
             int64_t record[2];
             for (int side = 0; side < 2; side++)
-                record[side] = record_of(packed, visit, side, lane);
+                record[side] = cs_flow_record_of(packed, visit, side, lane);
             if (record[0] >= 0 && record[0] == record[1]) return 0;
             for (int side = 0; side < 2; side++) {
                 if (record[side] < 0) continue;
@@ -100,23 +101,31 @@ static int64_t rank_visits(const cs_packed *packed, const cs_flow_lists *lists, 
 }
 
 /* order <- degree << 16 | rank */
-static void add_degrees(const cs_packed *packed, const cs_flow_lists *lists, const int32_t *degree)
+static void add_degrees(const cs_packed *packed, const cs_flow_lists *lists, int64_t begin,
+                        const int32_t *degree)
 {
-    for (int64_t v = 0; v < lists->visits; v++)
+    for (int64_t v = begin; v < lists->visits; v++)
         for (int i = 0; i < 2 * LANES; i++) {
             const cs_device_visit *visit = &lists->visit[v];
-            int64_t record = record_of(packed, visit, i / LANES, i % LANES);
+            int64_t record = cs_flow_record_of(packed, visit, i / LANES, i % LANES);
             if (record >= 0) lists->order[visit->order + i] |= (uint32_t)degree[record] << 16;
         }
 }
 
-cs_status cs_flow_lay(const cs_packed *packed, const cs_device_step *forwards,
-                      const cs_device_step *backwards, int64_t steps, cs_arena *arena,
-                      cs_flow_lists *lists, const char **why, cs_error *error)
+void cs_flow_rank(const cs_packed *packed, cs_flow_lists *lists, int64_t first, int32_t *degree,
+                  const char **why)
 {
-    /* Allocate. */
-    cs_arena scratch = {0};
-    *lists = (cs_flow_lists){.way = CS_FLOW_DATAFLOW, .set = -1};
+    lists->most_degree = rank_visits(packed, lists, first, degree);
+    *why = !lists->most_degree                ? "both sides of a contact are one body"
+           : lists->most_degree > MOST_DEGREE ? "a body has more than 65,535 contacts"
+                                              : NULL;
+    if (!*why) add_degrees(packed, lists, first, degree);
+}
+
+cs_status cs_flow_take(const cs_packed *packed, const cs_device_step *forwards, int64_t steps,
+                       cs_arena *arena, cs_flow_lists *lists, cs_error *error)
+{
+    lists->set = -1;
     for (int64_t i = 0; i < steps; i++) {
         int64_t blocks = (forwards[i].count + CS_DEVICE_BATCHES - 1) / CS_DEVICE_BATCHES;
         lists->visits += forwards[i].count;
@@ -127,18 +136,24 @@ cs_status cs_flow_lay(const cs_packed *packed, const cs_device_step *forwards,
     }
     lists->visit = cs_arena_take(arena, lists->visits, sizeof *lists->visit);
     lists->order = cs_arena_take(arena, lists->visits * 2 * LANES, sizeof *lists->order);
+    return cs_arena_status(arena, error, "the workspace");
+}
+
+cs_status cs_flow_lay(const cs_packed *packed, const cs_device_step *forwards,
+                      const cs_device_step *backwards, int64_t steps, cs_arena *arena,
+                      cs_flow_lists *lists, const char **why, cs_error *error)
+{
+    /* Allocate. */
+    cs_arena scratch = {0};
+    *lists = (cs_flow_lists){.way = CS_FLOW_DATAFLOW};
+    cs_status status = cs_flow_take(packed, forwards, steps, arena, lists, error);
     int32_t *degree = cs_arena_take(&scratch, packed->moved_bodies, sizeof *degree);
-    cs_status status = cs_arena_status(arena, error, "the workspace");
     if (!status) status = cs_arena_status(&scratch, error, "the workspace");
 
     /* Rank the visits of each body. */
     if (!status) {
-        list_visits(forwards, backwards, steps, lists->visit);
-        lists->most_degree = rank_visits(packed, lists, degree);
-        *why = !lists->most_degree                ? "both sides of a contact are one body"
-               : lists->most_degree > MOST_DEGREE ? "a body has more than 65,535 contacts"
-                                                  : NULL;
-        if (!*why) add_degrees(packed, lists, degree);
+        cs_flow_list_visits(forwards, backwards, steps, lists->visit);
+        cs_flow_rank(packed, lists, 0, degree, why);
     }
     cs_arena_clear(&scratch);
     return status;

@@ -1,6 +1,6 @@
 /* Coloured Gauss-Seidel by regions: the bodies are divided into regions, and the contacts inside regions are visited
  * before those between them. Every stage is a colour. In the stages of the contacts inside, each region has a part of its
- * own. */
+ * own, so that a block of threads of a GPU can keep the velocities of its region (cuda/regions.inc). */
 #include "core/error.h"
 #include "order/graph_partition.h"
 #include "order/greedy_palette.h"
@@ -101,7 +101,9 @@ const cs_order cs_order_regions = {
     .about = "The bodies are divided into regions by repeated bisection of the contact graph. The "
              "contacts whose moving bodies all belong to one region are coloured first, those "
              "between regions get further colours, and each colour is a stage, as in the order "
-             "colored. The solver's option parts has no effect.",
+             "colored. On a device, device_sweeps='regions' sweeps each region by a block of "
+             "threads that keeps the velocities of its bodies. The solver's option parts has no "
+             "effect.",
     .option = options_of_regions,
     .options = OPTIONS,
     .fills_lanes = 1,

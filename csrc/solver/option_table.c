@@ -21,8 +21,8 @@ static const char *const factors[] = {"local", "diagonal", "block", "global", "b
 static const char *const adjacent[] = {"adjacent", NULL};
 static const char *const automatic[] = {"auto", NULL};
 static const char *const bounds[] = {"current", "previous", NULL};
-static const char *const device_sweeps[] = {"auto",  "dataflow", "counter", "on_chip",
-                                            "graph", "launches", NULL};
+static const char *const device_sweeps[] = {"auto",    "dataflow", "counter",  "on_chip",
+                                            "regions", "graph",    "launches", NULL};
 static const char *const device_proxes[] = {"double", "single", NULL};
 static const char *const dtypes[] = {"float64", "float32", "mixed", NULL};
 

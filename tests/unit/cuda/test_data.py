@@ -50,6 +50,12 @@ def needed_bytes(message):
     [
         {"method": "gauss_seidel"},
         {"method": "gauss_seidel", "order": "natural", "device_sweeps": "counter"},
+        {
+            "method": "gauss_seidel",
+            "order": cs.orders.regions(2),
+            "scheme": "factorized",
+            "device_sweeps": "regions",
+        },
         {"method": "gauss_seidel", "scheme": "dense"},
         {"method": "jacobi", "scheme": "iteration_matrix", "dtype": "float32"},
         {"method": "nesterov"},
@@ -126,7 +132,13 @@ def a_batch():
     cs.solve_batch(problems, rtol=None, max_iterations=3, record=[0], **EMULATED)
 
 
-@pytest.mark.parametrize("work", [a_problem_that_changes, a_batch])
+def a_problem_in_regions():
+    options = {"order": cs.orders.regions(3), "device_sweeps": "regions", **SWEEPS, **EMULATED}
+    problem = cs.scenarios.ball_grid(2)
+    cs.Solver(problem, method="gauss_seidel", scheme="factorized", **options).solve()
+
+
+@pytest.mark.parametrize("work", [a_problem_that_changes, a_batch, a_problem_in_regions])
 def test_memory_that_the_processor_has_not_is_an_error_that_leaves_nothing(work):
     work()
     gc.collect()
