@@ -20,12 +20,12 @@ const char *cs_on_chip_why_not(const cs_packed *packed, int64_t shared)
                                           : NULL;
 }
 
-/* Blocks for all visits, and what each of them keeps. `calls`: the prox of discs is called, too. */
+/* Blocks for all visits, and what each of them keeps. `calls`: no prox is inlined. */
 static cs_chip_plan plan(const cs_packed_group *group, int calls, int64_t row_bytes,
                          int64_t processors, int64_t shared)
 {
     int64_t visits = group->count;
-    int rows = group->rows, holds = rows == 3 && group->set == CS_SET_disc && !calls;
+    int rows = group->rows, holds = rows == 3 && cs_prox_is_short(group->set) && !calls;
 
     /* A block on each multiprocessor, whose teams all have a visit. */
     cs_chip_plan p = {.blocks = (visits + CS_CHIP_TEAMS - 1) / CS_CHIP_TEAMS};

@@ -24,6 +24,9 @@ typedef enum cs_set_kind {
     CS_SINGLE_PROX = 256, /* added to a kind on a device: prox_f32 in single precision throughout */
 } cs_set_kind;
 
+/* Whether kernels of devices have the prox of a kind inlined, besides the one that they call: that of discs. */
+static inline int cs_prox_is_short(cs_set_kind kind) { return kind == CS_SET_disc; }
+
 /* The kind with CS_SINGLE_PROX, or as it is if its nearest point is searched, in double precision. */
 cs_set_kind cs_kind_in_single(cs_set_kind kind);
 
