@@ -108,6 +108,16 @@ CS_BOTH void cs_store_piece(double *to, const double *from)
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
 
+/* Begins to load what is near an address into the cache of the own multiprocessor. */
+#if defined(__CUDACC__)
+CS_GPU void cs_prefetch_near(const void *from)
+{
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+}
+#else
+CS_GPU void cs_prefetch_near(const void *) {}
+#endif
+
 /* A number that other blocks may have written since the kernel began: not from the cache of the own multiprocessor. */
 #if defined(__CUDACC__)
 template <class number> CS_GPU number cs_read_fresh(const number *from) { return __ldcg(from); }

@@ -130,8 +130,10 @@ typedef struct cs_device_flow {
     int64_t places, sweeps, recorded;
     int directions; /* 1: statistics have the same places in both directions */
     int backwards, alternates;
-    int set;   /* the kind of all sets; -1: there are several */
-    int group; /* one of the groups, all of which have its form and sizes */
+    cs_sweep_stats *sum; /* (recorded): of all places of a sweep */
+    int set;             /* the kind of all sets; -1: there are several */
+    int group;           /* one of the groups, all of which have its form and sizes */
+    int several;         /* whether there are others */
     /* By counters. */
     const int64_t *wait_start; /* (visits + 1) into wait */
     const int32_t *wait;       /* the visits that a visit waits for */

@@ -181,6 +181,7 @@ static void copy_counter(cs_on_device *d)
         .visits = from->visits,
         .stats =
             cs_device_take(d, (size_t)(CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
+        .sum = cs_device_take(d, CS_FLOW_SWEEPS * sizeof(cs_sweep_stats)),
         .places = from->places,
         .directions = 1,
         .wait_start = copy_of(d, from->wait_start, from->visits + 1, sizeof *from->wait_start),
@@ -202,6 +203,7 @@ static void copy_chip(cs_on_device *d)
         .visits = from->visits,
         .stats =
             cs_device_take(d, (size_t)(CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
+        .sum = cs_device_take(d, CS_FLOW_SWEEPS * sizeof(cs_sweep_stats)),
         .places = from->places,
         .directions = 1,
         .group = from->group,
@@ -241,9 +243,11 @@ static void copy_flow(cs_on_device *d)
         .record = cs_device_take(d, (size_t)packed->moved_bodies * record),
         .stats =
             cs_device_take(d, (size_t)(2 * CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
+        .sum = cs_device_take(d, CS_FLOW_SWEEPS * sizeof(cs_sweep_stats)),
         .places = from->places,
         .directions = 2,
         .group = from->group,
+        .several = from->several,
         .set = from->set < 0 ? -1 : (int)d->group[from->group].set,
     };
     d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);

@@ -130,6 +130,7 @@ cs_status cs_flow_take(const cs_packed *packed, const cs_device_step *forwards, 
         int64_t blocks = (forwards[i].count + CS_DEVICE_BATCHES - 1) / CS_DEVICE_BATCHES;
         lists->visits += forwards[i].count;
         lists->places += CS_DEVICE_BATCHES * blocks;
+        lists->several |= i > 0 && lists->group != forwards[i].group;
         lists->group = forwards[i].group;
         int set = (int)packed->group[lists->group].set;
         lists->set = i == 0 || lists->set == set ? set : -1;

@@ -31,6 +31,7 @@ typedef struct cs_flow_lists {
         most_degree; /* what a number of 32 bits counts in a sweep: contacts of one body, blocks of threads */
     int group;           /* one that has contacts */
     int set;             /* the kind of all sets; -1: there are several */
+    int several;         /* whether visits are of several groups */
     int64_t *wait_start; /* (visits + 1) into wait: of counters */
     int32_t *wait;       /* the visits that a visit waits for */
 } cs_flow_lists;
