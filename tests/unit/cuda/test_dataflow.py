@@ -1,12 +1,10 @@
 """Sweeps by dataflow and by a graph have the bits of a launch for each stage."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 
 import contactsolve as cs
-from emulated import EMULATED, TURNS, kernels, same_bits, turns
+from emulated import EMULATED, TURNS, kernels, resident, same_bits, turns
 
 needs_avx2 = pytest.mark.skipif(
     not cs.info()["instructions"].get("avx2"), reason="this processor has no AVX2"
@@ -17,16 +15,6 @@ SCENARIOS = {
     "discs": cs.scenarios.disc_pyramid(8),
 }
 WAYS = ("launches", "graph", "dataflow")
-
-
-@contextmanager
-def resident(blocks):
-    """Launches of solvers made inside have at most so many blocks that run together."""
-    kernels.set_resident(blocks)
-    try:
-        yield
-    finally:
-        kernels.set_resident(3)
 
 
 def sweep(problem, way, sweeps=20, **options):
