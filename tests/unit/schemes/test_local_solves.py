@@ -454,7 +454,7 @@ def test_unknown_words_list_the_known_ones():
     problem = cs.scenarios.box_stack(2)
     with pytest.raises(ValueError, match="known: auto, projected, exact, block, newton, quartic"):
         cs.Solver(problem, local="whole")
-    with pytest.raises(ValueError, match="known: local, block, global"):
+    with pytest.raises(ValueError, match="known: local, diagonal, block, global"):
         cs.Solver(problem, r_factor="universal")
 
 
