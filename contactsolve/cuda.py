@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from . import _devices
-from ._arrays import as_array, first_entry, index, is_sparse, refuse_other_than_real, shortest
+from ._arrays import as_array, first_entry, index, refuse_other_than_real, shortest
 from ._device_arrays import DeviceArray
 
 __all__ = ["DenseIterations", "DeviceArray", "available", "devices", "iterate_dense", "why_not"]
@@ -221,8 +221,6 @@ def _module_of(device: str) -> ModuleType:
 
 def _matrix(value: Any) -> np.ndarray:
     """Return T in its precision, checked."""
-    if is_sparse(value):
-        raise TypeError("T is a sparse matrix: an array is needed")
     matrix = as_array("T", value)
     refuse_other_than_real("T", matrix.dtype)
     if matrix.dtype != np.float32:

@@ -75,6 +75,36 @@ def loss(launch):
         kernels.lose_device(0)
 
 
+@contextmanager
+def lost_write(number):
+    """Launches of solvers made inside lose this write of those that others wait for."""
+    kernels.lose_write(number)
+    try:
+        yield
+    finally:
+        kernels.lose_write(0)
+
+
+@contextmanager
+def shared(size):
+    """Blocks of solvers made inside may share so many bytes."""
+    kernels.set_shared(size)
+    try:
+        yield
+    finally:
+        kernels.set_shared(227 << 10)
+
+
+@contextmanager
+def memory(size):
+    """Devices of solvers made inside have so many bytes."""
+    kernels.set_memory(size)
+    try:
+        yield
+    finally:
+        kernels.set_memory(2**64 - 1)
+
+
 def islands(count):
     """The same pile of spheres several times."""
     pile = cs.scenarios.ball_grid(3)
@@ -88,11 +118,53 @@ def islands(count):
     )
 
 
+def two_sets(problem, second):
+    """The first half of a problem's contacts with discs, the others with another set."""
+    half = problem.contacts // 2
+    groups = [
+        cs.Group(problem.J[part], problem.bodies[part], problem.b[part], sets=sets)
+        for part, sets in ((slice(half), cs.sets.disc(0.3)), (slice(half, None), second))
+    ]
+    return cs.Problem(groups=groups, bodies=[cs.Bodies(problem.Minv)])
+
+
+def swept(problem, way, sweeps, **options):
+    """The result of so many sweeps by a way of the device, or "cpu".
+
+    `record_every` tells how many of them a call makes.
+    """
+    options = {
+        "rtol": None,
+        "max_iterations": sweeps,
+        "record": ("residual", "merit"),
+        "record_every": sweeps,
+        **options,
+    }
+    device = {} if way == "cpu" else {**EMULATED, "device_sweeps": way}
+    solver = cs.Solver(problem, **device, **options)
+    if device:
+        assert solver.info["kernel"].endswith(f", {way}")
+    return solver.solve()
+
+
 def same_bits(one, two):
     """Two results have the same impulses, iterations and residuals of each iteration."""
     np.testing.assert_array_equal(one.impulses, two.impulses)
     assert one.iterations == two.iterations
     np.testing.assert_array_equal(one.history["residual"], two.history["residual"])
+
+
+def same_history(one, two):
+    """The merits have the same bits as well."""
+    same_bits(one, two)
+    np.testing.assert_array_equal(one.history["merit"], two.history["merit"])
+
+
+def rolled_back_alike(here, there):
+    """Both results have rolled back as often, and have the same bits."""
+    assert here.info["rollbacks"] > 0
+    assert there.info["rollbacks"] == here.info["rollbacks"]
+    same_bits(here, there)
 
 
 def on_both(problem, sweeps=30, here=None, **options):

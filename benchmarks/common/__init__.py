@@ -117,6 +117,11 @@ def crossed(
             yield f"| {label} | {' | '.join(told(one) if one else '' for one in found)} |"
 
 
+def on_a_line(row: Mapping[str, Any]) -> str:
+    """Return a row as it is printed while others are measured: numbers with their names."""
+    return "  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{v}" for k, v in row.items())
+
+
 def versions() -> dict[str, str]:
     """Return versions that matter for a timing."""
     build = cs.info()

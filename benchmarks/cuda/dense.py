@@ -21,7 +21,7 @@ import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
-from common import devices, interleaved, sweeping, write_csv
+from common import devices, interleaved, on_a_line, sweeping, write_csv
 from goals import Goal, copy_rate, told
 
 ROWS = (300, 1200, 3000, 6000, 13200)
@@ -122,8 +122,7 @@ def main(argv=None):
     for size in given.rows:
         for dtype in ("float32", "float64"):
             rows.append(row_of(size, dtype, given.device, copy, given.repeats))
-            print("  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{v}"
-                            for k, v in rows[-1].items()), flush=True)  # fmt: skip
+            print(on_a_line(rows[-1]), flush=True)
     print(*told(GOALS, rows), sep="\n")
     print(write_csv("cuda_dense", rows, given.results))
 

@@ -22,7 +22,7 @@ import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
-from common import cores, devices, interleaved, sweeping, write_csv
+from common import cores, devices, interleaved, on_a_line, sweeping, write_csv
 from goals import Goal, told
 
 GRIDS, SWEEPS, RELAXATION, MU = (8, 40, 64), 50, 0.3, 0.5
@@ -41,22 +41,28 @@ def arrays_of(problem):
     return J, moved, bodies, r, problem.b.astype(np.float32)
 
 
-def in_numpy(J, moved, bodies, r, b, places):
-    """Sweeps operation by operation, on the processor."""
+def by_operations(xp, add, J, moved, bodies, r, b, places):
+    """Sweeps operation by operation, in NumPy or in CuPy, which has its functions."""
+    J, moved, bodies, r, b = map(xp.asarray, (J, moved, bodies, r, b))
 
     def run():
-        impulses, u = np.zeros_like(b), np.zeros((places, J.shape[3]), J.dtype)
+        impulses, u = xp.zeros_like(b), xp.zeros((places, J.shape[3]), J.dtype)
         for _ in range(SWEEPS):
-            z = impulses - r * (b + np.einsum("ksij,ksj->ki", J, u[bodies]))
-            normal = np.maximum(z[:, :1], 0)
-            length = np.maximum(np.linalg.norm(z[:, 1:], axis=1, keepdims=True), 1e-30)
-            tangent = z[:, 1:] * np.minimum(1, MU * normal / length)
-            new = np.concatenate([normal, tangent], axis=1)
-            np.add.at(u, bodies, np.einsum("ksij,ki->ksj", moved, new - impulses))
+            z = impulses - r * (b + xp.einsum("ksij,ksj->ki", J, u[bodies]))
+            normal = xp.maximum(z[:, :1], 0)
+            length = xp.maximum(xp.linalg.norm(z[:, 1:], axis=1, keepdims=True), 1e-30)
+            tangent = z[:, 1:] * xp.minimum(1, MU * normal / length)
+            new = xp.concatenate([normal, tangent], axis=1)
+            add(u, bodies, xp.einsum("ksij,ki->ksj", moved, new - impulses))
             impulses = new
         return impulses
 
-    return run, "cpu"
+    return run
+
+
+def in_numpy(*arrays):
+    """On the processor."""
+    return by_operations(np, np.add.at, *arrays), "cpu"
 
 
 def in_jax(J, moved, bodies, r, b, places):
@@ -106,28 +112,13 @@ def in_torch(J, moved, bodies, r, b, places):
     return run, where
 
 
-def in_cupy(J, moved, bodies, r, b, places):
-    """Sweeps operation by operation."""
-    import cupy as cp
+def in_cupy(*arrays):
+    """On the GPU."""
+    import cupy
     import cupyx
 
-    J, moved, bodies, r, b = map(cp.asarray, (J, moved, bodies, r, b))
-
-    def run():
-        impulses = cp.zeros_like(b)
-        u = cp.zeros((places, J.shape[3]), J.dtype)
-        for _ in range(SWEEPS):
-            z = impulses - r * (b + cp.einsum("ksij,ksj->ki", J, u[bodies]))
-            normal = cp.maximum(z[:, :1], 0)
-            length = cp.maximum(cp.linalg.norm(z[:, 1:], axis=1, keepdims=True), 1e-30)
-            tangent = z[:, 1:] * cp.minimum(1, MU * normal / length)
-            new = cp.concatenate([normal, tangent], axis=1)
-            change = cp.einsum("ksij,ki->ksj", moved, new - impulses)
-            cupyx.scatter_add(u, bodies, change)
-            impulses = new
-        return impulses.get()
-
-    return run, "cuda"
+    run = by_operations(cupy, cupyx.scatter_add, *arrays)
+    return lambda: run().get(), "cuda"
 
 
 PEERS = {"NumPy": in_numpy, "JAX": in_jax, "PyTorch": in_torch, "CuPy": in_cupy}
@@ -202,8 +193,7 @@ def main(argv=None):
     for n in given.grids:
         for row in rows_of(n, given.device, given.repeats):
             rows.append(row)
-            print("  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{v}"
-                            for k, v in row.items()), flush=True)  # fmt: skip
+            print(on_a_line(row), flush=True)
     if given.device == "cuda":
         print(*told(GOALS, rows), sep="\n")
     if rows:

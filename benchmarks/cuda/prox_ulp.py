@@ -27,7 +27,7 @@ import contactsolve as cs
 from contactsolve import sets, shapes
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import devices, write_csv
+from common import devices, on_a_line, write_csv
 
 PRECISIONS = ("double", "single")
 DECADES, PARAMETER_DECADES = 20.0, 3.0
@@ -205,8 +205,7 @@ def rows_of(cases, points, device):
                    for precision in PRECISIONS}  # fmt: skip
             row = {"set": case.name, "rows": case.rows, "kernel": kernel, "points": count, **ulp}
             row = {**row, "of": "z" if case.of_z else "result", "device": devices.named(device)}
-            print("  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{v}"
-                            for k, v in row.items()), flush=True)  # fmt: skip
+            print(on_a_line(row), flush=True)
             yield row
 
 

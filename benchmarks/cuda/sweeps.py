@@ -23,7 +23,7 @@ import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
-from common import cores, devices, interleaved, sweeping, write_csv
+from common import cores, devices, interleaved, on_a_line, sweeping, write_csv
 from goals import COPY_BYTES, Goal, copy_rate, told
 
 CASES = ("grid-40", "grid-64", "pile-28")
@@ -179,8 +179,7 @@ def rows_of(cases, device, repeats):
         problem = scene(case)
         for dtype, compressed in OWN_BYTES:
             row = row_of(case, problem, device, copy, repeats, dtype, compressed)
-            print("  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{v}"
-                            for k, v in row.items()), flush=True)  # fmt: skip
+            print(on_a_line(row), flush=True)
             yield row
 
 

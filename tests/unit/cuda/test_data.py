@@ -9,20 +9,10 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import _core, dynamics
-from emulated import DEVICE, EMULATED, kernels, loss
+from emulated import DEVICE, EMULATED, kernels, loss, memory
 
 SWEEPS = {"rtol": None, "max_iterations": 10, "record": ()}
 NUMBER = 8
-
-
-@contextmanager
-def memory(size):
-    """Queues of the emulated device made inside have so many bytes."""
-    kernels.set_memory(size)
-    try:
-        yield
-    finally:
-        kernels.set_memory(2**64 - 1)
 
 
 @contextmanager

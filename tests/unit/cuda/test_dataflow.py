@@ -1,10 +1,20 @@
 """Sweeps by dataflow and by a graph have the bits of a launch for each stage."""
 
-import numpy as np
 import pytest
 
 import contactsolve as cs
-from emulated import EMULATED, TURNS, kernels, resident, same_bits, turns
+from emulated import (
+    EMULATED,
+    TURNS,
+    lost_write,
+    resident,
+    rolled_back_alike,
+    same_bits,
+    swept,
+    turns,
+    two_sets,
+)
+from emulated import same_history as same
 
 needs_avx2 = pytest.mark.skipif(
     not cs.info()["instructions"].get("avx2"), reason="this processor has no AVX2"
@@ -18,27 +28,8 @@ WAYS = ("launches", "graph", "dataflow")
 
 
 def sweep(problem, way, sweeps=20, **options):
-    """The result of so many sweeps; `record_every` tells how many of them a call makes."""
-    options = {
-        "method": "gauss_seidel",
-        "order": "colored",
-        "scheme": "factorized",
-        "rtol": None,
-        "max_iterations": sweeps,
-        "record": ("residual", "merit"),
-        "record_every": sweeps,
-        **options,
-    }
-    device = {} if way == "cpu" else {**EMULATED, "device_sweeps": way}
-    solver = cs.Solver(problem, **device, **options)
-    if device:
-        assert solver.info["kernel"].endswith(f", {way}")
-    return solver.solve()
-
-
-def same(one, two):
-    same_bits(one, two)
-    np.testing.assert_array_equal(one.history["merit"], two.history["merit"])
+    own = {"method": "gauss_seidel", "order": "colored", "scheme": "factorized"}
+    return swept(problem, way, sweeps, **{**own, **options})
 
 
 @pytest.mark.parametrize("compressed", [True, False])
@@ -86,11 +77,8 @@ def test_divergent_sweeps_are_rolled_back_alike(record_every):
         "record_every": record_every,
     }
     here = sweep(SCENARIOS["spheres"], "cpu", instructions="avx2", **options)
-    assert here.info["rollbacks"] > 0
     for way in WAYS:
-        there = sweep(SCENARIOS["spheres"], way, **options)
-        assert there.info["rollbacks"] == here.info["rollbacks"]
-        same_bits(here, there)
+        rolled_back_alike(here, sweep(SCENARIOS["spheres"], way, **options))
 
 
 def test_the_best_iterate_of_a_launch():
@@ -100,20 +88,9 @@ def test_the_best_iterate_of_a_launch():
         same(*(sweep(SCENARIOS["boxes"], way, **options) for way in ("launches", "dataflow")))
 
 
-def two_groups(second):
-    """The first half of the spheres' contacts with discs, the others with another set."""
-    problem = SCENARIOS["spheres"]
-    half = problem.contacts // 2
-    groups = [
-        cs.Group(problem.J[part], problem.bodies[part], problem.b[part], sets=sets)
-        for part, sets in ((slice(half), cs.sets.disc(0.3)), (slice(half, None), second))
-    ]
-    return cs.Problem(groups=groups, bodies=[cs.Bodies(problem.Minv)])
-
-
 def test_groups_of_one_shape():
     for second in (cs.sets.box_friction(0.4), cs.sets.second_order_cone(0.5)):
-        problem = two_groups(second)
+        problem = two_sets(SCENARIOS["spheres"], second)
         results = [sweep(problem, way, compressed=False) for way in WAYS]
         for other in results[1:]:
             same(results[0], other)
@@ -148,20 +125,16 @@ def test_a_lost_version_is_reported(turn):
     """A velocity that is never written ends the solve with an error, and nothing else."""
     problem = cs.scenarios.ball_grid(2)
     before = 4 * problem.bodies_count  # pieces of the velocities that the sweep begins with
-    with turns(turn, 3), resident(1):
-        kernels.lose_write(before + 5)
-        try:
-            solver = cs.Solver(
-                problem,
-                method="gauss_seidel",
-                scheme="factorized",
-                rtol=None,
-                max_iterations=4,
-                device_sweeps="dataflow",
-                **EMULATED,
-            )
-        finally:
-            kernels.lose_write(0)
+    with turns(turn, 3), resident(1), lost_write(before + 5):
+        solver = cs.Solver(
+            problem,
+            method="gauss_seidel",
+            scheme="factorized",
+            rtol=None,
+            max_iterations=4,
+            device_sweeps="dataflow",
+            **EMULATED,
+        )
         with pytest.raises(RuntimeError, match=r"device has failed: .*waits without end"):
             solver.solve()
     same(sweep(problem, "launches", 5), sweep(problem, "dataflow", 5))

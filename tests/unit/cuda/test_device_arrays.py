@@ -8,7 +8,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve._device_arrays import DeviceArray, to_host
-from emulated import DEVICE, EMULATED, islands, kernels
+from emulated import DEVICE, EMULATED, islands, kernels, memory
 
 FIXED = {"rtol": None, "max_iterations": 20, "record": (), "order": "colored"}
 SWEEPS = {**FIXED, "method": "gauss_seidel", "scheme": "factorized"}
@@ -384,12 +384,11 @@ def test_what_a_device_array_refuses():
     if not cs.cuda.available():
         with pytest.raises(RuntimeError, match=r"^device='cuda': "):
             DeviceArray("cuda", (3,))
-    kernels.set_memory(1000)
-    try:
-        with pytest.raises(MemoryError, match=r"8192 bytes are needed, and .* are free"):
-            DeviceArray(DEVICE, (1000,))
-    finally:
-        kernels.set_memory(2**64 - 1)
+    with (
+        memory(1000),
+        pytest.raises(MemoryError, match=r"8192 bytes are needed, and .* are free"),
+    ):
+        DeviceArray(DEVICE, (1000,))
 
 
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 0), (1,), (2, 3, 4)])

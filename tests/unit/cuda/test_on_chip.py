@@ -5,7 +5,17 @@ import pytest
 
 import contactsolve as cs
 from agreement import package_set
-from emulated import EMULATED, TURNS, kernels, resident, same_bits, turns
+from emulated import (
+    EMULATED,
+    TURNS,
+    resident,
+    rolled_back_alike,
+    same_bits,
+    same_history,
+    shared,
+    swept,
+    turns,
+)
 from reference_numpy import random_problem
 
 SETS = (("free", 4), ("box", 2), ("half_line", 1), ("disc", 3), ("rolling", 5), ("polygon", 3))
@@ -21,26 +31,11 @@ def given(contacts, seed=1):
 
 
 def sweep(problem, way, sweeps=15, **options):
-    """The result of so many sweeps; `record_every` tells how many of them a call makes."""
-    options = {
-        "method": "jacobi",
-        "scheme": "dense",
-        "rtol": None,
-        "max_iterations": sweeps,
-        "record": ("residual", "merit"),
-        "record_every": sweeps,
-        **options,
-    }
-    solver = cs.Solver(problem, device_sweeps=way, **options, **EMULATED)
-    assert solver.info["kernel"].endswith(f", {way}")
-    return solver.solve()
+    return swept(problem, way, sweeps, **{"method": "jacobi", "scheme": "dense", **options})
 
 
 def same(problem, **options):
-    """All bits, the merit's as well."""
-    one, two = (sweep(problem, way, **options) for way in ("launches", "on_chip"))
-    same_bits(one, two)
-    np.testing.assert_array_equal(one.history["merit"], two.history["merit"])
+    same_history(*(sweep(problem, way, **options) for way in ("launches", "on_chip")))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -85,9 +80,7 @@ def test_divergent_sweeps_are_rolled_back_alike(record_every):
     options = {"relaxation": 2.6, "rollback_growth": 1.0, "record_every": record_every}
     problem = cs.scenarios.ball_grid(3)
     here, there = (sweep(problem, way, 40, **options) for way in ("launches", "on_chip"))
-    assert here.info["rollbacks"] > 0
-    assert there.info["rollbacks"] == here.info["rollbacks"]
-    same_bits(here, there)
+    rolled_back_alike(here, there)
 
 
 def test_the_best_iterate_of_a_launch():
@@ -154,9 +147,8 @@ def test_several_sets():
 
 
 def test_impulses_too_long_for_a_block():
-    kernels.set_shared(1 << 12)
-    try:
-        with pytest.raises(ValueError, match="do not fit the shared memory of a block"):
-            sweep(given(100), "on_chip")
-    finally:
-        kernels.set_shared(227 << 10)
+    with (
+        shared(1 << 12),
+        pytest.raises(ValueError, match="do not fit the shared memory of a block"),
+    ):
+        sweep(given(100), "on_chip")

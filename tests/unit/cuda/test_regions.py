@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
-from emulated import EMULATED, TURNS, kernels, resident, same_bits, turns
+from emulated import (
+    EMULATED,
+    TURNS,
+    lost_write,
+    resident,
+    rolled_back_alike,
+    same_bits,
+    shared,
+    swept,
+    turns,
+    two_sets,
+)
+from emulated import same_history as same
 
 SCENARIOS = {
     "spheres": cs.scenarios.ball_grid(4),
@@ -15,25 +27,12 @@ SCENARIOS = {
 
 
 def sweep(problem, way, sweeps=11, regions=3, **options):
-    """The result of so many sweeps; `record_every` tells how many of them a call makes."""
-    options = {
+    own = {
         "method": "gauss_seidel",
         "order": cs.orders.regions(regions),
         "scheme": "factorized",
-        "rtol": None,
-        "max_iterations": sweeps,
-        "record": ("residual", "merit"),
-        "record_every": sweeps,
-        **options,
     }
-    solver = cs.Solver(problem, device_sweeps=way, **EMULATED, **options)
-    assert solver.info["kernel"].endswith(f", {way}")
-    return solver.solve()
-
-
-def same(one, two):
-    same_bits(one, two)
-    np.testing.assert_array_equal(one.history["merit"], two.history["merit"])
+    return swept(problem, way, sweeps, **{**own, **options})
 
 
 @pytest.mark.parametrize("compressed", [True, False])
@@ -102,9 +101,7 @@ def test_divergent_sweeps_are_rolled_back_alike(record_every):
         "record_every": record_every,
     }
     here, there = (sweep(SCENARIOS["spheres"], way, **options) for way in ("graph", "regions"))
-    assert here.info["rollbacks"] > 0
-    assert there.info["rollbacks"] == here.info["rollbacks"]
-    same_bits(here, there)
+    rolled_back_alike(here, there)
 
 
 def test_the_best_iterate_of_a_launch():
@@ -114,20 +111,9 @@ def test_the_best_iterate_of_a_launch():
         same(*(sweep(SCENARIOS["boxes"], way, **options) for way in ("launches", "regions")))
 
 
-def two_groups(second):
-    """The first half of the spheres' contacts with discs, the others with another set."""
-    problem = SCENARIOS["spheres"]
-    half = problem.contacts // 2
-    groups = [
-        cs.Group(problem.J[part], problem.bodies[part], problem.b[part], sets=sets)
-        for part, sets in ((slice(half), cs.sets.disc(0.3)), (slice(half, None), second))
-    ]
-    return cs.Problem(groups=groups, bodies=[cs.Bodies(problem.Minv)])
-
-
 @pytest.mark.parametrize("second", [cs.sets.box_friction(0.4), cs.sets.second_order_cone(0.5)])
 def test_groups_of_one_shape(second):
-    problem = two_groups(second)
+    problem = two_sets(SCENARIOS["spheres"], second)
     same(*(sweep(problem, way, compressed=False) for way in ("graph", "regions")))
 
 
@@ -200,14 +186,11 @@ def test_contacts_of_several_shapes():
 
 def test_velocities_that_do_not_fit():
     """One region of 64 bodies with six velocities of 8 bytes."""
-    kernels.set_shared(3071)
-    try:
+    with shared(3071):
         why = "a region need 3072 bytes of shared memory, and a block has 3071: more regions"
         with pytest.raises(ValueError, match=why):
             sweep(SCENARIOS["spheres"], "regions", regions=1)
         sweep(SCENARIOS["spheres"], "regions", regions=2)
-    finally:
-        kernels.set_shared(227 << 10)
 
 
 @pytest.mark.parametrize("turn", TURNS)
@@ -215,21 +198,17 @@ def test_a_lost_version_is_reported(turn):
     """A velocity that is never published ends the solve with an error, and nothing else."""
     problem = cs.scenarios.ball_grid(2)
     before = 4 * problem.bodies_count  # pieces of the records that a launch begins with
-    with turns(turn, 3), resident(3):
-        kernels.lose_write(before + 5)
-        try:
-            solver = cs.Solver(
-                problem,
-                method="gauss_seidel",
-                scheme="factorized",
-                order=cs.orders.regions(2),
-                rtol=None,
-                max_iterations=4,
-                device_sweeps="regions",
-                **EMULATED,
-            )
-        finally:
-            kernels.lose_write(0)
+    with turns(turn, 3), resident(3), lost_write(before + 5):
+        solver = cs.Solver(
+            problem,
+            method="gauss_seidel",
+            scheme="factorized",
+            order=cs.orders.regions(2),
+            rtol=None,
+            max_iterations=4,
+            device_sweeps="regions",
+            **EMULATED,
+        )
         with pytest.raises(RuntimeError, match=r"device has failed: .*waits without end"):
             solver.solve()
     same(*(sweep(problem, way, 5, regions=2) for way in ("launches", "regions")))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
 import contactsolve as cs
-from agreement import EXACT_SCHEMES, EXACTLY, generator, package_set
-from reference_numpy import ReferenceProblem, random_problem
+from agreement import EXACT_SCHEMES, EXACTLY, generator
+from random_case import RandomCase
 from reference_orders import (
-    conflicts_of,
     conflicts_of_matrix,
     interiors,
     joined,
-    moving_bodies,
     regions,
     run_stages,
 )
@@ -23,29 +23,7 @@ pytestmark = pytest.mark.threads
 orders = cs.orders
 
 
-class Case:
-    """A random problem with several contacts a pair, self pairs and immovable bodies."""
-
-    def __init__(self, *key, contacts=120, bodies=50):
-        rng = generator(*key)
-        self.arrays = random_problem(rng, contacts, bodies, 3, 6, "disc")
-        self.arrays.bodies[10:20] = self.arrays.bodies[0:10, ::-1]
-        self.arrays.bodies[20] = (4, 4)
-        self.reference = ReferenceProblem.from_arrays(self.arrays)
-        self.touching = moving_bodies(self.arrays.bodies, self.arrays.Minv)
-        self.conflicts = conflicts_of(self.touching)
-        self.problem = cs.Problem(
-            self.arrays.J,
-            self.arrays.Minv,
-            self.arrays.b,
-            bodies=self.arrays.bodies,
-            sets=package_set(self.arrays),
-        )
-        self.labels = rng.integers(0, 4, bodies)
-
-    def given(self):
-        sets = package_set(self.arrays)
-        return cs.Problem.from_delassus(self.reference.A, self.arrays.b, sets=sets)
+Case = functools.partial(RandomCase, contacts=120, bodies=50)
 
 
 def sweeps(problem, order, scheme, **options):
