@@ -194,6 +194,21 @@ template <class work> static PyObject *on_queue(unsigned long long stream, const
     Py_RETURN_NONE;
 }
 
+/* Copies between a buffer of Python and the address `number` of the device, and releases the buffer. */
+template <class work>
+static PyObject *copy(PyObject *number, unsigned long long stream, Py_buffer *buffer,
+                      const work &what)
+{
+    void *there = PyLong_AsVoidPtr(number);
+    PyObject *done = NULL;
+    if (!PyErr_Occurred())
+        done = on_queue(stream, [&](const cs_device *device, cs_queue *queue) {
+            what(device, queue, there, (size_t)buffer->len);
+        });
+    PyBuffer_Release(buffer);
+    return done;
+}
+
 /* read(pointer, stream, to): fills a writable buffer from the device, after what is in the stream */
 static PyObject *read(PyObject *, PyObject *args)
 {
@@ -201,14 +216,10 @@ static PyObject *read(PyObject *, PyObject *args)
     unsigned long long stream;
     Py_buffer to;
     if (!PyArg_ParseTuple(args, "OKw*:read", &number, &stream, &to)) return NULL;
-    void *from = PyLong_AsVoidPtr(number);
-    PyObject *done = NULL;
-    if (!PyErr_Occurred())
-        done = on_queue(stream, [&](const cs_device *device, cs_queue *queue) {
-            device->download(queue, to.buf, from, (size_t)to.len);
-        });
-    PyBuffer_Release(&to);
-    return done;
+    return copy(number, stream, &to,
+                [&](const cs_device *device, cs_queue *queue, const void *from, size_t bytes) {
+                    device->download(queue, to.buf, from, bytes);
+                });
 }
 
 /* write(pointer, stream, from): writes a buffer to the device, after what is in the stream */
@@ -218,14 +229,10 @@ static PyObject *write(PyObject *, PyObject *args)
     unsigned long long stream;
     Py_buffer from;
     if (!PyArg_ParseTuple(args, "OKy*:write", &number, &stream, &from)) return NULL;
-    void *to = PyLong_AsVoidPtr(number);
-    PyObject *done = NULL;
-    if (!PyErr_Occurred())
-        done = on_queue(stream, [&](const cs_device *device, cs_queue *queue) {
-            device->upload(queue, to, from.buf, (size_t)from.len);
-        });
-    PyBuffer_Release(&from);
-    return done;
+    return copy(number, stream, &from,
+                [&](const cs_device *device, cs_queue *queue, void *to, size_t bytes) {
+                    device->upload(queue, to, from.buf, bytes);
+                });
 }
 
 /* ---- out and in ------------------------------------------------------------------------------------ */

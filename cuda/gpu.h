@@ -16,16 +16,16 @@
     kernel<<<(unsigned)(blocks), (unsigned)(threads), 0, (queue)->stream>>>(__VA_ARGS__)
 /* The same with all blocks resident at once, so that they may wait for each other. `blocks` <= cs_resident_blocks. */
 #define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...) \
-    cs_launch_together(queue, blocks, threads, 0, kernel, ##__VA_ARGS__)
+    cs_launch_shared(queue, true, blocks, threads, 0, kernel, ##__VA_ARGS__)
 #define CS_SHARED(type, name, count) __shared__ type name[count]
 /* Memory of a block whose size the launch says, which is at most cs_most_shared. */
 #define CS_SHARED_BYTES(name, bytes)                         \
     extern __shared__ __align__(16) unsigned char cs_room[]; \
     unsigned char *name = cs_room
 #define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...) \
-    cs_launch_shared(queue, blocks, threads, bytes, kernel, ##__VA_ARGS__)
+    cs_launch_shared(queue, false, blocks, threads, bytes, kernel, ##__VA_ARGS__)
 #define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...) \
-    cs_launch_together(queue, blocks, threads, bytes, kernel, ##__VA_ARGS__)
+    cs_launch_shared(queue, true, blocks, threads, bytes, kernel, ##__VA_ARGS__)
 /* Waits for the other lanes of a warp, or for those of the same half of it (lanes = 16). */
 #define CS_MEET(lanes) \
     __syncwarp((lanes) == 32 ? 0xffffffffu : 0xffffu << (threadIdx.x % 32 / 16 * 16))
@@ -165,6 +165,13 @@ __attribute__((noinline, unused, no_sanitize("thread"))) static void cs_write_ve
     if (!emulation::loses_write()) *to = piece;
 }
 #endif
+
+/* Between two looks at what does not come: after so many of them the launch fails. */
+CS_GPU void cs_look_again(int looks)
+{
+    if (looks > 1 << 26) __trap();
+    CS_SPIN();
+}
 
 /* A number that threads write and read while others do. What they write before cs_write_count, and read after they have
  * found the number by cs_read_count, is separated from it by __threadfence(). */

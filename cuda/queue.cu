@@ -39,13 +39,17 @@ static const size_t PIECE = 1 << 20;
 static const size_t PIECE = 1 << 12;
 #endif
 
-#if defined(__CUDACC__)
+static size_t room(cs_queue *queue);
 
-/* Keeps the first failure. */
-static void check(cs_queue *queue, cudaError_t result)
+/* How much is needed, and how much is free. */
+static cs_status no_room(cs_queue *queue, size_t bytes, cs_error *error)
 {
-    if (queue->failure == cudaSuccess) queue->failure = result;
+    char text[96];
+    std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes, room(queue));
+    return report(error, CS_NO_MEMORY, "out of memory on the device", text);
 }
+
+#if defined(__CUDACC__)
 
 static const char *missing(void)
 {
@@ -96,26 +100,23 @@ static size_t room(cs_queue *queue)
     size_t left = 0, all = 0;
     uint64_t kept = 0, used = 0;
     cudaMemPool_t pool;
-    check(queue, cudaMemGetInfo(&left, &all));
+    cs_check(queue, cudaMemGetInfo(&left, &all));
     cudaError_t result = cudaGetDevice(&device);
     if (result == cudaSuccess) result = cudaDeviceGetDefaultMemPool(&pool, device);
     if (result == cudaSuccess)
         result = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &kept);
     if (result == cudaSuccess)
         result = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
-    check(queue, result);
+    cs_check(queue, result);
     return left + (size_t)(kept - used);
 }
 
-/* What a failure to take memory means: how much is needed, and how much is free. */
+/* What a failure to take memory means. */
 static cs_status no_memory(cs_queue *queue, cudaError_t result, size_t bytes, cs_error *error)
 {
-    char text[96];
     cudaGetLastError(); /* the next call must not find this failure */
-    if (result != cudaErrorMemoryAllocation)
-        return report(error, CS_DEVICE_FAILED, "the device has failed", cudaGetErrorString(result));
-    std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes, room(queue));
-    return report(error, CS_NO_MEMORY, "out of memory on the device", text);
+    if (result == cudaErrorMemoryAllocation) return no_room(queue, bytes, error);
+    return report(error, CS_DEVICE_FAILED, "the device has failed", cudaGetErrorString(result));
 }
 
 static cs_status take_bytes(cs_queue *queue, void **memory, size_t bytes, cs_error *error)
@@ -142,20 +143,21 @@ static void free_buffer(cs_buffer *buffer)
 /* Waits until the last copy from or into a buffer is over. */
 static void wait_for(cs_queue *queue, const cs_buffer &buffer)
 {
-    check(queue, cudaEventSynchronize(buffer.done));
+    cs_check(queue, cudaEventSynchronize(buffer.done));
 }
 
 static void write_piece(cs_queue *queue, void *to, const cs_buffer &buffer, size_t bytes)
 {
-    check(queue, cudaMemcpyAsync(to, buffer.memory, bytes, cudaMemcpyHostToDevice, queue->stream));
-    check(queue, cudaEventRecord(buffer.done, queue->stream));
+    cs_check(queue,
+             cudaMemcpyAsync(to, buffer.memory, bytes, cudaMemcpyHostToDevice, queue->stream));
+    cs_check(queue, cudaEventRecord(buffer.done, queue->stream));
 }
 
 static void read_piece(cs_queue *queue, const cs_buffer &buffer, const void *from, size_t bytes)
 {
-    check(queue,
-          cudaMemcpyAsync(buffer.memory, from, bytes, cudaMemcpyDeviceToHost, queue->stream));
-    check(queue, cudaEventRecord(buffer.done, queue->stream));
+    cs_check(queue,
+             cudaMemcpyAsync(buffer.memory, from, bytes, cudaMemcpyDeviceToHost, queue->stream));
+    cs_check(queue, cudaEventRecord(buffer.done, queue->stream));
 }
 
 int cs_device_number(void)
@@ -187,32 +189,32 @@ void cs_device_after(cs_queue *queue, unsigned long long stream)
                           : stream == 2 ? cudaStreamPerThread
                                         : reinterpret_cast<cudaStream_t>(stream);
     cudaEvent_t done = NULL;
-    check(queue, cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+    cs_check(queue, cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
     if (!done) return;
-    check(queue, cudaEventRecord(done, before));
-    check(queue, cudaStreamWaitEvent(queue->stream, done, 0));
-    check(queue, cudaEventDestroy(done));
+    cs_check(queue, cudaEventRecord(done, before));
+    cs_check(queue, cudaStreamWaitEvent(queue->stream, done, 0));
+    cs_check(queue, cudaEventDestroy(done));
 }
 
 static bool has_failed(const cs_queue *queue) { return queue->failure != cudaSuccess; }
 
-static void fail(cs_queue *queue, cudaError_t result) { check(queue, result); }
+static void fail(cs_queue *queue, cudaError_t result) { cs_check(queue, result); }
 
 static void zero(cs_queue *queue, void *to, size_t bytes)
 {
-    check(queue, cudaMemsetAsync(to, 0, bytes, queue->stream));
+    cs_check(queue, cudaMemsetAsync(to, 0, bytes, queue->stream));
 }
 
 static void copy(cs_queue *queue, void *to, const void *from, size_t bytes)
 {
     counts.copied += (long long)bytes;
-    check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue->stream));
+    cs_check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue->stream));
 }
 
 static cs_status wait(cs_queue *queue, cs_error *error)
 {
-    check(queue, cudaGetLastError());
-    check(queue, cudaStreamSynchronize(queue->stream));
+    cs_check(queue, cudaGetLastError());
+    cs_check(queue, cudaStreamSynchronize(queue->stream));
     if (queue->failure == cudaSuccess) return CS_OK;
     return report(error, CS_DEVICE_FAILED, "the device has failed",
                   cudaGetErrorString(queue->failure));
@@ -220,22 +222,22 @@ static cs_status wait(cs_queue *queue, cs_error *error)
 
 static void begin_capture(cs_queue *queue)
 {
-    check(queue, cudaStreamBeginCapture(queue->stream, cudaStreamCaptureModeThreadLocal));
+    cs_check(queue, cudaStreamBeginCapture(queue->stream, cudaStreamCaptureModeThreadLocal));
 }
 
 static cs_graph end_capture(cs_queue *queue)
 {
     cudaGraph_t graph = NULL;
     cs_graph ready = NULL;
-    check(queue, cudaStreamEndCapture(queue->stream, &graph));
-    if (graph) check(queue, cudaGraphInstantiate(&ready, graph, 0));
-    if (graph) check(queue, cudaGraphDestroy(graph));
+    cs_check(queue, cudaStreamEndCapture(queue->stream, &graph));
+    if (graph) cs_check(queue, cudaGraphInstantiate(&ready, graph, 0));
+    if (graph) cs_check(queue, cudaGraphDestroy(graph));
     return ready;
 }
 
 static void replay(cs_queue *queue, cs_graph graph)
 {
-    if (graph) check(queue, cudaGraphLaunch(graph, queue->stream));
+    if (graph) cs_check(queue, cudaGraphLaunch(graph, queue->stream));
 }
 
 #else
@@ -303,12 +305,7 @@ static cs_status take_bytes(cs_queue *queue, void **memory, size_t bytes, cs_err
     void *found = NULL;
     if (bytes <= room(queue))
         found = std::aligned_alloc(CS_DEVICE_UNIT, bytes + sizeof(taken_bytes));
-    if (!found) {
-        char text[96];
-        std::snprintf(text, sizeof text, "%zu bytes are needed, and %zu are free", bytes,
-                      room(queue));
-        return report(error, CS_NO_MEMORY, "out of memory on the device", text);
-    }
+    if (!found) return no_room(queue, bytes, error);
     taken_bytes *taken = static_cast<taken_bytes *>(found);
     taken->bytes = bytes;
     used += bytes;

@@ -49,43 +49,32 @@ struct cs_queue {
 };
 
 #if defined(__CUDACC__)
+/* Keeps the first failure. */
+inline void cs_check(cs_queue *queue, cudaError_t result)
+{
+    if (queue->failure == cudaSuccess) queue->failure = result;
+}
+
+/* A number that the device tells of itself. */
+inline int64_t cs_attribute(cs_queue *queue, cudaDeviceAttr which)
+{
+    int device = 0, number = 0;
+    cudaError_t result = cudaGetDevice(&device);
+    if (result == cudaSuccess) result = cudaDeviceGetAttribute(&number, which, device);
+    cs_check(queue, result);
+    return number;
+}
+
 /* The multiprocessors of the device. */
 inline int64_t cs_processors(cs_queue *queue)
 {
-    int device = 0, processors = 0;
-    cudaError_t result = cudaGetDevice(&device);
-    if (result == cudaSuccess)
-        result = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    if (queue->failure == cudaSuccess) queue->failure = result;
-    return processors;
-}
-
-/* How many blocks of a kernel, each with so many bytes of shared memory, all multiprocessors hold at once. */
-template <class... parameters>
-int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int threads,
-                           int64_t bytes = 0)
-{
-    int each = 0;
-    cudaError_t result = cudaSuccess;
-    if (bytes)
-        result =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (result == cudaSuccess)
-        result =
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, (size_t)bytes);
-    if (queue->failure == cudaSuccess) queue->failure = result;
-    return each * cs_processors(queue);
+    return cs_attribute(queue, cudaDevAttrMultiProcessorCount);
 }
 
 /* The most memory that a block may share, in bytes. */
 inline int64_t cs_most_shared(cs_queue *queue)
 {
-    int device = 0, most = 0;
-    cudaError_t result = cudaGetDevice(&device);
-    if (result == cudaSuccess)
-        result = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (queue->failure == cudaSuccess) queue->failure = result;
-    return most;
+    return cs_attribute(queue, cudaDevAttrMaxSharedMemoryPerBlockOptin);
 }
 
 /* Lets blocks of a kernel share as much as the device allows, beside what the kernel itself declares. The limit belongs to the
@@ -100,37 +89,38 @@ cudaError_t cs_allow_shared(cs_queue *queue, void (*kernel)(parameters...))
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
 }
 
-template <class... parameters, class... arguments>
-void cs_launch_shared(cs_queue *queue, int64_t blocks, int threads, int64_t bytes,
-                      void (*kernel)(parameters...), const arguments &...given)
+/* How many blocks of a kernel, each with so many bytes of shared memory, all multiprocessors hold at once. */
+template <class... parameters>
+int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int threads,
+                           int64_t bytes = 0)
 {
-    cudaError_t result = cs_allow_shared(queue, kernel);
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)blocks);
-    config.blockDim = dim3((unsigned)threads);
-    config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = queue->stream;
-    if (result == cudaSuccess) result = cudaLaunchKernelEx(&config, kernel, given...);
-    if (queue->failure == cudaSuccess) queue->failure = result;
+    int each = 0;
+    cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
+    if (result == cudaSuccess)
+        result =
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, (size_t)bytes);
+    cs_check(queue, result);
+    return each * cs_processors(queue);
 }
 
+/* Launches a kernel whose blocks share so many bytes. `together`: all blocks are resident at once. */
 template <class... parameters, class... arguments>
-void cs_launch_together(cs_queue *queue, int64_t blocks, int threads, int64_t bytes,
-                        void (*kernel)(parameters...), const arguments &...given)
+void cs_launch_shared(cs_queue *queue, bool together, int64_t blocks, int threads, int64_t bytes,
+                      void (*kernel)(parameters...), const arguments &...given)
 {
     cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
-    cudaLaunchAttribute together = {};
-    together.id = cudaLaunchAttributeCooperative;
-    together.val.cooperative = 1;
+    cudaLaunchAttribute cooperative = {};
+    cooperative.id = cudaLaunchAttributeCooperative;
+    cooperative.val.cooperative = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)blocks);
     config.blockDim = dim3((unsigned)threads);
     config.dynamicSmemBytes = (size_t)bytes;
     config.stream = queue->stream;
-    config.attrs = &together;
-    config.numAttrs = 1;
+    config.attrs = &cooperative;
+    config.numAttrs = together;
     if (result == cudaSuccess) result = cudaLaunchKernelEx(&config, kernel, given...);
-    if (queue->failure == cudaSuccess) queue->failure = result;
+    cs_check(queue, result);
 }
 #else
 inline int64_t cs_most_shared(cs_queue *queue) { return queue->machine.shared; }

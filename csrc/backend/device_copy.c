@@ -168,49 +168,44 @@ static int32_t *moved_dof_of(cs_on_device *d, cs_arena *scratch)
     return dof ? copy_of(d, dof, packed->moved_bodies, sizeof *dof) : NULL;
 }
 
+/* What every way of several sweeps a launch needs on the device; `directions`: of statistics. */
+static cs_device_flow flow_of(cs_on_device *d, int directions)
+{
+    const cs_flow_lists *from = &d->lists;
+    size_t lambda = (size_t)d->packed.impulses * cs_real_size(d->packed.dtype);
+    int64_t stats = directions * CS_FLOW_SWEEPS * from->places;
+    d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * lambda);
+    return (cs_device_flow){
+        .way = from->way,
+        .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
+        .visits = from->visits,
+        .stats = cs_device_take(d, (size_t)stats * sizeof(cs_sweep_stats)),
+        .sum = cs_device_take(d, CS_FLOW_SWEEPS * sizeof(cs_sweep_stats)),
+        .places = from->places,
+        .directions = directions,
+        .group = from->group,
+    };
+}
+
 /* Memory of counters on the device. */
 static void copy_counter(cs_on_device *d)
 {
     const cs_flow_lists *from = &d->lists;
-    const cs_packed *packed = &d->packed;
-    int64_t velocities = packed->velocity ? packed->first_spare : 0;
-    size_t real = cs_real_size(packed->dtype);
-    d->flow = (cs_device_flow){
-        .way = CS_FLOW_COUNTER,
-        .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
-        .visits = from->visits,
-        .stats =
-            cs_device_take(d, (size_t)(CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
-        .sum = cs_device_take(d, CS_FLOW_SWEEPS * sizeof(cs_sweep_stats)),
-        .places = from->places,
-        .directions = 1,
-        .wait_start = copy_of(d, from->wait_start, from->visits + 1, sizeof *from->wait_start),
-        .wait = copy_of(d, from->wait, from->wait_start[from->visits], sizeof *from->wait),
-        .done = cs_device_take(d, (size_t)from->visits * sizeof(uint32_t)),
-        .before = cs_device_take(d, (size_t)(packed->impulses + velocities) * real),
-    };
-    d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);
+    int64_t before = d->packed.impulses + cs_device_velocities(d);
+    d->flow = flow_of(d, 1);
+    d->flow.wait_start = copy_of(d, from->wait_start, from->visits + 1, sizeof *from->wait_start);
+    d->flow.wait = copy_of(d, from->wait, from->wait_start[from->visits], sizeof *from->wait);
+    d->flow.done = cs_device_take(d, (size_t)from->visits * sizeof(uint32_t));
+    d->flow.before = cs_device_take(d, (size_t)before * cs_real_size(d->packed.dtype));
 }
 
 /* Memory of sweeps on the chip. */
 static void copy_chip(cs_on_device *d)
 {
-    const cs_flow_lists *from = &d->lists;
-    size_t lambda = (size_t)d->packed.impulses * cs_real_size(d->packed.dtype);
-    d->flow = (cs_device_flow){
-        .way = CS_FLOW_ON_CHIP,
-        .chip = from->chip,
-        .visits = from->visits,
-        .stats =
-            cs_device_take(d, (size_t)(CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
-        .sum = cs_device_take(d, CS_FLOW_SWEEPS * sizeof(cs_sweep_stats)),
-        .places = from->places,
-        .directions = 1,
-        .group = from->group,
-        .done = cs_device_take(d, sizeof(uint32_t)),
-        .before = cs_device_take(d, lambda),
-    };
-    d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * lambda);
+    d->flow = flow_of(d, 1);
+    d->flow.chip = d->lists.chip;
+    d->flow.done = cs_device_take(d, sizeof(uint32_t));
+    d->flow.before = cs_device_take(d, (size_t)d->packed.impulses * cs_real_size(d->packed.dtype));
 }
 
 /* The lists of regions on the device. */
@@ -232,25 +227,13 @@ static void copy_flow(cs_on_device *d)
 {
     const cs_flow_lists *from = &d->lists;
     const cs_packed *packed = &d->packed;
-    int dof = packed->group[from->group].dof[0];
-    size_t real = cs_real_size(packed->dtype), record = (size_t)dof * real / 12 * 16;
-    d->flow = (cs_device_flow){
-        .way = from->way,
-        .region = copy_regions(d),
-        .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
-        .visits = from->visits,
-        .order = copy_of(d, from->order, from->visits * 64, sizeof *from->order),
-        .record = cs_device_take(d, (size_t)packed->moved_bodies * record),
-        .stats =
-            cs_device_take(d, (size_t)(2 * CS_FLOW_SWEEPS * from->places) * sizeof(cs_sweep_stats)),
-        .sum = cs_device_take(d, CS_FLOW_SWEEPS * sizeof(cs_sweep_stats)),
-        .places = from->places,
-        .directions = 2,
-        .group = from->group,
-        .several = from->several,
-        .set = from->set < 0 ? -1 : (int)d->group[from->group].set,
-    };
-    d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * (size_t)packed->impulses * real);
+    size_t velocity = (size_t)packed->group[from->group].dof[0] * cs_real_size(packed->dtype);
+    d->flow = flow_of(d, 2);
+    d->flow.region = copy_regions(d);
+    d->flow.order = copy_of(d, from->order, from->visits * 64, sizeof *from->order);
+    d->flow.record = cs_device_take(d, (size_t)packed->moved_bodies * (velocity / 12 * 16));
+    d->flow.several = from->several;
+    d->flow.set = from->set < 0 ? -1 : (int)d->group[from->group].set;
 }
 
 /* Takes all memory, and copies what is known. */

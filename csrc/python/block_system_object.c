@@ -5,8 +5,6 @@
 #include "python/core.h"
 #include "sparse/block_system.h"
 
-#include <string.h>
-
 typedef struct block_system_object {
     PyObject_HEAD
     cs_arena arena;
@@ -151,27 +149,17 @@ static PyObject *block_system_multiply(block_system_object *self, PyObject *args
     return result;
 }
 
-/* A new array of int64. */
-static PyObject *numbers(const int64_t *from, int64_t count)
-{
-    npy_intp length = (npy_intp)count;
-    PyObject *array = PyArray_SimpleNew(1, &length, NPY_INT64);
-    if (array && count)
-        memcpy(PyArray_DATA((PyArrayObject *)array), from, sizeof *from * (size_t)count);
-    return array;
-}
-
 /* describe() -> a dict */
 static PyObject *block_system_describe(block_system_object *self, PyObject *unused)
 {
     (void)unused;
     const cs_block_system *s = &self->system;
     return Py_BuildValue(
-        "{s:N,s:N,s:N,s:N,s:L,s:L,s:L,s:s}", "first", numbers(s->first, s->parts + 1), "boundary",
-        numbers(s->boundary, s->parts), "order", numbers(s->old, s->vertices), "external_first",
-        numbers(s->outer_first, s->parts + 1), "local_blocks", (long long)s->local.blocks,
-        "external_blocks", (long long)s->outer.blocks, "bytes", (long long)cs_block_system_bytes(s),
-        "kernel", cs_block_system_kernel());
+        "{s:N,s:N,s:N,s:N,s:L,s:L,s:L,s:s}", "first", new_integers(s->first, s->parts + 1),
+        "boundary", new_integers(s->boundary, s->parts), "order", new_integers(s->old, s->vertices),
+        "external_first", new_integers(s->outer_first, s->parts + 1), "local_blocks",
+        (long long)s->local.blocks, "external_blocks", (long long)s->outer.blocks, "bytes",
+        (long long)cs_block_system_bytes(s), "kernel", cs_block_system_kernel());
 }
 
 static PyMethodDef block_system_methods[] = {
