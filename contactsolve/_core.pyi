@@ -134,7 +134,12 @@ class BlockSystem:
 @final
 class BlockPreconditioner:
     def __new__(
-        cls, system: BlockSystem, kind: str, positions: np.ndarray | None, relaxation: float
+        cls,
+        system: BlockSystem,
+        exact: BlockSystem,
+        kind: str,
+        positions: np.ndarray | None,
+        relaxation: float,
     ) -> BlockPreconditioner: ...
     def update(self, threads: int, /) -> str | None: ...
     def apply(self, x: np.ndarray, threads: int, /) -> np.ndarray: ...

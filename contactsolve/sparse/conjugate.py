@@ -225,7 +225,7 @@ def _message(told: dict[str, Any], tolerance: str) -> str:
     return {
         "converged": f"converged {made}: {reached}",
         "max_iterations": f"not converged {made}, the most that were allowed: {reached}",
-        "floor": f"rounding errors keep the residual where it is {made}: {reached}",
+        "floor": f"rounding errors keep the residual above its tolerance, found {made}: {reached}",
         "indefinite": f"A is not positive definite, found {made}: {reached}",
     }[told["status"]] + tolerance
 

@@ -16,7 +16,8 @@ typedef struct block_system_object {
 
 typedef struct block_preconditioner_object {
     PyObject_HEAD
-    block_system_object *system; /* whose values it reads */
+    block_system_object *system; /* of its vectors */
+    block_system_object *exact;  /* whose values it reads, with the same parts */
     PyObject *positions;         /* an array, or NULL */
     cs_preconditioner M;
     atomic_flag busy;

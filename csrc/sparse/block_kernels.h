@@ -32,6 +32,7 @@ typedef struct cs_scaled_blocks {
     void *upper;  /* (9 blocks): U, row by row, as A_loc without its diagonal */
     void *beside; /* (9 blocks): E, as A_ext */
     void *factor; /* (9 vertices): C^-1, column by column */
+    float *rest;  /* (9 vertices): the diagonal blocks without omega I, symmetric; NULL: zero */
     double omega;
 } cs_scaled_blocks;
 
@@ -54,7 +55,7 @@ typedef struct cs_block_kernels {
     /* Eisenstat's product, in two halves. p <- r + beta p, t <- (I + U)^-1 p. */
     void (*backward[CS_BLOCK_FORMS])(const cs_scaled_blocks *a, int64_t part,
                                      const cs_block_vectors *v);
-    /* q <- t + (I + U^T)^-1 (p + (omega - 2) t + E t). Returns p.q. */
+    /* q <- t + (I + U^T)^-1 (p + (omega - 2) t + rest t + E t). Returns p.q. */
     double (*forward[CS_BLOCK_FORMS])(const cs_scaled_blocks *a, int64_t part,
                                       const cs_block_vectors *v);
     /* To Eisenstat's residual and back: to <- (I + U^T)^-1 C^-1 from; to <- C (I + U^T) from. */

@@ -30,6 +30,8 @@ typedef struct cs_preconditioner_options {
     const double
         *position;     /* (3 vertices) in the old numbers, for rotations; NULL: only translations */
     double relaxation; /* of SSOR: 0 < omega < 2 */
+    /* NULL, or the same matrix in double precision, with the same parts: what float loses of it. */
+    const cs_block_system *exact;
 } cs_preconditioner_options;
 
 /* A named number that a kind tells. */

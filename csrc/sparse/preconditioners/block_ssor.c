@@ -13,26 +13,50 @@
 #include <math.h>
 #include <stdatomic.h>
 
+typedef struct block_ssor {
+    cs_scaled_blocks scaled;
+    double *rest,
+        *factor; /* (9 vertices), where blocks are float: what rows have lost, times C^T; C as it is stored */
+} block_ssor;
+
 static cs_status make(cs_preconditioner *p, cs_error *error)
 {
     const cs_block_system *s = p->system;
     size_t number = s->single ? sizeof(float) : sizeof(double);
     int64_t upper = s->local.blocks - s->vertices;
-    cs_scaled_blocks *own = cs_arena_take(&p->arena, 1, sizeof *own);
+    block_ssor *own = cs_arena_take(&p->arena, 1, sizeof *own), made = {0};
     cs_scaled_blocks scaled = {.system = s, .omega = p->options.relaxation};
     scaled.upper = cs_arena_take(&p->arena, CS_BLOCK_SIZE * upper + CS_BLOCK_STRIDE, number);
     scaled.beside =
         cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->outer.blocks + CS_BLOCK_STRIDE, number);
     scaled.factor = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, number);
+    if (s->single) {
+        scaled.rest = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, sizeof(float));
+        made.rest = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, sizeof *made.rest);
+        made.factor = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, sizeof *made.factor);
+    }
     cs_status status = cs_arena_status(&p->arena, error, "%lld scaled blocks", (long long)upper);
     if (status) return status;
-    *own = scaled;
+    made.scaled = scaled;
+    *own = made;
     p->state = own;
     p->bytes = 2 * upper * (int64_t)(CS_BLOCK_SIZE * number + sizeof(int32_t)) +
                2 * CS_BLOCK_SIZE * s->vertices * (int64_t)number;
     p->work = (double)(2 * CS_BLOCK_SIZE * (upper + s->vertices));
     p->set_up = (double)(6 * CS_BLOCK_SIZE * (upper + s->outer.blocks));
     return cs_preconditioner_by_parts(p, error);
+}
+
+/* inverse (9) <- c^-1, both lower triangular. */
+static void invert_triangle(const double *c, double *inverse)
+{
+    for (int j = 0; j < CS_BLOCK_ROWS; j++)
+        for (int i = 0; i < CS_BLOCK_ROWS; i++) {
+            double sum = i == j;
+            for (int k = j; k < i; k++)
+                sum -= c[CS_BLOCK_ROWS * i + k] * inverse[CS_BLOCK_ROWS * k + j];
+            inverse[CS_BLOCK_ROWS * i + j] = i < j ? 0 : sum / c[CS_BLOCK_ROWS * i + i];
+        }
 }
 
 /* inverse (9), lower triangular, row by row <- C^-1 with C C^T = D / omega. Returns -1 if D is not positive definite. */
@@ -46,20 +70,16 @@ static int invert_factor(const double *d, double omega, double *inverse)
             if (i == j && !(sum > 0 && isfinite(sum))) return -1;
             c[CS_BLOCK_ROWS * i + j] = i == j ? sqrt(sum) : sum / c[CS_BLOCK_ROWS * j + j];
         }
-    for (int j = 0; j < CS_BLOCK_ROWS; j++)
-        for (int i = 0; i < CS_BLOCK_ROWS; i++) {
-            double sum = i == j;
-            for (int k = j; k < i; k++)
-                sum -= c[CS_BLOCK_ROWS * i + k] * inverse[CS_BLOCK_ROWS * k + j];
-            inverse[CS_BLOCK_ROWS * i + j] = i < j ? 0 : sum / c[CS_BLOCK_ROWS * i + i];
-        }
+    invert_triangle(c, inverse);
     return 0;
 }
 
 /* What threads share. */
 typedef struct scaling {
     const cs_scaled_blocks *a;
-    atomic_llong indefinite; /* the first vertex whose diagonal block is, in the new numbers */
+    const cs_block_system *exact; /* whose values are read */
+    double *rest, *factor;        /* those of block_ssor */
+    atomic_llong indefinite;      /* the first vertex whose diagonal block is, in the new numbers */
 } scaling;
 
 /* Stores a block, given row by row, column by column. */
@@ -71,22 +91,6 @@ static void store(void *to, int single, int64_t block, const double *from)
             if (single) ((float *)to)[at] = (float)from[CS_BLOCK_ROWS * row + k];
             else ((double *)to)[at] = from[CS_BLOCK_ROWS * row + k];
         }
-}
-
-static void factor_vertices(void *context, int64_t piece, int64_t begin, int64_t end)
-{
-    (void)piece;
-    scaling *c = context;
-    const cs_block_system *s = c->a->system;
-    for (int64_t i = begin; i < end; i++) {
-        double block[CS_BLOCK_SIZE], inverse[CS_BLOCK_SIZE] = {0};
-        cs_block_system_get(s, &s->local, s->local.start[i], block);
-        if (invert_factor(block, c->a->omega, inverse) < 0) {
-            long long least = atomic_load(&c->indefinite);
-            while (i < least && !atomic_compare_exchange_weak(&c->indefinite, &least, i)) continue;
-        }
-        store(c->a->factor, s->single, i, inverse);
-    }
 }
 
 /* C^-1 of a vertex, row by row. */
@@ -101,7 +105,38 @@ static void get_factor(const cs_scaled_blocks *a, int64_t i, double *factor)
         }
 }
 
-/* to <- left block right^T */
+static void factor_vertices(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    scaling *c = context;
+    const cs_block_system *s = c->a->system;
+    for (int64_t i = begin; i < end; i++) {
+        double block[CS_BLOCK_SIZE], inverse[CS_BLOCK_SIZE] = {0};
+        cs_block_system_get(c->exact, &c->exact->local, s->local.start[i], block);
+        if (invert_factor(block, c->a->omega, inverse) < 0) {
+            long long least = atomic_load(&c->indefinite);
+            while (i < least && !atomic_compare_exchange_weak(&c->indefinite, &least, i)) continue;
+        }
+        store(c->a->factor, s->single, i, inverse);
+        if (!c->factor) continue;
+        get_factor(c->a, i, inverse);
+        invert_triangle(inverse, c->factor + CS_BLOCK_SIZE * i);
+    }
+}
+
+/* to <- half right^T; right is lower triangular. */
+static void multiply_turned(const double *half, const double *right, double *to)
+{
+    for (int i = 0; i < CS_BLOCK_ROWS; i++)
+        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
+            to[CS_BLOCK_ROWS * i + j] = 0;
+            for (int k = 0; k <= j; k++)
+                to[CS_BLOCK_ROWS * i + j] +=
+                    half[CS_BLOCK_ROWS * i + k] * right[CS_BLOCK_ROWS * j + k];
+        }
+}
+
+/* to <- left block right^T; left and right are lower triangular. */
 static void scale_block(const double *left, const double *block, const double *right, double *to)
 {
     double half[CS_BLOCK_SIZE];
@@ -112,16 +147,36 @@ static void scale_block(const double *left, const double *block, const double *r
                 half[CS_BLOCK_ROWS * i + j] +=
                     left[CS_BLOCK_ROWS * i + k] * block[CS_BLOCK_ROWS * k + j];
         }
-    for (int i = 0; i < CS_BLOCK_ROWS; i++)
-        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
-            to[CS_BLOCK_ROWS * i + j] = 0;
-            for (int k = 0; k <= j; k++)
-                to[CS_BLOCK_ROWS * i + j] +=
-                    half[CS_BLOCK_ROWS * i + k] * right[CS_BLOCK_ROWS * j + k];
-        }
+    multiply_turned(half, right, to);
 }
 
-/* The rows of one part. */
+/* sum += left C^T, or the transpose of left times C^T; C is lower triangular. */
+static void add_times_factor(double *sum, const double *left, int turned, const double *factor)
+{
+    for (int i = 0; i < CS_BLOCK_ROWS; i++)
+        for (int j = 0; j < CS_BLOCK_ROWS; j++)
+            for (int k = 0; k <= j; k++) {
+                int at = turned ? CS_BLOCK_ROWS * k + i : CS_BLOCK_ROWS * i + k;
+                sum[CS_BLOCK_ROWS * i + j] += left[at] * factor[CS_BLOCK_ROWS * j + k];
+            }
+}
+
+/* to <- C_i^-1 A_ij C_j^-T, stored as number e of `stored`; lost <- what rounding takes from it. */
+static void scale_and_store(const scaling *c, const cs_block_rows *rows, int64_t e,
+                            const double *own, const double *other, void *stored, int64_t at,
+                            double *lost)
+{
+    const cs_block_system *exact = c->exact;
+    double block[CS_BLOCK_SIZE];
+    cs_block_system_get(exact, rows, e, block);
+    scale_block(own, block, other, lost);
+    store(stored, c->a->system->single, at, lost);
+    for (int n = 0; n < CS_BLOCK_SIZE; n++)
+        lost[n] -= c->a->system->single ? (double)(float)lost[n] : lost[n];
+}
+
+/* The rows of one part. What rounding takes from a block goes to the diagonal block of its row, so that translations of all
+ * vertices are multiplied as before: they and their like decide how well A is conditioned. */
 static void scale_part(void *context, int64_t part, int thread)
 {
     (void)thread;
@@ -130,20 +185,44 @@ static void scale_part(void *context, int64_t part, int thread)
     const cs_block_system *s = a->system;
     const int64_t *neighbour = s->outer_vertex + s->outer_first[part];
     for (int64_t i = s->first[part]; i < s->first[part + 1]; i++) {
-        double own[CS_BLOCK_SIZE], other[CS_BLOCK_SIZE], block[CS_BLOCK_SIZE], to[CS_BLOCK_SIZE];
+        double own[CS_BLOCK_SIZE], other[CS_BLOCK_SIZE], lost[CS_BLOCK_SIZE];
+        double *rest = c->rest ? c->rest + CS_BLOCK_SIZE * i : NULL;
         get_factor(a, i, own);
         for (int64_t e = s->local.start[i] + 1; e < s->local.start[i + 1]; e++) {
-            cs_block_system_get(s, &s->local, e, block);
-            get_factor(a, s->local.column[e], other);
-            scale_block(own, block, other, to);
-            store(a->upper, s->single, e - i - 1, to);
+            int64_t j = s->local.column[e];
+            get_factor(a, j, other);
+            scale_and_store(c, &c->exact->local, e, own, other, a->upper, e - i - 1, lost);
+            if (!rest) continue;
+            add_times_factor(rest, lost, 0, c->factor + CS_BLOCK_SIZE * j);
+            add_times_factor(c->rest + CS_BLOCK_SIZE * j, lost, 1, c->factor + CS_BLOCK_SIZE * i);
         }
         for (int64_t e = s->outer.start[i]; e < s->outer.start[i + 1]; e++) {
-            cs_block_system_get(s, &s->outer, e, block);
-            get_factor(a, neighbour[s->outer.column[e]], other);
-            scale_block(own, block, other, to);
-            store(a->beside, s->single, e, to);
+            int64_t j = neighbour[s->outer.column[e]];
+            get_factor(a, j, other);
+            scale_and_store(c, &c->exact->outer, e, own, other, a->beside, e, lost);
+            if (rest) add_times_factor(rest, lost, 0, c->factor + CS_BLOCK_SIZE * j);
         }
+    }
+}
+
+/* The rest of some vertices: D scaled with the factor as it is stored, without omega I; and what their rows have lost. */
+static void round_rest(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    const scaling *c = context;
+    for (int64_t i = begin; i < end; i++) {
+        double own[CS_BLOCK_SIZE], block[CS_BLOCK_SIZE], to[CS_BLOCK_SIZE];
+        double rest[CS_BLOCK_SIZE] = {0};
+        get_factor(c->a, i, own);
+        multiply_turned(c->rest + CS_BLOCK_SIZE * i, own, rest);
+        cs_block_system_get(c->exact, &c->exact->local, c->exact->local.start[i], block);
+        scale_block(own, block, own, to);
+        for (int row = 0; row < CS_BLOCK_ROWS; row++)
+            for (int k = 0; k < CS_BLOCK_ROWS; k++) {
+                int at = CS_BLOCK_ROWS * row + k, turned = CS_BLOCK_ROWS * k + row;
+                double sum = to[at] + 0.5 * (rest[at] + rest[turned]);
+                c->a->rest[CS_BLOCK_SIZE * i + at] = (float)(sum - (row == k ? c->a->omega : 0));
+            }
     }
 }
 
@@ -154,26 +233,33 @@ static cs_status update(cs_preconditioner *p, int threads, cs_cancellation *canc
 {
     (void)cancellation;
     const cs_block_system *s = p->system;
-    scaling c = {.a = p->state};
+    const block_ssor *own = p->state;
+    scaling c = {&own->scaled, p->options.exact ? p->options.exact : s, own->rest, own->factor, 0};
+    if (own->rest)
+        cs_loop_copy(threads, own->rest, NULL, CS_BLOCK_SIZE * s->vertices, sizeof *own->rest);
     atomic_init(&c.indefinite, s->vertices);
     cs_loop(threads, s->vertices, factor_vertices, &c);
     long long indefinite = atomic_load(&c.indefinite);
-    if (indefinite < s->vertices) return cs_preconditioner_indefinite(p, indefinite, error);
-    const cs_tasks tasks = {s->parts, s->task, scale_part, wait_for_others, &c};
-    cs_share_out(&tasks, threads);
-    return CS_OK;
+    if (indefinite == s->vertices) {
+        const cs_tasks tasks = {s->parts, s->task, scale_part, wait_for_others, &c};
+        cs_share_out(&tasks, threads);
+        if (c.rest) cs_loop(threads, s->vertices, round_rest, &c);
+    }
+    return indefinite < s->vertices ? cs_preconditioner_indefinite(p, indefinite, error) : CS_OK;
 }
 
 static void run(const cs_preconditioner *p, int64_t phase, int64_t part)
 {
     (void)phase;
     const cs_block_system *s = p->system;
-    cs_block_kernels_here()->ssor[cs_block_form(s, s->single)](p->state, part, p->r, p->z);
+    const block_ssor *own = p->state;
+    cs_block_kernels_here()->ssor[cs_block_form(s, s->single)](&own->scaled, part, p->r, p->z);
 }
 
 const cs_scaled_blocks *cs_preconditioner_scaled(const cs_preconditioner *p)
 {
-    return p->kind == &cs_preconditioner_block_ssor ? p->state : NULL;
+    const block_ssor *own = p->state;
+    return p->kind == &cs_preconditioner_block_ssor ? &own->scaled : NULL;
 }
 
 const cs_preconditioner_kind cs_preconditioner_block_ssor = {
