@@ -9,8 +9,11 @@ import numpy as np
 
 from .. import _core
 from .._arrays import finite_array
+from .._optional import optional
 from .._options import count
-from ..sparse import SymmetricBlocks, labels_of, precision_of
+from ..sparse import SymmetricBlocks
+from ..sparse.symmetric_blocks import _labels as labels_of
+from ..sparse.symmetric_blocks import _precision as precision_of
 from ._attachment import Attachment
 from ._mesh import points, read_mesh
 from ._solve import solve
@@ -183,7 +186,7 @@ class Cloth:
         parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
 
         # The object of C, and its state.
-        labels = labels_of(partition, parts, len(x), lambda: _graph(self.faces, len(x)))
+        labels = labels_of(partition, parts, *_graph(self.faces, len(x), partition))
         self._core = _core.Cloth(
             x,
             shape,
@@ -281,8 +284,9 @@ class Cloth:
         """
         self._begin(h)
         values, right = self._core.assemble(self._threads)
-        sparse = (values, self._told["indices"], self._told["indptr"])
-        return SymmetricBlocks.of_blocks(*sparse, self._parts, self._labels(), self.dtype), right
+        blocks = (values, self._told["indices"], self._told["indptr"])
+        A = optional("scipy.sparse", "the matrix of a cloth needs").bsr_array(blocks)
+        return SymmetricBlocks(A, self._parts, self._labels(), self.dtype), right
 
     def step(self, h: float) -> None:
         """Make one step.
@@ -383,8 +387,10 @@ def _steps(seconds: Any, h: Any) -> Any:
         yield seconds - full * h
 
 
-def _graph(faces: np.ndarray, vertices: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pattern of the edges, for partitions: indices, indptr."""
+def _graph(faces: np.ndarray, vertices: int, partition: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return indices and indptr of the pattern of the edges; only METIS reads the indices."""
+    if not (isinstance(partition, str) and partition == "metis"):
+        return np.empty(0, np.int64), np.zeros(vertices + 1, np.int64)
     inside = faces[((faces >= 0) & (faces < vertices)).all(axis=1)]
     ends = np.concatenate([inside[:, [a, b]] for a in range(3) for b in range(3) if a != b])
     keys = np.unique(ends[:, 0] * vertices + ends[:, 1])

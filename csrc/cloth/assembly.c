@@ -51,8 +51,7 @@ static void list_element(const listing *l, int64_t element, const int64_t *verte
         list_share(l, &cloth->loads, i, 16 * element + 4 * a);
         for (int b = 0; b < count; b++) {
             int64_t j = l->place[vertex[b]], share = 16 * element + 4 * a + b;
-            if (l->part[j] != part)
-                list_share(l, &cloth->outer, outer_block(s, part, i, j), share);
+            if (l->part[j] != part) list_share(l, &cloth->outer, outer_block(s, part, i, j), share);
             else if (i <= j) list_share(l, &cloth->local, local_block(s, i, j), share);
         }
     }
@@ -158,19 +157,19 @@ static void add_share(const cs_cloth *cloth, int64_t share, double *block)
     else cs_hinge_add_block(&cloth->hinge[element - faces], low, high, own);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            block[3 * i + j] += a == b ? (own[3 * i + j] + own[3 * j + i]) / 2
-                                       : own[a < b ? 3 * i + j : 3 * j + i];
+            block[3 * i + j] +=
+                a == b ? (own[3 * i + j] + own[3 * j + i]) / 2 : own[a < b ? 3 * i + j : 3 * j + i];
 }
 
 /* Stores block e, column by column, in the precision of the system. */
 static void store_block(const cs_block_system *s, const cs_block_rows *rows, int64_t e,
                         const double *block)
 {
-    for (int j = 0; j < CS_BLOCK; j++)
-        for (int i = 0; i < CS_BLOCK; i++) {
-            int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK * j + i;
-            if (s->single) ((float *)rows->value)[at] = (float)block[CS_BLOCK * i + j];
-            else ((double *)rows->value)[at] = block[CS_BLOCK * i + j];
+    for (int j = 0; j < CS_BLOCK_ROWS; j++)
+        for (int i = 0; i < CS_BLOCK_ROWS; i++) {
+            int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK_ROWS * j + i;
+            if (s->single) ((float *)rows->value)[at] = (float)block[CS_BLOCK_ROWS * i + j];
+            else ((double *)rows->value)[at] = block[CS_BLOCK_ROWS * i + j];
         }
 }
 
@@ -182,7 +181,7 @@ static void fill_block(const cs_cloth *cloth, const cs_block_rows *rows,
     if (!cloth->is_attached[i] && !cloth->is_attached[j])
         for (int64_t n = shares->start[e]; n < shares->start[e + 1]; n++)
             add_share(cloth, shares->share[n], block);
-    for (int k = 0; i == j && k < CS_BLOCK; k++) block[4 * k] += cloth->mass[i];
+    for (int k = 0; i == j && k < CS_BLOCK_ROWS; k++) block[4 * k] += cloth->mass[i];
     store_block(&cloth->system, rows, e, block);
 }
 
@@ -259,28 +258,23 @@ static int64_t block_of(const cs_graph *graph, int64_t i, int64_t j)
     return e;
 }
 
-/* value[to] <- block e, or its transpose. */
-static void copy_block(const cs_block_system *s, const cs_block_rows *rows, int64_t e,
-                       int transposed, double *to)
-{
-    for (int k = 0; k < CS_BLOCK_SIZE; k++) {
-        int64_t from = CS_BLOCK_SIZE * e + k;
-        double number =
-            s->single ? (double)((const float *)rows->value)[from] : ((const double *)rows->value)[from];
-        to[transposed ? k : CS_BLOCK * (k % CS_BLOCK) + k / CS_BLOCK] = number;
-    }
-}
-
 void cs_cloth_values(const cs_cloth *cloth, double *value)
 {
+    double block[CS_BLOCK_SIZE];
     const cs_block_system *s = &cloth->system;
     for (int64_t i = 0; i < s->vertices; i++) {
+        /* A block of A_loc, and its transpose below the diagonal. */
         for (int64_t e = s->local.start[i]; e < s->local.start[i + 1]; e++) {
-            int64_t j = s->local.column[e], mirrored = block_of(&cloth->graph, s->old[j], s->old[i]);
-            copy_block(s, &s->local, e, 1, value + CS_BLOCK_SIZE * mirrored);
-            copy_block(s, &s->local, e, 0, value + CS_BLOCK_SIZE * s->local.source[e]);
+            int64_t j = s->local.column[e],
+                    mirrored = block_of(&cloth->graph, s->old[j], s->old[i]);
+            cs_block_system_get(s, &s->local, e, block);
+            for (int k = 0; k < CS_BLOCK_SIZE; k++)
+                value[CS_BLOCK_SIZE * mirrored + CS_BLOCK_ROWS * (k % CS_BLOCK_ROWS) +
+                      k / CS_BLOCK_ROWS] = block[k];
+            memcpy(value + CS_BLOCK_SIZE * s->local.source[e], block, sizeof block);
         }
+
         for (int64_t e = s->outer.start[i]; e < s->outer.start[i + 1]; e++)
-            copy_block(s, &s->outer, e, 0, value + CS_BLOCK_SIZE * s->outer.source[e]);
+            cs_block_system_get(s, &s->outer, e, value + CS_BLOCK_SIZE * s->outer.source[e]);
     }
 }

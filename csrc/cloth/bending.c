@@ -7,9 +7,10 @@
 
 /* The faces of a hinge in some state. */
 typedef struct opened {
-    double edge[3], length;       /* from vertex 0 to vertex 1 */
-    double normal[2][3], height[2]; /* unit normals, and the heights of vertices 2 and 3 over the edge */
-    double foot[2];               /* of these heights, in parts of the edge */
+    double edge[3], length; /* from vertex 0 to vertex 1 */
+    double normal[2][3],
+        height[2];  /* unit normals, and the heights of vertices 2 and 3 over the edge */
+    double foot[2]; /* of these heights, in parts of the edge */
 } opened;
 
 /* Returns 0 if a face has collapsed. */

@@ -35,9 +35,9 @@ typedef struct cs_bending {
 typedef struct cs_hinge_share {
     double gradient[4][3]; /* of theta */
     double weight[4];
-    double along;     /* on gradient gradient' */
-    double even;      /* on weight weight' times the identity */
-    double moment;    /* load of vertex a: -(moment gradient[a] + weight[a] pull) */
+    double along;  /* on gradient gradient' */
+    double even;   /* on weight weight' times the identity */
+    double moment; /* load of vertex a: -(moment gradient[a] + weight[a] pull) */
     double pull[3];
 } cs_hinge_share;
 

@@ -20,19 +20,19 @@ static cs_status need(int holds, const char *name, double value, const char *nee
 static cs_status check_options(const cs_cloth_options *o, cs_error *error)
 {
     static const char positive[] = "a positive number", natural[] = "a number of at least 0";
-    cs_status status = need(o->density > 0 && isfinite(o->density), "density", o->density, positive,
-                            error);
+    cs_status status =
+        need(o->density > 0 && isfinite(o->density), "density", o->density, positive, error);
     if (!status)
         status = need(o->young > 0 && isfinite(o->young), "young", o->young, positive, error);
     if (!status)
         status = need(o->poisson > -1 && o->poisson < 1, "poisson", o->poisson,
                       "a number between -1 and 1", error);
     if (!status)
-        status = need(o->bending >= 0 && isfinite(o->bending), "bending", o->bending, natural,
-                      error);
+        status =
+            need(o->bending >= 0 && isfinite(o->bending), "bending", o->bending, natural, error);
     if (!status)
-        status = need(o->damping >= 0 && isfinite(o->damping), "damping", o->damping, natural,
-                      error);
+        status =
+            need(o->damping >= 0 && isfinite(o->damping), "damping", o->damping, natural, error);
     return status;
 }
 
@@ -53,8 +53,9 @@ static cs_status take_arrays(cs_cloth *cloth, cs_error *error)
 {
     cs_arena *arena = &cloth->arena;
     int64_t n = cloth->mesh.vertices;
-    double **vector[] = {&cloth->position,      &cloth->velocity, &cloth->target, &cloth->force,
-                         &cloth->next_position, &cloth->next_velocity, &cloth->shift, &cloth->right};
+    double **vector[] = {&cloth->position, &cloth->velocity,      &cloth->target,
+                         &cloth->force,    &cloth->next_position, &cloth->next_velocity,
+                         &cloth->shift,    &cloth->right};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         *vector[i] = cs_arena_take(arena, 3 * n, sizeof(double));
     cloth->mass = cs_arena_take(arena, n, sizeof *cloth->mass);
@@ -93,11 +94,12 @@ static cs_status check_flat(const cs_cloth *cloth, cs_error *error)
     for (int64_t t = 0; cloth->bending.model == CS_BENDING_QUADRATIC && t < cloth->hinges; t++) {
         const cs_hinge_rest *rest = &cloth->hinge_rest[t];
         if (fabs(rest->angle) > flat)
-            return cs_fail(error, CS_INVALID,
-                           "bending_model='quadratic' needs a flat rest shape, but it has the angle "
-                           "%s at the edge of vertices %lld and %lld: 'hinge' has none such limit",
-                           cs_number(rest->angle).text, (long long)rest->vertex[0],
-                           (long long)rest->vertex[1]);
+            return cs_fail(
+                error, CS_INVALID,
+                "bending_model='quadratic' needs a flat rest shape, but it has the angle "
+                "%s at the edge of vertices %lld and %lld: 'hinge' has none such limit",
+                cs_number(rest->angle).text, (long long)rest->vertex[0],
+                (long long)rest->vertex[1]);
     }
     return CS_OK;
 }
@@ -203,9 +205,8 @@ static void correct_vertices(void *context, int64_t piece, int64_t begin, int64_
     for (int64_t i = begin; i < end; i++)
         for (int64_t k = 3 * i; k < 3 * i + 3; k++) {
             const double *from = cloth->iterate ? cloth->next_velocity : cloth->velocity;
-            cloth->next_velocity[k] = cloth->is_attached[i] && !cloth->iterate
-                                          ? cloth->shift[k]
-                                          : from[k] + c->change[k];
+            cloth->next_velocity[k] =
+                cloth->is_attached[i] && !cloth->iterate ? cloth->shift[k] : from[k] + c->change[k];
             cloth->next_position[k] = cloth->is_attached[i]
                                           ? cloth->target[k]
                                           : cloth->position[k] + cloth->h * cloth->next_velocity[k];

@@ -24,15 +24,15 @@
 #include "sparse/block_system.h"
 
 typedef struct cs_cloth_options {
-    double density;            /* [kg/m^2] */
-    double young, poisson;     /* [N/m]: Young's modulus times thickness; of the plane */
-    double bending;            /* [N m]: k of hinges, D of the quadratic model */
+    double density;        /* [kg/m^2] */
+    double young, poisson; /* [N/m]: Young's modulus times thickness; of the plane */
+    double bending;        /* [N m]: k of hinges, D of the quadratic model */
     cs_bending_model model;
-    double damping;            /* [s] */
-    double gravity[3];         /* [m/s^2] */
+    double damping;    /* [s] */
+    double gravity[3]; /* [m/s^2] */
     int64_t parts;
-    const int64_t *label;      /* (vertices): the part of each; NULL: slices */
-    int single;                /* numbers of the matrix are float */
+    const int64_t *label; /* (vertices): the part of each; NULL: slices */
+    int single;           /* numbers of the matrix are float */
 } cs_cloth_options;
 
 /* Shares of elements in the blocks of a matrix: those of block e are start[e] ... start[e + 1] - 1. */
@@ -48,8 +48,8 @@ typedef struct cs_cloth {
     cs_graph graph; /* of the matrix */
     cs_membrane membrane;
     cs_bending bending;
-    double *mass;                /* (vertices) */
-    unsigned char *is_attached;  /* (vertices) */
+    double *mass;                    /* (vertices) */
+    unsigned char *is_attached;      /* (vertices) */
     cs_triangle_rest *triangle_rest; /* (faces) */
     cs_hinge_rest *hinge_rest;       /* (hinges of the system) */
     int64_t hinges;                  /* of the system: none without bending */
@@ -58,19 +58,19 @@ typedef struct cs_cloth {
     double time;
     double *position, *velocity;
     double h;
-    double *target;  /* of attached vertices, at the end of the step */
-    double *force;   /* external ones, without gravity */
-    int iterate;     /* corrections so far */
+    double *target;                        /* of attached vertices, at the end of the step */
+    double *force;                         /* external ones, without gravity */
+    int iterate;                           /* corrections so far */
     double *next_position, *next_velocity; /* of the iterate */
-    double *shift;   /* velocities with which forces are linearized */
-    double *right;   /* the right-hand side, in old numbers */
+    double *shift;                         /* velocities with which forces are linearized */
+    double *right;                         /* the right-hand side, in old numbers */
 
     /* The system. */
     cs_block_system system;
-    cs_cloth_shares local, outer;  /* of the blocks of both matrices */
-    cs_cloth_shares loads;         /* of vertices, in new numbers */
-    cs_triangle *triangle;         /* (faces) */
-    cs_hinge_share *hinge;         /* (hinges) */
+    cs_cloth_shares local, outer; /* of the blocks of both matrices */
+    cs_cloth_shares loads;        /* of vertices, in new numbers */
+    cs_triangle *triangle;        /* (faces) */
+    cs_hinge_share *hinge;        /* (hinges) */
 } cs_cloth;
 
 /* A cloth at x (vertices, 3), at rest, whose rest shape is `rest` (vertices, 3). On failure, too, cs_cloth_clear releases

@@ -24,8 +24,8 @@ cs_status cs_triangle_measure(cs_triangle_rest *rest, const double *const x[3], 
     double longest = fmax(length, fmax(cs_length(d2), cs_length(d3)));
     if (!(doubled > LEAST_HEIGHT * longest * longest))
         return cs_fail(error, CS_INVALID,
-                       "faces[%lld] is degenerate: its rest shape has the area %s",
-                       (long long)t, cs_number(doubled / 2).text);
+                       "faces[%lld] is degenerate: its rest shape has the area %s", (long long)t,
+                       cs_number(doubled / 2).text);
 
     /* [grad N_1; grad N_2] is the inverse of [d1 d2], which is triangular in that frame. */
     double along = cs_dot(d1, d2) / length, height = doubled / length;
@@ -155,8 +155,8 @@ void cs_triangle_compute(const cs_triangle_rest *rest, const cs_membrane *law,
     /* Back to space. */
     for (int c = 0; c < 2; c++)
         for (int k = 0; k < 3; k++)
-            triangle->load[c][k] = part[c][0] * polar.frame[0][k] +
-                                   part[c][1] * polar.frame[1][k] + part[c][2] * polar.frame[2][k];
+            triangle->load[c][k] = part[c][0] * polar.frame[0][k] + part[c][1] * polar.frame[1][k] +
+                                   part[c][2] * polar.frame[2][k];
 }
 
 void cs_triangle_add_block(const cs_triangle *triangle, int a, int b, double *block)
@@ -175,7 +175,8 @@ void cs_triangle_add_block(const cs_triangle *triangle, int a, int b, double *bl
     for (int j = 0; j < 3; j++) {
         double x = local[0][0] * u[j] + local[0][1] * v[j];
         double y = local[1][0] * u[j] + local[1][1] * v[j];
-        for (int i = 0; i < 3; i++) block[3 * i + j] += u[i] * x + v[i] * y + n[i] * (normal * n[j]);
+        for (int i = 0; i < 3; i++)
+            block[3 * i + j] += u[i] * x + v[i] * y + n[i] * (normal * n[j]);
     }
 }
 

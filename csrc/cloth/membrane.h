@@ -25,8 +25,10 @@ typedef struct cs_membrane {
 /* A triangle at rest. */
 typedef struct cs_triangle_rest {
     int64_t vertex[3];
-    double gradient[2][2]; /* of N_1 and N_2, in a frame of the rest plane [1/m]; that of N_0 is minus their sum */
-    double area;           /* [m^2] */
+    double gradient
+        [2]
+        [2]; /* of N_1 and N_2, in a frame of the rest plane [1/m]; that of N_0 is minus their sum */
+    double area; /* [m^2] */
 } cs_triangle_rest;
 
 /* What each kind of element computes its share of a system from:

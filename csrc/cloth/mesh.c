@@ -40,8 +40,7 @@ static cs_status check_faces(const cs_mesh *mesh, cs_error *error)
 static cs_status check_vertices(const cs_mesh *mesh, cs_arena *scratch, cs_error *error)
 {
     unsigned char *is_used = cs_arena_take(scratch, mesh->vertices, 1);
-    cs_status status =
-        cs_arena_status(scratch, error, "%lld vertices", (long long)mesh->vertices);
+    cs_status status = cs_arena_status(scratch, error, "%lld vertices", (long long)mesh->vertices);
     if (status) return status;
     for (int64_t i = 0; i < 3 * mesh->faces; i++) is_used[mesh->face[i]] = 1;
     for (int64_t i = 0; i < mesh->vertices; i++)
@@ -63,7 +62,10 @@ static void list_sides(const cs_mesh *mesh, side *sides)
     qsort(sides, (size_t)(3 * mesh->faces), sizeof *sides, compare_sides);
 }
 
-static int same_edge(const side *a, const side *b) { return a->low == b->low && a->high == b->high; }
+static int same_edge(const side *a, const side *b)
+{
+    return a->low == b->low && a->high == b->high;
+}
 
 /* The sides of one edge, `count` of them. */
 static cs_status check_edge(const side *s, int64_t count, cs_error *error)
@@ -87,7 +89,8 @@ static cs_status list_hinges(cs_mesh *mesh, const side *sides, cs_hinge *hinge, 
 {
     int64_t count = 3 * mesh->faces, next;
     for (int64_t e = 0; e < count; e = next) {
-        for (next = e + 1; next < count && same_edge(&sides[e], &sides[next]); next++) {}
+        for (next = e + 1; next < count && same_edge(&sides[e], &sides[next]); next++) {
+        }
         const side *s = sides + e;
         cs_status status = check_edge(s, next - e, error);
         if (status) return status;

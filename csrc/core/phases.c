@@ -13,22 +13,24 @@ enum {
 
 /* A step: a phase, or consecutive ones that one thread makes in one task, because each is brief or has one task. */
 typedef struct step {
-    int64_t first, end; /* phases */
+    const cs_phases *phases;
+    int64_t first, end; /* of these */
     int64_t tasks;
+    int64_t number; /* of phases before its end, in all rounds */
 } step;
 
 /* The tasks of one thread's run in the present step. A step begins with the first thread that takes a task of the run:
  * nobody waits for its owner. On a cache line of its own, which the owner alone writes most of the time. */
 typedef struct task_run {
     _Alignas(64)
-        atomic_ullong taken; /* the step's `end`, and how many tasks of the run were taken */
+        atomic_ullong taken; /* the step's number, and how many tasks of the run were taken */
 } task_run;
 
 enum { TAKEN_BITS = 32 };
 
 /* What the threads share. */
 typedef struct team {
-    const cs_phases *phases;
+    const cs_rounds *rounds;
     cs_float_mode mode; /* of the caller */
     int threads;
     task_run *run;                   /* (threads) */
@@ -38,19 +40,21 @@ typedef struct team {
 /* Whether one thread makes the whole phase. */
 static int is_single(const cs_phase *phase) { return phase->brief || phase->tasks <= 1; }
 
-/* The step that begins with phase `first`. */
-static step step_at(const cs_phases *phases, int64_t first)
+/* The step that begins with phase `first`; `before`: phases of earlier rounds. */
+static step step_at(const cs_phases *phases, int64_t first, int64_t before)
 {
-    step s = {first, first + 1, phases->phase[first].tasks};
+    step s = {phases, first, first + 1, phases->phase[first].tasks, before + first + 1};
     if (!is_single(&phases->phase[first])) return s;
     while (s.end < phases->count && is_single(&phases->phase[s.end])) s.end++;
     s.tasks = 1;
+    s.number = before + s.end;
     return s;
 }
 
 /* Makes one task of a step: a task of its phase, or all of its phases. */
-static void make(const cs_phases *phases, const step *s, int64_t task)
+static void make(const step *s, int64_t task)
 {
+    const cs_phases *phases = s->phases;
     if (!is_single(&phases->phase[s->first])) {
         phases->run(phases->context, s->first, task);
         return;
@@ -70,7 +74,7 @@ static int64_t take(team *all, const step *s, int64_t owner)
 {
     int64_t first = first_of(all, s, owner), size = first_of(all, s, owner + 1) - first;
     atomic_ullong *at = &all->run[owner].taken;
-    unsigned long long number = (unsigned long long)s->end << TAKEN_BITS;
+    unsigned long long number = (unsigned long long)s->number << TAKEN_BITS;
     unsigned long long seen = atomic_load_explicit(at, memory_order_relaxed), next;
     do {
         /* What an earlier step left does not count. */
@@ -86,7 +90,7 @@ static int64_t take(team *all, const step *s, int64_t owner)
 static int64_t make_run(team *all, const step *s, int64_t owner)
 {
     int64_t made = 0, task;
-    for (; (task = take(all, s, owner)) >= 0; made++) make(all->phases, s, task);
+    for (; (task = take(all, s, owner)) >= 0; made++) make(s, task);
     return made;
 }
 
@@ -114,34 +118,64 @@ static void make_share(team *all, const step *s, int thread, int64_t tasks)
         if (spin % SPINS == SPINS - 1) sched_yield();
 }
 
+/* A thread's share of a round; `tasks`: of all steps so far. */
+static void make_round(team *all, const cs_phases *phases, int thread, int64_t before,
+                       int64_t *tasks)
+{
+    for (int64_t p = 0; p < phases->count;) {
+        step s = step_at(phases, p, before);
+        *tasks += s.tasks;
+        make_share(all, &s, thread, *tasks);
+        if (thread == 0 && all->rounds->poll) all->rounds->poll(all->rounds->context);
+        p = s.end;
+    }
+}
+
 static void run_together(void *context, int thread)
 {
     team *all = context;
+    const cs_rounds *rounds = all->rounds;
     cs_float_mode own = cs_take_float_mode(all->mode);
-    int64_t tasks = 0;
-    for (int64_t p = 0; p < all->phases->count;) {
-        step s = step_at(all->phases, p);
-        tasks += s.tasks;
-        make_share(all, &s, thread, tasks);
-        p = s.end;
+    int64_t tasks = 0, before = 0;
+    for (int64_t n = 0; rounds->chosen[n] != CS_NO_ROUND; n++) {
+        const cs_phases *phases = &rounds->list[rounds->chosen[n]];
+        make_round(all, phases, thread, before, &tasks);
+        before += phases->count;
     }
     cs_restore_denormals(own);
 }
 
-void cs_phases_run(const cs_phases *phases, int threads)
+/* One thread needs no counters. */
+static void run_alone(const cs_rounds *rounds)
 {
-    /* One thread needs no counters. */
-    if (threads <= 1) {
-        for (int64_t p = 0; p < phases->count; p++)
+    for (int64_t n = 0; rounds->chosen[n] != CS_NO_ROUND; n++) {
+        const cs_phases *phases = &rounds->list[rounds->chosen[n]];
+        for (int64_t p = 0; p < phases->count; p++) {
             for (int64_t task = 0; task < phases->phase[p].tasks; task++)
                 phases->run(phases->context, p, task);
+            if (rounds->poll) rounds->poll(rounds->context);
+        }
+    }
+}
+
+void cs_rounds_run(const cs_rounds *rounds, int threads)
+{
+    if (threads <= 1) {
+        run_alone(rounds);
         return;
     }
 
     task_run runs[MOST_THREADS];
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     for (int t = 0; t < threads; t++) atomic_init(&runs[t].taken, 0);
-    team all = {.phases = phases, .mode = cs_float_mode_here(), .threads = threads, .run = runs};
+    team all = {.rounds = rounds, .mode = cs_float_mode_here(), .threads = threads, .run = runs};
     atomic_init(&all.ended, 0);
     cs_parallel(threads, run_together, &all);
+}
+
+void cs_phases_run(const cs_phases *phases, int threads)
+{
+    unsigned char once[] = {0, CS_NO_ROUND};
+    const cs_rounds rounds = {.list = phases, .chosen = once};
+    cs_rounds_run(&rounds, threads);
 }

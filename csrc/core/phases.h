@@ -30,4 +30,19 @@ typedef struct cs_phases {
 /* Runs all phases on so many threads, which have the caller's mode for denormals. */
 void cs_phases_run(const cs_phases *phases, int threads);
 
+/* Rounds: lists of phases, one after another, where the last phase of a round decides which list follows. A thread that was
+ * off its core reads the decisions that it has missed. */
+enum { CS_NO_ROUND = 255 };
+typedef struct cs_rounds {
+    const cs_phases *list;
+    /* (rounds + 1): the list of each round, then CS_NO_ROUND. The caller sets the first; the last phase of a round, which
+     * has one task, sets the next. */
+    unsigned char *chosen;
+    void (*poll)(void *context); /* NULL, or what thread 0 calls after each phase */
+    void *context;
+} cs_rounds;
+
+/* Runs all rounds; fewer than 2^32 phases in all. */
+void cs_rounds_run(const cs_rounds *rounds, int threads);
+
 #endif

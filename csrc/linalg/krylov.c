@@ -93,15 +93,26 @@ double cs_gmres(const cs_operator *A, const double *r, double most, double *basi
 
 /* ---- conjugate gradients ------------------------------------------------------------------------- */
 
+double cs_conjugate_turn(cs_conjugate *steps, double product)
+{
+    double beta = steps->product == 0 ? 0 : product / steps->product;
+    steps->product = product;
+    return beta;
+}
+
+double cs_conjugate_advance(const cs_conjugate *steps, double curvature)
+{
+    return curvature > 0 ? steps->product / curvature : 0;
+}
+
 int cs_conjugate_direction(cs_conjugate *steps, const double *r, const double *z)
 {
     double now = 0;
     for (int64_t i = 0; i < steps->count; i++) now += z[i] * r[i];
     int first = steps->product == 0;
-    double beta = first ? 0 : now / steps->product;
+    double beta = cs_conjugate_turn(steps, now);
     for (int64_t i = 0; i < steps->count; i++)
         steps->direction[i] = z[i] + (first ? 0 : beta * steps->direction[i]);
-    steps->product = now;
     return now > 0;
 }
 
@@ -109,5 +120,5 @@ double cs_conjugate_length(const cs_conjugate *steps, const double *image)
 {
     double curvature = 0;
     for (int64_t i = 0; i < steps->count; i++) curvature += image[i] * steps->direction[i];
-    return curvature > 0 ? steps->product / curvature : 0;
+    return cs_conjugate_advance(steps, curvature);
 }

@@ -2,7 +2,9 @@
  *
  *     cs_gmres                 any A, preconditioned from the right
  *     cs_conjugate_direction   symmetric positive definite A: one step of conjugate gradients, between
- *     cs_conjugate_length      which the caller updates and tests its own residual                        */
+ *     cs_conjugate_length      which the caller updates and tests its own residual
+ *     cs_conjugate_turn,       the same for a caller who has the vectors, and hands over their inner products
+ *     cs_conjugate_advance     (sparse/conjugate.c: by parts)                                              */
 #ifndef CS_KRYLOV_H
 #define CS_KRYLOV_H
 
@@ -36,6 +38,12 @@ typedef struct cs_conjugate {
     double *direction; /* (count): p */
     double product;    /* r.z of the last residual r and z = M r; 0 before the first step */
 } cs_conjugate;
+
+/* beta = r.z / the r.z of the last step, 0 before the first, from the present r.z. */
+double cs_conjugate_turn(cs_conjugate *steps, double product);
+
+/* The length r.z / p.Ap, from p.Ap; 0 if A is not positive definite. */
+double cs_conjugate_advance(const cs_conjugate *steps, double curvature);
 
 /* p <- z + beta p, with beta = r.z / the r.z of the last step. Returns 0 if r.z <= 0, so that M is not positive
  * definite. */

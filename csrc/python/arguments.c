@@ -12,6 +12,7 @@ void raise_error(const cs_error *error)
     case CS_DEVICE_FAILED: PyErr_SetString(PyExc_RuntimeError, error->message); return;
     case CS_INVALID:
     case CS_UNKNOWN_NAME:
+    case CS_INDEFINITE:
     case CS_UNSUPPORTED: break;
     }
     PyErr_SetString(PyExc_ValueError, error->message);

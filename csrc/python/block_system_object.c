@@ -2,17 +2,7 @@
 #include "core/costs.h"
 #include "core/error.h"
 #include "core/parallel.h"
-#include "python/core.h"
-#include "sparse/block_system.h"
-
-typedef struct block_system_object {
-    PyObject_HEAD
-    cs_arena arena;
-    cs_block_system system;
-    int64_t blocks;      /* that are given */
-    int64_t preemptions; /* cs_threads_for_now */
-    atomic_flag busy;    /* set while the vectors of a product are in use */
-} block_system_object;
+#include "python/block_objects.h"
 
 /* label <- those of the caller, or slices. */
 static cs_status find_labels(const cs_graph *graph, int64_t parts, const int64_t *given,
@@ -83,17 +73,15 @@ static void block_system_dealloc(block_system_object *self)
     Py_DECREF(type);
 }
 
-/* Returns -1 with an error set if another thread uses the system. */
-static int begin(block_system_object *self)
+int block_begin(atomic_flag *busy, const char *what)
 {
-    if (!atomic_flag_test_and_set(&self->busy)) return 0;
-    PyErr_SetString(PyExc_RuntimeError,
-                    "this matrix is in use in another thread: make one for each");
+    if (!atomic_flag_test_and_set(busy)) return 0;
+    PyErr_Format(PyExc_RuntimeError, "this %s is in use in another thread: make one for each",
+                 what);
     return -1;
 }
 
-/* Threads of a product; `most`: 0 for all that are available, as far as other processes leave them. */
-static int threads_for(block_system_object *self, long long most)
+int block_threads(block_system_object *self, long long most)
 {
     int threads =
         cs_threads_for(most, self->system.vertices, CS_WORTH_THREADS_PRODUCT, self->system.parts);
@@ -111,10 +99,10 @@ static PyObject *block_system_put(block_system_object *self, PyObject *values)
         Py_DECREF(array);
         return NULL;
     }
-    int status = begin(self);
+    int status = block_begin(&self->busy, "matrix");
     if (status == 0) {
         Py_BEGIN_ALLOW_THREADS
-        cs_block_system_put(&self->system, PyArray_DATA(array), threads_for(self, 0));
+        cs_block_system_put(&self->system, PyArray_DATA(array), block_threads(self, 0));
         Py_END_ALLOW_THREADS
         atomic_flag_clear(&self->busy);
     }
@@ -131,17 +119,18 @@ static PyObject *block_system_multiply(block_system_object *self, PyObject *args
     if (!PyArg_ParseTuple(args, "OL:multiply", &given, &threads)) return NULL;
     int type = self->system.single ? NPY_FLOAT : NPY_DOUBLE;
     PyArrayObject *x = (PyArrayObject *)PyArray_FROM_OTF(given, type, NPY_ARRAY_IN_ARRAY);
-    npy_intp rows = (npy_intp)(CS_BLOCK * self->system.vertices);
+    npy_intp rows = (npy_intp)(CS_BLOCK_ROWS * self->system.vertices);
     if (!x) return NULL;
     if (PyArray_SIZE(x) == rows) result = PyArray_SimpleNew(1, &rows, type);
     else
         PyErr_Format(PyExc_ValueError, "x has %zd entries: %zd are needed",
                      (Py_ssize_t)PyArray_SIZE(x), (Py_ssize_t)rows);
-    if (result && begin(self) < 0) Py_CLEAR(result);
+    if (result && block_begin(&self->busy, "matrix") < 0) Py_CLEAR(result);
     if (result) {
         Py_BEGIN_ALLOW_THREADS
         cs_block_system_multiply(&self->system, PyArray_DATA(x),
-                                 PyArray_DATA((PyArrayObject *)result), threads_for(self, threads));
+                                 PyArray_DATA((PyArrayObject *)result),
+                                 block_threads(self, threads));
         Py_END_ALLOW_THREADS
         atomic_flag_clear(&self->busy);
     }

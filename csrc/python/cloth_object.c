@@ -19,8 +19,9 @@ typedef struct cloth_object {
 static int begin(cloth_object *self)
 {
     if (!atomic_flag_test_and_set(&self->busy)) return 0;
-    PyErr_SetString(PyExc_RuntimeError,
-                    "this Cloth is in the middle of a step (in another thread or around this call)");
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "this Cloth is in the middle of a step (in another thread or around this call)");
     return -1;
 }
 
@@ -68,7 +69,8 @@ static PyObject *cloth_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 
     /* Read arrays. */
     cloth_object *self = NULL;
-    PyArrayObject *x = double_array(vertices, "vertices"), *rest = NULL, *face = NULL, *label = NULL;
+    PyArrayObject *x = double_array(vertices, "vertices"), *rest = NULL, *face = NULL,
+                  *label = NULL;
     if (!x || !(rest = double_array(shape, "rest"))) goto out;
     if (!(face = int64_array(triangles, "faces"))) goto out;
     if (labels != Py_None && !(label = int64_array(labels, "partition"))) goto out;
@@ -302,8 +304,7 @@ static void rotation_and_stretch(const cs_polar *polar, double *rotation, double
     const double v[2][2] = {{polar->axis[0], polar->axis[1]}, {-polar->axis[1], polar->axis[0]}};
     for (int j = 0; j < 2; j++) {
         for (int k = 0; k < 3; k++)
-            rotation[2 * k + j] =
-                polar->frame[0][k] * v[0][j] + polar->frame[1][k] * v[1][j];
+            rotation[2 * k + j] = polar->frame[0][k] * v[0][j] + polar->frame[1][k] * v[1][j];
         for (int i = 0; i < 2; i++)
             stretch[2 * i + j] =
                 polar->sigma[0] * v[0][i] * v[0][j] + polar->sigma[1] * v[1][i] * v[1][j];
@@ -317,7 +318,8 @@ PyObject *core_polar(PyObject *m, PyObject *matrices)
     if (!given) return NULL;
     int64_t count = PyArray_SIZE(given) / 6;
     PyObject *rotations = copied_array(NULL, NPY_DOUBLE, count, 6, sizeof(double));
-    PyObject *stretches = rotations ? copied_array(NULL, NPY_DOUBLE, count, 4, sizeof(double)) : NULL;
+    PyObject *stretches =
+        rotations ? copied_array(NULL, NPY_DOUBLE, count, 4, sizeof(double)) : NULL;
     const double *f = PyArray_DATA(given);
     for (int64_t i = 0; stretches && i < count; i++) {
         cs_polar polar;

@@ -4,6 +4,7 @@
 #include "backend/device.h"
 #include "core/parallel.h"
 #include "core/stream.h"
+#include "python/block_objects.h"
 #include "python/core.h"
 
 /* [(name, summary), ...] of one of the C library's lists. */
@@ -185,6 +186,11 @@ static PyMethodDef core_functions[] = {
      "check_order(name, settings)\n--\n\nWhether an order takes these options of its own."},
     {"measures", core_measures_list, METH_NOARGS, "measures()\n--\n\n[(name, summary), ...]"},
     {"sets", core_sets, METH_NOARGS, "sets()\n--\n\nA list of the descriptions of the sets."},
+    {"preconditioners", preconditioner_kinds, METH_NOARGS,
+     "preconditioners()\n--\n\nThe kinds of preconditioners, {name: summary}."},
+    {"block_cg", block_cg, METH_VARARGS,
+     "block_cg(A, iterated, M, b, x, rtol, atol, max_iterations, single, threads, callback)\n--\n\n"
+     "Conjugate gradients. Overwrites x; returns a dict."},
     {"rules", core_rules_list, METH_NOARGS, "rules()\n--\n\n[(name, summary), ...]"},
     {"engines", core_engines_list, METH_NOARGS, "engines()\n--\n\n[(name, summary), ...]"},
     {"describe_set", core_describe_set, METH_VARARGS,
@@ -255,6 +261,8 @@ static int core_exec(PyObject *module)
     if (add_type(module, &mlcp_spec, &state->mlcp_type) < 0) return -1;
     if (add_type(module, &block_system_spec, &state->block_system_type) < 0) return -1;
     if (add_type(module, &cloth_spec, &state->cloth_type) < 0) return -1;
+    if (add_type(module, &block_preconditioner_spec, &state->block_preconditioner_type) < 0)
+        return -1;
     if (add_type(module, &collider_spec, &state->collider_type) < 0) return -1;
     if (add_type(module, &world_spec, &state->world_type) < 0) return -1;
     if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
@@ -271,6 +279,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->mlcp_type);
     Py_VISIT(state->block_system_type);
     Py_VISIT(state->cloth_type);
+    Py_VISIT(state->block_preconditioner_type);
     Py_VISIT(state->answer_type);
     Py_VISIT(state->description_type);
     Py_VISIT(state->collider_type);
@@ -287,6 +296,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->mlcp_type);
     Py_CLEAR(state->block_system_type);
     Py_CLEAR(state->cloth_type);
+    Py_CLEAR(state->block_preconditioner_type);
     Py_CLEAR(state->answer_type);
     Py_CLEAR(state->description_type);
     Py_CLEAR(state->collider_type);

@@ -4,6 +4,7 @@
 #include "core/instructions.h"
 #include "core/loop.h"
 #include "core/share.h"
+#include "sparse/block_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,9 @@ static const cs_block_kernels *const builds[] = {
 #undef CS_INSTRUCTIONS
 };
 
-static const cs_block_kernels *kernels(void) { return builds[cs_instructions_widest()]; }
+const cs_block_kernels *cs_block_kernels_here(void) { return builds[cs_instructions_widest()]; }
 
-const char *cs_block_system_kernel(void) { return kernels()->name; }
+const char *cs_block_system_kernel(void) { return cs_block_kernels_here()->name; }
 
 cs_status cs_block_slices(const cs_graph *graph, int64_t parts, int64_t *label, cs_error *error)
 {
@@ -294,7 +295,8 @@ cs_status cs_block_system_make(cs_block_system *system, const cs_graph *graph, i
 
 /* What threads share: values that are put, or the vectors of a product. */
 typedef struct sharing {
-    cs_block_system *system;
+    const cs_block_system *system;
+    int single;
     const cs_block_rows *rows;
     const double *given;
     const void *x;
@@ -308,10 +310,10 @@ static void put_blocks(void *context, int64_t piece, int64_t begin, int64_t end)
     const sharing *c = context;
     for (int64_t e = begin; e < end; e++) {
         const double *from = c->given + CS_BLOCK_SIZE * c->rows->source[e];
-        for (int i = 0; i < CS_BLOCK; i++)
-            for (int j = 0; j < CS_BLOCK; j++) {
-                double number = c->rows->source[e] < 0 ? 0 : from[CS_BLOCK * i + j];
-                int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK * j + i;
+        for (int i = 0; i < CS_BLOCK_ROWS; i++)
+            for (int j = 0; j < CS_BLOCK_ROWS; j++) {
+                double number = c->rows->source[e] < 0 ? 0 : from[CS_BLOCK_ROWS * i + j];
+                int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK_ROWS * j + i;
                 if (c->system->single) ((float *)c->rows->value)[at] = (float)number;
                 else ((double *)c->rows->value)[at] = number;
             }
@@ -326,37 +328,69 @@ void cs_block_system_put(cs_block_system *system, const double *value, int threa
     cs_loop(threads, system->outer.blocks, put_blocks, &c);
 }
 
+void cs_block_system_get(const cs_block_system *system, const cs_block_rows *rows, int64_t e,
+                         double *block)
+{
+    for (int i = 0; i < CS_BLOCK_ROWS; i++)
+        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
+            int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK_ROWS * j + i;
+            block[CS_BLOCK_ROWS * i + j] = system->single ? (double)((const float *)rows->value)[at]
+                                                          : ((const double *)rows->value)[at];
+        }
+}
+
 /* x of some vertices, from the old numbers to the new ones. */
 static void take_x(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
     const sharing *c = context;
-    cs_block_system *s = c->system;
-    for (int64_t i = begin; i < end; i++)
-        for (int k = 0; k < CS_BLOCK; k++) {
-            int64_t to = CS_BLOCK_STRIDE * i + k, from = CS_BLOCK * s->old[i] + k;
-            if (s->single) ((float *)s->x)[to] = ((const float *)c->x)[from];
-            else ((double *)s->x)[to] = ((const double *)c->x)[from];
+    for (int64_t i = begin; i < end; i++) {
+        int64_t to = CS_BLOCK_STRIDE * i, from = CS_BLOCK_ROWS * c->system->old[i];
+        for (int k = 0; k < CS_BLOCK_STRIDE; k++) {
+            if (c->single)
+                ((float *)c->y)[to + k] = k < CS_BLOCK_ROWS ? ((const float *)c->x)[from + k] : 0;
+            else
+                ((double *)c->y)[to + k] = k < CS_BLOCK_ROWS ? ((const double *)c->x)[from + k] : 0;
         }
+    }
+}
+
+/* The same from the new numbers to the old ones. */
+static void give_y(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    const sharing *c = context;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t from = CS_BLOCK_STRIDE * i, to = CS_BLOCK_ROWS * c->system->old[i];
+        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
+            if (c->single) ((float *)c->y)[to + k] = ((const float *)c->x)[from + k];
+            else ((double *)c->y)[to + k] = ((const double *)c->x)[from + k];
+        }
+    }
+}
+
+void cs_block_system_take(const cs_block_system *system, int single, const void *x, void *to,
+                          int threads)
+{
+    sharing c = {.system = system, .single = single, .x = x, .y = to};
+    cs_loop(threads, system->vertices, take_x, &c);
+}
+
+void cs_block_system_give(const cs_block_system *system, int single, const void *from, void *y,
+                          int threads)
+{
+    sharing c = {.system = system, .single = single, .x = from, .y = y};
+    cs_loop(threads, system->vertices, give_y, &c);
 }
 
 /* x of the neighbours of a part, the product of the part, and its y, to the old numbers. */
 static void multiply_part(void *context, int64_t part, int thread)
 {
     (void)thread;
-    const sharing *c = context;
-    cs_block_system *s = c->system;
-    size_t vector = CS_BLOCK_STRIDE * (s->single ? sizeof(float) : sizeof(double));
-    for (int64_t e = s->outer_first[part]; e < s->outer_first[part + 1]; e++)
-        memcpy((char *)s->x_outer + vector * (size_t)e,
-               (const char *)s->x + vector * (size_t)s->outer_vertex[e], vector);
-    kernels()->multiply[s->single](s, part);
-    for (int64_t i = s->first[part]; i < s->first[part + 1]; i++)
-        for (int k = 0; k < CS_BLOCK; k++) {
-            int64_t from = CS_BLOCK_STRIDE * i + k, to = CS_BLOCK * s->old[i] + k;
-            if (s->single) ((float *)c->y)[to] = ((const float *)s->y)[from];
-            else ((double *)c->y)[to] = ((const double *)s->y)[from];
-        }
+    sharing *c = context;
+    const cs_block_system *s = c->system;
+    cs_block_kernels_here()->multiply[cs_block_form(s, s->single)](s, part, s->x, s->x_outer, s->y);
+    give_y(c, part, s->first[part], s->first[part + 1]);
 }
 
 /* Products are too short to ask anything meanwhile. */
@@ -364,9 +398,9 @@ static void wait_for_others(void *context) { (void)context; }
 
 void cs_block_system_multiply(cs_block_system *system, const void *x, void *y, int threads)
 {
-    sharing c = {.system = system, .x = x, .y = y};
+    sharing c = {.system = system, .single = system->single, .x = system->y, .y = y};
     const cs_tasks tasks = {system->parts, system->task, multiply_part, wait_for_others, &c};
-    cs_loop(threads, system->vertices, take_x, &c);
+    cs_block_system_take(system, system->single, x, system->x, threads);
     cs_share_out(&tasks, threads);
 }
 

@@ -13,7 +13,11 @@
 #include "core/memory.h"
 #include "linalg/ordering.h"
 
-enum { CS_BLOCK = 3, CS_BLOCK_SIZE = 9, CS_BLOCK_STRIDE = 4 }; /* numbers; of a vertex in vectors */
+enum {
+    CS_BLOCK_ROWS = 3,
+    CS_BLOCK_SIZE = 9,
+    CS_BLOCK_STRIDE = 4
+}; /* numbers; of a vertex in vectors */
 
 /* The rows of some vertices: blocks start[i] ... start[i + 1] - 1 of row i, column by column. `source`: the block that is
  * given; -1: zero. */
@@ -35,16 +39,9 @@ typedef struct cs_block_system {
     cs_block_rows outer;   /* columns: from outer_first of the part on */
     int64_t *outer_first;  /* (parts + 1) */
     int64_t *outer_vertex; /* (outer_first[parts]): new numbers, ascending in each part */
-    void *x, *y, *x_outer; /* (4 numbers a vertex): of a product */
+    void *x, *y, *x_outer; /* (4 numbers a vertex): of cs_block_system_multiply */
     int64_t *task;         /* (parts): the order in which parts begin */
 } cs_block_system;
-
-/* A product of one part, for one instruction set: y <- A_loc x + A_ext x_outer. */
-typedef void cs_multiply_part(const cs_block_system *system, int64_t part);
-typedef struct cs_block_kernels {
-    const char *name;
-    cs_multiply_part *multiply[2]; /* double, float */
-} cs_block_kernels;
 
 /* label (vertices) <- `parts` slices of equal size, in the reverse order of Cuthill and McKee. */
 cs_status cs_block_slices(const cs_graph *graph, int64_t parts, int64_t *label, cs_error *error);
@@ -59,6 +56,17 @@ void cs_block_system_put(cs_block_system *system, const double *value, int threa
 
 /* y (3 vertices) <- A x, in the old numbers; float or double as the system. */
 void cs_block_system_multiply(cs_block_system *system, const void *x, void *y, int threads);
+
+/* The same for vectors of the system: `to` and `from` hold 4 numbers a vertex in the new numbers, the fourth one zero;
+ * x and y 3 numbers in the old ones. `single`: all of them are float. */
+void cs_block_system_take(const cs_block_system *system, int single, const void *x, void *to,
+                          int threads);
+void cs_block_system_give(const cs_block_system *system, int single, const void *from, void *y,
+                          int threads);
+
+/* block (9), row by row <- the e-th block of these rows. */
+void cs_block_system_get(const cs_block_system *system, const cs_block_rows *rows, int64_t e,
+                         double *block);
 
 /* Bytes of values and indices that a product reads. */
 int64_t cs_block_system_bytes(const cs_block_system *system);

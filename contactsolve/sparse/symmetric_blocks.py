@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
-from ._arrays import (
+from .. import _core
+from .._arrays import (
     as_array,
     finite_array,
     first_entry,
@@ -16,9 +16,9 @@ from ._arrays import (
     refuse_other_than_real,
     shortest,
 )
-from ._matrices import csr_of
-from ._optional import optional
-from ._options import count
+from .._matrices import csr_of
+from .._optional import optional
+from .._options import count
 
 __all__ = ["SymmetricBlocks"]
 
@@ -96,8 +96,11 @@ class SymmetricBlocks:
         single = self.dtype == np.float32
         _refuse_overflow(values, self.dtype)
         self._core = _core.BlockSystem(self.indices, self.indptr, parts, labels, single)
+        self._labels = (parts, labels)
         self._core.put(values)
         self._values = values
+        self._version = 0
+        self._companions: dict[tuple[bool, bool], tuple[_core.BlockSystem, int]] = {}
         told = self._core.describe()
         told["external"] = np.diff(told.pop("external_first"))
         self.info: dict[str, Any] = told
@@ -158,12 +161,31 @@ class SymmetricBlocks:
         _refuse_overflow(new, self.dtype)
         self._core.put(new)
         self._values = np.array(new)
+        self._version += 1
 
     def to_scipy(self) -> Any:
         """Return the matrix as a SciPy array in the format ``bsr``, in `dtype`."""
         sparse = optional("scipy.sparse", "to_scipy needs")
         data = self._values.astype(self.dtype)
         return sparse.bsr_array((data, self.indices.copy(), self.indptr.copy()), shape=self.shape)
+
+    def _system(self, single: bool, whole: bool = False) -> _core.BlockSystem:
+        """Return the C library's matrix in this precision, up to date.
+
+        Its parts are those of this one, or one part if `whole`.
+        """
+        if not whole and single == (self.dtype == np.float32):
+            return self._core
+        system, version = self._companions.get((single, whole), (None, -1))
+        if system is None:
+            parts, labels = (1, None) if whole else self._labels
+            system = _core.BlockSystem(self.indices, self.indptr, parts, labels, single)
+        if version != self._version:
+            if single:
+                _refuse_overflow(self._values, np.dtype(np.float32))
+            system.put(self._values.astype(self.dtype))
+            self._companions[single, whole] = (system, self._version)
+        return system
 
     def _spread(self, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return blocks in the order of the pattern, with zeros where none is given."""

@@ -1,0 +1,50 @@
+/* _core.BlockSystem and _core.BlockPreconditioner, for the files of their methods. */
+#ifndef CS_PYTHON_BLOCK_OBJECTS_H
+#define CS_PYTHON_BLOCK_OBJECTS_H
+
+#include "python/core.h"
+#include "sparse/preconditioner.h"
+
+typedef struct block_system_object {
+    PyObject_HEAD
+    cs_arena arena;
+    cs_block_system system;
+    int64_t blocks;      /* that are given */
+    int64_t preemptions; /* cs_threads_for_now */
+    atomic_flag busy;    /* set while the vectors of a product are in use */
+} block_system_object;
+
+typedef struct block_preconditioner_object {
+    PyObject_HEAD
+    block_system_object *system; /* whose values it reads */
+    PyObject *positions;         /* an array, or NULL */
+    cs_preconditioner M;
+    atomic_flag busy;
+} block_preconditioner_object;
+
+/* What a cancellation asks, and whom: the saved thread state, and a function of the caller or NULL. */
+typedef struct block_asking {
+    PyThreadState *thread;
+    PyObject *callback, *iterate;
+} block_asking;
+
+/* The is_cancelled of a cs_cancellation whose context is a block_asking. */
+int block_ask_signals(void *context);
+
+/* Takes a flag for one call; returns -1 with an error set if another thread has it. `what` is in use. */
+int block_begin(atomic_flag *busy, const char *what);
+
+/* The same for a preconditioner and the matrix that it reads. */
+int block_begin_both(block_preconditioner_object *self);
+void block_end_both(block_preconditioner_object *self);
+
+/* Threads of work on the system; `most`: 0 for all that are available, as far as other processes leave them. */
+int block_threads(block_system_object *self, long long most);
+
+/* preconditioners() -> {name: summary} */
+PyObject *preconditioner_kinds(PyObject *module, PyObject *unused);
+
+/* block_cg(A, iterated, M, b, x, rtol, atol, max_iterations, single, threads, callback) -> a dict; x is overwritten. */
+PyObject *block_cg(PyObject *module, PyObject *args);
+
+#endif
