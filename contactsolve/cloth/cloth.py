@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,14 +14,14 @@ from .._optional import optional
 from .._options import count
 from ..sparse import SymmetricBlocks
 from ..sparse.symmetric_blocks import _labels as labels_of
-from ..sparse.symmetric_blocks import _precision as precision_of
 from ._attachment import Attachment
 from ._mesh import points, read_mesh
-from ._solve import solve
 
 __all__ = ["Cloth", "Energy"]
 
 _MODELS = ("hinge", "quadratic")
+_DTYPES = ("float64", "float32", "mixed")  # by their numbers in C
+_MOST_ITERATIONS = 10_000  # of a solve, unless the caller says how many
 _MOST_STEPS = 2**53  # of a run: counts beyond have no exact time
 
 
@@ -77,7 +78,15 @@ class Cloth:
     parts, partition
         Of the matrix, as of `contactsolve.sparse.SymmetricBlocks`.
     dtype
-        Of the matrix, ``"float64"`` or ``"float32"``. Positions, velocities and forces are float64.
+        Of the matrix and of its solution, as of `contactsolve.sparse.cg`: ``"float64"``,
+        ``"float32"``, or ``"mixed"``, where only the preconditioner is in single precision.
+        Positions, velocities, forces and true residuals are always float64.
+    rtol
+        Tolerance of a solve: of the true residual, over that of no change.
+    max_iterations
+        The most iterations of a solve.
+    M
+        A name out of `contactsolve.sparse.preconditioners`, or ``"auto"``.
     threads
         The most threads; None: all that are available. They change no bit.
 
@@ -93,6 +102,9 @@ class Cloth:
         ``(m, 3)``.
     attached
         Vertices ``(k,)``.
+    info
+        Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of the
+        last one, relative, and ``threads``; ``steps`` made, and ``steps_not_converged``.
 
     Raises
     ------
@@ -125,7 +137,9 @@ class Cloth:
 
     and the quadratic model has the same anisotropy, with 4 D in place of k.
 
-    Steps solve ``(M + h D + h² K) Δv = h (f − D v − h K v)`` (S5, 3.3).
+    Steps solve ``(M + h D + h² K) Δv = h (f − D v − h K v)`` (S5, 3.3). A solve that misses its
+    tolerance does not end the motion: its result is used. `info` counts such steps, and the first
+    one warns.
 
     Examples
     --------
@@ -160,7 +174,10 @@ class Cloth:
         newton: int = 1,
         parts: int = 8,
         partition: Any = "slices",
-        dtype: Any = "float64",
+        dtype: str = "mixed",
+        rtol: float = 1e-6,
+        max_iterations: int = _MOST_ITERATIONS,
+        M: str = "auto",
         threads: int | None = None,
     ) -> None:
         # The mesh.
@@ -174,6 +191,10 @@ class Cloth:
         if bending_model not in _MODELS:
             known = " and ".join(map(repr, _MODELS))
             raise ValueError(f"bending_model is {bending_model!r}: {known} are known")
+        if dtype not in _DTYPES:
+            raise ValueError(f"dtype: {dtype!r} is unknown; known: {', '.join(_DTYPES)}")
+        if M not in (known_kinds := ["auto", *sorted(_core.preconditioners())]):
+            raise ValueError(f"M: {M!r} is unknown; known: {', '.join(known_kinds)}")
         numbers = _numbers(
             density=density, young=young, poisson=poisson, bending=bending, damping=damping
         )
@@ -182,7 +203,8 @@ class Cloth:
             raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
         self.newton = count("newton", newton, least=1, most=1000)
         self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
-        self.dtype = precision_of(dtype)
+        self.dtype = dtype
+        most = count("max_iterations", max_iterations, least=1, most=2**31 - 1)
         parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
 
         # The object of C, and its state.
@@ -191,15 +213,19 @@ class Cloth:
             x,
             shape,
             self.faces,
-            np.concatenate([numbers, pull]),
+            np.concatenate([numbers, pull, _numbers(rtol=rtol)]),
             bending_model == "quadratic",
             parts,
             labels,
-            self.dtype == np.float32,
+            _DTYPES.index(dtype),
+            M,
+            most,
         )
         self._core.attach(self._attachment.vertices)
         self._told = self._core.describe()
         self._parts = parts
+        self._report: dict[str, Any] = {}
+        self._steps = self._missed = 0
         self._forces = forces if callable(forces) or forces is None else self._vectors(forces)
         if velocities is not None:
             self.velocities = velocities
@@ -282,11 +308,11 @@ class Cloth:
         b : (3 n,) ndarray
             The right-hand side: A Δv = b, with the change of the velocities Δv [m/s].
         """
-        self._begin(h)
-        values, right = self._core.assemble(self._threads)
+        values, right = self._core.system(*self._arguments(h), self._threads)
         blocks = (values, self._told["indices"], self._told["indptr"])
         A = optional("scipy.sparse", "the matrix of a cloth needs").bsr_array(blocks)
-        return SymmetricBlocks(A, self._parts, self._labels(), self.dtype), right
+        dtype = "float32" if self.dtype == "float32" else "float64"
+        return SymmetricBlocks(A, self._parts, self._labels(), dtype), right
 
     def step(self, h: float) -> None:
         """Make one step.
@@ -304,11 +330,12 @@ class Cloth:
         KeyboardInterrupt
             After Ctrl-C. The state stays as it was.
         """
-        self._begin(h)
-        for _ in range(self.newton):
-            values, right = self._core.assemble(self._threads)
-            self._core.correct(solve(values, self._told["indices"], self._told["indptr"], right))
-        self._core.finish()
+        arguments = self._arguments(h)
+        self._report = self._core.step(*arguments, self.newton, self._threads)
+        self._steps += 1
+        if self._report["status"] != "converged":
+            self._missed += 1
+            self._warn()
 
     def run(
         self, seconds: float, h: float, *, callback: Callable[[Cloth], object] | None = None
@@ -337,14 +364,32 @@ class Cloth:
                 except StopIteration:
                     return
 
-    def _begin(self, h: float) -> None:
-        """Set out for a step."""
+    @property
+    def info(self) -> dict[str, Any]:
+        """The report of the last step, and numbers of steps."""
+        return {**self._report, "steps": self._steps, "steps_not_converged": self._missed}
+
+    def _warn(self) -> None:
+        """Tell of the first step whose solve missed its tolerance."""
+        if self._missed == 1:
+            told = self._report
+            warnings.warn(
+                f"step {self._steps}: the solve ended as {told['status']!r} after "
+                f"{told['iterations']} iterations with the relative residual "
+                f"{told['residual']:.2g}; its result is used, here and in later steps "
+                f"(Cloth.info counts them)",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def _arguments(self, h: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
+        """Return the length of a step, where attached vertices will be, and forces."""
         step = float(_numbers(h=h)[0])
         x, _, time = self._core.state()
         forces = self._forces
         if forces is not None and not isinstance(forces, np.ndarray):
             forces = self._vectors(forces(self))
-        self._core.begin(step, self._attachment.targets(x, time + step), forces)
+        return step, self._attachment.targets(x, time + step), forces
 
     def _vectors(self, value: Any, name: str = "forces") -> np.ndarray:
         """Return a vector for each vertex."""

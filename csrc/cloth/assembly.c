@@ -161,28 +161,26 @@ static void add_share(const cs_cloth *cloth, int64_t share, double *block)
                 a == b ? (own[3 * i + j] + own[3 * j + i]) / 2 : own[a < b ? 3 * i + j : 3 * j + i];
 }
 
-/* Stores block e, column by column, in the precision of the system. */
-static void store_block(const cs_block_system *s, const cs_block_rows *rows, int64_t e,
-                        const double *block)
+/* Stores block e, column by column, in the precision of its system. */
+static void store_block(int single, const cs_block_rows *rows, int64_t e, const double *block)
 {
     for (int j = 0; j < CS_BLOCK_ROWS; j++)
         for (int i = 0; i < CS_BLOCK_ROWS; i++) {
             int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK_ROWS * j + i;
-            if (s->single) ((float *)rows->value)[at] = (float)block[CS_BLOCK_ROWS * i + j];
+            if (single) ((float *)rows->value)[at] = (float)block[CS_BLOCK_ROWS * i + j];
             else ((double *)rows->value)[at] = block[CS_BLOCK_ROWS * i + j];
         }
 }
 
-/* Block e between two vertices, in old numbers: eliminated if one of them is attached. */
-static void fill_block(const cs_cloth *cloth, const cs_block_rows *rows,
-                       const cs_cloth_shares *shares, int64_t e, int64_t i, int64_t j)
+/* block <- that between two vertices, in old numbers: eliminated if one of them is attached. */
+static void sum_block(const cs_cloth *cloth, const cs_cloth_shares *shares, int64_t e, int64_t i,
+                      int64_t j, double *block)
 {
-    double block[CS_BLOCK_SIZE] = {0};
+    memset(block, 0, sizeof *block * CS_BLOCK_SIZE);
     if (!cloth->is_attached[i] && !cloth->is_attached[j])
         for (int64_t n = shares->start[e]; n < shares->start[e + 1]; n++)
             add_share(cloth, shares->share[n], block);
     for (int k = 0; i == j && k < CS_BLOCK_ROWS; k++) block[4 * k] += cloth->mass[i];
-    store_block(&cloth->system, rows, e, block);
 }
 
 /* The right-hand side of a vertex: new number, old number. */
@@ -212,20 +210,34 @@ static void fill_right(const cs_cloth *cloth, int64_t at, int64_t i)
     }
 }
 
+/* Row i of A_loc, and of A_ext, whose columns are the numbers of `outer_vertex`. */
+static void fill_row(const cs_cloth *cloth, int64_t i, const int64_t *outer_vertex)
+{
+    double block[CS_BLOCK_SIZE];
+    const cs_block_system *s = &cloth->system, *half = &cloth->half;
+    int mixed = cloth->options.precision == CS_CLOTH_MIXED;
+    for (int64_t e = s->local.start[i]; e < s->local.start[i + 1]; e++) {
+        sum_block(cloth, &cloth->local, e, s->old[i], s->old[s->local.column[e]], block);
+        store_block(s->single, &s->local, e, block);
+        if (mixed) store_block(1, &half->local, e, block);
+    }
+    for (int64_t e = s->outer.start[i]; e < s->outer.start[i + 1]; e++) {
+        int64_t j = outer_vertex[s->outer.column[e]];
+        sum_block(cloth, &cloth->outer, e, s->old[i], s->old[j], block);
+        store_block(s->single, &s->outer, e, block);
+        if (mixed) store_block(1, &half->outer, e, block);
+    }
+}
+
 /* The rows of a part. */
 static void fill_part(void *context, int64_t part, int thread)
 {
     const assembly *all = context;
     const cs_cloth *cloth = all->cloth;
     const cs_block_system *s = &cloth->system;
-    const int64_t *outer_vertex = s->outer_vertex + s->outer_first[part];
     (void)thread;
     for (int64_t i = s->first[part]; i < s->first[part + 1]; i++) {
-        for (int64_t e = s->local.start[i]; e < s->local.start[i + 1]; e++)
-            fill_block(cloth, &s->local, &cloth->local, e, s->old[i], s->old[s->local.column[e]]);
-        for (int64_t e = s->outer.start[i]; e < s->outer.start[i + 1]; e++)
-            fill_block(cloth, &s->outer, &cloth->outer, e, s->old[i],
-                       s->old[outer_vertex[s->outer.column[e]]]);
+        fill_row(cloth, i, s->outer_vertex + s->outer_first[part]);
         fill_right(cloth, i, s->old[i]);
     }
 }

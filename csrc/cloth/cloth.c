@@ -55,7 +55,7 @@ static cs_status take_arrays(cs_cloth *cloth, cs_error *error)
     int64_t n = cloth->mesh.vertices;
     double **vector[] = {&cloth->position, &cloth->velocity,      &cloth->target,
                          &cloth->force,    &cloth->next_position, &cloth->next_velocity,
-                         &cloth->shift,    &cloth->right};
+                         &cloth->shift,    &cloth->right,         &cloth->change};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         *vector[i] = cs_arena_take(arena, 3 * n, sizeof(double));
     cloth->mass = cs_arena_take(arena, n, sizeof *cloth->mass);
@@ -104,22 +104,32 @@ static cs_status check_flat(const cs_cloth *cloth, cs_error *error)
     return CS_OK;
 }
 
+/* Lays out the matrix with these labels, in one precision or in both. */
+static cs_status lay_with(cs_cloth *cloth, const int64_t *label, cs_error *error)
+{
+    const cs_cloth_options *o = &cloth->options;
+    cs_status status = cs_block_system_make(&cloth->system, &cloth->graph, o->parts, label,
+                                            o->precision == CS_CLOTH_F32, &cloth->arena, error);
+    if (!status && o->precision == CS_CLOTH_MIXED)
+        status = cs_block_system_make(&cloth->half, &cloth->graph, o->parts, label, 1,
+                                      &cloth->arena, error);
+    return status;
+}
+
 /* Lays out the matrix in the parts of the caller, or in slices. */
 static cs_status lay_system(cs_cloth *cloth, cs_error *error)
 {
     cs_arena scratch = {0};
-    const cs_cloth_options *o = &cloth->options;
-    int64_t *slices = NULL;
+    const int64_t *label = cloth->options.label;
     cs_status status =
         cs_mesh_graph(&cloth->mesh, cloth->hinges > 0, &cloth->graph, &cloth->arena, error);
-    if (!status && !o->label) {
-        slices = cs_arena_take(&scratch, cloth->graph.count, sizeof *slices);
+    if (!status && !label) {
+        int64_t *slices = cs_arena_take(&scratch, cloth->graph.count, sizeof *slices);
+        label = slices;
         status = cs_arena_status(&scratch, error, "the parts");
-        if (!status) status = cs_block_slices(&cloth->graph, o->parts, slices, error);
+        if (!status) status = cs_block_slices(&cloth->graph, cloth->options.parts, slices, error);
     }
-    if (!status)
-        status = cs_block_system_make(&cloth->system, &cloth->graph, o->parts,
-                                      slices ? slices : o->label, o->single, &cloth->arena, error);
+    if (!status) status = lay_with(cloth, label, error);
     if (!status) status = cs_cloth_list_shares(cloth, error);
     cs_arena_clear(&scratch);
     return status;
@@ -137,13 +147,22 @@ cs_status cs_cloth_make(cs_cloth *cloth, const cs_cloth_options *options, int64_
     status = take_arrays(cloth, error);
     if (!status) status = measure_rest(cloth, rest, error);
     if (!status) status = check_flat(cloth, error);
-    if (!status) status = lay_system(cloth, error);
-    cloth->options.label = NULL; /* the caller's */
-    if (!status) memcpy(cloth->position, x, sizeof *x * (size_t)(3 * vertices));
+    if (status) return status;
+    memcpy(cloth->position, x, sizeof *x * (size_t)(3 * vertices));
+    status = lay_system(cloth, error);
+    if (!status) status = cs_cloth_make_solver(cloth, error);
+
+    /* These are the caller's. */
+    cloth->options.label = NULL;
+    cloth->options.preconditioner = NULL;
     return status;
 }
 
-void cs_cloth_clear(cs_cloth *cloth) { cs_arena_clear(&cloth->arena); }
+void cs_cloth_clear(cs_cloth *cloth)
+{
+    cs_preconditioner_clear(&cloth->M);
+    cs_arena_clear(&cloth->arena);
+}
 
 cs_status cs_cloth_attach(cs_cloth *cloth, const int64_t *vertex, int64_t count, cs_error *error)
 {

@@ -6,8 +6,9 @@
  *     cs_cloth_assemble   computes matrix and right-hand side, for the state or for an iterate of Newton's method
  *     cs_cloth_correct    takes a solution: the next iterate
  *     cs_cloth_finish     the iterate becomes the state
+ *     cs_cloth_step       all of this
  *
- * Until the last of them the state is that of the beginning, whatever happens. Newton's method begins with the system
+ * Until cs_cloth_finish the state is that of the beginning, whatever happens. Newton's method begins with the system
  * above, and goes on with the residual at its iterate.
  *
  * A system is assembled in two passes: one over elements, each of which computes what it adds; one over the blocks of the
@@ -21,7 +22,11 @@
 
 #include "cloth/bending.h"
 #include "cloth/membrane.h"
-#include "sparse/block_system.h"
+#include "sparse/conjugate.h"
+
+/* Of matrix and iteration: all in double; all but positions, forces and the true residual in float; only the
+ * preconditioner, and products that it makes, in float. */
+typedef enum cs_cloth_precision { CS_CLOTH_F64, CS_CLOTH_F32, CS_CLOTH_MIXED } cs_cloth_precision;
 
 typedef struct cs_cloth_options {
     double density;        /* [kg/m^2] */
@@ -32,7 +37,10 @@ typedef struct cs_cloth_options {
     double gravity[3]; /* [m/s^2] */
     int64_t parts;
     const int64_t *label; /* (vertices): the part of each; NULL: slices */
-    int single;           /* numbers of the matrix are float */
+    cs_cloth_precision precision;
+    const char *preconditioner; /* a kind, or "auto"; outlives the making */
+    double rtol;                /* of the true residual of a solve */
+    int64_t max_iterations;
 } cs_cloth_options;
 
 /* Shares of elements in the blocks of a matrix: those of block e are start[e] ... start[e + 1] - 1. */
@@ -64,9 +72,13 @@ typedef struct cs_cloth {
     double *next_position, *next_velocity; /* of the iterate */
     double *shift;                         /* velocities with which forces are linearized */
     double *right;                         /* the right-hand side, in old numbers */
+    double *change;                        /* the solution */
 
     /* The system. */
     cs_block_system system;
+    cs_block_system half; /* the same in single precision; only of CS_CLOTH_MIXED */
+    cs_preconditioner M;
+    cs_block_cg *cg;
     cs_cloth_shares local, outer; /* of the blocks of both matrices */
     cs_cloth_shares loads;        /* of vertices, in new numbers */
     cs_triangle *triangle;        /* (faces) */
@@ -91,6 +103,24 @@ void cs_cloth_assemble(cs_cloth *cloth, int threads);
 void cs_cloth_correct(cs_cloth *cloth, const double *change, int threads);
 cs_status cs_cloth_finish(cs_cloth *cloth, cs_error *error);
 
+/* What a step needs beside the state. */
+typedef struct cs_cloth_call {
+    int newton; /* linear solves, at least 1 */
+    int threads;
+    cs_cancellation *cancellation; /* NULL: the step runs to its end */
+} cs_cloth_call;
+
+/* Of the solves of a step. */
+typedef struct cs_cloth_report {
+    cs_cg_verdict verdict; /* CS_CG_CONVERGED, or the last other one */
+    int64_t iterations;    /* of all solves */
+    double residual;       /* the true one of the last solve, over that of no change */
+} cs_cloth_report;
+
+/* A whole step; arguments as above. A solve that misses its tolerance is no failure: its best result is used. */
+cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const double *force,
+                        const cs_cloth_call *call, cs_cloth_report *report, cs_error *error);
+
 /* value (blocks of the graph, 3, 3) <- the matrix, both triangles. */
 void cs_cloth_values(const cs_cloth *cloth, double *value);
 
@@ -107,5 +137,8 @@ void cs_cloth_momentum(const cs_cloth *cloth, double *linear, double *angular);
 
 /* Lists which elements have shares in which blocks, once the system is laid out. */
 cs_status cs_cloth_list_shares(cs_cloth *cloth, cs_error *error);
+
+/* Makes preconditioner and iteration of the system. */
+cs_status cs_cloth_make_solver(cs_cloth *cloth, cs_error *error);
 
 #endif

@@ -5,14 +5,15 @@
 #include "core/costs.h"
 #include "core/error.h"
 #include "core/parallel.h"
-#include "python/core.h"
+#include "python/block_objects.h"
 
 #include <string.h>
 
 typedef struct cloth_object {
     PyObject_HEAD
     cs_cloth cloth;
-    atomic_flag busy; /* set while the step is in use */
+    int64_t preemptions; /* cs_threads_for_now */
+    atomic_flag busy;    /* set while the step is in use */
 } cloth_object;
 
 /* Returns -1 with an error set if another thread uses the cloth. */
@@ -25,15 +26,17 @@ static int begin(cloth_object *self)
     return -1;
 }
 
-static int threads_for(const cloth_object *self, long long most)
+/* Threads of a step; `most`: 0 for all that are available, as far as other processes leave them. */
+static int threads_for(cloth_object *self, long long most)
 {
-    return cs_threads_for(most, self->cloth.mesh.vertices, CS_WORTH_THREADS_PRODUCT,
-                          self->cloth.system.parts);
+    int threads = cs_threads_for(most, self->cloth.mesh.vertices, CS_WORTH_THREADS_PRODUCT,
+                                 self->cloth.system.parts);
+    return most ? threads : cs_threads_for_now(threads, &self->preemptions);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------- */
 
-/* Reads (density, young, poisson, bending, damping, gravity x, y, z), in this order. */
+/* Reads (density, young, poisson, bending, damping, gravity x, y, z, rtol), in this order. */
 static int read_options(PyObject *numbers, cs_cloth_options *options)
 {
     PyArrayObject *array = double_array(numbers, "numbers");
@@ -45,27 +48,30 @@ static int read_options(PyObject *numbers, cs_cloth_options *options)
     options->bending = value[3];
     options->damping = value[4];
     memcpy(options->gravity, value + 5, sizeof options->gravity);
+    options->rtol = value[8];
     Py_DECREF(array);
     return 0;
 }
 
-/* Cloth(vertices, rest, faces, numbers, quadratic, parts, labels, single): the caller has checked the shapes of arrays.
- * labels may be None, for slices. */
+/* Cloth(vertices, rest, faces, numbers, quadratic, parts, labels, precision, preconditioner, max_iterations): the caller has
+ * checked the shapes of arrays. labels may be None, for slices; precision: 0 float64, 1 float32, 2 mixed. */
 static PyObject *cloth_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     PyObject *vertices, *shape, *triangles, *numbers, *labels;
     cs_cloth_options options = {0};
-    long long parts;
-    int quadratic;
+    long long parts, most;
+    int quadratic, precision;
     if (keywords && PyDict_GET_SIZE(keywords)) {
         PyErr_SetString(PyExc_TypeError, "Cloth takes no keyword arguments");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "OOOOpLOp:Cloth", &vertices, &shape, &triangles, &numbers,
-                          &quadratic, &parts, &labels, &options.single))
+    if (!PyArg_ParseTuple(args, "OOOOpLOisL:Cloth", &vertices, &shape, &triangles, &numbers,
+                          &quadratic, &parts, &labels, &precision, &options.preconditioner, &most))
         return NULL;
     options.model = quadratic ? CS_BENDING_QUADRATIC : CS_BENDING_HINGE;
+    options.precision = (cs_cloth_precision)precision;
     options.parts = parts;
+    options.max_iterations = most;
 
     /* Read arrays. */
     cloth_object *self = NULL;
@@ -81,6 +87,7 @@ static PyObject *cloth_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     self = (cloth_object *)type->tp_alloc(type, 0);
     if (!self) goto out;
     atomic_flag_clear(&self->busy);
+    self->preemptions = -1;
     cs_error error = {0};
     cs_status status;
     Py_BEGIN_ALLOW_THREADS
@@ -176,71 +183,95 @@ static PyObject *cloth_momentum(cloth_object *self, PyObject *unused)
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
-/* begin(h, target, force): arrays (n, 3) or None. */
-static PyObject *cloth_begin(cloth_object *self, PyObject *args)
+/* Arrays of a step: (n, 3), or None and no data. */
+typedef struct step_arrays {
+    PyArrayObject *target, *force;
+    const double *to, *pull;
+} step_arrays;
+
+static int read_arrays(step_arrays *a, PyObject *target, PyObject *force)
 {
-    double h;
-    PyObject *targets, *forces;
-    PyArrayObject *target = NULL, *force = NULL;
-    cs_error error = {0};
-    if (!PyArg_ParseTuple(args, "dOO:begin", &h, &targets, &forces)) return NULL;
-    if (targets != Py_None && !(target = double_array(targets, "attach"))) goto out;
-    if (forces != Py_None && !(force = double_array(forces, "forces"))) goto out;
-    if (begin(self) < 0) goto out;
-    if (cs_cloth_begin(&self->cloth, h, target ? PyArray_DATA(target) : NULL,
-                       force ? PyArray_DATA(force) : NULL, &error))
-        raise_error(&error);
-    atomic_flag_clear(&self->busy);
-out:
-    Py_XDECREF(target);
-    Py_XDECREF(force);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (target != Py_None && !(a->target = double_array(target, "attach"))) return -1;
+    if (force != Py_None && !(a->force = double_array(force, "forces"))) return -1;
+    a->to = a->target ? PyArray_DATA(a->target) : NULL;
+    a->pull = a->force ? PyArray_DATA(a->force) : NULL;
+    return 0;
 }
 
-/* assemble(threads) -> (values (blocks, 3, 3), right (3 n)) */
-static PyObject *cloth_assemble(cloth_object *self, PyObject *args)
+static void clear_arrays(step_arrays *a)
 {
-    long long threads;
-    if (!PyArg_ParseTuple(args, "L:assemble", &threads)) return NULL;
+    Py_XDECREF(a->target);
+    Py_XDECREF(a->force);
+}
+
+/* Assembles with the GIL released. */
+static PyObject *assembled(cloth_object *self, long long threads)
+{
     const cs_graph *graph = &self->cloth.graph;
     npy_intp shape[3] = {(npy_intp)graph->start[graph->count], 3, 3};
     PyObject *values = PyArray_SimpleNew(3, shape, NPY_DOUBLE);
     if (!values) return NULL;
-    if (begin(self) < 0) {
-        Py_DECREF(values);
-        return NULL;
-    }
     Py_BEGIN_ALLOW_THREADS
     cs_cloth_assemble(&self->cloth, threads_for(self, threads));
     cs_cloth_values(&self->cloth, PyArray_DATA((PyArrayObject *)values));
     Py_END_ALLOW_THREADS
-    PyObject *right = new_doubles(self->cloth.right, 3 * graph->count);
-    atomic_flag_clear(&self->busy);
-    return Py_BuildValue("(NN)", values, right);
+    return Py_BuildValue("(NN)", values, new_doubles(self->cloth.right, 3 * graph->count));
 }
 
-/* correct(change): 3 n numbers. */
-static PyObject *cloth_correct(cloth_object *self, PyObject *given)
+/* system(h, target, force, threads) -> (values (blocks, 3, 3), right (3 n)) */
+static PyObject *cloth_system(cloth_object *self, PyObject *args)
 {
-    PyArrayObject *change = double_array(given, "change");
-    if (change && begin(self) == 0) {
-        cs_cloth_correct(&self->cloth, PyArray_DATA(change), threads_for(self, 0));
+    double h;
+    long long threads;
+    PyObject *target, *force, *answer = NULL;
+    step_arrays arrays = {0};
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, "dOOL:system", &h, &target, &force, &threads)) return NULL;
+    if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
+        if (cs_cloth_begin(&self->cloth, h, arrays.to, arrays.pull, &error)) raise_error(&error);
+        else answer = assembled(self, threads);
         atomic_flag_clear(&self->busy);
     }
-    Py_XDECREF(change);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    clear_arrays(&arrays);
+    return answer;
 }
 
-/* finish() */
-static PyObject *cloth_finish(cloth_object *self, PyObject *unused)
+/* Makes the step with the GIL released; thread 0 looks for Ctrl-C. */
+static PyObject *make_step(cloth_object *self, double h, const step_arrays *arrays,
+                           cs_cloth_call *call)
 {
-    (void)unused;
     cs_error error = {0};
-    if (begin(self) < 0) return NULL;
-    cs_status status = cs_cloth_finish(&self->cloth, &error);
-    atomic_flag_clear(&self->busy);
+    cs_cloth_report report;
+    block_asking asking = {.thread = PyEval_SaveThread()};
+    cs_cancellation cancellation = {.is_cancelled = block_ask_signals, .context = &asking};
+    call->cancellation = &cancellation;
+    cs_status status =
+        cs_cloth_step(&self->cloth, h, arrays->to, arrays->pull, call, &report, &error);
+    PyEval_RestoreThread(asking.thread);
     if (status) raise_error(&error);
-    return status ? NULL : Py_NewRef(Py_None);
+    if (PyErr_Occurred()) return NULL;
+    return Py_BuildValue("{s:s,s:L,s:d,s:i}", "status", block_verdict(report.verdict), "iterations",
+                         (long long)report.iterations, "residual", report.residual, "threads",
+                         call->threads);
+}
+
+/* step(h, target, force, newton, threads) -> a dict */
+static PyObject *cloth_step(cloth_object *self, PyObject *args)
+{
+    double h;
+    long long threads;
+    PyObject *target, *force, *answer = NULL;
+    step_arrays arrays = {0};
+    cs_cloth_call call = {0};
+    if (!PyArg_ParseTuple(args, "dOOiL:step", &h, &target, &force, &call.newton, &threads))
+        return NULL;
+    if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
+        call.threads = threads_for(self, threads);
+        answer = make_step(self, h, &arrays, &call);
+        atomic_flag_clear(&self->busy);
+    }
+    clear_arrays(&arrays);
+    return answer;
 }
 
 /* describe() -> a dict */
@@ -268,14 +299,11 @@ static PyMethodDef cloth_methods[] = {
      "energy()\n--\n\n(kinetic, gravity, membrane, bending)."},
     {"momentum", (PyCFunction)(void (*)(void))cloth_momentum, METH_NOARGS,
      "momentum()\n--\n\n(linear, angular)."},
-    {"begin", (PyCFunction)(void (*)(void))cloth_begin, METH_VARARGS,
-     "begin(h, target, force)\n--\n\nBegins a step."},
-    {"assemble", (PyCFunction)(void (*)(void))cloth_assemble, METH_VARARGS,
-     "assemble(threads)\n--\n\nThe blocks of the matrix, and the right-hand side."},
-    {"correct", (PyCFunction)(void (*)(void))cloth_correct, METH_O,
-     "correct(change)\n--\n\nTakes a solution."},
-    {"finish", (PyCFunction)(void (*)(void))cloth_finish, METH_NOARGS,
-     "finish()\n--\n\nEnds the step."},
+    {"system", (PyCFunction)(void (*)(void))cloth_system, METH_VARARGS,
+     "system(h, target, force, threads)\n--\n\nBlocks of the matrix, and the right-hand side."},
+    {"step", (PyCFunction)(void (*)(void))cloth_step, METH_VARARGS,
+     "step(h, target, force, newton, threads)\n--\n\nMakes a step; what its solves did, as a "
+     "dict."},
     {"describe", (PyCFunction)(void (*)(void))cloth_describe, METH_NOARGS,
      "describe()\n--\n\nThe mesh, the masses and the parts of the matrix, as a dict."},
     {NULL, NULL, 0, NULL},
